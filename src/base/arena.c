@@ -1,0 +1,196 @@
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ARENA_SEPARATE_ALLOCATIONS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ARENA_SEPARATE_ALLOCATIONS 1
+#endif
+#endif
+#ifndef ARENA_SEPARATE_ALLOCATIONS
+#define ARENA_SEPARATE_ALLOCATIONS 0
+#endif
+
+enum {
+    ARENA_FIRST_BLOCK_BYTES = 8 * 1024,
+    ARENA_MAX_BLOCK_BYTES = 1024 * 1024,
+};
+
+struct block {
+    struct block *previous;
+    size_t size;
+    size_t used;
+    alignas(max_align_t) unsigned char bytes[];
+};
+
+struct deferred {
+    struct deferred *previous;
+    void (*release)(void *object);
+    void *object;
+};
+
+struct arena {
+    struct block *block;
+    struct deferred *deferred;
+    size_t used_bytes;
+    size_t max_bytes;
+};
+
+static NORETURN void arena_abort(const char *reason)
+{
+    fprintf(stderr, "posthorn: arena: %s\n", reason);
+    abort();
+}
+
+static struct block *block_new(struct block *previous, size_t size)
+{
+    struct block *block = malloc(sizeof(*block) + size);
+    if (block == NULL)
+        arena_abort("out of memory");
+    block->previous = previous;
+    block->size = size;
+    block->used = 0;
+    return block;
+}
+
+struct arena *arena_new(size_t max_bytes)
+{
+    struct arena *arena = calloc(1, sizeof(*arena));
+    if (arena == NULL)
+        arena_abort("out of memory");
+    arena->max_bytes = max_bytes != 0 ? max_bytes : (size_t)ARENA_DEFAULT_MAX_BYTES;
+    return arena;
+}
+
+static void arena_release(struct arena *arena, bool keep_first_block)
+{
+    while (arena->deferred != NULL) {
+        struct deferred *deferred = arena->deferred;
+        arena->deferred = deferred->previous;
+        deferred->release(deferred->object);
+    }
+    while (arena->block != NULL) {
+        struct block *block = arena->block;
+        if (keep_first_block && !ARENA_SEPARATE_ALLOCATIONS && block->previous == NULL) {
+            block->used = 0;
+            break;
+        }
+        arena->block = block->previous;
+        free(block);
+    }
+    arena->used_bytes = 0;
+}
+
+void arena_free(struct arena *arena)
+{
+    if (arena == NULL)
+        return;
+    arena_release(arena, false);
+    free(arena);
+}
+
+void arena_reset(struct arena *arena)
+{
+    arena_release(arena, true);
+}
+
+void arena_cleanup(struct arena **arena)
+{
+    arena_free(*arena);
+}
+
+static size_t next_block_size(const struct arena *arena, size_t wanted)
+{
+    if (ARENA_SEPARATE_ALLOCATIONS)
+        return wanted;
+    size_t size = ARENA_FIRST_BLOCK_BYTES;
+    if (arena->block != NULL)
+        size = arena->block->size * 2;
+    if (size > ARENA_MAX_BLOCK_BYTES)
+        size = ARENA_MAX_BLOCK_BYTES;
+    return size > wanted ? size : wanted;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    const size_t alignment = alignof(max_align_t);
+    size_t rounded;
+    if (__builtin_add_overflow(size, alignment - 1, &rounded))
+        arena_abort("size overflow");
+    rounded &= ~(alignment - 1);
+    /* Under the sanitizer the exact size is kept, so that one byte too far is seen. */
+    size_t taken = ARENA_SEPARATE_ALLOCATIONS ? size : rounded;
+
+    if (arena->used_bytes + taken > arena->max_bytes)
+        arena_abort("bound exceeded");
+    if (arena->block == NULL || ARENA_SEPARATE_ALLOCATIONS || arena->block->size - arena->block->used < taken)
+        arena->block = block_new(arena->block, next_block_size(arena, taken));
+
+    void *memory = arena->block->bytes + arena->block->used;
+    arena->block->used += taken;
+    arena->used_bytes += taken;
+    return memset(memory, 0, size);
+}
+
+void *arena_array(struct arena *arena, size_t count, size_t item_size)
+{
+    size_t size;
+    if (__builtin_mul_overflow(count, item_size, &size))
+        arena_abort("size overflow");
+    return arena_alloc(arena, size);
+}
+
+char *arena_dup_bytes(struct arena *arena, const void *bytes, size_t size)
+{
+    char *copy = arena_alloc(arena, size + 1);
+    if (size > 0)
+        memcpy(copy, bytes, size);
+    return copy;
+}
+
+char *arena_dup(struct arena *arena, const char *text)
+{
+    return text != NULL ? arena_dup_bytes(arena, text, strlen(text)) : NULL;
+}
+
+char *arena_vprintf(struct arena *arena, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    if (length < 0)
+        arena_abort("bad format");
+    char *text = arena_alloc(arena, (size_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = arena_vprintf(arena, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+void arena_defer(struct arena *arena, void (*release)(void *object), void *object)
+{
+    struct deferred *deferred = arena_alloc(arena, sizeof(*deferred));
+    deferred->previous = arena->deferred;
+    deferred->release = release;
+    deferred->object = object;
+    arena->deferred = deferred;
+}
+
+size_t arena_used_bytes(const struct arena *arena)
+{
+    return arena->used_bytes;
+}

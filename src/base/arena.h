@@ -1,0 +1,52 @@
+/*
+ * Arena: the memory of one request or one job, freed at once.
+ *
+ * The arena owns what outlives the function that made it; a cleanup attribute
+ * owns what does not. Foreign objects (a parsed JSON tree, a query result) are
+ * handed over with arena_defer and released with the arena, newest first.
+ * Allocation never fails to its caller: sizes are bounded before decoding, and
+ * running out of memory or past the arena's bound aborts the process.
+ * An arena belongs to one thread at a time. Under AddressSanitizer every
+ * allocation is a malloc of its own, so that overruns are seen.
+ */
+#pragma once
+
+#include "base/compiler.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+
+enum { ARENA_DEFAULT_MAX_BYTES = 256 * 1024 * 1024 };
+
+/* A new arena that aborts past `max_bytes` (ARENA_DEFAULT_MAX_BYTES when 0). */
+struct arena *arena_new(size_t max_bytes) RETURNS_NONNULL;
+
+/* Runs the deferred releases, newest first, then frees everything. NULL is allowed. */
+void arena_free(struct arena *arena);
+
+/* Empties the arena for another round, keeping its first block. */
+void arena_reset(struct arena *arena) NONNULL(1);
+
+/* Zeroed memory, aligned for any type. `size` 0 gives a valid pointer. */
+void *arena_alloc(struct arena *arena, size_t size) NONNULL(1) RETURNS_NONNULL;
+
+/* Zeroed array; aborts when the product overflows. */
+void *arena_array(struct arena *arena, size_t count, size_t item_size) NONNULL(1) RETURNS_NONNULL;
+
+/* Copies of text, NUL-terminated. arena_dup gives NULL for NULL. */
+char *arena_dup(struct arena *arena, const char *text) NONNULL(1);
+char *arena_dup_bytes(struct arena *arena, const void *bytes, size_t size) NONNULL(1) RETURNS_NONNULL;
+char *arena_printf(struct arena *arena, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3) RETURNS_NONNULL;
+char *arena_vprintf(struct arena *arena, const char *format, va_list arguments) NONNULL(1, 2) RETURNS_NONNULL;
+
+/* Calls release(object) when the arena is freed or reset. */
+void arena_defer(struct arena *arena, void (*release)(void *object), void *object) NONNULL(1, 2);
+
+/* Bytes handed out so far. */
+size_t arena_used_bytes(const struct arena *arena) NONNULL(1) PURE;
+
+void arena_cleanup(struct arena **arena);
+#define ARENA_SCOPE CLEANUP(arena_cleanup) struct arena *

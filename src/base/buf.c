@@ -1,0 +1,119 @@
+#include "base/buf.h"
+
+#include "base/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUF_FIRST_BYTES = 256 };
+
+void buf_init(struct buf *buf, size_t max_bytes)
+{
+    *buf = (struct buf){ .max_bytes = max_bytes };
+}
+
+void buf_done(struct buf *buf)
+{
+    free(buf->data);
+    *buf = (struct buf){ .max_bytes = buf->max_bytes };
+}
+
+static void buf_release(void *object)
+{
+    buf_done(object);
+}
+
+struct buf *buf_in_arena(struct arena *arena, size_t max_bytes)
+{
+    struct buf *buf = arena_alloc(arena, sizeof(*buf));
+    buf_init(buf, max_bytes);
+    arena_defer(arena, buf_release, buf);
+    return buf;
+}
+
+char *buf_room(struct buf *buf, size_t size)
+{
+    size_t wanted;
+    if (__builtin_add_overflow(buf->size, size, &wanted) || wanted > buf->max_bytes || buf->overflowed) {
+        buf->overflowed = true;
+        return NULL;
+    }
+    if (wanted + 1 > buf->capacity) {
+        size_t capacity = buf->capacity != 0 ? buf->capacity : BUF_FIRST_BYTES;
+        while (capacity < wanted + 1)
+            capacity *= 2;
+        char *data = realloc(buf->data, capacity);
+        if (data == NULL)
+            abort();
+        buf->data = data;
+        buf->capacity = capacity;
+    }
+    return buf->data + buf->size;
+}
+
+void buf_grown(struct buf *buf, size_t size)
+{
+    buf->size += size;
+    buf->data[buf->size] = '\0';
+}
+
+void buf_add(struct buf *buf, const void *bytes, size_t size)
+{
+    char *room = buf_room(buf, size);
+    if (room == NULL)
+        return;
+    if (size > 0)
+        memcpy(room, bytes, size);
+    buf_grown(buf, size);
+}
+
+void buf_add_text(struct buf *buf, const char *text)
+{
+    buf_add(buf, text, strlen(text));
+}
+
+void buf_add_char(struct buf *buf, char byte)
+{
+    buf_add(buf, &byte, 1);
+}
+
+void buf_printf(struct buf *buf, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *room = length >= 0 ? buf_room(buf, (size_t)length) : NULL;
+    if (room != NULL) {
+        vsnprintf(room, (size_t)length + 1, format, again);
+        buf_grown(buf, (size_t)length);
+    }
+    va_end(again);
+}
+
+void buf_clear(struct buf *buf)
+{
+    buf->size = 0;
+    buf->overflowed = false;
+    if (buf->data != NULL)
+        buf->data[0] = '\0';
+}
+
+void buf_drop_front(struct buf *buf, size_t size)
+{
+    if (size >= buf->size) {
+        buf_clear(buf);
+        return;
+    }
+    memmove(buf->data, buf->data + size, buf->size - size);
+    buf->size -= size;
+    buf->data[buf->size] = '\0';
+}
+
+const char *buf_text(const struct buf *buf)
+{
+    return buf->data != NULL ? buf->data : "";
+}

@@ -1,0 +1,34 @@
+/*
+ * Clock: business time is a value that is handed around, in microseconds since
+ * the Unix epoch (UTC). It comes from one clock which tests can move; leases
+ * use the database's clock instead, and waiting uses the monotonic one.
+ */
+#pragma once
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define US_PER_S INT64_C(1000000)
+#define US_PER_MS INT64_C(1000)
+
+/* Now, in microseconds since the epoch, moved by the test offset. */
+int64_t clock_now_us(void);
+
+/* Microseconds that only rise; for deadlines and durations. */
+int64_t clock_monotonic_us(void);
+
+/* Moves clock_now_us by `offset_us` for the whole process. Set from POSTHORN_CLOCK_OFFSET_S in tests. */
+void clock_set_offset_us(int64_t offset_us);
+
+/* ISO 8601 in UTC with milliseconds: 2026-11-21T09:30:00.000Z. */
+enum { CLOCK_ISO_CHARS = 24 };
+void clock_format_iso(int64_t time_us, char ret_text[CLOCK_ISO_CHARS + 1]) NONNULL(2);
+char *clock_iso(struct arena *arena, int64_t time_us) NONNULL(1) RETURNS_NONNULL;
+
+/* Reads an ISO 8601 date-time with a zone (Z or ±hh:mm); a fraction is optional. */
+bool clock_parse_iso(const char *text, int64_t *ret_time_us) NONNULL(1, 2);
+
+/* The date-time of RFC 5322 §3.3: Sat, 21 Nov 2026 09:30:00 +0000. */
+char *clock_rfc5322(struct arena *arena, int64_t time_us) NONNULL(1) RETURNS_NONNULL;

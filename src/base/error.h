@@ -1,0 +1,70 @@
+/*
+ * Errors: one struct flows up from where a fault is discovered to the one
+ * place that renders it.
+ *
+ * The public part (code, param, message, details) becomes the REST envelope or
+ * the tool error result. The private part (cause, SQLSTATE, file, line) goes to
+ * the log only and never to a caller. An error is written once and untouched on
+ * success; the caller owns the struct, nothing in it needs to be freed.
+ *
+ * The codes come from schemas/errors.json.
+ */
+#pragma once
+
+#include "base/compiler.h"
+#include "catalogue/error_codes.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    ERROR_PARAM_MAX_BYTES = 128,
+    ERROR_MESSAGE_MAX_BYTES = 512,
+    ERROR_CAUSE_MAX_BYTES = 512,
+};
+
+struct error {
+    enum error_code code;                  /* ERR_NONE until failed */
+    char param[ERROR_PARAM_MAX_BYTES];     /* dotted path of the failing field, or "" */
+    char message[ERROR_MESSAGE_MAX_BYTES]; /* one safe sentence for the caller */
+    const char *details_json;              /* JSON object text that outlives the error, or NULL */
+    int64_t retry_after_s;                 /* seconds, 0 when unknown */
+
+    char sqlstate[6]; /* private from here on: logged, never shown */
+    char cause[ERROR_CAUSE_MAX_BYTES];
+    const char *file;
+    int line;
+};
+
+/* One row of the registry generated from schemas/errors.json. */
+struct error_info {
+    const char *name; /* the code on the wire */
+    int http_status;  /* 0 for codes that only the agent protocol uses */
+    const char *type;
+    const char *suggestion;
+    bool retryable;
+};
+
+/* Records a failure and returns false, so that `return fail(err, …)` is a line of its own.
+ * `param` may be NULL. Strings are copied and cut at their bound. */
+#define fail(err, code, param, ...) error_fail((err), (code), (param), __FILE__, __LINE__, __VA_ARGS__)
+bool error_fail(struct error *err, enum error_code code, const char *param, const char *file, int line, const char *format,
+                ...) NONNULL(1, 4, 6) PRINTF_LIKE(6, 7);
+
+/* Adds the private reason to an error that was just recorded. Returns false. */
+bool error_because(struct error *err, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3);
+
+/* Attaches the `details` object; `details_json` must live as long as the error. Returns false. */
+bool error_with_details(struct error *err, const char *details_json) NONNULL(1, 2);
+
+/* Prefixes the param with the path of the container it was found in: "filters.0" + "field". */
+void error_param_prefix(struct error *err, const char *prefix) NONNULL(1, 2);
+
+/* Makes the struct usable again for a retry of the same work. */
+void error_clear(struct error *err) NONNULL(1);
+
+/* The registry row of a code. */
+const struct error_info *error_info(enum error_code code) RETURNS_NONNULL;
+
+/* The code of this name on the wire; `otherwise` when there is none. */
+enum error_code error_code_from_name(const char *name, enum error_code otherwise) PURE;

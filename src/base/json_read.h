@@ -1,0 +1,44 @@
+/*
+ * Bounded JSON reader: text from outside is checked for size, UTF-8 and depth
+ * before jansson builds its tree, so that no input can cost more than its
+ * bound. Duplicate keys are refused. The tree belongs to the arena.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <jansson.h>
+
+enum { JSON_READ_MAX_DEPTH = 64 };
+
+struct json_bounds {
+    size_t max_bytes;
+    unsigned max_depth; /* JSON_READ_MAX_DEPTH when 0 */
+};
+
+/* Parses one JSON value of any type.
+ * Errors: PAYLOAD_TOO_LARGE, INVALID_REQUEST (malformed, too deep, not UTF-8), message with line and column. */
+MUST_CHECK bool json_read(struct arena *arena, const char *text, size_t size, struct json_bounds bounds,
+                          const json_t **ret_json, struct error *err) NONNULL(1, 5, 6);
+
+/* The nesting depth of JSON text without parsing it. */
+unsigned json_text_depth(const char *text, size_t size) PURE;
+
+/* Hands a jansson object to the arena; gives it back for the same line. */
+json_t *json_in_arena(struct arena *arena, json_t *json) NONNULL(1);
+
+/* jansson iterates over trees that are not const; reading one changes nothing. */
+static inline json_t *json_for_iteration(const json_t *json)
+{
+    return (json_t *)(uintptr_t)json;
+}
+
+/* Members by name; NULL when absent or of another type. The text lives as long as the tree. */
+const char *json_get_text(const json_t *object, const char *name) NONNULL(2);
+int64_t json_get_int(const json_t *object, const char *name, int64_t otherwise) NONNULL(2);
+bool json_get_bool(const json_t *object, const char *name, bool otherwise) NONNULL(2);
+
+/* Compact text with sorted keys: equal values give equal bytes. */
+char *json_canonical(struct arena *arena, const json_t *json) NONNULL(1, 2) RETURNS_NONNULL;
+char *json_compact(struct arena *arena, const json_t *json) NONNULL(1, 2) RETURNS_NONNULL;

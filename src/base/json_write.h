@@ -1,0 +1,55 @@
+/*
+ * Streaming JSON writer (RFC 8259) over a buf: output is written once, never
+ * through a second tree. The writer puts the commas; the caller keeps begin
+ * and end balanced. JSON that PostgreSQL or jansson already made is passed
+ * through with json_write_raw. Text must be valid UTF-8.
+ */
+#pragma once
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { JSON_WRITE_MAX_DEPTH = 64 };
+
+struct json_writer {
+    struct buf *out;
+    unsigned depth;
+    uint64_t has_item; /* one bit a level: whether a comma is due */
+    bool after_key;
+};
+
+void json_writer_init(struct json_writer *json, struct buf *out) NONNULL(1, 2);
+
+void json_object_begin(struct json_writer *json) NONNULL(1);
+void json_object_end(struct json_writer *json) NONNULL(1);
+void json_array_begin(struct json_writer *json) NONNULL(1);
+void json_array_end(struct json_writer *json) NONNULL(1);
+
+/* The name of the next member. */
+void json_key(struct json_writer *json, const char *name) NONNULL(1, 2);
+
+/* Values. json_text writes null for NULL. */
+void json_text(struct json_writer *json, const char *text) NONNULL(1);
+void json_bytes(struct json_writer *json, const char *text, size_t size) NONNULL(1);
+void json_int(struct json_writer *json, int64_t value) NONNULL(1);
+void json_number(struct json_writer *json, double value) NONNULL(1);
+void json_bool(struct json_writer *json, bool value) NONNULL(1);
+void json_null_value(struct json_writer *json) NONNULL(1);
+
+/* A value that is already JSON text; NULL writes null. */
+void json_raw(struct json_writer *json, const char *text) NONNULL(1);
+void json_raw_bytes(struct json_writer *json, const char *text, size_t size) NONNULL(1, 2);
+
+/* A member in one line. */
+void json_member_text(struct json_writer *json, const char *name, const char *text) NONNULL(1, 2);
+void json_member_int(struct json_writer *json, const char *name, int64_t value) NONNULL(1, 2);
+void json_member_bool(struct json_writer *json, const char *name, bool value) NONNULL(1, 2);
+void json_member_raw(struct json_writer *json, const char *name, const char *text) NONNULL(1, 2);
+
+/* The member is left out when text is NULL. */
+void json_member_text_if(struct json_writer *json, const char *name, const char *text) NONNULL(1, 2);
+
+/* Appends `text` as a quoted JSON string to a plain buffer. */
+void json_quote(struct buf *out, const char *text, size_t size) NONNULL(1);

@@ -1,0 +1,82 @@
+#include "base/log.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { LOG_LINE_MAX_BYTES = 16 * 1024 };
+
+static _Atomic int lowest_level = LOG_INFO;
+
+void log_set_level(enum log_level level)
+{
+    atomic_store(&lowest_level, (int)level);
+}
+
+bool log_is_on(enum log_level level)
+{
+    return (int)level >= atomic_load_explicit(&lowest_level, memory_order_relaxed);
+}
+
+void log_begin(struct log_line *line, enum log_level level, const char *event)
+{
+    static const char *const names[] = { "debug", "info", "warning", "error" };
+    char now[CLOCK_ISO_CHARS + 1];
+    clock_format_iso(clock_now_us(), now);
+
+    buf_init(&line->out, LOG_LINE_MAX_BYTES);
+    json_writer_init(&line->json, &line->out);
+    json_object_begin(&line->json);
+    json_member_text(&line->json, "time", now);
+    json_member_text(&line->json, "level", names[level]);
+    json_member_text(&line->json, "event", event);
+}
+
+void log_end(struct log_line *line)
+{
+    json_object_end(&line->json);
+    buf_add_char(&line->out, '\n');
+    /* One write keeps the lines of several threads and processes apart. A log nobody reads must not stop the work. */
+    if (!line->out.overflowed) {
+        ssize_t written;
+        do
+            written = write(STDERR_FILENO, line->out.data, line->out.size);
+        while (written < 0 && errno == EINTR);
+    }
+    buf_done(&line->out);
+}
+
+void log_event(enum log_level level, const char *event, const char *format, ...)
+{
+    if (!log_is_on(level))
+        return;
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof(message), format, arguments);
+    va_end(arguments);
+
+    struct log_line line;
+    log_begin(&line, level, event);
+    json_member_text(&line.json, "message", message);
+    log_end(&line);
+}
+
+void log_error_members(struct log_line *line, const struct error *err)
+{
+    json_member_text(&line->json, "errorCode", error_info(err->code)->name);
+    json_member_text(&line->json, "message", err->message);
+    if (err->cause[0] != '\0')
+        json_member_text(&line->json, "cause", err->cause);
+    if (err->sqlstate[0] != '\0')
+        json_member_text(&line->json, "sqlstate", err->sqlstate);
+    if (err->file != NULL) {
+        json_key(&line->json, "at");
+        char place[256];
+        snprintf(place, sizeof(place), "%s:%d", err->file, err->line);
+        json_text(&line->json, place);
+    }
+}

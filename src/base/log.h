@@ -1,0 +1,29 @@
+/*
+ * The log: one JSON object a line on standard error. Doors, jobs and main
+ * write it; library code reports errors upwards instead. Arguments of calls and
+ * secrets are never logged. Lines of several threads do not mix.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/json_write.h"
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
+
+/* Lines below this level are dropped; LOG_INFO at start. */
+void log_set_level(enum log_level level);
+bool log_is_on(enum log_level level);
+
+/* A line: {"time":…,"level":…,"event":event, …}. Between begin and end the caller adds members to the writer. */
+struct log_line {
+    struct buf out;
+    struct json_writer json;
+};
+void log_begin(struct log_line *line, enum log_level level, const char *event) NONNULL(1, 3);
+void log_end(struct log_line *line) NONNULL(1);
+
+/* A line with one sentence. */
+void log_event(enum log_level level, const char *event, const char *format, ...) NONNULL(2, 3) PRINTF_LIKE(3, 4);
+
+/* The members of an error, private part included: errorCode, message, cause, sqlstate, at. */
+void log_error_members(struct log_line *line, const struct error *err) NONNULL(1, 2);

@@ -1,0 +1,55 @@
+/*
+ * Text: the encodings and checks that every room needs. Inputs are byte ranges
+ * or NUL-terminated UTF-8; results live in the arena given.
+ */
+#pragma once
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Well-formed UTF-8 (Unicode 15, table 3-7) without NUL. */
+bool utf8_is_valid(const char *text, size_t size) PURE;
+
+/* Code points in valid UTF-8. */
+size_t utf8_length(const char *text) NONNULL(1) PURE;
+
+/* A copy without control characters and invisible formatting characters (zero-width, bidirectional
+ * overrides, tags), cut after `max_points` code points. For text that came from outside and is shown to a model. */
+char *text_visible(struct arena *arena, const char *text, size_t max_points) NONNULL(1, 2) RETURNS_NONNULL;
+
+bool text_equal(const char *left, const char *right);
+bool text_starts_with(const char *text, const char *prefix) NONNULL(1, 2) PURE;
+
+/* ASCII only; other bytes are kept. */
+char *text_lower(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;
+
+/* A copy without leading and trailing ASCII white space. */
+char *text_trim(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;
+
+/* One round of %XX decoding (RFC 3986 §2.1). NULL when malformed or when it hides a NUL or invalid UTF-8. */
+char *percent_decode(struct arena *arena, const char *text, size_t size) NONNULL(1, 2);
+
+/* Unreserved characters stay, everything else becomes %XX. */
+char *percent_encode(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;
+
+/* Lower-case hexadecimal; `ret_hex` holds 2 * size + 1 bytes. */
+void hex_encode(const void *bytes, size_t size, char *ret_hex) NONNULL(3);
+
+/* Base64url without padding (RFC 4648 §5). Decoding gives NULL when malformed. */
+char *base64url_encode(struct arena *arena, const void *bytes, size_t size) NONNULL(1) RETURNS_NONNULL;
+unsigned char *base64url_decode(struct arena *arena, const char *text, size_t *ret_size) NONNULL(1, 2, 3);
+
+/* Standard base64 with padding (RFC 4648 §4). Decoding gives NULL when malformed. */
+char *base64_encode(struct arena *arena, const void *bytes, size_t size) NONNULL(1) RETURNS_NONNULL;
+unsigned char *base64_decode(struct arena *arena, const char *text, size_t *ret_size) NONNULL(1, 2, 3);
+
+enum { BASE32_U64_CHARS = 13 };
+
+/* A 64-bit number as 13 characters of lower-case Crockford base32, and back; false when not of that form. */
+void base32_encode_u64(uint64_t value, char ret_text[BASE32_U64_CHARS + 1]) NONNULL(2);
+bool base32_decode_u64(const char *text, uint64_t *ret_value) NONNULL(1, 2);
+
+/* A whole decimal number in range; no sign but '-', no space, nothing behind it. */
+bool int64_parse(const char *text, int64_t *ret_value) NONNULL(1, 2);
