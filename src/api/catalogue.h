@@ -1,0 +1,199 @@
+/*
+ * The catalogue: what codegen makes of schemas/ and tools/, as tables.
+ *
+ * An operation is the unit of work; a tool is what an assistant sees of one or
+ * several operations. Everything a door or dispatch must know about them is
+ * data here, so no handler checks for itself and no door knows email. All of it
+ * is constant for the life of the process.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/values.h"
+
+#include <jansson.h>
+
+struct request;
+struct reply;
+
+/* ---- Arguments ---- */
+
+enum arg_kind {
+    ARG_TEXT,        /* const char *, NULL when absent; nullable: struct opt_text */
+    ARG_ID,          /* int64_t, 0 when absent, -1 when not an id of this kind (finds nothing) */
+    ARG_INTEGER,     /* int64_t when required or defaulted, else struct opt_int */
+    ARG_NUMBER,      /* double when required or defaulted, else struct opt_number */
+    ARG_BOOLEAN,     /* bool when required or defaulted, else struct opt_bool */
+    ARG_ENUM,        /* int of a generated enum; 0 is absent */
+    ARG_TOKENS,      /* uint32_t of generated bits; comma-separated text or an array of text */
+    ARG_TIME,        /* struct opt_int, microseconds since the epoch; ISO 8601 with a zone */
+    ARG_TEXT_LIST,   /* struct text_list; a single text counts as a list of one when `single` is allowed */
+    ARG_OBJECT,      /* pointer to a generated struct, NULL when absent */
+    ARG_OBJECT_LIST, /* struct arg_list of generated structs */
+    ARG_JSON,        /* const json_t *, NULL when absent: an object or array looked into by the engine */
+};
+
+/* ARG_OBJECT_LIST: `items` points to `count` generated structs. Generated code gives it its own typed twin. */
+struct arg_list {
+    const void *items;
+    size_t count;
+};
+
+enum arg_place { ARG_IN_PATH, ARG_IN_QUERY, ARG_IN_BODY };
+
+struct arg_field {
+    const char *name;
+    enum arg_kind kind;
+    enum arg_place place;
+    size_t offset;
+    bool required;
+    bool nullable;
+    bool has_default;
+    bool single;         /* ARG_TEXT_LIST: one bare text is accepted too */
+    bool list_too;       /* ARG_JSON of an object: a bare array is accepted too */
+    int id_kind;         /* ARG_ID: enum id_kind of crypto/ids.h */
+    double minimum;      /* value bounds of numbers; -INFINITY and INFINITY when open */
+    double maximum;
+    size_t min_size;     /* code points of a text, items of a list, members of an object */
+    size_t max_size;
+    size_t max_item_size;            /* code points of each item of a text list */
+    const char *const *enum_values;  /* NULL-ended; index + 1 is the enum constant, 1 << index the token bit */
+    const struct arg_shape *object;  /* ARG_OBJECT and ARG_OBJECT_LIST */
+    double default_number;           /* ARG_INTEGER, ARG_NUMBER, ARG_BOOLEAN, ARG_ENUM */
+    const char *default_text;        /* ARG_TEXT */
+    json_type json_type;             /* ARG_JSON: JSON_OBJECT or JSON_ARRAY */
+};
+
+struct arg_shape {
+    const struct arg_field *fields;
+    size_t count;
+    size_t size; /* of the generated struct */
+};
+
+/* ---- Policies ---- */
+
+struct rate_policy {
+    const char *name;
+    int index;
+    int limit; /* calls a window; 0: not limited */
+    int window_s;
+};
+
+enum price_kind { PRICE_FREE, PRICE_FIXED, PRICE_PER_ITEM, PRICE_METERED };
+
+struct price {
+    enum price_kind kind;
+    int credits;           /* a call, or an item */
+    const char *operation; /* its name under credits.operations in the help */
+};
+
+/* ---- Operations ---- */
+
+enum op_mode {
+    OP_MEMORY, /* answered where it arrives, without a thread hop or a connection */
+    OP_READ,   /* statements without BEGIN */
+    OP_WRITE,  /* one READ COMMITTED transaction */
+    OP_JOB,    /* a transaction that enqueues; the caller is parked until the job settles */
+};
+enum op_lane { LANE_QUICK, LANE_SLOW };
+enum op_reach {
+    REACH_PUBLIC,       /* no credential */
+    REACH_SESSION,      /* a signed-in administrator only */
+    REACH_ORGANIZATION, /* no brand is named; `organization_key` says whether a brand-bound key may call it */
+    REACH_BRAND,        /* works in exactly one brand */
+};
+
+/* Which of several operations of one route (or tool) a call means. */
+enum when_kind { WHEN_ALWAYS, WHEN_PRESENT, WHEN_EQUALS };
+struct op_when {
+    enum when_kind kind;
+    const char *argument;
+    const char *value; /* WHEN_EQUALS: canonical JSON text of the value, such as true or "account" */
+};
+
+typedef bool op_handler(struct request *rq, const void *args, struct reply *reply, struct error *err);
+
+struct db_statement;
+
+/* An operation that is one statement: bind fills the statement's parameters, reply writes the answer from its rows. */
+struct op_single {
+    const struct db_statement *statement;
+    size_t params_size;
+    bool (*bind)(struct request *rq, const void *args, void *params, struct error *err);
+    bool (*reply)(struct request *rq, const void *args, const void *rows, size_t count, struct reply *reply, struct error *err);
+};
+
+struct operation {
+    const char *id; /* contacts.search */
+    int index;      /* enum op_index, generated */
+    const char *summary;
+    const char *method; /* NULL: reached by tools only */
+    const char *path;   /* with {parameters} */
+    struct op_when when;
+    enum op_mode mode;
+    enum op_lane lane;
+    enum op_reach reach;
+    bool organization_key; /* REACH_ORGANIZATION that writes or bills: brand-bound keys get ORG_SCOPE_REQUIRED */
+    uint32_t scopes;       /* any of these bits satisfies; 0: any credential */
+    const char *scope;     /* the scope's name for the refusal, NULL when none */
+    const struct rate_policy *policy; /* NULL: unlimited */
+    struct price price;
+    int status;            /* of the ordinary answer */
+    int query_budget;      /* round trips to the database that the work itself may take */
+    bool built;
+    bool open;             /* the contract leaves details open */
+    bool idempotent_key;   /* honours Idempotency-Key */
+    const struct arg_shape *args;
+    op_handler *handler;            /* NULL for `single` and for what is not built */
+    const struct op_single *single; /* NULL unless marked single */
+    size_t max_body_bytes;
+};
+
+extern const struct operation operations[];
+extern const size_t operation_count;
+
+/* ---- Routes ---- */
+
+/* The operations of one method and path, in the order their conditions are tried. */
+struct route {
+    const char *method;
+    const char *path;
+    const struct operation *const *candidates; /* NULL-ended */
+};
+extern const struct route routes[];
+extern const size_t route_count;
+
+/* ---- Tools ---- */
+
+struct tool {
+    const char *name;
+    int index;
+    const char *title;
+    const char *description; /* for a model, with the cost at its end */
+    const char *cost;        /* what a call costs, one sentence */
+    const char *toolset;
+    bool built;           /* at least one of its operations is */
+    bool read_only;
+    bool destructive;
+    bool idempotent;
+    bool open_world;
+    bool organization;    /* hidden from brand connections */
+    const char *list_json;            /* its object in tools/list, whole; NULL when not built, as is the schema */
+    const char *input_schema_json;
+    const char *const *arguments;     /* names in its input schema, NULL-ended */
+    const struct operation *const *candidates; /* NULL-ended; `choose_by` or their own conditions decide */
+    const char *choose_by;            /* argument whose value picks candidates[i] by choose_values[i]; NULL: conditions */
+    const char *const *choose_values; /* NULL-ended, beside candidates */
+    const char *const *present;       /* the first candidates[i] whose argument present[i] is given, "" always; NULL: not so */
+    const char *fixed_json;           /* arguments always set, object text or NULL */
+    const char *default_json;         /* arguments set when absent and the chosen operation takes them, object text or NULL */
+    const char *adapter;              /* projection of the result in src/mcp, NULL: as it is */
+    const char *help;                 /* focused help, Markdown */
+};
+extern const struct tool tools[];
+extern const size_t tool_count;
+
+/* ---- Texts made at build ---- */
+
+extern const char catalogue_help_json[];    /* the body of GET /v1/help */
+extern const char catalogue_openapi_json[]; /* the OpenAPI document */

@@ -1,0 +1,188 @@
+#include "words.h"
+
+#include <string.h>
+
+static void put_title(struct output *out, const char *title, const char *purpose)
+{
+    put(out, "<!-- Generated from schemas/ and tools/; edit those instead. -->\n\n# %s\n\n%s\n", title, purpose);
+}
+
+/* Cells of a table must not hold what ends one. */
+static const char *cell(const char *value)
+{
+    char *made = text("%s", value != NULL ? value : "");
+    for (char *p = made; *p != '\0'; p++) {
+        if (*p == '|' || *p == '\n') {
+            *p = '/';
+        }
+    }
+    return made;
+}
+
+/* ---- Errors ---- */
+
+static void emit_errors_page(const struct catalogue *all, const char *folder)
+{
+    struct output out;
+    output_open(&out, folder, "errors.md");
+    put_title(&out, "Errors", "Every refusal has the body `{\"error\": {code, type, message, param?, suggestion, docs, retryAfter?, details?}}`. "
+                              "Branch on `code`; `message` is for people and may change. Over the agent protocol the same body is the text "
+                              "of a result with `isError`.");
+    size_t i;
+    const json_t *error;
+    json_array_foreach(all->errors, i, error) {
+        double status = member_number(error, "status", 0);
+        put(&out, "\n## %s\n\n%s, `%s`, %s.\n\n%s\n", member_text(error, "code"),
+            status > 0 ? text("HTTP %.0f", status) : "Agent protocol only", member_text(error, "type"),
+            member_true(error, "retryable") ? "worth a retry" : "not worth a retry", member_text(error, "suggestion"));
+    }
+    output_close(&out);
+}
+
+/* ---- Operations ---- */
+
+static void put_facts(struct output *out, const struct catalogue *all, const struct op_decl *op)
+{
+    const json_t *json = op->json;
+    const char *scope = member_text(json, "scope");
+    const char *policy = member_text(json, "policy");
+    const char *reach = member_text(json, "reach");
+    put(out, "- Reach: %s%s\n", reach, member_true(json, "organizationKey") ? ", organization keys only" : "");
+    put(out, "- Scope: %s\n", scope != NULL ? scope : "any credential");
+    if (policy != NULL) {
+        const json_t *rate = json_object_get(json_object_get(all->policies, "rates"), policy);
+        put(out, "- Rate: %s, %.0f in %.0f s\n", policy, member_number(rate, "limit", 0), member_number(rate, "windowS", 60));
+    }
+    put(out, "- Cost: %s\n", price_sentence(all, op));
+    put(out, "- Answers: %.0f", member_number(json, "status", 200));
+    const json_t *result = json_object_get(json, "result");
+    put(out, json_is_string(result) ? " `%s`\n" : "\n", json_is_string(result) ? json_string_value(result) : "");
+    if (member_true(json, "idempotencyKey")) {
+        put(out, "- Honours Idempotency-Key\n");
+    }
+    put(out, "- Work: %s, at most %.0f round trips to the database\n", member_text(json, "mode"), member_number(json, "queries", 0));
+    const json_t *errors = json_object_get(json, "errors");
+    if (json_array_size(errors) > 0) {
+        put(out, "- Refusals of its own: %s\n", words_of(errors));
+    }
+    const json_t *open = json_object_get(json, "open");
+    if (json_array_size(open) > 0) {
+        put(out, "- Left open by the contract: %s\n", words_of(open));
+    }
+    const json_t *rules = json_object_get(json, "rules");
+    if (json_array_size(rules) > 0) {
+        put(out, "- Rules: %s\n", words_of(rules));
+    }
+}
+
+static void put_operation(struct output *out, const struct catalogue *all, const struct op_decl *op)
+{
+    const char *route = op->method != NULL ? text("`%s %s`", op->method, op->path) : "reached by tools only";
+    const json_t *when = json_object_get(op->json, "when");
+    put(out, "\n### %s\n\n%s%s\n\n%s%s\n\n", op->id, route, when != NULL ? text(" when `%s`", json_text(when)) : "",
+        member_text(op->json, "summary"), op->built ? "" : " **Not built yet: answers 501.**");
+    put_facts(out, all, op);
+    const char *arguments = operation_arguments(op);
+    if (arguments[0] != '\0') {
+        put(out, "\nArguments:\n\n%s", arguments);
+    }
+}
+
+static void emit_operations_page(const struct catalogue *all, const char *folder)
+{
+    struct output out;
+    output_open(&out, folder, "operations.md");
+    put_title(&out, "Operations", "Everything the service can do, one entry an operation. A route with several entries picks the first whose "
+                                  "condition holds. Result shapes are in `schemas/resources`.");
+    const char *domain = "";
+    for (size_t i = 0; i < all->op_count; i++) {
+        if (strcmp(domain, all->ops[i].domain) != 0) {
+            domain = all->ops[i].domain;
+            put(&out, "\n## %s\n", domain);
+        }
+        put_operation(&out, all, &all->ops[i]);
+    }
+    output_close(&out);
+}
+
+/* ---- Tools ---- */
+
+static const char *hints_in_words(const struct tool_decl *tool)
+{
+    const json_t *hints = json_object_get(tool->json, "hints");
+    const char *effect = member_true(hints, "readOnly") ? "reads" : member_true(hints, "destructive") ? "destructive" : "writes";
+    return text("%s%s%s", effect, member_true(hints, "idempotent") ? ", idempotent" : "",
+                member_true(hints, "openWorld") ? ", reaches the outside" : "");
+}
+
+static void emit_tools_page(const struct catalogue *all, const char *folder)
+{
+    struct output out;
+    output_open(&out, folder, "tools.md");
+    put_title(&out, "Tools", "What an assistant sees. A tool runs one operation or picks one of several; its schemas are derived from them.");
+    put(&out, "\n| Tool | Toolset | Hints | Built |\n| --- | --- | --- | --- |\n");
+    for (size_t i = 0; i < all->tool_count; i++) {
+        const struct tool_decl *tool = &all->tools[i];
+        put(&out, "| %s | %s | %s | %s |\n", tool->name, tool->domain, hints_in_words(tool), tool->built ? "yes" : "no");
+    }
+    for (size_t i = 0; i < all->tool_count; i++) {
+        const struct tool_decl *tool = &all->tools[i];
+        put(&out, "\n## %s\n\n%s\n\n", tool->name, tool->description);
+        for (size_t at = 0; at < tool->op_count; at++) {
+            put(&out, "- runs %s%s%s\n", tool->ops[at]->id,
+                tool->choosers[at] == NULL  ? ""
+                : tool->choose_by != NULL   ? text(" when `%s` is %s", tool->choose_by, tool->choosers[at])
+                                            : text(" when `%s` is given", tool->choosers[at]),
+                tool->ops[at]->built ? "" : " (not built yet)");
+        }
+        if (tool->built) {
+            put(&out, "\nAs listed:\n\n```json\n%s\n```\n", json_text(tool->list_object));
+        }
+    }
+    output_close(&out);
+}
+
+/* ---- Open details ---- */
+
+/* Where an open detail shows: the operations and shapes that name it. */
+static const char *uses_of(const struct catalogue *all, const char *id)
+{
+    const char *uses = "";
+    for (size_t i = 0; i < all->op_count; i++) {
+        if (list_has(json_object_get(all->ops[i].json, "open"), id)) {
+            uses = text("%s%s%s", uses, uses[0] != '\0' ? ", " : "", all->ops[i].id);
+        }
+    }
+    const char *name;
+    json_t *schema;
+    json_object_foreach(all->resources, name, schema) {
+        if (list_has(json_object_get(schema, "open"), id)) {
+            uses = text("%s%s%s (shape)", uses, uses[0] != '\0' ? ", " : "", name);
+        }
+    }
+    return uses[0] != '\0' ? uses : "everywhere";
+}
+
+static void emit_open_page(const struct catalogue *all, const char *folder)
+{
+    struct output out;
+    output_open(&out, folder, "open-details.md");
+    put_title(&out, "Open details", "The contract leaves these open, or says two things. This is what was chosen, and where it shows. Clients "
+                                    "should not rest on them more than they must.");
+    put(&out, "\n| | Question | Choice | Where |\n| --- | --- | --- | --- |\n");
+    const char *id;
+    json_t *detail;
+    json_object_foreach(all->open_details, id, detail) {
+        put(&out, "| %s | %s | %s | %s |\n", id, cell(member_text(detail, "question")), cell(member_text(detail, "choice")),
+            uses_of(all, id));
+    }
+    output_close(&out);
+}
+
+void emit_docs(const struct catalogue *all, const char *folder)
+{
+    emit_errors_page(all, folder);
+    emit_operations_page(all, folder);
+    emit_tools_page(all, folder);
+    emit_open_page(all, folder);
+}

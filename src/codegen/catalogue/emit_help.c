@@ -1,0 +1,149 @@
+#include "words.h"
+
+#include <string.h>
+
+/* ---- The body of GET /v1/help ---- */
+
+static json_t *help_scopes(const struct catalogue *all)
+{
+    json_t *rows = json_array();
+    const char *name;
+    json_t *scope;
+    json_object_foreach(json_object_get(all->policies, "scopes"), name, scope) {
+        json_array_append_new(rows, json_pack("{s:s, s:O}", "scope", name, "satisfies", json_object_get(scope, "implies")));
+    }
+    return rows;
+}
+
+/* A metered operation has no published amount: its cost is null. */
+static json_t *help_prices(const struct catalogue *all)
+{
+    json_t *rows = json_array();
+    const char *name;
+    json_t *price;
+    json_object_foreach(json_object_get(all->policies, "prices"), name, price) {
+        bool metered = strcmp(member_text(price, "kind"), "metered") == 0;
+        json_t *cost = metered ? json_null() : json_integer((json_int_t)member_number(price, "credits", 0));
+        json_t *row = json_pack("{s:s, s:o}", "operation", name, "cost", cost);
+        if (member_text(price, "unit") != NULL) {
+            json_object_set(row, "unit", json_object_get(price, "unit"));
+        }
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+static json_t *help_rates(const struct catalogue *all)
+{
+    json_t *rows = json_array();
+    const char *name;
+    json_t *rate;
+    json_object_foreach(json_object_get(all->policies, "rates"), name, rate) {
+        json_array_append_new(rows, json_pack("{s:s, s:i, s:i, s:o}", "policy", name, "limit", (int)member_number(rate, "limit", 0),
+                                              "windowSeconds", (int)member_number(rate, "windowS", 60), "routes",
+                                              routes_of_policy(all, name)));
+    }
+    return rows;
+}
+
+static json_t *help_endpoint(const struct catalogue *all, size_t at)
+{
+    const struct op_decl *op = &all->ops[at];
+    bool available = false;
+    for (size_t i = 0; i < all->op_count; i++) {
+        available = available || (all->ops[i].built && is_same_route(&all->ops[i], op));
+    }
+    return json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:b}", "method", op->method, "path", op->path, "summary",
+                     member_text(op->json, "summary"), "scope", member_text(op->json, "scope"), "policy",
+                     member_text(op->json, "policy"), "available", available);
+}
+
+static json_t *help_endpoints(const struct catalogue *all)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < all->op_count; i++) {
+        if (is_main_of_route(all, i)) {
+            json_array_append_new(rows, help_endpoint(all, i));
+        }
+    }
+    return rows;
+}
+
+static json_t *help_errors(const struct catalogue *all)
+{
+    json_t *rows = json_array();
+    size_t i;
+    const json_t *error;
+    json_array_foreach(all->errors, i, error) {
+        if (member_number(error, "status", 0) > 0) {
+            json_array_append_new(rows, json_deep_copy(error));
+        }
+    }
+    return rows;
+}
+
+/* ---- Topics ---- */
+
+static const char *topic_text(const struct catalogue *all, const json_t *topic)
+{
+    const char *told = text("# %s\n\n%s\n", member_text(topic, "title"), member_text(topic, "text"));
+    const char *append = member_text(topic, "append");
+    if (append == NULL) {
+        return told;
+    }
+    if (strcmp(append, "prices") == 0) {
+        return text("%s\n%s", told, price_list(all));
+    }
+    return text("%s\n%s", told, strcmp(append, "rates") == 0 ? rate_list(all) : error_list(all));
+}
+
+static void put_topics(struct output *out, const struct catalogue *all)
+{
+    put(out, "const struct help_topic help_topics[] = {\n");
+    size_t i;
+    const json_t *topic;
+    json_array_foreach(all->topics, i, topic) {
+        put(out, "    { \"%s\", \"%s\",\n    ", member_text(topic, "name"), member_text(topic, "title"));
+        put_c_string(out, topic_text(all, topic));
+        put(out, ",\n    (const char *const[]){ ");
+        size_t at;
+        const json_t *tool;
+        json_array_foreach(json_object_get(topic, "tools"), at, tool) {
+            put(out, "\"%s\", ", json_string_value(tool));
+        }
+        put(out, "NULL } },\n");
+    }
+    put(out, "};\nconst size_t help_topic_count = %zu;\n\n", json_array_size(all->topics));
+}
+
+static void emit_header(const char *folder)
+{
+    struct output out;
+    output_open(&out, folder, "texts.h");
+    put_origin(&out, "Topics of the help tool. The other texts are declared by api/catalogue.h.");
+    put(&out, "#pragma once\n\n#include <stddef.h>\n\n"
+              "/* In the order of enum capabilities_get_topic: help_topics[topic - 1]. */\n"
+              "struct help_topic {\n    const char *name;\n    const char *title;\n    const char *text; /* Markdown */\n"
+              "    const char *const *tools; /* names of the tools it is about, NULL-ended */\n};\n"
+              "extern const struct help_topic help_topics[];\nextern const size_t help_topic_count;\n");
+    output_close(&out);
+}
+
+void emit_help(const struct catalogue *all, const char *folder)
+{
+    emit_header(folder);
+    json_t *help = keep(json_pack("{s:o, s:{s:o}, s:o, s:o, s:o}", "scopes", help_scopes(all), "credits", "operations",
+                                  help_prices(all), "rateLimits", help_rates(all), "endpoints", help_endpoints(all), "errors",
+                                  help_errors(all)));
+    struct output out;
+    output_open(&out, folder, "texts.c");
+    put_origin(&out, "Texts made at build: help, topics and the machine-readable description.");
+    put(&out, "#include \"catalogue/texts.h\"\n\n#include \"api/catalogue.h\"\n\n");
+    put_topics(&out, all);
+    put(&out, "const char catalogue_help_json[] =\n    ");
+    put_c_string(&out, json_text(help));
+    put(&out, ";\n\nconst char catalogue_openapi_json[] =\n    ");
+    put_c_string(&out, json_text(openapi_document(all)));
+    put(&out, ";\n");
+    output_close(&out);
+}

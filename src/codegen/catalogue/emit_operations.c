@@ -1,0 +1,300 @@
+#include "types.h"
+#include "words.h"
+
+#include <string.h>
+
+/* In the order of enum param_kind. */
+static const char *const kind_names[] = { "ARG_TEXT",   "ARG_ID",     "ARG_INTEGER", "ARG_NUMBER",    "ARG_BOOLEAN", "ARG_ENUM",
+                                          "ARG_TOKENS", "ARG_TIME",   "ARG_TEXT_LIST", "ARG_OBJECT",  "ARG_OBJECT_LIST", "ARG_JSON" };
+static const char *const place_names[] = { "ARG_IN_PATH", "ARG_IN_QUERY", "ARG_IN_BODY" };
+
+static const char *enum_name(const char *prefix, const char *value, const char *otherwise)
+{
+    return text("%s_%s", prefix, upper_case(value != NULL ? value : otherwise));
+}
+
+static const char *true_or_false(bool value)
+{
+    return value ? "true" : "false";
+}
+
+/* ---- Arguments ---- */
+
+static void put_names(struct output *out, const struct param *param)
+{
+    put(out, "const char *const %s_names[] = {\n", param->type_name);
+    size_t i;
+    const json_t *value;
+    json_array_foreach(enum_values(param), i, value) {
+        put(out, "    \"%s\",\n", json_string_value(value));
+    }
+    put(out, "    NULL,\n};\n\n");
+}
+
+static void put_sizes(struct output *out, const struct param *param)
+{
+    const json_t *schema = param->schema;
+    bool is_text = param->kind == PARAM_TEXT;
+    bool is_object = strcmp(member_text(schema, "type"), "object") == 0;
+    const char *least = is_text ? "minLength" : is_object ? "minProperties" : "minItems";
+    const char *most = is_text ? "maxLength" : is_object ? "maxProperties" : "maxItems";
+    put(out, ", .min_size = %.0f, .max_size = %.0f", member_number(schema, least, 0), member_number(schema, most, 0));
+    if (param->kind == PARAM_TEXT_LIST) {
+        put(out, ", .max_item_size = %.0f", member_number(json_object_get(schema, "items"), "maxLength", 0));
+    }
+}
+
+static void put_default(struct output *out, const struct param *param)
+{
+    const json_t *value = json_object_get(param->schema, "default");
+    if (value == NULL) {
+        return;
+    }
+    put(out, ", .has_default = true");
+    if (param->kind == PARAM_ENUM) {
+        put(out, ", .default_number = %s", enum_constant(param, json_string_value(value)));
+    } else if (json_is_string(value)) {
+        put(out, ", .default_text = ");
+        put_c_string(out, json_string_value(value));
+    } else {
+        put(out, ", .default_number = %.17g", json_is_number(value) ? json_number_value(value) : json_is_true(value));
+    }
+}
+
+/* What only this kind of argument has. */
+static void put_kind_members(struct output *out, const struct param *param)
+{
+    const json_t *schema = param->schema;
+    switch (param->kind) {
+    case PARAM_ID:
+        put(out, ", .id_kind = ID_%s", upper_case(member_text(schema, "format") + strlen("id:")));
+        return;
+    case PARAM_INTEGER:
+    case PARAM_NUMBER:
+        put(out, ", .minimum = %.17g, .maximum = %.17g", member_number(schema, "minimum", 0), member_number(schema, "maximum", 0));
+        return;
+    case PARAM_ENUM:
+    case PARAM_TOKENS:
+        put(out, ", .enum_values = %s_names", param->type_name);
+        return;
+    case PARAM_TEXT:
+    case PARAM_TEXT_LIST:
+        put_sizes(out, param);
+        return;
+    case PARAM_OBJECT:
+        put(out, ", .object = &%s_shape", param->type_name);
+        return;
+    case PARAM_OBJECT_LIST:
+        put_sizes(out, param);
+        put(out, ", .object = &%s_shape", param->type_name);
+        return;
+    case PARAM_JSON:
+        put_sizes(out, param);
+        put(out, ", .json_type = %s", strcmp(member_text(schema, "type"), "array") == 0 ? "JSON_ARRAY" : "JSON_OBJECT");
+        return;
+    case PARAM_BOOLEAN:
+    case PARAM_TIME:
+        return;
+    }
+}
+
+static void put_field(struct output *out, const struct param *param, const char *struct_tag)
+{
+    put(out, "    { .name = \"%s\", .kind = %s, .place = %s,\n      .offset = offsetof(struct %s, %s)", param->name,
+        kind_names[param->kind], place_names[param->place], struct_tag, param->c_name);
+    if (param->required) {
+        put(out, ", .required = true");
+    }
+    if (is_nullable(param)) {
+        put(out, ", .nullable = true");
+    }
+    if (member_true(param->schema, "single")) {
+        put(out, ", .single = true");
+    }
+    if (member_true(param->schema, "listToo")) {
+        put(out, ", .list_too = true");
+    }
+    put_kind_members(out, param);
+    put_default(out, param);
+    put(out, " },\n");
+}
+
+static void put_shape(struct output *out, const char *shape, const char *struct_tag, const struct param *params, size_t count)
+{
+    if (count == 0) {
+        put(out, "static const struct arg_shape %s = { .size = sizeof(struct %s) };\n\n", shape, struct_tag);
+        return;
+    }
+    put(out, "static const struct arg_field %s_fields[] = {\n", shape);
+    for (size_t i = 0; i < count; i++) {
+        put_field(out, &params[i], struct_tag);
+    }
+    put(out, "};\nstatic const struct arg_shape %s = { %s_fields, %zu, sizeof(struct %s) };\n\n", shape, shape, count, struct_tag);
+}
+
+static void put_object_shape(struct output *out, const struct param *param)
+{
+    put_shape(out, text("%s_shape", param->type_name), param->type_name, param->fields, param->field_count);
+    if (param->kind == PARAM_OBJECT_LIST) {
+        put(out, "static_assert(sizeof(struct %s_list) == sizeof(struct arg_list), \"the typed list is an arg_list\");\n\n",
+            param->type_name);
+    }
+}
+
+/* ---- Operations ---- */
+
+/* The handler takes its own argument type; the table's type takes any. */
+static void put_thunk(struct output *out, const struct op_decl *op)
+{
+    put(out,
+        "static bool call_%s(struct request *rq, const void *args, struct reply *reply, struct error *err)\n"
+        "{\n    return op_%s(rq, args, reply, err);\n}\n\n",
+        op->c_name, op->c_name);
+}
+
+static void put_when(struct output *out, const struct op_decl *op)
+{
+    json_t *when = json_object_get(op->json, "when");
+    const char *present = member_text(when, "present");
+    if (present != NULL) {
+        put(out, "      .when = { WHEN_PRESENT, \"%s\", NULL },\n", present);
+    }
+    const char *argument;
+    json_t *value;
+    json_object_foreach(json_object_get(when, "equals"), argument, value) {
+        put(out, "      .when = { WHEN_EQUALS, \"%s\", ", argument);
+        put_c_string(out, json_text(value));
+        put(out, " },\n");
+    }
+}
+
+/* Every scope that satisfies this one: itself and those that imply it. */
+static const char *satisfying_scopes(const struct catalogue *all, const char *scope)
+{
+    const char *bits = text("SCOPE_%s", upper_case(scope));
+    const char *name;
+    json_t *row;
+    json_object_foreach(json_object_get(all->policies, "scopes"), name, row) {
+        if (list_has(json_object_get(row, "implies"), scope)) {
+            bits = text("%s | SCOPE_%s", bits, upper_case(name));
+        }
+    }
+    return bits;
+}
+
+static void put_price(struct output *out, const struct catalogue *all, const struct op_decl *op)
+{
+    const char *name = member_text(op->json, "price");
+    if (name == NULL) {
+        return;
+    }
+    const json_t *price = json_object_get(json_object_get(all->policies, "prices"), name);
+    put(out, "      .price = { PRICE_%s, %.0f, \"%s\" },\n", upper_case(member_text(price, "kind")),
+        member_number(price, "credits", 0), name);
+}
+
+static void put_limits(struct output *out, const struct catalogue *all, const struct op_decl *op)
+{
+    const char *scope = member_text(op->json, "scope");
+    if (scope != NULL) {
+        put(out, "      .scopes = %s, .scope = \"%s\",\n", satisfying_scopes(all, scope), scope);
+    }
+    const char *policy = member_text(op->json, "policy");
+    if (policy != NULL) {
+        put(out, "      .policy = &rate_policies[RATE_%s],\n", upper_case(policy));
+    }
+    put_price(out, all, op);
+    put(out, "      .max_body_bytes = %.0f,\n",
+        member_number(op->json, "maxBodyBytes", member_number(all->policies, "bodyBytes", 0)));
+}
+
+static void put_operation(struct output *out, const struct catalogue *all, const struct op_decl *op)
+{
+    const json_t *json = op->json;
+    put(out, "    [OP_%s] = {\n      .id = \"%s\", .index = OP_%s,\n      .summary = ", upper_case(op->id), op->id,
+        upper_case(op->id));
+    put_c_string(out, member_text(json, "summary"));
+    put(out, ",\n");
+    if (op->method != NULL) {
+        put(out, "      .method = \"%s\", .path = \"%s\",\n", op->method, op->path);
+    }
+    put_when(out, op);
+    put(out, "      .mode = %s, .lane = %s, .reach = %s,\n", enum_name("OP", member_text(json, "mode"), "read"),
+        enum_name("LANE", member_text(json, "lane"), "quick"), enum_name("REACH", member_text(json, "reach"), "brand"));
+    put_limits(out, all, op);
+    put(out, "      .organization_key = %s, .idempotent_key = %s, .open = %s,\n",
+        true_or_false(member_true(json, "organizationKey")), true_or_false(member_true(json, "idempotencyKey")),
+        true_or_false(json_array_size(json_object_get(json, "open")) > 0));
+    put(out, "      .status = %.0f, .query_budget = %.0f, .built = %s,\n", member_number(json, "status", 200),
+        member_number(json, "queries", 0), true_or_false(op->built));
+    if (!op->built) {
+        put(out, "      .args = &no_arguments,\n    },\n");
+        return;
+    }
+    put(out, "      .args = &%s_args_shape,\n", op->c_name);
+    if (member_true(json, "single")) {
+        put(out, "      .single = &op_%s_single,\n    },\n", op->c_name);
+    } else {
+        put(out, "      .handler = call_%s,\n    },\n", op->c_name);
+    }
+}
+
+/* ---- Routes ---- */
+
+static bool is_first_of_route(const struct catalogue *all, size_t at)
+{
+    for (size_t i = 0; i < at; i++) {
+        if (is_same_route(&all->ops[i], &all->ops[at])) {
+            return false;
+        }
+    }
+    return all->ops[at].method != NULL;
+}
+
+static void put_routes(struct output *out, const struct catalogue *all)
+{
+    put(out, "#define CANDIDATES(...) (const struct operation *const[]){ __VA_ARGS__, NULL }\n\nconst struct route routes[] = {\n");
+    for (size_t i = 0; i < all->op_count; i++) {
+        if (!is_first_of_route(all, i)) {
+            continue;
+        }
+        put(out, "    { \"%s\", \"%s\", CANDIDATES(", all->ops[i].method, all->ops[i].path);
+        const char *separator = "";
+        for (size_t at = i; at < all->op_count; at++) {
+            if (is_same_route(&all->ops[i], &all->ops[at])) {
+                put(out, "%s&operations[OP_%s]", separator, upper_case(all->ops[at].id));
+                separator = ", ";
+            }
+        }
+        put(out, ") },\n");
+    }
+    put(out, "};\nconst size_t route_count = sizeof(routes) / sizeof(routes[0]);\n");
+}
+
+void emit_operations(const struct catalogue *all, const char *folder)
+{
+    struct output out;
+    output_open(&out, folder, "operations.c");
+    put_origin(&out, "The operation table, the shapes of arguments and the routes.");
+    put(&out, "#include \"catalogue/operations.h\"\n\n#include \"catalogue/policies.h\"\n#include \"crypto/ids.h\"\n\n"
+              "#include <assert.h>\n#include <stddef.h>\n\n");
+    visit_types(all, &out, put_names, put_object_shape);
+    put(&out, "static const struct arg_shape no_arguments = { .size = 1 };\n\n");
+    for (size_t i = 0; i < all->op_count; i++) {
+        const struct op_decl *op = &all->ops[i];
+        if (!op->built) {
+            continue;
+        }
+        put_shape(&out, text("%s_args_shape", op->c_name), text("%s_args", op->c_name), op->params, op->param_count);
+        if (!member_true(op->json, "single")) {
+            put_thunk(&out, op);
+        }
+    }
+    put(&out, "const struct operation operations[] = {\n");
+    for (size_t i = 0; i < all->op_count; i++) {
+        put_operation(&out, all, &all->ops[i]);
+    }
+    put(&out, "};\nconst size_t operation_count = OPERATION_COUNT;\n\n");
+    put_routes(&out, all);
+    output_close(&out);
+}

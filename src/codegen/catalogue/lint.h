@@ -1,0 +1,23 @@
+/*
+ * What the lints share: small questions about declarations.
+ */
+#pragma once
+
+#include "model.h"
+
+/* Whether a text is one of the NULL-ended words. */
+bool is_one_of(const char *value, const char *const *words) NONNULL(2);
+
+/* Reports members that no one reads, which are mostly misspelt ones, and members of a wrong type. A known member is
+ * written name=types, each type a letter: s text, b boolean, n number, i whole number, o object, a list, t list of
+ * texts, z null, * anything. The list ends with NULL. */
+void lint_members(json_t *object, const char *const *known, const char *where) NONNULL(2, 3);
+
+/* Reports a required member that is absent or not a text. */
+bool lint_text(const json_t *object, const char *member, const char *where) NONNULL(2, 3);
+
+/* The kinds that an id may be of, as enum id_kind of crypto/ids.h has them. NULL-ended. */
+extern const char *const id_kinds[];
+
+/* Refuses a parameter that is unbounded, undescribed or of a form that cannot be decoded. */
+void lint_param(const struct param *param) NONNULL(1);

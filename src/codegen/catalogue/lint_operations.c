@@ -1,0 +1,229 @@
+#include "lint.h"
+
+#include "words.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static void lint_words(const struct op_decl *op)
+{
+    static const char *const reaches[] = { "public", "session", "organization", "brand", NULL };
+    static const char *const modes[] = { "memory", "read", "write", "job", NULL };
+    static const char *const lanes[] = { "quick", "slow", NULL };
+    static const char *const methods[] = { "GET", "POST", "PUT", "PATCH", "DELETE", NULL };
+    const char *lane = member_text(op->json, "lane");
+    if (!is_one_of(member_text(op->json, "reach"), reaches)) {
+        problem(op->where, "reach must be public, session, organization or brand");
+    }
+    if (!is_one_of(member_text(op->json, "mode"), modes)) {
+        problem(op->where, "mode must be memory, read, write or job");
+    }
+    if (lane != NULL && !is_one_of(lane, lanes)) {
+        problem(op->where, "lane must be quick or slow");
+    }
+    if (op->method != NULL && (!is_one_of(op->method, methods) || strncmp(op->path, "/v1/", 4) != 0)) {
+        problem(op->where, "route must be a method and a path below /v1");
+    }
+    if (!json_is_boolean(json_object_get(op->json, "built"))) {
+        problem(op->where, "built must be said");
+    }
+}
+
+/* Whether a name that the operation gives under `member` is one of the policies. */
+static void lint_policy_name(const struct catalogue *all, const struct op_decl *op, const char *member, const char *table)
+{
+    const json_t *name = json_object_get(op->json, member);
+    if (name == NULL || json_is_null(name)) {
+        return;
+    }
+    if (!json_is_string(name) || json_object_get(json_object_get(all->policies, table), json_string_value(name)) == NULL) {
+        problem(op->where, "%s %s is not in schemas/policies.json", member, json_is_string(name) ? json_string_value(name) : "");
+    }
+}
+
+static void lint_path(const struct op_decl *op)
+{
+    size_t named = 0;
+    for (const char *open = op->path != NULL ? strchr(op->path, '{') : NULL; open != NULL; open = strchr(open + 1, '{')) {
+        const char *close = strchr(open, '}');
+        const char *name = close != NULL ? text("%.*s", (int)(close - open - 1), open + 1) : "";
+        const struct param *param = find_param(op, name);
+        if (param == NULL || param->place != PLACE_PATH) {
+            problem(op->where, "the path parameter {%s} is not declared", name);
+        }
+        named++;
+    }
+    if (json_object_size(json_object_get(op->json, "path")) != named) {
+        problem(op->where, "declares a path parameter that its path does not name");
+    }
+    if (op->method != NULL && strcmp(op->method, "GET") == 0 && json_object_get(op->json, "body") != NULL) {
+        problem(op->where, "a GET has no body");
+    }
+}
+
+static void lint_arguments(const struct op_decl *op)
+{
+    for (size_t i = 0; i < op->param_count; i++) {
+        lint_param(&op->params[i]);
+        for (size_t before = 0; before < i; before++) {
+            if (strcmp(op->params[before].name, op->params[i].name) == 0) {
+                problem(op->params[i].where, "stands in two places");
+            }
+        }
+        if (strcmp(op->params[i].name, "brandId") == 0 && op->params[i].place != PLACE_PATH && strcmp(op->id, "apiKeys.create") != 0) {
+            problem(op->params[i].where, "no query or body names a brand");
+        }
+    }
+    size_t i;
+    const json_t *name;
+    json_array_foreach(json_object_get(op->json, "required"), i, name) {
+        if (!json_is_string(name) || find_param(op, json_string_value(name)) == NULL) {
+            problem(op->where, "requires the unknown parameter %s", json_is_string(name) ? json_string_value(name) : "");
+        }
+    }
+}
+
+static void lint_when(const struct op_decl *op)
+{
+    static const char *const known[] = { "present=s", "equals=o", NULL };
+    json_t *when = json_object_get(op->json, "when");
+    if (when == NULL) {
+        return;
+    }
+    lint_members(when, known, op->where);
+    const char *argument = member_text(when, "present");
+    json_t *equals = json_object_get(when, "equals");
+    if ((argument != NULL) == (equals != NULL) || (equals != NULL && json_object_size(equals) != 1)) {
+        problem(op->where, "when needs either present or equals, with one argument");
+        return;
+    }
+    if (argument == NULL) {
+        argument = json_object_iter_key(json_object_iter(equals));
+    }
+    if (op->built && find_param(op, argument) == NULL) {
+        problem(op->where, "when looks at %s, which is no parameter", argument);
+    }
+}
+
+static void lint_result(const struct catalogue *all, const struct op_decl *op)
+{
+    const json_t *result = json_object_get(op->json, "result");
+    if (result == NULL) {
+        if (op->built) {
+            problem(op->where, "is built and declares no result");
+        }
+        return;
+    }
+    if (json_is_string(result) && json_object_get(all->resources, json_string_value(result)) == NULL) {
+        problem(op->where, "the result %s is not in schemas/resources", json_string_value(result));
+    }
+    size_t i;
+    const json_t *code;
+    json_array_foreach(json_object_get(op->json, "errors"), i, code) {
+        if (!json_is_string(code) || !error_is_known(all, json_string_value(code))) {
+            problem(op->where, "the error %s is not in schemas/errors.json", json_is_string(code) ? json_string_value(code) : "");
+        }
+    }
+}
+
+static void lint_consistency(const struct op_decl *op)
+{
+    const char *mode = member_text(op->json, "mode");
+    const char *reach = member_text(op->json, "reach");
+    bool honours_key = member_true(op->json, "idempotencyKey");
+    if (honours_key && (op->method == NULL || strcmp(op->method, "POST") != 0)) {
+        problem(op->where, "only a POST honours an idempotency key");
+    }
+    if (member_true(op->json, "single") && (mode == NULL || (strcmp(mode, "read") != 0 && strcmp(mode, "write") != 0))) {
+        problem(op->where, "single goes with read or write");
+    }
+    if (reach != NULL && strcmp(reach, "public") != 0 && json_object_get(op->json, "policy") == NULL) {
+        problem(op->where, "has no rate policy");
+    }
+    if (mode != NULL && strcmp(mode, "memory") != 0 && member_number(op->json, "queries", 0) < 1) {
+        problem(op->where, "needs a budget of queries");
+    }
+    int status = (int)member_number(op->json, "status", 0);
+    if (status < 200 || status > 299) {
+        problem(op->where, "status must be 2xx");
+    }
+}
+
+/* Among the operations of one route, those with a condition come first and exactly one without it comes last. */
+static void lint_route_order(const struct catalogue *all, const struct op_decl *op)
+{
+    bool after = false;
+    for (size_t i = 0; i < all->op_count; i++) {
+        const struct op_decl *other = &all->ops[i];
+        if (other == op) {
+            after = true;
+            continue;
+        }
+        if (strcmp(other->id, op->id) == 0 || strcmp(other->c_name, op->c_name) == 0) {
+            problem(op->where, "%s is declared twice", op->id);
+        }
+        if (op->method == NULL || other->method == NULL || strcmp(op->method, other->method) != 0 || strcmp(op->path, other->path) != 0) {
+            continue;
+        }
+        if (after && json_object_get(op->json, "when") == NULL) {
+            problem(op->where, "has no condition and hides %s", other->id);
+        }
+    }
+}
+
+/* domain.verb in camelCase: names of C functions are made of it. */
+static void lint_id(const struct op_decl *op)
+{
+    const char *dot = strchr(op->id, '.');
+    bool good = islower((unsigned char)op->id[0]) && dot != NULL && islower((unsigned char)dot[1]);
+    for (const char *p = op->id; *p != '\0'; p++) {
+        good = good && (isalnum((unsigned char)*p) || p == dot);
+    }
+    if (!good) {
+        problem(op->where, "id must be two camelCase words joined by a dot");
+    }
+}
+
+static void lint_operation(const struct catalogue *all, const struct op_decl *op)
+{
+    static const char *const known[] = {
+        "id=s",   "route=sz",  "summary=s", "reach=s",  "organizationKey=b", "scope=sz",        "policy=sz", "price=sz",       "mode=s",
+        "single=b", "lane=s",  "status=i",  "queries=i", "path=o",            "query=o",         "body=o",    "required=t",     "result=so",
+        "errors=t", "open=t",  "rules=t",   "when=o",    "built=b",           "idempotencyKey=b", "maxBodyBytes=i", NULL,
+    };
+    lint_members(op->json, known, op->where);
+    lint_id(op);
+    lint_text(op->json, "summary", op->where);
+    lint_words(op);
+    lint_policy_name(all, op, "scope", "scopes");
+    lint_policy_name(all, op, "policy", "rates");
+    lint_policy_name(all, op, "price", "prices");
+    lint_path(op);
+    lint_arguments(op);
+    lint_when(op);
+    lint_result(all, op);
+    lint_consistency(op);
+    lint_route_order(all, op);
+}
+
+void lint_operations(const struct catalogue *all)
+{
+    for (size_t i = 0; i < all->op_count; i++) {
+        lint_operation(all, &all->ops[i]);
+    }
+}
+
+/* How many routes and tools the contract has, when schemas/policies.json says it. */
+void lint_counts(const struct catalogue *all)
+{
+    size_t routes = 0;
+    for (size_t i = 0; i < all->op_count; i++) {
+        routes += is_main_of_route(all, i);
+    }
+    const json_t *wanted = json_object_get(all->policies, "counts");
+    if (wanted != NULL && (member_number(wanted, "routes", 0) != (double)routes || member_number(wanted, "tools", 0) != (double)all->tool_count)) {
+        problem("schemas/policies.json", "counts %.0f routes and %.0f tools, but %zu and %zu are declared",
+                member_number(wanted, "routes", 0), member_number(wanted, "tools", 0), routes, all->tool_count);
+    }
+    printf("catalogue: %zu operations on %zu routes\n", all->op_count, routes);
+}

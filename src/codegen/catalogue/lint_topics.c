@@ -1,0 +1,69 @@
+#include "lint.h"
+
+#include "types.h"
+
+#include <string.h>
+
+static const char where[] = "tools/topics.json";
+
+static bool is_tool(const struct catalogue *all, const char *name)
+{
+    for (size_t i = 0; name != NULL && i < all->tool_count; i++) {
+        if (strcmp(all->tools[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void lint_topic(const struct catalogue *all, json_t *topic)
+{
+    static const char *const known[] = { "name=s", "title=s", "text=s", "append=s", "tools=t", NULL };
+    static const char *const appendices[] = { "prices", "rates", "errors", NULL };
+    const char *name = member_text(topic, "name");
+    const char *place = text("%s: %s", where, name != NULL ? name : "a topic without a name");
+    lint_members(topic, known, place);
+    lint_text(topic, "title", place);
+    lint_text(topic, "text", place);
+    const char *append = member_text(topic, "append");
+    if (append != NULL && !is_one_of(append, appendices)) {
+        problem(place, "appends the unknown list %s", append);
+    }
+    size_t i;
+    const json_t *tool;
+    json_array_foreach(json_object_get(topic, "tools"), i, tool) {
+        if (!is_tool(all, json_string_value(tool))) {
+            problem(place, "names the unknown tool %s", json_is_string(tool) ? json_string_value(tool) : "");
+        }
+    }
+}
+
+/* The topics that can be asked for are exactly these, in this order: the enum's value finds the text. */
+static void lint_order(const struct catalogue *all)
+{
+    const struct op_decl *op = find_op(all, "capabilities.get");
+    const struct param *param = op != NULL ? find_param(op, "topic") : NULL;
+    if (param == NULL) {
+        return;
+    }
+    const json_t *values = enum_values(param);
+    bool same = json_array_size(values) == json_array_size(all->topics);
+    size_t i;
+    const json_t *topic;
+    json_array_foreach(all->topics, i, topic) {
+        same = same && json_equal(json_object_get(topic, "name"), json_array_get(values, i));
+    }
+    if (!same) {
+        problem(where, "the topics differ from those of capabilities.get, or stand in another order");
+    }
+}
+
+void lint_topics(const struct catalogue *all)
+{
+    size_t i;
+    json_t *topic;
+    json_array_foreach(all->topics, i, topic) {
+        lint_topic(all, topic);
+    }
+    lint_order(all);
+}

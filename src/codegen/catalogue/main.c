@@ -1,0 +1,55 @@
+/*
+ * The catalogue generator: reads schemas/ and tools/, refuses what contradicts
+ * itself, and writes C tables, texts and documents.
+ *
+ *     catalogue SOURCE_ROOT OUTPUT_FOLDER
+ *
+ * writes OUTPUT_FOLDER/catalogue (C, OpenAPI) and OUTPUT_FOLDER/docs. When a
+ * declaration is refused, nothing is written and every reason is on stderr.
+ */
+#include "model.h"
+
+/* Outlives main, so that all that hangs on it is reachable to the end. */
+static struct catalogue all;
+
+static void lint_declarations(void)
+{
+    lint_errors(&all);
+    lint_policies(&all);
+    lint_resources(&all);
+    lint_operations(&all);
+    lint_types(&all);
+    lint_open_details(&all);
+    lint_tools(&all);
+    lint_counts(&all);
+    lint_mcp(&all);
+    lint_topics(&all);
+}
+
+int main(int count, char **arguments)
+{
+    if (count != 3) {
+        fprintf(stderr, "usage: catalogue SOURCE_ROOT OUTPUT_FOLDER\n");
+        return 2;
+    }
+    read_catalogue(&all, arguments[1]);
+    lint_declarations();
+    if (problem_count() > 0) {
+        return 1; /* what follows is derived from these */
+    }
+    make_tool_schemas(&all);
+    lint_listed_tools(&all);
+    if (problem_count() > 0) {
+        return 1;
+    }
+    const char *folder = text("%s/catalogue", arguments[2]);
+    emit_errors(&all, folder);
+    emit_policies(&all, folder);
+    emit_operations_header(&all, folder);
+    emit_operations(&all, folder);
+    emit_tools(&all, folder);
+    emit_mcp(&all, folder);
+    emit_help(&all, folder);
+    emit_docs(&all, text("%s/docs", arguments[2]));
+    return problem_count() > 0 ? 1 : 0;
+}

@@ -1,0 +1,78 @@
+/*
+ * Texts of the generator: strings that live until it ends, generated files,
+ * and the problems found on the way.
+ *
+ * The generator is a short program of one thread. What it builds stays
+ * reachable until it exits, so nothing here is ever freed by a caller.
+ */
+#pragma once
+
+#include "base/compiler.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* ---- Strings ---- */
+
+/* A formatted string that lives until the generator ends. */
+char *text(const char *format, ...) NONNULL(1) PRINTF_LIKE(1, 2) RETURNS_NONNULL;
+
+/* camelCase and dotted.names to snake_case: contacts.saveBatch → contacts_save_batch. */
+const char *snake_case(const char *name) NONNULL(1) RETURNS_NONNULL;
+
+/* As snake_case, in capitals: in-review → IN_REVIEW. */
+const char *upper_case(const char *name) NONNULL(1) RETURNS_NONNULL;
+
+/* Keeps a JSON value until the generator ends; the reference is taken over. */
+json_t *keep(json_t *value) RETURNS_NONNULL;
+
+/* Compact JSON text of a value, members in their order. */
+const char *json_text(const json_t *value) NONNULL(1) RETURNS_NONNULL;
+
+/* ---- Members of declarations ---- */
+
+/* The text of a member, NULL when absent or not a text. */
+const char *member_text(const json_t *object, const char *key) NONNULL(2);
+
+/* Whether a member is there and true. */
+bool member_true(const json_t *object, const char *key) NONNULL(2);
+
+/* The number of a member, `otherwise` when absent. */
+double member_number(const json_t *object, const char *key, double otherwise) NONNULL(2);
+
+/* Whether an array holds this text. */
+bool list_has(const json_t *array, const char *wanted) NONNULL(2);
+
+/* ---- Problems ---- */
+
+/* Reports what is wrong in a declaration; the generator goes on and fails at its end. */
+void problem(const char *where, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3);
+
+/* How many problems were reported. */
+int problem_count(void);
+
+/* ---- Generated files ---- */
+
+/* A file being written; it replaces the old one only when it differs, so that builds stay short. */
+struct output {
+    FILE *stream;
+    char *bytes;
+    size_t size;
+    const char *path;
+};
+
+/* Starts a file in memory. */
+void output_open(struct output *out, const char *folder, const char *name) NONNULL(1, 2, 3);
+
+/* Adds formatted text. */
+void put(struct output *out, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3);
+
+/* Adds a C string literal over as many lines as it needs; NULL becomes the word NULL. */
+void put_c_string(struct output *out, const char *value) NONNULL(1);
+
+/* Writes the file if it changed. Ends the program when the folder cannot be written. */
+void output_close(struct output *out) NONNULL(1);
+
+/* The first lines of a generated C file: where it comes from. */
+void put_origin(struct output *out, const char *purpose) NONNULL(1, 2);

@@ -1,0 +1,36 @@
+/*
+ * Declarations in words and lists, for the help of tools, GET /v1/help and the
+ * documents. What they return lives until the generator ends.
+ */
+#pragma once
+
+#include "model.h"
+
+/* What a call costs, such as "Free." or "Costs 2 credits per address.". */
+const char *price_sentence(const struct catalogue *all, const struct op_decl *op) NONNULL(1, 2) RETURNS_NONNULL;
+
+/* The same for a tool: of its built operations, or of all when none is built. */
+const char *tool_cost(const struct catalogue *all, const struct tool_decl *tool) NONNULL(1, 2) RETURNS_NONNULL;
+
+/* The help of a tool, Markdown: what it does, its arguments, its refusals. */
+const char *tool_help(const struct catalogue *all, const struct tool_decl *tool) NONNULL(1, 2) RETURNS_NONNULL;
+
+/* The arguments of an operation as a Markdown list, "" when it takes none. */
+const char *operation_arguments(const struct op_decl *op) NONNULL(1) RETURNS_NONNULL;
+
+/* The texts of an array, comma-separated. */
+const char *words_of(const json_t *array) RETURNS_NONNULL;
+
+/* Prices, rate policies and error codes as Markdown lists. */
+const char *price_list(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL;
+const char *rate_list(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL;
+const char *error_list(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL;
+
+/* Whether two operations are reached by the same method and path. */
+bool is_same_route(const struct op_decl *one, const struct op_decl *other) NONNULL(1, 2);
+
+/* Whether ops[at] is the one without a condition among those of its route: the one that stands for the route. */
+bool is_main_of_route(const struct catalogue *all, size_t at) NONNULL(1);
+
+/* "POST /v1/sends" of every route counted by a rate policy; a new reference. */
+json_t *routes_of_policy(const struct catalogue *all, const char *policy) NONNULL(1, 2) RETURNS_NONNULL;

@@ -1,0 +1,55 @@
+# The generators: host programs built first, then run on the declarations.
+#   posthorn-catalogue         schemas/ and tools/       → catalogue/*.h, *.c, docs/*.md, openapi.json
+#   posthorn-sql               src/**/*.sql              → sql/<stem>.h, .c and sql/all_statements.*
+#   posthorn-embed-migrations  src/db/migrations/*.sql   → sql/migrations.c
+
+file(GLOB catalogue_generator CONFIGURE_DEPENDS src/codegen/catalogue/*.c)
+add_executable(posthorn-catalogue ${catalogue_generator})
+target_include_directories(posthorn-catalogue PRIVATE src)
+target_link_libraries(posthorn-catalogue PRIVATE settings PkgConfig::JANSSON m)
+
+file(GLOB_RECURSE declarations CONFIGURE_DEPENDS schemas/*.json tools/*.json)
+set(catalogue_names error_codes operations policies tools texts mcp_texts)
+list(TRANSFORM catalogue_names REPLACE "(.+)" "${generated}/catalogue/\\1.c" OUTPUT_VARIABLE catalogue_sources)
+add_custom_command(
+    OUTPUT ${catalogue_sources}
+    COMMAND posthorn-catalogue ${CMAKE_SOURCE_DIR} ${generated}
+    DEPENDS posthorn-catalogue ${declarations}
+    COMMENT "Generating the catalogue"
+    VERBATIM)
+add_custom_target(generate-catalogue DEPENDS ${catalogue_sources})
+
+# The SQL generators share base with the service, whose error codes come from the catalogue.
+file(GLOB sql_generator CONFIGURE_DEPENDS src/codegen/sql*.c)
+set(generator_base src/base/arena.c src/base/buf.c)
+add_executable(posthorn-sql ${sql_generator} ${generator_base})
+add_executable(posthorn-embed-migrations src/codegen/embed_migrations.c src/codegen/sql_file.c ${generator_base})
+foreach(generator posthorn-sql posthorn-embed-migrations)
+    target_include_directories(${generator} PRIVATE src ${generated})
+    target_link_libraries(${generator} PRIVATE settings)
+    add_dependencies(${generator} generate-catalogue)
+endforeach()
+
+file(GLOB_RECURSE query_files CONFIGURE_DEPENDS src/api/*.sql src/engine/*.sql src/jobs/*.sql src/main/*.sql)
+set(query_sources ${generated}/sql/all_statements.c)
+foreach(file ${query_files})
+    get_filename_component(stem ${file} NAME_WE)
+    list(APPEND query_sources ${generated}/sql/${stem}.c)
+endforeach()
+add_custom_command(
+    OUTPUT ${query_sources}
+    COMMAND posthorn-sql ${generated} ${query_files}
+    DEPENDS posthorn-sql ${query_files}
+    COMMENT "Generating the typed queries"
+    VERBATIM)
+
+file(GLOB migration_files CONFIGURE_DEPENDS src/db/migrations/*.sql)
+add_custom_command(
+    OUTPUT ${generated}/sql/migrations.c
+    COMMAND posthorn-embed-migrations ${generated} ${migration_files}
+    DEPENDS posthorn-embed-migrations ${migration_files}
+    COMMENT "Embedding the migrations"
+    VERBATIM)
+
+set(generated_sources ${catalogue_sources} ${query_sources} ${generated}/sql/migrations.c)
+add_custom_target(generate DEPENDS ${generated_sources})
