@@ -1,0 +1,262 @@
+#include "db/cluster.h"
+
+#include "base/clock.h"
+#include "base/json_read.h"
+#include "base/text.h"
+#include "db/cluster_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libpq-fe.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    POLL_MS = 10,
+    LEAVING_RUNNER_WAIT_MS = 1000,
+    RUNNER_LOG_MAX_BYTES = 1024 * 1024,
+    RUNNER_LOG_TAIL_BYTES = 8 * 1024,
+    /* A runner that finds another one on its way out ends; then one more is started. */
+    MAX_RUNNERS_STARTED = 3,
+};
+
+/* ---- Locks ---- */
+
+static int open_lock(const char *path)
+{
+    return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+/* Takes a lock of the open file: F_RDLCK or F_WRLCK. */
+static bool try_lock(int fd, short type)
+{
+    struct flock lock = { .l_type = type, .l_whence = SEEK_SET };
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+static bool lock_until(int fd, short type, int64_t deadline_us)
+{
+    while (!try_lock(fd, type)) {
+        if (clock_monotonic_us() >= deadline_us)
+            return false;
+        process_sleep_ms(POLL_MS);
+    }
+    return true;
+}
+
+static bool is_locked(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return false;
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    bool locked = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    return locked;
+}
+
+bool cluster_has_runner(const char *data_dir)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    return is_locked(cluster_place(arena, data_dir).runner_lock);
+}
+
+void cluster_leave(int lock_fd)
+{
+    if (lock_fd >= 0)
+        close(lock_fd);
+}
+
+bool cluster_lock_runner(const char *data_dir, int *ret_lock_fd, bool *ret_held, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct cluster_place place = cluster_place(arena, data_dir);
+    *ret_held = false;
+    if (!cluster_make_data_dir(&place, err))
+        return false;
+    int fd = open_lock(place.runner_lock);
+    if (fd < 0)
+        return cluster_fail_with_errno(err, "Opening the runner's lock", place.runner_lock);
+    *ret_held = lock_until(fd, F_WRLCK, clock_monotonic_us() + LEAVING_RUNNER_WAIT_MS * US_PER_MS);
+    if (*ret_held)
+        *ret_lock_fd = fd;
+    else
+        close(fd);
+    return true;
+}
+
+bool cluster_no_clients(const char *data_dir, int *ret_lock_fd)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct cluster_place place = cluster_place(arena, data_dir);
+    int fd = open_lock(place.clients_lock);
+    if (fd < 0)
+        return false;
+    if (!try_lock(fd, F_WRLCK)) {
+        close(fd);
+        return false;
+    }
+    *ret_lock_fd = fd;
+    return true;
+}
+
+/* ---- The runner's log ---- */
+
+static int open_runner_log(const struct cluster_place *place)
+{
+    int fd = open(place->runner_log, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    struct stat info;
+    if (fd >= 0 && fstat(fd, &info) == 0 && info.st_size > RUNNER_LOG_MAX_BYTES)
+        (void)!ftruncate(fd, 0);
+    return fd;
+}
+
+/* What one line says went wrong: the message of an error envelope or of a log line of level error, or words that are
+ * not JSON, from a program that could not even start. NULL for anything else. */
+static const char *complaint(struct arena *arena, const char *line)
+{
+    const json_t *json = NULL;
+    struct error ignored = { .code = ERR_NONE };
+    struct json_bounds bounds = { .max_bytes = RUNNER_LOG_TAIL_BYTES };
+    if (line[0] == '\0')
+        return NULL;
+    if (!json_read(arena, line, strlen(line), bounds, &json, &ignored))
+        return line;
+    const json_t *envelope = json_object_get(json, "error");
+    if (envelope != NULL)
+        return json_get_text(envelope, "message");
+    return text_equal(json_get_text(json, "level"), "error") ? json_get_text(json, "message") : NULL;
+}
+
+/* The last complaint in the log since `start`; "" when there is none. */
+static const char *runner_reason(struct arena *arena, int log_fd, off_t start)
+{
+    struct stat info;
+    if (fstat(log_fd, &info) == 0 && info.st_size - start > RUNNER_LOG_TAIL_BYTES)
+        start = info.st_size - RUNNER_LOG_TAIL_BYTES;
+    char *text = arena_alloc(arena, RUNNER_LOG_TAIL_BYTES + 1);
+    const char *reason = "";
+    if (pread(log_fd, text, RUNNER_LOG_TAIL_BYTES, start) <= 0)
+        return reason;
+    for (char *line = strsep(&text, "\n"); line != NULL; line = strsep(&text, "\n")) {
+        const char *found = complaint(arena, line);
+        if (found != NULL)
+            reason = found;
+    }
+    return reason;
+}
+
+/* ---- Joining ---- */
+
+/* One attempt to bring a folder's server up, seen from a client. */
+struct joining {
+    struct arena *arena;
+    struct cluster_place place;
+    const char *url;
+    const char *const *runner_argv;
+    int log_fd;
+    off_t log_start;
+    int runner_pidfd; /* -1: none of ours runs */
+    int runners_started;
+};
+
+static void joining_done(struct joining *joining)
+{
+    if (joining->log_fd >= 0)
+        close(joining->log_fd);
+    if (joining->runner_pidfd >= 0)
+        close(joining->runner_pidfd);
+}
+
+static bool start_runner(struct joining *joining, struct error *err)
+{
+    if (joining->log_fd < 0) {
+        joining->log_fd = open_runner_log(&joining->place);
+        if (joining->log_fd < 0)
+            return cluster_fail_with_errno(err, "Opening the runner's log", joining->place.runner_log);
+        joining->log_start = lseek(joining->log_fd, 0, SEEK_END);
+    }
+    if (joining->runner_pidfd >= 0)
+        close(joining->runner_pidfd);
+    joining->runner_pidfd = -1;
+    joining->runners_started++;
+    return process_start_detached(joining->runner_argv, joining->log_fd, &joining->runner_pidfd, err);
+}
+
+/* Called while no runner holds the lock: starts one, or tells why ours ended. */
+static bool advance(struct joining *joining, struct error *err)
+{
+    if (joining->runners_started == 0)
+        return start_runner(joining, err);
+    if (!process_pidfd_ended(joining->runner_pidfd))
+        return true;
+    const char *reason = runner_reason(joining->arena, joining->log_fd, joining->log_start);
+    if (reason[0] == '\0' && joining->runners_started < MAX_RUNNERS_STARTED)
+        return start_runner(joining, err);
+    fail(err, ERR_SERVICE_UNAVAILABLE, "data", "%s",
+         reason[0] != '\0' ? reason : "The runner of the data folder ended without a word.");
+    return error_because(err, "see %s", joining->place.runner_log);
+}
+
+static bool await_server(struct joining *joining, int64_t deadline_us, struct error *err)
+{
+    for (;;) {
+        bool has_runner = is_locked(joining->place.runner_lock);
+        if (has_runner && PQping(joining->url) == PQPING_OK)
+            return true;
+        if (!has_runner && !advance(joining, err))
+            return false;
+        if (clock_monotonic_us() >= deadline_us) {
+            err->retry_after_s = 2;
+            return fail(err, ERR_SERVICE_UNAVAILABLE, "data", "The private database was not ready in time. Try again.");
+        }
+        process_sleep_ms(POLL_MS);
+    }
+}
+
+static bool join_place(struct arena *arena, const struct cluster_place *place, const char *data_dir,
+                       const char *const runner_argv[], int64_t deadline_us, struct error *err)
+{
+    struct joining joining = {
+        .arena = arena,
+        .place = *place,
+        .url = cluster_url(arena, data_dir),
+        .runner_argv = runner_argv,
+        .log_fd = -1,
+        .runner_pidfd = -1,
+    };
+    bool ok = await_server(&joining, deadline_us, err);
+    joining_done(&joining);
+    return ok;
+}
+
+bool cluster_rejoin(const char *data_dir, const char *const runner_argv[], int wait_ms, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct cluster_place place = cluster_place(arena, data_dir);
+    return join_place(arena, &place, data_dir, runner_argv, clock_monotonic_us() + wait_ms * US_PER_MS, err);
+}
+
+bool cluster_join(const char *data_dir, const char *const runner_argv[], int wait_ms, int *ret_lock_fd, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct cluster_place place = cluster_place(arena, data_dir);
+    int64_t deadline_us = clock_monotonic_us() + wait_ms * US_PER_MS;
+    if (!cluster_make_data_dir(&place, err))
+        return false;
+    int lock_fd = open_lock(place.clients_lock);
+    if (lock_fd < 0)
+        return cluster_fail_with_errno(err, "Opening the clients' lock", place.clients_lock);
+    bool ok = lock_until(lock_fd, F_RDLCK, deadline_us);
+    if (!ok) {
+        err->retry_after_s = 2;
+        fail(err, ERR_SERVICE_UNAVAILABLE, "data", "The runner of the data folder is leaving and takes long. Try again.");
+    }
+    ok = ok && join_place(arena, &place, data_dir, runner_argv, deadline_us, err);
+    if (ok)
+        *ret_lock_fd = lock_fd;
+    else
+        close(lock_fd);
+    return ok;
+}

@@ -1,0 +1,61 @@
+/*
+ * Inside the room: where a private cluster lives and who runs it.
+ *
+ *     data_dir/        0700, the caller's
+ *       runner.log, runner.lock, clients.lock
+ *       pg/            0700, the caller's
+ *         data/        0700, the server's user: the cluster itself
+ *         run/         0700, the server's user: the socket
+ *         server.log   the caller's; the server has it open as its standard error
+ *
+ * Started by root, the server runs as an unprivileged user that can enter none
+ * of the folders above data and run (data_dir holds the keys; /root or a fresh
+ * mktemp folder is closed to it as well). So it is given both as open
+ * descriptors and names them /proc/self/fd/N, which needs no way through the
+ * parents. Nothing above data and run is opened to that user, and it cannot
+ * replace anything that root opens by name.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <sys/types.h>
+
+struct cluster_place {
+    const char *data_dir; /* canonical, all others below it */
+    const char *pg_dir;
+    const char *pg_data_dir;
+    const char *socket_dir; /* data_dir/pg/run, or a folder in /tmp when that is too long for a socket */
+    const char *server_log;
+    const char *runner_log;
+    const char *runner_lock;
+    const char *clients_lock;
+};
+
+/* The names that belong to a data folder. Touches nothing. */
+struct cluster_place cluster_place(struct arena *arena, const char *data_dir) NONNULL(1, 2);
+
+/* The user of the server: ourselves, or for root the owner of the cluster that is there, else postgres, else nobody. */
+struct cluster_user {
+    uid_t uid;
+    gid_t gid;
+    bool is_other; /* the server must change to it */
+};
+MUST_CHECK bool cluster_find_user(const struct cluster_place *place, struct cluster_user *ret_user, struct error *err)
+    NONNULL(1, 2, 3);
+
+/* Creates the data folder with its parents, mode 0700 each, unless it is there. */
+MUST_CHECK bool cluster_make_data_dir(const struct cluster_place *place, struct error *err) NONNULL(1, 2);
+
+/* Creates a folder of mode 0700 that belongs to `user`, or checks that the one there does. Gives it open when `ret_fd`
+ * is not NULL. */
+MUST_CHECK bool cluster_make_dir(const char *path, const struct cluster_user *user, int *ret_fd, struct error *err)
+    NONNULL(1, 2, 4);
+
+/* Records an error about a file with errno as its cause. Returns false. */
+bool cluster_fail_with_errno(struct error *err, const char *doing, const char *path) NONNULL(1, 2, 3);
+
+/* FNV-1a, for names that need to differ and nothing more. */
+uint64_t cluster_hash(const void *bytes, size_t size, uint64_t seed) NONNULL(1) PURE;
+#define CLUSTER_HASH_SEED UINT64_C(0xcbf29ce484222325)

@@ -1,0 +1,411 @@
+#include "db/conn.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "db/db_errors.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    BACKOFF_FIRST_MS = 50,
+    BACKOFF_MAX_MS = 5000,
+    CONNECT_PAUSE_MS = 25,
+    CANCEL_REPEAT_MS = 100,
+    /* Beyond the statement time-out, before a silent server is taken for lost. */
+    SILENCE_GRACE_MS = 15000,
+    SESSION_SQL_MAX_BYTES = 1024,
+    /* Messages of a dying server that are read before its end of file shows. */
+    FAREWELL_READS = 8,
+};
+
+/* ---- A database ---- */
+
+struct db *db_new(const struct db_config *config)
+{
+    struct db *db = calloc(1, sizeof(*db));
+    if (db == NULL)
+        abort();
+    db->url = strdup(config->url);
+    db->application_name = strdup(config->application_name != NULL ? config->application_name : "posthorn");
+    db->statement_timeout_ms = config->statement_timeout_ms;
+    db->reach = config->reach;
+    db->reach_data = config->reach_data;
+    if (db->url == NULL || db->application_name == NULL)
+        abort();
+    return db;
+}
+
+void db_free(struct db *db)
+{
+    if (db == NULL)
+        return;
+    free(db->url);
+    free(db->application_name);
+    free(db);
+}
+
+/* ---- Connecting ---- */
+
+void pg_message_line(const char *message, char *ret_line, size_t size)
+{
+    snprintf(ret_line, size, "%.*s", (int)strcspn(message, "\n"), message);
+}
+
+/* libpq would print notices on standard error. */
+static void ignore_notice(void *unused, const PGresult *notice)
+{
+    (void)unused;
+    (void)notice;
+}
+
+static void conn_drop(struct db_conn *conn)
+{
+    pthread_mutex_lock(&conn->lock);
+    if (conn->cancel != NULL)
+        PQfreeCancel(conn->cancel);
+    conn->cancel = NULL;
+    pthread_mutex_unlock(&conn->lock);
+    PQfinish(conn->pg);
+    conn->pg = NULL;
+    conn->copying = false;
+    conn->stale = false;
+    prepared_clear(&conn->prepared);
+}
+
+bool conn_lost(struct db_conn *conn, struct error *err)
+{
+    char reason[ERROR_CAUSE_MAX_BYTES] = "";
+    if (conn->pg != NULL)
+        pg_message_line(PQerrorMessage(conn->pg), reason, sizeof(reason));
+    conn_drop(conn);
+    db_fail_with_sqlstate(err, "08006", NULL);
+    return error_because(err, "connection lost: %s", reason);
+}
+
+/* A wrong connection string may hold the password anywhere, so libpq's words about it are not repeated. */
+static bool check_url(const struct db *db, struct error *err)
+{
+    char *reason = NULL;
+    PQconninfoOption *options = PQconninfoParse(db->url, &reason);
+    PQfreemem(reason);
+    if (options == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "database", "The database connection string is not valid.");
+    PQconninfoFree(options);
+    return true;
+}
+
+/* Keywords before dbname are defaults that the connection string overrides; those behind it hold. */
+static PGconn *open_pg(const struct db *db)
+{
+    const char *const keywords[] = {
+        "connect_timeout",  "keepalives_idle",  "keepalives_interval",
+        "keepalives_count", "tcp_user_timeout", "dbname",
+        "application_name", "client_encoding",  NULL,
+    };
+    const char *const values[] = {
+        "5", "30", "10", "3", "30000", db->url, db->application_name, "UTF8", NULL,
+    };
+    return PQconnectdbParams(keywords, values, 1);
+}
+
+static bool set_session(struct db_conn *conn)
+{
+    BUF_SCOPE sql;
+    buf_init(&sql, SESSION_SQL_MAX_BYTES);
+    buf_printf(&sql,
+               "SET search_path = posthorn; SET timezone = 'UTC'; SET client_min_messages = warning; SET jit = off;"
+               "SET statement_timeout = %d; SET bytea_output = hex; SET standard_conforming_strings = on;",
+               conn->db->statement_timeout_ms);
+    for (size_t i = 0; i < conn->channel_count; i++) {
+        char *channel = PQescapeIdentifier(conn->pg, conn->channels[i], strlen(conn->channels[i]));
+        buf_printf(&sql, "LISTEN %s;", channel != NULL ? channel : "");
+        PQfreemem(channel);
+    }
+    PG_RESULT_SCOPE result = PQexec(conn->pg, buf_text(&sql));
+    return PQresultStatus(result) == PGRES_COMMAND_OK && !sql.overflowed;
+}
+
+static bool conn_open(struct db_conn *conn, struct error *err)
+{
+    conn->pg = open_pg(conn->db);
+    if (conn->pg == NULL)
+        abort();
+    PQsetNoticeReceiver(conn->pg, ignore_notice, NULL);
+    if (PQstatus(conn->pg) != CONNECTION_OK || !set_session(conn) || PQenterPipelineMode(conn->pg) != 1) {
+        char reason[ERROR_CAUSE_MAX_BYTES];
+        pg_message_line(PQerrorMessage(conn->pg), reason, sizeof(reason));
+        conn_drop(conn);
+        db_fail_with_sqlstate(err, "08001", NULL);
+        return error_because(err, "connecting: %s", reason);
+    }
+    pthread_mutex_lock(&conn->lock);
+    conn->cancel = PQgetCancel(conn->pg);
+    pthread_mutex_unlock(&conn->lock);
+    conn->backoff_ms = 0;
+    conn->next_attempt_us = 0;
+    return true;
+}
+
+static bool reach_and_open(struct db_conn *conn, struct error *err)
+{
+    const struct db *db = conn->db;
+    return (db->reach == NULL || db->reach(db->reach_data, err)) && conn_open(conn, err);
+}
+
+static void sleep_ms(int64_t wait_ms)
+{
+    struct timespec pause = { .tv_sec = wait_ms / 1000, .tv_nsec = (wait_ms % 1000) * 1000000 };
+    while (nanosleep(&pause, &pause) != 0 && errno == EINTR)
+        continue;
+}
+
+/* A server that answers and still refuses us (a wrong password, an unknown database) will not change its mind. */
+static bool server_refuses(const struct db *db)
+{
+    const char *const keywords[] = { "connect_timeout", "dbname", NULL };
+    const char *const values[] = { "5", db->url, NULL };
+    return PQpingParams(keywords, values, 1) == PQPING_OK;
+}
+
+bool db_connect(struct db *db, int wait_ms, struct db_conn **ret_conn, struct error *err)
+{
+    if (!check_url(db, err))
+        return false;
+    struct db_conn *conn = calloc(1, sizeof(*conn));
+    if (conn == NULL)
+        abort();
+    conn->db = db;
+    pthread_mutex_init(&conn->lock, NULL);
+
+    int64_t deadline_us = clock_monotonic_us() + wait_ms * US_PER_MS;
+    bool refused_before = false;
+    bool open = conn_open(conn, err);
+    while (!open) {
+        bool in_time = clock_monotonic_us() < deadline_us;
+        bool refused = in_time && server_refuses(db);
+        if (!in_time || (refused && refused_before)) {
+            db_disconnect(conn);
+            return false;
+        }
+        refused_before = refused;
+        error_clear(err);
+        sleep_ms(CONNECT_PAUSE_MS);
+        open = reach_and_open(conn, err);
+    }
+    *ret_conn = conn;
+    return true;
+}
+
+void db_disconnect(struct db_conn *conn)
+{
+    if (conn == NULL)
+        return;
+    conn_drop(conn);
+    pthread_mutex_destroy(&conn->lock);
+    free(conn);
+}
+
+void db_conn_cleanup(struct db_conn **conn)
+{
+    db_disconnect(*conn);
+}
+
+/* ---- Staying connected ---- */
+
+/* Each failure doubles the pause in which further tries fail at once, so that a dead server costs its callers nothing. */
+static bool reconnect(struct db_conn *conn, struct error *err)
+{
+    int64_t now_us = clock_monotonic_us();
+    if (now_us < conn->next_attempt_us) {
+        db_fail_with_sqlstate(err, "08001", NULL);
+        return error_because(err, "waiting before the next try to connect");
+    }
+    if (reach_and_open(conn, err))
+        return true;
+    conn->backoff_ms = conn->backoff_ms == 0 ? BACKOFF_FIRST_MS : conn->backoff_ms * 2;
+    if (conn->backoff_ms > BACKOFF_MAX_MS)
+        conn->backoff_ms = BACKOFF_MAX_MS;
+    conn->next_attempt_us = clock_monotonic_us() + conn->backoff_ms * US_PER_MS;
+    return false;
+}
+
+int conn_wait_readable(struct db_conn *conn, int wait_ms)
+{
+    struct pollfd watched = { .fd = PQsocket(conn->pg), .events = POLLIN };
+    int ready = poll(&watched, 1, wait_ms);
+    if (ready < 0)
+        return errno == EINTR ? 0 : -1;
+    return ready;
+}
+
+bool conn_read(struct db_conn *conn)
+{
+    /* Of a TLS record, 16 KiB at most, libpq takes at least 8 KiB at a time, and what is decrypted and not taken is
+     * invisible to poll. */
+    int reads = PQsslInUse(conn->pg) ? 3 : 1;
+    while (reads-- > 0) {
+        if (!PQconsumeInput(conn->pg))
+            return false;
+    }
+    return PQstatus(conn->pg) != CONNECTION_BAD;
+}
+
+/* Reads what an idle server said: notifications, or its farewell. */
+static bool is_alive(struct db_conn *conn)
+{
+    for (int i = 0; i < FAREWELL_READS && conn_wait_readable(conn, 0) != 0; i++) {
+        if (!conn_read(conn))
+            return false;
+    }
+    return true;
+}
+
+bool conn_ready(struct db_conn *conn, struct error *err)
+{
+    conn_abandon_copy(conn);
+    bool in_transaction = conn->tx_open && !conn->begin_pending;
+    if (conn->pg != NULL && !in_transaction && (conn->stale || !is_alive(conn)))
+        conn_drop(conn);
+    if (conn->pg != NULL)
+        return true;
+    if (!in_transaction)
+        return reconnect(conn, err);
+    db_fail_with_sqlstate(err, "08003", NULL);
+    return error_because(err, "the connection of this transaction was lost before");
+}
+
+int db_socket(const struct db_conn *conn)
+{
+    return conn->pg != NULL ? PQsocket(conn->pg) : -1;
+}
+
+uint64_t db_round_trips(const struct db_conn *conn)
+{
+    return conn->round_trips;
+}
+
+/* ---- Cancelling ---- */
+
+/* While a cancel request is under way the lock is held, and the server has acted on it when the request returns. So the
+ * next statement, which needs the lock to begin, cannot be hit by it. */
+void conn_running_begin(struct db_conn *conn)
+{
+    pthread_mutex_lock(&conn->lock);
+    conn->running = true;
+    conn->cancel_wanted = false;
+    pthread_mutex_unlock(&conn->lock);
+}
+
+void conn_running_end(struct db_conn *conn)
+{
+    pthread_mutex_lock(&conn->lock);
+    conn->running = false;
+    pthread_mutex_unlock(&conn->lock);
+}
+
+static void send_cancel(struct db_conn *conn)
+{
+    char reason[256];
+    if (conn->cancel != NULL)
+        PQcancel(conn->cancel, reason, sizeof(reason));
+}
+
+void db_cancel(struct db_conn *conn)
+{
+    pthread_mutex_lock(&conn->lock);
+    if (conn->running) {
+        conn->cancel_wanted = true;
+        send_cancel(conn);
+    }
+    pthread_mutex_unlock(&conn->lock);
+}
+
+/* A request that overtakes its statement finds an idle server and is lost, so it is repeated. */
+static void repeat_cancel(struct db_conn *conn)
+{
+    pthread_mutex_lock(&conn->lock);
+    if (conn->cancel_wanted)
+        send_cancel(conn);
+    pthread_mutex_unlock(&conn->lock);
+}
+
+/* ---- Results ---- */
+
+static int64_t silence_limit_ms(const struct db_conn *conn)
+{
+    if (conn->db->statement_timeout_ms == 0)
+        return INT64_MAX;
+    return (int64_t)conn->db->statement_timeout_ms + SILENCE_GRACE_MS;
+}
+
+PGresult *conn_take_result(struct db_conn *conn)
+{
+    int64_t silent_ms = 0;
+    while (PQisBusy(conn->pg)) {
+        int ready = conn_wait_readable(conn, CANCEL_REPEAT_MS);
+        if (ready > 0 && conn_read(conn)) {
+            silent_ms = 0;
+            continue;
+        }
+        if (ready != 0)
+            return NULL;
+        repeat_cancel(conn);
+        silent_ms += CANCEL_REPEAT_MS;
+        if (silent_ms > silence_limit_ms(conn))
+            return NULL;
+    }
+    return PQgetResult(conn->pg);
+}
+
+bool conn_enter_pipeline(struct db_conn *conn)
+{
+    return PQenterPipelineMode(conn->pg) == 1;
+}
+
+bool conn_simple(struct db_conn *conn, const char *sql, PGresult **ret_result, struct error *err)
+{
+    if (ret_result != NULL)
+        *ret_result = NULL;
+    if (PQexitPipelineMode(conn->pg) != 1)
+        return conn_lost(conn, err);
+    BUF_SCOPE text;
+    buf_init(&text, strlen(sql) + 64);
+    buf_printf(&text, "%s%s", conn->begin_pending ? "BEGIN ISOLATION LEVEL READ COMMITTED;" : "", sql);
+    conn->begin_pending = false;
+
+    conn->round_trips++;
+    conn_running_begin(conn);
+    PG_RESULT_SCOPE last = NULL;
+    PGresult *result;
+    if (PQsendQuery(conn->pg, buf_text(&text))) {
+        while ((result = conn_take_result(conn)) != NULL) {
+            PQclear(last);
+            last = result;
+            ExecStatusType status = PQresultStatus(result);
+            if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH)
+                break;
+        }
+    }
+    conn_running_end(conn);
+
+    ExecStatusType status = PQresultStatus(last);
+    if (last == NULL || PQstatus(conn->pg) == CONNECTION_BAD || PQtransactionStatus(conn->pg) == PQTRANS_UNKNOWN)
+        return conn_lost(conn, err);
+    bool ok = status != PGRES_FATAL_ERROR && status != PGRES_BAD_RESPONSE;
+    if (!ok)
+        db_fail_with_result(err, last, NULL);
+    if (status != PGRES_COPY_IN && !conn_enter_pipeline(conn))
+        return conn_lost(conn, err);
+    if (ok && ret_result != NULL)
+        *ret_result = TAKE_PTR(last);
+    return ok;
+}
+
+bool db_script(struct db_conn *conn, const char *sql, struct error *err)
+{
+    return conn_ready(conn, err) && conn_simple(conn, sql, NULL, err);
+}

@@ -1,0 +1,93 @@
+/*
+ * Inside the room: the connection, and how its calls share it.
+ *
+ * The connection stays in pipeline mode; scripts and COPY leave it for their
+ * time. Everything here is used by the one thread that holds the connection,
+ * except what `lock` guards, which db_cancel reads from any thread.
+ */
+#pragma once
+
+#include "db/db.h"
+
+#include <libpq-fe.h>
+#include <pthread.h>
+
+struct db {
+    char *url;
+    char *application_name;
+    int statement_timeout_ms;
+    bool (*reach)(void *data, struct error *err);
+    void *reach_data;
+};
+
+/* The statements prepared on a connection: an open-addressing set of pointers. */
+struct prepared_set {
+    const struct db_statement **slots;
+    size_t capacity; /* a power of two, or 0 */
+    size_t count;
+};
+
+struct db_conn {
+    struct db *db;
+    PGconn *pg; /* NULL when disconnected */
+    struct prepared_set prepared;
+    uint64_t round_trips;
+
+    bool tx_open;       /* a DB_TX scope is open */
+    bool begin_pending; /* its BEGIN was not sent yet */
+    bool copying;
+    bool stale; /* its plans no longer fit the schema: reconnect when idle */
+
+    const char *channels[DB_MAX_CHANNELS];
+    size_t channel_count;
+
+    int64_t next_attempt_us; /* monotonic; reconnecting waits until then */
+    int64_t backoff_ms;
+
+    pthread_mutex_t lock;
+    PGcancel *cancel;
+    bool running;
+    bool cancel_wanted;
+};
+
+/* Makes the connection usable for the next command: ends an abandoned copy, notices a server that went away, reconnects
+ * unless that would lose an open transaction. */
+MUST_CHECK bool conn_ready(struct db_conn *conn, struct error *err) NONNULL(1, 2);
+
+/* Drops a broken connection and records SERVICE_UNAVAILABLE, with what libpq says of it. Returns false. */
+bool conn_lost(struct db_conn *conn, struct error *err) NONNULL(1, 2);
+
+/* Marks the time in which db_cancel has something to stop. */
+void conn_running_begin(struct db_conn *conn) NONNULL(1);
+void conn_running_end(struct db_conn *conn) NONNULL(1);
+
+/* The next result, waited for while cancellation is kept in view. NULL when the connection broke or none is due. */
+PGresult *conn_take_result(struct db_conn *conn) NONNULL(1);
+
+/* Waits until the socket is readable: 1; 0 after `wait_ms` (-1: no limit), -1 when broken. */
+int conn_wait_readable(struct db_conn *conn, int wait_ms) NONNULL(1);
+
+/* Reads what has arrived. False when the connection broke. */
+bool conn_read(struct db_conn *conn) NONNULL(1);
+
+/* Runs commands outside pipeline mode by the simple protocol, sending a pending BEGIN first. The result of the last
+ * command is given when `ret_result` is not NULL, to be cleared by the caller. */
+MUST_CHECK bool conn_simple(struct db_conn *conn, const char *sql, PGresult **ret_result, struct error *err) NONNULL(1, 2, 4);
+bool conn_enter_pipeline(struct db_conn *conn) NONNULL(1);
+
+/* Ends a copy that its caller left, if there is one. */
+void conn_abandon_copy(struct db_conn *conn) NONNULL(1);
+
+bool prepared_has(const struct prepared_set *set, const struct db_statement *statement) NONNULL(1, 2) PURE;
+void prepared_add(struct prepared_set *set, const struct db_statement *statement) NONNULL(1, 2);
+void prepared_remove(struct prepared_set *set, const struct db_statement *statement) NONNULL(1, 2);
+void prepared_clear(struct prepared_set *set) NONNULL(1);
+
+/* The text of an error without its line end. */
+void pg_message_line(const char *message, char *ret_line, size_t size) NONNULL(1, 2);
+
+static inline void pg_result_cleanup(PGresult **result)
+{
+    PQclear(*result);
+}
+#define PG_RESULT_SCOPE CLEANUP(pg_result_cleanup) PGresult *

@@ -1,0 +1,94 @@
+#include "db/db_errors.h"
+
+#include <string.h>
+
+/* Every constraint that a caller can run into by what it asks for. The drift test checks that each exists. */
+const struct db_constraint_error db_constraint_errors[] = {
+    { "domains_name", ERR_DOMAIN_ALREADY_EXISTS, "name", "This domain is already connected." },
+    { "email_groups_name", ERR_EMAIL_GROUP_NAME_CONFLICT, "groupName", "An email group with this name exists in this brand." },
+};
+const size_t db_constraint_error_count = ARRAY_COUNT(db_constraint_errors);
+
+/* Classes of Appendix A of the PostgreSQL manual; the first prefix that fits is taken. */
+static const struct {
+    const char *prefix;
+    enum error_code code;
+    int64_t retry_after_s;
+    const char *message;
+} states[] = {
+    { "40001", ERR_SERVICE_UNAVAILABLE, 1, "The database was busy with a conflicting change. Try again." },
+    { "40P01", ERR_SERVICE_UNAVAILABLE, 1, "The database was busy with a conflicting change. Try again." },
+    { "55P03", ERR_SERVICE_UNAVAILABLE, 1, "The database was busy with a conflicting change. Try again." },
+    { "57014", ERR_SERVICE_UNAVAILABLE, 1, "The work was stopped before it was done; nothing of it was kept." },
+    { "08", ERR_SERVICE_UNAVAILABLE, 1, "The database cannot be reached." },
+    { "57P", ERR_SERVICE_UNAVAILABLE, 1, "The database is restarting." },
+    { "25P03", ERR_SERVICE_UNAVAILABLE, 1, "The database ended an idle transaction." },
+    { "25006", ERR_SERVICE_UNAVAILABLE, 5, "The database accepts no changes at the moment." },
+    { "53", ERR_SERVICE_UNAVAILABLE, 5, "The database is out of resources." },
+    { "58", ERR_SERVICE_UNAVAILABLE, 5, "The database has trouble with its storage." },
+    { "22021", ERR_INVALID_REQUEST, 0, "A text holds a character that cannot be stored." },
+    { "22P05", ERR_INVALID_REQUEST, 0, "A text holds a character that cannot be stored." },
+    { "22003", ERR_INVALID_REQUEST, 0, "A number is out of range." },
+    { "22008", ERR_INVALID_REQUEST, 0, "A date is out of range." },
+};
+
+bool db_sqlstate_ends_session(const char *sqlstate)
+{
+    static const char *const ending[] = { "08", "57P01", "57P02", "57P03", "57P04", "57P05", "25P03" };
+    for (size_t i = 0; i < ARRAY_COUNT(ending); i++) {
+        if (strncmp(sqlstate, ending[i], strlen(ending[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const struct db_constraint_error *known_constraint(const char *constraint)
+{
+    for (size_t i = 0; constraint != NULL && i < db_constraint_error_count; i++) {
+        if (strcmp(db_constraint_errors[i].constraint, constraint) == 0)
+            return &db_constraint_errors[i];
+    }
+    return NULL;
+}
+
+static bool fail_by_state(struct error *err, const char *sqlstate)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(states); i++) {
+        if (strncmp(sqlstate, states[i].prefix, strlen(states[i].prefix)) == 0) {
+            err->retry_after_s = states[i].retry_after_s;
+            return fail(err, states[i].code, NULL, "%s", states[i].message);
+        }
+    }
+    return fail(err, ERR_INTERNAL_ERROR, NULL, "An unexpected error happened.");
+}
+
+bool db_fail_with_sqlstate(struct error *err, const char *sqlstate, const char *constraint)
+{
+    const struct db_constraint_error *known = strncmp(sqlstate, "23", 2) == 0 ? known_constraint(constraint) : NULL;
+    if (known != NULL)
+        fail(err, known->code, known->param, "%s", known->message);
+    else
+        fail_by_state(err, sqlstate);
+    snprintf(err->sqlstate, sizeof(err->sqlstate), "%s", sqlstate);
+    return false;
+}
+
+/* The detail and context of the server are left out: they quote the data. */
+bool db_fail_with_result(struct error *err, const PGresult *result, const struct db_statement *statement)
+{
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *constraint = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME);
+    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    db_fail_with_sqlstate(err, sqlstate != NULL ? sqlstate : "08000", constraint);
+    return error_because(err, "%s: %s", statement != NULL ? statement->name : "script", message != NULL ? message : "");
+}
+
+bool db_error_is_retryable(const struct error *err)
+{
+    return strcmp(err->sqlstate, "40001") == 0 || strcmp(err->sqlstate, "40P01") == 0;
+}
+
+bool db_error_is_canceled(const struct error *err)
+{
+    return strcmp(err->sqlstate, "57014") == 0;
+}

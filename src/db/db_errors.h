@@ -1,0 +1,27 @@
+/*
+ * Inside the room: from what the server says to an error of ours.
+ */
+#pragma once
+
+#include "db/db.h"
+
+#include <libpq-fe.h>
+
+/* Records the error of a failed result; `statement` names it in the cause and may be NULL. Returns false. */
+bool db_fail_with_result(struct error *err, const PGresult *result, const struct db_statement *statement) NONNULL(1, 2);
+
+/* The same from its parts; `constraint` may be NULL. */
+bool db_fail_with_sqlstate(struct error *err, const char *sqlstate, const char *constraint) NONNULL(1, 2);
+
+/* Whether the session ended with this error: the server shuts down, crashed, or closed it. */
+bool db_sqlstate_ends_session(const char *sqlstate) NONNULL(1) PURE;
+
+/* A constraint whose violation is an answer to the caller and not a fault. */
+struct db_constraint_error {
+    const char *constraint;
+    enum error_code code;
+    const char *param;
+    const char *message;
+};
+extern const struct db_constraint_error db_constraint_errors[];
+extern const size_t db_constraint_error_count;

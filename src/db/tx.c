@@ -1,0 +1,57 @@
+#include "db/pipeline.h"
+
+#include <stdlib.h>
+
+bool db_tx_begin(struct db_conn *conn, struct db_tx *ret_tx, struct error *err)
+{
+    if (conn->tx_open)
+        abort();
+    ret_tx->conn = NULL;
+    /* A dead server is noticed here, before anything was decided in this transaction. */
+    if (!conn_ready(conn, err))
+        return false;
+    conn->tx_open = true;
+    conn->begin_pending = true;
+    ret_tx->conn = conn;
+    return true;
+}
+
+void tx_ended(struct db_tx *tx)
+{
+    tx->conn->tx_open = false;
+    tx->conn->begin_pending = false;
+    tx->conn = NULL;
+}
+
+bool db_tx_commit(struct db_tx *tx, struct error *err)
+{
+    if (tx->conn == NULL)
+        abort();
+    /* Nothing was sent, so there is nothing to commit. */
+    if (!tx->conn->begin_pending) {
+        ARENA_SCOPE none = arena_new(0);
+        if (!pipeline_run(tx->conn, none, NULL, 0, DB_SYNC_COMMIT, err))
+            return false;
+    }
+    tx_ended(tx);
+    return true;
+}
+
+void db_tx_rollback(struct db_tx *tx)
+{
+    struct db_conn *conn = tx->conn;
+    if (conn == NULL)
+        return;
+    conn_abandon_copy(conn);
+    /* After a failed COMMIT the server has ended the transaction by itself. */
+    bool open_there = conn->pg != NULL && !conn->begin_pending && PQtransactionStatus(conn->pg) != PQTRANS_IDLE;
+    struct error ignored = { .code = ERR_NONE };
+    if (open_there)
+        (void)!conn_simple(conn, "ROLLBACK", NULL, &ignored);
+    tx_ended(tx);
+}
+
+bool db_in_transaction(const struct db_conn *conn)
+{
+    return conn->tx_open;
+}
