@@ -1,0 +1,40 @@
+/*
+ * Header: single header fields (RFC 5322 §2.2), folded, 7-bit and closed
+ * against injection: no value with a line break or another control character
+ * ever gets in, by an error and not by silent repair.
+ *
+ * A field is either fully appended or, on an error, the buffer is to be thrown
+ * away by the caller.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+
+enum { HEADER_NAME_MAX_BYTES = 64, HEADER_TEXT_MAX_BYTES = 2048, HEADER_VALUE_MAX_BYTES = 8192 };
+
+struct mailbox {
+    const char *name;    /* display name in UTF-8; NULL or "" for none */
+    const char *address; /* local@domain as of address_parse */
+};
+
+struct header {
+    const char *name;
+    const char *value;
+};
+
+/* An unstructured field such as Subject, in UTF-8. What is not plain ASCII, or would not survive folding, becomes
+ * encoded words. Errors: INVALID_REQUEST naming `param` (controls, not UTF-8, longer than HEADER_TEXT_MAX_BYTES). */
+MUST_CHECK bool header_add_text(struct buf *out, const char *name, const char *value, const char *param, struct error *err)
+    NONNULL(1, 2, 3, 5);
+
+/* A field of one mailbox (RFC 5322 §3.4). The address is ASCII, or UTF-8 in a message for SMTPUTF8 (RFC 6532 §3.2).
+ * Errors: INVALID_REQUEST naming `name_param` or `address_param`. */
+MUST_CHECK bool header_add_mailbox(struct buf *out, const char *name, const struct mailbox *mailbox, const char *name_param,
+                                   const char *address_param, struct error *err) NONNULL(1, 2, 3, 6);
+
+/* A structured field whose value is ASCII already; folded at its blanks only.
+ * Errors: INVALID_REQUEST naming the field (name, controls, not ASCII, a piece longer than a line may be). */
+MUST_CHECK bool header_add_structured(struct buf *out, const struct header *header, struct error *err) NONNULL(1, 2, 3);

@@ -1,0 +1,54 @@
+/*
+ * Outbox: the capture outbox, a Maildir (https://cr.yp.to/proto/maildir.html)
+ * into which the messages of the sandbox domain are delivered instead of being
+ * sent. Any mail reader can open it.
+ *
+ * It is bounded in messages and bytes; when it is full, delivery is refused
+ * until somebody deletes mail. A message is written to tmp/ and renamed into
+ * new/, so a reader never sees half of it. The file name comes from the
+ * message's own stable id: delivering the same message again after a crash
+ * replaces the file in new/ instead of doubling it, and does nothing if a
+ * reader has moved it to cur/ unread or seen (flags "" or "S").
+ *
+ * One process delivers into a folder at a time; within it any thread may.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum outbox_sync {
+    OUTBOX_SYNC_NONE,    /* survives a crash of the process, not of the machine */
+    OUTBOX_SYNC_DURABLE, /* file and folder are on disk when deliver returns */
+};
+
+enum { OUTBOX_NAME_MAX_BYTES = 200 };
+
+struct outbox_bounds {
+    uint64_t max_messages;
+    uint64_t max_bytes;
+};
+
+struct outbox_usage {
+    uint64_t messages;
+    uint64_t bytes;
+};
+
+struct outbox;
+
+/* Opens the Maildir at `path`, making it (mode 0700) where it does not exist, and removes what an earlier process left
+ * in tmp/. Errors: SERVICE_UNAVAILABLE when the folder cannot be used. */
+MUST_CHECK bool outbox_open(const char *path, struct outbox_bounds bounds, enum outbox_sync sync, struct outbox **ret_outbox,
+                            struct error *err) NONNULL(1, 4, 5);
+
+void outbox_close(struct outbox *outbox);
+
+/* Delivers a message. `name` is its stable id: letters, digits, '_', '-', '.', '@', not beginning with a dot.
+ * Errors: SERVICE_UNAVAILABLE when the outbox is full or the disk fails, INTERNAL_ERROR for a bad name. */
+MUST_CHECK bool outbox_deliver(struct outbox *outbox, const char *name, const void *bytes, size_t size, struct error *err)
+    NONNULL(1, 2, 3, 5);
+
+/* What lies in new/ and cur/, counted anew. */
+MUST_CHECK bool outbox_measure(struct outbox *outbox, struct outbox_usage *ret_usage, struct error *err) NONNULL(1, 2, 3);

@@ -1,0 +1,259 @@
+#include "render/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CHILD_MAX_OPEN_FILES = 256, PATH_VARIABLE_BYTES = 4096 };
+
+/* Everything the child needs, made before fork: behind it only async-signal-safe calls are allowed. */
+struct launch {
+    const char *file;
+    char **arguments;
+    const char *script_path;
+    char *environment[6];
+    char path_variable[PATH_VARIABLE_BYTES];
+    pid_t parent;
+    bool drops_rights;
+    uid_t uid;
+    gid_t gid;
+    int in[2]; /* [0] is the child's end */
+    int out[2];
+    int err[2];
+    int failure[2]; /* the errno of a failed exec; closed by a good one */
+};
+
+static void close_pair(int pair[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (pair[i] >= 0)
+            close(pair[i]);
+}
+
+static void launch_done(struct launch *launch)
+{
+    close_pair(launch->in);
+    close_pair(launch->out);
+    close_pair(launch->err);
+    close_pair(launch->failure);
+}
+
+/* Becomes `nobody` if it can reach the program then. Raw calls: the library's would signal threads that fork left behind. */
+static void drop_rights(const struct launch *launch, bool *ret_dropped)
+{
+    *ret_dropped = false;
+    syscall(SYS_unshare, CLONE_NEWNET);
+    if (syscall(SYS_setgroups, 0, NULL) != 0 || syscall(SYS_setresgid, launch->gid, launch->gid, 0) != 0)
+        return;
+    if (syscall(SYS_setresuid, launch->uid, launch->uid, 0) != 0)
+        return;
+    bool can_read = access(launch->script_path, R_OK) == 0;
+    bool can_run = strchr(launch->file, '/') == NULL || access(launch->file, X_OK) == 0;
+    if (can_read && can_run) {
+        *ret_dropped = syscall(SYS_setresuid, launch->uid, launch->uid, launch->uid) == 0 &&
+                       syscall(SYS_setresgid, launch->gid, launch->gid, launch->gid) == 0;
+        return;
+    }
+    syscall(SYS_setresuid, 0, 0, 0);
+    syscall(SYS_setresgid, 0, 0, 0);
+}
+
+static void limit_resources(void)
+{
+    const struct rlimit none = { .rlim_cur = 0, .rlim_max = 0 };
+    const struct rlimit files = { .rlim_cur = CHILD_MAX_OPEN_FILES, .rlim_max = CHILD_MAX_OPEN_FILES };
+    setrlimit(RLIMIT_CORE, &none);
+    setrlimit(RLIMIT_FSIZE, &none);
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static void reset_signals(void)
+{
+    sigset_t empty;
+    sigemptyset(&empty);
+    struct sigaction standard = { .sa_handler = SIG_DFL };
+    for (int number = 1; number < NSIG; number++)
+        sigaction(number, &standard, NULL);
+    sigprocmask(SIG_SETMASK, &empty, NULL);
+}
+
+/* Puts `fds` at 0, 1 and 2 and closes all others but `kept`, which moves to 3. */
+static bool place_streams(const int fds[3], int kept, int *ret_kept)
+{
+    int high[4];
+    for (int i = 0; i < 4; i++) {
+        high[i] = fcntl(i < 3 ? fds[i] : kept, F_DUPFD, 10); /* out of the way of what is replaced below */
+        if (high[i] < 0)
+            return false;
+    }
+    for (int i = 0; i < 4; i++)
+        if (dup2(high[i], i) < 0)
+            return false;
+    *ret_kept = 3;
+    return fcntl(3, F_SETFD, FD_CLOEXEC) == 0 && close_range(4, ~0U, 0) == 0;
+}
+
+static void say(const char *text)
+{
+    ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
+    (void)ignored;
+}
+
+/* In the child: never returns. */
+static NORETURN void become_program(const struct launch *launch)
+{
+    bool dropped = true;
+    int failure_fd = launch->failure[1];
+    setsid();
+    if (launch->drops_rights)
+        drop_rights(launch, &dropped);
+    /* After the change of user, which clears it; and the parent may be gone already. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (getppid() != launch->parent)
+        _exit(127);
+    limit_resources();
+    reset_signals();
+    const int streams[3] = { launch->in[0], launch->out[1], launch->err[1] };
+    if (place_streams(streams, failure_fd, &failure_fd) && chdir("/") == 0) {
+        if (!dropped)
+            say("runs with all rights: its files cannot be reached by the user nobody\n");
+        execvpe(launch->file, launch->arguments, launch->environment);
+    }
+    int reason = errno;
+    ssize_t ignored = write(failure_fd, &reason, sizeof(reason));
+    (void)ignored;
+    _exit(127);
+}
+
+static void find_nobody(struct launch *launch)
+{
+    char buffer[2048];
+    struct passwd entry;
+    struct passwd *found = NULL;
+    if (geteuid() != 0 || getpwnam_r("nobody", &entry, buffer, sizeof(buffer), &found) != 0 || found == NULL)
+        return;
+    launch->drops_rights = true;
+    launch->uid = entry.pw_uid;
+    launch->gid = entry.pw_gid;
+}
+
+static void make_environment(struct launch *launch)
+{
+    static char home[] = "HOME=/nonexistent";
+    static char language[] = "LANG=C.UTF-8";
+    static char zone[] = "TZ=UTC";
+    static char node[] = "NODE_ENV=production";
+    const char *path = getenv("PATH");
+    snprintf(launch->path_variable, sizeof(launch->path_variable), "PATH=%s", path != NULL ? path : "/usr/bin:/bin");
+    char *const environment[] = { launch->path_variable, home, language, zone, node, NULL };
+    memcpy(launch->environment, environment, sizeof(environment));
+}
+
+static bool fail_start(struct error *err, const char *what, int cause)
+{
+    fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The HTML service could not be started.");
+    return error_because(err, "%s: %s", what, strerror(cause));
+}
+
+static bool open_streams(struct launch *launch, struct error *err)
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, launch->in) != 0 || pipe2(launch->out, O_CLOEXEC) != 0 ||
+        pipe2(launch->err, O_CLOEXEC) != 0 || pipe2(launch->failure, O_CLOEXEC) != 0)
+        return fail_start(err, "pipes", errno);
+    const int ours[] = { launch->in[1], launch->out[0], launch->err[0] };
+    for (size_t i = 0; i < ARRAY_COUNT(ours); i++)
+        if (fcntl(ours[i], F_SETFL, O_NONBLOCK) != 0)
+            return fail_start(err, "pipes", errno);
+    return true;
+}
+
+/* Waits until the child has become the program; gives the errno of its failure, 0 when it has. */
+static int await_exec(struct launch *launch)
+{
+    int reason = 0;
+    ssize_t size;
+    close(launch->failure[1]);
+    launch->failure[1] = -1;
+    do
+        size = read(launch->failure[0], &reason, sizeof(reason));
+    while (size < 0 && errno == EINTR);
+    return size == (ssize_t)sizeof(reason) ? reason : 0;
+}
+
+static int take_fd(int *fd)
+{
+    int taken = *fd;
+    *fd = -1;
+    return taken;
+}
+
+bool child_start(const struct child_program *program, struct child *ret_child, struct error *err)
+{
+    CLEANUP(launch_done)
+    struct launch launch = {
+        .file = program->arguments[0],
+        /* exec takes char *const * for history's sake; it does not write there */
+        .arguments = (char **)(uintptr_t)program->arguments,
+        .script_path = program->script_path,
+        .parent = getpid(),
+        .in = { -1, -1 },
+        .out = { -1, -1 },
+        .err = { -1, -1 },
+        .failure = { -1, -1 },
+    };
+    find_nobody(&launch);
+    make_environment(&launch);
+    if (!open_streams(&launch, err))
+        return false;
+
+    pid_t pid = fork();
+    if (pid < 0)
+        return fail_start(err, "fork", errno);
+    if (pid == 0)
+        become_program(&launch);
+    struct child child = { .pid = pid, .in_fd = -1, .out_fd = -1, .err_fd = -1 };
+    int reason = await_exec(&launch);
+    if (reason != 0) {
+        child_stop(&child);
+        return fail_start(err, program->arguments[0], reason);
+    }
+    child.in_fd = take_fd(&launch.in[1]);
+    child.out_fd = take_fd(&launch.out[0]);
+    child.err_fd = take_fd(&launch.err[0]);
+    *ret_child = child;
+    return true;
+}
+
+bool child_has_ended(struct child *child)
+{
+    if (child->pid != 0 && waitpid(child->pid, NULL, WNOHANG) != 0)
+        child->pid = 0;
+    return child->pid == 0;
+}
+
+void child_stop(struct child *child)
+{
+    if (child->pid != 0) {
+        kill(child->pid, SIGKILL);
+        while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    const int fds[] = { child->in_fd, child->out_fd, child->err_fd };
+    for (size_t i = 0; i < ARRAY_COUNT(fds); i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    *child = CHILD_NONE;
+}

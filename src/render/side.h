@@ -1,0 +1,58 @@
+/*
+ * Side: the Node process that does the HTML work (src/render/side), spoken to
+ * in JSON lines: {"id", "op", …} out, {"id", "ok", "result" or "error"} back.
+ *
+ * The process is started by the first request and lives on. It has one request
+ * at a time; callers wait for each other, within their deadline.
+ * Whatever goes wrong with it (time-out, crash, a reply that is too large or
+ * makes no sense) ends it and gives SERVICE_UNAVAILABLE, which is retryable;
+ * the next request starts a new one. A process that died while idle is replaced
+ * without an error. It dies with the thread that made the first request, so
+ * that should be one that lives long.
+ *
+ * Any thread may call; the owner frees it when no call is running.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+enum {
+    SIDE_DEADLINE_MS = 20000, /* above the process's own 15 s for one preparation */
+    SIDE_HEAP_MB = 512,
+    SIDE_MAX_REQUEST_BYTES = 8 * 1024 * 1024,
+    SIDE_MAX_REPLY_BYTES = 32 * 1024 * 1024,
+};
+
+struct side_config {
+    const char *node_path;   /* looked up in PATH when it has no '/' */
+    const char *script_path; /* main.mjs, absolute */
+    int64_t deadline_ms;     /* of one request, start of the process included; SIDE_DEADLINE_MS when 0 */
+    int heap_mb;             /* --max-old-space-size; SIDE_HEAP_MB when 0 */
+    size_t max_reply_bytes;  /* SIDE_MAX_REPLY_BYTES when 0 */
+
+    /* Gets each line the process writes to its standard error, without the newline; called by the requesting thread.
+     * May be NULL. */
+    void (*log)(void *context, const char *line);
+    void *log_context;
+};
+
+struct side;
+
+/* Copies the configuration; starts nothing. */
+struct side *side_new(const struct side_config *config) NONNULL(1) RETURNS_NONNULL;
+
+/* Ends the process, if there is one. NULL is allowed. */
+void side_free(struct side *side);
+
+/* Prepares email HTML: the result is the process's answer and belongs to the arena. `base_url` may be NULL.
+ * Errors: EMAIL_IMPORT_FAILED, INVALID_REQUEST and PAYLOAD_TOO_LARGE as the process reports them, with its param and
+ * message; SERVICE_UNAVAILABLE as above; INTERNAL_ERROR for a bug in the process. */
+MUST_CHECK bool side_prepare(struct side *side, struct arena *arena, const char *format, const char *html, const char *base_url,
+                             const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 6, 7);
+
+/* Starts the process if need be and asks whether it answers; for `doctor` and for warming up. Errors: as above. */
+MUST_CHECK bool side_ping(struct side *side, struct arena *arena, const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4);

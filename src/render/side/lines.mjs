@@ -1,0 +1,56 @@
+// Splits a byte stream into lines without ever holding more than one line's limit.
+
+const NEWLINE = 0x0a;
+const KEPT_OF_LONG_LINE = 64;
+
+export class LineSplitter {
+  #chunks = [];
+  #bytes = 0;
+  #tooLong = false;
+
+  /**
+   * @param {number} maxBytes the longest line, without its newline
+   * @param {(line: string) => void} onLine invalid UTF-8 arrives as U+FFFD
+   * @param {(start: string) => void} onLongLine called once, at its end, for a line over the limit, with its beginning
+   */
+  constructor(maxBytes, onLine, onLongLine) {
+    this.maxBytes = maxBytes;
+    this.onLine = onLine;
+    this.onLongLine = onLongLine;
+  }
+
+  push(chunk) {
+    let from = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+      this.#keep(chunk.subarray(from, end));
+      this.#finishLine();
+      from = end + 1;
+    }
+    this.#keep(chunk.subarray(from));
+  }
+
+  /** The input has ended: what is left without a newline is a line too. */
+  end() {
+    if (this.#bytes > 0) this.#finishLine();
+  }
+
+  #keep(part) {
+    if (part.length === 0) return;
+    this.#bytes += part.length;
+    if (this.#tooLong) return;
+    this.#chunks.push(part);
+    if (this.#bytes <= this.maxBytes) return;
+    this.#tooLong = true;
+    this.#chunks = [Buffer.concat(this.#chunks).subarray(0, KEPT_OF_LONG_LINE)];
+  }
+
+  #finishLine() {
+    const line = Buffer.concat(this.#chunks).toString('utf8');
+    const tooLong = this.#tooLong;
+    this.#chunks = [];
+    this.#bytes = 0;
+    this.#tooLong = false;
+    if (tooLong) this.onLongLine(line);
+    else this.onLine(line);
+  }
+}

@@ -1,0 +1,130 @@
+// Prepares imported email HTML: from whatever someone pasted to a document that is safe to show, inlined for mail
+// clients, and described. The same input gives the same bytes.
+//
+//   source ─ mask templates ─ parse ─ filter tree ─ sanitize-html ─ inline ─ parse ─ filter attributes ─ put back ─ html
+//
+// Nothing here reads a file or the network.
+
+import { serialize } from 'parse5';
+
+import { attribute, findChild, isElement, isText, newElement, parseDocument, setAttribute, walk } from './document.mjs';
+import { importFailed, tooLarge } from './errors.mjs';
+import { filterAttributes, filterDocument } from './filter.mjs';
+import { inlineStyles } from './inline.mjs';
+import { CLIP_WARNING_BYTES, LIMITS } from './limits.mjs';
+import { Report } from './report.mjs';
+import { sanitize } from './sanitize.mjs';
+import { heaviestParts, linksAndImages, showsSomething, titleOf } from './survey.mjs';
+import { maskTemplates } from './template.mjs';
+import { plainText, previewText } from './text.mjs';
+import { KIND, Vault } from './vault.mjs';
+
+/** Doctypes that mean something to a renderer (limited quirks, for images in table cells) are kept; others become HTML5's. */
+const KNOWN_DOCTYPE = /^-\/\/W3C\/\/DTD X?HTML [\w. ]{3,30}\/\/EN$/;
+const KNOWN_DTD = /^(?:https?:\/\/www\.w3\.org\/TR\/[\w./-]{1,60})?$/;
+
+/**
+ * @param {{content: string, baseUrl?: string|null}} source
+ * @returns the result of a `prepare` request (see README.md)
+ * @throws {import('./errors.mjs').RequestError}
+ */
+export function prepareHtml({ content, baseUrl = null }) {
+  if (content.length > LIMITS.contentChars) {
+    throw tooLarge('source.content', `The content is longer than ${LIMITS.contentChars} characters.`);
+  }
+  const source = readSource(content);
+  const vault = new Vault(source);
+  const report = new Report();
+  const context = { vault, report, baseUrl, conditionalTags: 0 };
+
+  const raw = parseDocument(maskTemplates(source, vault, report), vault);
+  const doctype = doctypeOf(raw.document);
+  const styleTokens = filterDocument(raw, context);
+  const safe = sanitize(checkSize(serialize(raw.document)), vault);
+  const inlined = checkSize(inlineStyles(safe, styleTokens, countElements(raw.document), context));
+
+  const { document } = parseDocument(doctype + inlined, vault);
+  finish(document, context);
+  return describe(document, doctype, context);
+}
+
+function checkSize(html) {
+  if (html.length > LIMITS.htmlChars) throw importFailed('The content grows too large when it is prepared.');
+  return html;
+}
+
+/** Unicode without lone surrogates, byte order mark and control characters (HTML Standard §13.2.3.5 allows none of them). */
+function readSource(content) {
+  return content.toWellFormed().replace(/^\ufeff/, '').replace(/[\u0000-\u0008\u000b\u000e-\u001f\u007f]/g, '');
+}
+
+/** The last changes to the tree: attributes filtered after juice, expressions put back, language and charset set. */
+function finish(document, { vault, report, baseUrl }) {
+  const html = findChild(document, 'html');
+  // What the first filter removed is already counted.
+  const again = { vault, report: new Report(), baseUrl, conditionalTags: 0 };
+  walk(html, (node) => {
+    if (isText(node)) finishText(node, vault, report);
+    if (!isElement(node)) return;
+    if (node.tagName !== 'meta') filterAttributes(node, again);
+    for (const attr of node.attrs) attr.value = vault.expand(attr.value);
+  });
+  filterAttributes(html, again);
+  for (const attr of html.attrs) attr.value = vault.expand(attr.value);
+  if (!attribute(html, 'lang')) setAttribute(html, 'lang', 'en');
+  const head = findChild(html, 'head');
+  head.childNodes.unshift(newElement('meta', [{ name: 'charset', value: 'utf-8' }], head));
+}
+
+function finishText(node, vault, report) {
+  if (/\{\{|\{%/.test(node.value)) {
+    report.warn('TEMPLATE_BROKEN', 'Some text looks like a template expression but has no proper end; it is left as plain text.');
+  }
+  if (node.parentNode.tagName === 'title') node.value = vault.expand(node.value);
+}
+
+function describe(document, doctype, { vault, report }) {
+  const html = findChild(document, 'html');
+  const body = findChild(html, 'body');
+  if (!showsSomething(body, vault)) throw importFailed('Nothing to show is left of the content after cleaning.');
+
+  const final = checkSize(putBack(doctype + serialize({ ...document, childNodes: withoutDoctype(document) }), vault));
+  const htmlBytes = Buffer.byteLength(final);
+  if (htmlBytes > CLIP_WARNING_BYTES) {
+    report.warn('GMAIL_CLIP', `The HTML is ${Math.round(htmlBytes / 1024)} KB and Gmail hides what follows about 102 KB. `
+      + `Heaviest: ${heaviestParts(html, body, vault)}.`);
+  }
+  const title = titleOf(html, vault);
+  const preview = previewText(body, vault);
+  const { links, images } = linksAndImages(html, vault);
+  const text = plainText(document, vault); // uses the tree up
+  const { outputs, tags } = vault.usedExpressions();
+  return { html: final, text, title, previewText: preview, links, images, slots: outputs, tags, report: report.toResult(htmlBytes) };
+}
+
+function withoutDoctype(document) {
+  return document.childNodes.filter(({ nodeName }) => nodeName !== '#documentType');
+}
+
+/** Replaces the comments that carry tokens by what the tokens stand for. */
+function putBack(html, vault) {
+  return html.replace(vault.commentedTokens, (_, token) => {
+    const { kind, value } = vault.item(token);
+    return kind === KIND.conditional || kind === KIND.style ? value.html : vault.expandInHtmlText(token);
+  });
+}
+
+function doctypeOf(document) {
+  const node = document.childNodes.find(({ nodeName }) => nodeName === '#documentType');
+  if (!node || !KNOWN_DOCTYPE.test(node.publicId) || !KNOWN_DTD.test(node.systemId)) return '<!DOCTYPE html>';
+  const system = node.systemId ? ` "${node.systemId}"` : '';
+  return `<!DOCTYPE html PUBLIC "${node.publicId}"${system}>`;
+}
+
+function countElements(document) {
+  let count = 0;
+  walk(document, (node) => {
+    if (isElement(node)) count++;
+  });
+  return count;
+}

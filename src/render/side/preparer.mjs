@@ -1,0 +1,105 @@
+// Owns the preparing thread: one preparation at a time, first come first served, each with a deadline and a heap limit.
+// A preparation that exceeds either is refused and the thread is replaced.
+
+import { Worker } from 'node:worker_threads';
+
+import { importFailed, internalError, RequestError } from './errors.mjs';
+import { LIMITS } from './limits.mjs';
+import { log } from './log.mjs';
+
+export class Preparer {
+  #worker = null;
+  #running = null;
+  #waiting = [];
+  #waitingBytes = 0;
+  #closed = false;
+
+  /** @param {{prepareMs?: number, workerHeapMb?: number}} [limits] smaller ones for tests */
+  constructor({ prepareMs = LIMITS.prepareMs, workerHeapMb = LIMITS.workerHeapMb } = {}) {
+    this.prepareMs = prepareMs;
+    this.workerHeapMb = workerHeapMb;
+    this.#start();
+  }
+
+  get idle() {
+    return this.#running === null && this.#waiting.length === 0;
+  }
+
+  /** Resolves with the result; rejects with a RequestError. */
+  prepare(source) {
+    const bytes = source.content.length * 2;
+    return new Promise((resolve, reject) => {
+      const full = this.#waiting.length >= LIMITS.waitingRequests || this.#waitingBytes + bytes > LIMITS.waitingBytes;
+      if (full && this.#running !== null) {
+        reject(internalError('Too many requests are waiting; try again.'));
+        return;
+      }
+      this.#waitingBytes += bytes;
+      this.#waiting.push({ source, bytes, resolve, reject });
+      this.#next();
+    });
+  }
+
+  /** Ends the thread; what was running or waiting is never answered. */
+  async close() {
+    this.#closed = true;
+    clearTimeout(this.#running?.timer);
+    await this.#worker.terminate();
+  }
+
+  #start() {
+    const worker = new Worker(new URL('./worker.mjs', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: this.workerHeapMb },
+      // Whatever a library prints must not reach standard output, which belongs to the protocol.
+      stdout: true,
+      stderr: true,
+    });
+    worker.stdout.resume();
+    worker.stderr.resume();
+    worker.on('message', (answer) => this.#finish(answer));
+    worker.on('error', (error) => this.#onWorkerDeath(worker, error));
+    this.#worker = worker;
+  }
+
+  #next() {
+    if (this.#running !== null || this.#waiting.length === 0 || this.#closed) return;
+    const job = this.#waiting.shift();
+    this.#waitingBytes -= job.bytes;
+    job.timer = setTimeout(() => this.#onDeadline(job), this.prepareMs);
+    this.#running = job;
+    this.#worker.postMessage(job.source);
+  }
+
+  #finish({ result, error, bug }) {
+    const job = this.#running;
+    if (job === null) return;
+    this.#running = null;
+    clearTimeout(job.timer);
+    if (bug) log('error', 'prepare_bug', bug);
+    if (result) job.resolve(result);
+    else job.reject(error ? new RequestError(error.code, error.param ?? null, error.message)
+      : internalError('The content could not be prepared because of an internal error.'));
+    this.#next();
+  }
+
+  #onDeadline(job) {
+    if (this.#running !== job) return;
+    log('warn', 'prepare_deadline', { ms: this.prepareMs });
+    this.#replaceWorker();
+    this.#finish({ error: importFailed('The content takes too long to prepare.').toWire() });
+  }
+
+  #onWorkerDeath(worker, error) {
+    if (worker !== this.#worker || this.#closed) return;
+    log('warn', 'worker_died', { code: error?.code ?? error?.name ?? 'unknown' });
+    this.#replaceWorker();
+    const outOfMemory = error?.code === 'ERR_WORKER_OUT_OF_MEMORY';
+    this.#finish({ error: outOfMemory ? importFailed('The content takes too much memory to prepare.').toWire() : undefined });
+  }
+
+  #replaceWorker() {
+    const old = this.#worker;
+    this.#start();
+    old.terminate().catch(() => {}); // it is being discarded: how it ends does not matter
+  }
+}

@@ -1,0 +1,127 @@
+// The plain-text alternative. Lines are not wrapped: the mail composer encodes long lines, readers wrap to their own
+// width, and a wrapped line could cut a template expression in two. Layout tables become blocks, tables of figures keep
+// their columns, links are shown in angle brackets (RFC 3986 Appendix C), hidden text stays out.
+
+import { compile } from 'html-to-text';
+import { serialize } from 'parse5';
+
+import { attribute, findChild, isComment, isElement, isText, newText, walk } from './document.mjs';
+
+const GRID = { rows: 200, columns: 12, cellChars: 40 };
+const TABLE_PARTS = new Set(['table', 'tbody', 'thead', 'tfoot', 'tr']);
+const GRID_MARK = 'data-text-grid';
+
+/** Characters without width that mean nothing to a reader of plain text. Joiners do: Persian words and emoji need them. */
+const WIDTHLESS = /[\u00ad\u034f\u200b\u2060\ufeff]/g;
+/** What preheaders are filled up with, so that no other text follows them in the inbox: never a single one alone. */
+const FILLER = /[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u2000-\u200f\u202a-\u202f\u205f-\u206f\u2800\u3164\ufeff]{2,}/g;
+
+const heading = (selector) => ({ selector, options: { uppercase: false, leadingLineBreaks: 2, trailingLineBreaks: 2 } });
+const link = { linkBrackets: ['<', '>'], hideLinkHrefIfSameAsText: true, noAnchorUrl: true };
+
+const convert = compile({
+  wordwrap: false,
+  whitespaceCharacters: ' \t\r\n\f',
+  limits: { maxInputLength: undefined },
+  formatters: {
+    altText: (element, _walk, builder) => {
+      if (element.attribs.alt) builder.addInline(element.attribs.alt);
+    },
+  },
+  selectors: [
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map(heading),
+    { selector: 'a', options: link },
+    { selector: 'img', format: 'altText' },
+    { selector: 'td', format: 'block' },
+    { selector: 'th', format: 'block' },
+    { selector: 'tr', format: 'block' },
+    { selector: 'center', format: 'block' },
+    { selector: 'ul', options: { itemPrefix: ' - ' } },
+    { selector: 'hr', options: { length: 40 } },
+    {
+      selector: `table[${GRID_MARK}]`,
+      format: 'dataTable',
+      options: { uppercaseHeaderCells: false, maxColumnWidth: GRID.cellChars, colSpacing: 3 },
+    },
+  ],
+});
+
+/** The text of a finished document, which is used up: hidden elements are taken out and tables are marked. */
+export function plainText(document, vault) {
+  const body = findChild(findChild(document, 'html'), 'body');
+  prepareForText(body, vault);
+  const text = convert(`<body>${serialize(body)}</body>`);
+  const lines = text.replace(WIDTHLESS, '').split('\n').map((line) => line.trimEnd());
+  return vault.expand(lines.join('\n').replace(/\n{3,}/g, '\n\n').trim());
+}
+
+/** The hidden text that inboxes show after the subject, or null. */
+export function previewText(body, vault) {
+  let found = null;
+  let visibleChars = 0;
+  walk(body, (node) => {
+    // A preheader comes first; hidden things further down are the other half of a responsive layout.
+    if (found !== null || visibleChars > 120) return false;
+    if (isText(node)) visibleChars += node.value.trim().length;
+    if (!isElement(node) || !isHidden(node)) return true;
+    found = vault.expand(textOf(node, vault).replace(FILLER, ' ').trim()) || null;
+    return false;
+  });
+  return found === null ? null : [...found].slice(0, 500).join('');
+}
+
+/** All text below a node, template expressions as tokens, white space folded. */
+export function textOf(node, vault) {
+  let text = '';
+  walk(node, (child) => {
+    if (isText(child)) text += child.value;
+    else if (isComment(child) && vault.isToken(child.data) && vault.hasTemplate(child.data)) text += child.data;
+    else if (isElement(child) && (child.tagName === 'br' || child.tagName === 'td')) text += ' ';
+  });
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+function isHidden(element) {
+  if (element.tagName === 'title') return true;
+  const style = (attribute(element, 'style') ?? '').toLowerCase().replace(/\s+/g, '');
+  return /(?:^|;)(?:display:none|visibility:hidden|opacity:0(?:\.0+)?(?:!important)?(?:;|$)|max-height:0(?:px)?(?:!important)?(?:;|$))/.test(style);
+}
+
+function prepareForText(parent, vault) {
+  parent.childNodes = parent.childNodes.flatMap((node) => {
+    if (isComment(node)) return vault.isToken(node.data) && vault.hasTemplate(node.data) ? [newText(node.data, parent)] : [];
+    if (isText(node)) node.value = node.value.replaceAll('\u00a0', ' ');
+    if (!isElement(node)) return [node];
+    if (isHidden(node)) return [];
+    prepareForText(node, vault);
+    if (node.tagName === 'table' && isGrid(node, vault)) node.attrs.push({ name: GRID_MARK, value: '' });
+    return [node];
+  });
+}
+
+/** A table of figures: no table inside, nothing but rows, and every row of equally many short cells. */
+function isGrid(table, vault) {
+  const rows = plainRows(table);
+  const columns = rows?.[0]?.length ?? 0;
+  if (columns < 2 || columns > GRID.columns || rows.length < 2 || rows.length > GRID.rows) return false;
+  const isShort = (cell) => textOf(cell, vault).length <= GRID.cellChars && !cell.childNodes.some(isLayout);
+  return rows.every((cells) => cells.length === columns && cells.every(isShort));
+}
+
+/** The cells of each row, or null when there is a table inside, a cell that spans, or a template tag between the rows. */
+function plainRows(table) {
+  const rows = [];
+  let plain = true;
+  walk(table, (node) => {
+    if (isText(node)) plain &&= node.value.trim() === '' || !TABLE_PARTS.has(node.parentNode.tagName);
+    if (!isElement(node)) return plain;
+    if (node.tagName === 'table' || attribute(node, 'rowspan') || attribute(node, 'colspan')) plain = false;
+    if (node.tagName === 'tr') rows.push(node.childNodes.filter(({ tagName }) => tagName === 'td' || tagName === 'th'));
+    return plain;
+  });
+  return plain ? rows : null;
+}
+
+function isLayout(node) {
+  return isElement(node) && ['img', 'h1', 'h2', 'h3', 'ul', 'ol', 'hr', 'p', 'div'].includes(node.tagName);
+}
