@@ -1,0 +1,17 @@
+/*
+ * The account: plan, credits, send allowance, and where a connection works.
+ */
+#pragma once
+
+#include "engine/engine.h"
+#include "sql/account.h"
+
+/* Usage of the organization in the running period. Errors: INTERNAL_ERROR. */
+MUST_CHECK bool account_usage(const struct work *work, struct usage_row **ret_usage, struct error *err) NONNULL(1, 2, 3);
+
+/* The resource "usage" (R-164 … R-168). */
+void account_write_usage(const struct usage_row *usage, struct json_writer *json) NONNULL(1, 2);
+
+/* The resource "account": brand, usage, domains that can send, audiences. One round trip.
+ * Errors: BRAND_NOT_FOUND. */
+MUST_CHECK bool account_write_facts(const struct work *work, struct json_writer *json, struct error *err) NONNULL(1, 2, 3);

@@ -1,0 +1,29 @@
+-- What an organization has used in the running period (calendar month, UTC).
+-- name: usage_read :one
+-- params: organization_id bigint, now timestamptz
+-- row: usage
+-- columns: plan text, bonus_credits bigint, credits_used bigint, emails_sent bigint, period_start timestamptz, period_end timestamptz
+select o.plan, o.bonus_credits,
+       coalesce((select c.used from credit_usage c where c.organization_id = o.id and c.period_start = p.start), 0),
+       coalesce((select e.sent from email_usage e where e.organization_id = o.id and e.period_start = p.start), 0),
+       p.start::timestamp at time zone 'UTC',
+       (p.start + interval '1 month') at time zone 'UTC'
+  from organizations o,
+       (select date_trunc('month', :now at time zone 'UTC')::date as start) p
+ where o.id = :organization_id;
+
+-- The audiences of a brand, newest first.
+-- name: account_audiences :many
+-- params: brand_id bigint, limit bigint
+-- columns: id bigint, name text, filters jsonb, created_at timestamptz, updated_at timestamptz
+select id, name, filters, created_at, updated_at
+  from audiences
+ where brand_id = :brand_id
+ order by id desc
+ limit :limit;
+
+-- How many contacts a send to all reaches.
+-- name: account_subscribed :one
+-- params: brand_id bigint
+-- columns: count bigint
+select count(*) from contacts where brand_id = :brand_id and subscribed;

@@ -1,0 +1,222 @@
+#include "engine/analytics/analytics.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "engine/page.h"
+#include "mail/address.h"
+
+static const int64_t day_us = INT64_C(86400) * US_PER_S;
+
+enum { HOURLY_MAX_DAYS = 3 };
+
+bool window_read(const struct work *work, struct opt_int from_us, struct opt_int to_us, int default_days,
+                 struct window *ret_window, struct error *err)
+{
+    int64_t to = to_us.set ? to_us.value : work->now_us;
+    int64_t from = from_us.set ? from_us.value : to - default_days * day_us;
+    if (from >= to)
+        return fail(err, ERR_INVALID_REQUEST, "from", "from must lie before to.");
+    if (to - from > ANALYTICS_MAX_DAYS * day_us)
+        return fail(err, ERR_INVALID_REQUEST, "from", "The window may be at most %d days long.", ANALYTICS_MAX_DAYS);
+    *ret_window = (struct window){ .from_us = from, .to_us = to };
+    return true;
+}
+
+static void write_range(struct window window, struct json_writer *json)
+{
+    json_key(json, "range");
+    json_object_begin(json);
+    json_member_time(json, "from", window.from_us);
+    json_member_time(json, "to", window.to_us);
+    json_object_end(json);
+}
+
+/* ---- Overview ---- */
+
+static void write_counts(const struct overview_buckets_row *counts, struct json_writer *json)
+{
+    json_member_int(json, "sent", counts->sent);
+    json_member_int(json, "delivered", counts->delivered);
+    json_member_int(json, "opened", counts->opened);
+    json_member_int(json, "clicked", counts->clicked);
+    json_member_int(json, "bounced", counts->bounced);
+    json_member_int(json, "complained", counts->complained);
+    json_member_int(json, "unsubscribed", counts->unsubscribed);
+}
+
+static struct overview_buckets_row sum_up(const struct overview_buckets_row *buckets, size_t count)
+{
+    struct overview_buckets_row total = { .at = 0 };
+    for (size_t i = 0; i < count; i++) {
+        total.sent += buckets[i].sent;
+        total.delivered += buckets[i].delivered;
+        total.opened += buckets[i].opened;
+        total.clicked += buckets[i].clicked;
+        total.bounced += buckets[i].bounced;
+        total.complained += buckets[i].complained;
+        total.unsubscribed += buckets[i].unsubscribed;
+    }
+    return total;
+}
+
+bool analytics_overview(const struct work *work, struct window window, struct json_writer *json, struct error *err)
+{
+    bool hourly = window.to_us - window.from_us <= HOURLY_MAX_DAYS * day_us;
+    struct overview_buckets_params params = {
+        .brand_id = work->brand_id,
+        .unit = hourly ? "hour" : "day",
+        .from_time = window.from_us,
+        .to_time = window.to_us,
+    };
+    struct overview_buckets_row *buckets;
+    size_t count;
+    if (!sql_overview_buckets(work->conn, work->arena, &params, &buckets, &count, err))
+        return false;
+
+    struct overview_buckets_row total = sum_up(buckets, count);
+    json_object_begin(json);
+    json_key(json, "totals");
+    json_object_begin(json);
+    write_counts(&total, json);
+    json_object_end(json);
+    json_key(json, "buckets");
+    json_array_begin(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object_begin(json);
+        json_member_time(json, "at", buckets[i].at);
+        write_counts(&buckets[i], json);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_member_text(json, "granularity", hourly ? "1h" : "1d");
+    write_range(window, json);
+    json_object_end(json);
+    return true;
+}
+
+/* ---- Events ---- */
+
+static bool find_of_send(const struct work *work, const struct event_filter *filter, const char *recipient_key,
+                         const struct page_place *place, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
+                         struct error *err)
+{
+    struct event_page_of_send_params params = {
+        .brand_id = work->brand_id,
+        .send_id = filter->send_id,
+        .recipient_key = recipient_key,
+        .event_type = filter->event_type,
+        .from_time = filter->window.from_us,
+        .to_time = filter->window.to_us,
+        .from_start = !place->set,
+        .at = place->number,
+        .id = place->id,
+        .limit = limit,
+    };
+    return sql_event_page_of_send(work->conn, work->arena, &params, ret_rows, ret_count, err);
+}
+
+static bool find_of_recipient(const struct work *work, const struct event_filter *filter, const char *recipient_key,
+                              const struct page_place *place, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
+                              struct error *err)
+{
+    struct event_page_of_recipient_params params = {
+        .brand_id = work->brand_id,
+        .recipient_key = recipient_key,
+        .event_type = filter->event_type,
+        .from_time = filter->window.from_us,
+        .to_time = filter->window.to_us,
+        .from_start = !place->set,
+        .at = place->number,
+        .id = place->id,
+        .limit = limit,
+    };
+    return sql_event_page_of_recipient(work->conn, work->arena, &params, ret_rows, ret_count, err);
+}
+
+static bool find_page(const struct work *work, const struct event_filter *filter, const char *recipient_key,
+                      const struct page_place *place, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
+                      struct error *err)
+{
+    *ret_rows = NULL;
+    *ret_count = 0;
+    if (filter->of_automation)
+        return true;
+    if (filter->send_id != 0)
+        return find_of_send(work, filter, recipient_key, place, limit, ret_rows, ret_count, err);
+    if (recipient_key != NULL)
+        return find_of_recipient(work, filter, recipient_key, place, limit, ret_rows, ret_count, err);
+    struct event_page_params params = {
+        .brand_id = work->brand_id,
+        .event_type = filter->event_type,
+        .from_time = filter->window.from_us,
+        .to_time = filter->window.to_us,
+        .from_start = !place->set,
+        .at = place->number,
+        .id = place->id,
+        .limit = limit,
+    };
+    return sql_event_page(work->conn, work->arena, &params, ret_rows, ret_count, err);
+}
+
+static void write_event(const struct work *work, const struct event_row *event, struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_id(json, work, "id", ID_EVENT, event->id);
+    json_member_text(json, "domain", event->domain);
+    json_member_text(json, "eventType", event->event_type);
+    json_member_time(json, "occurredAt", event->occurred_at);
+    json_member_text_if(json, "recipientEmail", event->recipient_email);
+    json_member_id_if(json, work, "sendId", ID_SEND, event->send_id);
+    json_member_id_if(json, work, "emailId", ID_EMAIL, event->email_id);
+    json_member_text_if(json, "emailName", event->email_name);
+    json_member_text(json, "mode", event->mode);
+    json_member_text_if(json, "summary", event->summary);
+    json_object_end(json);
+}
+
+static bool recipient_key_of(const struct work *work, const char *recipient, const char **ret_key, struct error *err)
+{
+    struct address address;
+    *ret_key = NULL;
+    if (recipient == NULL)
+        return true;
+    if (!address_parse(work->arena, text_trim(work->arena, recipient), "recipient", &address, err))
+        return false;
+    *ret_key = address.key;
+    return true;
+}
+
+bool analytics_events(const struct work *work, const struct event_filter *filter, int64_t limit, const char *cursor,
+                      struct json_writer *json, struct error *err)
+{
+    const char *key;
+    if (!recipient_key_of(work, filter->recipient, &key, err))
+        return false;
+    const char *binding = arena_printf(work->arena, "analytics.events|%s|%s|%lld|%d", key != NULL ? key : "",
+                                       filter->event_type != NULL ? filter->event_type : "", (long long)filter->send_id,
+                                       filter->of_automation);
+    struct page_place place;
+    struct event_row *rows;
+    size_t count;
+    if (!page_place_read(work, binding, cursor, &place, err) ||
+        !find_page(work, filter, key, &place, limit + 1, &rows, &count, err))
+        return false;
+
+    bool has_more = count > (size_t)limit;
+    size_t shown = has_more ? (size_t)limit : count;
+    json_object_begin(json);
+    json_key(json, "data");
+    json_array_begin(json);
+    for (size_t i = 0; i < shown; i++)
+        write_event(work, &rows[i], json);
+    json_array_end(json);
+    const char *next = NULL;
+    if (has_more) {
+        struct page_place end = { .number = rows[shown - 1].occurred_at, .id = rows[shown - 1].id };
+        next = page_cursor(work, binding, &end);
+    }
+    page_write(json, limit, next);
+    write_range(filter->window, json);
+    json_object_end(json);
+    return true;
+}

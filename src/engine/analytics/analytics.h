@@ -1,0 +1,37 @@
+/*
+ * Analytics: what happened to mail, read from the rollups of the hour and from
+ * the events themselves. Nothing here counts a large table.
+ */
+#pragma once
+
+#include "engine/engine.h"
+#include "sql/analytics.h"
+
+enum { OVERVIEW_DEFAULT_DAYS = 30, EVENTS_DEFAULT_DAYS = 7, ANALYTICS_MAX_DAYS = 366 };
+
+/* A window of time: from inclusive, to exclusive. */
+struct window {
+    int64_t from_us;
+    int64_t to_us;
+};
+
+/* Fills a window from what was given: `to` is now, `from` lies `default_days` before it.
+ * Errors: INVALID_REQUEST (from) when it is empty or longer than ANALYTICS_MAX_DAYS. */
+MUST_CHECK bool window_read(const struct work *work, struct opt_int from_us, struct opt_int to_us, int default_days,
+                            struct window *ret_window, struct error *err) NONNULL(1, 5, 6);
+
+/* The resource "overview": hourly buckets up to three days, daily ones in the brand's time zone beyond. */
+MUST_CHECK bool analytics_overview(const struct work *work, struct window window, struct json_writer *json, struct error *err)
+    NONNULL(1, 3, 4);
+
+struct event_filter {
+    const char *recipient;  /* NULL: any */
+    const char *event_type; /* NULL: any */
+    int64_t send_id;        /* 0: any */
+    bool of_automation;     /* of an automation or a run, of which there are no events yet */
+    struct window window;
+};
+
+/* A page of events, newest first. Errors: INVALID_REQUEST (recipient, cursor). */
+MUST_CHECK bool analytics_events(const struct work *work, const struct event_filter *filter, int64_t limit, const char *cursor,
+                                 struct json_writer *json, struct error *err) NONNULL(1, 2, 5, 6);

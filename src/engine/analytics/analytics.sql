@@ -1,0 +1,60 @@
+-- What happened in a window, an hour or a day of the brand's time zone at a time; empty buckets are left out.
+-- name: overview_buckets :many
+-- params: brand_id bigint, unit text, from_time timestamptz, to_time timestamptz
+-- columns: at timestamptz, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint
+select date_trunc(:unit, c.hour, b.time_zone) as at,
+       coalesce(sum(c.count) filter (where c.event_type = 'sent'), 0)::bigint,
+       coalesce(sum(c.count) filter (where c.event_type = 'delivered'), 0)::bigint,
+       coalesce(sum(c.count) filter (where c.event_type = 'opened'), 0)::bigint,
+       coalesce(sum(c.count) filter (where c.event_type = 'clicked'), 0)::bigint,
+       coalesce(sum(c.count) filter (where c.event_type = 'bounced'), 0)::bigint,
+       coalesce(sum(c.count) filter (where c.event_type = 'complained'), 0)::bigint,
+       coalesce(sum(c.count) filter (where c.event_type = 'unsubscribed'), 0)::bigint
+  from event_counts c
+  join brands b on b.id = c.brand_id
+ where c.brand_id = :brand_id and c.hour >= date_trunc('hour', :from_time, 'UTC') and c.hour < :to_time
+ group by 1
+ order by 1;
+
+-- The events of a brand in a window, newest first, from behind a place on.
+-- name: event_page :many
+-- row: event
+-- params: brand_id bigint, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
+-- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null
+select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id, e.email_id, m.title, e.mode, e.summary
+  from events e
+  left join emails m on m.brand_id = e.brand_id and m.id = e.email_id
+ where e.brand_id = :brand_id and e.occurred_at >= :from_time and e.occurred_at < :to_time
+   and (:from_start or (e.occurred_at, e.id) < (:at, :id))
+   and (:event_type::text is null or e.event_type = :event_type)
+ order by e.occurred_at desc, e.id desc
+ limit :limit;
+
+-- The events of one send in a window, newest first, from behind a place on.
+-- name: event_page_of_send :many
+-- row: event
+-- params: brand_id bigint, send_id bigint, recipient_key text null, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
+-- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null
+select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id, e.email_id, m.title, e.mode, e.summary
+  from events e
+  left join emails m on m.brand_id = e.brand_id and m.id = e.email_id
+ where e.brand_id = :brand_id and e.send_id = :send_id and e.occurred_at >= :from_time and e.occurred_at < :to_time
+   and (:from_start or (e.occurred_at, e.id) < (:at, :id))
+   and (:recipient_key::text is null or e.recipient_key = :recipient_key)
+   and (:event_type::text is null or e.event_type = :event_type)
+ order by e.occurred_at desc, e.id desc
+ limit :limit;
+
+-- The events of one address in a window, newest first, from behind a place on.
+-- name: event_page_of_recipient :many
+-- row: event
+-- params: brand_id bigint, recipient_key text, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
+-- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null
+select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id, e.email_id, m.title, e.mode, e.summary
+  from events e
+  left join emails m on m.brand_id = e.brand_id and m.id = e.email_id
+ where e.brand_id = :brand_id and e.recipient_key = :recipient_key and e.occurred_at >= :from_time and e.occurred_at < :to_time
+   and (:from_start or (e.occurred_at, e.id) < (:at, :id))
+   and (:event_type::text is null or e.event_type = :event_type)
+ order by e.occurred_at desc, e.id desc
+ limit :limit;

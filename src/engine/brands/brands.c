@@ -1,0 +1,113 @@
+#include "engine/brands/brands.h"
+
+#include "base/json_read.h"
+#include "mail/address.h"
+
+#include <string.h>
+
+enum { IDENTITY_MAX_BYTES = 64 * 1024 };
+
+/* Members of the identity, in the order they are written. */
+static const char *const identity_members[] = { "description", "tagline", "contactEmail", "contactPhone", "address" };
+
+/* ---- Creating ---- */
+
+static const char *host_of(struct arena *arena, const char *url)
+{
+    const char *start = strstr(url, "://");
+    start = start != NULL ? start + 3 : url;
+    const char *at = memchr(start, '@', strcspn(start, "/?#"));
+    if (at != NULL)
+        start = at + 1;
+    return arena_dup_bytes(arena, start, strcspn(start, ":/?#"));
+}
+
+static bool find_domain(const struct work *work, const struct brand_fields *fields, const char **ret_domain, struct error *err)
+{
+    *ret_domain = NULL;
+    if (fields->domain != NULL)
+        return address_domain_parse(work->arena, fields->domain, "domain", ret_domain, err);
+    if (fields->url != NULL)
+        return address_domain_parse(work->arena, host_of(work->arena, fields->url), "url", ret_domain, err);
+    return true;
+}
+
+static const char *identity_json(const struct work *work, const struct brand_fields *fields)
+{
+    const char *const values[ARRAY_COUNT(identity_members)] = {
+        fields->description, fields->tagline, fields->contact_email, fields->contact_phone, fields->address,
+    };
+    struct buf *out = buf_in_arena(work->arena, IDENTITY_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    json_object_begin(&json);
+    for (size_t i = 0; i < ARRAY_COUNT(identity_members); i++)
+        json_member_text_if(&json, identity_members[i], values[i]);
+    json_object_end(&json);
+    return buf_text(out);
+}
+
+static bool check_contact_email(const struct work *work, const char *email, struct error *err)
+{
+    struct address address;
+    return email == NULL || address_parse(work->arena, email, "contactEmail", &address, err);
+}
+
+bool brand_create(const struct work *work, const struct brand_fields *fields, struct brand_row **ret_brand, struct error *err)
+{
+    const char *domain;
+    if (!find_domain(work, fields, &domain, err) || !check_contact_email(work, fields->contact_email, err))
+        return false;
+    const char *name = fields->name != NULL ? fields->name : domain;
+    if (name == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "name", "Give the brand a name, a domain or a url.");
+
+    struct brand_create_params params = {
+        .organization_id = work->organization_id,
+        .name = name,
+        .domain = domain,
+        .identity = identity_json(work, fields),
+        .time_zone = fields->time_zone != NULL ? fields->time_zone : "UTC",
+        .locale = fields->locale != NULL ? fields->locale : "en",
+        .sandbox_domain = work->engine->sandbox_domain,
+        .now = work->now_us,
+    };
+    struct brand_create_row *created;
+    if (!sql_brand_create(work->conn, work->arena, &params, &created, err))
+        return false;
+    if (created == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "timeZone", "%.60s is not an IANA time zone.", params.time_zone);
+    return brand_get(work, created->id, ret_brand, err);
+}
+
+/* ---- Reading ---- */
+
+bool brand_get(const struct work *work, int64_t brand_id, struct brand_row **ret_brand, struct error *err)
+{
+    struct brand_find_params params = { .organization_id = work->organization_id, .brand_id = brand_id };
+    if (!sql_brand_find(work->conn, work->arena, &params, ret_brand, err))
+        return false;
+    return *ret_brand != NULL || fail(err, ERR_BRAND_NOT_FOUND, "brandId", "No brand with this id in the organization.");
+}
+
+bool brand_write(const struct work *work, const struct brand_row *brand, struct json_writer *json, struct error *err)
+{
+    struct json_bounds bounds = { .max_bytes = IDENTITY_MAX_BYTES };
+    const json_t *identity;
+    if (!json_read(work->arena, brand->identity, strlen(brand->identity), bounds, &identity, err))
+        return false;
+    json_object_begin(json);
+    json_member_id(json, work, "brandId", ID_BRAND, brand->id);
+    json_member_text(json, "name", brand->name);
+    json_member_text(json, "domain", brand->domain);
+    json_member_text(json, "status", brand->status);
+    json_member_bool(json, "ready", strcmp(brand->status, "completed") == 0);
+    for (size_t i = 0; i < ARRAY_COUNT(identity_members); i++)
+        json_member_text_if(json, identity_members[i], json_get_text(identity, identity_members[i]));
+    json_member_text(json, "timeZone", brand->time_zone);
+    json_member_text(json, "locale", brand->locale);
+    json_member_time(json, "createdAt", brand->created_at);
+    json_member_time(json, "updatedAt", brand->updated_at);
+    json_object_end(json);
+    return true;
+}

@@ -1,0 +1,33 @@
+/*
+ * Brands: what every send, contact and design belongs to. A brand made from
+ * given fields is ready at once; extracting one from a website is not built.
+ */
+#pragma once
+
+#include "engine/engine.h"
+#include "sql/brands.h"
+
+struct brand_fields {
+    const char *name;   /* NULL: the domain */
+    const char *domain; /* of its website; NULL: the host of `url` */
+    const char *url;
+    const char *description;
+    const char *tagline;
+    const char *contact_email;
+    const char *contact_phone;
+    const char *address;
+    const char *time_zone; /* IANA name; NULL: UTC */
+    const char *locale;    /* BCP 47 tag; NULL: en */
+};
+
+/* Creates a brand. Errors: INVALID_REQUEST. */
+MUST_CHECK bool brand_create(const struct work *work, const struct brand_fields *fields, struct brand_row **ret_brand,
+                             struct error *err) NONNULL(1, 2, 3, 4);
+
+/* A brand of the organization. Errors: BRAND_NOT_FOUND. */
+MUST_CHECK bool brand_get(const struct work *work, int64_t brand_id, struct brand_row **ret_brand, struct error *err)
+    NONNULL(1, 3, 4);
+
+/* The resource "brand". */
+bool brand_write(const struct work *work, const struct brand_row *brand, struct json_writer *json, struct error *err)
+    NONNULL(1, 2, 3, 4);

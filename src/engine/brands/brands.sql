@@ -1,0 +1,37 @@
+-- One brand of an organization.
+-- name: brand_find :one
+-- params: organization_id bigint, brand_id bigint
+-- row: brand
+-- columns: id bigint, name text, domain text null, status text, identity jsonb, time_zone text, locale text, created_at timestamptz, updated_at timestamptz
+select id, name, domain, status, identity, time_zone, locale, created_at, updated_at
+  from brands
+ where organization_id = :organization_id and id = :brand_id and status <> 'deleting';
+
+-- A page of an organization's brands, oldest first; `only_id` 0 means all of them.
+-- name: brand_page :many
+-- params: organization_id bigint, only_id bigint, after_id bigint, limit bigint
+-- row: brand
+-- columns: id bigint, name text, domain text null, status text, identity jsonb, time_zone text, locale text, created_at timestamptz, updated_at timestamptz
+select id, name, domain, status, identity, time_zone, locale, created_at, updated_at
+  from brands
+ where organization_id = :organization_id and status <> 'deleting'
+   and (:only_id = 0 or id = :only_id) and id > :after_id
+ order by id
+ limit :limit;
+
+-- A brand from given fields, ready at once, with its capture-only sending domain.
+-- An unknown time zone gives no row.
+-- name: brand_create :one
+-- params: organization_id bigint, name text, domain text null, identity jsonb, time_zone text, locale text, sandbox_domain text, now timestamptz
+-- columns: id bigint
+with brand as (
+    insert into brands (organization_id, name, domain, status, identity, time_zone, locale, created_at, updated_at)
+    select :organization_id, :name, :domain, 'completed', :identity, :time_zone, :locale, :now, :now
+     where exists (select 1 from pg_timezone_names where name = :time_zone)
+    returning id, organization_id
+), sandbox as (
+    insert into domains (brand_id, organization_id, name, kind, status, sending_purpose, created_at, updated_at, verified_at)
+    select id, organization_id, :sandbox_domain, 'sandbox', 'verified', 'marketing', :now, :now, :now
+      from brand
+)
+select id from brand;

@@ -1,0 +1,363 @@
+#include "engine/contacts/contact_fields.h"
+
+#include "base/clock.h"
+#include "base/json_read.h"
+#include "base/text.h"
+#include "sql/contacts.h"
+
+#include <string.h>
+#include <unictype.h>
+#include <unistr.h>
+
+/* 100 values of FIELD_TEXT_MAX_CHARS, every character escaped, and their names fit well. */
+enum { VALUES_JSON_MAX_BYTES = 2 * 1024 * 1024 };
+
+static const struct {
+    const char *name;
+    const char *holds;
+} types[] = {
+    [FIELD_NONE] = { "", "nothing" },
+    [FIELD_STRING] = { "string", "a text" },
+    [FIELD_NUMBER] = { "number", "a number" },
+    [FIELD_DATE] = { "date", "a date: ISO 8601, or Unix seconds" },
+    [FIELD_BOOL] = { "bool", "true or false" },
+};
+
+static const char *const reserved_names[] = {
+    "email", "firstName", "lastName", "userId", "source", "subscribed", "subscriptionGroups",
+};
+
+enum field_type field_type_from_name(const char *name)
+{
+    for (enum field_type type = FIELD_STRING; type <= FIELD_BOOL; type++)
+        if (strcmp(types[type].name, name) == 0)
+            return type;
+    return FIELD_NONE;
+}
+
+const char *field_type_holds(enum field_type type)
+{
+    return types[type].holds;
+}
+
+/* ---- Names ---- */
+
+static bool is_lower(char byte)
+{
+    return byte >= 'a' && byte <= 'z';
+}
+
+static bool is_upper(char byte)
+{
+    return byte >= 'A' && byte <= 'Z';
+}
+
+/* FAVORITE or ID2, where capitals carry no word boundary. */
+static bool is_all_capitals(const char *word, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (is_lower(word[i]) || (unsigned char)word[i] >= 0x80)
+            return false;
+    return true;
+}
+
+static void add_word(char *name, size_t at, const char *word, size_t size)
+{
+    bool lowers = is_all_capitals(word, size);
+    for (size_t i = 0; i < size; i++)
+        name[at + i] = (char)(lowers && is_upper(word[i]) ? word[i] + ('a' - 'A') : word[i]);
+    if (at == 0 && is_upper(name[0]))
+        name[0] = (char)(name[0] + ('a' - 'A'));
+    if (at > 0 && is_lower(name[at]))
+        name[at] = (char)(name[at] - ('a' - 'A'));
+}
+
+static char *camel_case(struct arena *arena, const char *given)
+{
+    static const char separators[] = " _-";
+    char *name = arena_alloc(arena, strlen(given) + 1);
+    size_t size = 0;
+    for (const char *at = given; *at != '\0';) {
+        at += strspn(at, separators);
+        size_t word_size = strcspn(at, separators);
+        add_word(name, size, at, word_size);
+        size += word_size;
+        at += word_size;
+    }
+    name[size] = '\0';
+    return name;
+}
+
+static bool is_letters_and_digits(const char *name)
+{
+    const uint8_t *at = (const uint8_t *)name;
+    for (ucs4_t point; (at = u8_next(&point, at)) != NULL;)
+        if (!uc_is_alnum(point))
+            return false;
+    return true;
+}
+
+bool field_name_normalize(struct arena *arena, const char *given, const char **ret_name, struct error *err)
+{
+    if (utf8_length(given) > FIELD_NAME_MAX_CHARS)
+        return fail(err, ERR_INVALID_REQUEST, NULL, "A field name has at most %d characters.", FIELD_NAME_MAX_CHARS);
+    const char *name = camel_case(arena, given);
+    if (name[0] == '\0' || !is_letters_and_digits(name))
+        return fail(err, ERR_INVALID_REQUEST, NULL, "A field name consists of letters and digits, and spaces, - or _ between words.");
+    for (size_t i = 0; i < ARRAY_COUNT(reserved_names); i++)
+        if (strcmp(name, reserved_names[i]) == 0)
+            return fail(err, ERR_INVALID_REQUEST, NULL, "%s is a field of every contact and cannot be a custom field.", name);
+    *ret_name = name;
+    return true;
+}
+
+/* ---- Values ---- */
+
+/* A calendar date without a time: 2026-11-21. */
+static bool is_calendar_date(const char *text)
+{
+    enum { DATE_CHARS = 10 };
+    char midnight[DATE_CHARS + sizeof("T00:00:00Z")];
+    int64_t ignored;
+    if (strlen(text) != DATE_CHARS)
+        return false;
+    snprintf(midnight, sizeof(midnight), "%sT00:00:00Z", text);
+    return clock_parse_iso(midnight, &ignored);
+}
+
+/* Whole days stay as they are, since they have no zone; times are kept in UTC. Both orders of text are orders of time. */
+static bool write_date(const json_t *value, struct json_writer *json)
+{
+    static const double max_unix_seconds = 253402300799; /* the end of year 9999 */
+    int64_t time_us = 0;
+    if (json_is_string(value) && is_calendar_date(json_string_value(value))) {
+        json_text(json, json_string_value(value));
+        return true;
+    }
+    if (json_is_number(value) && json_number_value(value) >= 0 && json_number_value(value) <= max_unix_seconds)
+        time_us = (int64_t)(json_number_value(value) * (double)US_PER_S);
+    else if (!json_is_string(value) || !clock_parse_iso(json_string_value(value), &time_us))
+        return false;
+    char text[CLOCK_ISO_CHARS + 1];
+    clock_format_iso(time_us, text);
+    json_text(json, text);
+    return true;
+}
+
+static bool write_number(const json_t *value, struct json_writer *json)
+{
+    if (json_is_integer(value))
+        json_int(json, json_integer_value(value));
+    else if (json_is_real(value))
+        json_number(json, json_real_value(value));
+    return json_is_number(value);
+}
+
+bool field_value_write(const json_t *value, enum field_type type, struct json_writer *json)
+{
+    switch (type) {
+    case FIELD_STRING:
+        if (json_is_string(value))
+            json_text(json, json_string_value(value));
+        return json_is_string(value);
+    case FIELD_NUMBER:
+        return write_number(value, json);
+    case FIELD_DATE:
+        return write_date(value, json);
+    case FIELD_BOOL:
+        if (json_is_boolean(value))
+            json_bool(json, json_is_true(value));
+        return json_is_boolean(value);
+    case FIELD_NONE:
+        break;
+    }
+    return false;
+}
+
+/* The type that a field gets when this is its first value. */
+static enum field_type type_of(const json_t *value)
+{
+    if (json_is_boolean(value))
+        return FIELD_BOOL;
+    if (json_is_number(value))
+        return FIELD_NUMBER;
+    if (!json_is_string(value))
+        return FIELD_NONE;
+    int64_t ignored;
+    const char *text = json_string_value(value);
+    return is_calendar_date(text) || clock_parse_iso(text, &ignored) ? FIELD_DATE : FIELD_STRING;
+}
+
+/* ---- The book ---- */
+
+struct field_book field_book_new(struct arena *arena)
+{
+    return (struct field_book){
+        .arena = arena,
+        .types = json_in_arena(arena, json_object()),
+        .renamed = json_in_arena(arena, json_object()),
+    };
+}
+
+static bool name_in_param(struct error *err, const char *given)
+{
+    snprintf(err->param, sizeof(err->param), "customFields.%s", given);
+    return false;
+}
+
+static bool check_value(const json_t *value, enum field_type type, struct error *err)
+{
+    if (type == FIELD_NONE)
+        return fail(err, ERR_INVALID_REQUEST, NULL, "A custom field holds a text, a number, a boolean or null.");
+    if (type == FIELD_STRING && utf8_length(json_string_value(value)) > FIELD_TEXT_MAX_CHARS)
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The text of a custom field has at most %d characters.", FIELD_TEXT_MAX_CHARS);
+    return true;
+}
+
+static bool read_value(struct field_book *book, const char *given, const json_t *value, struct custom_value *ret_value,
+                       struct error *err)
+{
+    ret_value->value = value;
+    if (!field_name_normalize(book->arena, given, &ret_value->name, err))
+        return false;
+    if (strcmp(given, ret_value->name) != 0 && json_object_get(book->renamed, given) == NULL)
+        json_object_set_new(book->renamed, given, json_string(ret_value->name));
+    /* Clearing a field needs no definition. */
+    if (json_is_null(value))
+        return true;
+    enum field_type type = type_of(value);
+    if (!check_value(value, type, err))
+        return false;
+    if (json_object_get(book->types, ret_value->name) == NULL)
+        json_object_set_new(book->types, ret_value->name, json_integer(type));
+    return true;
+}
+
+bool field_book_read(struct field_book *book, const json_t *object, struct custom_values *ret_values, struct error *err)
+{
+    struct custom_value *items = arena_array(book->arena, json_object_size(object), sizeof(*items));
+    size_t count = 0;
+    const char *given;
+    json_t *value;
+    json_object_foreach(json_for_iteration(object), given, value)
+        if (!read_value(book, given, value, &items[count++], err))
+            return name_in_param(err, given);
+    *ret_values = (struct custom_values){ .items = items, .count = count };
+    return true;
+}
+
+size_t field_book_ask(const struct field_book *book, const struct work *work, struct db_batch *batch)
+{
+    size_t count = json_object_size(book->types);
+    if (count == 0)
+        return 0;
+    const char **names = arena_array(book->arena, count, sizeof(*names));
+    const char **type_names = arena_array(book->arena, count, sizeof(*type_names));
+    size_t at = 0;
+    const char *name;
+    json_t *type;
+    json_object_foreach(book->types, name, type) {
+        names[at] = name;
+        type_names[at++] = types[json_integer_value(type)].name;
+    }
+    struct contact_fields_define_params define = {
+        .brand_id = work->brand_id,
+        .names = { names, count },
+        .types = { type_names, count },
+        .max_fields = FIELDS_MAX_PER_BRAND,
+        .now = work->now_us,
+    };
+    struct contact_fields_find_params find = { .brand_id = work->brand_id, .names = { names, count } };
+    size_t index = db_batch_add(batch, &contact_fields_define_statement, &define);
+    db_batch_add(batch, &contact_fields_find_statement, &find);
+    return index;
+}
+
+static void note_created(struct field_book *book, const struct db_rows *rows)
+{
+    const struct contact_fields_define_row *created = rows->rows;
+    const char **names = arena_array(book->arena, rows->count, sizeof(*names));
+    for (size_t i = 0; i < rows->count; i++)
+        names[i] = created[i].name;
+    book->created = (struct text_list){ .items = names, .count = rows->count };
+}
+
+bool field_book_learn(struct field_book *book, const struct db_batch *batch, size_t index)
+{
+    if (json_object_size(book->types) == 0)
+        return false;
+    note_created(book, db_batch_rows(batch, index));
+    const struct db_rows *rows = db_batch_rows(batch, index + 1);
+    const struct contact_fields_find_row *found = rows->rows;
+    json_t *learned = json_in_arena(book->arena, json_object());
+    for (size_t i = 0; i < rows->count; i++)
+        json_object_set_new(learned, found[i].name, json_integer(field_type_from_name(found[i].type)));
+    bool differs = !json_equal(learned, book->types);
+    book->types = learned;
+    return differs;
+}
+
+static enum field_type type_in_book(const struct field_book *book, const char *name)
+{
+    return (enum field_type)json_get_int(book->types, name, FIELD_NONE);
+}
+
+static bool value_fits(const struct field_book *book, const struct custom_value *value, struct json_writer *scratch)
+{
+    return json_is_null(value->value) || field_value_write(value->value, type_in_book(book, value->name), scratch);
+}
+
+bool field_book_fit(const struct field_book *book, const struct custom_values *values, struct error *err)
+{
+    BUF_SCOPE out;
+    buf_init(&out, VALUES_JSON_MAX_BYTES);
+    for (size_t i = 0; i < values->count; i++) {
+        const struct custom_value *value = &values->items[i];
+        struct json_writer scratch;
+        buf_clear(&out);
+        json_writer_init(&scratch, &out);
+        if (value_fits(book, value, &scratch))
+            continue;
+        enum field_type type = type_in_book(book, value->name);
+        if (type == FIELD_NONE)
+            fail(err, ERR_INVALID_REQUEST, NULL, "A brand has at most %d custom fields; this would be one more.", FIELDS_MAX_PER_BRAND);
+        else
+            fail(err, ERR_FIELD_TYPE_MISMATCH, NULL, "This field holds %s.", field_type_holds(type));
+        return name_in_param(err, value->name);
+    }
+    return true;
+}
+
+const char *field_book_json(const struct field_book *book, const struct custom_values *values)
+{
+    if (values->count == 0)
+        return "{}";
+    struct buf *out = buf_in_arena(book->arena, VALUES_JSON_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    json_object_begin(&json);
+    /* jsonb keeps the last of equal names. */
+    for (size_t i = 0; i < values->count; i++) {
+        const struct custom_value *value = &values->items[i];
+        json_key(&json, value->name);
+        if (json_is_null(value->value) || !field_value_write(value->value, type_in_book(book, value->name), &json))
+            json_null_value(&json);
+    }
+    json_object_end(&json);
+    return buf_text(out);
+}
+
+void field_book_write_warnings(const struct field_book *book, struct json_writer *json)
+{
+    const char *given;
+    json_t *name;
+    json_object_foreach(book->renamed, given, name) {
+        json_object_begin(json);
+        json_member_text(json, "code", "FIELD_NAME_NORMALIZED");
+        json_member_text(json, "field", json_string_value(name));
+        json_member_text(json, "message", "The field name was changed to camelCase.");
+        json_member_text(json, "original", given);
+        json_member_text(json, "normalized", json_string_value(name));
+        json_object_end(json);
+    }
+}

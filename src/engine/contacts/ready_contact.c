@@ -1,0 +1,154 @@
+#include "engine/contacts/ready_contact.h"
+
+#include "base/json_read.h"
+#include "base/text.h"
+
+#include <string.h>
+
+enum { CONSENT_MAX_BYTES = 64 * 1024 };
+
+static const char *proof_json(struct arena *arena, const struct contact_proof *proof)
+{
+    struct buf *out = buf_in_arena(arena, CONSENT_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    json_object_begin(&json);
+    json_member_text_if(&json, "source", proof->source);
+    json_member_time_if(&json, "capturedAt", proof->captured_at);
+    json_member_text_if(&json, "policyVersion", proof->policy_version);
+    json_member_text_if(&json, "evidence", proof->evidence);
+    json_object_end(&json);
+    return buf_text(out);
+}
+
+static bool check_groups(const json_t *groups, struct error *err)
+{
+    const char *group;
+    json_t *wanted;
+    json_object_foreach(json_for_iteration(groups), group, wanted) {
+        if (json_is_boolean(wanted) && group[0] != '\0' && utf8_length(group) <= SUBSCRIPTION_GROUP_MAX_CHARS)
+            continue;
+        fail(err, ERR_INVALID_REQUEST, NULL, "subscriptionGroups maps ids of at most %d characters to true or false.",
+             SUBSCRIPTION_GROUP_MAX_CHARS);
+        snprintf(err->param, sizeof(err->param), "subscriptionGroups.%s", group);
+        return false;
+    }
+    return true;
+}
+
+/* An empty name is no name. */
+static struct opt_text without_empty(struct opt_text text)
+{
+    if (text.set && text.value != NULL && text.value[0] == '\0')
+        text.value = NULL;
+    return text;
+}
+
+static bool check_email(const struct work *work, const char *email, struct address *ret_address, struct error *err)
+{
+    const char *trimmed = email != NULL ? text_trim(work->arena, email) : "";
+    if (trimmed[0] == '\0')
+        return fail(err, ERR_MISSING_EMAIL, "email", "The contact has no email address.");
+    return address_parse(work->arena, trimmed, "email", ret_address, err);
+}
+
+bool contact_make_ready(const struct work *work, const struct contact_change *change, struct field_book *book,
+                        struct ready_contact *ret_ready, struct error *err)
+{
+    struct ready_contact ready = {
+        .first_name = without_empty(change->first_name),
+        .last_name = without_empty(change->last_name),
+        .user_id = without_empty(change->user_id),
+        .source = change->source,
+        .subscribed = change->subscribed,
+        .groups = change->subscription_groups,
+        .consent = change->has_proof ? proof_json(work->arena, &change->proof) : NULL,
+    };
+    if (!check_email(work, change->email, &ready.address, err) || !check_groups(change->subscription_groups, err) ||
+        !field_book_read(book, change->custom_fields, &ready.custom, err))
+        return false;
+    address_hash(work->engine->address_key, ready.address.key, ready.address_hash);
+    *ret_ready = ready;
+    return true;
+}
+
+/* ---- Two changes of one contact ---- */
+
+static const json_t *merge_groups(struct arena *arena, const json_t *groups, const json_t *later)
+{
+    if (groups == NULL || later == NULL)
+        return later != NULL ? later : groups;
+    json_t *merged = json_in_arena(arena, json_copy(json_for_iteration(groups)));
+    json_object_update(merged, json_for_iteration(later));
+    return merged;
+}
+
+static struct custom_values merge_values(struct arena *arena, struct custom_values values, struct custom_values later)
+{
+    if (values.count == 0 || later.count == 0)
+        return later.count > 0 ? later : values;
+    struct custom_value *items = arena_array(arena, values.count + later.count, sizeof(*items));
+    memcpy(items, values.items, values.count * sizeof(*items));
+    memcpy(items + values.count, later.items, later.count * sizeof(*items));
+    return (struct custom_values){ .items = items, .count = values.count + later.count };
+}
+
+void contact_merge_ready(struct arena *arena, struct ready_contact *ready, const struct ready_contact *later)
+{
+    ready->address = later->address;
+    if (later->first_name.set)
+        ready->first_name = later->first_name;
+    if (later->last_name.set)
+        ready->last_name = later->last_name;
+    if (later->user_id.set)
+        ready->user_id = later->user_id;
+    if (later->source != NULL)
+        ready->source = later->source;
+    if (later->subscribed.set)
+        ready->subscribed = later->subscribed;
+    if (later->consent != NULL)
+        ready->consent = later->consent;
+    ready->groups = merge_groups(arena, ready->groups, later->groups);
+    ready->custom = merge_values(arena, ready->custom, later->custom);
+}
+
+/* ---- For SQL ---- */
+
+const char *contact_groups_json(struct arena *arena, const struct ready_contact *ready)
+{
+    return ready->groups != NULL ? json_compact(arena, ready->groups) : "{}";
+}
+
+void contact_note_unsubscribes(const struct work *work, struct ready_contact *const *contacts, size_t count,
+                               struct db_batch *batch)
+{
+    const char **leaving = arena_array(work->arena, count, sizeof(*leaving));
+    const char **returning = arena_array(work->arena, count, sizeof(*returning));
+    size_t leaving_count = 0;
+    size_t returning_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!contacts[i]->subscribed.set)
+            continue;
+        char *hash = arena_alloc(work->arena, 2 * SECRET_HASH_BYTES + 1);
+        hex_encode(contacts[i]->address_hash, SECRET_HASH_BYTES, hash);
+        if (contacts[i]->subscribed.value)
+            returning[returning_count++] = hash;
+        else
+            leaving[leaving_count++] = hash;
+    }
+    if (leaving_count > 0) {
+        struct contact_unsubscribes_keep_params keep = {
+            .brand_id = work->brand_id,
+            .address_hashes = { leaving, leaving_count },
+            .now = work->now_us,
+        };
+        db_batch_add(batch, &contact_unsubscribes_keep_statement, &keep);
+    }
+    if (returning_count > 0) {
+        struct contact_unsubscribes_lift_params lift = {
+            .brand_id = work->brand_id,
+            .address_hashes = { returning, returning_count },
+        };
+        db_batch_add(batch, &contact_unsubscribes_lift_statement, &lift);
+    }
+}

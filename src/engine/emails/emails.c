@@ -1,0 +1,163 @@
+#include "engine/emails/emails.h"
+
+#include "base/json_read.h"
+#include "base/text.h"
+#include "engine/page.h"
+#include "mail/template.h"
+
+#include <string.h>
+
+static const char ungrouped[] = "ungrouped";
+static const char untitled[] = "Imported email";
+
+/* ---- Reading ---- */
+
+static struct opt_int group_of_filter(const struct work *work, const char *group_id)
+{
+    bool is_id = group_id != NULL && strcmp(group_id, ungrouped) != 0;
+    return (struct opt_int){ .set = is_id, .value = is_id ? id_decode(&work->engine->ids, ID_GROUP, group_id) : 0 };
+}
+
+static bool find_page(const struct work *work, const struct email_filter *filter, const struct page_place *place, int64_t limit,
+                      struct email_summary_row **ret_rows, size_t *ret_count, struct error *err)
+{
+    if (filter->by_created) {
+        struct email_page_by_created_params params = {
+            .brand_id = work->brand_id,
+            .status = filter->status,
+            .any_group = filter->group_id == NULL,
+            .group_id = group_of_filter(work, filter->group_id),
+            .from_start = !place->set,
+            .at = place->number,
+            .id = place->id,
+            .limit = limit,
+        };
+        return sql_email_page_by_created(work->conn, work->arena, &params, ret_rows, ret_count, err);
+    }
+    struct email_page_by_updated_params params = {
+        .brand_id = work->brand_id,
+        .status = filter->status,
+        .any_group = filter->group_id == NULL,
+        .group_id = group_of_filter(work, filter->group_id),
+        .from_start = !place->set,
+        .at = place->number,
+        .id = place->id,
+        .limit = limit,
+    };
+    return sql_email_page_by_updated(work->conn, work->arena, &params, ret_rows, ret_count, err);
+}
+
+bool email_list(const struct work *work, const struct email_filter *filter, int64_t limit, const char *cursor,
+                struct json_writer *json, struct error *err)
+{
+    const char *binding = arena_printf(work->arena, "emails.list|%s|%s|%d", filter->group_id != NULL ? filter->group_id : "",
+                                       filter->status != NULL ? filter->status : "", filter->by_created);
+    struct page_place place;
+    struct email_summary_row *rows;
+    size_t count;
+    if (!page_place_read(work, binding, cursor, &place, err) ||
+        !find_page(work, filter, &place, limit + 1, &rows, &count, err))
+        return false;
+
+    bool has_more = count > (size_t)limit;
+    size_t shown = has_more ? (size_t)limit : count;
+    json_object_begin(json);
+    json_key(json, "data");
+    json_array_begin(json);
+    for (size_t i = 0; i < shown; i++)
+        email_write_summary(work, &rows[i], json);
+    json_array_end(json);
+    const char *next = NULL;
+    if (has_more) {
+        const struct email_summary_row *last = &rows[shown - 1];
+        struct page_place end = { .number = filter->by_created ? last->created_at : last->updated_at, .id = last->id };
+        next = page_cursor(work, binding, &end);
+    }
+    page_write(json, limit, next);
+    json_object_end(json);
+    return true;
+}
+
+/* ---- Importing ---- */
+
+static bool find_group(const struct work *work, int64_t group_id, struct email_saved *saved, struct error *err)
+{
+    struct email_group_find_params params = { .brand_id = work->brand_id, .id = group_id };
+    struct email_group_find_row *row;
+    if (!sql_email_group_find(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row == NULL)
+        return fail(err, ERR_EMAIL_GROUP_NOT_FOUND, "groupId", "No email group with this id in this brand.");
+    saved->group_id = (struct opt_int){ .set = true, .value = row->id };
+    saved->group_name = row->name;
+    return true;
+}
+
+bool email_check_import(const struct work *work, const struct email_import *import, struct error *err)
+{
+    if (import->group_id != 0 && import->group_name != NULL)
+        return fail(err, ERR_INVALID_REQUEST, "groupName", "Give groupId or groupName, not both.");
+    if (import->group_name != NULL && strcmp(import->group_name, ungrouped) == 0)
+        return fail(err, ERR_INVALID_REQUEST, "groupName", "The name ungrouped stands for no group.");
+    if (import->subject_line != NULL) {
+        struct bytes ignored;
+        if (!template_compile(work->arena, TEMPLATE_HEADER, import->subject_line, strlen(import->subject_line), &ignored, err)) {
+            error_param_prefix(err, "subjectLine");
+            return false;
+        }
+    }
+    struct email_saved group;
+    return import->group_id == 0 || find_group(work, import->group_id, &group, err);
+}
+
+/* The folder may have gone since the import was asked for. */
+static bool choose_group(const struct work *work, const struct email_import *import, struct email_saved *saved, struct error *err)
+{
+    if (import->group_id != 0)
+        return find_group(work, import->group_id, saved, err);
+    if (import->group_name == NULL)
+        return true;
+    struct email_group_ensure_params params = { .brand_id = work->brand_id, .name = import->group_name, .now = work->now_us };
+    struct email_group_ensure_row *row;
+    if (!sql_email_group_ensure(work->conn, work->arena, &params, &row, err))
+        return false;
+    saved->group_id = (struct opt_int){ .set = true, .value = row->id };
+    saved->group_name = import->group_name;
+    return true;
+}
+
+static const char *choose_title(const struct work *work, const struct email_import *import, const struct email_content *content)
+{
+    const char *given = import->title != NULL ? import->title : content->title;
+    const char *title = text_trim(work->arena, text_visible(work->arena, given != NULL ? given : "", EMAIL_TITLE_MAX_CHARS));
+    return title[0] != '\0' ? title : untitled;
+}
+
+bool email_save_import(const struct work *work, const struct email_import *import, const struct email_content *content,
+                       struct email_saved *ret_saved, struct error *err)
+{
+    *ret_saved = (struct email_saved){ .title = choose_title(work, import, content) };
+    if (!choose_group(work, import, ret_saved, err))
+        return false;
+    struct email_insert_params params = {
+        .brand_id = work->brand_id,
+        .title = ret_saved->title,
+        .subject_line = import->subject_line,
+        .group_id = ret_saved->group_id,
+        .html = content->html,
+        .plain_text = content->text,
+        .html_code = content->html_code,
+        .text_code = content->text_code,
+        .preview_text = content->preview_text,
+        .links = content->links_json,
+        .paths = content->paths,
+        .report = json_compact(work->arena, content->report),
+        .now = work->now_us,
+    };
+    struct email_insert_row *row;
+    if (!sql_email_insert(work->conn, work->arena, &params, &row, err))
+        return false;
+    ret_saved->id = row->id;
+    ret_saved->version_id = row->version_id;
+    return true;
+}

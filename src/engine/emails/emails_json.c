@@ -1,0 +1,129 @@
+#include "base/json_read.h"
+#include "base/text.h"
+#include "engine/emails/emails.h"
+
+static void write_group(const struct work *work, struct opt_int group_id, const char *group_name, struct json_writer *json)
+{
+    json_key(json, "group");
+    if (!group_id.set) {
+        json_null_value(json);
+        return;
+    }
+    json_object_begin(json);
+    json_member_id(json, work, "groupId", ID_GROUP, group_id.value);
+    json_member_text(json, "groupName", group_name);
+    json_object_end(json);
+}
+
+void email_write_summary(const struct work *work, const struct email_summary_row *email, struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_id(json, work, "emailId", ID_EMAIL, email->id);
+    json_member_id_if(json, work, "emailVersionId", ID_VERSION, email->version_id);
+    json_member_text(json, "title", email->title);
+    json_member_text(json, "status", email->status);
+    json_member_text_if(json, "previewImage", email->preview_image);
+    json_member_time(json, "updatedAt", email->updated_at);
+    write_group(work, email->group_id, email->group_name, json);
+    json_object_end(json);
+}
+
+static void write_versions(const struct work *work, const struct email_find_row *email, struct json_writer *json)
+{
+    json_key(json, "versions");
+    json_array_begin(json);
+    for (size_t i = 0; i < email->version_ids.count; i++) {
+        json_object_begin(json);
+        json_member_int(json, "version", email->version_numbers.items[i]);
+        json_member_id(json, work, "emailVersionId", ID_VERSION, email->version_ids.items[i]);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
+void email_write(const struct work *work, const struct email_find_row *email, struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_id(json, work, "emailId", ID_EMAIL, email->id);
+    json_member_id_if(json, work, "emailVersionId", ID_VERSION, email->version_id);
+    json_member_text(json, "title", email->title);
+    json_member_text(json, "status", email->status);
+    json_member_text_if(json, "previewImage", email->preview_image);
+    json_member_time(json, "updatedAt", email->updated_at);
+    write_group(work, email->group_id, email->group_name, json);
+    json_member_text_if(json, "subjectLine", email->subject_line);
+    json_member_text_if(json, "previewText", email->preview_text);
+    json_member_text_if(json, "html", email->html);
+    if (email->version_ids.items != NULL)
+        write_versions(work, email, json);
+    json_object_end(json);
+}
+
+/* ---- Imported ---- */
+
+/* Comments of the author are no loss that anybody wants to hear of. */
+static bool is_worth_telling(const json_t *removed)
+{
+    return !text_equal(json_get_text(removed, "what"), "comment");
+}
+
+static int64_t count_removed(const json_t *report)
+{
+    int64_t total = 0;
+    size_t index;
+    const json_t *item;
+    json_array_foreach(json_for_iteration(json_object_get(report, "removed")), index, item)
+        total += is_worth_telling(item) ? json_get_int(item, "count", 0) : 0;
+    return total;
+}
+
+static void write_warnings(const struct email_content *content, struct json_writer *json)
+{
+    size_t index;
+    const json_t *item;
+    json_array_foreach(json_for_iteration(json_object_get(content->report, "warnings")), index, item)
+        json_text(json, json_get_text(item, "message"));
+    json_array_foreach(json_for_iteration(json_object_get(content->report, "removed")), index, item) {
+        if (!is_worth_telling(item))
+            continue;
+        BUF_SCOPE sentence;
+        buf_init(&sentence, 256);
+        buf_printf(&sentence, "Removed as unsafe or useless in mail: %s (%lld).", json_get_text(item, "what"),
+                   (long long)json_get_int(item, "count", 0));
+        json_text(json, buf_text(&sentence));
+    }
+    if (content->image_count > 0)
+        json_text(json, "Images stay at their addresses; this server does not host copies yet.");
+}
+
+static void write_asset_report(const struct email_content *content, struct json_writer *json)
+{
+    json_key(json, "assetReport");
+    json_object_begin(json);
+    json_member_int(json, "discovered", content->image_count);
+    json_member_int(json, "rehosted", 0);
+    json_member_int(json, "retained", content->image_count);
+    json_member_int(json, "stripped", count_removed(content->report));
+    json_member_int(json, "dropped", 0);
+    json_key(json, "warnings");
+    json_array_begin(json);
+    write_warnings(content, json);
+    json_array_end(json);
+    json_object_end(json);
+}
+
+void email_write_imported(const struct work *work, const struct email_import *import, const struct email_content *content,
+                          const struct email_saved *saved, struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_id(json, work, "emailId", ID_EMAIL, saved->id);
+    json_member_id(json, work, "emailVersionId", ID_VERSION, saved->version_id);
+    json_member_text(json, "title", saved->title);
+    json_member_text(json, "status", "ready");
+    json_member_time(json, "updatedAt", work->now_us);
+    write_group(work, saved->group_id, saved->group_name, json);
+    json_member_text_if(json, "subjectLine", import->subject_line);
+    json_member_text_if(json, "previewText", content->preview_text);
+    write_asset_report(content, json);
+    json_object_end(json);
+}

@@ -1,0 +1,67 @@
+#include "base/json_read.h"
+#include "engine/emails/emails.h"
+#include "mail/template.h"
+
+#include <string.h>
+
+static bool compile(struct arena *arena, enum template_kind kind, const char *source, struct bytes *ret_code, struct error *err)
+{
+    if (template_compile(arena, kind, source, strlen(source), ret_code, err))
+        return true;
+    error_param_prefix(err, "content");
+    return false;
+}
+
+static bool has_path(const char *const *paths, size_t count, const char *path)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(paths[i], path) == 0)
+            return true;
+    return false;
+}
+
+static size_t add_paths(const struct template *template, const char **paths, size_t count)
+{
+    for (size_t i = 0; i < template_path_count(template); i++) {
+        const char *path = template_path(template, i);
+        if (!has_path(paths, count, path))
+            paths[count++] = path;
+    }
+    return count;
+}
+
+static bool collect_paths(struct arena *arena, struct email_content *content, struct error *err)
+{
+    struct template html;
+    struct template text;
+    if (!template_load(content->html_code, &html, err) || !template_load(content->text_code, &text, err))
+        return false;
+    const char **paths = arena_array(arena, template_path_count(&html) + template_path_count(&text) + 1, sizeof(*paths));
+    size_t count = add_paths(&html, paths, 0);
+    count = add_paths(&text, paths, count);
+    content->paths = (struct text_list){ paths, count };
+    return true;
+}
+
+bool email_prepare(struct arena *arena, const json_t *prepared, struct email_content *ret_content, struct error *err)
+{
+    const json_t *links = json_object_get(prepared, "links");
+    *ret_content = (struct email_content){
+        .html = json_get_text(prepared, "html"),
+        .text = json_get_text(prepared, "text"),
+        .title = json_get_text(prepared, "title"),
+        .preview_text = json_get_text(prepared, "previewText"),
+        .report = json_object_get(prepared, "report"),
+        .image_count = (int64_t)json_array_size(json_object_get(prepared, "images")),
+    };
+    if (ret_content->html == NULL || ret_content->text == NULL || links == NULL || ret_content->report == NULL) {
+        fail(err, ERR_INTERNAL_ERROR, NULL, "The HTML service gave an incomplete answer.");
+        return error_because(err, "prepare: html, text, links or report is missing");
+    }
+    if (ret_content->preview_text != NULL && ret_content->preview_text[0] == '\0')
+        ret_content->preview_text = NULL;
+    ret_content->links_json = json_compact(arena, links);
+    return compile(arena, TEMPLATE_HTML, ret_content->html, &ret_content->html_code, err) &&
+           compile(arena, TEMPLATE_TEXT, ret_content->text, &ret_content->text_code, err) &&
+           collect_paths(arena, ret_content, err);
+}

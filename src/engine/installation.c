@@ -1,0 +1,100 @@
+#include "engine/installation.h"
+
+#include "db/cluster.h"
+#include "db/migrate.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+static const char sandbox_domain[] = "sandbox.posthorn.localhost";
+
+struct installation {
+    struct installation_config config;
+    struct arena *arena;
+    struct engine engine;
+    struct db *db;
+    int client_lock_fd;
+    pthread_mutex_t opening;
+    atomic_bool is_open;
+};
+
+struct installation *installation_new(const struct installation_config *config)
+{
+    struct arena *arena = arena_new(0);
+    struct installation *installation = arena_alloc(arena, sizeof(*installation));
+    installation->config = *config;
+    installation->arena = arena;
+    installation->client_lock_fd = -1;
+    installation->engine.data_dir = config->data_dir;
+    installation->engine.sandbox_domain = sandbox_domain;
+    pthread_mutex_init(&installation->opening, NULL);
+    return installation;
+}
+
+void installation_free(struct installation *installation)
+{
+    if (installation == NULL)
+        return;
+    db_free(installation->db);
+    cluster_leave(installation->client_lock_fd);
+    pthread_mutex_destroy(&installation->opening);
+    arena_free(installation->arena);
+}
+
+static const char *reach_database(struct installation *installation, struct error *err)
+{
+    const struct installation_config *config = &installation->config;
+    if (config->database_url != NULL)
+        return config->database_url;
+    bool joins = config->runner_argv != NULL && installation->client_lock_fd < 0;
+    if (joins && !cluster_join(config->data_dir, config->runner_argv, INSTALLATION_OPEN_WAIT_MS, &installation->client_lock_fd, err))
+        return NULL;
+    return cluster_url(installation->arena, config->data_dir);
+}
+
+static bool open_once(struct installation *installation, struct error *err)
+{
+    const char *url = reach_database(installation, err);
+    if (url == NULL)
+        return false;
+    if (installation->db == NULL) {
+        struct db_config config = {
+            .url = url,
+            .application_name = installation->config.application_name,
+            .statement_timeout_ms = installation->config.statement_timeout_ms,
+        };
+        installation->db = db_new(&config);
+    }
+    DB_CONN_SCOPE conn = NULL;
+    int version;
+    return db_connect(installation->db, INSTALLATION_OPEN_WAIT_MS, &conn, err) && db_migrate(conn, &version, err) &&
+           engine_load(conn, &installation->engine, err);
+}
+
+bool installation_open(struct installation *installation, struct error *err)
+{
+    if (atomic_load_explicit(&installation->is_open, memory_order_acquire))
+        return true;
+    pthread_mutex_lock(&installation->opening);
+    bool ok = atomic_load(&installation->is_open) || open_once(installation, err);
+    if (ok)
+        atomic_store_explicit(&installation->is_open, true, memory_order_release);
+    pthread_mutex_unlock(&installation->opening);
+    return ok;
+}
+
+bool installation_is_open(const struct installation *installation)
+{
+    return atomic_load_explicit(&installation->is_open, memory_order_acquire);
+}
+
+bool installation_connect(struct installation *installation, struct db_conn **ret_conn, struct error *err)
+{
+    return installation_open(installation, err) && db_connect(installation->db, 0, ret_conn, err);
+}
+
+struct engine *installation_engine(struct installation *installation)
+{
+    return &installation->engine;
+}

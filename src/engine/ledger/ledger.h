@@ -1,0 +1,64 @@
+/*
+ * The ledger of calls: what a committed call leaves behind besides its work,
+ * always in the work's own transaction. The idempotent response, the charge,
+ * the audit row, and the job that must do the rest.
+ */
+#pragma once
+
+#include "engine/engine.h"
+
+/* Everything the ledger needs to know of the call, kept with a job so that the job can settle it. */
+struct ledger_entry {
+    const char *operation;
+    const char *door;
+    const char *client; /* NULL when unknown */
+    const char *request_id;
+    int64_t key_id;                       /* 0: local owner */
+    const unsigned char *idempotency_key; /* SHA-256 of the caller's key, NULL when none */
+    const unsigned char *fingerprint;     /* SHA-256 of operation, brand, path and canonical body */
+    int64_t credits;                      /* to be charged on success */
+    int64_t credit_cost;                  /* X-Credit-Cost of the response; -1: no header */
+    bool writes_audit;
+    const char *const *subjects;
+    size_t subject_count;
+};
+
+/* ---- Idempotency ---- */
+
+enum ledger_claim { LEDGER_FRESH, LEDGER_REPLAY, LEDGER_JOIN };
+
+struct ledger_replay {
+    int status;
+    const char *body;
+    int64_t credit_cost;
+    int64_t job_id; /* LEDGER_JOIN: the job that works on it */
+};
+
+/* Claims the key inside the open transaction. Another transaction's claim is waited for up to 5 s.
+ * Errors: IDEMPOTENCY_CONFLICT, IDEMPOTENCY_IN_PROGRESS. */
+MUST_CHECK bool ledger_claim(const struct work *work, const struct ledger_entry *entry, enum ledger_claim *ret_claim,
+                             struct ledger_replay *ret_replay, struct error *err) NONNULL(1, 2, 3, 4, 5);
+
+/* ---- Credits ---- */
+
+/* Fails with INSUFFICIENT_CREDITS when the plan has not `credits` left. Takes no lock: the charge is what counts. */
+MUST_CHECK bool ledger_check_credits(const struct work *work, int64_t credits, struct error *err) NONNULL(1, 3);
+
+/* ---- The end of a write ---- */
+
+/* Writes audit row, charge and stored response in the open transaction, in one round trip. `body` NULL stores no response. */
+MUST_CHECK bool ledger_settle(const struct work *work, const struct ledger_entry *entry, int status, const char *body,
+                              struct error *err) NONNULL(1, 2, 5);
+
+/* Forgets a claimed key: the refusal of a job changed nothing. */
+MUST_CHECK bool ledger_release(const struct work *work, const struct ledger_entry *entry, struct error *err) NONNULL(1, 2, 3);
+
+/* ---- Jobs ---- */
+
+/* Enqueues a job in the open transaction. `entry` non-NULL: the job settles the call. */
+MUST_CHECK bool ledger_enqueue(const struct work *work, const char *kind, const char *payload_json, int64_t run_after_us,
+                               const struct ledger_entry *entry, int64_t *ret_job_id, struct error *err) NONNULL(1, 2, 3, 6, 7);
+
+/* An entry as JSON and back, for the job row. */
+char *ledger_entry_write(struct arena *arena, const struct ledger_entry *entry) NONNULL(1, 2) RETURNS_NONNULL;
+bool ledger_entry_read(struct arena *arena, const char *json, struct ledger_entry *ret_entry) NONNULL(1, 2, 3);

@@ -1,0 +1,28 @@
+#include "engine/ledger/plans.h"
+
+#include <string.h>
+
+const struct plan *plan_find(const char *key)
+{
+    const struct plan *smallest = &plans[0];
+    for (size_t i = 0; i < PLAN_COUNT; i++) {
+        if (strcmp(plans[i].key, key) == 0)
+            return &plans[i];
+        bool smaller = plans[i].credits >= 0 && (smallest->credits < 0 || plans[i].credits < smallest->credits);
+        if (smaller)
+            smallest = &plans[i];
+    }
+    return smallest;
+}
+
+struct opt_int plan_credits_remaining(const char *plan_key, int64_t bonus_credits, int64_t used)
+{
+    const struct plan *plan = plan_find(plan_key);
+    if (plan->credits < 0)
+        return (struct opt_int){ .set = false };
+    int64_t plan_left = plan->credits > used ? plan->credits - used : 0;
+    /* What was used beyond the plan came out of the bonus. */
+    int64_t bonus_used = used > plan->credits ? used - plan->credits : 0;
+    int64_t bonus_left = bonus_credits > bonus_used ? bonus_credits - bonus_used : 0;
+    return (struct opt_int){ .set = true, .value = plan_left + bonus_left };
+}

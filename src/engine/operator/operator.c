@@ -1,0 +1,274 @@
+#include "engine/operator/operator.h"
+
+#include "base/text.h"
+#include "engine/ledger/ledger.h"
+#include "mail/address.h"
+#include "sql/engine.h"
+#include "sql/operator.h"
+
+#include <string.h>
+
+enum { NAME_MAX_CHARS = 200, KEY_PREVIEW_CHARS = 8 };
+
+/* The audit row and the end of an operator's transaction. */
+static bool commit_audited(const struct work *work, struct db_tx *tx, const char *operation, const char *subject, struct error *err)
+{
+    const char *subjects[1] = { subject };
+    struct ledger_entry entry = {
+        .operation = operation,
+        .door = "admin",
+        .request_id = "admin",
+        .credit_cost = -1,
+        .writes_audit = true,
+        .subjects = subjects,
+        .subject_count = 1,
+    };
+    return ledger_settle(work, &entry, 200, NULL, err) && db_tx_commit(tx, err);
+}
+
+static bool check_name(const char *name, const char *param, struct error *err)
+{
+    size_t chars = name != NULL && utf8_is_valid(name, strlen(name)) ? utf8_length(name) : 0;
+    if (chars >= 1 && chars <= NAME_MAX_CHARS)
+        return true;
+    return fail(err, ERR_INVALID_REQUEST, param, "A name has 1 to %d characters.", NAME_MAX_CHARS);
+}
+
+/* ---- Organizations and brands ---- */
+
+bool operator_find_organization(const struct work *work, const char *wire_id, int64_t *ret_id, struct error *err)
+{
+    *ret_id = wire_id != NULL ? id_decode(&work->engine->ids, ID_ORG, wire_id) : work->engine->default_organization_id;
+    struct operator_organization_params params = { .id = *ret_id };
+    struct operator_organization_row *row;
+    if (!sql_operator_organization(work->conn, work->arena, &params, &row, err))
+        return false;
+    return row != NULL || fail(err, ERR_NOT_FOUND, "org", "No organization with this id.");
+}
+
+bool operator_find_brand(const struct work *work, const char *wire_id, int64_t *ret_id, int64_t *ret_organization_id,
+                         struct error *err)
+{
+    *ret_id = wire_id != NULL ? id_decode(&work->engine->ids, ID_BRAND, wire_id) : work->engine->default_brand_id;
+    struct operator_brand_owner_params params = { .brand_id = *ret_id };
+    struct operator_brand_owner_row *row;
+    if (!sql_operator_brand_owner(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row == NULL)
+        return fail(err, ERR_BRAND_NOT_FOUND, "brand", "No brand with this id.");
+    *ret_organization_id = row->organization_id;
+    return true;
+}
+
+bool operator_create_organization(const struct work *work, const char *name, int64_t *ret_id, struct error *err)
+{
+    struct organization_insert_params params = { .name = name, .now = work->now_us };
+    struct organization_insert_row *row;
+    DB_TX tx;
+    if (!check_name(name, "name", err) || !db_tx_begin(work->conn, &tx, err) ||
+        !sql_organization_insert(work->conn, work->arena, &params, &row, err))
+        return false;
+    *ret_id = row->id;
+    return commit_audited(work, &tx, "admin.org.create", work_id(work, ID_ORG, row->id), err);
+}
+
+bool operator_create_brand(const struct work *work, int64_t organization_id, const char *name, int64_t *ret_id, struct error *err)
+{
+    struct brand_insert_params params = {
+        .organization_id = organization_id,
+        .name = name,
+        .identity = "{}",
+        .sandbox_domain = work->engine->sandbox_domain,
+        .now = work->now_us,
+    };
+    struct brand_insert_row *row;
+    DB_TX tx;
+    if (!check_name(name, "name", err) || !db_tx_begin(work->conn, &tx, err) ||
+        !sql_brand_insert(work->conn, work->arena, &params, &row, err))
+        return false;
+    *ret_id = row->id;
+    return commit_audited(work, &tx, "admin.brand.create", work_id(work, ID_BRAND, row->id), err);
+}
+
+/* ---- Keys ---- */
+
+bool operator_create_key(const struct work *work, const struct operator_key *key, int64_t *ret_id, const char **ret_secret,
+                         struct error *err)
+{
+    const char *secret = api_key_new(work->arena);
+    unsigned char hash[SECRET_HASH_BYTES];
+    secret_hash(secret, hash);
+    struct operator_key_insert_params params = {
+        .organization_id = key->organization_id,
+        .brand_id = { .set = key->brand_id != 0, .value = key->brand_id },
+        .name = key->name,
+        .secret_hash = { hash, sizeof(hash) },
+        .preview = arena_printf(work->arena, "%.*s…", KEY_PREVIEW_CHARS, secret),
+        .scopes = key->scopes,
+        .rate_multiplier = key->rate_multiplier,
+        .now = work->now_us,
+    };
+    struct operator_key_insert_row *row;
+    DB_TX tx;
+    if (!check_name(key->name, "name", err) || !db_tx_begin(work->conn, &tx, err) ||
+        !sql_operator_key_insert(work->conn, work->arena, &params, &row, err))
+        return false;
+    *ret_id = row->id;
+    *ret_secret = secret;
+    return commit_audited(work, &tx, "admin.key.create", work_id(work, ID_KEY, row->id), err);
+}
+
+bool operator_revoke_key(const struct work *work, const char *wire_id, bool *ret_revoked, struct error *err)
+{
+    struct operator_key_revoke_params params = {
+        .id = id_decode(&work->engine->ids, ID_KEY, wire_id),
+        .now = work->now_us,
+    };
+    int64_t affected;
+    DB_TX tx;
+    if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_key_revoke(work->conn, work->arena, &params, &affected, err))
+        return false;
+    *ret_revoked = affected == 1;
+    return commit_audited(work, &tx, "admin.key.revoke", wire_id, err);
+}
+
+/* ---- Domains ---- */
+
+bool operator_create_domain(const struct work *work, int64_t brand_id, int64_t organization_id, const char *name,
+                            const char *purpose, int64_t *ret_id, struct error *err)
+{
+    if (strcmp(purpose, "marketing") != 0 && strcmp(purpose, "transactional") != 0)
+        return fail(err, ERR_INVALID_REQUEST, "purpose", "The purpose is marketing or transactional.");
+    const char *domain;
+    if (!address_domain_parse(work->arena, name, "name", &domain, err))
+        return false;
+    struct operator_domain_insert_params params = {
+        .brand_id = brand_id,
+        .organization_id = organization_id,
+        .name = domain,
+        .purpose = purpose,
+        .now = work->now_us,
+    };
+    struct operator_domain_insert_row *row;
+    DB_TX tx;
+    if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_domain_insert(work->conn, work->arena, &params, &row, err))
+        return false;
+    *ret_id = row->id;
+    return commit_audited(work, &tx, "admin.domain.create", work_id(work, ID_DOMAIN, row->id), err);
+}
+
+bool operator_trust_domain(const struct work *work, int64_t brand_id, const char *name, int64_t *ret_id, struct error *err)
+{
+    struct operator_domain_trust_params params = { .brand_id = brand_id, .name = text_lower(work->arena, name), .now = work->now_us };
+    struct operator_domain_trust_row *row;
+    DB_TX tx;
+    if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_domain_trust(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row == NULL)
+        return fail(err, ERR_DOMAIN_NOT_FOUND, "name", "The brand has no sending domain of this name.");
+    *ret_id = row->id;
+    return commit_audited(work, &tx, "admin.domain.verify", work_id(work, ID_DOMAIN, row->id), err);
+}
+
+/* ---- Lists ---- */
+
+static void begin_list(struct json_writer *json)
+{
+    json_object_begin(json);
+    json_key(json, "data");
+    json_array_begin(json);
+}
+
+static void end_list(struct json_writer *json)
+{
+    json_array_end(json);
+    json_object_end(json);
+}
+
+bool operator_write_organizations(const struct work *work, struct json_writer *json, struct error *err)
+{
+    struct operator_organizations_row *rows;
+    size_t count;
+    if (!sql_operator_organizations(work->conn, work->arena, &rows, &count, err))
+        return false;
+    begin_list(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object_begin(json);
+        json_member_id(json, work, "orgId", ID_ORG, rows[i].id);
+        json_member_text(json, "name", rows[i].name);
+        json_member_text(json, "plan", rows[i].plan);
+        json_member_time(json, "createdAt", rows[i].created_at);
+        json_object_end(json);
+    }
+    end_list(json);
+    return true;
+}
+
+bool operator_write_brands(const struct work *work, int64_t organization_id, struct json_writer *json, struct error *err)
+{
+    struct operator_brands_params params = { .organization_id = organization_id };
+    struct operator_brands_row *rows;
+    size_t count;
+    if (!sql_operator_brands(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    begin_list(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object_begin(json);
+        json_member_id(json, work, "brandId", ID_BRAND, rows[i].id);
+        json_member_text(json, "name", rows[i].name);
+        json_member_text(json, "domain", rows[i].domain);
+        json_member_text(json, "status", rows[i].status);
+        json_member_time(json, "createdAt", rows[i].created_at);
+        json_object_end(json);
+    }
+    end_list(json);
+    return true;
+}
+
+bool operator_write_keys(const struct work *work, int64_t organization_id, struct json_writer *json, struct error *err)
+{
+    struct operator_keys_params params = { .organization_id = organization_id };
+    struct operator_keys_row *rows;
+    size_t count;
+    if (!sql_operator_keys(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    begin_list(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object_begin(json);
+        json_member_id(json, work, "keyId", ID_KEY, rows[i].id);
+        json_member_text(json, "name", rows[i].name);
+        json_member_text(json, "keyPreview", rows[i].preview);
+        json_member_text(json, "status", rows[i].revoked_at.set ? "revoked" : "active");
+        json_member_id_if(json, work, "brandId", ID_BRAND, rows[i].brand_id);
+        json_key(json, "rateMultiplier");
+        json_number(json, rows[i].rate_multiplier);
+        json_member_time(json, "createdAt", rows[i].created_at);
+        json_member_time_if(json, "lastUsedAt", rows[i].last_used_at);
+        json_member_time_if(json, "revokedAt", rows[i].revoked_at);
+        json_object_end(json);
+    }
+    end_list(json);
+    return true;
+}
+
+bool operator_write_domains(const struct work *work, int64_t brand_id, struct json_writer *json, struct error *err)
+{
+    struct operator_domains_params params = { .brand_id = brand_id };
+    struct operator_domains_row *rows;
+    size_t count;
+    if (!sql_operator_domains(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    begin_list(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object_begin(json);
+        json_member_id(json, work, "domainId", ID_DOMAIN, rows[i].id);
+        json_member_text(json, "name", rows[i].name);
+        json_member_text(json, "kind", rows[i].kind);
+        json_member_text(json, "status", rows[i].status);
+        json_member_bool(json, "trusted", rows[i].trusted);
+        json_member_text(json, "sendingPurpose", rows[i].purpose);
+        json_object_end(json);
+    }
+    end_list(json);
+    return true;
+}

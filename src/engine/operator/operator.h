@@ -1,0 +1,49 @@
+/*
+ * What only the operator of an installation does, from its command line:
+ * organizations, brands, API keys, and taking a domain on the operator's word.
+ * Each function is one transaction and leaves an audit row.
+ */
+#pragma once
+
+#include "engine/engine.h"
+
+/* An organization or brand named by its wire id; NULL names the default one.
+ * Errors: NOT_FOUND, BRAND_NOT_FOUND. */
+MUST_CHECK bool operator_find_organization(const struct work *work, const char *wire_id, int64_t *ret_id, struct error *err)
+    NONNULL(1, 3, 4);
+MUST_CHECK bool operator_find_brand(const struct work *work, const char *wire_id, int64_t *ret_id, int64_t *ret_organization_id,
+                                    struct error *err) NONNULL(1, 3, 4, 5);
+
+MUST_CHECK bool operator_create_organization(const struct work *work, const char *name, int64_t *ret_id, struct error *err)
+    NONNULL(1, 2, 3, 4);
+MUST_CHECK bool operator_create_brand(const struct work *work, int64_t organization_id, const char *name, int64_t *ret_id,
+                                      struct error *err) NONNULL(1, 3, 4, 5);
+
+struct operator_key {
+    int64_t organization_id;
+    int64_t brand_id; /* 0: an organization key */
+    const char *name;
+    uint32_t scopes;
+    double rate_multiplier;
+};
+/* `ret_secret` is shown once and kept as a hash only. */
+MUST_CHECK bool operator_create_key(const struct work *work, const struct operator_key *key, int64_t *ret_id,
+                                    const char **ret_secret, struct error *err) NONNULL(1, 2, 3, 4, 5);
+MUST_CHECK bool operator_revoke_key(const struct work *work, const char *wire_id, bool *ret_revoked, struct error *err)
+    NONNULL(1, 2, 3, 4);
+
+/* `purpose` is marketing or transactional. Errors: INVALID_REQUEST, DOMAIN_ALREADY_EXISTS. */
+MUST_CHECK bool operator_create_domain(const struct work *work, int64_t brand_id, int64_t organization_id, const char *name,
+                                       const char *purpose, int64_t *ret_id, struct error *err) NONNULL(1, 4, 5, 6, 7);
+/* Errors: DOMAIN_NOT_FOUND. */
+MUST_CHECK bool operator_trust_domain(const struct work *work, int64_t brand_id, const char *name, int64_t *ret_id, struct error *err)
+    NONNULL(1, 3, 4, 5);
+
+/* Lists, written as {"data":[…]}. */
+MUST_CHECK bool operator_write_organizations(const struct work *work, struct json_writer *json, struct error *err) NONNULL(1, 2, 3);
+MUST_CHECK bool operator_write_brands(const struct work *work, int64_t organization_id, struct json_writer *json, struct error *err)
+    NONNULL(1, 3, 4);
+MUST_CHECK bool operator_write_keys(const struct work *work, int64_t organization_id, struct json_writer *json, struct error *err)
+    NONNULL(1, 3, 4);
+MUST_CHECK bool operator_write_domains(const struct work *work, int64_t brand_id, struct json_writer *json, struct error *err)
+    NONNULL(1, 3, 4);

@@ -1,0 +1,95 @@
+#include "engine/page.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <string.h>
+
+/*
+ * The payload of a cursor: fixed fields in host order (a cursor never leaves
+ * its installation's machines of one kind), then the text key if there is one.
+ */
+struct cursor_payload {
+    int64_t made_at_us;
+    int64_t brand_id;
+    int64_t number;
+    int64_t id;
+    unsigned char binding_hash[16];
+    uint8_t has_text;
+    uint8_t is_null;
+};
+
+static const char purpose[] = "page";
+
+static void bind_hash(const char *binding, unsigned char ret_hash[16])
+{
+    unsigned char whole[SECRET_HASH_BYTES];
+    sha256(binding, strlen(binding), whole);
+    memcpy(ret_hash, whole, 16);
+}
+
+char *page_cursor(const struct work *work, const char *binding, const struct page_place *place)
+{
+    struct cursor_payload payload;
+    memset(&payload, 0, sizeof(payload));
+    payload.made_at_us = work->now_us;
+    payload.brand_id = work->brand_id;
+    payload.number = place->number;
+    payload.id = place->id;
+    payload.has_text = place->text != NULL;
+    payload.is_null = place->is_null;
+    bind_hash(binding, payload.binding_hash);
+
+    size_t text_size = place->text != NULL ? strnlen(place->text, PAGE_TEXT_KEY_MAX_BYTES) : 0;
+    unsigned char *bytes = arena_alloc(work->arena, sizeof(payload) + text_size);
+    memcpy(bytes, &payload, sizeof(payload));
+    if (text_size > 0)
+        memcpy(bytes + sizeof(payload), place->text, text_size);
+    return token_seal(work->arena, work->engine->token_key, purpose, bytes, sizeof(payload) + text_size);
+}
+
+static bool refuse(struct error *err, const char *reason)
+{
+    return fail(err, ERR_INVALID_REQUEST, "cursor", "%s Start again without a cursor.", reason);
+}
+
+bool page_place_read(const struct work *work, const char *binding, const char *cursor, struct page_place *ret_place,
+                     struct error *err)
+{
+    *ret_place = (struct page_place){ .set = false };
+    if (cursor == NULL)
+        return true;
+
+    struct bytes token;
+    struct cursor_payload payload;
+    if (!token_open(work->arena, work->engine->token_key, purpose, cursor, &token) || token.size < sizeof(payload))
+        return refuse(err, "The cursor is not one this service made.");
+    memcpy(&payload, token.data, sizeof(payload));
+
+    unsigned char hash[16];
+    bind_hash(binding, hash);
+    if (memcmp(hash, payload.binding_hash, sizeof(hash)) != 0 || payload.brand_id != work->brand_id)
+        return refuse(err, "The cursor belongs to another list, filter or order.");
+    if (work->now_us - payload.made_at_us > PAGE_CURSOR_MAX_HOURS * INT64_C(3600) * US_PER_S)
+        return refuse(err, "The cursor is older than 24 hours.");
+
+    *ret_place = (struct page_place){
+        .set = true,
+        .number = payload.number,
+        .id = payload.id,
+        .is_null = payload.is_null != 0,
+    };
+    if (payload.has_text)
+        ret_place->text = arena_dup_bytes(work->arena, token.data + sizeof(payload), token.size - sizeof(payload));
+    return true;
+}
+
+void page_write(struct json_writer *json, int64_t limit, const char *next)
+{
+    json_key(json, "pagination");
+    json_object_begin(json);
+    json_member_int(json, "limit", limit);
+    json_member_text(json, "cursor", next);
+    json_member_bool(json, "hasMore", next != NULL);
+    json_object_end(json);
+}

@@ -1,0 +1,207 @@
+#include "engine/ledger/plans.h"
+#include "engine/sends/order.h"
+
+#include <string.h>
+
+/* A-03: the contract does not say when a design counts as sent already. Here: a campaign with the same design and the
+ * same target that was neither canceled nor failed. Another target, a test or an automation never is. */
+static bool refuse_repeat(const struct work *work, const struct send_same_target_row *earlier, struct error *err)
+{
+    if (earlier == NULL)
+        return true;
+    return fail(err, ERR_EMAIL_ALREADY_SENT, "emailId", "This design was sent to this target before.") ||
+           error_with_details(err, send_state_details(work, earlier));
+}
+
+/* ---- The allowance ---- */
+
+static struct opt_int room_of(const struct send_allowance_row *allowance)
+{
+    int64_t limit = plan_find(allowance->plan)->email_sends;
+    return (struct opt_int){ .set = limit >= 0, .value = limit > allowance->sent ? limit - allowance->sent : 0 };
+}
+
+bool send_room(const struct work *work, struct opt_int *ret_room, struct error *err)
+{
+    struct send_allowance_params params = { .organization_id = work->organization_id, .now = work->now_us };
+    struct send_allowance_row *row;
+    if (!sql_send_allowance(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row == NULL)
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "The organization of this brand is gone.");
+    *ret_room = room_of(row);
+    return true;
+}
+
+static bool count_recipients(const struct work *work, const struct checked_order *checked, int64_t *ret_count, struct error *err)
+{
+    if (checked->list.count > 0) {
+        *ret_count = (int64_t)checked->list.count;
+        return true;
+    }
+    struct send_all_count_params params = { .brand_id = work->brand_id };
+    struct send_all_count_row *row;
+    if (!sql_send_all_count(work->conn, work->arena, &params, &row, err))
+        return false;
+    *ret_count = row->count;
+    return true;
+}
+
+static bool check_room(const struct work *work, const struct send_allowance_row *allowance, const struct checked_order *checked,
+                       struct error *err)
+{
+    struct opt_int room = room_of(allowance);
+    int64_t count;
+    if (!room.set)
+        return true;
+    if (!count_recipients(work, checked, &count, err))
+        return false;
+    return count <= room.value ||
+           fail(err, ERR_SEND_QUOTA_EXCEEDED, NULL, "This goes to %lld recipients and the plan has %lld sends left in this period.",
+                (long long)count, (long long)room.value);
+}
+
+/* ---- Looking everything up in one round trip ---- */
+
+struct lookup {
+    const struct send_email_lock_row *email;
+    const struct send_domain_row *domain;
+    const struct send_same_target_row *earlier;
+    const struct send_allowance_row *allowance;
+    const struct send_audience_find_row *audience;
+    bool any_eligible;
+};
+
+static size_t add_eligible(const struct work *work, const struct checked_order *checked, struct db_batch *batch)
+{
+    if (checked->list.count == 0) {
+        struct send_all_any_params all = { .brand_id = work->brand_id };
+        return db_batch_add(batch, &send_all_any_statement, &all);
+    }
+    struct send_inline_refused_params listed = {
+        .brand_id = work->brand_id,
+        .keys = { checked->list.keys, checked->list.count },
+        .hashes = { checked->list.hashes, checked->list.count },
+    };
+    return db_batch_add(batch, &send_inline_refused_statement, &listed);
+}
+
+static bool read_eligible(const struct checked_order *checked, const struct db_rows *rows)
+{
+    if (checked->list.count > 0)
+        return rows->count < checked->list.count;
+    const struct send_all_any_row *any = rows->rows;
+    return any != NULL && any->any;
+}
+
+static bool look_up(const struct work *work, const struct send_order *order, const struct checked_order *checked,
+                    struct lookup *ret_found, struct error *err)
+{
+    struct send_email_lock_params email = { .brand_id = work->brand_id, .id = order->email_id };
+    struct send_domain_find_params domain = { .brand_id = work->brand_id, .id = order->domain_id };
+    struct send_same_target_params earlier = {
+        .brand_id = work->brand_id,
+        .email_id = order->email_id,
+        .target_hash = { checked->target_hash, sizeof(checked->target_hash) },
+    };
+    struct send_allowance_params allowance = { .organization_id = work->organization_id, .now = work->now_us };
+    struct send_audience_find_params audience = { .brand_id = work->brand_id, .id = checked->audience_id };
+
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t emails = db_batch_add(batch, &send_email_lock_statement, &email);
+    size_t domains = db_batch_add(batch, &send_domain_find_statement, &domain);
+    size_t earliers = db_batch_add(batch, &send_same_target_statement, &earlier);
+    size_t allowances = db_batch_add(batch, &send_allowance_statement, &allowance);
+    size_t audiences = db_batch_add(batch, &send_audience_find_statement, &audience);
+    size_t eligible = add_eligible(work, checked, batch);
+    if (!db_batch_run(batch, err))
+        return false;
+    *ret_found = (struct lookup){
+        .email = db_batch_rows(batch, emails)->rows,
+        .domain = db_batch_rows(batch, domains)->rows,
+        .earlier = db_batch_rows(batch, earliers)->rows,
+        .allowance = db_batch_rows(batch, allowances)->rows,
+        .audience = db_batch_rows(batch, audiences)->rows,
+        .any_eligible = read_eligible(checked, db_batch_rows(batch, eligible)),
+    };
+    return true;
+}
+
+static bool check_audience(const struct checked_order *checked, const struct lookup *found, struct error *err)
+{
+    if (strcmp(checked->target, "audience") != 0)
+        return true;
+    if (found->audience == NULL)
+        return fail(err, ERR_AUDIENCE_NOT_FOUND, "audienceId", "No audience with this id in this brand.");
+    return fail(err, ERR_NOT_IMPLEMENTED, "audienceId", "Sending to a saved audience is not built yet; use all or to.");
+}
+
+/* ---- A campaign ---- */
+
+static bool insert(const struct work *work, const struct send_order *order, const struct checked_order *checked, int64_t *ret_id,
+                   struct error *err)
+{
+    bool is_inline = checked->list.count > 0;
+    struct send_insert_params params = {
+        .brand_id = work->brand_id,
+        .email_id = order->email_id,
+        .email_version_id = checked->version_id,
+        .status = order->scheduled_at_us.set ? "scheduled" : "queued",
+        .subject = order->subject,
+        .subject_code = checked->subject_code,
+        .preview_text = order->preview_text,
+        .html_code = checked->html_code,
+        .from_address = checked->from_address,
+        .sender_name = checked->sender_name,
+        .reply_to = checked->reply_to,
+        .domain_id = checked->domain->id,
+        .target = checked->target,
+        .inline_to = { is_inline ? checked->list.mailboxes : NULL, checked->list.count },
+        .inline_keys = { is_inline ? checked->list.keys : NULL, checked->list.count },
+        .target_hash = { checked->target_hash, sizeof(checked->target_hash) },
+        .recipient_count = { .set = is_inline, .value = (int64_t)checked->list.count },
+        .scheduled_at = order->scheduled_at_us,
+        .now = work->now_us,
+    };
+    struct send_insert_row *row;
+    if (!sql_send_insert(work->conn, work->arena, &params, &row, err))
+        return false;
+    *ret_id = row->id;
+    return true;
+}
+
+static bool check_found(const struct work *work, const struct send_order *order, struct checked_order *checked,
+                        const struct lookup *found, struct error *err)
+{
+    if (found->email == NULL)
+        return order_no_email(err);
+    if (!order_check_email(found->email->status, found->email->version_id, err) || !check_audience(checked, found, err) ||
+        !order_check_domain(found->domain, "marketing", err))
+        return false;
+    checked->version_id = found->email->version_id.value;
+    checked->domain = found->domain;
+    if (!order_choose_sender(work, order, checked, err) || !refuse_repeat(work, found->earlier, err))
+        return false;
+    if (!found->any_eligible)
+        return fail(err, ERR_NO_ELIGIBLE_RECIPIENTS, order->audience != NULL ? "audienceId" : "to",
+                    "Nobody in this target is subscribed and not suppressed.");
+    /* A scheduled send is measured when it begins, and waits for room if there is none. */
+    return order->scheduled_at_us.set || check_room(work, found->allowance, checked, err);
+}
+
+bool send_create(const struct work *work, const struct send_order *order, struct send_accepted *ret_accepted, struct error *err)
+{
+    struct checked_order checked = { .audience_id = 0 };
+    struct lookup found;
+    if (!order_check_target(work, order, &checked, err) || !order_check_schedule(work, order->scheduled_at_us, err) ||
+        !order_compile_subject(work, order->subject, &checked.subject_code, err) || !look_up(work, order, &checked, &found, err) ||
+        !check_found(work, order, &checked, &found, err))
+        return false;
+    if (order->preview_text != NULL && !order_replace_preview(work, checked.version_id, order->preview_text, &checked.html_code, err))
+        return false;
+    *ret_accepted = (struct send_accepted){
+        .status = order->scheduled_at_us.set ? "scheduled" : "queued",
+        .scheduled_at_us = order->scheduled_at_us,
+    };
+    return insert(work, order, &checked, &ret_accepted->id, err);
+}

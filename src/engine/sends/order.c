@@ -1,0 +1,210 @@
+#include "engine/sends/order.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "engine/emails/preview.h"
+#include "mail/address.h"
+#include "mail/message.h"
+#include "mail/template.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char target_all[] = "all";
+static const char default_local_part[] = "hello";
+
+/* ---- Checks that need no database ---- */
+
+bool order_compile_subject(const struct work *work, const char *subject, struct bytes *ret_code, struct error *err)
+{
+    if (template_compile(work->arena, TEMPLATE_HEADER, subject, strlen(subject), ret_code, err))
+        return true;
+    error_param_prefix(err, "subject");
+    return false;
+}
+
+bool order_parse_address(const struct work *work, const char *text, const char *param, struct address *ret_address,
+                          struct error *err)
+{
+    return address_parse(work->arena, text_trim(work->arena, text), param, ret_address, err);
+}
+
+static bool has_key(const struct inline_list *list, const char *key)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->keys[i], key) == 0)
+            return true;
+    return false;
+}
+
+static bool read_inline(const struct work *work, const struct text_list *to, struct inline_list *list, struct error *err)
+{
+    if (to->count > SEND_INLINE_MAX)
+        return fail(err, ERR_INVALID_REQUEST, "to", "At most %d addresses are accepted; use audienceId for more.", SEND_INLINE_MAX);
+    list->mailboxes = arena_array(work->arena, to->count, sizeof(*list->mailboxes));
+    list->keys = arena_array(work->arena, to->count, sizeof(*list->keys));
+    list->hashes = arena_array(work->arena, to->count, sizeof(*list->hashes));
+    for (size_t i = 0; i < to->count; i++) {
+        struct address address;
+        if (!order_parse_address(work, to->items[i], arena_printf(work->arena, "to.%zu", i), &address, err))
+            return false;
+        if (has_key(list, address.key))
+            continue;
+        unsigned char hash[SECRET_HASH_BYTES];
+        char *hex = arena_alloc(work->arena, 2 * sizeof(hash) + 1);
+        address_hash(work->engine->address_key, address.key, hash);
+        hex_encode(hash, sizeof(hash), hex);
+        list->mailboxes[list->count] = address.mailbox;
+        list->keys[list->count] = address.key;
+        list->hashes[list->count] = hex;
+        list->count++;
+    }
+    return true;
+}
+
+static int compare_texts(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* Equal targets have equal hashes, whatever the order of a list. */
+static void hash_target(const struct work *work, struct checked_order *checked)
+{
+    struct buf *text = buf_in_arena(work->arena, SEND_INLINE_MAX * (ADDRESS_MAX_BYTES + 1) * 4U);
+    buf_printf(text, "%s|%lld", checked->target, (long long)checked->audience_id);
+    const char **sorted = arena_array(work->arena, checked->list.count, sizeof(*sorted));
+    for (size_t i = 0; i < checked->list.count; i++)
+        sorted[i] = checked->list.keys[i];
+    qsort(sorted, checked->list.count, sizeof(*sorted), compare_texts);
+    for (size_t i = 0; i < checked->list.count; i++)
+        buf_printf(text, "\n%s", sorted[i]);
+    sha256(buf_text(text), text->size, checked->target_hash);
+}
+
+bool order_check_target(const struct work *work, const struct send_order *order, struct checked_order *checked, struct error *err)
+{
+    if (order->audience == NULL && order->to.items == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "audienceId", "Name a target: audienceId (an id, or all) or to.");
+    if (order->audience != NULL && order->to.items != NULL)
+        return fail(err, ERR_INVALID_REQUEST, "to", "Name one target: audienceId or to, not both.");
+    if (order->audience == NULL) {
+        checked->target = "inline";
+        if (!read_inline(work, &order->to, &checked->list, err))
+            return false;
+    } else if (strcmp(order->audience, target_all) == 0) {
+        checked->target = target_all;
+    } else {
+        checked->target = "audience";
+        checked->audience_id = id_decode(&work->engine->ids, ID_AUDIENCE, order->audience);
+    }
+    hash_target(work, checked);
+    return true;
+}
+
+bool order_check_schedule(const struct work *work, struct opt_int scheduled_at_us, struct error *err)
+{
+    static const int64_t furthest_us = SEND_SCHEDULE_MAX_DAYS * INT64_C(86400) * US_PER_S;
+    if (!scheduled_at_us.set)
+        return true;
+    if (scheduled_at_us.value <= work->now_us)
+        return fail(err, ERR_INVALID_REQUEST, "scheduledAt", "scheduledAt has passed; leave it out to send now.");
+    if (scheduled_at_us.value - work->now_us > furthest_us)
+        return fail(err, ERR_INVALID_REQUEST, "scheduledAt", "scheduledAt may lie at most a year ahead.");
+    return true;
+}
+
+/* ---- The sender ---- */
+
+static bool is_on_domain(const struct address *address, const struct send_domain_row *domain)
+{
+    return strcmp(address->domain, domain->name) == 0;
+}
+
+/* Names the fields as the caller knows them. */
+static void rename_sender_param(struct error *err)
+{
+    static const char *const names[][2] = { { "senderName", "from.name" }, { "fromAddress", "from.email" } };
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+        if (strcmp(err->param, names[i][0]) == 0)
+            snprintf(err->param, sizeof(err->param), "%s", names[i][1]);
+}
+
+/* The sender named, or the default of the domain. */
+bool order_choose_sender(const struct work *work, const struct send_order *order, struct checked_order *checked, struct error *err)
+{
+    const struct send_domain_row *domain = checked->domain;
+    struct address address;
+    if (order->from_email != NULL) {
+        if (!order_parse_address(work, order->from_email, "from.email", &address, err))
+            return false;
+        if (!is_on_domain(&address, domain))
+            return fail(err, ERR_INVALID_REQUEST, "from.email", "The sender must be an address at %s, the domain named.", domain->name);
+        checked->from_address = address.mailbox;
+    } else {
+        checked->from_address = domain->from_email != NULL ? domain->from_email
+                                                        : arena_printf(work->arena, "%s@%s", default_local_part, domain->name);
+    }
+    checked->sender_name = order->from_name != NULL ? order->from_name : domain->sender_name;
+    checked->reply_to = domain->reply_to;
+    if (order->reply_to != NULL) {
+        if (!order_parse_address(work, order->reply_to, "replyTo", &address, err))
+            return false;
+        checked->reply_to = address.mailbox;
+    }
+    struct message_common common = {
+        .from = { .name = checked->sender_name, .address = checked->from_address },
+        .reply_to = { .address = checked->reply_to },
+    };
+    struct message_plan *ignored;
+    if (message_plan_new(work->arena, &common, &ignored, err))
+        return true;
+    rename_sender_param(err);
+    return false;
+}
+
+/* ---- Checks of what was found ---- */
+
+bool order_check_email(const char *status, struct opt_int version_id, struct error *err)
+{
+    if (strcmp(status, "ready") == 0 && version_id.set)
+        return true;
+    return fail(err, ERR_EMAIL_NOT_READY, "emailId", "This design is %s; only one that is ready can be sent.", status);
+}
+
+bool order_no_email(struct error *err)
+{
+    return fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email with this id in this brand.");
+}
+
+bool order_check_domain(const struct send_domain_row *domain, const char *purpose, struct error *err)
+{
+    if (domain == NULL)
+        return fail(err, ERR_DOMAIN_NOT_FOUND, "domainId", "No domain with this id in this brand.");
+    if (strcmp(domain->status, "verified") != 0)
+        return fail(err, ERR_DOMAIN_NOT_READY, "domainId", "The domain %s is not verified yet.", domain->name);
+    if (purpose != NULL && strcmp(domain->sending_purpose, purpose) != 0)
+        return fail(err, ERR_DOMAIN_PURPOSE_NOT_ALLOWED, "domainId", "The domain %s is for %s mail; a campaign is %s mail.",
+                    domain->name, domain->sending_purpose, purpose);
+    if (strcmp(domain->kind, "sandbox") != 0)
+        return fail(err, ERR_SERVICE_UNAVAILABLE, "domainId",
+                    "This server has no relay for %s. Use the sandbox domain, whose mail is captured in the outbox.", domain->name);
+    return true;
+}
+
+/* ---- The preview text ---- */
+
+bool order_replace_preview(const struct work *work, int64_t version_id, const char *preview_text, struct bytes *ret_code,
+                            struct error *err)
+{
+    struct send_version_html_params params = { .brand_id = work->brand_id, .id = version_id };
+    struct send_version_html_row *row;
+    if (!sql_send_version_html(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row == NULL)
+        return order_no_email(err);
+    const char *html = email_html_with_preview(work->arena, row->html, preview_text);
+    if (template_compile(work->arena, TEMPLATE_HTML, html, strlen(html), ret_code, err))
+        return true;
+    error_param_prefix(err, "previewText");
+    return false;
+}

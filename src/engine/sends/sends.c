@@ -1,0 +1,117 @@
+#include "engine/sends/sends.h"
+
+#include "base/text.h"
+#include "engine/page.h"
+
+static bool not_found(struct error *err)
+{
+    return fail(err, ERR_SEND_NOT_FOUND, "sendId", "No send with this id in this brand.");
+}
+
+/* ---- Reading ---- */
+
+bool send_get(const struct work *work, int64_t send_id, bool with_events, struct json_writer *json, struct error *err)
+{
+    struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
+    struct send_events_params events = { .brand_id = work->brand_id, .send_id = send_id, .limit = SEND_EVENTS_MAX };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t found = db_batch_add(batch, &send_find_statement, &find);
+    size_t listed = with_events ? db_batch_add(batch, &send_events_statement, &events) : 0;
+    if (!db_batch_run(batch, err))
+        return false;
+    const struct send_row *send = db_batch_rows(batch, found)->rows;
+    if (send == NULL)
+        return not_found(err);
+
+    static const struct send_events_row none;
+    const struct db_rows *rows = with_events ? db_batch_rows(batch, listed) : NULL;
+    bool any = rows != NULL && rows->count > 0;
+    send_write(work, send, any ? rows->rows : with_events ? &none : NULL, any ? rows->count : 0, json);
+    return true;
+}
+
+static bool find_page(const struct work *work, const struct send_filter *filter, const struct page_place *place, int64_t limit,
+                      struct send_row **ret_rows, size_t *ret_count, struct error *err)
+{
+    *ret_rows = NULL;
+    *ret_count = 0;
+    if (filter->of_automation)
+        return true;
+    if (filter->email_id != 0) {
+        struct send_page_of_email_params params = {
+            .brand_id = work->brand_id,
+            .email_id = filter->email_id,
+            .status = filter->status,
+            .from_start = !place->set,
+            .id = place->id,
+            .limit = limit,
+        };
+        return sql_send_page_of_email(work->conn, work->arena, &params, ret_rows, ret_count, err);
+    }
+    struct send_page_params params = {
+        .brand_id = work->brand_id,
+        .status = filter->status,
+        .from_start = !place->set,
+        .at = place->number,
+        .id = place->id,
+        .limit = limit,
+    };
+    return sql_send_page(work->conn, work->arena, &params, ret_rows, ret_count, err);
+}
+
+bool send_list(const struct work *work, const struct send_filter *filter, int64_t limit, const char *cursor,
+               struct json_writer *json, struct error *err)
+{
+    const char *binding = arena_printf(work->arena, "sends.list|%lld|%s|%d", (long long)filter->email_id,
+                                       filter->status != NULL ? filter->status : "", filter->of_automation);
+    struct page_place place;
+    struct send_row *rows;
+    size_t count;
+    if (!page_place_read(work, binding, cursor, &place, err) ||
+        !find_page(work, filter, &place, limit + 1, &rows, &count, err))
+        return false;
+
+    bool has_more = count > (size_t)limit;
+    size_t shown = has_more ? (size_t)limit : count;
+    json_object_begin(json);
+    json_key(json, "data");
+    json_array_begin(json);
+    for (size_t i = 0; i < shown; i++)
+        send_write(work, &rows[i], NULL, 0, json);
+    json_array_end(json);
+    const char *next = NULL;
+    if (has_more) {
+        struct page_place end = { .number = rows[shown - 1].created_at, .id = rows[shown - 1].id };
+        next = page_cursor(work, binding, &end);
+    }
+    page_write(json, limit, next);
+    json_object_end(json);
+    return true;
+}
+
+/* ---- Changing ---- */
+
+bool send_set_job(const struct work *work, int64_t send_id, int64_t job_id, struct error *err)
+{
+    struct send_set_job_params params = { .brand_id = work->brand_id, .id = send_id, .job_id = job_id };
+    return sql_send_set_job(work->conn, work->arena, &params, NULL, err);
+}
+
+bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
+{
+    struct send_cancel_params cancel = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
+    struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    db_batch_add(batch, &send_cancel_statement, &cancel);
+    size_t found = db_batch_add(batch, &send_find_statement, &find);
+    if (!db_batch_run(batch, err))
+        return false;
+    struct send_row *send = db_batch_rows(batch, found)->rows;
+    if (send == NULL)
+        return not_found(err);
+    if (!text_equal(send->status, "canceled"))
+        return fail(err, ERR_SEND_NOT_CANCELLABLE, "sendId", "This send is %s; only one that has not begun or is paused can be canceled.",
+                    send->status);
+    *ret_send = send;
+    return true;
+}

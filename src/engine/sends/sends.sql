@@ -1,0 +1,189 @@
+-- What a send needs of its design. The row is locked, so that of two sends of one design the second sees the first.
+-- name: send_email_lock :one
+-- params: brand_id bigint, id bigint
+-- columns: status text, version_id bigint null
+select status, latest_version_id
+  from emails
+ where brand_id = :brand_id and id = :id and deleted_at is null
+   for no key update;
+
+-- The design a test message is made of.
+-- name: send_email_find :one
+-- params: brand_id bigint, id bigint
+-- columns: status text, version_id bigint null
+select status, latest_version_id
+  from emails
+ where brand_id = :brand_id and id = :id and deleted_at is null;
+
+-- The HTML of a version.
+-- name: send_version_html :one
+-- params: brand_id bigint, id bigint
+-- columns: html text
+select html from email_versions where brand_id = :brand_id and id = :id;
+
+-- A sending domain of the brand.
+-- name: send_domain_find :one
+-- row: send_domain
+-- params: brand_id bigint, id bigint
+-- columns: id bigint, name text, kind text, status text, sending_purpose text, sender_name text, from_email text null, reply_to text null
+select d.id, d.name, d.kind, d.status, d.sending_purpose, coalesce(d.default_sender_name, b.name), d.default_from_email,
+       d.default_reply_to
+  from domains d
+  join brands b on b.id = d.brand_id
+ where d.brand_id = :brand_id and d.id = :id;
+
+-- The domain of a test message: the one named, of any brand of the organization, or the brand's sandbox.
+-- name: send_domain_for_test :one
+-- row: send_domain
+-- params: organization_id bigint, brand_id bigint, id bigint
+-- columns: id bigint, name text, kind text, status text, sending_purpose text, sender_name text, from_email text null, reply_to text null
+select d.id, d.name, d.kind, d.status, d.sending_purpose, coalesce(d.default_sender_name, b.name), d.default_from_email,
+       d.default_reply_to
+  from domains d
+  join brands b on b.id = :brand_id
+ where d.organization_id = :organization_id
+   and case when :id = 0 then d.brand_id = :brand_id and d.kind = 'sandbox' else d.id = :id end
+ order by d.id
+ limit 1;
+
+-- An earlier campaign with the same design and target that was neither canceled nor failed.
+-- name: send_same_target :one
+-- params: brand_id bigint, email_id bigint, target_hash bytea
+-- columns: id bigint, status text, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null
+select id, status, scheduled_at, started_at, completed_at
+  from sends
+ where brand_id = :brand_id and email_id = :email_id and target_hash = :target_hash and kind = 'campaign'
+   and status not in ('canceled', 'failed')
+ order by id desc
+ limit 1;
+
+-- Whether an audience is there.
+-- name: send_audience_find :one
+-- params: brand_id bigint, id bigint
+-- columns: id bigint
+select id from audiences where brand_id = :brand_id and id = :id;
+
+-- Whether anybody would get a send to all.
+-- name: send_all_any :one
+-- params: brand_id bigint
+-- columns: any boolean
+select exists (select 1 from contacts where brand_id = :brand_id and subscribed);
+
+-- How many would get a send to all; only asked where the plan limits it.
+-- name: send_all_count :one
+-- params: brand_id bigint
+-- columns: count bigint
+select count(*) from contacts where brand_id = :brand_id and subscribed;
+
+-- The addresses of a short list that may not be mailed: unsubscribed contacts and suppressed addresses.
+-- name: send_inline_refused :many
+-- params: brand_id bigint, keys text[], hashes text[]
+-- columns: key text
+select t.key
+  from unnest(:keys::text[], :hashes::text[]) as t (key, hash)
+ where exists (select 1 from contacts c where c.brand_id = :brand_id and c.email_key = t.key and not c.subscribed)
+    or exists (select 1 from suppressions s where s.brand_id = :brand_id and s.address_hash = decode(t.hash, 'hex'));
+
+-- What the plan of an organization leaves of its sends in the running period (calendar month, UTC).
+-- name: send_allowance :one
+-- params: organization_id bigint, now timestamptz
+-- columns: plan text, sent bigint
+select o.plan,
+       coalesce((select u.sent from email_usage u
+                  where u.organization_id = o.id
+                    and u.period_start = date_trunc('month', :now at time zone 'UTC')::date), 0)
+  from organizations o
+ where o.id = :organization_id;
+
+-- A new campaign send with its figures at zero.
+-- name: send_insert :one
+-- params: brand_id bigint, email_id bigint, email_version_id bigint, status text, subject text, subject_code bytea, preview_text text null, html_code bytea null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, inline_to text[] null, inline_keys text[] null, target_hash bytea, recipient_count bigint null, scheduled_at timestamptz null, now timestamptz
+-- columns: id bigint
+with send as (
+    insert into sends (brand_id, kind, message_class, email_id, email_version_id, status, subject, subject_code, preview_text,
+                       html_code, from_address, sender_name, reply_to, domain_id, target, audience_id, inline_to, inline_keys,
+                       target_hash, recipient_count, scheduled_at, created_at, updated_at)
+    values (:brand_id, 'campaign', 'marketing', :email_id, :email_version_id, :status, :subject, :subject_code, :preview_text,
+            :html_code, :from_address, :sender_name, :reply_to, :domain_id, :target, :audience_id, :inline_to, :inline_keys,
+            :target_hash, :recipient_count, :scheduled_at, :now, :now)
+    returning brand_id, id
+), stats as (
+    insert into send_stats (brand_id, send_id) select brand_id, id from send
+)
+select id from send;
+
+-- Names the job that will begin the send.
+-- name: send_set_job :exec
+-- params: brand_id bigint, id bigint, job_id bigint
+update sends set job_id = :job_id where brand_id = :brand_id and id = :id;
+
+-- One send with its figures.
+-- name: send_find :one
+-- row: send
+-- params: brand_id bigint, id bigint
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint
+select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
+       s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, s.recipient_count, s.scheduled_at, s.started_at,
+       s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
+       t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed
+  from sends s
+  join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
+ where s.brand_id = :brand_id and s.id = :id;
+
+-- The campaign sends of a brand, newest first, from behind a place on.
+-- name: send_page :many
+-- row: send
+-- params: brand_id bigint, status text null, from_start boolean, at timestamptz, id bigint, limit bigint
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint
+select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
+       s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, s.recipient_count, s.scheduled_at, s.started_at,
+       s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
+       t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed
+  from sends s
+  join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
+ where s.brand_id = :brand_id and s.kind = 'campaign'
+   and (:from_start or (s.created_at, s.id) < (:at, :id))
+   and (:status::text is null or s.status = :status)
+ order by s.created_at desc, s.id desc
+ limit :limit;
+
+-- The campaign sends of one design, newest first, from behind a place on.
+-- name: send_page_of_email :many
+-- row: send
+-- params: brand_id bigint, email_id bigint, status text null, from_start boolean, id bigint, limit bigint
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint
+select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
+       s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, s.recipient_count, s.scheduled_at, s.started_at,
+       s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
+       t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed
+  from sends s
+  join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
+ where s.brand_id = :brand_id and s.email_id = :email_id and s.kind = 'campaign'
+   and (:from_start or s.id < :id)
+   and (:status::text is null or s.status = :status)
+ order by s.id desc
+ limit :limit;
+
+-- The newest events of the recipients of a send.
+-- name: send_events :many
+-- params: brand_id bigint, send_id bigint, limit bigint
+-- columns: event_type text, occurred_at timestamptz, recipient_email text null
+select event_type, occurred_at, recipient_email
+  from events
+ where brand_id = :brand_id and send_id = :send_id and mode = 'live'
+ order by occurred_at desc, id desc
+ limit :limit;
+
+-- Cancels a send that has not begun or is paused, and takes the job that would begin it off the queue.
+-- name: send_cancel :exec
+-- params: brand_id bigint, id bigint, now timestamptz
+with canceled as (
+    update sends
+       set status = 'canceled', pause_reason = null, updated_at = :now
+     where brand_id = :brand_id and id = :id and status in ('scheduled', 'queued', 'paused')
+    returning job_id
+), dropped as (
+    update jobs set state = 'canceled', settled_at = :now
+     where id = (select job_id from canceled) and state = 'queued'
+)
+select 1 from canceled;

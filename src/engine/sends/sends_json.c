@@ -1,0 +1,135 @@
+#include "engine/sends/sends.h"
+
+#include "base/text.h"
+
+static int64_t at_least_zero(int64_t value)
+{
+    return value > 0 ? value : 0;
+}
+
+static void write_stats(const struct send_row *send, struct json_writer *json)
+{
+    json_key(json, "stats");
+    json_object_begin(json);
+    json_member_int(json, "sent", send->sent);
+    json_member_int(json, "delivered", send->delivered);
+    json_member_int(json, "opened", send->opened);
+    json_member_int(json, "clicked", send->clicked);
+    json_member_int(json, "bounced", send->bounced);
+    json_member_int(json, "complained", send->complained);
+    json_member_int(json, "unsubscribed", send->unsubscribed);
+    json_object_end(json);
+}
+
+/* Recipients of a send that has ended are waiting no more. */
+static bool has_ended(const struct send_row *send)
+{
+    static const char *const ends[] = { "completed", "partially_completed", "failed", "canceled" };
+    for (size_t i = 0; i < ARRAY_COUNT(ends); i++)
+        if (text_equal(send->status, ends[i]))
+            return true;
+    return false;
+}
+
+static void write_delivery(const struct send_row *send, struct json_writer *json)
+{
+    int64_t handled = send->accepted + send->skipped + send->failed;
+    json_key(json, "delivery");
+    json_object_begin(json);
+    json_member_int(json, "accepted", send->accepted);
+    json_member_int(json, "pending", has_ended(send) ? 0 : at_least_zero(send->recipient_count.value - handled));
+    json_member_int(json, "delayed", 0);
+    json_member_int(json, "delivered", send->delivered);
+    json_member_int(json, "bounced", send->bounced);
+    json_object_end(json);
+}
+
+static void write_target(const struct work *work, const struct send_row *send, struct json_writer *json)
+{
+    if (text_equal(send->target, "all"))
+        json_member_text(json, "audienceId", "all");
+    else
+        json_member_id_if(json, work, "audienceId", ID_AUDIENCE, send->audience_id);
+    json_member_int(json, "recipientCount", send->recipient_count.value);
+}
+
+static void write_times(const struct send_row *send, struct json_writer *json)
+{
+    json_member_time_if(json, "scheduledAt", send->scheduled_at);
+    json_member_time_if(json, "startedAt", send->started_at);
+    json_member_time_if(json, "completedAt", send->completed_at);
+    json_member_time_if(json, "failedAt", send->failed_at);
+}
+
+static void write_events(const struct send_events_row *events, size_t count, struct json_writer *json)
+{
+    json_key(json, "events");
+    json_array_begin(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object_begin(json);
+        json_member_text(json, "eventType", events[i].event_type);
+        json_member_time(json, "occurredAt", events[i].occurred_at);
+        json_member_text_if(json, "recipientEmail", events[i].recipient_email);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
+void send_write(const struct work *work, const struct send_row *send, const struct send_events_row *events, size_t event_count,
+                struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_id(json, work, "sendId", ID_SEND, send->id);
+    json_member_text(json, "kind", send->kind);
+    json_member_text(json, "messageClass", send->message_class);
+    json_member_id(json, work, "emailId", ID_EMAIL, send->email_id);
+    json_member_id(json, work, "emailVersionId", ID_VERSION, send->email_version_id);
+    json_member_text(json, "status", send->status);
+    /* An organization that asks for approvals is not built; every send is its own approval. */
+    json_member_text(json, "approvalState", "approved");
+    json_member_text(json, "subject", send->subject);
+    json_member_text_if(json, "previewText", send->preview_text);
+    json_member_text(json, "fromAddress", send->from_address);
+    json_member_text_if(json, "senderName", send->sender_name);
+    json_member_text_if(json, "replyTo", send->reply_to);
+    json_member_id(json, work, "domainId", ID_DOMAIN, send->domain_id);
+    write_target(work, send, json);
+    write_times(send, json);
+    json_member_text_if(json, "error", send->error);
+    json_member_text_if(json, "pauseReason", send->pause_reason);
+    write_stats(send, json);
+    write_delivery(send, json);
+    json_member_time(json, "createdAt", send->created_at);
+    json_member_time(json, "updatedAt", send->updated_at);
+    if (events != NULL)
+        write_events(events, event_count, json);
+    json_object_end(json);
+}
+
+void send_write_accepted(const struct work *work, const struct send_accepted *accepted, struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_id(json, work, "sendId", ID_SEND, accepted->id);
+    json_member_text(json, "status", accepted->status);
+    json_member_time_if(json, "scheduledAt", accepted->scheduled_at_us);
+    json_object_end(json);
+}
+
+char *send_state_details(const struct work *work, const struct send_same_target_row *earlier)
+{
+    enum { DETAILS_MAX_BYTES = 1024 };
+    struct buf *out = buf_in_arena(work->arena, DETAILS_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    json_object_begin(&json);
+    json_key(&json, "sendState");
+    json_object_begin(&json);
+    json_member_id(&json, work, "sendId", ID_SEND, earlier->id);
+    json_member_text(&json, "status", earlier->status);
+    json_member_time_if(&json, "scheduledAt", earlier->scheduled_at);
+    json_member_time_if(&json, "startedAt", earlier->started_at);
+    json_member_time_if(&json, "completedAt", earlier->completed_at);
+    json_object_end(&json);
+    json_object_end(&json);
+    return arena_dup(work->arena, buf_text(out));
+}

@@ -1,0 +1,398 @@
+#include "jobs/worker.h"
+
+#include "base/clock.h"
+#include "base/json_read.h"
+#include "base/log.h"
+#include "engine/ledger/ledger.h"
+#include "sql/worker.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LEASE_S = 300,
+    IDLE_WAIT_MS = 1000,
+    RECONNECT_WAIT_MS = 500,
+    ANSWER_MAX_BYTES = 32 * 1024 * 1024,
+    PAYLOAD_MAX_BYTES = 16 * 1024 * 1024,
+    ERROR_JSON_MAX_BYTES = 16 * 1024,
+    RETRY_FIRST_S = 1,
+    RETRY_MAX_S = 300,
+};
+static const int64_t tidy_every_us = 60 * US_PER_S;
+static const int64_t keep_settled_us = INT64_C(24) * 3600 * US_PER_S;
+
+struct workers {
+    struct installation *installation;
+    struct job_services services;
+    atomic_bool stopping;
+    _Atomic int64_t tidied_at_us;
+    pthread_t *threads;
+    int thread_count;
+};
+
+/* What the public struct job does not show. */
+struct running_job {
+    struct job job;
+    const struct job_kind *type;
+    bool has_entry;
+    struct ledger_entry entry;
+    bool again;
+    int64_t run_after_us;
+};
+
+static struct running_job *running_of(struct job *job)
+{
+    return (struct running_job *)job;
+}
+
+void job_run_again(struct job *job, int64_t run_after_us)
+{
+    running_of(job)->again = true;
+    running_of(job)->run_after_us = run_after_us;
+}
+
+static void tell_waiting(struct job *job)
+{
+    struct error ignored = { .code = ERR_NONE };
+    struct job_tell_params params = { .id = arena_printf(job->work.arena, "%lld", (long long)job->id) };
+    /* Waiting callers look once a second by themselves. */
+    if (!sql_job_tell(job->work.conn, job->work.arena, &params, NULL, &ignored))
+        log_event(LOG_DEBUG, "job.notify", "A waiting caller could not be told at once.");
+}
+
+void job_progress(struct job *job, double progress, double total, const char *note)
+{
+    struct job_note_progress_params params = { .id = job->id, .progress = progress, .total = total, .note = note };
+    struct error ignored = { .code = ERR_NONE };
+    if (sql_job_note_progress(job->work.conn, job->work.arena, &params, NULL, &ignored))
+        tell_waiting(job);
+}
+
+bool job_is_cancelled(struct job *job)
+{
+    struct job_cancel_asked_params params = { .id = job->id };
+    struct job_cancel_asked_row *row;
+    struct error ignored = { .code = ERR_NONE };
+    return sql_job_cancel_asked(job->work.conn, job->work.arena, &params, &row, &ignored) && row != NULL && row->cancel_asked;
+}
+
+/* ---- Settling ---- */
+
+static char *error_as_json(struct arena *arena, const struct error *why)
+{
+    struct buf *out = buf_in_arena(arena, ERROR_JSON_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    json_object_begin(&json);
+    json_member_text(&json, "code", error_info(why->code)->name);
+    json_member_text(&json, "message", why->message);
+    json_member_text(&json, "param", why->param[0] != '\0' ? why->param : NULL);
+    json_member_int(&json, "retryAfter", why->retry_after_s);
+    json_object_end(&json);
+    return arena_dup(arena, buf_text(out));
+}
+
+/* The lease may have been lost while the effect took place: then another worker has the job, and this one says nothing. */
+static bool hold(struct workers *workers, struct running_job *running, bool *ret_held, struct error *err)
+{
+    struct job_hold_params params = { .id = running->job.id, .owner = workers->services.worker_name };
+    struct job_hold_row *row;
+    if (!sql_job_hold(running->job.work.conn, running->job.work.arena, &params, &row, err))
+        return false;
+    *ret_held = row != NULL;
+    return true;
+}
+
+static bool finish(struct running_job *running, const char *state, int status, const char *body, const char *error_json,
+                   struct error *err)
+{
+    struct job_finish_params params = {
+        .id = running->job.id,
+        .state = state,
+        .status = { .set = status != 0, .value = status },
+        .body = body,
+        .error = error_json,
+        .now = running->job.work.now_us,
+    };
+    return sql_job_finish(running->job.work.conn, running->job.work.arena, &params, NULL, err);
+}
+
+static bool requeue(struct running_job *running, int64_t run_after_us, int attempts, struct error *err)
+{
+    struct job_requeue_params params = { .id = running->job.id, .run_after = run_after_us, .attempts = attempts };
+    return sql_job_requeue(running->job.work.conn, running->job.work.arena, &params, NULL, err);
+}
+
+static bool settle_in_transaction(struct workers *workers, struct running_job *running, struct error *err)
+{
+    struct job *job = &running->job;
+    struct buf *answer = buf_in_arena(job->work.arena, ANSWER_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, answer);
+    int status = 200;
+    bool held;
+
+    DB_TX tx;
+    if (!db_tx_begin(job->work.conn, &tx, err) || !hold(workers, running, &held, err))
+        return false;
+    if (!held)
+        return true;
+    job->work.now_us = clock_now_us();
+    if (!running->type->settle(job, &json, &status, err))
+        return false;
+    if (running->again)
+        return requeue(running, running->run_after_us, 0, err) && db_tx_commit(&tx, err);
+
+    const char *body = answer->size > 0 ? buf_text(answer) : NULL;
+    if (running->has_entry && !ledger_settle(&job->work, &running->entry, status, body, err))
+        return false;
+    return finish(running, "done", status, body, NULL, err) && db_tx_commit(&tx, err);
+}
+
+static bool fail_in_transaction(struct workers *workers, struct running_job *running, const struct error *why, const char *state,
+                                struct error *err)
+{
+    struct job *job = &running->job;
+    bool held;
+    DB_TX tx;
+    if (!db_tx_begin(job->work.conn, &tx, err) || !hold(workers, running, &held, err))
+        return false;
+    if (!held)
+        return true;
+    job->work.now_us = clock_now_us();
+    if (running->type != NULL && running->type->give_up != NULL && !running->type->give_up(job, why, err))
+        return false;
+    if (running->has_entry && !ledger_release(&job->work, &running->entry, err))
+        return false;
+    return finish(running, state, error_info(why->code)->http_status, NULL, error_as_json(job->work.arena, why), err) &&
+           db_tx_commit(&tx, err);
+}
+
+/* ---- One job ---- */
+
+static bool is_retryable(const struct error *why)
+{
+    return db_error_is_retryable(why) || error_info(why->code)->retryable;
+}
+
+static int64_t retry_delay_us(int attempts)
+{
+    int64_t delay_s = RETRY_FIRST_S;
+    for (int i = 1; i < attempts && delay_s < RETRY_MAX_S; i++)
+        delay_s *= 2;
+    return (delay_s < RETRY_MAX_S ? delay_s : (int64_t)RETRY_MAX_S) * US_PER_S;
+}
+
+static void log_failure(const struct running_job *running, const struct error *why, const char *event)
+{
+    struct log_line line;
+    log_begin(&line, LOG_WARNING, event);
+    json_member_int(&line.json, "jobId", running->job.id);
+    json_member_text(&line.json, "kind", running->job.kind);
+    json_member_int(&line.json, "attempts", running->job.attempts);
+    log_error_members(&line, why);
+    log_end(&line);
+}
+
+/* Gives a job up or puts it back. When even that fails, its lease runs out and it comes again. */
+static void handle_failure(struct workers *workers, struct running_job *running, const struct error *why)
+{
+    struct error err = { .code = ERR_NONE };
+    bool again = running->type != NULL && is_retryable(why) && running->job.attempts < running->type->max_attempts;
+    log_failure(running, why, again ? "job.retry" : "job.failed");
+    bool ok = again ? requeue(running, clock_now_us() + retry_delay_us(running->job.attempts), running->job.attempts, &err)
+                    : fail_in_transaction(workers, running, why, "failed", &err);
+    if (!ok)
+        log_failure(running, &err, "job.unsettled");
+    else if (!again)
+        tell_waiting(&running->job);
+}
+
+static bool perform(struct running_job *running, struct error *err)
+{
+    if (running->type == NULL)
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "This version does not know jobs of the kind %s.", running->job.kind);
+    return running->type->perform == NULL || running->type->perform(&running->job, err);
+}
+
+static void run_job(struct workers *workers, struct running_job *running, bool cancel_asked)
+{
+    struct error err = { .code = ERR_NONE };
+    /* A caller that left before the work began is answered by not doing it. */
+    if (cancel_asked && running->has_entry) {
+        struct error why = { .code = ERR_NONE };
+        bool settled = !fail(&why, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.") &&
+                       fail_in_transaction(workers, running, &why, "canceled", &err);
+        if (!settled)
+            log_failure(running, &err, "job.unsettled");
+        tell_waiting(&running->job);
+        return;
+    }
+    if (!perform(running, &err) || !settle_in_transaction(workers, running, &err)) {
+        handle_failure(workers, running, &err);
+        return;
+    }
+    if (!running->again)
+        tell_waiting(&running->job);
+}
+
+static const struct job_kind *kind_named(const char *name)
+{
+    for (size_t i = 0; job_kinds[i] != NULL; i++)
+        if (strcmp(job_kinds[i]->name, name) == 0)
+            return job_kinds[i];
+    return NULL;
+}
+
+static bool load_job(struct workers *workers, const struct job_lease_row *row, struct db_conn *conn, struct arena *arena,
+                     struct running_job *ret_running, struct error *err)
+{
+    *ret_running = (struct running_job){
+        .job = {
+            .work = {
+                .engine = installation_engine(workers->installation),
+                .arena = arena,
+                .conn = conn,
+                .organization_id = row->organization_id.value,
+                .brand_id = row->brand_id.value,
+                .now_us = clock_now_us(),
+            },
+            .id = row->id,
+            .kind = row->kind,
+            .attempts = (int)row->attempts,
+            .services = &workers->services,
+        },
+        .type = kind_named(row->kind),
+    };
+    ret_running->has_entry = row->call != NULL && ledger_entry_read(arena, row->call, &ret_running->entry);
+    struct json_bounds bounds = { .max_bytes = PAYLOAD_MAX_BYTES };
+    return json_read(arena, row->payload, strlen(row->payload), bounds, &ret_running->job.payload, err);
+}
+
+/* Leases and runs one job. False in ret_found when none is due. */
+static bool work_once(struct workers *workers, struct db_conn *conn, bool *ret_found, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct job_lease_params lease = { .owner = workers->services.worker_name, .now = clock_now_us(), .lease_s = LEASE_S };
+    struct job_lease_row *row;
+    if (!sql_job_lease(conn, arena, &lease, &row, err))
+        return false;
+    *ret_found = row != NULL;
+    if (row == NULL)
+        return true;
+    struct running_job running;
+    struct error bad_payload = { .code = ERR_NONE };
+    if (load_job(workers, row, conn, arena, &running, &bad_payload))
+        run_job(workers, &running, row->cancel_asked);
+    else
+        handle_failure(workers, &running, &bad_payload);
+    return true;
+}
+
+/* ---- The threads ---- */
+
+/* Once a minute one of the threads drops what is only kept for a day. */
+static bool tidy(struct workers *workers, struct db_conn *conn, struct error *err)
+{
+    int64_t last_us = atomic_load(&workers->tidied_at_us);
+    int64_t now_us = clock_monotonic_us();
+    bool due = last_us == 0 || now_us - last_us > tidy_every_us;
+    if (!due || !atomic_compare_exchange_strong(&workers->tidied_at_us, &last_us, now_us))
+        return true;
+    ARENA_SCOPE arena = arena_new(0);
+    struct job_forget_settled_params settled = { .before = clock_now_us() - keep_settled_us };
+    struct idempotency_forget_params responses = { .before = clock_now_us() - keep_settled_us };
+    struct db_batch *batch = db_batch_new(conn, arena);
+    db_batch_add(batch, &job_forget_settled_statement, &settled);
+    db_batch_add(batch, &idempotency_forget_statement, &responses);
+    return db_batch_run(batch, err);
+}
+
+static bool wait_for_work(struct db_conn *conn, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    bool got;
+    struct db_notice notice;
+    int64_t reclaimed;
+    if (!sql_job_reclaim(conn, arena, &reclaimed, err))
+        return false;
+    return reclaimed > 0 || db_notice_take(conn, arena, IDLE_WAIT_MS, &got, &notice, err);
+}
+
+static bool serve(struct workers *workers, struct db_conn **conn, struct error *err)
+{
+    bool found;
+    if (*conn == NULL &&
+        !(installation_connect(workers->installation, conn, err) && db_script(*conn, "listen posthorn_work", err)))
+        return false;
+    if (!tidy(workers, *conn, err) || !work_once(workers, *conn, &found, err))
+        return false;
+    return found || atomic_load(&workers->stopping) || wait_for_work(*conn, err);
+}
+
+static void pause_before_reconnect(void)
+{
+    struct timespec pause = { .tv_nsec = RECONNECT_WAIT_MS * 1000L * 1000L };
+    nanosleep(&pause, NULL);
+}
+
+static void *worker_thread(void *argument)
+{
+    struct workers *workers = argument;
+    DB_CONN_SCOPE conn = NULL;
+    while (!atomic_load(&workers->stopping)) {
+        struct error err = { .code = ERR_NONE };
+        if (serve(workers, &conn, &err))
+            continue;
+        struct log_line line;
+        log_begin(&line, LOG_WARNING, "worker.database");
+        log_error_members(&line, &err);
+        log_end(&line);
+        db_disconnect(conn);
+        conn = NULL;
+        pause_before_reconnect();
+    }
+    return NULL;
+}
+
+struct workers *workers_start(struct installation *installation, const struct job_services *services, int threads)
+{
+    struct workers *workers = calloc(1, sizeof(*workers));
+    int wanted = threads > 0 ? threads : WORKER_DEFAULT_THREADS;
+    pthread_t *ids = calloc((size_t)wanted, sizeof(*ids));
+    if (workers == NULL || ids == NULL)
+        abort();
+    workers->installation = installation;
+    workers->services = *services;
+    workers->threads = ids;
+    while (workers->thread_count < wanted) {
+        if (pthread_create(&ids[workers->thread_count], NULL, worker_thread, workers) != 0)
+            abort();
+        workers->thread_count++;
+    }
+    return workers;
+}
+
+void workers_stop(struct workers *workers)
+{
+    if (workers == NULL)
+        return;
+    atomic_store(&workers->stopping, true);
+    for (int i = 0; i < workers->thread_count; i++)
+        pthread_join(workers->threads[i], NULL);
+    free(workers->threads);
+    free(workers);
+}
+
+bool workers_any_open(struct db_conn *conn, bool *ret_open, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct job_any_open_row *row;
+    if (!sql_job_any_open(conn, arena, &row, err))
+        return false;
+    *ret_open = row != NULL && row->open;
+    return true;
+}

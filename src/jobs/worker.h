@@ -1,0 +1,23 @@
+/*
+ * The workers of one process: threads that lease jobs and run them to their
+ * end. Started by the runner of a private cluster, by `posthorn worker`, and by
+ * `posthorn serve` on a database of its own.
+ */
+#pragma once
+
+#include "engine/installation.h"
+#include "jobs/jobs.h"
+
+struct workers;
+
+enum { WORKER_DEFAULT_THREADS = 2 };
+
+/* Starts `threads` workers (WORKER_DEFAULT_THREADS when 0). `services` is borrowed. */
+struct workers *workers_start(struct installation *installation, const struct job_services *services, int threads)
+    NONNULL(1, 2) RETURNS_NONNULL;
+
+/* Lets running jobs end their round, then joins the threads. NULL is allowed. */
+void workers_stop(struct workers *workers);
+
+/* Whether any job is queued, scheduled or running. */
+MUST_CHECK bool workers_any_open(struct db_conn *conn, bool *ret_open, struct error *err) NONNULL(1, 2, 3);

@@ -1,0 +1,76 @@
+-- Takes the next job that is due. The lease runs on the database's clock.
+-- name: job_lease :one
+-- params: owner text, now timestamptz, lease_s integer
+-- columns: id bigint, kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, attempts integer, cancel_asked boolean
+update jobs
+   set state = 'running', lease_owner = :owner, attempts = attempts + 1,
+       lease_until = clock_timestamp() + make_interval(secs => :lease_s)
+ where id = (select id from jobs
+              where state = 'queued' and run_after <= :now
+              order by run_after, id
+              limit 1
+                for update skip locked)
+returning id, kind, organization_id, brand_id, payload, call, attempts, cancel_asked;
+
+-- A worker that died loses its jobs as soon as its connections are gone, and one that hangs when its lease is over.
+-- name: job_reclaim :exec
+update jobs set state = 'queued', lease_owner = null
+ where state = 'running'
+   and (lease_until < clock_timestamp()
+        or not exists (select 1 from pg_stat_activity a where a.application_name = jobs.lease_owner));
+
+-- Keeps a job for its worker to settle; no row when the lease was lost.
+-- name: job_hold :one
+-- params: id bigint, owner text
+-- columns: cancel_asked boolean
+select cancel_asked
+  from jobs
+ where id = :id and lease_owner = :owner and state = 'running'
+   for update;
+
+-- The end of a job.
+-- name: job_finish :exec
+-- params: id bigint, state text, status integer null, body text null, error jsonb null, now timestamptz
+update jobs
+   set state = :state, result_status = :status, result_body = :body, result_error = :error, settled_at = :now,
+       lease_owner = null, lease_until = null
+ where id = :id;
+
+-- Another round of the same job; `attempts` counts the failures in a row.
+-- name: job_requeue :exec
+-- params: id bigint, run_after timestamptz, attempts integer
+update jobs
+   set state = 'queued', run_after = :run_after, attempts = :attempts, lease_owner = null, lease_until = null
+ where id = :id;
+
+-- How far a running job has come.
+-- name: job_note_progress :exec
+-- params: id bigint, progress float8, total float8, note text
+update jobs set progress = :progress, progress_total = :total, progress_note = :note
+ where id = :id and state = 'running';
+
+-- Whether the caller of a job has gone.
+-- name: job_cancel_asked :one
+-- params: id bigint
+-- columns: cancel_asked boolean
+select cancel_asked from jobs where id = :id;
+
+-- Tells every process that a job has moved.
+-- name: job_tell :exec
+-- params: id text
+select pg_notify('posthorn_jobs', :id);
+
+-- Whether anything is queued, scheduled or running.
+-- name: job_any_open :one
+-- columns: open boolean
+select exists (select 1 from jobs where state in ('queued', 'running'));
+
+-- What is kept for a day only: settled jobs, stored responses.
+-- name: job_forget_settled :exec
+-- params: before timestamptz
+delete from jobs where state in ('done', 'failed', 'canceled') and settled_at < :before;
+
+-- Stored responses older than their day.
+-- name: idempotency_forget :exec
+-- params: before timestamptz
+delete from idempotency_keys where created_at < :before;
