@@ -1,0 +1,163 @@
+#include "api/auth.h"
+
+#include "api/short_cache.h"
+#include "catalogue/policies.h"
+#include "sql/auth.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct auth {
+    const char *fixed_brand; /* of the local owner */
+    struct short_cache *principals;
+    struct short_cache *brands;
+};
+
+struct auth *auth_new(const char *fixed_brand)
+{
+    struct auth *auth = calloc(1, sizeof(*auth));
+    if (auth == NULL)
+        abort();
+    auth->fixed_brand = fixed_brand;
+    auth->principals = short_cache_new(sizeof(struct principal));
+    auth->brands = short_cache_new(sizeof(int64_t));
+    return auth;
+}
+
+void auth_free(struct auth *auth)
+{
+    if (auth == NULL)
+        return;
+    short_cache_free(auth->principals);
+    short_cache_free(auth->brands);
+    free(auth);
+}
+
+void auth_forget(struct auth *auth)
+{
+    short_cache_clear(auth->principals);
+    short_cache_clear(auth->brands);
+}
+
+/* The local owner runs the process on its own data folder: an organization credential that no policy limits. */
+static struct principal local_owner(const struct engine *engine)
+{
+    return (struct principal){
+        .kind = CREDENTIAL_LOCAL_OWNER,
+        .organization_id = engine->default_organization_id,
+        .scopes = SCOPE_ALL,
+        .rate_multiplier = 0,
+    };
+}
+
+bool auth_principal_cached(struct auth *auth, const struct engine *engine, const struct credentials *credentials,
+                           struct principal *ret_who)
+{
+    if (credentials->kind == CREDENTIAL_LOCAL_OWNER) {
+        *ret_who = local_owner(engine);
+        return true;
+    }
+    if (credentials->kind != CREDENTIAL_API_KEY || !api_key_is_well_formed(credentials->secret))
+        return false;
+    unsigned char hash[SECRET_HASH_BYTES];
+    secret_hash(credentials->secret, hash);
+    return short_cache_get(auth->principals, hash, ret_who);
+}
+
+static bool principal_from_key(struct auth *auth, const struct work *work, const char *key, struct principal *ret_who,
+                               struct error *err)
+{
+    if (!api_key_is_well_formed(key))
+        return fail(err, ERR_INVALID_API_KEY, NULL, "This is not an API key of this service.");
+    unsigned char hash[SECRET_HASH_BYTES];
+    secret_hash(key, hash);
+    if (short_cache_get(auth->principals, hash, ret_who))
+        return true;
+
+    struct auth_key_by_hash_params params = { .secret_hash = { hash, sizeof(hash) }, .now = work->now_us };
+    struct auth_key_by_hash_row *row;
+    if (!sql_auth_key_by_hash(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row == NULL)
+        return fail(err, ERR_INVALID_API_KEY, NULL, "No such API key exists.");
+    if (row->revoked)
+        return fail(err, ERR_API_KEY_REVOKED, NULL, "This API key was revoked.");
+    *ret_who = (struct principal){
+        .kind = CREDENTIAL_API_KEY,
+        .organization_id = row->organization_id,
+        .key_id = row->id,
+        .bound_brand_id = row->brand_id.value,
+        .scopes = (uint32_t)row->scopes,
+        .rate_multiplier = row->rate_multiplier,
+    };
+    short_cache_put(auth->principals, hash, ret_who);
+    return true;
+}
+
+bool auth_principal(struct auth *auth, const struct work *work, const struct credentials *credentials, struct principal *ret_who,
+                    struct error *err)
+{
+    switch (credentials->kind) {
+    case CREDENTIAL_NONE:
+        return fail(err, ERR_AUTHENTICATION_REQUIRED, NULL, "No credential was sent.");
+    case CREDENTIAL_SESSION:
+        return fail(err, ERR_AUTHENTICATION_REQUIRED, NULL, "Dashboard sessions are not served yet.");
+    case CREDENTIAL_LOCAL_OWNER:
+        *ret_who = local_owner(work->engine);
+        return true;
+    case CREDENTIAL_API_KEY:
+        return principal_from_key(auth, work, credentials->secret, ret_who, err);
+    }
+    return fail(err, ERR_AUTHENTICATION_REQUIRED, NULL, "No credential was sent.");
+}
+
+static bool brand_not_found(struct error *err)
+{
+    return fail(err, ERR_BRAND_NOT_FOUND, NULL, "No brand with this id in the organization.");
+}
+
+static bool organization_brand(struct auth *auth, const struct work *work, int64_t organization_id, int64_t brand_id,
+                               struct error *err)
+{
+    unsigned char hash[SECRET_HASH_BYTES];
+    int64_t pair[2] = { organization_id, brand_id };
+    sha256(pair, sizeof(pair), hash);
+    int64_t cached;
+    if (short_cache_get(auth->brands, hash, &cached))
+        return true;
+
+    struct auth_brand_params params = { .organization_id = organization_id, .brand_id = brand_id };
+    struct auth_brand_row *row;
+    if (!sql_auth_brand(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row == NULL)
+        return brand_not_found(err);
+    short_cache_put(auth->brands, hash, &brand_id);
+    return true;
+}
+
+bool auth_brand(struct auth *auth, const struct work *work, const struct principal *who, const struct credentials *credentials,
+                int64_t *ret_brand_id, struct error *err)
+{
+    const char *named = credentials->brand;
+    if (who->kind == CREDENTIAL_LOCAL_OWNER && named == NULL)
+        named = auth->fixed_brand;
+    int64_t brand_id = named != NULL ? id_decode(&work->engine->ids, ID_BRAND, named) : 0;
+
+    if (who->bound_brand_id != 0) {
+        *ret_brand_id = who->bound_brand_id;
+        if (named == NULL || brand_id == who->bound_brand_id)
+            return true;
+        return fail(err, ERR_BRAND_SCOPE_MISMATCH, NULL, "This key belongs to another brand than X-Brand-Id names.");
+    }
+    if (named == NULL && who->kind == CREDENTIAL_LOCAL_OWNER) {
+        *ret_brand_id = work->engine->default_brand_id;
+        return true;
+    }
+    if (named == NULL)
+        return fail(err, ERR_BRAND_ID_REQUIRED, NULL, "An organization key must name the brand in the X-Brand-Id header.");
+    if (brand_id == 0)
+        return brand_not_found(err);
+    *ret_brand_id = brand_id;
+    return organization_brand(auth, work, who->organization_id, brand_id, err);
+}

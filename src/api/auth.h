@@ -1,0 +1,30 @@
+/*
+ * Who calls, and in which brand: the first checks of every call. Answers are
+ * believed for one second (short_cache.h), so a revocation holds everywhere
+ * within that second; a credential or brand that was refused is never cached.
+ */
+#pragma once
+
+#include "api/call.h"
+#include "engine/engine.h"
+
+struct auth;
+
+struct auth *auth_new(const char *fixed_brand) RETURNS_NONNULL;
+void auth_free(struct auth *auth);
+void auth_forget(struct auth *auth) NONNULL(1);
+
+/* What is known without a database: false when it has to be asked. */
+bool auth_principal_cached(struct auth *auth, const struct engine *engine, const struct credentials *credentials,
+                           struct principal *ret_who) NONNULL(1, 2, 3, 4);
+
+/* Authenticates, asking the database when needed.
+ * Errors: AUTHENTICATION_REQUIRED, INVALID_API_KEY, API_KEY_REVOKED. */
+MUST_CHECK bool auth_principal(struct auth *auth, const struct work *work, const struct credentials *credentials,
+                               struct principal *ret_who, struct error *err) NONNULL(1, 2, 3, 4, 5);
+
+/* The brand this call works in.
+ * Errors: BRAND_ID_REQUIRED, BRAND_SCOPE_MISMATCH, BRAND_NOT_FOUND. */
+MUST_CHECK bool auth_brand(struct auth *auth, const struct work *work, const struct principal *who,
+                           const struct credentials *credentials, int64_t *ret_brand_id, struct error *err)
+    NONNULL(1, 2, 3, 4, 5, 6);

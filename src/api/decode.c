@@ -1,0 +1,547 @@
+#include "api/decode.h"
+
+#include "base/clock.h"
+#include "base/json_read.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One decoding: where it allocates, how it reads ids and whether it coerces. */
+struct decoder {
+    struct arena *arena;
+    const struct id_codec *ids;
+    bool coerces;
+};
+
+static bool decode_object(const struct decoder *decoder, const struct arg_shape *shape, const json_t *object, void *out,
+                          struct error *err);
+
+static void *member(void *out, const struct arg_field *field)
+{
+    return (char *)out + field->offset;
+}
+
+static bool wrong_type(const struct arg_field *field, const char *wanted, struct error *err)
+{
+    return fail(err, ERR_INVALID_REQUEST, field->name, "%s must be %s.", field->name, wanted);
+}
+
+/* ---- Coercion: text that plainly is a value of the wanted type becomes one ---- */
+
+static const json_t *number_in_text(const struct decoder *decoder, const json_t *value)
+{
+    const char *text = json_string_value(value);
+    char *end;
+    double number = strtod(text, &end);
+    bool plain = *text != '\0' && *end == '\0' && strspn(text, "0123456789+-.eE") == strlen(text) && isfinite(number);
+    if (!plain)
+        return value;
+    int64_t whole;
+    json_t *coerced = int64_parse(text, &whole) ? json_integer(whole) : json_real(number);
+    return json_in_arena(decoder->arena, coerced);
+}
+
+static const json_t *json_in_text(const struct decoder *decoder, const json_t *value)
+{
+    struct json_bounds bounds = { .max_bytes = json_string_length(value) };
+    struct error ignored = { .code = ERR_NONE };
+    const json_t *parsed;
+    if (!json_read(decoder->arena, json_string_value(value), json_string_length(value), bounds, &parsed, &ignored))
+        return value;
+    return json_is_object(parsed) || json_is_array(parsed) ? parsed : value;
+}
+
+static const json_t *coerce(const struct decoder *decoder, const struct arg_field *field, const json_t *value)
+{
+    switch (field->kind) {
+    case ARG_INTEGER:
+    case ARG_NUMBER:
+        return json_is_string(value) ? number_in_text(decoder, value) : value;
+    case ARG_BOOLEAN:
+        if (text_equal(json_string_value(value), "true"))
+            return json_true();
+        return text_equal(json_string_value(value), "false") ? json_false() : value;
+    case ARG_TEXT_LIST:
+    case ARG_OBJECT:
+    case ARG_OBJECT_LIST:
+    case ARG_JSON:
+        return json_is_string(value) ? json_in_text(decoder, value) : value;
+    case ARG_TEXT:
+    case ARG_ENUM:
+        if (json_is_integer(value))
+            return json_in_arena(decoder->arena, json_string(json_compact(decoder->arena, value)));
+        return value;
+    case ARG_ID:
+    case ARG_TOKENS:
+    case ARG_TIME:
+        return value;
+    }
+    return value;
+}
+
+/* ---- Values ---- */
+
+static bool check_text_size(const struct arg_field *field, const char *text, size_t max_size, struct error *err)
+{
+    size_t points = utf8_length(text);
+    if (points < field->min_size && field->min_size == 1)
+        return fail(err, ERR_INVALID_REQUEST, field->name, "%s must not be empty.", field->name);
+    if (points < field->min_size)
+        return fail(err, ERR_INVALID_REQUEST, field->name, "%s must have at least %zu characters.", field->name, field->min_size);
+    if (points > max_size)
+        return fail(err, ERR_INVALID_REQUEST, field->name, "%s has %zu characters; at most %zu are accepted.", field->name, points,
+                    max_size);
+    return true;
+}
+
+/* jansson keeps U+0000 inside a text; C code behind this would see it end there. */
+static bool plain_text(const struct arg_field *field, const json_t *value, const char **ret_text, struct error *err)
+{
+    if (!json_is_string(value))
+        return wrong_type(field, "text", err);
+    *ret_text = json_string_value(value);
+    if (strlen(*ret_text) != json_string_length(value))
+        return fail(err, ERR_INVALID_REQUEST, field->name, "%s must not contain the character U+0000.", field->name);
+    return true;
+}
+
+static bool decode_text(const struct arg_field *field, const json_t *value, void *out, struct error *err)
+{
+    const char *text;
+    if (!plain_text(field, value, &text, err) || !check_text_size(field, text, field->max_size, err))
+        return false;
+    if (field->nullable)
+        *(struct opt_text *)out = (struct opt_text){ .set = true, .value = text };
+    else
+        *(const char **)out = text;
+    return true;
+}
+
+static bool decode_id(const struct decoder *decoder, const struct arg_field *field, const json_t *value, void *out,
+                      struct error *err)
+{
+    const char *text;
+    if (!plain_text(field, value, &text, err))
+        return false;
+    int64_t id = id_decode(decoder->ids, (enum id_kind)field->id_kind, text);
+    /* What is no id of ours names no row; 0 means absent, so it becomes -1. */
+    *(int64_t *)out = id != 0 ? id : -1;
+    return true;
+}
+
+static bool check_number_range(const struct arg_field *field, double value, struct error *err)
+{
+    if (value >= field->minimum && value <= field->maximum)
+        return true;
+    if (isinf(field->maximum))
+        return fail(err, ERR_INVALID_REQUEST, field->name, "%s must be at least %.15g.", field->name, field->minimum);
+    if (isinf(field->minimum))
+        return fail(err, ERR_INVALID_REQUEST, field->name, "%s must be at most %.15g.", field->name, field->maximum);
+    return fail(err, ERR_INVALID_REQUEST, field->name, "%s must be between %.15g and %.15g.", field->name, field->minimum,
+                field->maximum);
+}
+
+static bool decode_integer(const struct arg_field *field, const json_t *value, void *out, struct error *err)
+{
+    /* 5.0 is the integer 5 in JSON Schema. */
+    bool whole = json_is_real(value) && floor(json_real_value(value)) == json_real_value(value) && fabs(json_real_value(value)) < 9e15;
+    if (!json_is_integer(value) && !whole)
+        return wrong_type(field, "a whole number", err);
+    int64_t number = whole ? (int64_t)json_real_value(value) : json_integer_value(value);
+    if (!check_number_range(field, (double)number, err))
+        return false;
+    if (field->required || field->has_default)
+        *(int64_t *)out = number;
+    else
+        *(struct opt_int *)out = (struct opt_int){ .set = true, .value = number };
+    return true;
+}
+
+static bool decode_number(const struct arg_field *field, const json_t *value, void *out, struct error *err)
+{
+    if (!json_is_number(value))
+        return wrong_type(field, "a number", err);
+    double number = json_number_value(value);
+    if (!check_number_range(field, number, err))
+        return false;
+    if (field->required || field->has_default)
+        *(double *)out = number;
+    else
+        *(struct opt_number *)out = (struct opt_number){ .set = true, .value = number };
+    return true;
+}
+
+static bool decode_boolean(const struct arg_field *field, const json_t *value, void *out, struct error *err)
+{
+    if (!json_is_boolean(value))
+        return wrong_type(field, "true or false", err);
+    if (field->required || field->has_default)
+        *(bool *)out = json_is_true(value);
+    else
+        *(struct opt_bool *)out = (struct opt_bool){ .set = true, .value = json_is_true(value) };
+    return true;
+}
+
+/* The place of a text among the allowed ones, counted from 1; 0 when it is none of them. */
+static int enum_index(const struct arg_field *field, const char *text, size_t size)
+{
+    for (int i = 0; field->enum_values[i] != NULL; i++)
+        if (strlen(field->enum_values[i]) == size && memcmp(field->enum_values[i], text, size) == 0)
+            return i + 1;
+    return 0;
+}
+
+static bool not_allowed(const struct arg_field *field, struct error *err)
+{
+    char allowed[ERROR_MESSAGE_MAX_BYTES] = "";
+    size_t used = 0;
+    for (int i = 0; field->enum_values[i] != NULL && used < sizeof(allowed); i++)
+        used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, "%s%s", i > 0 ? ", " : "", field->enum_values[i]);
+    return fail(err, ERR_INVALID_REQUEST, field->name, "%s must be one of: %.400s.", field->name, allowed);
+}
+
+static bool decode_enum(const struct arg_field *field, const json_t *value, void *out, struct error *err)
+{
+    const char *text;
+    if (!plain_text(field, value, &text, err))
+        return false;
+    int index = enum_index(field, text, strlen(text));
+    if (index == 0)
+        return not_allowed(field, err);
+    *(int *)out = index;
+    return true;
+}
+
+static bool add_token(const struct arg_field *field, const char *text, size_t size, uint32_t *bits, struct error *err)
+{
+    int index = enum_index(field, text, size);
+    if (index == 0)
+        return not_allowed(field, err);
+    *bits |= UINT32_C(1) << (index - 1);
+    return true;
+}
+
+static bool decode_tokens(const struct arg_field *field, const json_t *value, void *out, struct error *err)
+{
+    uint32_t *bits = out;
+    if (json_is_array(value)) {
+        size_t index;
+        const json_t *item;
+        json_array_foreach(value, index, item) {
+            if (!json_is_string(item))
+                return wrong_type(field, "a list of texts", err);
+            if (!add_token(field, json_string_value(item), json_string_length(item), bits, err))
+                return false;
+        }
+        return true;
+    }
+    const char *text;
+    if (!plain_text(field, value, &text, err))
+        return false;
+    while (*text != '\0') {
+        size_t size = strcspn(text, ",");
+        if (!add_token(field, text, size, bits, err))
+            return false;
+        text += size;
+        if (*text == ',')
+            text++;
+    }
+    return true;
+}
+
+static bool decode_time(const struct arg_field *field, const json_t *value, void *out, struct error *err)
+{
+    const char *text;
+    if (!plain_text(field, value, &text, err))
+        return false;
+    int64_t time_us;
+    if (!clock_parse_iso(text, &time_us))
+        return wrong_type(field, "an ISO 8601 date-time with a zone, such as 2026-11-21T09:30:00Z", err);
+    *(struct opt_int *)out = (struct opt_int){ .set = true, .value = time_us };
+    return true;
+}
+
+static bool check_list_size(const struct arg_field *field, size_t count, struct error *err)
+{
+    if (count < field->min_size)
+        return fail(err, ERR_INVALID_REQUEST, field->name, "%s must have at least %zu items.", field->name, field->min_size);
+    if (count > field->max_size)
+        return fail(err, ERR_INVALID_REQUEST, field->name, "%s has %zu items; at most %zu are accepted.", field->name, count,
+                    field->max_size);
+    return true;
+}
+
+static void item_path(char path[ERROR_PARAM_MAX_BYTES], const struct arg_field *field, size_t index)
+{
+    snprintf(path, ERROR_PARAM_MAX_BYTES, "%s.%zu", field->name, index);
+}
+
+static bool decode_text_list(const struct decoder *decoder, const struct arg_field *field, const json_t *value, void *out,
+                             struct error *err)
+{
+    bool bare = field->single && json_is_string(value);
+    if (!bare && !json_is_array(value))
+        return wrong_type(field, field->single ? "a text or a list of texts" : "a list of texts", err);
+    size_t count = bare ? 1 : json_array_size(value);
+    if (!check_list_size(field, count, err))
+        return false;
+
+    const char **items = arena_array(decoder->arena, count, sizeof(*items));
+    for (size_t i = 0; i < count; i++) {
+        char path[ERROR_PARAM_MAX_BYTES];
+        item_path(path, field, i);
+        struct arg_field item = { .name = bare ? field->name : path, .min_size = 1, .max_size = field->max_item_size };
+        if (!plain_text(&item, bare ? value : json_array_get(value, i), &items[i], err) ||
+            !check_text_size(&item, items[i], item.max_size, err))
+            return false;
+    }
+    *(struct text_list *)out = (struct text_list){ .items = items, .count = count };
+    return true;
+}
+
+static bool decode_object_field(const struct decoder *decoder, const struct arg_field *field, const json_t *value, void *out,
+                                struct error *err)
+{
+    if (!json_is_object(value))
+        return wrong_type(field, "an object", err);
+    void *object = arena_alloc(decoder->arena, field->object->size);
+    if (!decode_object(decoder, field->object, value, object, err)) {
+        error_param_prefix(err, field->name);
+        return false;
+    }
+    *(void **)out = object;
+    return true;
+}
+
+static bool decode_object_list(const struct decoder *decoder, const struct arg_field *field, const json_t *value, void *out,
+                               struct error *err)
+{
+    if (!json_is_array(value))
+        return wrong_type(field, "a list of objects", err);
+    size_t count = json_array_size(value);
+    if (!check_list_size(field, count, err))
+        return false;
+
+    char *items = arena_array(decoder->arena, count, field->object->size);
+    for (size_t i = 0; i < count; i++) {
+        char path[ERROR_PARAM_MAX_BYTES];
+        item_path(path, field, i);
+        const json_t *item = json_array_get(value, i);
+        struct arg_field named = { .name = path };
+        if (!json_is_object(item))
+            return wrong_type(&named, "an object", err);
+        if (!decode_object(decoder, field->object, item, items + i * field->object->size, err)) {
+            error_param_prefix(err, path);
+            return false;
+        }
+    }
+    *(struct arg_list *)out = (struct arg_list){ .items = items, .count = count };
+    return true;
+}
+
+static bool decode_json(const struct arg_field *field, const json_t *value, void *out, struct error *err)
+{
+    json_type found = value != NULL ? json_typeof(value) : JSON_NULL;
+    bool accepted = found == field->json_type || (field->list_too && found == JSON_ARRAY);
+    if (!accepted)
+        return wrong_type(field, field->json_type == JSON_ARRAY ? "a list" : "an object", err);
+    size_t size = found == JSON_ARRAY ? json_array_size(value) : json_object_size(value);
+    if (!check_list_size(field, size, err))
+        return false;
+    *(const json_t **)out = value;
+    return true;
+}
+
+static bool decode_value(const struct decoder *decoder, const struct arg_field *field, const json_t *value, void *out,
+                         struct error *err)
+{
+    if (json_is_null(value) && field->nullable) {
+        if (field->kind == ARG_TEXT)
+            *(struct opt_text *)out = (struct opt_text){ .set = true, .value = NULL };
+        return true;
+    }
+    if (decoder->coerces)
+        value = coerce(decoder, field, value);
+
+    switch (field->kind) {
+    case ARG_TEXT:
+        return decode_text(field, value, out, err);
+    case ARG_ID:
+        return decode_id(decoder, field, value, out, err);
+    case ARG_INTEGER:
+        return decode_integer(field, value, out, err);
+    case ARG_NUMBER:
+        return decode_number(field, value, out, err);
+    case ARG_BOOLEAN:
+        return decode_boolean(field, value, out, err);
+    case ARG_ENUM:
+        return decode_enum(field, value, out, err);
+    case ARG_TOKENS:
+        return decode_tokens(field, value, out, err);
+    case ARG_TIME:
+        return decode_time(field, value, out, err);
+    case ARG_TEXT_LIST:
+        return decode_text_list(decoder, field, value, out, err);
+    case ARG_OBJECT:
+        return decode_object_field(decoder, field, value, out, err);
+    case ARG_OBJECT_LIST:
+        return decode_object_list(decoder, field, value, out, err);
+    case ARG_JSON:
+        return decode_json(field, value, out, err);
+    }
+    return fail(err, ERR_INTERNAL_ERROR, field->name, "This argument cannot be read.");
+}
+
+static bool decode_absent(const struct arg_field *field, void *out, struct error *err)
+{
+    if (field->required)
+        return fail(err, ERR_INVALID_REQUEST, field->name, "%s is required.", field->name);
+    if (!field->has_default)
+        return true;
+    if (field->kind == ARG_TEXT)
+        *(const char **)out = field->default_text;
+    else if (field->kind == ARG_INTEGER)
+        *(int64_t *)out = (int64_t)field->default_number;
+    else if (field->kind == ARG_NUMBER)
+        *(double *)out = field->default_number;
+    else if (field->kind == ARG_BOOLEAN)
+        *(bool *)out = field->default_number != 0;
+    else if (field->kind == ARG_ENUM)
+        *(int *)out = (int)field->default_number;
+    return true;
+}
+
+/* ---- Objects ---- */
+
+static const struct arg_field *field_named(const struct arg_shape *shape, const char *name)
+{
+    for (size_t i = 0; i < shape->count; i++)
+        if (strcmp(shape->fields[i].name, name) == 0)
+            return &shape->fields[i];
+    return NULL;
+}
+
+static bool unknown_key(const char *name, struct error *err)
+{
+    if (strcmp(name, "brandId") == 0)
+        return fail(err, ERR_INVALID_REQUEST, name, "brandId is not accepted here; the brand comes from the key or X-Brand-Id.");
+    if (strchr(name, '_') != NULL)
+        return fail(err, ERR_INVALID_REQUEST, name, "%.80s is not a known key; keys are camelCase.", name);
+    return fail(err, ERR_INVALID_REQUEST, name, "%.80s is not a known key.", name);
+}
+
+static bool decode_object(const struct decoder *decoder, const struct arg_shape *shape, const json_t *object, void *out,
+                          struct error *err)
+{
+    const char *name;
+    json_t *ignored;
+    json_object_foreach(json_for_iteration(object), name, ignored)
+        if (field_named(shape, name) == NULL)
+            return unknown_key(name, err);
+    for (size_t i = 0; i < shape->count; i++) {
+        const struct arg_field *field = &shape->fields[i];
+        const json_t *value = json_object_get(object, field->name);
+        bool ok = value != NULL ? decode_value(decoder, field, value, member(out, field), err)
+                                : decode_absent(field, member(out, field), err);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* ---- A REST call: every field has its place ---- */
+
+static const char *value_named(struct name_value_list list, const char *name)
+{
+    for (size_t i = 0; i < list.count; i++)
+        if (strcmp(list.items[i].name, name) == 0)
+            return list.items[i].value;
+    return NULL;
+}
+
+static const json_t *find_value(const struct decoder *decoder, const struct call_input *input, const struct arg_field *field)
+{
+    if (field->place == ARG_IN_BODY)
+        return json_object_get(input->body, field->name);
+    const char *text = value_named(field->place == ARG_IN_PATH ? input->path : input->query, field->name);
+    return text != NULL ? json_in_arena(decoder->arena, json_string(text)) : NULL;
+}
+
+static bool refuse_unknown_query(const struct arg_shape *shape, struct name_value_list query, struct error *err)
+{
+    for (size_t i = 0; i < query.count; i++) {
+        const struct arg_field *field = field_named(shape, query.items[i].name);
+        if (field == NULL || field->place != ARG_IN_QUERY)
+            return unknown_key(query.items[i].name, err);
+    }
+    return true;
+}
+
+static bool refuse_unknown_body(const struct arg_shape *shape, const json_t *body, struct error *err)
+{
+    if (body != NULL && !json_is_object(body))
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The body must be a JSON object.");
+    const char *name;
+    json_t *ignored;
+    json_object_foreach(json_for_iteration(body), name, ignored) {
+        const struct arg_field *field = field_named(shape, name);
+        if (field == NULL || field->place != ARG_IN_BODY)
+            return unknown_key(name, err);
+    }
+    return true;
+}
+
+static bool decode_placed(struct decoder *decoder, const struct arg_shape *shape, const struct call_input *input, void *args,
+                          struct error *err)
+{
+    if (!refuse_unknown_query(shape, input->query, err) || !refuse_unknown_body(shape, input->body, err))
+        return false;
+    for (size_t i = 0; i < shape->count; i++) {
+        const struct arg_field *field = &shape->fields[i];
+        const json_t *value = find_value(decoder, input, field);
+        /* Path and query are text on the wire, whatever they mean. */
+        decoder->coerces = field->place != ARG_IN_BODY;
+        bool ok = value != NULL ? decode_value(decoder, field, value, member(args, field), err)
+                                : decode_absent(field, member(args, field), err);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+bool decode_arguments(struct arena *arena, const struct id_codec *ids, const struct arg_shape *shape,
+                      const struct call_input *input, void *args, struct error *err)
+{
+    struct decoder decoder = { .arena = arena, .ids = ids, .coerces = input->flat };
+    if (!input->flat)
+        return decode_placed(&decoder, shape, input, args, err);
+    if (input->body != NULL && !json_is_object(input->body))
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The arguments must be an object.");
+    return decode_object(&decoder, shape, input->body, args, err);
+}
+
+/* Whether canonical JSON text of a condition says the same as a value; a tool's client may send "true" for true. */
+static bool equals_canonical(const json_t *value, const char *canonical, bool flat)
+{
+    if (json_is_boolean(value))
+        return strcmp(json_is_true(value) ? "true" : "false", canonical) == 0;
+    if (!json_is_string(value))
+        return false;
+    const char *text = json_string_value(value);
+    size_t size = strlen(text);
+    bool same_text = canonical[0] == '"' && strlen(canonical) == size + 2 && memcmp(canonical + 1, text, size) == 0;
+    return same_text || (flat && strcmp(canonical, text) == 0);
+}
+
+bool decode_when_holds(const struct op_when *when, const struct call_input *input)
+{
+    if (when->kind == WHEN_ALWAYS)
+        return true;
+    const json_t *value = json_object_get(input->body, when->argument);
+    if (value == NULL)
+        return false;
+    return when->kind == WHEN_PRESENT ? !json_is_null(value) : equals_canonical(value, when->value, input->flat);
+}

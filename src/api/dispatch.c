@@ -1,0 +1,467 @@
+#include "api/dispatch.h"
+
+#include "api/decode.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPLY_MAX_BYTES = 32 * 1024 * 1024 };
+
+static const struct arg_shape no_arguments;
+
+/* A call whose answer is only who calls; see api_connection_check. */
+static bool answer_nothing(struct request *rq, const void *args, struct reply *reply, struct error *err)
+{
+    (void)rq;
+    (void)args;
+    (void)err;
+    json_object_begin(&reply->json);
+    json_object_end(&reply->json);
+    return true;
+}
+
+static const struct operation connection_check = {
+    .id = "connection.check",
+    .index = -1,
+    .summary = "Authenticates a connection",
+    .mode = OP_MEMORY,
+    .reach = REACH_ORGANIZATION,
+    .status = 200,
+    .built = true,
+    .args = &no_arguments,
+    .handler = answer_nothing,
+};
+const struct operation *const api_connection_check[] = { &connection_check, NULL };
+
+/* ---- Finding the operation ---- */
+
+static const struct operation *choose_operation(const struct call *call)
+{
+    const struct operation *last = NULL;
+    for (size_t i = 0; call->candidates[i] != NULL; i++) {
+        last = call->candidates[i];
+        if (decode_when_holds(&last->when, &call->input))
+            return last;
+    }
+    return last;
+}
+
+static struct call_state *begin_call(struct api *api, struct call *call)
+{
+    if (call->state != NULL)
+        return call->state;
+    struct call_state *state = arena_alloc(call->arena, sizeof(*state));
+    state->call = call;
+    state->started_us = clock_monotonic_us();
+    call->state = state;
+    call->op = choose_operation(call);
+    call->credit_cost = -1;
+    call->rate = limits_unlimited(call->op->policy, clock_now_us());
+    call->error = (struct error){ .code = ERR_NONE };
+    state->has_principal = call->op->reach == REACH_PUBLIC ||
+                           auth_principal_cached(api->auth, api->engine, &call->credentials, &call->who);
+    return state;
+}
+
+static bool needs_no_database(const struct call_state *state)
+{
+    const struct operation *op = state->call->op;
+    /* A refused credential never reaches the database either: its own checks refuse it first. */
+    bool nothing_to_ask = state->has_principal || state->call->credentials.kind == CREDENTIAL_NONE;
+    return nothing_to_ask && (op->mode == OP_MEMORY || !op->built) && op->reach != REACH_BRAND;
+}
+
+bool api_is_immediate(struct api *api, struct call *call)
+{
+    return needs_no_database(begin_call(api, call));
+}
+
+/* ---- The checks ---- */
+
+static bool check_reach(const struct call *call, struct error *err)
+{
+    const struct operation *op = call->op;
+    if (op->reach == REACH_SESSION && !(call->who.kind == CREDENTIAL_SESSION && call->who.administrator))
+        return fail(err, ERR_INSUFFICIENT_ROLE, "org_admin", "Only a signed-in organization administrator may do this.");
+    if (op->reach == REACH_ORGANIZATION && op->organization_key && call->who.bound_brand_id != 0)
+        return fail(err, ERR_ORG_SCOPE_REQUIRED, NULL, "This needs an organization key; this key belongs to one brand.");
+    return true;
+}
+
+static bool check_scope(const struct call *call, struct error *err)
+{
+    const struct operation *op = call->op;
+    if (op->scopes == 0 || (call->who.scopes & op->scopes) != 0)
+        return true;
+    return fail(err, ERR_INSUFFICIENT_PERMISSIONS, op->scope, "This key lacks the scope %s.", op->scope);
+}
+
+static bool check_rate(struct api *api, struct call *call, struct error *err)
+{
+    const struct rate_policy *policy = call->op->policy;
+    if (policy == NULL)
+        return true;
+    int64_t now_us = clock_now_us();
+    if (limits_admit(api->limits, &call->who, policy, now_us, &call->rate))
+        return true;
+    int64_t wait_s = call->rate.reset_s - now_us / US_PER_S;
+    err->retry_after_s = wait_s > 0 ? wait_s : 1;
+    return fail(err, ERR_RATE_LIMITED, NULL, "More than %lld calls in %d seconds.", (long long)call->rate.limit, policy->window_s);
+}
+
+bool dispatch_admit(struct api *api, struct call_state *state, const struct work *work, struct error *err)
+{
+    struct call *call = state->call;
+    const struct operation *op = call->op;
+    if (op->reach == REACH_PUBLIC)
+        return true;
+    if (!state->has_principal && !auth_principal(api->auth, work, &call->credentials, &call->who, err))
+        return false;
+    if (call->who.kind == CREDENTIAL_LOCAL_OWNER)
+        call->who.organization_id = api->engine->default_organization_id;
+    if (!check_rate(api, call, err) || !check_reach(call, err))
+        return false;
+    if (op->reach == REACH_BRAND && !auth_brand(api->auth, work, &call->who, &call->credentials, &state->brand_id, err))
+        return false;
+    if (!check_scope(call, err))
+        return false;
+    if (!op->built)
+        return fail(err, ERR_NOT_IMPLEMENTED, NULL, "%s is not built in this version.", op->id);
+    return true;
+}
+
+/* ---- Running ---- */
+
+struct work dispatch_work(struct api *api, const struct call_state *state, struct arena *arena, struct db_conn *conn)
+{
+    return (struct work){
+        .engine = api->engine,
+        .arena = arena,
+        .conn = conn,
+        .organization_id = state->call->who.organization_id,
+        .brand_id = state->brand_id,
+        .now_us = clock_now_us(),
+    };
+}
+
+static void begin_reply(struct call *call)
+{
+    struct reply *reply = &call->reply;
+    struct buf *body = reply->body != NULL ? reply->body : buf_in_arena(call->arena, REPLY_MAX_BYTES);
+    buf_clear(body);
+    *reply = (struct reply){ .status = call->op->status, .body = body, .item_count = 1 };
+    json_writer_init(&reply->json, body);
+}
+
+static bool check_reply(const struct call *call, struct error *err)
+{
+    if (!call->reply.body->overflowed)
+        return true;
+    return fail(err, ERR_INTERNAL_ERROR, NULL, "The answer is too large.");
+}
+
+/* What a handler promised by its declaration; a broken promise is a fault of ours, seen in checked builds only. */
+static bool check_promises(const struct call_state *state, const struct db_conn *conn, struct error *err)
+{
+#ifdef POSTHORN_CHECKS
+    const struct operation *op = state->call->op;
+    if (state->round_trips > (uint64_t)op->query_budget)
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "The query budget of %s is exceeded.", op->id) ||
+               error_because(err, "%llu round trips, %d declared", (unsigned long long)state->round_trips, op->query_budget);
+    if (conn != NULL && op->mode == OP_READ && db_in_transaction(conn))
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "%s left a transaction open.", op->id);
+#else
+    (void)state;
+    (void)conn;
+    (void)err;
+#endif
+    return true;
+}
+
+bool dispatch_handle(struct api *api, struct call_state *state, struct request *rq, struct error *err)
+{
+    struct call *call = state->call;
+    const struct operation *op = call->op;
+    void *args = arena_alloc(rq->work.arena, op->args->size);
+    if (!decode_arguments(rq->work.arena, &api->engine->ids, op->args, &call->input, args, err))
+        return false;
+    begin_reply(call);
+    uint64_t trips_before = rq->work.conn != NULL ? db_round_trips(rq->work.conn) : 0;
+    bool ok;
+    if (op->single != NULL) {
+        void *params = arena_alloc(rq->work.arena, op->single->params_size);
+        struct db_rows rows;
+        ok = op->single->bind(rq, args, params, err) &&
+             db_run(rq->work.conn, rq->work.arena, op->single->statement, params, &rows, err) &&
+             op->single->reply(rq, args, rows.rows, rows.count, &call->reply, err);
+    } else {
+        ok = op->handler(rq, args, &call->reply, err);
+    }
+    if (rq->work.conn != NULL)
+        state->round_trips = db_round_trips(rq->work.conn) - trips_before;
+    return ok && check_reply(call, err) && check_promises(state, rq->work.conn, err);
+}
+
+static bool refused_input(const struct call *call, struct error *err)
+{
+    if (call->input.refusal.code == ERR_NONE)
+        return false;
+    *err = call->input.refusal;
+    return true;
+}
+
+/* An OP_MEMORY or OP_READ call; `conn` is NULL for the immediate ones. */
+static bool run_read(struct api *api, struct call_state *state, struct db_conn *conn, struct error *err)
+{
+    struct call *call = state->call;
+    struct request rq = {
+        .work = dispatch_work(api, state, call->arena, conn),
+        .op = call->op,
+        .call = call,
+    };
+    if (!dispatch_admit(api, state, &rq.work, err) || refused_input(call, err))
+        return false;
+    rq.work.organization_id = call->who.organization_id;
+    rq.work.brand_id = state->brand_id;
+    return dispatch_handle(api, state, &rq, err);
+}
+
+/* ---- The end of a call ---- */
+
+static const char *const door_names[] = {
+    [DOOR_STDIO] = "stdio", [DOOR_MCP_HTTP] = "mcp", [DOOR_REST] = "rest", [DOOR_COMMAND_LINE] = "cli", [DOOR_EMBEDDED] = "embedded",
+};
+
+const char *dispatch_door_name(enum door door)
+{
+    return door_names[door];
+}
+
+static void log_call(const struct call_state *state, int64_t took_us)
+{
+    const struct call *call = state->call;
+    bool fault = !call->ok && error_info(call->error.code)->http_status >= 500;
+    enum log_level level = fault ? LOG_ERROR : LOG_INFO;
+    if (!log_is_on(level))
+        return;
+    struct log_line line;
+    log_begin(&line, level, "call");
+    json_member_text(&line.json, "requestId", call->request_id);
+    json_member_text(&line.json, "operation", call->op->id);
+    json_member_text(&line.json, "door", door_names[call->door]);
+    json_member_int(&line.json, "status", call->ok ? call->reply.status : error_info(call->error.code)->http_status);
+    json_member_int(&line.json, "us", took_us);
+    json_member_int(&line.json, "roundTrips", (int64_t)state->round_trips);
+    json_member_int(&line.json, "keyId", call->who.key_id);
+    json_member_int(&line.json, "brandId", state->brand_id);
+    if (!call->ok)
+        log_error_members(&line, &call->error);
+    log_end(&line);
+}
+
+static void count_call(struct api *api, const struct call *call, int64_t took_us)
+{
+    if (call->op->index < 0)
+        return;
+    struct op_counters *counters = &api->counters[call->op->index];
+    atomic_fetch_add_explicit(&counters->calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&counters->total_us, (uint64_t)took_us, memory_order_relaxed);
+    if (!call->ok)
+        atomic_fetch_add_explicit(&counters->failures, 1, memory_order_relaxed);
+}
+
+/* A refusal that is ours to explain gets a retry hint, so that a client knows when to come back. */
+static void hint_retry(struct error *err)
+{
+    if (err->code == ERR_SERVICE_UNAVAILABLE && err->retry_after_s == 0)
+        err->retry_after_s = 1;
+}
+
+void dispatch_finish(struct api *api, struct call_state *state, bool ok, const struct error *err)
+{
+    struct call *call = state->call;
+    pthread_mutex_lock(&api->calls_lock);
+    state->phase = CALL_DONE;
+    state->conn = NULL;
+    pthread_mutex_unlock(&api->calls_lock);
+
+    call->ok = ok;
+    if (!ok) {
+        if (&call->error != err)
+            call->error = *err;
+        hint_retry(&call->error);
+        call->credit_cost = -1;
+    }
+    int64_t took_us = clock_monotonic_us() - state->started_us;
+    count_call(api, call, took_us);
+    log_call(state, took_us);
+    call->done(call);
+}
+
+void dispatch_answer_stored(struct call *call, int status, const char *body, int64_t credit_cost)
+{
+    begin_reply(call);
+    call->reply.status = status;
+    buf_add_text(call->reply.body, body);
+    call->credit_cost = credit_cost;
+}
+
+static void price_reply(struct call *call)
+{
+    const struct price *price = &call->op->price;
+    if (price->kind == PRICE_FIXED || price->kind == PRICE_PER_ITEM)
+        call->credit_cost = call->reply.charge_nothing ? 0 : price->credits * call->reply.item_count;
+}
+
+/* Takes the call for running; false when its caller has gone meanwhile. */
+static bool start_running(struct api *api, struct call_state *state, struct db_conn *conn)
+{
+    pthread_mutex_lock(&api->calls_lock);
+    bool wanted = !state->cancelled;
+    state->phase = CALL_RUNNING;
+    state->conn = conn;
+    pthread_mutex_unlock(&api->calls_lock);
+    return wanted;
+}
+
+static bool refuse_cancelled(struct error *err)
+{
+    return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.");
+}
+
+static void run_one(struct api *api, struct call_state *state, struct db_conn *conn)
+{
+    struct error err = { .code = ERR_NONE };
+    bool parked = false;
+    bool ok;
+    if (!start_running(api, state, conn)) {
+        ok = refuse_cancelled(&err);
+    } else if (state->call->op->mode == OP_WRITE || state->call->op->mode == OP_JOB) {
+        ok = dispatch_write(api, state, conn, &parked, &err);
+    } else {
+        ok = run_read(api, state, conn, &err);
+        if (ok)
+            price_reply(state->call);
+    }
+    if (!parked)
+        dispatch_finish(api, state, ok, &err);
+}
+
+/* ---- Several single reads in one pipeline ---- */
+
+struct single_run {
+    struct call_state *state;
+    struct request rq;
+    void *args;
+    size_t index; /* in the batch */
+    bool bound;
+    struct error error;
+};
+
+static bool bind_single(struct api *api, struct single_run *run, struct db_batch *batch, struct db_conn *conn)
+{
+    struct call_state *state = run->state;
+    struct call *call = state->call;
+    const struct operation *op = call->op;
+    struct error *err = &run->error;
+    if (!start_running(api, state, conn))
+        return refuse_cancelled(err);
+    run->rq = (struct request){ .work = dispatch_work(api, state, call->arena, conn), .op = op, .call = call };
+    if (!dispatch_admit(api, state, &run->rq.work, err) || refused_input(call, err))
+        return false;
+    run->rq.work.organization_id = call->who.organization_id;
+    run->rq.work.brand_id = state->brand_id;
+    run->args = arena_alloc(call->arena, op->args->size);
+    void *params = arena_alloc(call->arena, op->single->params_size);
+    if (!decode_arguments(call->arena, &api->engine->ids, op->args, &call->input, run->args, err) ||
+        !op->single->bind(&run->rq, run->args, params, err))
+        return false;
+    run->index = db_batch_add(batch, op->single->statement, params);
+    state->round_trips = 1;
+    return true;
+}
+
+static bool reply_single(struct single_run *run, const struct db_batch *batch)
+{
+    const struct error *failed = db_batch_error(batch, run->index);
+    if (failed->code != ERR_NONE) {
+        run->error = *failed;
+        return false;
+    }
+    struct call *call = run->state->call;
+    const struct db_rows *rows = db_batch_rows(batch, run->index);
+    begin_reply(call);
+    return call->op->single->reply(&run->rq, run->args, rows->rows, rows->count, &call->reply, &run->error) &&
+           check_reply(call, &run->error);
+}
+
+static void run_singles(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct db_batch *batch = db_batch_new(conn, arena);
+    struct single_run *runs = arena_array(arena, count, sizeof(*runs));
+    size_t bound = 0;
+    for (size_t i = 0; i < count; i++) {
+        runs[i].state = states[i];
+        runs[i].bound = bind_single(api, &runs[i], batch, conn);
+        bound += runs[i].bound;
+    }
+    struct error broken = { .code = ERR_NONE };
+    bool sent = bound == 0 || db_batch_run_each(batch, &broken);
+    for (size_t i = 0; i < count; i++) {
+        bool ok = runs[i].bound && sent && reply_single(&runs[i], batch);
+        dispatch_finish(api, states[i], ok, runs[i].bound && !sent ? &broken : &runs[i].error);
+    }
+}
+
+void dispatch_run(void *context, struct db_conn *conn, struct call_state *const *states, size_t count)
+{
+    struct api *api = context;
+    if (count > 1)
+        run_singles(api, conn, states, count);
+    else
+        run_one(api, states[0], conn);
+}
+
+/* ---- Submitting ---- */
+
+static struct executor *lane_of(struct api *api, const struct operation *op)
+{
+    if (op->lane == LANE_SLOW)
+        return api->slow;
+    return op->mode == OP_WRITE || op->mode == OP_JOB ? api->writes : api->reads;
+}
+
+void api_submit(struct api *api, struct call *call)
+{
+    struct call_state *state = begin_call(api, call);
+    struct error err = { .code = ERR_NONE };
+    if (needs_no_database(state)) {
+        bool ok = run_read(api, state, NULL, &err);
+        dispatch_finish(api, state, ok, &err);
+        return;
+    }
+    pthread_mutex_lock(&api->calls_lock);
+    state->phase = CALL_QUEUED;
+    pthread_mutex_unlock(&api->calls_lock);
+    bool is_single = call->op->single != NULL && call->op->mode == OP_READ;
+    if (!executor_submit(lane_of(api, call->op), state, is_single, &err))
+        dispatch_finish(api, state, false, &err);
+}
+
+void api_cancel(struct api *api, struct call *call)
+{
+    struct call_state *state = call->state;
+    if (state == NULL)
+        return;
+    pthread_mutex_lock(&api->calls_lock);
+    state->cancelled = true;
+    if (state->phase == CALL_RUNNING && state->conn != NULL)
+        db_cancel(state->conn);
+    bool parked = state->phase == CALL_PARKED;
+    pthread_mutex_unlock(&api->calls_lock);
+    if (parked)
+        waiting_wake(api->waiting);
+}

@@ -1,0 +1,174 @@
+/*
+ * Writes: the claim of an idempotency key, the work, the charge, the stored
+ * response and the audit row in one transaction.
+ */
+#include "api/dispatch.h"
+
+#include "base/json_read.h"
+
+#include <string.h>
+
+enum { WRITE_TRIES = 4, IDEMPOTENCY_KEY_MAX_CHARS = 100 };
+
+/* ---- The entry ---- */
+
+/* Operation, brand and arguments in one canonical text; where an argument was placed does not matter. */
+static void make_fingerprint(struct call_state *state, struct arena *arena)
+{
+    const struct call *call = state->call;
+    json_t *all = json_in_arena(arena, json_object());
+    if (json_is_object(call->input.body))
+        json_object_update(all, json_for_iteration(call->input.body));
+    const struct name_value_list lists[] = { call->input.path, call->input.query };
+    for (size_t i = 0; i < ARRAY_COUNT(lists); i++)
+        for (size_t j = 0; j < lists[i].count; j++)
+            json_object_set_new(all, lists[i].items[j].name, json_string(lists[i].items[j].value));
+    const char *text = arena_printf(arena, "%s\n%lld\n%s", call->op->id, (long long)state->brand_id, json_canonical(arena, all));
+    sha256(text, strlen(text), state->fingerprint);
+}
+
+static bool make_entry(struct call_state *state, struct arena *arena, struct error *err)
+{
+    const struct call *call = state->call;
+    const struct price *price = &call->op->price;
+    state->entry = (struct ledger_entry){
+        .operation = call->op->id,
+        .door = dispatch_door_name(call->door),
+        .client = call->client,
+        .request_id = call->request_id,
+        .key_id = call->who.key_id,
+        .credits = price->kind == PRICE_FREE ? 0 : price->credits,
+        .credit_cost = price->kind == PRICE_FIXED || price->kind == PRICE_PER_ITEM ? price->credits : -1,
+        .writes_audit = true,
+    };
+    if (call->idempotency_key == NULL || !call->op->idempotent_key)
+        return true;
+    size_t chars = strlen(call->idempotency_key);
+    if (chars == 0 || chars > IDEMPOTENCY_KEY_MAX_CHARS)
+        return fail(err, ERR_INVALID_REQUEST, "idempotencyKey", "An idempotency key has 1 to %d characters.", IDEMPOTENCY_KEY_MAX_CHARS);
+    secret_hash(call->idempotency_key, state->key_hash);
+    make_fingerprint(state, arena);
+    state->entry.idempotency_key = state->key_hash;
+    state->entry.fingerprint = state->fingerprint;
+    return true;
+}
+
+/* ---- One try ---- */
+
+static bool answer_replay(struct call_state *state, const struct ledger_replay *replay)
+{
+    dispatch_answer_stored(state->call, replay->status, replay->body, replay->credit_cost);
+    state->call->replayed = true;
+    return true;
+}
+
+/* Tells workers of every process that a job waits. They also look by themselves once a second. */
+static void wake_workers(struct db_conn *conn)
+{
+    struct error ignored = { .code = ERR_NONE };
+    if (!db_script(conn, "notify posthorn_work", &ignored))
+        return;
+}
+
+static bool park(struct api *api, struct call_state *state, struct db_tx *tx, int64_t job_id, bool *ret_parked, struct error *err)
+{
+    struct db_conn *tx_conn = tx->conn;
+    /* Parked before the commit, so that the job cannot settle unseen. */
+    waiting_park(api->waiting, state, job_id);
+    if (!db_tx_commit(tx, err)) {
+        waiting_unpark(api->waiting, state);
+        return false;
+    }
+    wake_workers(tx_conn);
+    *ret_parked = true;
+    waiting_committed(api->waiting, state);
+    return true;
+}
+
+static bool settle(struct call_state *state, struct request *rq, struct error *err)
+{
+    struct call *call = state->call;
+    struct ledger_entry *entry = &state->entry;
+    entry->subjects = rq->subjects;
+    entry->subject_count = rq->subject_count;
+    entry->credits *= call->reply.item_count;
+    if (entry->credit_cost >= 0)
+        entry->credit_cost *= call->reply.item_count;
+    if (call->reply.charge_nothing) {
+        entry->credits = 0;
+        entry->credit_cost = entry->credit_cost >= 0 ? 0 : -1;
+    }
+    call->credit_cost = entry->credit_cost;
+    const char *body = call->reply.keep_no_key ? NULL : buf_text(call->reply.body);
+    if (call->reply.keep_no_key && !ledger_release(&rq->work, entry, err))
+        return false;
+    return ledger_settle(&rq->work, entry, call->reply.status, body, err);
+}
+
+static bool try_once(struct api *api, struct call_state *state, struct request *rq, bool *ret_parked, struct error *err)
+{
+    struct call *call = state->call;
+    DB_TX tx;
+    if (!db_tx_begin(rq->work.conn, &tx, err))
+        return false;
+    if (state->entry.idempotency_key != NULL) {
+        enum ledger_claim claim;
+        struct ledger_replay replay;
+        if (!ledger_claim(&rq->work, &state->entry, &claim, &replay, err))
+            return false;
+        if (claim == LEDGER_REPLAY)
+            return answer_replay(state, &replay);
+        if (claim == LEDGER_JOIN)
+            return park(api, state, &tx, replay.job_id, ret_parked, err);
+    }
+    if (call->input.refusal.code != ERR_NONE) {
+        *err = call->input.refusal;
+        return false;
+    }
+    if (state->entry.credits > 0 && !ledger_check_credits(&rq->work, state->entry.credits, err))
+        return false;
+    if (!dispatch_handle(api, state, rq, err))
+        return false;
+    if (call->op->mode == OP_JOB && call->reply.job_id != 0)
+        return park(api, state, &tx, call->reply.job_id, ret_parked, err);
+    if (!settle(state, rq, err) || !db_tx_commit(&tx, err))
+        return false;
+    if (call->reply.job_id != 0)
+        wake_workers(rq->work.conn);
+    return true;
+}
+
+static void release_arena(void *object)
+{
+    arena_free(object);
+}
+
+bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *conn, bool *ret_parked, struct error *err)
+{
+    struct call *call = state->call;
+    struct work admission = dispatch_work(api, state, call->arena, conn);
+    if (!dispatch_admit(api, state, &admission, err))
+        return false;
+    for (int attempt = 1;; attempt++) {
+        /* What one try allocates must not pile up over the next, but its answer lives as long as the call. */
+        struct arena *arena = arena_new(0);
+        struct request rq = {
+            .work = dispatch_work(api, state, arena, conn),
+            .op = call->op,
+            .call = call,
+            .entry = &state->entry,
+        };
+        bool ok = make_entry(state, arena, err) && try_once(api, state, &rq, ret_parked, err);
+        /* A parked call may be over by now, and its arena gone: it is not touched again. */
+        if (*ret_parked) {
+            arena_free(arena);
+            return true;
+        }
+        if (ok || attempt == WRITE_TRIES || !db_error_is_retryable(err)) {
+            arena_defer(call->arena, release_arena, arena);
+            return ok;
+        }
+        arena_free(arena);
+        error_clear(err);
+    }
+}

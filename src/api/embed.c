@@ -1,0 +1,215 @@
+/*
+ * The embedding API of include/posthorn.h: a door like the others, blocking.
+ */
+#include "posthorn.h"
+
+#include "api/service.h"
+#include "api/tool_call.h"
+#include "base/json_read.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024, CLOSE_WAIT_MS = 10000 };
+
+/* One call in flight, in the list that posthorn_cancel searches. */
+struct flight {
+    struct flight *next;
+    struct posthorn *posthorn;
+    struct call *call;
+    const struct posthorn_call *request;
+    bool done;
+};
+
+struct posthorn {
+    struct api *api;
+    char *texts[3];
+    pthread_mutex_t lock;
+    pthread_cond_t answered;
+    struct flight *flights;
+};
+
+static const char *keep(struct posthorn *posthorn, size_t slot, const char *text)
+{
+    if (text != NULL && (posthorn->texts[slot] = strdup(text)) == NULL)
+        abort();
+    return posthorn->texts[slot];
+}
+
+struct posthorn *posthorn_open(const struct posthorn_options *options)
+{
+    static const char *const default_runner[] = { "posthorn", "runner", NULL };
+    if (options == NULL || options->struct_size != sizeof(*options) || options->data_dir == NULL)
+        return NULL;
+    struct posthorn *posthorn = calloc(1, sizeof(*posthorn));
+    if (posthorn == NULL)
+        return NULL;
+    struct api_config config = {
+        .installation = {
+            .data_dir = keep(posthorn, 0, options->data_dir),
+            .database_url = keep(posthorn, 1, options->database_url),
+            .runner_argv = options->runner_argv != NULL ? options->runner_argv : default_runner,
+            .application_name = "posthorn embedded",
+        },
+        .fixed_brand = keep(posthorn, 2, options->brand_id),
+    };
+    pthread_mutex_init(&posthorn->lock, NULL);
+    pthread_cond_init(&posthorn->answered, NULL);
+    posthorn->api = api_new(&config);
+    return posthorn;
+}
+
+void posthorn_close(struct posthorn *posthorn)
+{
+    if (posthorn == NULL)
+        return;
+    api_free(posthorn->api, CLOSE_WAIT_MS);
+    for (size_t i = 0; i < ARRAY_COUNT(posthorn->texts); i++)
+        free(posthorn->texts[i]);
+    pthread_cond_destroy(&posthorn->answered);
+    pthread_mutex_destroy(&posthorn->lock);
+    free(posthorn);
+}
+
+/* ---- Replies: one block, so that freeing is one free ---- */
+
+static struct posthorn_reply *reply_new(const char *body, size_t size)
+{
+    struct posthorn_reply *reply = calloc(1, sizeof(*reply) + size + 1);
+    if (reply == NULL)
+        abort();
+    char *copy = (char *)(reply + 1);
+    memcpy(copy, body, size);
+    reply->body = copy;
+    reply->body_bytes = size;
+    reply->credits = -1;
+    return reply;
+}
+
+void posthorn_reply_free(struct posthorn_reply *reply)
+{
+    free(reply);
+}
+
+static struct posthorn_reply *error_reply(const struct error *err)
+{
+    BUF_SCOPE out;
+    buf_init(&out, 64 * 1024);
+    struct json_writer json;
+    json_writer_init(&json, &out);
+    api_write_error(&json, err);
+    struct posthorn_reply *reply = reply_new(buf_text(&out), out.size);
+    reply->status = error_info(err->code)->http_status;
+    return reply;
+}
+
+static struct posthorn_reply *reply_of(const struct call *call)
+{
+    if (!call->ok)
+        return error_reply(&call->error);
+    struct posthorn_reply *reply = reply_new(buf_text(call->reply.body), call->reply.body->size);
+    reply->status = call->reply.status;
+    reply->ok = 1;
+    reply->replayed = call->replayed;
+    reply->credits = call->credit_cost;
+    return reply;
+}
+
+/* ---- Calls ---- */
+
+static void call_done(struct call *call)
+{
+    struct flight *flight = call->door_data;
+    struct posthorn *posthorn = flight->posthorn;
+    pthread_mutex_lock(&posthorn->lock);
+    flight->done = true;
+    pthread_cond_broadcast(&posthorn->answered);
+    pthread_mutex_unlock(&posthorn->lock);
+}
+
+static void call_progress(struct call *call, double progress, double total, const char *message)
+{
+    const struct flight *flight = call->door_data;
+    flight->request->progress(flight->request->context, progress, total, message);
+}
+
+static bool prepare(struct call *call, const struct posthorn_call *request, struct error *err)
+{
+    const json_t *arguments = NULL;
+    struct json_bounds bounds = { .max_bytes = ARGUMENTS_MAX_BYTES };
+    if (request->arguments != NULL &&
+        !json_read(call->arena, request->arguments, strlen(request->arguments), bounds, &arguments, err))
+        return false;
+    const struct tool *tool = tool_find(request->name);
+    if (tool != NULL) {
+        tool_prepare(tool, json_for_iteration(arguments), call);
+    } else {
+        call->candidates = operation_candidates(call->arena, request->name);
+        call->input = (struct call_input){ .flat = true, .body = arguments };
+    }
+    if (call->candidates == NULL)
+        return fail(err, ERR_NOT_FOUND, "name", "No operation or tool is called %.80s.", request->name);
+    if (request->idempotency_key != NULL)
+        call->idempotency_key = request->idempotency_key;
+    return true;
+}
+
+static void fly(struct posthorn *posthorn, struct flight *flight)
+{
+    pthread_mutex_lock(&posthorn->lock);
+    flight->next = posthorn->flights;
+    posthorn->flights = flight;
+    pthread_mutex_unlock(&posthorn->lock);
+
+    api_submit(posthorn->api, flight->call);
+
+    pthread_mutex_lock(&posthorn->lock);
+    while (!flight->done)
+        pthread_cond_wait(&posthorn->answered, &posthorn->lock);
+    struct flight **link = &posthorn->flights;
+    while (*link != flight)
+        link = &(*link)->next;
+    *link = flight->next;
+    pthread_mutex_unlock(&posthorn->lock);
+}
+
+struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct posthorn_call *request)
+{
+    struct error err = { .code = ERR_NONE };
+    if (request == NULL || request->struct_size != sizeof(*request) || request->name == NULL) {
+        if (!fail(&err, ERR_INVALID_REQUEST, "name", "A call names an operation or a tool."))
+            return error_reply(&err);
+    }
+    ARENA_SCOPE arena = arena_new(0);
+    struct call *call = arena_alloc(arena, sizeof(*call));
+    struct flight flight = { .posthorn = posthorn, .call = call, .request = request };
+    *call = (struct call){
+        .arena = arena,
+        .door = DOOR_EMBEDDED,
+        .credentials = {
+            .kind = request->api_key != NULL ? CREDENTIAL_API_KEY : CREDENTIAL_LOCAL_OWNER,
+            .secret = request->api_key,
+            .brand = request->brand_id,
+        },
+        .request_id = api_request_id(arena),
+        .done = call_done,
+        .progress = request->progress != NULL ? call_progress : NULL,
+        .door_data = &flight,
+    };
+    if (!prepare(call, request, &err))
+        return error_reply(&err);
+    fly(posthorn, &flight);
+    return reply_of(call);
+}
+
+void posthorn_cancel(struct posthorn *posthorn, const char *token)
+{
+    pthread_mutex_lock(&posthorn->lock);
+    for (struct flight *flight = posthorn->flights; flight != NULL; flight = flight->next) {
+        const char *own = flight->request->token;
+        if (!flight->done && own != NULL && strcmp(own, token) == 0)
+            api_cancel(posthorn->api, flight->call);
+    }
+    pthread_mutex_unlock(&posthorn->lock);
+}

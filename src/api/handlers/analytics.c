@@ -1,0 +1,22 @@
+#include "api/request.h"
+#include "catalogue/operations.h"
+#include "engine/analytics/analytics.h"
+
+bool op_analytics_overview(struct request *rq, const struct analytics_overview_args *args, struct reply *reply, struct error *err)
+{
+    struct window window;
+    return window_read(&rq->work, args->from, args->to, OVERVIEW_DEFAULT_DAYS, &window, err) &&
+           analytics_overview(&rq->work, window, &reply->json, err);
+}
+
+bool op_analytics_events(struct request *rq, const struct analytics_events_args *args, struct reply *reply, struct error *err)
+{
+    struct event_filter filter = {
+        .recipient = args->recipient,
+        .event_type = args->event_type != EVENT_TYPE_ABSENT ? event_type_names[args->event_type - 1] : NULL,
+        .send_id = args->send_id,
+        .of_automation = args->automation_id != 0 || args->automation_run_id != 0,
+    };
+    return window_read(&rq->work, args->from, args->to, EVENTS_DEFAULT_DAYS, &filter.window, err) &&
+           analytics_events(&rq->work, &filter, args->limit, args->cursor, &reply->json, err);
+}

@@ -1,0 +1,73 @@
+#include "engine/brands/brands.h"
+
+#include "api/request.h"
+#include "catalogue/operations.h"
+#include "engine/page.h"
+
+bool op_brands_create(struct request *rq, const struct brands_create_args *args, struct reply *reply, struct error *err)
+{
+    struct brand_fields fields = {
+        .name = args->name,
+        .domain = args->domain,
+        .url = args->url,
+        .description = args->description,
+        .tagline = args->tagline,
+        .contact_email = args->contact_email,
+        .contact_phone = args->contact_phone,
+        .address = args->address,
+        .time_zone = args->time_zone,
+        .locale = args->locale,
+    };
+    struct brand_row *brand;
+    if (!brand_create(&rq->work, &fields, &brand, err))
+        return false;
+    request_subject(rq, work_id(&rq->work, ID_BRAND, brand->id));
+    return brand_write(&rq->work, brand, &reply->json, err);
+}
+
+bool op_brands_list(struct request *rq, const struct brands_list_args *args, struct reply *reply, struct error *err)
+{
+    static const char binding[] = "brands.list";
+    struct page_place place;
+    if (!page_place_read(&rq->work, binding, args->cursor, &place, err))
+        return false;
+    struct brand_page_params params = {
+        .organization_id = rq->work.organization_id,
+        .only_id = rq->call->who.bound_brand_id,
+        .after_id = place.id,
+        .limit = args->limit + 1,
+    };
+    struct brand_row *brands;
+    size_t count;
+    if (!sql_brand_page(rq->work.conn, rq->work.arena, &params, &brands, &count, err))
+        return false;
+
+    size_t shown = count > (size_t)args->limit ? (size_t)args->limit : count;
+    json_object_begin(&reply->json);
+    json_key(&reply->json, "data");
+    json_array_begin(&reply->json);
+    for (size_t i = 0; i < shown; i++)
+        if (!brand_write(&rq->work, &brands[i], &reply->json, err))
+            return false;
+    json_array_end(&reply->json);
+    struct page_place last = { .set = true, .id = shown > 0 ? brands[shown - 1].id : 0 };
+    page_write(&reply->json, args->limit, count > shown ? page_cursor(&rq->work, binding, &last) : NULL);
+    json_object_end(&reply->json);
+    return true;
+}
+
+bool op_brands_get(struct request *rq, const struct brands_get_args *args, struct reply *reply, struct error *err)
+{
+    int64_t bound = rq->call->who.bound_brand_id;
+    /* A brand that a credential cannot reach does not exist for it. */
+    int64_t wanted = bound != 0 && bound != args->brand_id ? -1 : args->brand_id;
+    struct brand_row *brand;
+    return brand_get(&rq->work, wanted, &brand, err) && brand_write(&rq->work, brand, &reply->json, err);
+}
+
+bool op_brand_read(struct request *rq, const struct brand_read_args *args, struct reply *reply, struct error *err)
+{
+    (void)args;
+    struct brand_row *brand;
+    return brand_get(&rq->work, rq->work.brand_id, &brand, err) && brand_write(&rq->work, brand, &reply->json, err);
+}

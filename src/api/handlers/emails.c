@@ -1,0 +1,129 @@
+#include "api/request.h"
+#include "base/text.h"
+#include "catalogue/operations.h"
+#include "engine/emails/emails.h"
+
+#include <strings.h>
+
+static const char import_job[] = "import_email";
+
+bool op_emails_list(struct request *rq, const struct emails_list_args *args, struct reply *reply, struct error *err)
+{
+    struct email_filter filter = {
+        .group_id = args->group_id,
+        .status = args->status != EMAIL_STATUS_ABSENT ? email_status_names[args->status - 1] : NULL,
+        .by_created = args->sort_by == EMAILS_LIST_SORT_BY_CREATED_AT,
+    };
+    return email_list(&rq->work, &filter, args->limit, args->cursor, &reply->json, err);
+}
+
+/* ---- emails.get, one statement ---- */
+
+static bool bind_get(struct request *rq, const void *raw_args, void *raw_params, struct error *err)
+{
+    const struct emails_get_args *args = raw_args;
+    struct email_find_params *params = raw_params;
+    if (args->run_id != 0)
+        return fail(err, ERR_EMAIL_NOT_FOUND, "runId", "No generation with this id; designs are not generated here yet.");
+    *params = (struct email_find_params){
+        .brand_id = rq->work.brand_id,
+        .id = args->email_id,
+        .version_id = { .set = args->email_version_id != 0, .value = args->email_version_id },
+        .with_html = (args->include & EMAILS_GET_INCLUDE_HTML) != 0,
+        .with_versions = (args->include & EMAILS_GET_INCLUDE_VERSIONS) != 0,
+    };
+    return true;
+}
+
+static bool reply_get(struct request *rq, const void *raw_args, const void *rows, size_t count, struct reply *reply,
+                      struct error *err)
+{
+    const struct emails_get_args *args = raw_args;
+    const struct email_find_row *email = rows;
+    if (count == 0)
+        return fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email with this id in this brand.");
+    if (args->email_version_id != 0 && !email->version_id.set)
+        return fail(err, ERR_EMAIL_VERSION_NOT_FOUND, "emailVersionId", "This design has no version with this id.");
+    email_write(&rq->work, email, &reply->json);
+    return true;
+}
+
+const struct op_single op_emails_get_single = {
+    .statement = &email_find_statement,
+    .params_size = sizeof(struct email_find_params),
+    .bind = bind_get,
+    .reply = reply_get,
+};
+
+/* ---- emails.import ---- */
+
+/* The content stands in `source` or beside it (D-37). */
+struct import_source {
+    bool is_flat;
+    const char *content;
+    enum email_source_format format;
+};
+
+static bool read_source(const struct emails_import_args *args, struct import_source *ret_source, struct error *err)
+{
+    if (args->source == NULL) {
+        *ret_source = (struct import_source){ .is_flat = true, .content = args->content, .format = args->format };
+        return args->content != NULL || fail(err, ERR_INVALID_REQUEST, "content", "Give the HTML to import as content.");
+    }
+    if (args->content != NULL)
+        return fail(err, ERR_INVALID_REQUEST, "content", "Give source or content, not both.");
+    if (args->source->kind == EMAILS_IMPORT_SOURCE_KIND_FIGMA)
+        return fail(err, ERR_NOT_IMPLEMENTED, "source.kind", "Importing from a design tool is not built yet; use kind content.");
+    if (args->source->content == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "source.content", "Give the HTML to import as source.content.");
+    if (args->source->figma_url != NULL)
+        return fail(err, ERR_INVALID_REQUEST, "source.figmaUrl", "A source of the kind content has no figmaUrl.");
+    *ret_source = (struct import_source){ .content = args->source->content, .format = args->source->format };
+    return true;
+}
+
+static bool check_format(const struct import_source *source, struct error *err)
+{
+    if (source->format == EMAIL_SOURCE_FORMAT_HTML)
+        return true;
+    return fail(err, ERR_NOT_IMPLEMENTED, source->is_flat ? "format" : "source.format",
+                "Only html can be imported so far; convert %s to html first.", email_source_format_names[source->format - 1]);
+}
+
+static bool check_base_url(const char *base_url, struct error *err)
+{
+    bool is_web = base_url == NULL || strncasecmp(base_url, "http://", 7) == 0 || strncasecmp(base_url, "https://", 8) == 0;
+    return is_web || fail(err, ERR_INVALID_REQUEST, "baseUrl", "baseUrl must be an http or https address.");
+}
+
+static const char *write_payload(struct request *rq, const struct emails_import_args *args, const struct import_source *source)
+{
+    struct buf *out = buf_in_arena(rq->work.arena, rq->op->max_body_bytes * 2);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    json_object_begin(&json);
+    json_member_text(&json, "content", source->content);
+    json_member_bool(&json, "flat", source->is_flat);
+    json_member_text_if(&json, "title", args->title);
+    json_member_text_if(&json, "subjectLine", args->subject_line);
+    json_member_text_if(&json, "baseUrl", args->base_url);
+    json_member_text_if(&json, "groupName", args->group_name);
+    if (args->group_id != 0)
+        json_member_int(&json, "groupId", args->group_id);
+    json_object_end(&json);
+    return buf_text(out);
+}
+
+bool op_emails_import(struct request *rq, const struct emails_import_args *args, struct reply *reply, struct error *err)
+{
+    struct import_source source = { .content = NULL };
+    struct email_import import = {
+        .title = args->title,
+        .subject_line = args->subject_line,
+        .group_id = args->group_id,
+        .group_name = args->group_name,
+    };
+    return read_source(args, &source, err) && check_format(&source, err) && check_base_url(args->base_url, err) &&
+           email_check_import(&rq->work, &import, err) &&
+           request_enqueue(rq, reply, import_job, write_payload(rq, args, &source), rq->work.now_us, err);
+}

@@ -1,0 +1,133 @@
+/*
+ * What is answered from memory: health, the public catalogue, and focused help
+ * for assistants. The overview is the same for every call, so it is written
+ * once.
+ */
+#include "api/request.h"
+
+#include "catalogue/operations.h"
+#include "catalogue/texts.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OVERVIEW_MAX_BYTES = 64 * 1024 };
+
+bool op_health_read(struct request *rq, const struct health_read_args *args, struct reply *reply, struct error *err)
+{
+    (void)rq;
+    (void)args;
+    (void)err;
+    json_object_begin(&reply->json);
+    json_member_text(&reply->json, "status", "ok");
+    json_member_text(&reply->json, "version", "v1");
+    json_object_end(&reply->json);
+    return true;
+}
+
+bool op_help_read(struct request *rq, const struct help_read_args *args, struct reply *reply, struct error *err)
+{
+    (void)rq;
+    (void)args;
+    (void)err;
+    json_raw(&reply->json, catalogue_help_json);
+    return true;
+}
+
+/* ---- capabilities.get ---- */
+
+static const char overview[] =
+    "Posthorn designs, sends and follows email. Usual course: get_capabilities with topic account (brand, domains, audiences), "
+    "save_contact, import_email, send_email with test true, then send_email, then get_email_analytics. "
+    "Ask again with topic or tool for focused help.";
+
+static void write_tool(struct json_writer *json, const struct tool *tool)
+{
+    json_object_begin(json);
+    json_member_text(json, "name", tool->name);
+    json_member_text(json, "title", tool->title);
+    json_member_bool(json, "available", tool->built);
+    json_member_text(json, "cost", tool->cost);
+    json_object_end(json);
+}
+
+static bool is_among(const char *name, const char *const *names)
+{
+    for (size_t i = 0; names[i] != NULL; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* The answer about a subject; `names` NULL means every tool there is here, `only` one of them. */
+static void write_help(struct json_writer *json, const char *subject, const char *help, const char *const *names,
+                       const struct tool *only)
+{
+    json_object_begin(json);
+    json_member_text(json, "subject", subject);
+    json_member_text(json, "help", help);
+    json_key(json, "tools");
+    json_array_begin(json);
+    for (size_t i = 0; i < tool_count; i++) {
+        bool wanted = only != NULL ? &tools[i] == only : names != NULL ? is_among(tools[i].name, names) : tools[i].built;
+        if (wanted)
+            write_tool(json, &tools[i]);
+    }
+    json_array_end(json);
+    json_key(json, "topics");
+    json_array_begin(json);
+    for (size_t i = 0; i < help_topic_count; i++)
+        json_text(json, help_topics[i].name);
+    json_array_end(json);
+    json_object_end(json);
+}
+
+static struct buf overview_json;
+static pthread_once_t overview_once = PTHREAD_ONCE_INIT;
+
+static void write_overview(void)
+{
+    BUF_SCOPE help;
+    buf_init(&help, OVERVIEW_MAX_BYTES);
+    buf_add_text(&help, overview);
+    const char *before = " Not in this server yet: ";
+    for (size_t i = 0; i < tool_count; i++) {
+        if (tools[i].built)
+            continue;
+        buf_printf(&help, "%s%s", before, tools[i].name);
+        before = ", ";
+    }
+    buf_add_char(&help, '.');
+
+    struct json_writer json;
+    buf_init(&overview_json, OVERVIEW_MAX_BYTES);
+    json_writer_init(&json, &overview_json);
+    write_help(&json, "overview", buf_text(&help), NULL, NULL);
+}
+
+static bool help_about_tool(const char *name, struct reply *reply, struct error *err)
+{
+    for (size_t i = 0; i < tool_count; i++) {
+        if (strcmp(tools[i].name, name) != 0)
+            continue;
+        write_help(&reply->json, name, tools[i].help, NULL, &tools[i]);
+        return true;
+    }
+    return fail(err, ERR_INVALID_REQUEST, "tool", "There is no tool %.60s; get_capabilities without arguments lists them.", name);
+}
+
+bool op_capabilities_get(struct request *rq, const struct capabilities_get_args *args, struct reply *reply, struct error *err)
+{
+    (void)rq;
+    if (args->tool != NULL)
+        return help_about_tool(args->tool, reply, err);
+    if (args->topic != CAPABILITIES_GET_TOPIC_ABSENT) {
+        const struct help_topic *topic = &help_topics[args->topic - 1];
+        write_help(&reply->json, topic->name, topic->text, topic->tools, NULL);
+        return true;
+    }
+    pthread_once(&overview_once, write_overview);
+    json_raw_bytes(&reply->json, overview_json.data, overview_json.size);
+    return true;
+}

@@ -1,0 +1,117 @@
+#include "api/service.h"
+
+#include "api/dispatch.h"
+#include "crypto/keys.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* The thread counts measured for two cores: few readers, more writers (they wait for the disk), some slow ones. */
+enum {
+    READ_THREADS = 2,
+    WRITE_THREADS = 6,
+    SLOW_THREADS = 4,
+    QUEUE_MAX = 1024,
+    STOP_SLICE_MS = 1000,
+};
+
+static void refuse_call(void *context, struct call_state *state, const struct error *why)
+{
+    dispatch_finish(context, state, false, why);
+}
+
+static bool connect_executor(void *context, struct db_conn **ret_conn, struct error *err)
+{
+    struct api *api = context;
+    return installation_connect(api->installation, ret_conn, err);
+}
+
+static struct executor *lane(struct api *api, const char *name, int threads, bool batches)
+{
+    struct executor_config config = {
+        .name = name,
+        .threads = threads,
+        .queue_max = api->config.queue_max != 0 ? api->config.queue_max : (size_t)QUEUE_MAX,
+        .batches = batches,
+        .run = dispatch_run,
+        .refuse = refuse_call,
+        .connect = connect_executor,
+        .context = api,
+    };
+    return executor_new(&config);
+}
+
+struct api *api_new(const struct api_config *config)
+{
+    crypto_start();
+    struct api *api = calloc(1, sizeof(*api));
+    struct op_counters *counters = calloc(operation_count, sizeof(*counters));
+    if (api == NULL || counters == NULL)
+        abort();
+    api->config = *config;
+    api->counters = counters;
+    api->installation = installation_new(&config->installation);
+    api->engine = installation_engine(api->installation);
+    api->auth = auth_new(config->fixed_brand);
+    api->limits = limits_new();
+    pthread_mutex_init(&api->calls_lock, NULL);
+    int quick = config->quick_threads;
+    api->reads = lane(api, "reads", quick > 0 ? quick : READ_THREADS, true);
+    api->writes = lane(api, "writes", quick > 0 ? quick : WRITE_THREADS, false);
+    api->slow = lane(api, "slow", config->slow_threads > 0 ? config->slow_threads : SLOW_THREADS, false);
+    api->waiting = waiting_new(api);
+    return api;
+}
+
+void api_free(struct api *api, int wait_ms)
+{
+    if (api == NULL)
+        return;
+    executor_stop(api->reads, wait_ms);
+    executor_stop(api->slow, STOP_SLICE_MS);
+    executor_stop(api->writes, wait_ms);
+    waiting_free(api->waiting);
+    executor_free(api->reads);
+    executor_free(api->slow);
+    executor_free(api->writes);
+    limits_free(api->limits);
+    auth_free(api->auth);
+    installation_free(api->installation);
+    pthread_mutex_destroy(&api->calls_lock);
+    free(api->counters);
+    free(api);
+}
+
+struct installation *api_installation(struct api *api)
+{
+    return api->installation;
+}
+
+void api_forget_credentials(struct api *api)
+{
+    auth_forget(api->auth);
+}
+
+static void write_family(struct buf *out, const char *name, const char *kind, const char *help)
+{
+    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
+}
+
+void api_write_metrics(struct api *api, struct buf *out)
+{
+    write_family(out, "posthorn_calls_total", "counter", "Calls by operation.");
+    for (size_t i = 0; i < operation_count; i++)
+        buf_printf(out, "posthorn_calls_total{operation=\"%s\"} %" PRIu64 "\n", operations[i].id, atomic_load(&api->counters[i].calls));
+    write_family(out, "posthorn_call_failures_total", "counter", "Calls that ended in an error, by operation.");
+    for (size_t i = 0; i < operation_count; i++)
+        buf_printf(out, "posthorn_call_failures_total{operation=\"%s\"} %" PRIu64 "\n", operations[i].id,
+                   atomic_load(&api->counters[i].failures));
+    write_family(out, "posthorn_call_seconds_total", "counter", "Time spent in calls, by operation.");
+    for (size_t i = 0; i < operation_count; i++)
+        buf_printf(out, "posthorn_call_seconds_total{operation=\"%s\"} %.6f\n", operations[i].id,
+                   (double)atomic_load(&api->counters[i].total_us) / 1e6);
+    write_family(out, "posthorn_calls_waiting", "gauge", "Calls waiting for an executor, by lane.");
+    buf_printf(out, "posthorn_calls_waiting{lane=\"reads\"} %zu\n", executor_queued(api->reads));
+    buf_printf(out, "posthorn_calls_waiting{lane=\"writes\"} %zu\n", executor_queued(api->writes));
+    buf_printf(out, "posthorn_calls_waiting{lane=\"slow\"} %zu\n", executor_queued(api->slow));
+}

@@ -1,0 +1,31 @@
+/*
+ * The service: everything one process needs to answer calls. Making it costs
+ * nothing and touches nothing; threads start and the database is reached with
+ * the first call that needs them.
+ */
+#pragma once
+
+#include "api/call.h"
+#include "engine/installation.h"
+
+struct api_config {
+    struct installation_config installation;
+    const char *fixed_brand;   /* brand of the local owner; NULL: the default brand */
+    int quick_threads;         /* executor threads of each lane; 0: the defaults */
+    int slow_threads;
+    size_t queue_max;          /* waiting calls of a lane before 503; 0: the default */
+    int64_t job_deadline_ms;   /* how long a caller is parked on a job; 0: the default */
+};
+
+struct api *api_new(const struct api_config *config) NONNULL(1) RETURNS_NONNULL;
+
+/* Refuses new calls, finishes those that run (at most `wait_ms`), stops the threads and frees everything. */
+void api_free(struct api *api, int wait_ms);
+
+struct installation *api_installation(struct api *api) NONNULL(1) RETURNS_NONNULL;
+
+/* Forgets cached credentials at once; for the process that revokes a key. */
+void api_forget_credentials(struct api *api) NONNULL(1);
+
+/* Counters of this process in the Prometheus text format. */
+void api_write_metrics(struct api *api, struct buf *out) NONNULL(1, 2);

@@ -1,0 +1,87 @@
+#include "api/short_cache.h"
+
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Two ways of 1,024 sets: a colliding third entry replaces the older one. The keys are hashes already. */
+enum { SETS = 1024, WAYS = 2 };
+static const int64_t believed_us = US_PER_S;
+
+struct entry {
+    int64_t read_at_us; /* monotonic; 0: empty */
+    unsigned char key[SHORT_CACHE_KEY_BYTES];
+    unsigned char value[SHORT_CACHE_VALUE_MAX_BYTES];
+};
+
+struct short_cache {
+    size_t value_size;
+    pthread_mutex_t lock;
+    struct entry entries[SETS][WAYS];
+};
+
+struct short_cache *short_cache_new(size_t value_size)
+{
+    struct short_cache *cache = calloc(1, sizeof(*cache));
+    if (cache == NULL || value_size > SHORT_CACHE_VALUE_MAX_BYTES)
+        abort();
+    cache->value_size = value_size;
+    pthread_mutex_init(&cache->lock, NULL);
+    return cache;
+}
+
+void short_cache_free(struct short_cache *cache)
+{
+    if (cache == NULL)
+        return;
+    pthread_mutex_destroy(&cache->lock);
+    free(cache);
+}
+
+static struct entry *set_of(struct short_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES])
+{
+    uint32_t start;
+    memcpy(&start, key, sizeof(start));
+    return cache->entries[start % SETS];
+}
+
+static struct entry *find(struct entry *set, const unsigned char key[SHORT_CACHE_KEY_BYTES])
+{
+    for (int i = 0; i < WAYS; i++)
+        if (set[i].read_at_us != 0 && memcmp(set[i].key, key, SHORT_CACHE_KEY_BYTES) == 0)
+            return &set[i];
+    return NULL;
+}
+
+bool short_cache_get(struct short_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], void *ret_value)
+{
+    pthread_mutex_lock(&cache->lock);
+    const struct entry *entry = find(set_of(cache, key), key);
+    bool fresh = entry != NULL && clock_monotonic_us() - entry->read_at_us < believed_us;
+    if (fresh)
+        memcpy(ret_value, entry->value, cache->value_size);
+    pthread_mutex_unlock(&cache->lock);
+    return fresh;
+}
+
+void short_cache_put(struct short_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], const void *value)
+{
+    pthread_mutex_lock(&cache->lock);
+    struct entry *set = set_of(cache, key);
+    struct entry *entry = find(set, key);
+    if (entry == NULL)
+        entry = set[0].read_at_us <= set[1].read_at_us ? &set[0] : &set[1];
+    entry->read_at_us = clock_monotonic_us();
+    memcpy(entry->key, key, SHORT_CACHE_KEY_BYTES);
+    memcpy(entry->value, value, cache->value_size);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void short_cache_clear(struct short_cache *cache)
+{
+    pthread_mutex_lock(&cache->lock);
+    memset(cache->entries, 0, sizeof(cache->entries));
+    pthread_mutex_unlock(&cache->lock);
+}

@@ -1,0 +1,139 @@
+#include "api/tool_call.h"
+
+#include "base/json_read.h"
+
+#include <string.h>
+
+static const char idempotency_argument[] = "idempotencyKey";
+
+const struct tool *tool_find(const char *name)
+{
+    for (size_t i = 0; i < tool_count; i++)
+        if (tools[i].built && strcmp(tools[i].name, name) == 0)
+            return &tools[i];
+    return NULL;
+}
+
+const struct operation *const *operation_candidates(struct arena *arena, const char *id)
+{
+    for (size_t i = 0; i < operation_count; i++) {
+        if (strcmp(operations[i].id, id) != 0)
+            continue;
+        const struct operation **candidates = arena_array(arena, 2, sizeof(*candidates));
+        candidates[0] = &operations[i];
+        return candidates;
+    }
+    return NULL;
+}
+
+static bool takes_argument(const struct tool *tool, const char *name)
+{
+    for (size_t i = 0; tool->arguments[i] != NULL; i++)
+        if (strcmp(tool->arguments[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool check_names(const struct tool *tool, const json_t *arguments, struct error *err)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(json_for_iteration(arguments), name, value)
+        if (!takes_argument(tool, name))
+            return fail(err, ERR_INVALID_REQUEST, name, "%s takes no argument %.64s.", tool->name, name);
+    return true;
+}
+
+static bool take_idempotency_key(json_t *arguments, struct call *call, struct error *err)
+{
+    const json_t *key = json_object_get(arguments, idempotency_argument);
+    if (key == NULL)
+        return true;
+    if (!json_is_string(key))
+        return fail(err, ERR_INVALID_REQUEST, idempotency_argument, "idempotencyKey must be text of 1 to 100 characters.");
+    call->idempotency_key = arena_dup(call->arena, json_string_value(key));
+    json_object_del(arguments, idempotency_argument);
+    return true;
+}
+
+static bool knows_argument(const struct operation *op, const char *name)
+{
+    for (size_t i = 0; i < op->args->count; i++)
+        if (strcmp(op->args->fields[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool refuse_choice(const struct tool *tool, const struct call *call, struct error *err)
+{
+    const char *values = "";
+    for (size_t i = 0; tool->candidates[i] != NULL; i++)
+        values = arena_printf(call->arena, "%s%s%s", values, i > 0 ? ", " : "", tool->choose_values[i]);
+    return fail(err, ERR_INVALID_REQUEST, tool->choose_by, "%s must be one of: %s.", tool->choose_by, values);
+}
+
+/* The operation that the choosing argument names. The argument is the tool's own unless the operation knows it too. */
+static bool choose(const struct tool *tool, json_t *arguments, struct call *call, struct error *err)
+{
+    const char *wanted = json_get_text(arguments, tool->choose_by);
+    size_t chosen = 0;
+    while (tool->candidates[chosen] != NULL && !(wanted != NULL && strcmp(tool->choose_values[chosen], wanted) == 0))
+        chosen++;
+    const struct operation *op = tool->candidates[chosen];
+    if (op == NULL)
+        return refuse_choice(tool, call, err);
+    const struct operation **one = arena_array(call->arena, 2, sizeof(*one));
+    one[0] = op;
+    call->candidates = one;
+    if (!knows_argument(op, tool->choose_by))
+        json_object_del(arguments, tool->choose_by);
+    return true;
+}
+
+/* Constants of the tool, made at build. */
+static json_t *constant(struct arena *arena, const char *text)
+{
+    return text != NULL ? json_in_arena(arena, json_loads(text, 0, NULL)) : NULL;
+}
+
+/* Defaults are for the operations that know them: limit is none of a single read's business. */
+static void set_defaults(const json_t *defaults, json_t *arguments, const struct call *call)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(json_for_iteration(defaults), name, value) {
+        bool known = false;
+        for (size_t i = 0; call->candidates[i] != NULL; i++)
+            known = known || knows_argument(call->candidates[i], name);
+        if (known && json_object_get(arguments, name) == NULL)
+            json_object_set(arguments, name, value);
+    }
+}
+
+static bool arrange(const struct tool *tool, json_t *arguments, struct call *call, struct error *err)
+{
+    if (!json_is_object(arguments))
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The arguments must be an object.");
+    if (!check_names(tool, arguments, err) || !take_idempotency_key(arguments, call, err))
+        return false;
+    json_t *defaults = constant(call->arena, tool->default_json);
+    json_object_update(arguments, constant(call->arena, tool->fixed_json));
+    if (tool->choose_by != NULL) {
+        json_t *choice = json_object_get(defaults, tool->choose_by);
+        if (choice != NULL && json_object_get(arguments, tool->choose_by) == NULL)
+            json_object_set(arguments, tool->choose_by, choice);
+        if (!choose(tool, arguments, call, err))
+            return false;
+    }
+    set_defaults(defaults, arguments, call);
+    call->input.body = arguments;
+    return true;
+}
+
+void tool_prepare(const struct tool *tool, json_t *arguments, struct call *call)
+{
+    call->candidates = tool->candidates;
+    call->input = (struct call_input){ .flat = true };
+    if (arguments != NULL && !arrange(tool, arguments, call, &call->input.refusal))
+        call->input.body = NULL;
+}

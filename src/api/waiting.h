@@ -1,0 +1,33 @@
+/*
+ * The waiting room: callers parked on a job, without a thread or a connection
+ * of their own. One thread listens for the channel posthorn_jobs (and looks
+ * once a second anyway), reports progress, and ends a call when its job has
+ * settled, its deadline has passed or its caller is gone.
+ */
+#pragma once
+
+#include "base/compiler.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct api;
+struct call_state;
+struct waiting;
+
+struct waiting *waiting_new(struct api *api) NONNULL(1) RETURNS_NONNULL;
+
+/* Parks a call on a job. Done before the job is committed, so that its notification cannot be missed. */
+void waiting_park(struct waiting *waiting, struct call_state *state, int64_t job_id) NONNULL(1, 2);
+
+/* Takes a call out again: its transaction failed after all. */
+void waiting_unpark(struct waiting *waiting, struct call_state *state) NONNULL(1, 2);
+
+/* The job is committed: the call may now be ended. */
+void waiting_committed(struct waiting *waiting, struct call_state *state) NONNULL(1, 2);
+
+/* Looks at the parked calls now: one was cancelled. */
+void waiting_wake(struct waiting *waiting) NONNULL(1);
+
+/* Ends every parked call and stops the thread. */
+void waiting_free(struct waiting *waiting);
