@@ -1,0 +1,38 @@
+/*
+ * Socket addresses as an operator writes them: "127.0.0.1:8420", "[::1]:8420",
+ * "localhost:0". Numeric hosts only, and localhost, which is 127.0.0.1: a
+ * listener must not depend on a name service. No ownership, any thread.
+ */
+#pragma once
+
+#include "base/compiler.h"
+#include "base/error.h"
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+
+struct endpoint {
+    struct sockaddr_storage socket;
+    socklen_t size;
+};
+
+/* Reads "host:port". Errors: INVALID_REQUEST with `param` naming the option. */
+MUST_CHECK bool endpoint_parse(const char *text, const char *param, struct endpoint *ret_address, struct error *err)
+    NONNULL(1, 2, 3, 4);
+
+/* A listening socket, close-on-exec and not blocking. Errors: INVALID_REQUEST (taken, not ours, not allowed). */
+MUST_CHECK bool endpoint_listen(const struct endpoint *address, const char *param, int *ret_fd, struct error *err)
+    NONNULL(1, 2, 3, 4);
+
+unsigned endpoint_port(const struct sockaddr *socket) NONNULL(1) PURE;
+
+/* The port a listening socket is bound to. */
+unsigned endpoint_bound_port(int fd);
+
+/* Whether it listens on every interface (0.0.0.0 or ::). */
+bool endpoint_is_any(const struct endpoint *address) NONNULL(1) PURE;
+
+/* The host as text, without brackets; IPv4 in IPv6 is shown as IPv4. */
+enum { ENDPOINT_HOST_BYTES = INET6_ADDRSTRLEN };
+void endpoint_host(const struct sockaddr *socket, char ret_host[ENDPOINT_HOST_BYTES]) NONNULL(1, 2);

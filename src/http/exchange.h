@@ -1,0 +1,151 @@
+/*
+ * An exchange: one HTTP request and its answer, between libmicrohttpd and a
+ * door (REST, /mcp, a fixed document).
+ *
+ * The door is asked three times: `begin` when the headers are there, `run` when
+ * the body is, `release` when the answer is out. In `run` it answers at once, or
+ * suspends the exchange and answers later from any thread. Whoever waits may be
+ * told to `give_up`, because the client left, the time is over or the server
+ * stops.
+ *
+ * The exchange and its arena belong to the connection's thread, except that
+ * while it is suspended or streaming the door's functions marked "any thread"
+ * may be called; its lock, which is recursive, orders them. It is kept for the
+ * next request of the connection, so that a call costs few allocations.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/compiler.h"
+#include "http/headers.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct connection;
+struct exchange;
+struct http_server;
+struct MHD_Connection;
+struct sockaddr;
+
+enum give_up_reason {
+    GIVE_UP_CLIENT_GONE,
+    GIVE_UP_TIMEOUT,
+    GIVE_UP_STOPPING, /* the server stops and the grace is over */
+    GIVE_UP_ABANDON,  /* and the call did not end even when cancelled: answer now, forget the call */
+};
+
+struct http_door {
+    /* The headers are known. Sets max_body_bytes, or answers already. */
+    void (*begin)(struct exchange *exchange);
+    /* The body is complete. Answers, or suspends and sees to an answer. */
+    void (*run)(struct exchange *exchange);
+    /* The wait should end. Watch thread or the connection's, without the lock; may come more than once, and late.
+     * NULL for a door that never suspends. */
+    void (*give_up)(struct exchange *exchange, enum give_up_reason reason);
+    /* The answer is out or will never be. NULL: nothing to release. */
+    void (*release)(struct exchange *exchange);
+};
+
+enum exchange_state {
+    EXCHANGE_READING,   /* the request arrives */
+    EXCHANGE_SUSPENDED, /* a call works on the answer */
+    EXCHANGE_ANSWERED,
+    EXCHANGE_STREAMING, /* the answer is a stream of events */
+};
+
+enum { EXCHANGE_MAX_HEADERS = 12 };
+
+struct exchange_header {
+    const char *name;
+    const char *value; /* lives as long as the answer */
+};
+
+struct exchange {
+    struct http_server *server;
+    struct connection *connection;
+    struct MHD_Connection *mhd;
+    struct arena *arena;
+    atomic_uint refs;
+    pthread_mutex_t lock;
+
+    /* The request. */
+    const struct http_door *door;
+    void *door_state;
+    const char *method;
+    const char *target; /* as sent, percent-encoded, with its query */
+    size_t path_size;   /* of target, up to '?' */
+    const char *query;  /* behind '?', NULL when none */
+    struct header_values headers;
+    struct buf body;
+    size_t max_body_bytes;
+    uint64_t body_seen_bytes;
+    bool begun;
+    bool body_complete;
+    bool too_large;
+
+    /* The answer. Under the lock once suspended. */
+    enum exchange_state state;
+    bool was_suspended; /* in this round of the handler; the connection's thread only */
+    int status;
+    const char *answer;
+    size_t answer_size;
+    struct exchange_header answer_headers[EXCHANGE_MAX_HEADERS];
+    unsigned answer_header_count;
+    bool closes; /* the connection ends with this answer */
+
+    /* The stream of events, under the lock. */
+    struct buf stream;
+    size_t stream_sent; /* of its bytes */
+    bool stream_ended;
+    bool stream_parked; /* suspended until there is more */
+};
+
+/* A new exchange with one reference. */
+struct exchange *exchange_new(struct http_server *server) NONNULL(1) RETURNS_NONNULL;
+void exchange_ref(struct exchange *exchange) NONNULL(1);
+void exchange_unref(struct exchange *exchange);
+
+/* Whether nobody else holds it, so that it may serve the next request. */
+bool exchange_is_unshared(const struct exchange *exchange) NONNULL(1);
+
+/* Empties it for the next request of its connection. */
+void exchange_reset(struct exchange *exchange) NONNULL(1);
+
+/* ---- For doors, on the connection's thread ---- */
+
+/* Suspends the connection; from now on the answer may come from any thread. */
+void exchange_suspend(struct exchange *exchange) NONNULL(1);
+
+/* The peer's address; NULL when unknown. */
+const struct sockaddr *exchange_peer(const struct exchange *exchange) NONNULL(1);
+
+/* ---- For doors, any thread ---- */
+
+/* A header of the answer; both texts live as long as the exchange's answer. Before exchange_answer or exchange_stream. */
+void exchange_add_header(struct exchange *exchange, const char *name, const char *value) NONNULL(1, 2, 3);
+
+/* The whole answer, and the end of the suspension. The bytes live until `release`. False: it was answered already. */
+bool exchange_answer(struct exchange *exchange, int status, const char *content_type, const char *bytes, size_t size) NONNULL(1);
+
+/* The answer becomes a stream of events. False: it was answered already. */
+bool exchange_stream(struct exchange *exchange) NONNULL(1);
+
+/* Adds to the stream. False: it has ended, or the client reads so slowly that it must end. */
+bool exchange_stream_add(struct exchange *exchange, const char *bytes, size_t size) NONNULL(1, 2);
+
+/* The stream ends once what was added is sent. */
+void exchange_stream_end(struct exchange *exchange) NONNULL(1);
+
+/* ---- For the server and the watch thread ---- */
+
+/* What MHD_create_response_from_callback reads the stream with: bytes copied, or -1 at the end.
+ * Suspends the connection and gives 0 when there is nothing yet. */
+ptrdiff_t exchange_stream_read(struct exchange *exchange, char *ret_bytes, size_t max_bytes) NONNULL(1, 2);
+
+/* Passes the wish on to the door. */
+void exchange_give_up(struct exchange *exchange, enum give_up_reason reason) NONNULL(1);

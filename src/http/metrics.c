@@ -1,0 +1,115 @@
+#include "http/metrics.h"
+
+#include "http/endpoint.h"
+#include "http/server_state.h"
+
+#include <inttypes.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    METRICS_MAX_BYTES = 4 * 1024 * 1024,
+    METRICS_MAX_CONNECTIONS = 16,
+    METRICS_TIMEOUT_S = 10,
+};
+
+struct metrics_listener {
+    struct http_server *server;
+    struct MHD_Daemon *daemon;
+    unsigned port;
+};
+
+static void write_figure(struct buf *out, const char *name, const char *type, const char *help, uint64_t value)
+{
+    buf_printf(out, "# HELP posthorn_http_%s %s\n# TYPE posthorn_http_%s %s\nposthorn_http_%s %" PRIu64 "\n", name, help, name,
+               type, name, value);
+}
+
+static void write_page(struct http_server *server, struct buf *out)
+{
+    struct http_server_figures figures = http_server_figures(server);
+    write_figure(out, "requests_total", "counter", "Requests since the start.", figures.requests);
+    write_figure(out, "refused_total", "counter", "Requests refused before a call was made of them.", figures.refused);
+    write_figure(out, "abandoned_total", "counter", "Requests whose client left before the answer.", figures.abandoned);
+    write_figure(out, "connections", "gauge", "Open connections.", figures.connections);
+    write_figure(out, "suspended", "gauge", "Requests waiting for their answer.", figures.suspended);
+    write_figure(out, "streams", "gauge", "Open event streams.", figures.streams);
+    if (server->write_metrics != NULL)
+        server->write_metrics(server->metrics_context, out);
+}
+
+static enum MHD_Result queue(struct MHD_Connection *connection, unsigned status, const char *type, struct buf *body)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(body->size, body->data, MHD_RESPMEM_MUST_COPY);
+    if (response == NULL)
+        return MHD_NO;
+    enum MHD_Result result = MHD_add_response_header(response, "content-type", type);
+    if (result == MHD_YES)
+        result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result serve(void *context, struct MHD_Connection *connection, const char *url, const char *method,
+                             const char *version, const char *upload, size_t *upload_size, void **request)
+{
+    static const char seen;
+    struct metrics_listener *listener = context;
+    (void)version;
+    (void)upload;
+    if (*request == NULL) {
+        *request = (void *)(uintptr_t)&seen;
+        return MHD_YES;
+    }
+    *upload_size = 0;
+
+    BUF_SCOPE body;
+    buf_init(&body, METRICS_MAX_BYTES);
+    if (strcmp(url, "/metrics") != 0 || (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)) {
+        buf_add_text(&body, "GET /metrics\n");
+        return queue(connection, MHD_HTTP_NOT_FOUND, "text/plain", &body);
+    }
+    write_page(listener->server, &body);
+    return queue(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", &body);
+}
+
+bool metrics_listener_new(const char *listen, struct http_server *server, struct metrics_listener **ret_listener,
+                          struct error *err)
+{
+    struct endpoint address;
+    int fd;
+    if (!endpoint_parse(listen, "metrics", &address, err) || !endpoint_listen(&address, "metrics", &fd, err))
+        return false;
+
+    struct metrics_listener *listener = calloc(1, sizeof(*listener));
+    if (listener == NULL)
+        abort();
+    listener->server = server;
+    listener->port = endpoint_bound_port(fd);
+    listener->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, serve, listener,
+                                        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+                                        (unsigned)METRICS_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+                                        (unsigned)METRICS_TIMEOUT_S, MHD_OPTION_END);
+    if (listener->daemon == NULL) {
+        close(fd);
+        free(listener);
+        return fail(err, ERR_INTERNAL_ERROR, "metrics", "The metrics listener cannot be started.");
+    }
+    *ret_listener = listener;
+    return true;
+}
+
+void metrics_listener_free(struct metrics_listener *listener)
+{
+    if (listener == NULL)
+        return;
+    MHD_stop_daemon(listener->daemon);
+    free(listener);
+}
+
+unsigned metrics_listener_port(const struct metrics_listener *listener)
+{
+    return listener->port;
+}

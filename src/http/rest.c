@@ -1,0 +1,272 @@
+/*
+ * The REST door: from a request under /v1 to a call, and from its outcome to
+ * the answer of the contract, with its headers and its error envelope.
+ */
+#include "api/call.h"
+#include "base/clock.h"
+#include "base/json_read.h"
+#include "base/text.h"
+#include "http/credentials.h"
+#include "http/guard.h"
+#include "http/query.h"
+#include "http/routes.h"
+#include "http/server_state.h"
+
+#include <inttypes.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    BODY_DEFAULT_MAX_BYTES = 64 * 1024, /* of operations that take no body: enough to say which key is unknown */
+    CLIENT_MAX_POINTS = 100,
+    NUMBER_BYTES = 24,
+    UNGATED_LIMIT = 100, /* what is shown where no window counts */
+    UNGATED_WINDOW_S = 60,
+    BUSY_RETRY_S = 5,
+};
+
+struct rest_state {
+    struct exchange *exchange;
+    struct route_match match;
+    struct call call;
+    bool gave_up; /* under the exchange's lock, as the next two */
+    enum give_up_reason give_up_reason;
+    bool abandoned;
+    char limit[NUMBER_BYTES];
+    char remaining[NUMBER_BYTES];
+    char reset[NUMBER_BYTES];
+    char retry_after[NUMBER_BYTES];
+    char credit_cost[NUMBER_BYTES];
+};
+
+/* ---- Answers ---- */
+
+static void add_number(struct exchange *exchange, const char *name, char text[NUMBER_BYTES], int64_t value)
+{
+    snprintf(text, NUMBER_BYTES, "%" PRId64, value);
+    exchange_add_header(exchange, name, text);
+}
+
+static void add_rate_headers(struct rest_state *rest)
+{
+    struct rate_state rate = rest->call.rate;
+    if (rate.limit == 0)
+        rate = (struct rate_state){ UNGATED_LIMIT, UNGATED_LIMIT, clock_now_us() / US_PER_S + UNGATED_WINDOW_S };
+    add_number(rest->exchange, "x-ratelimit-limit", rest->limit, rate.limit);
+    add_number(rest->exchange, "x-ratelimit-remaining", rest->remaining, rate.remaining);
+    add_number(rest->exchange, "x-ratelimit-reset", rest->reset, rate.reset_s);
+}
+
+static void answer_error(struct rest_state *rest, const struct error *err)
+{
+    struct exchange *exchange = rest->exchange;
+    int status = error_info(err->code)->http_status;
+    if (status == 0)
+        status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+    if ((status == MHD_HTTP_TOO_MANY_REQUESTS || status == MHD_HTTP_SERVICE_UNAVAILABLE) && err->retry_after_s > 0)
+        add_number(exchange, "retry-after", rest->retry_after, err->retry_after_s);
+    if (status == MHD_HTTP_UNAUTHORIZED)
+        exchange_add_header(exchange, "www-authenticate", "Bearer");
+
+    struct buf *body = buf_in_arena(exchange->arena, SIZE_MAX);
+    struct json_writer json;
+    json_writer_init(&json, body);
+    api_write_error(&json, err);
+    exchange_answer(exchange, status, "application/json", body->data, body->size);
+}
+
+/* Every answer of this door carries these. Under the lock, so that nobody answers in between. */
+static void add_common_headers(struct rest_state *rest)
+{
+    exchange_add_header(rest->exchange, "x-request-id", rest->call.request_id);
+    exchange_add_header(rest->exchange, "cache-control", "no-store");
+    add_rate_headers(rest);
+}
+
+/* A refusal before there is a call. */
+static void refuse(struct rest_state *rest, enum error_code code, const char *param, const char *sentence)
+{
+    struct error err = { .code = ERR_NONE };
+    fail(&err, code, param, "%s", sentence);
+    exchange_log_refusal(rest->exchange, error_info(code)->http_status, error_info(code)->name);
+    add_common_headers(rest);
+    answer_error(rest, &err);
+}
+
+/* What the caller is told when its call was stopped from here. */
+static void explain_give_up(const struct rest_state *rest, struct error *err)
+{
+    error_clear(err);
+    if (rest->give_up_reason == GIVE_UP_TIMEOUT)
+        fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The call took too long and was stopped.");
+    else
+        fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The server is stopping.");
+    err->retry_after_s = BUSY_RETRY_S;
+}
+
+static void call_done(struct call *call)
+{
+    struct rest_state *rest = call->door_data;
+    struct exchange *exchange = rest->exchange;
+    pthread_mutex_lock(&exchange->lock);
+    bool abandoned = rest->abandoned;
+    if (!abandoned) {
+        add_common_headers(rest);
+        if (call->credit_cost >= 0)
+            add_number(exchange, "x-credit-cost", rest->credit_cost, call->credit_cost);
+        if (!call->ok && rest->gave_up)
+            explain_give_up(rest, &call->error);
+        if (call->ok)
+            exchange_answer(exchange, call->reply.status, "application/json", call->reply.body->data, call->reply.body->size);
+        else
+            answer_error(rest, &call->error);
+    }
+    pthread_mutex_unlock(&exchange->lock);
+    if (abandoned)
+        exchange_unref(exchange);
+}
+
+/* ---- From the request to the call ---- */
+
+static void read_body(struct rest_state *rest)
+{
+    struct exchange *exchange = rest->exchange;
+    struct call_input *input = &rest->call.input;
+    const char *content_type = exchange->headers.values[HEADER_CONTENT_TYPE];
+    if (exchange->too_large) {
+        fail(&input->refusal, ERR_PAYLOAD_TOO_LARGE, NULL, "The body is larger than the %zu bytes accepted here.",
+             exchange->max_body_bytes);
+        return;
+    }
+    if (exchange->body.size == 0)
+        return;
+    if (content_type != NULL && !content_type_is_json(content_type)) {
+        fail(&input->refusal, ERR_INVALID_REQUEST, "Content-Type", "The body must be JSON, sent as application/json.");
+        return;
+    }
+    struct json_bounds bounds = { .max_bytes = exchange->max_body_bytes };
+    if (!json_read(exchange->arena, exchange->body.data, exchange->body.size, bounds, &input->body, &input->refusal))
+        input->body = NULL;
+}
+
+static void fill_call(struct rest_state *rest)
+{
+    struct exchange *exchange = rest->exchange;
+    struct call *call = &rest->call;
+    const char *const *headers = exchange->headers.values;
+    call->arena = exchange->arena;
+    call->door = DOOR_REST;
+    call->candidates = rest->match.route->candidates;
+    call->credentials = credentials_read(exchange->arena, &exchange->headers, true);
+    call->idempotency_key = strcmp(exchange->method, "POST") == 0 ? headers[HEADER_IDEMPOTENCY_KEY] : NULL;
+    if (headers[HEADER_USER_AGENT] != NULL && utf8_is_valid(headers[HEADER_USER_AGENT], strlen(headers[HEADER_USER_AGENT])))
+        call->client = text_visible(exchange->arena, headers[HEADER_USER_AGENT], CLIENT_MAX_POINTS);
+    call->done = call_done;
+    call->door_data = rest;
+    call->credit_cost = -1;
+    call->input.path = rest->match.parameters;
+    if (query_read(exchange->arena, exchange->query, &call->input.query, &call->input.refusal))
+        read_body(rest);
+}
+
+/* A page of another origin can make the browser send the session cookie, but cannot choose the Origin header. */
+static bool cookie_may_write(const struct exchange *exchange, const struct call *call)
+{
+    if (call->credentials.kind != CREDENTIAL_SESSION)
+        return true;
+    if (strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0)
+        return true;
+    const char *origin = exchange->headers.values[HEADER_ORIGIN];
+    return origin != NULL && (guard_origin_is_host(origin, exchange_host(exchange)) ||
+                              guard_origin_is_listed(exchange->server->guard, origin));
+}
+
+/* ---- The door ---- */
+
+static void rest_begin(struct exchange *exchange)
+{
+    struct rest_state *rest = arena_alloc(exchange->arena, sizeof(*rest));
+    rest->exchange = exchange;
+    rest->call.request_id = api_request_id(exchange->arena);
+    exchange->door_state = rest;
+    if (exchange->server->routes != NULL)
+        rest->match = route_match(exchange->server->routes, exchange->arena, exchange->method, exchange->target, exchange->path_size);
+
+    size_t max_bytes = BODY_DEFAULT_MAX_BYTES;
+    if (rest->match.route != NULL) {
+        for (const struct operation *const *candidate = rest->match.route->candidates; *candidate != NULL; candidate++) {
+            if ((*candidate)->max_body_bytes > max_bytes)
+                max_bytes = (*candidate)->max_body_bytes;
+        }
+    }
+    exchange->max_body_bytes = max_bytes;
+}
+
+static void refuse_route(struct rest_state *rest)
+{
+    struct exchange *exchange = rest->exchange;
+    if (!rest->match.path_known) {
+        refuse(rest, ERR_NOT_FOUND, NULL, "No such path is served here.");
+        return;
+    }
+    exchange_add_header(exchange, "allow", rest->match.allow);
+    if (strcmp(exchange->method, "OPTIONS") == 0) {
+        add_common_headers(rest);
+        exchange_answer(exchange, MHD_HTTP_NO_CONTENT, NULL, NULL, 0);
+        return;
+    }
+    refuse(rest, ERR_METHOD_NOT_ALLOWED, NULL, "The path does not take this method.");
+}
+
+static void rest_run(struct exchange *exchange)
+{
+    struct rest_state *rest = exchange->door_state;
+    if (rest->match.route == NULL) {
+        refuse_route(rest);
+        return;
+    }
+    if (exchange->headers.contradictory) {
+        refuse(rest, ERR_INVALID_REQUEST, NULL, "The headers contradict each other.");
+        return;
+    }
+    if (exchange->too_large && !exchange->body_complete) {
+        refuse(rest, ERR_PAYLOAD_TOO_LARGE, NULL, "The body is larger than what is accepted here.");
+        return;
+    }
+    fill_call(rest);
+    if (!cookie_may_write(exchange, &rest->call)) {
+        refuse(rest, ERR_INSUFFICIENT_PERMISSIONS, "Origin", "A session may write only from a page of this server.");
+        return;
+    }
+    if (!api_is_immediate(exchange->server->api, &rest->call))
+        exchange_suspend(exchange);
+    api_submit(exchange->server->api, &rest->call);
+}
+
+/* Cancelling keeps the lock, so that `done` cannot return meanwhile; it may be called from inside. */
+static void rest_give_up(struct exchange *exchange, enum give_up_reason reason)
+{
+    struct rest_state *rest = exchange->door_state;
+    pthread_mutex_lock(&exchange->lock);
+    if (exchange->state == EXCHANGE_SUSPENDED && reason == GIVE_UP_ABANDON) {
+        struct error err = { .code = ERR_NONE };
+        rest->abandoned = true;
+        rest->give_up_reason = GIVE_UP_STOPPING;
+        exchange_ref(exchange); /* until the call is done after all */
+        explain_give_up(rest, &err);
+        add_common_headers(rest);
+        answer_error(rest, &err);
+    } else if (exchange->state == EXCHANGE_SUSPENDED && !rest->gave_up) {
+        rest->gave_up = true;
+        rest->give_up_reason = reason;
+        api_cancel(exchange->server->api, &rest->call);
+    }
+    pthread_mutex_unlock(&exchange->lock);
+}
+
+const struct http_door rest_door = {
+    .begin = rest_begin,
+    .run = rest_run,
+    .give_up = rest_give_up,
+};

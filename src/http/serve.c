@@ -1,0 +1,267 @@
+#include "http/serve.h"
+
+#include "base/log.h"
+#include "http/endpoint.h"
+#include "http/connections.h"
+#include "http/guard.h"
+#include "http/server_state.h"
+
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CONNECTION_POOL_BYTES = 16 * 1024,      /* line and headers of a request; past it libmicrohttpd answers 431 */
+    DRAIN_MAX_BYTES = 16 * 1024 * 1024,     /* of a body too large: read and dropped, so that the client hears why */
+    STREAM_BLOCK_BYTES = 16 * 1024,
+};
+
+/* ---- Connections ---- */
+
+static struct connection *connection_of(struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info != NULL ? info->socket_context : NULL;
+}
+
+static void see_connection(void *context, struct MHD_Connection *mhd, void **place, enum MHD_ConnectionNotificationCode code)
+{
+    struct http_server *server = context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *place = info != NULL ? connection_open(server->connections, info->connect_fd) : NULL;
+    } else if (*place != NULL) {
+        connection_close(*place);
+        *place = NULL;
+    }
+}
+
+/* ---- Beginnings ---- */
+
+/* Paths and queries are decoded by the doors, which know where an escaped slash belongs. */
+static size_t keep_escapes(void *context, struct MHD_Connection *mhd, char *text)
+{
+    (void)context;
+    (void)mhd;
+    return strlen(text);
+}
+
+/* The first sight of a request: its line, before libmicrohttpd cuts it apart. */
+static void *see_target(void *context, const char *target, struct MHD_Connection *mhd)
+{
+    struct connection *connection = connection_of(mhd);
+    if (connection == NULL)
+        return NULL;
+    struct exchange **spare = connection_spare(connection);
+    struct exchange *exchange = *spare != NULL ? TAKE_PTR(*spare) : exchange_new(context);
+    exchange->connection = connection;
+    exchange->mhd = mhd;
+    exchange->target = arena_dup(exchange->arena, target);
+    exchange->path_size = strcspn(target, "?");
+    if (target[exchange->path_size] == '?')
+        exchange->query = exchange->target + exchange->path_size + 1;
+    return exchange;
+}
+
+static bool path_is(const struct exchange *exchange, const char *path)
+{
+    return strlen(path) == exchange->path_size && memcmp(exchange->target, path, exchange->path_size) == 0;
+}
+
+static const struct http_door *door_of(const struct exchange *exchange)
+{
+    if (exchange->server->mcp != NULL && path_is(exchange, "/mcp"))
+        return &mcp_door;
+    if (exchange->server->api != NULL && path_is(exchange, "/openapi.json"))
+        return &document_door;
+    return &rest_door;
+}
+
+static void run(struct exchange *exchange)
+{
+    connection_set_phase(exchange->connection, PHASE_WORK);
+    exchange->door->run(exchange);
+    if (!exchange->was_suspended)
+        return;
+    /* Watched only now: a call cannot be cancelled before it was submitted. */
+    atomic_fetch_add_explicit(&exchange->server->suspended, 1, memory_order_relaxed);
+    if (!connection_watch(exchange->connection, exchange))
+        exchange_give_up(exchange, GIVE_UP_CLIENT_GONE);
+}
+
+static uint64_t declared_length(const struct exchange *exchange)
+{
+    const char *length = exchange->headers.values[HEADER_CONTENT_LENGTH];
+    return length != NULL ? strtoull(length, NULL, 10) : 0;
+}
+
+static void begin(struct exchange *exchange, const char *method)
+{
+    exchange->begun = true;
+    exchange->method = method;
+    headers_read(exchange->mhd, &exchange->headers);
+    atomic_fetch_add_explicit(&exchange->server->requests, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&exchange->server->active, 1, memory_order_relaxed);
+    exchange->closes = exchange->headers.contradictory;
+    exchange->door = door_of(exchange);
+    exchange->door->begin(exchange);
+
+    uint64_t length = declared_length(exchange);
+    exchange->too_large = length > exchange->max_body_bytes;
+    /* Too much even to be dropped, or not sent yet: answered now, which ends the connection. */
+    if (exchange->too_large && (length > DRAIN_MAX_BYTES || exchange->headers.values[HEADER_EXPECT] != NULL))
+        run(exchange);
+    connection_set_phase(exchange->connection, PHASE_BODY);
+}
+
+static bool take_body(struct exchange *exchange, const char *bytes, size_t size)
+{
+    exchange->body_seen_bytes += size;
+    if (exchange->body_seen_bytes > exchange->max_body_bytes)
+        exchange->too_large = true;
+    if (!exchange->too_large) {
+        buf_add(&exchange->body, bytes, size);
+        return true;
+    }
+    buf_clear(&exchange->body);
+    return exchange->body_seen_bytes <= DRAIN_MAX_BYTES;
+}
+
+/* ---- Answers ---- */
+
+static ssize_t read_stream(void *context, uint64_t position, char *bytes, size_t max_bytes)
+{
+    (void)position;
+    ptrdiff_t size = exchange_stream_read(context, bytes, max_bytes);
+    return size >= 0 ? size : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+static enum MHD_Result queue_answer(struct exchange *exchange)
+{
+    bool streams = exchange->state == EXCHANGE_STREAMING;
+    /* The bytes live until the request is completed, and nobody writes to them. */
+    struct MHD_Response *response =
+        streams ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_stream, exchange, NULL)
+                : MHD_create_response_from_buffer(exchange->answer_size, (void *)(uintptr_t)exchange->answer,
+                                                  MHD_RESPMEM_PERSISTENT);
+    if (response == NULL)
+        return MHD_NO;
+    for (unsigned i = 0; i < exchange->answer_header_count; i++)
+        MHD_add_response_header(response, exchange->answer_headers[i].name, exchange->answer_headers[i].value);
+    if (exchange->closes || atomic_load_explicit(&exchange->server->stopping, memory_order_relaxed))
+        MHD_add_response_header(response, "connection", "close");
+
+    if (streams)
+        atomic_fetch_add_explicit(&exchange->server->streams, 1, memory_order_relaxed);
+    connection_set_phase(exchange->connection, streams ? PHASE_STREAM : PHASE_SENDING);
+    enum MHD_Result result = MHD_queue_response(exchange->mhd, (unsigned)exchange->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* Called when the headers are there, for every part of the body, at its end, and after every resumption. */
+static enum MHD_Result serve(void *context, struct MHD_Connection *mhd, const char *url, const char *method,
+                             const char *version, const char *upload, size_t *upload_size, void **request)
+{
+    struct exchange *exchange = *request;
+    (void)context;
+    (void)mhd;
+    (void)url;
+    (void)version;
+    if (exchange == NULL)
+        return MHD_NO;
+    if (!exchange->begun) {
+        begin(exchange, method);
+        return exchange->state == EXCHANGE_READING ? MHD_YES : queue_answer(exchange);
+    }
+    if (*upload_size > 0) {
+        bool taken = take_body(exchange, upload, *upload_size);
+        *upload_size = 0;
+        return taken ? MHD_YES : MHD_NO;
+    }
+    if (!exchange->body_complete) {
+        exchange->body_complete = true;
+        run(exchange);
+        if (exchange->was_suspended)
+            return MHD_YES; /* even if it was answered meanwhile: it is resumed, and comes here again */
+    } else if (exchange->was_suspended) {
+        exchange->was_suspended = false;
+        atomic_fetch_sub_explicit(&exchange->server->suspended, 1, memory_order_relaxed);
+    }
+    return queue_answer(exchange);
+}
+
+/* The answer is out, or the connection is lost. */
+static void complete(void *context, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode code)
+{
+    struct http_server *server = context;
+    struct exchange *exchange = TAKE_PTR(*request);
+    (void)mhd;
+    if (exchange == NULL)
+        return;
+    struct connection *connection = exchange->connection;
+    connection_unwatch(connection);
+    if (exchange->begun) {
+        if (exchange->was_suspended)
+            atomic_fetch_sub_explicit(&server->suspended, 1, memory_order_relaxed);
+        if (exchange->state == EXCHANGE_STREAMING)
+            atomic_fetch_sub_explicit(&server->streams, 1, memory_order_relaxed);
+        else if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK)
+            atomic_fetch_add_explicit(&server->abandoned, 1, memory_order_relaxed);
+        if (exchange->door != NULL && exchange->door->release != NULL)
+            exchange->door->release(exchange);
+        atomic_fetch_sub_explicit(&server->active, 1, memory_order_release);
+    }
+    connection_set_phase(connection, PHASE_HEADERS);
+
+    /* Nobody new can get hold of it since it is not watched any more. */
+    if (exchange_is_unshared(exchange)) {
+        exchange_reset(exchange);
+        *connection_spare(connection) = exchange;
+    } else {
+        exchange_unref(exchange);
+    }
+}
+
+/* ---- What doors have in common ---- */
+
+const char *exchange_host(const struct exchange *exchange)
+{
+    const char *forwarded = exchange->headers.values[HEADER_X_FORWARDED_HOST];
+    if (forwarded != NULL && guard_peer_is_trusted(exchange->server->guard, exchange_peer(exchange)))
+        return forwarded;
+    return exchange->headers.values[HEADER_HOST];
+}
+
+void exchange_log_refusal(struct exchange *exchange, int status, const char *code)
+{
+    atomic_fetch_add_explicit(&exchange->server->refused, 1, memory_order_relaxed);
+    if (!log_is_on(LOG_INFO))
+        return;
+    char peer[ENDPOINT_HOST_BYTES] = "unknown";
+    if (exchange_peer(exchange) != NULL)
+        endpoint_host(exchange_peer(exchange), peer);
+    struct log_line line;
+    log_begin(&line, LOG_INFO, "http.refused");
+    json_member_int(&line.json, "status", status);
+    json_member_text(&line.json, "code", code);
+    json_member_text(&line.json, "peer", peer);
+    log_end(&line);
+}
+
+struct MHD_Daemon *serve_start(struct http_server *server, int listen_fd, const struct serve_limits *limits)
+{
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+    struct MHD_OptionItem options[] = {
+        { MHD_OPTION_LISTEN_SOCKET, listen_fd, NULL },
+        { MHD_OPTION_CONNECTION_LIMIT, (intptr_t)limits->max_connections, NULL },
+        { MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)limits->idle_timeout_s, NULL },
+        { MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_POOL_BYTES, NULL },
+        /* A pool of one is no pool to libmicrohttpd. */
+        { limits->io_threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, (intptr_t)limits->io_threads, NULL },
+        { MHD_OPTION_END, 0, NULL },
+    };
+    return MHD_start_daemon(flags, 0, NULL, NULL, serve, server, MHD_OPTION_ARRAY, options, MHD_OPTION_NOTIFY_CONNECTION,
+                            see_connection, server, MHD_OPTION_NOTIFY_COMPLETED, complete, server, MHD_OPTION_URI_LOG_CALLBACK,
+                            see_target, server, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
+}

@@ -1,0 +1,19 @@
+/*
+ * The callbacks of libmicrohttpd: what happens to a connection and a request,
+ * from accept to the last byte, on the thread that serves it.
+ */
+#pragma once
+
+#include "base/compiler.h"
+
+struct http_server;
+struct MHD_Daemon;
+
+struct serve_limits {
+    unsigned io_threads;
+    unsigned max_connections;
+    unsigned idle_timeout_s;
+};
+
+/* A daemon on the listening socket, which it owns from now on; NULL when it cannot be started. */
+struct MHD_Daemon *serve_start(struct http_server *server, int listen_fd, const struct serve_limits *limits) NONNULL(1, 3);

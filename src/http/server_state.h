@@ -1,0 +1,54 @@
+/*
+ * What the files of this room share: the running server as the doors see it.
+ * Constant after the start except for the counters, which are atomic.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "http/exchange.h"
+#include "http/server.h"
+
+#include <stdatomic.h>
+
+struct connections;
+struct guard;
+struct MHD_Daemon;
+struct metrics_listener;
+struct route_table;
+
+struct http_server {
+    struct arena *arena;
+    struct api *api;        /* NULL: no REST door */
+    struct mcp_server *mcp; /* NULL: no /mcp */
+    struct guard *guard;
+    struct route_table *routes;
+    struct connections *connections;
+    struct MHD_Daemon *daemon;
+    struct metrics_listener *metrics;
+    void (*write_metrics)(void *context, struct buf *out);
+    void *metrics_context;
+    unsigned port;
+
+    atomic_bool stopping;
+    atomic_uint_fast64_t requests;
+    atomic_uint_fast64_t refused;
+    atomic_uint_fast64_t abandoned;
+    atomic_uint active; /* requests whose answer is not out yet */
+    atomic_uint suspended;
+    atomic_uint streams;
+    atomic_uint parked; /* streams suspended until there is more */
+};
+
+/* ---- Doors ---- */
+
+extern const struct http_door rest_door;     /* /v1/…, and 404 for what nobody serves */
+extern const struct http_door mcp_door;      /* /mcp */
+extern const struct http_door document_door; /* /openapi.json */
+
+/* ---- What doors have in common ---- */
+
+/* The name the client asked for: Host, or X-Forwarded-Host from a trusted proxy. NULL when absent. */
+const char *exchange_host(const struct exchange *exchange) NONNULL(1);
+
+/* Counts and logs a request that is refused before any call is made of it. Neither path nor arguments are logged. */
+void exchange_log_refusal(struct exchange *exchange, int status, const char *code) NONNULL(1, 3);

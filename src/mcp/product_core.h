@@ -1,0 +1,72 @@
+/*
+ * The inside of the product provider: what its files share. A request of the
+ * agent protocol that needs the engine becomes one call; struct product_call
+ * joins the two and lives in the request's arena.
+ */
+#pragma once
+
+#include "mcp/core.h"
+#include "mcp/product.h"
+
+enum { VISIBLE_TO_ORGANIZATION, VISIBLE_TO_BRAND, VISIBILITY_COUNT };
+
+struct mcp_product {
+    struct mcp_provider provider; /* first: the provider is the product */
+    struct api *api;
+    struct arena *arena;
+    size_t response_budget_chars;
+    const struct tool **tools; /* those this process serves */
+    size_t tool_count;
+    const char *lists[MCP_LIST_COUNT][VISIBILITY_COUNT];
+};
+
+struct product_call {
+    const struct mcp_product *product;
+    struct mcp_request *request;
+    struct call call; /* without candidates: nothing is asked of the engine */
+    const struct tool *tool;
+    void (*answer)(struct product_call *call); /* turns the finished call into the answer of the request */
+    const void *row;                           /* the resource or completion it is for */
+};
+
+/* A call with everything that comes from the request; submitted when the request is started. */
+struct product_call *product_call_new(const struct mcp_product *product, struct mcp_request *request,
+                                      const struct operation *const *candidates, void (*answer)(struct product_call *call))
+    NONNULL(1, 2, 4) RETURNS_NONNULL;
+
+/* What the protocol itself can answer, once the caller is known: `answer` is called for good credentials only. */
+struct product_call *product_check(const struct mcp_product *product, struct mcp_request *request,
+                                   void (*answer)(struct product_call *call)) NONNULL(1, 2, 3) RETURNS_NONNULL;
+
+/* A protocol refusal once the caller is known. */
+void product_refuse(const struct mcp_product *product, struct mcp_request *request, const char *message) NONNULL(1, 2, 3);
+
+/* Whether create_brand and its like are hidden from this connection; known once the call is answered. */
+bool product_is_brand_connection(const struct product_call *call) NONNULL(1) PURE;
+
+/* ---- tools (product_tools.c) ---- */
+
+MUST_CHECK bool product_tools_init(struct mcp_product *product, const struct mcp_product_config *config, struct error *err)
+    NONNULL(1, 2, 3);
+
+/* tools/call: a call, or an answer right away. */
+void product_tools_call(const struct mcp_product *product, struct mcp_request *request) NONNULL(1, 2);
+
+/* Names of the tools that `call` may see and that begin with `prefix`; at most `max_count`. Returns how many there are. */
+size_t product_tool_names(const struct product_call *call, const char *prefix, const char **ret_names, size_t max_count)
+    NONNULL(1, 2, 3);
+
+/* ---- results (product_result.c) ---- */
+
+/* The error envelope as the text of a result with isError. */
+void product_answer_error(struct mcp_request *request, const struct error *err) NONNULL(1, 2);
+
+/* The body of the reply as text and as structured content, within the response budget. */
+void product_answer_body(struct product_call *call) NONNULL(1);
+
+/* ---- resources, prompts, completion (product_texts.c) ---- */
+
+void product_texts_init(struct mcp_product *product) NONNULL(1);
+void product_resources_read(const struct mcp_product *product, struct mcp_request *request) NONNULL(1, 2);
+void product_prompts_get(const struct mcp_product *product, struct mcp_request *request) NONNULL(1, 2);
+void product_complete(const struct mcp_product *product, struct mcp_request *request) NONNULL(1, 2);

@@ -1,0 +1,406 @@
+/*
+ * Resources, prompts and completions of the product, from the tables that the
+ * catalogue makes of tools/mcp.json. A resource is an operation's answer under
+ * a name.
+ */
+#include "base/json_read.h"
+#include "base/text.h"
+#include "catalogue/mcp_texts.h"
+#include "mcp/product_core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMPLETION_MAX_VALUES = 100, PROMPT_MAX_BYTES = 256 * 1024 };
+
+/* ---- Lists ---- */
+
+static const char *resource_list(struct arena *arena, const struct mcp_resource *rows, size_t count)
+{
+    struct buf *out = buf_in_arena(arena, MCP_ANSWER_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    json_array_begin(&json);
+    for (size_t i = 0; i < count; i++)
+        json_raw(&json, rows[i].list_json);
+    json_array_end(&json);
+    return out->data;
+}
+
+static const char *prompt_list(struct arena *arena)
+{
+    struct buf *out = buf_in_arena(arena, MCP_ANSWER_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    json_array_begin(&json);
+    for (size_t i = 0; i < mcp_prompt_count; i++)
+        json_raw(&json, mcp_prompts[i].list_json);
+    json_array_end(&json);
+    return out->data;
+}
+
+void product_texts_init(struct mcp_product *product)
+{
+    product->provider.instructions = mcp_instructions;
+    for (int visibility = 0; visibility < VISIBILITY_COUNT; visibility++) {
+        product->lists[MCP_LIST_RESOURCES][visibility] = resource_list(product->arena, mcp_resources, mcp_resource_count);
+        product->lists[MCP_LIST_TEMPLATES][visibility] =
+            resource_list(product->arena, mcp_resource_templates, mcp_resource_template_count);
+        product->lists[MCP_LIST_PROMPTS][visibility] = prompt_list(product->arena);
+    }
+}
+
+/* ---- Parameters in texts ---- */
+
+/* The value of a parameter, looked up in the object of parameters. */
+static const char *parameter(const json_t *parameters, const char *name, size_t size)
+{
+    json_t *value = json_object_getn(parameters, name, size);
+    return json_is_string(value) ? json_string_value(value) : NULL;
+}
+
+/* Copies a text with each {parameter} replaced by its value, or by nothing. */
+static void substitute(struct buf *out, const char *text, const json_t *parameters)
+{
+    for (const char *at = text; *at != '\0';) {
+        const char *open = strchr(at, '{');
+        const char *close = open != NULL ? strchr(open, '}') : NULL;
+        if (close == NULL) {
+            buf_add_text(out, at);
+            return;
+        }
+        buf_add(out, at, (size_t)(open - at));
+        const char *value = parameter(parameters, open + 1, (size_t)(close - open - 1));
+        if (value != NULL)
+            buf_add_text(out, value);
+        at = close + 1;
+    }
+}
+
+/* The arguments of a row, with its {parameters} filled in. */
+static json_t *fill_arguments(struct arena *arena, const char *args_json, const json_t *parameters)
+{
+    json_t *arguments = json_in_arena(arena, json_loads(args_json, 0, NULL));
+    if (arguments == NULL)
+        abort(); /* made at build */
+    const char *name;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(arguments, next, name, value) {
+        const char *text = json_string_value(value);
+        if (text == NULL || strchr(text, '{') == NULL)
+            continue;
+        struct buf *filled = buf_in_arena(arena, 4096);
+        substitute(filled, text, parameters);
+        json_object_set_new(arguments, name, json_string(buf_text(filled)));
+    }
+    return arguments;
+}
+
+/* ---- resources/read ---- */
+
+/* Matches an address against a template whose {parameters} are one path segment each. */
+static bool match_template(struct arena *arena, const char *template, const char *uri, json_t *ret_parameters)
+{
+    while (*template != '\0') {
+        if (*template != '{') {
+            if (*template++ != *uri++)
+                return false;
+            continue;
+        }
+        const char *close = strchr(template, '}');
+        size_t size = strcspn(uri, "/?#");
+        char *value = size > 0 ? percent_decode(arena, uri, size) : NULL;
+        if (value == NULL)
+            return false;
+        json_object_setn_new(ret_parameters, template + 1, (size_t)(close - template - 1), json_string(value));
+        template = close + 1;
+        uri += size;
+    }
+    return *uri == '\0';
+}
+
+static const struct mcp_resource *find_resource(struct arena *arena, const char *uri, json_t *ret_parameters)
+{
+    for (size_t i = 0; i < mcp_resource_count; i++) {
+        if (strcmp(mcp_resources[i].uri, uri) == 0)
+            return &mcp_resources[i];
+    }
+    for (size_t i = 0; i < mcp_resource_template_count; i++) {
+        json_object_clear(ret_parameters);
+        if (match_template(arena, mcp_resource_templates[i].uri, uri, ret_parameters))
+            return &mcp_resource_templates[i];
+    }
+    return NULL;
+}
+
+static const char *uri_of(const struct mcp_request *request)
+{
+    return json_string_value(json_object_get(request->params, "uri"));
+}
+
+/* A missing resource is a parameter that is wrong (2026-07-28), in both eras. */
+static void refuse_missing(struct product_call *product_call)
+{
+    struct mcp_request *request = product_call->request;
+    struct buf *data = buf_in_arena(request->arena, MCP_ANSWER_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, data);
+    json_object_begin(&json);
+    json_member_text(&json, "uri", uri_of(request));
+    json_object_end(&json);
+    mcp_refuse(request, RPC_INVALID_PARAMS, buf_text(data), "There is no such resource.");
+}
+
+/* The content: the whole body, or one text of it. NULL when it is not there. */
+static const char *pick_text(struct arena *arena, const struct buf *body, const char *member)
+{
+    if (member == NULL)
+        return buf_text(body);
+    const json_t *json = NULL;
+    struct error err = { 0 };
+    struct json_bounds bounds = { .max_bytes = body->size };
+    if (!json_read(arena, buf_text(body), body->size, bounds, &json, &err))
+        return NULL;
+    return json_string_value(json_object_get(json, member));
+}
+
+static void answer_resource(struct product_call *product_call)
+{
+    const struct call *call = &product_call->call;
+    const struct mcp_resource *resource = product_call->row;
+    struct mcp_request *request = product_call->request;
+    if (!call->ok && error_info(call->error.code)->http_status == 404) {
+        refuse_missing(product_call);
+        return;
+    }
+    if (!call->ok) {
+        mcp_refuse_error(request, &call->error);
+        return;
+    }
+    const char *text = pick_text(request->arena, call->reply.body, resource->pick);
+    if (text == NULL) {
+        refuse_missing(product_call);
+        return;
+    }
+    struct json_writer json;
+    mcp_result_begin(request, &json);
+    mcp_result_cacheable(request, &json, 0);
+    json_key(&json, "contents");
+    json_array_begin(&json);
+    json_object_begin(&json);
+    json_member_text(&json, "uri", uri_of(request));
+    json_member_text(&json, "mimeType", resource->mime_type);
+    json_member_text(&json, "text", text);
+    json_object_end(&json);
+    json_array_end(&json);
+    mcp_result_end(request, &json);
+}
+
+/* A call of one operation with the arguments of a row. */
+static struct product_call *call_row(const struct mcp_product *product, struct mcp_request *request,
+                                     const struct operation *operation, json_t *arguments,
+                                     void (*answer)(struct product_call *call), const void *row)
+{
+    const struct operation **one = arena_array(request->arena, 2, sizeof(struct operation *));
+    one[0] = operation;
+    struct product_call *product_call = product_call_new(product, request, one, answer);
+    product_call->call.input.body = arguments;
+    product_call->row = row;
+    return product_call;
+}
+
+void product_resources_read(const struct mcp_product *product, struct mcp_request *request)
+{
+    const char *uri = uri_of(request);
+    if (uri == NULL) {
+        product_refuse(product, request, "params.uri must be the address of a resource.");
+        return;
+    }
+    json_t *parameters = json_in_arena(request->arena, json_object());
+    const struct mcp_resource *resource = find_resource(request->arena, uri, parameters);
+    if (resource == NULL) {
+        product_check(product, request, refuse_missing);
+        return;
+    }
+    json_t *arguments = fill_arguments(request->arena, resource->args_json, parameters);
+    call_row(product, request, resource->operation, arguments, answer_resource, resource);
+}
+
+/* ---- prompts/get ---- */
+
+static const struct mcp_prompt *find_prompt(const char *name)
+{
+    for (size_t i = 0; name != NULL && i < mcp_prompt_count; i++) {
+        if (strcmp(mcp_prompts[i].name, name) == 0)
+            return &mcp_prompts[i];
+    }
+    return NULL;
+}
+
+/* The first required argument that is missing or empty, NULL when none is. */
+static const char *missing_argument(const struct mcp_prompt *prompt, const json_t *arguments)
+{
+    for (size_t i = 0; i < prompt->argument_count; i++) {
+        const struct mcp_prompt_argument *argument = &prompt->arguments[i];
+        const char *value = json_string_value(json_object_get(arguments, argument->name));
+        if (argument->required && (value == NULL || value[0] == '\0'))
+            return argument->name;
+    }
+    return NULL;
+}
+
+static void answer_prompt(struct product_call *product_call)
+{
+    struct mcp_request *request = product_call->request;
+    const struct mcp_prompt *prompt = product_call->row;
+    const json_t *arguments = json_object_get(request->params, "arguments");
+    const char *missing = missing_argument(prompt, arguments);
+    if (missing != NULL) {
+        mcp_refuse(request, RPC_INVALID_PARAMS, NULL, "The argument %s of this prompt is required and must be a text.", missing);
+        return;
+    }
+    struct json_writer json;
+    mcp_result_begin(request, &json);
+    json_member_text(&json, "description", prompt->description);
+    json_key(&json, "messages");
+    json_array_begin(&json);
+    for (size_t i = 0; i < prompt->message_count; i++) {
+        struct buf *text = buf_in_arena(request->arena, PROMPT_MAX_BYTES);
+        substitute(text, prompt->messages[i].text, arguments);
+        json_object_begin(&json);
+        json_member_text(&json, "role", prompt->messages[i].role);
+        json_key(&json, "content");
+        json_object_begin(&json);
+        json_member_text(&json, "type", "text");
+        json_member_text(&json, "text", buf_text(text));
+        json_object_end(&json);
+        json_object_end(&json);
+    }
+    json_array_end(&json);
+    mcp_result_end(request, &json);
+}
+
+void product_prompts_get(const struct mcp_product *product, struct mcp_request *request)
+{
+    const struct mcp_prompt *prompt = find_prompt(json_string_value(json_object_get(request->params, "name")));
+    if (prompt == NULL)
+        product_refuse(product, request, "params.name must be the name of a prompt.");
+    else
+        product_check(product, request, answer_prompt)->row = prompt;
+}
+
+/* ---- completion/complete ---- */
+
+static void write_completion(struct mcp_request *request, const char *const *values, size_t count, size_t total)
+{
+    struct json_writer json;
+    mcp_result_begin(request, &json);
+    json_key(&json, "completion");
+    json_object_begin(&json);
+    json_key(&json, "values");
+    json_array_begin(&json);
+    for (size_t i = 0; i < count; i++)
+        json_text(&json, values[i]);
+    json_array_end(&json);
+    json_member_int(&json, "total", (int64_t)total);
+    json_member_bool(&json, "hasMore", total > count);
+    json_object_end(&json);
+    mcp_result_end(request, &json);
+}
+
+static const char *typed_so_far(const struct mcp_request *request)
+{
+    const char *value = json_string_value(json_object_get(json_object_get(request->params, "argument"), "value"));
+    return value != NULL ? value : "";
+}
+
+static void complete_nothing(struct product_call *product_call)
+{
+    write_completion(product_call->request, NULL, 0, 0);
+}
+
+static void complete_tool(struct product_call *product_call)
+{
+    const char *values[COMPLETION_MAX_VALUES];
+    size_t total = product_tool_names(product_call, typed_so_far(product_call->request), values, COMPLETION_MAX_VALUES);
+    write_completion(product_call->request, values, total < COMPLETION_MAX_VALUES ? total : COMPLETION_MAX_VALUES, total);
+}
+
+/* The rows of a page: its first member that is an array. */
+static const json_t *page_rows(const json_t *page)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)page, name, value) {
+        if (json_is_array(value))
+            return value;
+    }
+    return NULL;
+}
+
+static void complete_from_rows(struct product_call *product_call)
+{
+    const struct call *call = &product_call->call;
+    const struct mcp_completion *completion = product_call->row;
+    struct mcp_request *request = product_call->request;
+    if (!call->ok) {
+        mcp_refuse_error(request, &call->error);
+        return;
+    }
+    const json_t *page = NULL;
+    struct error err = { 0 };
+    struct json_bounds bounds = { .max_bytes = call->reply.body->size };
+    if (!json_read(request->arena, buf_text(call->reply.body), call->reply.body->size, bounds, &page, &err)) {
+        mcp_refuse_error(request, &err);
+        return;
+    }
+    const char *prefix = typed_so_far(request);
+    const char *values[COMPLETION_MAX_VALUES];
+    size_t total = 0;
+    size_t index;
+    json_t *row;
+    json_array_foreach(page_rows(page), index, row) {
+        const char *value = json_string_value(json_object_get(row, completion->pick));
+        if (value == NULL || !text_starts_with(value, prefix))
+            continue;
+        if (total < COMPLETION_MAX_VALUES)
+            values[total] = value;
+        total++;
+    }
+    write_completion(request, values, total < COMPLETION_MAX_VALUES ? total : COMPLETION_MAX_VALUES, total);
+}
+
+/* Whether the reference names a prompt or a template of ours. */
+static bool is_known_reference(const json_t *reference)
+{
+    const char *type = json_string_value(json_object_get(reference, "type"));
+    const char *uri = json_string_value(json_object_get(reference, "uri"));
+    if (text_equal(type, "ref/prompt"))
+        return find_prompt(json_string_value(json_object_get(reference, "name"))) != NULL;
+    if (!text_equal(type, "ref/resource") || uri == NULL)
+        return false;
+    for (size_t i = 0; i < mcp_resource_template_count; i++) {
+        if (strcmp(mcp_resource_templates[i].uri, uri) == 0)
+            return true;
+    }
+    return false;
+}
+
+void product_complete(const struct mcp_product *product, struct mcp_request *request)
+{
+    const char *argument = json_string_value(json_object_get(json_object_get(request->params, "argument"), "name"));
+    if (argument == NULL || !is_known_reference(json_object_get(request->params, "ref"))) {
+        product_refuse(product, request, "params.ref must name a prompt or resource template, params.argument one of its arguments.");
+        return;
+    }
+    for (size_t i = 0; i < mcp_completion_count; i++) {
+        const struct mcp_completion *completion = &mcp_completions[i];
+        if (strcmp(completion->argument, argument) != 0)
+            continue;
+        json_t *arguments = fill_arguments(request->arena, completion->args_json, NULL);
+        call_row(product, request, completion->operation, arguments, complete_from_rows, completion);
+        return;
+    }
+    product_check(product, request, strcmp(argument, "tool") == 0 ? complete_tool : complete_nothing);
+}

@@ -1,0 +1,184 @@
+/*
+ * Tools: which of the catalogue this process serves, and a tools/call as a call
+ * of the engine. The engine validates the arguments; here they are only brought
+ * into the form of its operations.
+ */
+#include "api/tool_call.h"
+#include "base/json_read.h"
+#include "mcp/product_core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Which tools there are ---- */
+
+/* Whether `name` is one of a comma-separated list; NULL is a list of all. */
+static bool is_listed(const char *list, const char *name)
+{
+    size_t size = strlen(name);
+    for (const char *item = list; item != NULL;) {
+        if (strncmp(item, name, size) == 0 && (item[size] == ',' || item[size] == '\0'))
+            return true;
+        item = strchr(item, ',');
+        if (item != NULL)
+            item++;
+    }
+    return list == NULL;
+}
+
+static bool is_toolset(const char *name, size_t size)
+{
+    for (size_t i = 0; i < tool_count; i++) {
+        if (strlen(tools[i].toolset) == size && strncmp(tools[i].toolset, name, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_tool(const char *name, size_t size)
+{
+    for (size_t i = 0; i < tool_count; i++) {
+        if (strlen(tools[i].name) == size && strncmp(tools[i].name, name, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A misspelt name would silently leave tools out. */
+static bool check_names(const char *list, const char *what, bool (*exists)(const char *name, size_t size), struct error *err)
+{
+    for (const char *item = list; item != NULL;) {
+        const char *comma = strchr(item, ',');
+        size_t size = comma != NULL ? (size_t)(comma - item) : strlen(item);
+        if (!exists(item, size))
+            return fail(err, ERR_INVALID_REQUEST, what, "There is no %.*s among the %s.", (int)(size < 64 ? size : 64), item, what);
+        item = comma != NULL ? comma + 1 : NULL;
+    }
+    return true;
+}
+
+static const char *tool_list(const struct mcp_product *product, int visibility)
+{
+    struct buf *out = buf_in_arena(product->arena, MCP_ANSWER_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    json_array_begin(&json);
+    for (size_t i = 0; i < product->tool_count; i++) {
+        const struct tool *tool = product->tools[i];
+        if (visibility == VISIBLE_TO_ORGANIZATION || !tool->organization)
+            json_raw(&json, tool->list_json);
+    }
+    json_array_end(&json);
+    return out->data;
+}
+
+bool product_tools_init(struct mcp_product *product, const struct mcp_product_config *config, struct error *err)
+{
+    if (!check_names(config->toolsets, "toolsets", is_toolset, err) || !check_names(config->tools, "tools", is_tool, err))
+        return false;
+    product->tools = arena_array(product->arena, tool_count, sizeof(*product->tools));
+    for (size_t i = 0; i < tool_count; i++) {
+        const struct tool *tool = &tools[i];
+        bool served = tool->built && (tool->read_only || !config->read_only) && is_listed(config->toolsets, tool->toolset) &&
+                      is_listed(config->tools, tool->name);
+        if (served)
+            product->tools[product->tool_count++] = tool;
+    }
+    for (int visibility = 0; visibility < VISIBILITY_COUNT; visibility++)
+        product->lists[MCP_LIST_TOOLS][visibility] = tool_list(product, visibility);
+    return true;
+}
+
+/* ---- Arguments ---- */
+
+/* Absent arguments are none; some clients send the object as a text. NULL when it is something else. */
+static json_t *arguments_of(const struct mcp_request *request)
+{
+    json_t *arguments = json_object_get(request->params, "arguments");
+    if (arguments == NULL || json_is_null(arguments))
+        return json_in_arena(request->arena, json_object());
+    if (json_is_object(arguments))
+        return arguments;
+    const json_t *inside = NULL;
+    struct error err = { 0 };
+    struct json_bounds bounds = { .max_bytes = json_string_length(arguments) };
+    if (json_is_string(arguments) &&
+        json_read(request->arena, json_string_value(arguments), json_string_length(arguments), bounds, &inside, &err) &&
+        json_is_object(inside))
+        return (json_t *)(uintptr_t)inside;
+    return NULL;
+}
+
+/* ---- tools/call ---- */
+
+static const struct tool *find_tool(const struct mcp_product *product, const char *name)
+{
+    for (size_t i = 0; i < product->tool_count; i++) {
+        if (strcmp(product->tools[i]->name, name) == 0)
+            return product->tools[i];
+    }
+    return NULL;
+}
+
+static const char *unknown_tool(struct arena *arena, const char *name)
+{
+    return arena_printf(arena, "There is no tool %.64s.", name);
+}
+
+size_t product_tool_names(const struct product_call *call, const char *prefix, const char **ret_names, size_t max_count)
+{
+    size_t count = 0;
+    bool brand = product_is_brand_connection(call);
+    for (size_t i = 0; i < call->product->tool_count; i++) {
+        const struct tool *tool = call->product->tools[i];
+        if (strncmp(tool->name, prefix, strlen(prefix)) != 0 || (brand && tool->organization))
+            continue;
+        if (count < max_count)
+            ret_names[count] = tool->name;
+        count++;
+    }
+    return count;
+}
+
+static void answer_call(struct product_call *product_call)
+{
+    const struct call *call = &product_call->call;
+    struct mcp_request *request = product_call->request;
+    const struct tool *tool = product_call->tool;
+    if (tool->organization && product_is_brand_connection(product_call)) {
+        mcp_refuse(request, RPC_INVALID_PARAMS, NULL, "%s", unknown_tool(request->arena, tool->name));
+        return;
+    }
+    if (call->ok) {
+        product_answer_body(product_call);
+        return;
+    }
+    /* Over HTTP a caller that is not known is told so by the transport, so that clients ask for a key. */
+    if (request->door == DOOR_MCP_HTTP && error_info(call->error.code)->http_status == 401)
+        mcp_refuse_error(request, &call->error);
+    else
+        product_answer_error(request, &call->error);
+}
+
+void product_tools_call(const struct mcp_product *product, struct mcp_request *request)
+{
+    const char *name = json_string_value(json_object_get(request->params, "name"));
+    if (name == NULL) {
+        product_refuse(product, request, "params.name must be the name of a tool.");
+        return;
+    }
+    const struct tool *tool = find_tool(product, name);
+    /* What a key is bound to is known after the call; what the connection is fixed to, before it does anything. */
+    if (tool == NULL || (tool->organization && request->credentials.brand != NULL)) {
+        product_refuse(product, request, unknown_tool(request->arena, name));
+        return;
+    }
+    json_t *arguments = arguments_of(request);
+    if (arguments == NULL) {
+        product_refuse(product, request, "params.arguments must be an object.");
+        return;
+    }
+    struct product_call *product_call = product_call_new(product, request, tool->candidates, answer_call);
+    product_call->tool = tool;
+    tool_prepare(tool, arguments, &product_call->call);
+}

@@ -1,0 +1,156 @@
+/*
+ * A request of the agent protocol on its way: what the core has read from it,
+ * and the ways to answer it. The core fills it, the provider answers it exactly
+ * once; in between it may report progress, log, or ask the client something.
+ *
+ * A request and all it points to lives in its arena until it is answered: the
+ * answering function may free it, so nothing of it is touched afterwards. One
+ * thread at a time works on a request; it may be another one than the one that
+ * started it.
+ */
+#pragma once
+
+#include "api/call.h"
+#include "mcp/rpc.h"
+
+#include <pthread.h>
+
+struct mcp_server;
+struct mcp_request;
+
+enum mcp_era { MCP_LEGACY, MCP_MODERN };
+
+enum mcp_method {
+    MCP_TOOLS_CALL,
+    MCP_TOOLS_LIST,
+    MCP_RESOURCES_LIST,
+    MCP_TEMPLATES_LIST,
+    MCP_RESOURCES_READ,
+    MCP_RESOURCES_SUBSCRIBE,
+    MCP_RESOURCES_UNSUBSCRIBE,
+    MCP_PROMPTS_LIST,
+    MCP_PROMPTS_GET,
+    MCP_COMPLETE,
+    MCP_DISCOVER,
+    MCP_INITIALIZE,
+    MCP_PING,
+    MCP_SET_LEVEL,
+    MCP_LISTEN,
+    MCP_NOTIFICATION,   /* any; answered by an empty 202 */
+    MCP_REPLY,          /* the client's answer to what the server asked */
+    MCP_STREAM,         /* GET of the endpoint */
+    MCP_SESSION_DELETE, /* DELETE of the endpoint */
+};
+
+/* RFC 5424 severities, as logging/setLevel names them. */
+enum mcp_log_level {
+    MCP_LOG_DEBUG,
+    MCP_LOG_INFO,
+    MCP_LOG_NOTICE,
+    MCP_LOG_WARNING,
+    MCP_LOG_ERROR,
+    MCP_LOG_CRITICAL,
+    MCP_LOG_ALERT,
+    MCP_LOG_EMERGENCY,
+    MCP_LOG_OFF,
+};
+
+/* What carries a request back to its client. Implemented by each transport. */
+struct mcp_outlet {
+    /* A message that belongs to this request and comes before its answer. */
+    void (*send)(struct mcp_request *request, const char *message, size_t size);
+
+    /* The answer stands in request->out (empty: none is due). Frees the request, now or later. */
+    void (*complete)(struct mcp_request *request);
+
+    /* Ends the connection although the answer is outstanding; the client comes back for it. NULL: impossible. */
+    void (*hang_up)(struct mcp_request *request, int retry_ms);
+};
+
+/* What the client answered. Called once, on any thread; `result` is NULL when it refused, left or did not answer. */
+typedef void mcp_on_reply(struct mcp_request *request, const json_t *result);
+
+struct mcp_request {
+    /* For the provider to read. */
+    struct arena *arena;
+    struct mcp_server *server;
+    enum mcp_method method;
+    enum mcp_era era;
+    enum door door;
+    const json_t *id;     /* NULL for notifications and bodiless HTTP requests */
+    const json_t *params; /* an object, or NULL */
+    const json_t *meta;   /* params._meta when it is an object */
+    const json_t *client_capabilities; /* an object, or NULL */
+    const char *client;                /* name/version as the client says, or NULL */
+    struct credentials credentials;
+
+    void *provider_data; /* for the provider to use */
+
+    /* The core's own. */
+    struct rpc_message message;
+    struct mcp_peer *peer; /* session or stdio connection; NULL without either */
+    const struct mcp_outlet *outlet;
+    void *outlet_data;
+    struct buf out;
+    int http_status;
+    const char *session_id; /* to be given to the client */
+    int64_t retry_after_s;
+    bool deferred; /* answered later, perhaps by another thread; guarded by `guard` from mcp_run on */
+    bool running;
+    bool held; /* the thread that starts or stops it delivers the answer itself */
+    bool answered;
+    bool admitted; /* the provider has no part in it any more */
+    bool stopped;             /* the client lost interest; told once */
+    bool mute;                /* … and wants no answer */
+    pthread_mutex_t *guard;   /* recursive: its peer's, or its exchange's */
+    struct mcp_request *next; /* in the peer's list while deferred */
+    struct mcp_ask *ask;
+    struct mcp_listener *listener; /* MCP_LISTEN, MCP_STREAM: while it is open */
+    double last_progress;
+};
+
+/* ---- Answering: exactly one of these, once ---- */
+
+/* A result. The members are written between begin and end; the protocol's own come from here. */
+void mcp_result_begin(struct mcp_request *request, struct json_writer *json) NONNULL(1, 2);
+void mcp_result_end(struct mcp_request *request, struct json_writer *json) NONNULL(1, 2);
+
+/* Like begin, for a result that asks the client for more (2026-07-28, resultType input_required). */
+void mcp_input_required_begin(struct mcp_request *request, struct json_writer *json) NONNULL(1, 2);
+
+/* How long the client may keep the result (2026-07-28); nothing in the older era. Right after begin. */
+void mcp_result_cacheable(const struct mcp_request *request, struct json_writer *json, int64_t ttl_ms) NONNULL(1, 2);
+
+/* Throws away a begun result, so that another answer can be given. */
+void mcp_result_abandon(struct mcp_request *request) NONNULL(1);
+
+/* A protocol error with HTTP status 200 (or 400, 404 … by the code). */
+void mcp_refuse(struct mcp_request *request, int code, const char *data_json, const char *format, ...)
+    NONNULL(1, 4) PRINTF_LIKE(4, 5);
+
+/* An error of the engine as a protocol error; 401, 429 and 503 become the HTTP status too. */
+void mcp_refuse_error(struct mcp_request *request, const struct error *err) NONNULL(1, 2);
+
+/* The client needs a capability that it did not declare (-32021). `capability` is its name, such as "sampling". */
+void mcp_refuse_capability(struct mcp_request *request, const char *capability) NONNULL(1, 2);
+
+/* The caller may ask: the core answers what it can answer itself, with the lists of this visibility. */
+void mcp_admit(struct mcp_request *request, unsigned visibility) NONNULL(1);
+
+/* ---- While working ---- */
+
+/* Dropped without a token or when it does not rise. `total` 0: unknown; `message` may be NULL. */
+void mcp_progress(struct mcp_request *request, double progress, double total, const char *message) NONNULL(1);
+
+/* Dropped unless the client wants this level. `data_json` is any JSON value. */
+void mcp_log(struct mcp_request *request, enum mcp_log_level level, const char *data_json) NONNULL(1, 3);
+
+/* Whether the client declared `capability`. */
+bool mcp_client_can(const struct mcp_request *request, const char *capability) NONNULL(1, 2);
+
+/* Asks the client (older era only). One question at a time. False when there is no way to ask. */
+MUST_CHECK bool mcp_ask(struct mcp_request *request, const char *method, const char *params_json, mcp_on_reply *on_reply)
+    NONNULL(1, 2, 3, 4);
+
+/* Ends the connection before the answer; a client of 2025-11-25 comes back for it after `retry_ms`. */
+void mcp_hang_up(struct mcp_request *request, int retry_ms) NONNULL(1);

@@ -1,0 +1,51 @@
+/*
+ * Sessions of the older era over HTTP (2025-11-25, "Session Management"): a
+ * peer that lasts over several requests, known by a random id and bound to the
+ * credential that began it. Bounded in number; the idlest yields, and idle ones
+ * end by themselves. Streams of a session outlive their connections, so that a
+ * client can come back with Last-Event-ID (stream.h).
+ *
+ * Sessions are counted: whoever found one releases it.
+ */
+#pragma once
+
+#include "mcp/core.h"
+
+enum { MCP_SESSION_ID_CHARS = 32, MCP_SESSION_MAX_STREAMS = 16 };
+
+struct mcp_stream;
+
+struct mcp_session {
+    struct mcp_peer peer; /* first: a session is its peer */
+    char id[MCP_SESSION_ID_CHARS + 1];
+    unsigned char owner[32]; /* digest of the credential */
+    unsigned references;     /* with what follows, under the server's lock */
+    bool ended;
+    int64_t last_use_us;
+    struct mcp_session *bucket_next;
+    struct mcp_session *newer;
+    struct mcp_session *older;
+    struct mcp_stream *streams; /* under the peer's lock */
+    unsigned stream_count;
+    uint64_t last_stream_number;
+};
+
+struct mcp_session_table *mcp_session_table_new(unsigned max_count, int64_t idle_us) RETURNS_NONNULL;
+void mcp_session_table_free(struct mcp_session_table *sessions);
+
+/* A new session, held for the caller. Ends the idlest when there are too many. */
+struct mcp_session *mcp_session_begin(struct mcp_server *server, const struct credentials *credentials)
+    NONNULL(1, 2) RETURNS_NONNULL;
+
+/* The session of this id and owner, held for the caller and marked as used; NULL when there is none. */
+struct mcp_session *mcp_session_find(struct mcp_server *server, const char *id, const struct credentials *credentials)
+    NONNULL(1, 2, 3);
+
+void mcp_session_hold(struct mcp_session *session) NONNULL(1);
+void mcp_session_release(struct mcp_session *session);
+
+/* Forgets it, and ends its streams and questions. */
+void mcp_session_end(struct mcp_session *session) NONNULL(1);
+
+/* Ends those that were idle too long (all of them when now_us is INT64_MAX), and old questions and streams. */
+void mcp_session_sweep(struct mcp_server *server, int64_t now_us) NONNULL(1);

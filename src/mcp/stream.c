@@ -1,0 +1,220 @@
+#include "mcp/stream.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "mcp/exchange.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STREAM_MAX_BYTES = 1024 * 1024 };
+
+struct event {
+    uint64_t number;
+    struct event *next;
+    size_t size;
+    char bytes[]; /* in its form on the wire */
+};
+
+struct mcp_stream {
+    uint64_t number;
+    struct event *first;
+    struct event *last;
+    size_t bytes;
+    uint64_t last_number;
+    struct mcp_exchange *attached; /* held */
+    uint64_t sent;                 /* the last event that `attached` was given */
+    bool pumping;                  /* a thread is sending */
+    bool closed;
+    int64_t closed_us;
+    struct mcp_stream *next;
+};
+
+void mcp_event_write(struct buf *out, const char *message, size_t size)
+{
+    buf_add_text(out, "event: message\ndata: ");
+    buf_add(out, message, size);
+    buf_add_text(out, "\n\n");
+}
+
+static void stream_free(struct mcp_stream *stream)
+{
+    while (stream->first != NULL) {
+        struct event *event = stream->first;
+        stream->first = event->next;
+        free(event);
+    }
+    free(stream);
+}
+
+/* Sends to the attached exchange what it has not been given, and ends it after the last event. Under the lock, which is
+ * released while sending. */
+static void pump(struct mcp_session *session, struct mcp_stream *stream)
+{
+    if (stream->pumping)
+        return;
+    stream->pumping = true;
+    while (stream->attached != NULL) {
+        struct event *event = stream->first;
+        while (event != NULL && event->number <= stream->sent)
+            event = event->next;
+        if (event == NULL && !stream->closed)
+            break;
+        struct mcp_exchange *exchange = stream->attached;
+        if (event != NULL) {
+            mcp_exchange_hold(exchange);
+            stream->sent = event->number;
+        } else {
+            stream->attached = NULL; /* its hold is ours now */
+        }
+        pthread_mutex_unlock(&session->peer.lock);
+        if (event != NULL)
+            mcp_exchange_send_bytes(exchange, event->bytes, event->size);
+        else
+            mcp_exchange_end_stream(exchange);
+        mcp_exchange_drop(exchange);
+        pthread_mutex_lock(&session->peer.lock);
+    }
+    stream->pumping = false;
+}
+
+/* Old events go first, but never the one that is being sent. */
+static void bound_bytes(struct mcp_stream *stream)
+{
+    while (stream->bytes > STREAM_MAX_BYTES && stream->first != stream->last) {
+        struct event *event = stream->first;
+        if (stream->pumping && event->number == stream->sent)
+            return;
+        stream->first = event->next;
+        stream->bytes -= event->size;
+        free(event);
+    }
+}
+
+/* Numbers begin with 1: the priming event. */
+static void add_event(struct mcp_stream *stream, const struct buf *frame)
+{
+    struct event *event = malloc(sizeof(*event) + frame->size);
+    if (event == NULL)
+        abort();
+    *event = (struct event){ .number = stream->last_number, .size = frame->size };
+    memcpy(event->bytes, frame->data, frame->size);
+    if (stream->last != NULL)
+        stream->last->next = event;
+    else
+        stream->first = event;
+    stream->last = event;
+    stream->bytes += event->size;
+    bound_bytes(stream);
+}
+
+struct mcp_stream *mcp_stream_new(struct mcp_session *session)
+{
+    pthread_mutex_lock(&session->peer.lock);
+    if (session->stream_count >= MCP_SESSION_MAX_STREAMS) {
+        pthread_mutex_unlock(&session->peer.lock);
+        return NULL;
+    }
+    struct mcp_stream *stream = calloc(1, sizeof(*stream));
+    if (stream == NULL)
+        abort();
+    stream->number = ++session->last_stream_number;
+    stream->next = session->streams;
+    session->streams = stream;
+    session->stream_count++;
+
+    BUF_SCOPE frame;
+    buf_init(&frame, 256);
+    stream->last_number = 1;
+    buf_printf(&frame, "id: %" PRIu64 "-1\ndata: \n\n", stream->number);
+    add_event(stream, &frame);
+    pthread_mutex_unlock(&session->peer.lock);
+    return stream;
+}
+
+void mcp_stream_append(struct mcp_session *session, struct mcp_stream *stream, const char *message, size_t size)
+{
+    BUF_SCOPE frame;
+    buf_init(&frame, MCP_ANSWER_MAX_BYTES);
+    pthread_mutex_lock(&session->peer.lock);
+    stream->last_number++;
+    buf_printf(&frame, "id: %" PRIu64 "-%" PRIu64 "\n", stream->number, stream->last_number);
+    mcp_event_write(&frame, message, size);
+    if (!frame.overflowed)
+        add_event(stream, &frame);
+    pump(session, stream);
+    pthread_mutex_unlock(&session->peer.lock);
+}
+
+void mcp_stream_close(struct mcp_session *session, struct mcp_stream *stream)
+{
+    pthread_mutex_lock(&session->peer.lock);
+    stream->closed = true;
+    stream->closed_us = clock_monotonic_us();
+    pump(session, stream);
+    pthread_mutex_unlock(&session->peer.lock);
+}
+
+void mcp_stream_attach(struct mcp_session *session, struct mcp_stream *stream, uint64_t event, struct mcp_exchange *exchange)
+{
+    pthread_mutex_lock(&session->peer.lock);
+    struct mcp_exchange *before = stream->attached;
+    mcp_exchange_hold(exchange);
+    stream->attached = exchange;
+    stream->sent = event;
+    pump(session, stream);
+    pthread_mutex_unlock(&session->peer.lock);
+    if (before != NULL) {
+        mcp_exchange_end_stream(before);
+        mcp_exchange_drop(before);
+    }
+}
+
+void mcp_stream_detach(struct mcp_session *session, struct mcp_stream *stream, const struct mcp_exchange *exchange)
+{
+    pthread_mutex_lock(&session->peer.lock);
+    struct mcp_exchange *before = stream->attached;
+    if (before == exchange)
+        stream->attached = NULL;
+    pthread_mutex_unlock(&session->peer.lock);
+    if (before == exchange)
+        mcp_exchange_drop(before);
+}
+
+struct mcp_stream *mcp_stream_find(struct mcp_session *session, const char *event_id, uint64_t *ret_event)
+{
+    const char *dash = strchr(event_id, '-');
+    int64_t number = 0;
+    int64_t event = 0;
+    char stream_text[24] = "";
+    size_t size = dash != NULL ? (size_t)(dash - event_id) : 0;
+    if (size == 0 || size >= sizeof(stream_text))
+        return NULL;
+    memcpy(stream_text, event_id, size);
+    if (!int64_parse(stream_text, &number) || !int64_parse(dash + 1, &event) || event < 0)
+        return NULL;
+    struct mcp_stream *stream = session->streams;
+    while (stream != NULL && stream->number != (uint64_t)number)
+        stream = stream->next;
+    bool complete = stream != NULL && (uint64_t)event <= stream->last_number && stream->first->number <= (uint64_t)event + 1;
+    *ret_event = (uint64_t)event;
+    return complete ? stream : NULL;
+}
+
+void mcp_stream_sweep(struct mcp_session *session, int64_t before_us)
+{
+    pthread_mutex_lock(&session->peer.lock);
+    for (struct mcp_stream **link = &session->streams; *link != NULL;) {
+        struct mcp_stream *stream = *link;
+        bool over = stream->closed && stream->attached == NULL && !stream->pumping && stream->closed_us < before_us;
+        if (!over) {
+            link = &stream->next;
+            continue;
+        }
+        *link = stream->next;
+        session->stream_count--;
+        stream_free(stream);
+    }
+    pthread_mutex_unlock(&session->peer.lock);
+}
