@@ -1,0 +1,163 @@
+/*
+ * posthorn call and posthorn tools: the catalogue on a command line, against
+ * the local installation or a running server. The answer is one JSON document
+ * on standard output; an error is the envelope on standard error and exit
+ * status 1.
+ */
+#include "cli/commands.h"
+
+#include "api/catalogue.h"
+#include "base/buf.h"
+#include "base/json_read.h"
+#include "cli/remote.h"
+#include "posthorn.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024 };
+
+/* "-" reads standard input; nothing means no arguments. */
+static bool read_arguments(struct arena *arena, const char *word, const json_t **ret_arguments, struct error *err)
+{
+    struct json_bounds bounds = { .max_bytes = ARGUMENTS_MAX_BYTES };
+    *ret_arguments = NULL;
+    if (word == NULL)
+        return true;
+    if (strcmp(word, "-") != 0)
+        return json_read(arena, word, strlen(word), bounds, ret_arguments, err);
+
+    struct buf *input = buf_in_arena(arena, ARGUMENTS_MAX_BYTES);
+    char chunk[16384];
+    ssize_t size;
+    while ((size = read(STDIN_FILENO, chunk, sizeof(chunk))) > 0)
+        buf_add(input, chunk, (size_t)size);
+    if (input->overflowed)
+        return fail(err, ERR_PAYLOAD_TOO_LARGE, NULL, "The arguments are larger than %d bytes.", ARGUMENTS_MAX_BYTES);
+    return json_read(arena, buf_text(input), input->size, bounds, ret_arguments, err);
+}
+
+static int print_answer(bool ok, const char *answer)
+{
+    fprintf(ok ? stdout : stderr, "%s\n", answer);
+    return ok ? 0 : 1;
+}
+
+static int call_local(const struct process *process, const struct options *options, const char *name, const json_t *arguments)
+{
+    struct posthorn_options open = {
+        .struct_size = sizeof(open),
+        .data_dir = options->data_dir,
+        .database_url = options->database_url,
+        .brand_id = options->brand,
+        .runner_argv = process->runner_argv,
+    };
+    struct posthorn *posthorn = posthorn_open(&open);
+    struct posthorn_call call = {
+        .struct_size = sizeof(call),
+        .name = name,
+        .arguments = arguments != NULL ? json_compact(process->arena, arguments) : NULL,
+        .idempotency_key = options->idempotency_key,
+    };
+    struct posthorn_reply *reply = posthorn_call(posthorn, &call);
+    int status = print_answer(reply->ok != 0, reply->body);
+    posthorn_reply_free(reply);
+    posthorn_close(posthorn);
+    return status;
+}
+
+static int call_remote(const struct process *process, const struct options *options, const char *name, const json_t *arguments)
+{
+    struct remote remote = { .url = options->url, .key = options->key, .brand = options->brand };
+    struct error err = { .code = ERR_NONE };
+    bool ok;
+    const char *answer;
+    if (options->idempotency_key != NULL) {
+        json_t *own = json_in_arena(process->arena, arguments != NULL ? json_deep_copy(arguments) : json_object());
+        json_object_set_new(own, "idempotencyKey", json_string(options->idempotency_key));
+        arguments = own;
+    }
+    if (!remote_call_tool(&remote, process->arena, name, arguments, &ok, &answer, &err))
+        return command_failed(&err);
+    return print_answer(ok, answer);
+}
+
+int command_call(const struct process *process, const struct options *options)
+{
+    struct error err = { .code = ERR_NONE };
+    const json_t *arguments;
+    const char *name = options->words[0];
+    if (name == NULL) {
+        fprintf(stderr, "posthorn call: name a tool; posthorn tools lists them\n");
+        return 2;
+    }
+    if (!read_arguments(process->arena, options->words[1], &arguments, &err))
+        return command_failed(&err);
+    return options->url != NULL ? call_remote(process, options, name, arguments)
+                                : call_local(process, options, name, arguments);
+}
+
+/* ---- posthorn tools ---- */
+
+static void print_tool_line(const char *name, const char *description)
+{
+    printf("%-34s %.*s\n", name, (int)strcspn(description, ".\n") + 1, description);
+}
+
+static int list_tools(const json_t *list, const char *wanted)
+{
+    bool found = wanted == NULL;
+    size_t index;
+    const json_t *tool;
+    json_array_foreach(list, index, tool) {
+        const char *name = json_get_text(tool, "name");
+        const char *description = json_get_text(tool, "description");
+        if (name == NULL || description == NULL)
+            continue;
+        if (wanted == NULL) {
+            print_tool_line(name, description);
+        } else if (strcmp(name, wanted) == 0) {
+            found = true;
+            json_dumpf(tool, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+            printf("\n");
+        }
+    }
+    if (!found)
+        fprintf(stderr, "posthorn tools: there is no tool %s\n", wanted);
+    return found ? 0 : 1;
+}
+
+static bool is_listed(const struct process *process, const struct tool *tool, const struct options *options)
+{
+    const char *const *names = options_list(process->arena, options->tools);
+    const char *const *sets = options_list(process->arena, options->toolsets);
+    bool named = names == NULL;
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++)
+        named = named || strcmp(names[i], tool->name) == 0;
+    bool in_set = sets == NULL;
+    for (size_t i = 0; sets != NULL && sets[i] != NULL; i++)
+        in_set = in_set || strcmp(sets[i], tool->toolset) == 0;
+    return tool->built && named && in_set && (!options->read_only || tool->read_only);
+}
+
+static const json_t *local_tools(const struct process *process, const struct options *options)
+{
+    json_t *list = json_in_arena(process->arena, json_array());
+    for (size_t i = 0; i < tool_count; i++)
+        if (is_listed(process, &tools[i], options))
+            json_array_append_new(list, json_loads(tools[i].list_json, 0, NULL));
+    return list;
+}
+
+int command_tools(const struct process *process, const struct options *options)
+{
+    if (options->url == NULL)
+        return list_tools(local_tools(process, options), options->words[0]);
+    struct remote remote = { .url = options->url, .key = options->key, .brand = options->brand };
+    struct error err = { .code = ERR_NONE };
+    const json_t *list;
+    if (!remote_list_tools(&remote, process->arena, &list, &err))
+        return command_failed(&err);
+    return list_tools(list, options->words[0]);
+}

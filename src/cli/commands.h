@@ -1,0 +1,27 @@
+/*
+ * The commands of the binary. Each gets its options and returns the exit
+ * status: 0 well, 1 failed, 2 misused. What a command prints for programs is
+ * JSON on standard output; everything else goes to standard error.
+ */
+#pragma once
+
+#include "cli/options.h"
+
+struct process {
+    struct arena *arena;
+    const char *program; /* path of this executable */
+    const char *const *runner_argv;
+};
+
+int command_mcp(const struct process *process, const struct options *options);
+int command_serve(const struct process *process, const struct options *options);
+int command_worker(const struct process *process, const struct options *options);
+int command_runner(const struct process *process, const struct options *options);
+int command_stop(const struct process *process, const struct options *options);
+int command_doctor(const struct process *process, const struct options *options);
+int command_admin(const struct process *process, const struct options *options);
+int command_call(const struct process *process, const struct options *options);
+int command_tools(const struct process *process, const struct options *options);
+
+/* Prints an error as the envelope on standard error and returns 1. */
+int command_failed(const struct error *err) NONNULL(1);

@@ -1,0 +1,244 @@
+#include "cli/options.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_type { OPTION_TEXT, OPTION_NUMBER, OPTION_REAL, OPTION_SWITCH };
+
+struct option {
+    const char *flag;
+    const char *variable; /* NULL: flag only */
+    enum option_type type;
+    size_t offset;
+    unsigned commands;
+    const char *argument;
+    const char *help;
+};
+
+enum {
+    EVERYWHERE = COMMAND_MCP | COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER | COMMAND_CALL | COMMAND_TOOLS | COMMAND_ADMIN |
+                 COMMAND_DOCTOR | COMMAND_STOP,
+    SERVERS = COMMAND_MCP | COMMAND_SERVE,
+    JOBS = COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER | COMMAND_DOCTOR,
+    REMOTE = COMMAND_CALL | COMMAND_TOOLS,
+};
+
+static const struct option table[] = {
+    { "--data", "POSTHORN_DATA", OPTION_TEXT, offsetof(struct options, data_dir), EVERYWHERE, "DIR",
+      "folder of the installation (default: ~/.local/share/posthorn)" },
+    { "--database", "POSTHORN_DATABASE", OPTION_TEXT, offsetof(struct options, database_url), EVERYWHERE, "URL",
+      "PostgreSQL to use (default: a private cluster in the data folder)" },
+    { "--brand", "POSTHORN_BRAND", OPTION_TEXT, offsetof(struct options, brand), EVERYWHERE & ~(COMMAND_WORKER | COMMAND_RUNNER), "ID",
+      "brand to work in (default: the first one)" },
+    { "--listen", "POSTHORN_LISTEN", OPTION_TEXT, offsetof(struct options, listen), COMMAND_SERVE, "ADDRESS:PORT",
+      "where to listen (default: 127.0.0.1:8420)" },
+    { "--metrics", "POSTHORN_METRICS", OPTION_TEXT, offsetof(struct options, metrics_listen), COMMAND_SERVE, "ADDRESS:PORT",
+      "Prometheus metrics on a listener of their own" },
+    { "--toolsets", "POSTHORN_TOOLSETS", OPTION_TEXT, offsetof(struct options, toolsets), SERVERS | COMMAND_TOOLS, "NAMES",
+      "only the tools of these toolsets, comma-separated" },
+    { "--tools", "POSTHORN_TOOLS", OPTION_TEXT, offsetof(struct options, tools), SERVERS | COMMAND_TOOLS, "NAMES",
+      "only these tools, comma-separated" },
+    { "--read-only", "POSTHORN_READ_ONLY", OPTION_SWITCH, offsetof(struct options, read_only), SERVERS | COMMAND_TOOLS, NULL,
+      "only tools that change nothing" },
+    { "--response-budget", "POSTHORN_RESPONSE_BUDGET", OPTION_NUMBER, offsetof(struct options, response_budget_chars), SERVERS,
+      "CHARS", "largest tool result in characters (default: 40000)" },
+    { "--allowed-host", "POSTHORN_ALLOWED_HOST", OPTION_TEXT, offsetof(struct options, allowed_hosts), COMMAND_SERVE, "NAMES",
+      "further host names that /mcp answers to, comma-separated" },
+    { "--allowed-origin", "POSTHORN_ALLOWED_ORIGIN", OPTION_TEXT, offsetof(struct options, allowed_origins), COMMAND_SERVE, "URLS",
+      "further web origins that may call /mcp, comma-separated" },
+    { "--trusted-proxy", "POSTHORN_TRUSTED_PROXY", OPTION_TEXT, offsetof(struct options, trusted_proxies), COMMAND_SERVE,
+      "ADDRESSES", "proxies whose forwarded headers are believed, comma-separated" },
+    { "--threads", "POSTHORN_THREADS", OPTION_NUMBER, offsetof(struct options, threads), COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER,
+      "N", "worker threads for jobs (default: 2)" },
+    { "--idle", "POSTHORN_IDLE", OPTION_NUMBER, offsetof(struct options, idle_s), EVERYWHERE, "SECONDS",
+      "the runner of a private cluster leaves after this long without work or clients (default: 300)" },
+    { "--render-dir", "POSTHORN_RENDER_DIR", OPTION_TEXT, offsetof(struct options, render_dir), JOBS | COMMAND_MCP | COMMAND_CALL, "DIR",
+      "folder of the HTML side process" },
+    { "--node", "POSTHORN_NODE", OPTION_TEXT, offsetof(struct options, node), JOBS | COMMAND_MCP | COMMAND_CALL, "PATH",
+      "Node.js 22 or newer for the HTML side process" },
+    { "--outbox-max", "POSTHORN_OUTBOX_MAX", OPTION_NUMBER, offsetof(struct options, outbox_max_mib),
+      COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER, "MIB", "bound of the capture outbox (default: 1024)" },
+    { "--log-level", "POSTHORN_LOG_LEVEL", OPTION_TEXT, offsetof(struct options, log_level), EVERYWHERE, "LEVEL",
+      "debug, info, warning or error (default: info; mcp and call: warning)" },
+    { "--url", "POSTHORN_URL", OPTION_TEXT, offsetof(struct options, url), REMOTE, "URL",
+      "a running server instead of the local installation" },
+    { "--key", "POSTHORN_KEY", OPTION_TEXT, offsetof(struct options, key), REMOTE, "KEY", "API key for --url" },
+    { "--idempotency-key", NULL, OPTION_TEXT, offsetof(struct options, idempotency_key), COMMAND_CALL, "KEY",
+      "makes the call safe to repeat for 24 hours" },
+    { "--scopes", NULL, OPTION_TEXT, offsetof(struct options, scopes), COMMAND_ADMIN, "NAMES", "scopes of a new key (default: all)" },
+    { "--name", NULL, OPTION_TEXT, offsetof(struct options, name), COMMAND_ADMIN, "TEXT", "name of a new key" },
+    { "--org", NULL, OPTION_TEXT, offsetof(struct options, organization), COMMAND_ADMIN, "ID", "organization (default: the first one)" },
+    { "--rate-multiplier", NULL, OPTION_REAL, offsetof(struct options, rate_multiplier), COMMAND_ADMIN, "X",
+      "multiplies the rate limits of a new key (default: 1)" },
+    { "--trust", NULL, OPTION_SWITCH, offsetof(struct options, trust), COMMAND_ADMIN, NULL,
+      "mark a domain verified on the operator's word, without looking at its DNS" },
+    { "--purpose", NULL, OPTION_TEXT, offsetof(struct options, purpose), COMMAND_ADMIN, "NAME",
+      "sending purpose of a new domain: marketing or transactional (default: marketing)" },
+};
+
+static void *slot(struct options *options, const struct option *option)
+{
+    return (char *)options + option->offset;
+}
+
+static bool set_number(struct options *options, const struct option *option, const char *value, const char *source, struct error *err)
+{
+    int64_t number;
+    if (!int64_parse(value, &number) || number < 0)
+        return fail(err, ERR_INVALID_REQUEST, option->flag, "%s needs a whole number of at least 0.", source);
+    *(int64_t *)slot(options, option) = number;
+    return true;
+}
+
+static bool set_real(struct options *options, const struct option *option, const char *value, const char *source, struct error *err)
+{
+    char *end;
+    errno = 0;
+    double number = strtod(value, &end);
+    if (errno != 0 || end == value || *end != '\0' || !(number > 0))
+        return fail(err, ERR_INVALID_REQUEST, option->flag, "%s needs a number above 0.", source);
+    *(double *)slot(options, option) = number;
+    return true;
+}
+
+static bool set_switch(struct options *options, const struct option *option, const char *value, const char *source, struct error *err)
+{
+    bool on = value == NULL || strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
+    bool off = value != NULL && (strcmp(value, "0") == 0 || strcmp(value, "false") == 0 || *value == '\0');
+    if (!on && !off)
+        return fail(err, ERR_INVALID_REQUEST, option->flag, "%s is either true or false.", source);
+    *(bool *)slot(options, option) = on;
+    return true;
+}
+
+static bool set_option(struct options *options, const struct option *option, const char *value, const char *source, struct error *err)
+{
+    switch (option->type) {
+    case OPTION_TEXT:
+        *(const char **)slot(options, option) = value;
+        return true;
+    case OPTION_NUMBER:
+        return set_number(options, option, value, source, err);
+    case OPTION_REAL:
+        return set_real(options, option, value, source, err);
+    case OPTION_SWITCH:
+        return set_switch(options, option, value, source, err);
+    }
+    return false;
+}
+
+static bool read_environment(enum command_bit command, struct options *options, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
+        const struct option *option = &table[i];
+        const char *value = option->variable != NULL ? getenv(option->variable) : NULL;
+        bool wanted = value != NULL && *value != '\0' && (option->commands & command) != 0;
+        if (wanted && !set_option(options, option, value, option->variable, err))
+            return false;
+    }
+    return true;
+}
+
+/* The option that an argument such as --data or --data=DIR names. */
+static const struct option *find_option(const char *argument, const char **ret_value)
+{
+    const char *equals = strchr(argument, '=');
+    size_t size = equals != NULL ? (size_t)(equals - argument) : strlen(argument);
+    *ret_value = equals != NULL ? equals + 1 : NULL;
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++)
+        if (strlen(table[i].flag) == size && memcmp(table[i].flag, argument, size) == 0)
+            return &table[i];
+    return NULL;
+}
+
+static bool read_flag(enum command_bit command, int argc, char **argv, int *at, struct options *options, struct error *err)
+{
+    const char *argument = argv[*at];
+    const char *value;
+    const struct option *option = find_option(argument, &value);
+    if (option == NULL || (option->commands & command) == 0)
+        return fail(err, ERR_INVALID_REQUEST, NULL, "%.100s is not an option of this command; --help lists them.", argument);
+    if (value == NULL && option->type != OPTION_SWITCH) {
+        if (*at + 1 >= argc)
+            return fail(err, ERR_INVALID_REQUEST, option->flag, "%s needs a value.", option->flag);
+        value = argv[++*at];
+    }
+    return set_option(options, option, value, option->flag, err);
+}
+
+static bool default_data_dir(struct arena *arena, struct options *options, struct error *err)
+{
+    if (options->data_dir != NULL && *options->data_dir != '\0')
+        return true;
+    const char *base = getenv("XDG_DATA_HOME");
+    const char *home = getenv("HOME");
+    if (base != NULL && *base == '/')
+        options->data_dir = arena_printf(arena, "%s/posthorn", base);
+    else if (home != NULL && *home == '/')
+        options->data_dir = arena_printf(arena, "%s/.local/share/posthorn", home);
+    else
+        return fail(err, ERR_INVALID_REQUEST, "--data", "Name the data folder with --data: there is no home folder.");
+    return true;
+}
+
+bool options_read(struct arena *arena, enum command_bit command, int argc, char **argv, struct options *ret_options,
+                  struct error *err)
+{
+    struct options *options = ret_options;
+    *options = (struct options){ .rate_multiplier = 1 };
+    if (!read_environment(command, options, err))
+        return false;
+    size_t words = 0;
+    bool only_words = false;
+    for (int i = 0; i < argc; i++) {
+        const char *argument = argv[i];
+        if (!only_words && strcmp(argument, "--") == 0) {
+            only_words = true;
+        } else if (!only_words && (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)) {
+            options->help = true;
+        } else if (!only_words && argument[0] == '-' && argument[1] != '\0') {
+            if (!read_flag(command, argc, argv, &i, options, err))
+                return false;
+        } else if (words + 1 < ARRAY_COUNT(options->words)) {
+            options->words[words++] = argument;
+        } else {
+            return fail(err, ERR_INVALID_REQUEST, NULL, "There are too many arguments.");
+        }
+    }
+    return default_data_dir(arena, options, err);
+}
+
+void options_print_help(enum command_bit command)
+{
+    printf("Options (a flag wins over its variable):\n");
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
+        const struct option *option = &table[i];
+        if ((option->commands & command) == 0)
+            continue;
+        char left[64];
+        snprintf(left, sizeof(left), "%s %s", option->flag, option->argument != NULL ? option->argument : "");
+        printf("  %-28s %s%s%s%s\n", left, option->help, option->variable != NULL ? " [" : "",
+               option->variable != NULL ? option->variable : "", option->variable != NULL ? "]" : "");
+    }
+}
+
+const char *const *options_list(struct arena *arena, const char *text)
+{
+    if (text == NULL)
+        return NULL;
+    const char **items = arena_array(arena, strlen(text) + 2, sizeof(*items));
+    size_t count = 0;
+    while (*text != '\0') {
+        size_t size = strcspn(text, ",");
+        const char *item = text_trim(arena, arena_dup_bytes(arena, text, size));
+        if (*item != '\0')
+            items[count++] = item;
+        text += size + (text[size] == ',');
+    }
+    return items;
+}

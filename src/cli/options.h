@@ -1,0 +1,64 @@
+/*
+ * Options of the command line: one table names each with its flag, its
+ * environment variable, its commands and its help line. A flag wins over the
+ * variable. Unknown flags, and flags a command does not know, are refused.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+
+enum command_bit {
+    COMMAND_MCP = 1 << 0,
+    COMMAND_SERVE = 1 << 1,
+    COMMAND_WORKER = 1 << 2,
+    COMMAND_RUNNER = 1 << 3,
+    COMMAND_CALL = 1 << 4,
+    COMMAND_TOOLS = 1 << 5,
+    COMMAND_ADMIN = 1 << 6,
+    COMMAND_DOCTOR = 1 << 7,
+    COMMAND_STOP = 1 << 8,
+};
+
+struct options {
+    const char *data_dir;
+    const char *database_url;
+    const char *brand;
+    const char *listen;
+    const char *metrics_listen;
+    const char *toolsets;
+    const char *tools;
+    bool read_only;
+    int64_t response_budget_chars;
+    const char *allowed_hosts;
+    const char *allowed_origins;
+    const char *trusted_proxies;
+    const char *url;
+    const char *key;
+    const char *idempotency_key;
+    const char *log_level;
+    int64_t threads;
+    int64_t idle_s;
+    const char *render_dir;
+    const char *node;
+    int64_t outbox_max_mib;
+    const char *scopes;
+    const char *name;
+    const char *organization;
+    double rate_multiplier;
+    bool trust;
+    const char *purpose;
+    const char *words[8]; /* what is not an option: subcommands, a tool, its JSON; NULL-ended */
+    bool help;
+};
+
+/* Reads the environment, then `argv` behind the command. Strings are borrowed or in the arena.
+ * Errors: INVALID_REQUEST with a sentence for the user. */
+MUST_CHECK bool options_read(struct arena *arena, enum command_bit command, int argc, char **argv, struct options *ret_options,
+                             struct error *err) NONNULL(1, 4, 5, 6);
+
+/* The help of one command: its options with their variables. */
+void options_print_help(enum command_bit command);
+
+/* "a,b" as a NULL-ended list; NULL for NULL. */
+const char *const *options_list(struct arena *arena, const char *text) NONNULL(1);

@@ -1,0 +1,141 @@
+#include "cli/remote.h"
+
+#include "base/buf.h"
+#include "base/json_read.h"
+#include "base/json_write.h"
+
+#include <curl/curl.h>
+#include <string.h>
+
+enum { ANSWER_MAX_BYTES = 64 * 1024 * 1024, CONNECT_TIMEOUT_S = 10, CALL_TIMEOUT_S = 330 };
+
+static const char protocol_version[] = "2026-07-28";
+
+static size_t take_bytes(char *bytes, size_t size, size_t count, void *context)
+{
+    struct buf *answer = context;
+    buf_add(answer, bytes, size * count);
+    return answer->overflowed ? 0 : size * count;
+}
+
+static void free_headers(void *headers)
+{
+    curl_slist_free_all(headers);
+}
+
+static struct curl_slist *make_headers(const struct remote *remote, struct arena *arena, const char *method, const char *name)
+{
+    const char *lines[] = {
+        "Content-Type: application/json",
+        "Accept: application/json, text/event-stream",
+        arena_printf(arena, "MCP-Protocol-Version: %s", protocol_version),
+        arena_printf(arena, "Mcp-Method: %s", method),
+        name != NULL ? arena_printf(arena, "Mcp-Name: %s", name) : NULL,
+        remote->key != NULL ? arena_printf(arena, "Authorization: Bearer %s", remote->key) : NULL,
+        remote->brand != NULL ? arena_printf(arena, "X-Brand-Id: %s", remote->brand) : NULL,
+    };
+    struct curl_slist *headers = NULL;
+    for (size_t i = 0; i < ARRAY_COUNT(lines); i++)
+        if (lines[i] != NULL)
+            headers = curl_slist_append(headers, lines[i]);
+    if (headers != NULL)
+        arena_defer(arena, free_headers, headers);
+    return headers;
+}
+
+static bool post(const struct remote *remote, struct arena *arena, struct curl_slist *headers, const char *body, struct buf *answer,
+                 struct error *err)
+{
+    CURL *curl = curl_easy_init();
+    if (curl == NULL)
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "The HTTP client cannot start.");
+    size_t url_size = strlen(remote->url);
+    bool slash = url_size > 0 && remote->url[url_size - 1] == '/';
+    curl_easy_setopt(curl, CURLOPT_URL, arena_printf(arena, "%s%smcp", remote->url, slash ? "" : "/"));
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_bytes);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_TIMEOUT_S);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)CALL_TIMEOUT_S);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    CURLcode code = curl_easy_perform(curl);
+    curl_easy_cleanup(curl);
+    if (code == CURLE_OK)
+        return true;
+    return fail(err, ERR_SERVICE_UNAVAILABLE, "url", "%s does not answer: %s.", remote->url, curl_easy_strerror(code));
+}
+
+/* The JSON text behind an SSE stream's last data line, or the body as it is. */
+static const char *message_text(struct arena *arena, const struct buf *answer)
+{
+    const char *text = buf_text(answer);
+    const char *found = NULL;
+    for (const char *at = text; at != NULL; at = strchr(at, '\n') != NULL ? strchr(at, '\n') + 1 : NULL)
+        if (strncmp(at, "data: {", 7) == 0)
+            found = at + 6;
+    return found != NULL ? arena_dup_bytes(arena, found, strcspn(found, "\r\n")) : text;
+}
+
+static bool request(const struct remote *remote, struct arena *arena, const char *method, const char *name, const json_t *arguments,
+                    const json_t **ret_result, struct error *err)
+{
+    BUF_SCOPE body;
+    buf_init(&body, ANSWER_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, &body);
+    json_object_begin(&json);
+    json_member_text(&json, "jsonrpc", "2.0");
+    json_member_int(&json, "id", 1);
+    json_member_text(&json, "method", method);
+    json_key(&json, "params");
+    json_object_begin(&json);
+    json_member_raw(&json, "_meta",
+                    "{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"posthorn\",\"version\":\"1\"},"
+                    "\"io.modelcontextprotocol/clientCapabilities\":{}}");
+    if (name != NULL)
+        json_member_text(&json, "name", name);
+    if (arguments != NULL)
+        json_member_raw(&json, "arguments", json_compact(arena, arguments));
+    json_object_end(&json);
+    json_object_end(&json);
+
+    BUF_SCOPE answer;
+    buf_init(&answer, ANSWER_MAX_BYTES);
+    struct json_bounds bounds = { .max_bytes = ANSWER_MAX_BYTES };
+    const json_t *message;
+    if (!post(remote, arena, make_headers(remote, arena, method, name), buf_text(&body), &answer, err))
+        return false;
+    const char *text = message_text(arena, &answer);
+    if (!json_read(arena, text, strlen(text), bounds, &message, err))
+        return fail(err, ERR_SERVICE_UNAVAILABLE, "url", "%s does not answer like a Posthorn server.", remote->url);
+    *ret_result = json_object_get(message, "result");
+    if (*ret_result != NULL)
+        return true;
+    const char *reason = json_get_text(json_object_get(message, "error"), "message");
+    return fail(err, ERR_INVALID_REQUEST, NULL, "The server refused: %s", reason != NULL ? reason : "no reason given");
+}
+
+bool remote_call_tool(const struct remote *remote, struct arena *arena, const char *tool, const json_t *arguments, bool *ret_ok,
+                      const char **ret_answer, struct error *err)
+{
+    const json_t *result;
+    if (!request(remote, arena, "tools/call", tool, arguments, &result, err))
+        return false;
+    const json_t *content = json_array_get(json_object_get(result, "content"), 0);
+    const char *text = json_get_text(content, "text");
+    *ret_ok = !json_get_bool(result, "isError", false);
+    *ret_answer = text != NULL ? text : json_compact(arena, result);
+    return true;
+}
+
+bool remote_list_tools(const struct remote *remote, struct arena *arena, const json_t **ret_tools, struct error *err)
+{
+    const json_t *result;
+    if (!request(remote, arena, "tools/list", NULL, NULL, &result, err))
+        return false;
+    *ret_tools = json_object_get(result, "tools");
+    return *ret_tools != NULL || fail(err, ERR_SERVICE_UNAVAILABLE, "url", "The server lists no tools.");
+}

@@ -1,0 +1,23 @@
+/*
+ * Jobs run by this process: the workers and what they may use of the world.
+ */
+#pragma once
+
+#include "engine/installation.h"
+#include "cli/options.h"
+
+struct jobs_here;
+
+/* A name for the workers of this process: unique, and the application name of their connections. */
+char *jobs_worker_name(struct arena *arena) NONNULL(1) RETURNS_NONNULL;
+
+/* Opens the outbox, prepares the side process and starts the workers. `installation` has the worker's name. */
+MUST_CHECK bool jobs_here_start(struct installation *installation, const struct options *options, const char *worker_name,
+                                struct jobs_here **ret_jobs, struct error *err) NONNULL(1, 2, 3, 4, 5);
+
+/* Lets running rounds end. NULL is allowed. */
+void jobs_here_stop(struct jobs_here *jobs);
+
+/* Where Node.js and the side process are: by option, else beside this build. */
+const char *jobs_node_path(const struct options *options) NONNULL(1) RETURNS_NONNULL;
+char *jobs_side_script(struct arena *arena, const struct options *options) NONNULL(1, 2) RETURNS_NONNULL;

@@ -1,0 +1,175 @@
+/*
+ * posthorn: one binary, several doors. This file finds the command and hands it
+ * its options; each command has a file of its own.
+ */
+#include "cli/commands.h"
+
+#include "api/call.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "crypto/keys.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct command {
+    const char *name;
+    enum command_bit bit;
+    int (*run)(const struct process *process, const struct options *options);
+    const char *usage;
+    const char *help;
+    bool quiet; /* a host or a person reads its standard error: warnings only */
+};
+
+static const struct command commands[] = {
+    { "mcp", COMMAND_MCP, command_mcp, "mcp [options]", "serve the agent protocol (MCP) over standard input and output", true },
+    { "serve", COMMAND_SERVE, command_serve, "serve [options]", "serve MCP at /mcp and the REST API under /v1 over HTTP", false },
+    { "worker", COMMAND_WORKER, command_worker, "worker [options]", "run jobs on a database named with --database", false },
+    { "call", COMMAND_CALL, command_call, "call TOOL [JSON] [options]", "call a tool or an operation and print its answer", true },
+    { "tools", COMMAND_TOOLS, command_tools, "tools [TOOL] [options]", "list the tools, or show one", true },
+    { "admin", COMMAND_ADMIN, command_admin, "admin org|brand|key|domain create|list|… [options]", "manage the installation", true },
+    { "doctor", COMMAND_DOCTOR, command_doctor, "doctor [options]", "check the installation and print what is found", true },
+    { "stop", COMMAND_STOP, command_stop, "stop [options]", "stop the background runner of a data folder", true },
+    { "runner", COMMAND_RUNNER, command_runner, NULL, "the background process that owns a private cluster and its jobs", false },
+};
+
+static void print_help(void)
+{
+    printf("posthorn %s: self-hosted email design, sending and automation\n\n", POSTHORN_VERSION);
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++)
+        if (commands[i].usage != NULL)
+            printf("  posthorn %-58s %s\n", commands[i].usage, commands[i].help);
+    printf("\nposthorn COMMAND --help lists the options of a command.\n");
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+int command_failed(const struct error *err)
+{
+    BUF_SCOPE out;
+    buf_init(&out, 64 * 1024);
+    struct json_writer json;
+    json_writer_init(&json, &out);
+    api_write_error(&json, err);
+    fprintf(stderr, "%s\n", buf_text(&out));
+    /* Whoever runs a command is the operator: the private reason helps him and harms nobody. */
+    if (err->cause[0] != '\0') {
+        struct log_line line;
+        log_begin(&line, LOG_WARNING, "command.failed");
+        log_error_members(&line, err);
+        log_end(&line);
+    }
+    return 1;
+}
+
+static bool set_log_level(const struct options *options, bool quiet)
+{
+    static const char *const names[] = { "debug", "info", "warning", "error" };
+    log_set_level(quiet ? LOG_WARNING : LOG_INFO);
+    if (options->log_level == NULL)
+        return true;
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        if (strcmp(names[i], options->log_level) == 0) {
+            log_set_level((enum log_level)i);
+            return true;
+        }
+    }
+    fprintf(stderr, "posthorn: --log-level is one of debug, info, warning, error\n");
+    return false;
+}
+
+/* Tests move business time with this variable. */
+static void set_clock(void)
+{
+    const char *offset = getenv("POSTHORN_CLOCK_OFFSET_S");
+    int64_t seconds;
+    if (offset != NULL && int64_parse(offset, &seconds))
+        clock_set_offset_us(seconds * US_PER_S);
+}
+
+static const char *own_path(struct arena *arena, const char *argv0)
+{
+    char path[4096];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+    return size > 0 && (size_t)size < sizeof(path) ? arena_dup_bytes(arena, path, (size_t)size) : argv0;
+}
+
+/* The runner gets its settings by the environment, so that a host's flags reach it too. */
+static const char *const *runner_command(struct arena *arena, const char *program, const struct options *options)
+{
+    const char **argv = arena_array(arena, 12, sizeof(*argv));
+    size_t count = 0;
+    argv[count++] = program;
+    argv[count++] = "runner";
+    argv[count++] = "--data";
+    argv[count++] = options->data_dir;
+    if (options->idle_s > 0) {
+        argv[count++] = "--idle";
+        argv[count++] = arena_printf(arena, "%lld", (long long)options->idle_s);
+    }
+    if (options->render_dir != NULL) {
+        argv[count++] = "--render-dir";
+        argv[count++] = options->render_dir;
+    }
+    if (options->node != NULL) {
+        argv[count++] = "--node";
+        argv[count++] = options->node;
+    }
+    return argv;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct options options;
+    struct error err = { .code = ERR_NONE };
+    if (!options_read(arena, command->bit, argc - 2, argv + 2, &options, &err)) {
+        fprintf(stderr, "posthorn %s: %s\n", command->name, err.message);
+        return 2;
+    }
+    if (options.help) {
+        printf("posthorn %s\n%s\n\n", command->usage != NULL ? command->usage : command->name, command->help);
+        options_print_help(command->bit);
+        return 0;
+    }
+    if (!set_log_level(&options, command->quiet))
+        return 2;
+    const char *program = own_path(arena, argv[0]);
+    struct process process = {
+        .arena = arena,
+        .program = program,
+        .runner_argv = runner_command(arena, program, &options),
+    };
+    return command->run(&process, &options);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN);
+    crypto_start();
+    set_clock();
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help();
+        return argc < 2 ? 2 : 0;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+        printf("posthorn %s\n", POSTHORN_VERSION);
+        return 0;
+    }
+    const struct command *command = find_command(argv[1]);
+    if (command == NULL) {
+        fprintf(stderr, "posthorn: %.60s is not a command; posthorn --help lists them\n", argv[1]);
+        return 2;
+    }
+    return run(command, argc, argv);
+}

@@ -1,0 +1,214 @@
+/*
+ * The runner: one detached process per data folder that owns the private
+ * cluster and its jobs. It leaves when nobody uses the cluster and nothing is
+ * queued, scheduled or running for some minutes; so a campaign goes on when the
+ * editor closes.
+ */
+#include "cli/commands.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "db/cluster.h"
+#include "jobs/worker.h"
+#include "main/jobs_here.h"
+#include "main/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    IDLE_DEFAULT_S = 300,
+    LOOK_EVERY_MS = 1000,
+    STOP_CLUSTER_MS = 20000,
+    STOP_WAIT_MS = 30000,
+};
+
+/* ---- The runner's process id, for `posthorn stop` ---- */
+
+static char *pid_path(struct arena *arena, const char *data_dir)
+{
+    return arena_printf(arena, "%s/runner.pid", data_dir);
+}
+
+static void write_pid(struct arena *arena, const char *data_dir)
+{
+    FILE *file = fopen(pid_path(arena, data_dir), "we");
+    if (file == NULL)
+        return;
+    fprintf(file, "%ld\n", (long)getpid());
+    fclose(file);
+}
+
+static pid_t read_pid(struct arena *arena, const char *data_dir)
+{
+    FILE *file = fopen(pid_path(arena, data_dir), "re");
+    long pid = 0;
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%ld", &pid) != 1)
+        pid = 0;
+    fclose(file);
+    return (pid_t)pid;
+}
+
+/* ---- Living ---- */
+
+/* Whether the runner should stay: a client holds the cluster, or a job is open. On leaving, the clients' lock stays
+ * held, so that a client that comes now waits for the end and then starts another runner. */
+static bool is_needed(const char *data_dir, struct db_conn *conn, int *ret_lock_fd)
+{
+    struct error err = { .code = ERR_NONE };
+    bool open = true;
+    if (!cluster_no_clients(data_dir, ret_lock_fd))
+        return true;
+    if (workers_any_open(conn, &open, &err) && !open)
+        return false;
+    cluster_leave(*ret_lock_fd);
+    *ret_lock_fd = -1;
+    return true;
+}
+
+/* Returns when the process was asked to end, is no longer needed, or lost its cluster. */
+static bool live(const struct options *options, const struct cluster *cluster, struct db_conn *conn, int *ret_lock_fd)
+{
+    int64_t idle_us = (options->idle_s > 0 ? options->idle_s : IDLE_DEFAULT_S) * US_PER_S;
+    int64_t needed_at_us = clock_monotonic_us();
+    while (!signals_wait(LOOK_EVERY_MS)) {
+        if (!cluster_is_running(cluster)) {
+            log_event(LOG_ERROR, "runner.cluster", "The database server ended unexpectedly.");
+            return false;
+        }
+        bool needed = is_needed(options->data_dir, conn, ret_lock_fd);
+        int64_t now_us = clock_monotonic_us();
+        if (needed)
+            needed_at_us = now_us;
+        else if (now_us - needed_at_us >= idle_us)
+            return true;
+        if (!needed) {
+            cluster_leave(*ret_lock_fd);
+            *ret_lock_fd = -1;
+        }
+    }
+    return true;
+}
+
+static int run_jobs(const struct options *options, const struct cluster *cluster, struct arena *arena, int *ret_clients_fd)
+{
+    struct error err = { .code = ERR_NONE };
+    const char *worker_name = jobs_worker_name(arena);
+    struct installation_config config = { .data_dir = options->data_dir, .application_name = worker_name };
+    struct installation *installation = installation_new(&config);
+    struct jobs_here *jobs = NULL;
+    int status = 1;
+    {
+        DB_CONN_SCOPE conn = NULL;
+        bool ready = installation_connect(installation, &conn, &err) &&
+                     jobs_here_start(installation, options, worker_name, &jobs, &err);
+        if (ready)
+            status = live(options, cluster, conn, ret_clients_fd) ? 0 : 1;
+        else
+            command_failed(&err);
+    }
+    jobs_here_stop(jobs);
+    installation_free(installation);
+    return status;
+}
+
+int command_runner(const struct process *process, const struct options *options)
+{
+    signals_block();
+    struct error err = { .code = ERR_NONE };
+    int runner_fd;
+    bool held;
+    if (!cluster_lock_runner(options->data_dir, &runner_fd, &held, &err))
+        return command_failed(&err);
+    if (!held)
+        return 0; /* another runner serves this folder */
+
+    write_pid(process->arena, options->data_dir);
+    struct cluster *cluster;
+    if (!cluster_start(options->data_dir, &cluster, &err)) {
+        cluster_leave(runner_fd);
+        return command_failed(&err);
+    }
+    log_event(LOG_INFO, "runner.started", "The private cluster of %s is up.", options->data_dir);
+    int clients_fd = -1;
+    int status = run_jobs(options, cluster, process->arena, &clients_fd);
+    cluster_stop(cluster, STOP_CLUSTER_MS);
+    log_event(LOG_INFO, "runner.stopped", "The private cluster of %s is down.", options->data_dir);
+    unlink(pid_path(process->arena, options->data_dir));
+    cluster_leave(runner_fd);
+    cluster_leave(clients_fd);
+    return status;
+}
+
+/* ---- Stopping ---- */
+
+static bool runner_is_gone(const char *data_dir, struct error *err)
+{
+    int fd;
+    bool held;
+    if (!cluster_lock_runner(data_dir, &fd, &held, err))
+        return true;
+    if (held)
+        cluster_leave(fd);
+    return held;
+}
+
+int command_stop(const struct process *process, const struct options *options)
+{
+    struct error err = { .code = ERR_NONE };
+    if (access(options->data_dir, F_OK) != 0 || runner_is_gone(options->data_dir, &err)) {
+        printf("{\"stopped\":false,\"reason\":\"not_running\"}\n");
+        return 0;
+    }
+    pid_t pid = read_pid(process->arena, options->data_dir);
+    if (pid <= 0 || kill(pid, SIGTERM) != 0) {
+        fprintf(stderr, "posthorn stop: the runner cannot be signalled: %s\n", strerror(errno));
+        return 1;
+    }
+    for (int waited_ms = 0; waited_ms < STOP_WAIT_MS; waited_ms += 50) {
+        struct timespec pause = { .tv_nsec = 50 * 1000L * 1000L };
+        nanosleep(&pause, NULL);
+        if (runner_is_gone(options->data_dir, &err)) {
+            printf("{\"stopped\":true}\n");
+            return 0;
+        }
+    }
+    fprintf(stderr, "posthorn stop: the runner did not end in time\n");
+    return 1;
+}
+
+/* ---- Jobs on a database of one's own ---- */
+
+int command_worker(const struct process *process, const struct options *options)
+{
+    struct error err = { .code = ERR_NONE };
+    if (options->database_url == NULL) {
+        fprintf(stderr, "posthorn worker: name a database with --database; a private cluster has its runner\n");
+        return 2;
+    }
+    signals_block();
+    const char *worker_name = jobs_worker_name(process->arena);
+    struct installation_config config = {
+        .data_dir = options->data_dir,
+        .database_url = options->database_url,
+        .application_name = worker_name,
+    };
+    struct installation *installation = installation_new(&config);
+    struct jobs_here *jobs = NULL;
+    int status = 0;
+    if (!installation_open(installation, &err) || !jobs_here_start(installation, options, worker_name, &jobs, &err))
+        status = command_failed(&err);
+    while (status == 0 && !signals_wait(LOOK_EVERY_MS))
+        continue;
+    jobs_here_stop(jobs);
+    installation_free(installation);
+    return status;
+}

@@ -1,0 +1,161 @@
+/*
+ * The two servers: MCP over stdio, and HTTP.
+ */
+#include "cli/commands.h"
+
+#include "api/service.h"
+#include "base/log.h"
+#include "http/server.h"
+#include "main/jobs_here.h"
+#include "main/signals.h"
+#include "mcp/product.h"
+#include "mcp/server.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+    STDIO_END_MS = 1000,
+    SERVE_GRACE_MS = 10000,
+    STATEMENT_TIMEOUT_MS = 60000,
+    TICK_MS = 1000,
+};
+
+static const char default_listen[] = "127.0.0.1:8420";
+
+static struct api_config service_config(const struct process *process, const struct options *options, const char *name)
+{
+    return (struct api_config){
+        .installation = {
+            .data_dir = options->data_dir,
+            .database_url = options->database_url,
+            .runner_argv = process->runner_argv,
+            .application_name = name,
+            .statement_timeout_ms = STATEMENT_TIMEOUT_MS,
+        },
+        .fixed_brand = options->brand,
+    };
+}
+
+static bool product_new(struct api *api, const struct options *options, struct mcp_product **ret_product, struct error *err)
+{
+    struct mcp_product_config config = {
+        .version = POSTHORN_VERSION,
+        .toolsets = options->toolsets,
+        .tools = options->tools,
+        .read_only = options->read_only,
+        .response_budget_chars = (size_t)options->response_budget_chars,
+    };
+    return mcp_product_new(api, &config, ret_product, err);
+}
+
+static struct mcp_server *mcp_new(const struct mcp_product *product, const struct options *options)
+{
+    struct mcp_config config = { .response_budget_chars = (size_t)options->response_budget_chars };
+    return mcp_server_new(mcp_product_provider(product), &config);
+}
+
+/* ---- posthorn mcp ---- */
+
+int command_mcp(const struct process *process, const struct options *options)
+{
+    struct error err = { .code = ERR_NONE };
+    int out_fd;
+    if (!mcp_stdio_claim(&out_fd, &err))
+        return command_failed(&err);
+    struct api_config config = service_config(process, options, "posthorn mcp");
+    struct api *api = api_new(&config);
+    struct mcp_product *product = NULL;
+    int status = 0;
+    if (product_new(api, options, &product, &err)) {
+        struct mcp_server *server = mcp_new(product, options);
+        struct credentials owner = { .kind = CREDENTIAL_LOCAL_OWNER, .brand = options->brand };
+        mcp_stdio_serve(server, &owner, STDIN_FILENO, out_fd);
+        mcp_server_stop(server);
+        mcp_server_free(server);
+    } else {
+        status = command_failed(&err);
+    }
+    mcp_product_free(product);
+    api_free(api, STDIO_END_MS);
+    return status;
+}
+
+/* ---- posthorn serve ---- */
+
+static void write_metrics(void *context, struct buf *out)
+{
+    api_write_metrics(context, out);
+}
+
+static void announce(const struct http_server *server, const struct options *options)
+{
+    unsigned metrics_port = http_server_metrics_port(server);
+    struct log_line line;
+    log_begin(&line, LOG_INFO, "serve.listening");
+    json_member_text(&line.json, "listen", options->listen != NULL ? options->listen : default_listen);
+    json_member_int(&line.json, "port", http_server_port(server));
+    if (metrics_port != 0)
+        json_member_int(&line.json, "metricsPort", metrics_port);
+    log_end(&line);
+}
+
+static bool serve_until_asked(struct arena *arena, const struct options *options, struct api *api, struct mcp_server *mcp,
+                              struct error *err)
+{
+    struct http_server_config config = {
+        .listen = options->listen != NULL ? options->listen : default_listen,
+        .metrics_listen = options->metrics_listen,
+        .allowed_hosts = options_list(arena, options->allowed_hosts),
+        .allowed_origins = options_list(arena, options->allowed_origins),
+        .trusted_proxies = options_list(arena, options->trusted_proxies),
+        .write_metrics = write_metrics,
+        .metrics_context = api,
+    };
+    struct http_server *server;
+    if (!http_server_start(&config, api, mcp, &server, err))
+        return false;
+    announce(server, options);
+    while (!signals_wait(TICK_MS))
+        mcp_server_tick(mcp);
+    log_event(LOG_INFO, "serve.stopping", "Asked to end.");
+    mcp_server_stop(mcp);
+    http_server_stop(server, SERVE_GRACE_MS);
+    return true;
+}
+
+/* On a database of its own, this process also runs the jobs; a private cluster has its runner for that. */
+static bool start_jobs(struct api *api, const struct options *options, const char *worker_name, struct jobs_here **ret_jobs,
+                       struct error *err)
+{
+    if (options->database_url == NULL)
+        return true;
+    return jobs_here_start(api_installation(api), options, worker_name, ret_jobs, err);
+}
+
+int command_serve(const struct process *process, const struct options *options)
+{
+    signals_block();
+    struct error err = { .code = ERR_NONE };
+    const char *worker_name = jobs_worker_name(process->arena);
+    struct api_config config = service_config(process, options, options->database_url != NULL ? worker_name : "posthorn serve");
+    struct api *api = api_new(&config);
+    struct mcp_product *product = NULL;
+    struct jobs_here *jobs = NULL;
+    int status = 1;
+    /* A server that cannot reach its database should say so when it is started, not at the first call. */
+    bool ready = installation_open(api_installation(api), &err) && product_new(api, options, &product, &err) &&
+                 start_jobs(api, options, worker_name, &jobs, &err);
+    if (ready) {
+        struct mcp_server *mcp = mcp_new(product, options);
+        if (serve_until_asked(process->arena, options, api, mcp, &err))
+            status = 0;
+        mcp_server_free(mcp);
+    }
+    if (status != 0)
+        command_failed(&err);
+    jobs_here_stop(jobs);
+    mcp_product_free(product);
+    api_free(api, SERVE_GRACE_MS);
+    return status;
+}
