@@ -1,0 +1,214 @@
+// The programs a bench runs: our binary on a fresh data folder, the peers, and the load drivers. Everything started here is
+// registered, and ended by cleanUp() whatever happens.
+
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, chmodSync, existsSync, openSync, rmSync } from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+import { familyOf, isRunning } from './family.mjs';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const built = path.join(root, 'build/bench');
+
+export const ROUNDS = Math.max(3, Number(process.env.BENCH_ROUNDS ?? 5));
+export const DURATION_MS = Math.round(1000 * Number(process.env.BENCH_SECONDS ?? 3));
+
+const READY_WAIT_MS = 30_000;
+const COMMAND_WAIT_MS = 60_000;
+const GOODBYE_WAIT_MS = 12_000; // a server may finish its calls in ten seconds
+
+const log = process.env.BENCH_LOG ? openSync(process.env.BENCH_LOG, 'a') : 'ignore';
+
+// Only what a bench names reaches a server: no setting of the caller changes what is measured.
+export const environment = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('POSTHORN_'))),
+  RESEND_API_KEY: 're_dummy', // resend-mcp does not start without one; nothing is ever asked of it that would use it
+};
+
+// Of each server a tool that does next to nothing.
+export const posthorn = {
+  binary: path.resolve(root, process.env.POSTHORN_BIN ?? 'build/release/posthorn'),
+  cheapTool: { tool: 'get_capabilities', arguments: '{}', marker: '"structuredContent":{' },
+};
+
+const peer = (script, ...args) => [process.execPath, path.join(built, 'peers/node_modules', script), ...args];
+
+export const everything = {
+  stdio: peer('@modelcontextprotocol/server-everything/dist/index.js', 'stdio'),
+  http: peer('@modelcontextprotocol/server-everything/dist/index.js', 'streamableHttp'),
+  cheapTool: { tool: 'echo', arguments: '{"message":"hello"}', marker: 'Echo: hello' },
+};
+
+export const resend = {
+  stdio: peer('resend-mcp/dist/index.js'),
+};
+
+// ---- What must be ended ----
+
+const running = new Set(); // of functions that end something, synchronously
+
+export function cleanUp() {
+  for (const end of [...running].reverse()) end();
+  running.clear();
+}
+
+function registerEnd(end) {
+  const once = () => {
+    if (running.delete(once)) end();
+  };
+  running.add(once);
+  return once;
+}
+
+// Blocks until `isDone` or the time is over: what ends programs also runs while this process exits, where nothing can be awaited.
+function waitFor(isDone) {
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  for (const deadline = Date.now() + GOODBYE_WAIT_MS; !isDone() && Date.now() < deadline;) Atomics.wait(sleeper, 0, 0, 20);
+}
+
+// ---- Drivers ----
+
+// Runs a load driver to its end and gives its figures. Options are { warmupMs: 500 } for --warmup-ms 500.
+export async function drive(driver, options, command = []) {
+  const flags = Object.entries(options).filter(([, value]) => value !== undefined)
+    .flatMap(([name, value]) => [`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, String(value)]);
+  const child = execFile(path.join(built, driver), command.length > 0 ? [...flags, '--', ...command] : flags,
+    { env: environment, timeout: 2 * COMMAND_WAIT_MS, maxBuffer: 16 << 20 });
+  const end = registerEnd(() => child.kill());
+  try {
+    return JSON.parse(await outputOf(child, driver));
+  } finally {
+    end();
+  }
+}
+
+function outputOf(child, name) {
+  let out = '';
+  let complaint = '';
+  child.stdout.on('data', (text) => { out += text; });
+  child.stderr.on('data', (text) => { complaint = (complaint + text).slice(-2000); });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (status) => (status === 0 ? resolve(out) : reject(new Error(`${name}: ${complaint.trim() || `status ${status}`}`))));
+  });
+}
+
+// Measures the sides in turn, A B A B, and gives each side's medians, figure by figure.
+export async function interleaved(rounds, sides) {
+  const found = Object.fromEntries(Object.keys(sides).map((name) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, measure] of Object.entries(sides)) found[name].push(await measure());
+  }
+  return Object.fromEntries(Object.entries(found).map(([name, results]) => [name, medians(results)]));
+}
+
+function medians(results) {
+  return Object.fromEntries(Object.keys(results[0]).map((key) => [key, median(results.map((result) => result[key]))]));
+}
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+// ---- Servers ----
+
+export async function freePort() {
+  const listener = net.createServer();
+  await new Promise((resolve) => { listener.listen(0, '127.0.0.1', resolve); });
+  const { port } = listener.address();
+  await new Promise((resolve) => { listener.close(resolve); });
+  return port;
+}
+
+// Starts a server and waits until its port answers. Gives { pid, port, end }.
+export async function serve(port, [program, ...args], extraEnvironment = {}) {
+  const child = spawn(program, args, { env: { ...environment, ...extraEnvironment }, stdio: ['ignore', log, log] });
+  const end = registerEnd(() => {
+    child.kill();
+    waitFor(() => !isRunning(child.pid));
+  });
+  let gone;
+  child.on('error', (error) => { gone = error.message; });
+  child.on('exit', (status, signal) => { gone ??= `it ended with ${signal ?? `status ${status}`}`; });
+
+  for (const deadline = Date.now() + READY_WAIT_MS; !(await answers(port)); await sleep(50)) {
+    if (gone !== undefined) throw new Error(`${path.basename(program)} ${args.join(' ')}: ${gone} (BENCH_LOG=FILE keeps what it says)`);
+    if (Date.now() > deadline) throw new Error(`${path.basename(program)}: no answer on port ${port} within ${READY_WAIT_MS / 1000} s`);
+  }
+  return { pid: child.pid, port, end };
+}
+
+function answers(port) {
+  return new Promise((resolve) => {
+    const socket = net.connect(port, '127.0.0.1');
+    socket.on('connect', () => { socket.destroy(); resolve(true); });
+    socket.on('error', () => resolve(false));
+  });
+}
+
+export async function serveEverything() {
+  const port = await freePort();
+  return serve(port, everything.http, { PORT: String(port) });
+}
+
+export async function serveBare({ pool, reply, database }) {
+  const port = await freePort();
+  const flags = ['--port', port, '--pool', pool, '--reply', reply, ...(database ? ['--database', database] : [])];
+  return serve(port, [path.join(built, 'bare_server'), ...flags.map(String)]);
+}
+
+// ---- Our binary ----
+
+// A fresh data folder with what the binary does on it. Its end stops the runner and removes the folder.
+export class DataFolder {
+  constructor() {
+    if (!existsSync(posthorn.binary)) throw new Error(`there is no ${path.relative(root, posthorn.binary)}; build it or set POSTHORN_BIN`);
+    // The private cluster of a root user runs as another user, who must be able to enter; its socket path must be short.
+    this.parent = mkdtempSync(path.join(os.tmpdir(), 'phb-'));
+    chmodSync(this.parent, 0o755);
+    this.path = path.join(this.parent, 'data');
+    this.end = registerEnd(() => this.#remove());
+  }
+
+  get stdio() {
+    return [posthorn.binary, 'mcp', '--data', this.path];
+  }
+
+  // Runs `posthorn ARGS --data DIR` and gives its JSON.
+  async command(...args) {
+    const { stdout } = await promisify(execFile)(posthorn.binary, [...args, '--data', this.path],
+      { env: environment, timeout: COMMAND_WAIT_MS, maxBuffer: 16 << 20 });
+    return JSON.parse(stdout);
+  }
+
+  // `posthorn serve`, with a key that no rate limit stops. Gives { pid, port, header, end }.
+  async serve() {
+    const { data: brands } = await this.command('admin', 'brand', 'list');
+    const { key } = await this.command('admin', 'key', 'create', '--scopes', 'all', '--rate-multiplier', '1000000',
+      '--brand', brands[0].brandId);
+    const port = await freePort();
+    const server = await serve(port, [posthorn.binary, 'serve', '--data', this.path, '--listen', `127.0.0.1:${port}`]);
+    return { ...server, header: `Authorization: Bearer ${key}` };
+  }
+
+  #remove() {
+    spawnSync(posthorn.binary, ['stop', '--data', this.path], { env: environment, stdio: ['ignore', log, log], timeout: COMMAND_WAIT_MS });
+    waitFor(() => familyOf(this.path).length === 0);
+    for (const { pid, name } of familyOf(this.path)) {
+      console.error(`${name} (${pid}) stayed after posthorn stop; it is killed`);
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // It went by itself in the meantime.
+      }
+    }
+    rmSync(this.parent, { recursive: true, force: true });
+  }
+}

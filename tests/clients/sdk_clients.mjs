@@ -1,0 +1,95 @@
+// Opens sessions with the official SDK clients, unmodified: 1.32.2, and 2.4.0 in each of its ways to negotiate.
+
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { load } from './installed.mjs';
+import { tour } from './tour.mjs';
+
+const v1 = {
+  ...load('@modelcontextprotocol/sdk/client/index.js'),
+  ...load('@modelcontextprotocol/sdk/client/stdio.js'),
+  ...load('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+};
+const v2 = { ...load('@modelcontextprotocol/client'), ...load('@modelcontextprotocol/client/stdio') };
+
+const CLIENT_INFO = { name: 'posthorn-tests', version: '1.0.0' };
+const EXIT_LIMIT_MS = 1000;
+
+/** Each way a client comes, and the protocol revision it must end up with. */
+const WAYS = [
+  { name: 'sdk 1.32.2', sdk: v1, options: {}, era: 'legacy', version: '2025-11-25' },
+  { name: 'sdk 2.4.0 legacy', sdk: v2, options: negotiate('legacy'), era: 'legacy', version: '2025-11-25' },
+  { name: 'sdk 2.4.0 auto', sdk: v2, options: negotiate('auto'), era: 'modern', version: '2026-07-28' },
+  { name: 'sdk 2.4.0 pinned', sdk: v2, options: negotiate({ pin: '2026-07-28' }), era: 'modern', version: '2026-07-28' },
+];
+
+function negotiate(mode) {
+  return { versionNegotiation: { mode } };
+}
+
+/** All ways over stdio and over HTTP. */
+export async function sdkClients(report, server) {
+  for (const way of WAYS) {
+    await overStdio(report, server, way);
+    await overHttp(report, server, way);
+  }
+}
+
+async function overStdio(report, server, way) {
+  const label = `${way.name} stdio`;
+  const [command, ...args] = server.stdioCommand;
+  const transport = new way.sdk.StdioClientTransport({ command, args, stderr: 'ignore' });
+  const client = await connect(report, label, way, transport);
+  if (!client) return;
+
+  await tour(report, label, client, way.era);
+  await report.check(`${label}: the process leaves when its input ends`, async () => {
+    const { pid } = transport;
+    const startMs = Date.now();
+    await client.close();
+    assert.ok(Date.now() - startMs <= EXIT_LIMIT_MS, `took ${Date.now() - startMs} ms`);
+    await sleep(50);
+    assert.ok(!isAlive(pid), 'the process is still there');
+  });
+}
+
+async function overHttp(report, server, way) {
+  const label = `${way.name} http`;
+  const requestInit = { headers: { Authorization: `Bearer ${server.key}` } };
+  const transport = new way.sdk.StreamableHTTPClientTransport(new URL(server.url), { requestInit });
+  const client = await connect(report, label, way, transport);
+  if (!client) return;
+
+  await tour(report, label, client, way.era);
+  await report.check(`${label}: the session ends`, async () => {
+    if (way.era === 'legacy') await transport.terminateSession();
+    await client.close();
+  });
+}
+
+async function connect(report, label, way, transport) {
+  return report.check(`${label}: connects and settles on ${way.version}`, async () => {
+    const client = new way.sdk.Client(CLIENT_INFO, way.options);
+    const errors = [];
+    client.onerror = (error) => errors.push(error.message);
+
+    // 1.x tells the settled version to its transport only; the stdio one has no ear for it.
+    let told;
+    transport.setProtocolVersion ??= (version) => (told = version);
+    await client.connect(transport);
+
+    const settled = client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion ?? told;
+    assert.equal(settled, way.version);
+    assert.deepEqual(errors, []);
+    return client;
+  });
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# The long form of the suite: tests/run.sh, then clang, ThreadSanitizer, the static analysers, the full fault runs and the
+# fuzzers. POSTHORN_FUZZ_SECONDS (default 60) is the time of each fuzzer. Not part of what decides a landing.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+bash tests/setup.sh full || exit 1
+failed=0
+step() {
+    local name=$1 start=$SECONDS log=build/test-logs/full-$1.log
+    shift
+    if "$@" >"$log" 2>&1; then
+        printf 'ok      %-16s %4d s\n' "$name" $((SECONDS - start))
+    else
+        failed=$((failed + 1))
+        printf 'FAILED  %-16s %4d s  (%s)\n' "$name" $((SECONDS - start)) "$log"
+        tail -n 25 "$log"
+    fi
+}
+
+clang_build() {
+    cmake -S . -B build/clang -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER=clang -DPOSTHORN_WERROR=ON &&
+        cmake --build build/clang && (cd build/clang && ctest --output-on-failure -j 2)
+}
+
+thread_sanitizer() {
+    cmake -S . -B build/tsan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DPOSTHORN_SANITIZE=thread &&
+        cmake --build build/tsan &&
+        (cd build/tsan && TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/../../tests/tsan.supp" ctest --output-on-failure \
+            -R 'executor|waiting|limits|db_test|mcp|http|side|outbox|concurrency')
+}
+
+analyzer() {
+    cmake -S . -B build/analyzer -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-fanalyzer &&
+        cmake --build build/analyzer --target libposthorn.a
+}
+
+tidy() {
+    find src -name '*.c' -not -path '*/node_modules/*' -not -path 'src/codegen/*' -print0 |
+        xargs -0 -n 8 clang-tidy -p build/clang --quiet --warnings-as-errors='clang-analyzer-*'
+}
+
+fuzzers() {
+    local seconds=${POSTHORN_FUZZ_SECONDS:-60} fuzzer name
+    cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER=clang -DPOSTHORN_FUZZ=ON &&
+        cmake --build build/fuzz || return 1
+    for fuzzer in build/fuzz/*_fuzz; do
+        name=$(basename "$fuzzer" _fuzz)
+        mkdir -p "build/fuzz/corpus/$name"
+        "$fuzzer" -max_total_time="$seconds" -rss_limit_mb=2048 "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" || return 1
+    done
+}
+
+bash tests/run.sh || failed=$((failed + 1))
+step clang clang_build
+step tsan thread_sanitizer
+step analyzer analyzer
+step tidy tidy
+step fuzz fuzzers
+step faults env POSTHORN_FAULT_ROUNDS=100 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/faults.test.mjs'
+
+echo "full: $failed failed"
+[ "$failed" -eq 0 ]

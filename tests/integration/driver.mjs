@@ -1,0 +1,30 @@
+// A C driver that answers JSON lines, one reply a request, in order.
+
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+export class Driver {
+  #process;
+  #waiting = [];
+
+  /** @param {string} path the driver's binary */
+  constructor(path) {
+    this.#process = spawn(path, [], { stdio: ['pipe', 'pipe', 'inherit'] });
+    createInterface({ input: this.#process.stdout }).on('line', (line) => this.#waiting.shift()?.resolve(JSON.parse(line)));
+    this.#process.on('exit', (code) => {
+      for (const { reject } of this.#waiting) reject(new Error(`the driver ended with ${code}`));
+      this.#waiting = [];
+    });
+  }
+
+  ask(request) {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#process.stdin.write(`${JSON.stringify(request)}\n`);
+    });
+  }
+
+  close() {
+    this.#process.stdin.end();
+  }
+}

@@ -1,0 +1,86 @@
+// HTTP as a program speaks it (whole calls over kept connections) and as an enemy does (bytes on a socket).
+
+import http from 'node:http';
+import net from 'node:net';
+
+const ANSWER_LIMIT_MS = 40_000;
+
+/** One client of the REST door: one key, one connection at a time unless told otherwise. */
+export class HttpClient {
+  #agent;
+
+  constructor(port, headers = {}, connections = 1) {
+    this.port = port;
+    this.headers = headers;
+    this.#agent = new http.Agent({ keepAlive: true, maxSockets: connections });
+  }
+
+  /** {status, headers, body}; the body parsed when it is JSON. Fails only when there is no answer. */
+  request(method, path, body, headers = {}) {
+    const payload = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    const sent = { ...this.headers, ...headers };
+    if (payload !== undefined) Object.assign(sent, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload), ...headers });
+    return new Promise((resolve, reject) => {
+      const options = { agent: this.#agent, host: '127.0.0.1', port: this.port, method, path, headers: sent };
+      const request = http.request(options, (response) => {
+        const chunks = [];
+        response.on('data', (chunk) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => resolve(answerOf(response, Buffer.concat(chunks).toString())));
+      });
+      request.setTimeout(ANSWER_LIMIT_MS, () => request.destroy(new Error(`no answer to ${method} ${path} in ${ANSWER_LIMIT_MS} ms`)));
+      request.on('error', reject);
+      request.end(payload);
+    });
+  }
+
+  get(path, headers) {
+    return this.request('GET', path, undefined, headers);
+  }
+
+  post(path, body, headers) {
+    return this.request('POST', path, body, headers);
+  }
+
+  close() {
+    this.#agent.destroy();
+  }
+}
+
+function answerOf(response, text) {
+  const isJson = (response.headers['content-type'] ?? '').startsWith('application/json');
+  return { status: response.statusCode, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text };
+}
+
+/** A connection on which everything is said by hand. */
+export class RawConnection {
+  received = Buffer.alloc(0);
+
+  constructor(port) {
+    this.socket = net.connect(port, '127.0.0.1');
+    this.socket.on('data', (bytes) => (this.received = Buffer.concat([this.received, bytes])));
+    this.socket.on('error', () => {});
+    this.connected = new Promise((resolve) => this.socket.once('connect', resolve));
+    /** Settles when both directions are closed. */
+    this.closed = new Promise((resolve) => this.socket.once('close', resolve));
+  }
+
+  async send(bytes) {
+    await this.connected;
+    await new Promise((resolve) => this.socket.write(bytes, () => resolve()));
+  }
+
+  /** The status lines received so far. */
+  statuses() {
+    return [...this.received.toString('latin1').matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((match) => Number(match[1]));
+  }
+
+  /** Gone without a word: the peer sees a reset. */
+  vanish() {
+    this.socket.resetAndDestroy();
+  }
+
+  close() {
+    this.socket.destroy();
+  }
+}

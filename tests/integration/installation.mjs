@@ -1,0 +1,202 @@
+// One Posthorn of a test: a data folder of its own, the programs started on it, and the certainty that all of them are gone
+// when the test has ended.
+
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { HttpClient } from './http_client.mjs';
+import { isAlive, kill, processesOf, until } from './processes.mjs';
+import { StdioClient } from './stdio_client.mjs';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
+export const BINARY = process.env.POSTHORN_BIN ?? join(ROOT, 'build/release/posthorn');
+
+const START_LIMIT_MS = 30_000;
+const LOG_KEPT_LINES = 200;
+
+export class Installation {
+  #servers = [];
+  #clients = [];
+
+  /** `options` are environment variables without their prefix: {IDLE: 2, THREADS: 1}. */
+  constructor(options = {}) {
+    this.folder = realpathSync(mkdtempSync(join(tmpdir(), 'posthorn-integration-')));
+    this.data = join(this.folder, 'data');
+    // By this name the HTML process of this installation can be told from that of any other.
+    const renderDir = join(this.folder, 'side');
+    symlinkSync(join(ROOT, 'src/render/side'), renderDir);
+    const settings = { DATA: this.data, RENDER_DIR: renderDir, NODE: process.execPath, IDLE: 60, ...options };
+    this.environment = { PATH: process.env.PATH, HOME: this.folder };
+    for (const [name, value] of Object.entries(settings)) {
+      if (value !== undefined) this.environment[`POSTHORN_${name}`] = String(value);
+    }
+  }
+
+  /** Runs a command to its end: {code, stdout, stderr}. */
+  run(...words) {
+    return new Promise((resolve) => {
+      const options = { env: this.environment, maxBuffer: 1 << 26 };
+      const child = execFile(BINARY, words, options, (problem, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }));
+    });
+  }
+
+  async #json(...words) {
+    const { code, stdout, stderr } = await this.run(...words);
+    if (code !== 0) throw new Error(`posthorn ${words.join(' ')}: ${stderr}`);
+    return JSON.parse(stdout);
+  }
+
+  admin(...words) {
+    return this.#json('admin', ...words);
+  }
+
+  call(tool, args = {}) {
+    return this.#json('call', tool, JSON.stringify(args));
+  }
+
+  stop() {
+    return this.#json('stop');
+  }
+
+  /** A key of the default organization; of a brand when the options name one. */
+  async key(...options) {
+    return (await this.admin('key', 'create', '--rate-multiplier', '100000', ...options)).key;
+  }
+
+  async brandId() {
+    return (await this.admin('brand', 'list')).data[0].brandId;
+  }
+
+  stdio(...args) {
+    const client = new StdioClient(BINARY, args, this.environment);
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** Starts `posthorn serve` on a port of the system's choice and waits until it listens. */
+  async serve(...args) {
+    const server = new Server(spawn(BINARY, ['serve', '--listen', '127.0.0.1:0', ...args], { env: this.environment, stdio: ['ignore', 'ignore', 'pipe'] }));
+    this.#servers.push(server);
+    await server.listening;
+    return server;
+  }
+
+  // ---- What it consists of ----
+
+  get runnerPid() {
+    return this.#number('runner.pid');
+  }
+
+  get postmasterPid() {
+    return this.#number('pg/data/postmaster.pid');
+  }
+
+  #number(file) {
+    const path = join(this.data, file);
+    const pid = existsSync(path) ? Number(readFileSync(path, 'latin1').split('\n')[0]) : 0;
+    return pid > 0 && isAlive(pid) ? pid : 0;
+  }
+
+  get runnerLog() {
+    const path = join(this.data, 'runner.log');
+    return existsSync(path) ? readFileSync(path, 'utf8') : '';
+  }
+
+  /** The names of the messages in the capture outbox. */
+  outbox() {
+    const path = join(this.data, 'outbox/new');
+    return existsSync(path) ? readdirSync(path) : [];
+  }
+
+  readMessage(name) {
+    return readFileSync(join(this.data, 'outbox/new', name), 'utf8');
+  }
+
+  processes() {
+    return processesOf(this.folder);
+  }
+
+  runners() {
+    return this.processes().filter(({ command }) => / runner( |$)/.test(command));
+  }
+
+  postmasters() {
+    return this.processes().filter(({ command }) => /\/postgres /.test(command));
+  }
+
+  sideProcesses() {
+    return this.processes().filter(({ command }) => command.includes('main.mjs'));
+  }
+
+  // ---- Its end ----
+
+  /** Ends everything and gives what was still alive although nothing should be. */
+  async dispose() {
+    for (const client of this.#clients) await client.kill();
+    for (const server of this.#servers) await server.stop();
+    if (existsSync(this.data)) await this.run('stop');
+    const orphans = await until('all processes are gone', () => this.processes().length === 0, 3000).then(() => [], () => this.processes());
+    for (const { pid } of orphans) kill(pid);
+    await until('killed processes are gone', () => this.processes().length === 0).catch(() => {});
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+    return orphans;
+  }
+}
+
+class Server {
+  log = [];
+  #child;
+
+  constructor(child) {
+    this.#child = child;
+    this.ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
+    this.listening = new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`the server does not listen: ${this.log.join('\n')}`)), START_LIMIT_MS);
+      this.ended.then((how) => reject(new Error(`the server ended (${how}): ${this.log.join('\n')}`)));
+      createInterface({ input: child.stderr }).on('line', (line) => {
+        this.log.push(line);
+        if (this.log.length > LOG_KEPT_LINES) this.log.shift();
+        const port = /"event":"serve\.listening".*"port":(\d+)/.exec(line)?.[1];
+        if (port === undefined) return;
+        clearTimeout(timer);
+        this.port = Number(port);
+        resolve();
+      });
+    });
+    this.listening.catch(() => {});
+  }
+
+  get pid() {
+    return this.#child.pid;
+  }
+
+  client(key, headers = {}, connections = 1) {
+    return new HttpClient(this.port, key === undefined ? headers : { authorization: `Bearer ${key}`, ...headers }, connections);
+  }
+
+  kill() {
+    this.#child.kill('SIGKILL');
+    return this.ended;
+  }
+
+  async stop() {
+    this.#child.kill('SIGTERM');
+    const late = setTimeout(() => this.#child.kill('SIGKILL'), 15_000);
+    const how = await this.ended;
+    clearTimeout(late);
+    return how;
+  }
+}
+
+/** A test's installation, disposed of when the test ends; orphans fail the test. */
+export function installationFor(test, options) {
+  const installation = new Installation(options);
+  test.after(async () => {
+    const orphans = await installation.dispose();
+    if (orphans.length > 0) throw new Error(`left behind: ${JSON.stringify(orphans)}`);
+  });
+  return installation;
+}

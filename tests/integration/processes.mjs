@@ -1,0 +1,57 @@
+// Processes as Linux shows them under /proc: who belongs to a test, what it holds, whether it is still there.
+
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+
+const PAGE_KIB = 4;
+
+const unless = (otherwise, read) => {
+  try {
+    return read();
+  } catch {
+    return otherwise; // it has ended meanwhile, or belongs to another user
+  }
+};
+
+/** The fields of /proc/PID/stat behind the name, which may hold anything: state, parent, group, … (proc(5)). */
+function statFields(pid) {
+  const text = unless('', () => readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  return text === '' ? null : text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+export const isAlive = (pid) => {
+  const fields = statFields(pid);
+  return fields !== null && fields[0] !== 'Z';
+};
+
+export const parentOf = (pid) => Number(statFields(pid)?.[1]);
+export const groupOf = (pid) => Number(statFields(pid)?.[2]);
+export const commandLine = (pid) => unless('', () => readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').trim());
+export const openDescriptors = (pid) => readdirSync(`/proc/${pid}/fd`).length;
+export const residentKib = (pid) => Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_KIB;
+
+/** Every process that works in `folder` or names it on its command line, such as {pid, command}. */
+export function processesOf(folder) {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number);
+  return pids
+    .filter((pid) => pid !== process.pid && isAlive(pid))
+    .map((pid) => ({ pid, command: commandLine(pid), place: unless('', () => readlinkSync(`/proc/${pid}/cwd`)) }))
+    .filter(({ command, place }) => command.includes(folder) || place.startsWith(folder))
+    .map(({ pid, command }) => ({ pid, command }));
+}
+
+export function kill(pid, signal = 'SIGKILL') {
+  unless(undefined, () => process.kill(pid, signal));
+}
+
+export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Waits until `holds` gives something true and gives that; fails after `limitMs`, naming what was waited for. */
+export async function until(what, holds, limitMs = 15_000) {
+  const deadline = Date.now() + limitMs;
+  for (;;) {
+    const value = await holds();
+    if (value) return value;
+    if (Date.now() > deadline) throw new Error(`waited ${limitMs} ms in vain until ${what}`);
+    await pause(20);
+  }
+}

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# The test suite on a fresh Debian 12: installs what it needs, builds, tests. Ends with 'N passed, M failed'; the log of
+# each step is in build/test-logs. Arguments choose steps by name.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+mkdir -p build/test-logs
+bash tests/setup.sh || exit 1
+. tests/node22.sh
+root=$posthorn_root
+passed=0
+failed=0
+chosen=("$@")
+
+wanted() {
+    [ ${#chosen[@]} -eq 0 ] && return 0
+    local name
+    for name in "${chosen[@]}"; do [ "$name" = "$1" ] && return 0; done
+    return 1
+}
+
+# step NAME COMMAND…: runs it, says how it ended, shows the end of its log when it failed.
+step() {
+    local name=$1 start=$SECONDS log=build/test-logs/$1.log
+    shift
+    wanted "$name" || return 0
+    if "$@" >"$log" 2>&1; then
+        passed=$((passed + 1))
+        printf 'ok      %-16s %4d s  %s\n' "$name" $((SECONDS - start)) "$(grep -aE 'passed|conformance|product:' "$log" | tail -n 1)"
+    else
+        failed=$((failed + 1))
+        printf 'FAILED  %-16s %4d s  (%s)\n' "$name" $((SECONDS - start)) "$log"
+        grep -aE 'FAILED|Failed|error:|not ok|ERROR' "$log" | head -n 40
+        tail -n 25 "$log"
+    fi
+}
+
+build() {
+    cmake -S . -B "build/$1" -G Ninja -DCMAKE_BUILD_TYPE="$2" -DPOSTHORN_WERROR=ON && cmake --build "build/$1"
+}
+
+unit_tests() {
+    (cd build/debug && ctest --output-on-failure -j 2)
+}
+
+generated_docs() {
+    local file status=0
+    for file in build/debug/generated/docs/*.md; do
+        diff -u "docs/$(basename "$file")" "$file" || status=1
+    done
+    return $status
+}
+
+cases() {
+    npm_tree "$root/tests/cases/runner" "$root/tests/cases/runner"
+    local data status=0
+    data=$(mktemp -d "${TMPDIR:-/tmp}/posthorn-cases-XXXXXX")
+    chmod 755 "$data"
+    "$NODE" tests/cases/runner/run.mjs "$root/build/debug/posthorn" "$root/build/debug/embedded_driver" "$data/data" || status=1
+    build/debug/posthorn stop --data "$data/data" || true
+    rm -rf "$data"
+    return $status
+}
+
+step build-debug build debug Debug
+step build-release build release Release
+step unit unit_tests
+step side "$NODE" --test "tests/unit/side/*.test.mjs"
+step includes "$NODE" tests/includes.mjs
+step docs generated_docs
+step snapshots "$NODE" tests/snapshots.mjs build/release/posthorn
+step requirements "$NODE" tests/requirements.mjs check
+step cases cases
+step clients bash tests/clients.sh
+step conformance bash tests/conformance.sh
+step integration "$NODE" --test --test-concurrency=1 "tests/integration/*.test.mjs"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Makes a Debian 12 machine ready to build and test Posthorn: packages, Node 22, and the HTML side process. Quick when
+# there is nothing to do. With the argument `full`, also what tests/full.sh needs.
+set -euo pipefail
+
+packages=(
+    build-essential cmake ninja-build pkg-config ca-certificates git
+    libjansson-dev libcurl4-openssl-dev libmicrohttpd-dev libsodium-dev libssl-dev libpq-dev libidn2-dev libunistring-dev
+    libcmocka-dev postgresql
+)
+if [ "${1:-}" = full ]; then packages+=(clang clang-tidy libclang-rt-14-dev valgrind); fi
+# Any npm will do; Debian's is installed where there is none. Node 22 itself comes from npm.
+if ! command -v npm >/dev/null; then packages+=(nodejs npm); fi
+
+missing=()
+for package in "${packages[@]}"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+    as_root=()
+    if [ "$(id -u)" != 0 ]; then as_root=(sudo); fi
+    echo "setup: installing ${missing[*]}" >&2
+    "${as_root[@]}" apt-get update -qq
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+fi
+
+. "$(dirname "$0")/node22.sh"
+npm_tree "$posthorn_root/src/render/side" "$posthorn_root/src/render/side"

@@ -1,0 +1,54 @@
+# Unit tests: a binary a file, tests/unit/<room>[_…]_test.c, with the files that tests of one room share:
+# <room>_case.c, <room>_client.c, <room>_standin.c.
+
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/*_test.c)
+foreach(file ${unit_tests})
+    get_filename_component(name ${file} NAME_WE)
+    string(REGEX REPLACE "_.*" "" room ${name})
+    file(GLOB shared CONFIGURE_DEPENDS tests/unit/${room}_case.c tests/unit/${room}_client.c tests/unit/${room}_standin.c)
+    add_executable(${name} ${file} ${shared})
+    target_link_libraries(${name} PRIVATE posthorn PkgConfig::CMOCKA)
+    target_compile_definitions(${name} PRIVATE POSTHORN_SOURCE_DIR="${CMAKE_SOURCE_DIR}" POSTHORN_VERSION="${PROJECT_VERSION}"
+        POSTHORN_NODE="${CMAKE_SOURCE_DIR}/build/node/node_modules/.bin/node")
+    add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endforeach()
+
+# The catalogue and its generator: every lint refuses, the committed documents are up to date, the contract's tables hold.
+set(node ${CMAKE_SOURCE_DIR}/build/node/node_modules/.bin/node)
+set(catalogue_tests ${CMAKE_SOURCE_DIR}/tests/unit/catalogue)
+add_test(NAME catalogue_lints COMMAND ${node} ${catalogue_tests}/lints.mjs $<TARGET_FILE:posthorn-catalogue>)
+add_test(NAME catalogue_contract COMMAND ${node} ${catalogue_tests}/contract.mjs ${CMAKE_SOURCE_DIR})
+add_test(NAME catalogue_docs COMMAND ${node} ${catalogue_tests}/docs.mjs $<TARGET_FILE:posthorn-catalogue> ${CMAKE_SOURCE_DIR})
+
+# The embedding API as a door of the cases.
+add_executable(embedded_driver tests/embedded/embedded_driver.c)
+target_link_libraries(embedded_driver PRIVATE posthorn)
+
+# The fixture catalogue of the conformance suites, over the same dispatcher and transports. Only tests build it.
+file(GLOB fixture_sources CONFIGURE_DEPENDS tests/fixture/*.c)
+if(fixture_sources)
+    add_executable(posthorn-fixture ${fixture_sources})
+    target_link_libraries(posthorn-fixture PRIVATE posthorn)
+endif()
+
+# Fuzzers: with libFuzzer (POSTHORN_FUZZ, clang), and in the ordinary run replayed over their corpora.
+file(GLOB fuzz_entries CONFIGURE_DEPENDS tests/fuzz/*_fuzz.c)
+foreach(file ${fuzz_entries})
+    get_filename_component(name ${file} NAME_WE)
+    string(REPLACE "_fuzz" "" subject ${name})
+    if(POSTHORN_FUZZ)
+        add_executable(${name} ${file})
+        target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+        target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+        target_link_libraries(${name} PRIVATE posthorn)
+    else()
+        add_executable(${name}_replay ${file} tests/fuzz/replay.c)
+        target_link_libraries(${name}_replay PRIVATE posthorn)
+        add_test(NAME ${name}_replay COMMAND ${name}_replay tests/fuzz/corpus/${subject} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    endif()
+endforeach()
+if(POSTHORN_FUZZ)
+    target_compile_options(posthorn PRIVATE -fsanitize=fuzzer-no-link)
+endif()

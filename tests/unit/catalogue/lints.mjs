@@ -1,0 +1,278 @@
+// The catalogue generator refuses declarations that contradict themselves.
+//
+//     node lints.mjs GENERATOR
+//
+// A small tree that is accepted is broken in one way at a time; each time the
+// generator must exit with 1, name the place and the reason, and write nothing.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const generator = process.argv[2];
+if (!generator) {
+  console.error('usage: lints.mjs GENERATOR');
+  process.exit(2);
+}
+
+const hints = (readOnly) => ({ readOnly, destructive: false, idempotent: true, openWorld: false });
+const row = (id) => ({ type: 'string', format: `id:${id}`, description: 'The thing.' });
+
+/** A tree with everything a lint looks at, and nothing more. */
+function goodTree() {
+  return {
+    'schemas/errors.json': [
+      { code: 'INVALID_REQUEST', status: 400, type: 'invalid_request', retryable: false, suggestion: 'Correct it.' },
+      { code: 'THING_NOT_FOUND', status: 404, type: 'not_found', retryable: false, suggestion: 'Use another.' },
+    ],
+    'schemas/policies.json': {
+      bodyBytes: 1000,
+      scopes: { all: { implies: ['things'] }, things: { implies: [] } },
+      rates: { 'things.read': { limit: 100, windowS: 60 }, 'things.write': { limit: 60, windowS: 60, open: ['X-2'] } },
+      prices: { check: { kind: 'perItem', credits: 2, unit: 'thing' }, make: { kind: 'metered', credits: 1 } },
+      plans: { basic: { name: 'Basic', credits: 10, emailSends: null } },
+    },
+    'schemas/open-details.json': {
+      'X-1': { question: 'What is a thing?', choice: 'This.' },
+      'X-2': { question: 'How often?', choice: 'Sixty times.' },
+    },
+    'schemas/resources/thing.json': {
+      description: 'A thing.', type: 'object', additionalProperties: false, required: ['thingId', 'part'],
+      properties: { thingId: { type: 'string' }, part: { $ref: 'part.json' }, note: { type: ['string', 'null'] } },
+    },
+    'schemas/resources/part.json': { description: 'A part.', type: 'object', properties: {} },
+    'schemas/operations/things.json': [
+      {
+        id: 'things.get', route: 'GET /v1/things/{thingId}', summary: 'Reads a thing.', reach: 'brand', scope: 'things',
+        policy: 'things.read', mode: 'read', single: true, status: 200, queries: 1, built: true, path: { thingId: row('contact') },
+        query: { include: { type: 'string', format: 'tokens', enum: ['parts', 'notes'], description: 'Parts to add.' } },
+        result: 'thing', errors: ['THING_NOT_FOUND'], open: ['X-1'], rules: ['R-001'],
+      },
+      {
+        id: 'things.makeMany', route: 'POST /v1/things', summary: 'Makes several things.', when: { present: 'things' }, reach: 'brand',
+        scope: 'things', policy: 'things.write', price: 'check', mode: 'write', lane: 'slow', status: 200, queries: 2, built: true,
+        idempotencyKey: true,
+        body: {
+          things: {
+            type: 'array', minItems: 1, maxItems: 10, description: 'Rows.',
+            items: { type: 'object', properties: { name: { type: 'string', maxLength: 10, description: 'Name.' } } },
+          },
+        },
+        required: ['things'], result: 'thing',
+      },
+      {
+        id: 'things.make', route: 'POST /v1/things', summary: 'Makes a thing.', reach: 'brand', scope: 'things', policy: 'things.write',
+        price: 'check', mode: 'write', status: 201, queries: 2, built: true, idempotencyKey: true,
+        body: {
+          name: { type: 'string', minLength: 1, maxLength: 10, description: 'Name.' },
+          nick: { type: 'string', maxLength: 10, nullable: true, description: 'Other name.' },
+          size: { type: 'integer', minimum: 1, maximum: 9, default: 3, description: 'Size.' },
+          color: { type: 'string', enum: ['red', 'blue'], default: 'red', description: 'Color.' },
+          fields: { type: 'object', free: true, maxProperties: 5, description: 'Anything.' },
+          tags: { type: 'array', maxItems: 3, items: { type: 'string', maxLength: 9 }, description: 'Tags.' },
+        },
+        required: ['name'], result: 'thing',
+      },
+      {
+        id: 'things.drop', route: 'DELETE /v1/things/{thingId}', summary: 'Drops a thing.', reach: 'brand', policy: 'things.write',
+        mode: 'write', status: 200, queries: 1, built: false, path: { thingId: row('contact') },
+      },
+    ],
+    'tools/things/get_thing.json': {
+      name: 'get_thing', title: 'Get thing', description: 'Reads a thing.', toolset: 'things', hints: hints(true), run: 'things.get',
+    },
+    'tools/things/save_thing.json': {
+      name: 'save_thing', title: 'Save thing', description: 'Makes things.', toolset: 'things', hints: hints(false),
+      run: ['things.makeMany', 'things.make'], describe: { name: 'Its name.', nick: null }, default: { size: 2 }, brief: ['things'],
+    },
+    'tools/things/drop_thing.json': {
+      name: 'drop_thing', title: 'Drop thing', description: 'Drops a thing.', toolset: 'things', hints: hints(false), run: 'things.drop',
+    },
+    'tools/mcp.json': {
+      instructions: 'Read things.',
+      prompts: [
+        {
+          name: 'look', title: 'Look', description: 'Looks.', arguments: [{ name: 'what', description: 'At what.', required: true }],
+          messages: [{ role: 'user', text: 'Look at {what}.' }],
+        },
+      ],
+      resources: [],
+      resourceTemplates: [
+        {
+          uriTemplate: 'posthorn://things/{thingId}', name: 'thing', title: 'Thing', description: 'A thing.', mimeType: 'application/json',
+          run: 'things.get', args: { thingId: '{thingId}' },
+        },
+      ],
+      completions: {},
+    },
+    'tools/topics.json': [{ name: 'things', title: 'Things', text: 'About things.', tools: ['get_thing'] }],
+  };
+}
+
+const op = (tree, at) => tree['schemas/operations/things.json'][at];
+const tool = (tree, name) => tree[`tools/things/${name}.json`];
+const policies = (tree) => tree['schemas/policies.json'];
+const MAKE = 2;
+
+/** What is broken, how, and what the generator says of it. */
+const broken = [
+  ['an error declared twice', (t) => t['schemas/errors.json'].push(t['schemas/errors.json'][0]), 'INVALID_REQUEST: declared twice'],
+  ['an error of an unknown type', (t) => (t['schemas/errors.json'][0].type = 'bad'), 'type is not one of the eight'],
+  ['an error without a suggestion', (t) => delete t['schemas/errors.json'][0].suggestion, 'has no suggestion'],
+  ['an error that does not say whether to retry', (t) => delete t['schemas/errors.json'][0].retryable, 'retryable must be said'],
+  ['an error with an impossible status', (t) => (t['schemas/errors.json'][0].status = 200), 'status must be 4xx or 5xx'],
+
+  ['a scope that implies an unknown one', (t) => (policies(t).scopes.all.implies = ['else']), 'implies the unknown scope else'],
+  ['a rate without a window', (t) => delete policies(t).rates['things.read'].windowS, 'needs a limit and a window'],
+  ['a price of an unknown kind', (t) => (policies(t).prices.make.kind = 'free'), 'must be fixed, perItem or metered'],
+  ['a wrong count of routes', (t) => (policies(t).counts = { routes: 7, tools: 3 }), 'counts 7 routes and 3 tools, but 3 and 3 are declared'],
+
+  ['an open detail that is not told', (t) => (op(t, 0).open = ['X-9']), 'the open detail X-9 is not in'],
+  ['an open detail nothing rests on', (t) => delete op(t, 0).open, 'X-1: nothing rests on it'],
+
+  ['a reference to no shape', (t) => (t['schemas/resources/thing.json'].properties.part.$ref = 'else.json'), 'refers to else.json'],
+
+  ['an id that makes no C name', (t) => (op(t, 0).id = 'get-thing'), 'two camelCase words joined by a dot'],
+  ['an operation declared twice', (t) => (op(t, 0).id = 'things.make'), 'things.make is declared twice'],
+  ['a misspelt member', (t) => (op(t, 0).polcy = 'x'), 'has the unknown member polcy'],
+  ['a member of a wrong type', (t) => (op(t, 0).status = '200'), 'status has a wrong type'],
+  ['an unknown scope', (t) => (op(t, 0).scope = 'else'), 'scope else is not in schemas/policies.json'],
+  ['an unknown rate policy', (t) => (op(t, 0).policy = 'else'), 'policy else is not in schemas/policies.json'],
+  ['no rate policy', (t) => delete op(t, 0).policy, 'has no rate policy'],
+  ['an unknown price', (t) => (op(t, MAKE).price = 'else'), 'price else is not in schemas/policies.json'],
+  ['an unknown error code', (t) => (op(t, 0).errors = ['ELSE']), 'the error ELSE is not in schemas/errors.json'],
+  ['an unknown result', (t) => (op(t, 0).result = 'else'), 'the result else is not in schemas/resources'],
+  ['a built operation without a result', (t) => delete op(t, 0).result, 'is built and declares no result'],
+  ['an unknown mode', (t) => (op(t, 0).mode = 'think'), 'mode must be memory, read, write or job'],
+  ['an unknown reach', (t) => (op(t, 0).reach = 'world'), 'reach must be'],
+  ['a route outside /v1', (t) => (op(t, 0).route = 'GET /things/{thingId}'), 'a path below /v1'],
+  ['an undeclared path parameter', (t) => delete op(t, 0).path, 'the path parameter {thingId} is not declared'],
+  ['a path parameter the path does not name', (t) => (op(t, MAKE).path = { thingId: row('contact') }), 'that its path does not name'],
+  ['a GET with a body', (t) => (op(t, 0).body = { x: { type: 'boolean', description: 'X.' } }), 'a GET has no body'],
+  ['an idempotency key on a GET', (t) => (op(t, 0).idempotencyKey = true), 'only a POST honours an idempotency key'],
+  ['a job that is one statement', (t) => (op(t, 0).mode = 'job'), 'single goes with read or write'],
+  ['a status that is no success', (t) => (op(t, 0).status = 404), 'status must be 2xx'],
+  ['no budget of queries', (t) => delete op(t, 0).queries, 'needs a budget of queries'],
+  ['a condition on no parameter', (t) => (op(t, 1).when = { present: 'else' }), 'when looks at else'],
+  ['an operation that hides another', (t) => delete op(t, 1).when, 'has no condition and hides things.make'],
+  ['a required parameter that is not there', (t) => op(t, MAKE).required.push('else'), 'requires the unknown parameter else'],
+  ['a parameter in two places', (t) => (op(t, MAKE).query = { name: op(t, MAKE).body.name }), 'stands in two places'],
+  ['a brand named in a body', (t) => (op(t, MAKE).body.brandId = row('brand')), 'no query or body names a brand'],
+
+  ['an unbounded text', (t) => delete op(t, MAKE).body.name.maxLength, 'things.make.name: needs maxLength'],
+  ['an unbounded number', (t) => delete op(t, MAKE).body.size.maximum, 'needs minimum and maximum'],
+  ['an unbounded list', (t) => delete op(t, MAKE).body.tags.maxItems, 'needs maxItems'],
+  ['a list without items', (t) => delete op(t, MAKE).body.tags.items, 'needs items'],
+  ['an unbounded object', (t) => delete op(t, MAKE).body.fields.maxProperties, 'needs maxProperties'],
+  ['an object told by nothing', (t) => delete op(t, MAKE).body.fields.free, 'needs properties, or free: true'],
+  ['an untyped parameter', (t) => delete op(t, MAKE).body.name.type, 'has no type'],
+  ['a parameter without a description', (t) => delete op(t, MAKE).body.name.description, 'has no description'],
+  ['a parameter in snake_case', (t) => (op(t, MAKE).body.the_name = op(t, MAKE).body.name), 'is not camelCase'],
+  ['a parameter that is a word of C', (t) => (op(t, MAKE).body.default = op(t, MAKE).body.name), 'is a word of C'],
+  ['an id of an unknown kind', (t) => (op(t, 0).path.thingId.format = 'id:thing'), 'is an id of an unknown kind'],
+  ['a nullable number', (t) => (op(t, MAKE).body.size.nullable = true), 'only a text may be nullable'],
+  ['a default outside the enum', (t) => (op(t, MAKE).body.color.default = 'green'), 'default is not one of its values'],
+  ['a default of a wrong type', (t) => (op(t, MAKE).body.size.default = true), 'cannot have this default'],
+  ['an enum value that makes no constant', (t) => op(t, MAKE).body.color.enum.push('very red'), 'a value of its enum'],
+  ['anyOf in a parameter', (t) => (op(t, MAKE).body.name.anyOf = []), 'has the unknown member anyOf'],
+  ['an object in a query', (t) => (op(t, 0).query.part = op(t, MAKE).body.fields), 'cannot stand in a path or a query'],
+  ['a shared enum with two meanings', (t) => {
+    op(t, MAKE).body.color.enumName = 'color';
+    op(t, 0).query.color = { ...op(t, MAKE).body.color, enum: ['red', 'green'] };
+  }, 'color is declared differently elsewhere'],
+
+  ['a tool named like no other host allows', (t) => {
+    t['tools/things/Get-Thing.json'] = { ...tool(t, 'get_thing'), name: 'Get-Thing' };
+  }, 'name must match'],
+  ['a tool name of 41 characters', (t) => {
+    const name = `g${'e'.repeat(40)}`;
+    t[`tools/things/${name}.json`] = { ...tool(t, 'get_thing'), name };
+  }, 'have 40 characters at most'],
+  ['a tool named otherwise than its file', (t) => (tool(t, 'get_thing').name = 'look'), 'name must be the name of the file'],
+  ['a tool name taken in another folder', (t) => {
+    t['tools/more/get_thing.json'] = { ...tool(t, 'get_thing'), toolset: 'more' };
+  }, 'the name get_thing is taken'],
+  ['a hint that is not said', (t) => delete tool(t, 'get_thing').hints.openWorld, 'the hint openWorld must be said'],
+  ['a reading tool that writes', (t) => (tool(t, 'save_thing').hints = hints(true)), 'is read-only and runs things.makeMany, which writes'],
+  ['a tool both read-only and destructive', (t) => (tool(t, 'get_thing').hints.destructive = true), 'both read-only and destructive'],
+  ['a tool running nothing known', (t) => (tool(t, 'get_thing').run = 'things.look'), 'runs the unknown operation things.look'],
+  ['a tool without run', (t) => delete tool(t, 'get_thing').run, 'needs either run or chooseBy'],
+  ['a tool in a foreign toolset', (t) => (tool(t, 'get_thing').toolset = 'else'), 'toolset must be the name of its folder'],
+  ['a description of 401 bytes', (t) => (tool(t, 'get_thing').description = 'x'.repeat(395)), 'the description has 401 bytes'],
+  ['a description of no argument', (t) => (tool(t, 'get_thing').describe = { else: 'X.' }), 'describes else, which is no argument of it'],
+  ['a default of no argument', (t) => (tool(t, 'get_thing').default = { else: 1 }), 'default names else'],
+  ['a tool default of a wrong type', (t) => (tool(t, 'save_thing').default = { size: 'big' }), 'has a default that is no integer'],
+  ['an unknown argument in only', (t) => (tool(t, 'get_thing').only = ['else']), 'only names else'],
+  ['operations that cost differently', (t) => delete op(t, MAKE).price, 'its operations cost differently; declare cost'],
+  ['operations that hide each other', (t) => (tool(t, 'save_thing').run = ['things.make', 'things.makeMany']), 'hides what comes after it'],
+  ['a choice by an argument that is not taken', (t) => {
+    delete tool(t, 'save_thing').run;
+    tool(t, 'save_thing').chooseBy = { present: { else: 'things.makeMany' }, otherwise: 'things.make' };
+  }, 'chooses by else, which things.makeMany does not take'],
+  ['arguments of different types', (t) => {
+    op(t, 1).body.name = { type: 'boolean', description: 'X.' };
+  }, 'name has different types in its operations'],
+  ['a tool that fills the list', (t) => {
+    for (let i = 0; i < 40; i++)
+      op(t, MAKE).body[`argument${i}`] = { type: 'string', maxLength: 9, description: 'A long enough description of it.' };
+  }, 'bytes of tools/list in the mean'],
+
+  ['instructions beyond 2 KB', (t) => (t['tools/mcp.json'].instructions = 'x'.repeat(2049)), 'needs instructions of 2048 bytes at most'],
+  ['a place of a prompt that no argument fills', (t) => (t['tools/mcp.json'].prompts[0].messages[0].text = '{else}'), '{else} is no argument'],
+  ['a resource that writes', (t) => (t['tools/mcp.json'].resourceTemplates[0].run = 'things.make'), 'which does more than read'],
+  ['a resource that is not built', (t) => (t['tools/mcp.json'].resourceTemplates[0].run = 'things.drop'), 'which is no built operation'],
+  ['a resource with an unknown argument', (t) => (t['tools/mcp.json'].resourceTemplates[0].args = { else: 1 }), 'gives else'],
+  ['a resource that picks nothing', (t) => (t['tools/mcp.json'].resourceTemplates[0].pick = 'else'), 'picks else'],
+  ['a topic on no tool', (t) => (t['tools/topics.json'][0].tools = ['else']), 'names the unknown tool else'],
+
+  ['a file that is no JSON', (t) => (t['schemas/policies.json'] = '{'), 'schemas/policies.json: line'],
+  ['a member given twice', (t) => (t['tools/mcp.json'] = '{"instructions": "a", "instructions": "b"}'), 'duplicate object key'],
+  ['a file of a wrong form', (t) => (t['schemas/errors.json'] = {}), 'must hold an array'],
+];
+
+const folder = mkdtempSync(join(tmpdir(), 'posthorn-lints-'));
+let failures = 0;
+
+function run(tree) {
+  const root = join(folder, 'tree');
+  const output = join(folder, 'output');
+  rmSync(root, { recursive: true, force: true });
+  rmSync(output, { recursive: true, force: true });
+  for (const [name, value] of Object.entries(tree)) {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), typeof value === 'string' ? value : JSON.stringify(value));
+  }
+  const done = spawnSync(generator, [root, output], { encoding: 'utf8' });
+  return { ...done, output };
+}
+
+function check(name, problem) {
+  if (problem) {
+    failures++;
+    console.error(`not ok  ${name}: ${problem}`);
+  }
+}
+
+const good = run(goodTree());
+check('the good tree', good.status === 0 && good.stderr === '' ? null : `refused: ${good.stderr}`);
+if (good.status === 0) {
+  const source = readFileSync(join(good.output, 'catalogue/tools.c'), 'utf8');
+  check('an unbuilt tool', source.includes('\\"drop_thing\\"') ? 'is listed' : null);
+  check('a null description', /nick[^}]*description/.test(source) ? 'is not left out' : null);
+  check('the cost', source.includes('Makes things. Costs 2 credits per thing.') ? null : 'is not at the end of the description');
+  check('the idempotency key', source.includes('idempotencyKey') ? null : 'is not an argument');
+  check('the operation', readFileSync(join(good.output, 'catalogue/operations.h'), 'utf8').includes('struct things_make_many_things_item_list things;')
+    ? null : 'has no typed list');
+}
+
+for (const [name, change, expected] of broken) {
+  const tree = goodTree();
+  change(tree);
+  const result = run(tree);
+  if (result.status !== 1) check(name, `exit ${result.status ?? result.signal}\n${result.stderr}`);
+  else if (!result.stderr.includes(expected)) check(name, `says\n${result.stderr}instead of: ${expected}`);
+  else if (existsSync(join(result.output, 'catalogue/operations.h'))) check(name, 'wrote files');
+}
+rmSync(folder, { recursive: true, force: true });
+console.log(`${broken.length + 6} checks, ${failures} failed`);
+process.exit(failures > 0 ? 1 : 0);

@@ -1,0 +1,310 @@
+/* The capture outbox: delivery, replacement after a crash, bounds, and what happens when the disk says no. */
+#include "mail/outbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const struct outbox_bounds wide = { .max_messages = 1000, .max_bytes = 1000000 };
+
+struct folder {
+    char path[64];
+};
+
+static int make_folder(void **state)
+{
+    struct folder *folder = calloc(1, sizeof(*folder));
+    snprintf(folder->path, sizeof(folder->path), "/tmp/outbox_test.XXXXXX");
+    *state = folder;
+    return mkdtemp(folder->path) != NULL ? 0 : -1;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
+
+static int remove_folder(void **state)
+{
+    struct folder *folder = *state;
+    nftw(folder->path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    free(folder);
+    return 0;
+}
+
+static struct outbox *open_outbox(const struct folder *folder, struct outbox_bounds bounds, enum outbox_sync sync)
+{
+    char path[80];
+    snprintf(path, sizeof(path), "%s/box", folder->path);
+    struct error err = { .code = ERR_NONE };
+    struct outbox *outbox = NULL;
+    if (!outbox_open(path, bounds, sync, &outbox, &err))
+        fail_msg("%s: %s", err.message, err.cause);
+    return outbox;
+}
+
+static void deliver(struct outbox *outbox, const char *name, const char *text)
+{
+    struct error err = { .code = ERR_NONE };
+    if (!outbox_deliver(outbox, name, text, strlen(text), &err))
+        fail_msg("%s: %s", err.message, err.cause);
+}
+
+static void assert_refused(struct outbox *outbox, const char *name, const char *text, enum error_code code)
+{
+    struct error err = { .code = ERR_NONE };
+    assert_false(outbox_deliver(outbox, name, text, strlen(text), &err));
+    assert_int_equal(err.code, code);
+}
+
+static void assert_usage(struct outbox *outbox, uint64_t messages, uint64_t bytes)
+{
+    struct error err = { .code = ERR_NONE };
+    struct outbox_usage usage;
+    assert_true(outbox_measure(outbox, &usage, &err));
+    assert_int_equal(usage.messages, messages);
+    assert_int_equal(usage.bytes, bytes);
+}
+
+static void join(const struct folder *folder, const char *name, char ret_path[256])
+{
+    snprintf(ret_path, 256, "%s/box/%s", folder->path, name);
+}
+
+static void assert_file(const struct folder *folder, const char *name, const char *expected)
+{
+    char path[256];
+    char text[256] = "";
+    join(folder, name, path);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t size = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[size] = '\0';
+    assert_string_equal(text, expected);
+}
+
+static void test_delivers_into_new(void **state)
+{
+    const struct folder *folder = *state;
+    struct outbox *outbox = open_outbox(folder, wide, OUTBOX_SYNC_DURABLE);
+    deliver(outbox, "snd_1.rcp_2", "message");
+    assert_file(folder, "new/snd_1.rcp_2", "message");
+    assert_usage(outbox, 1, 7);
+    char path[256];
+    struct stat status;
+    join(folder, "new/snd_1.rcp_2", path);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    join(folder, "tmp", path);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0700);
+    assert_int_equal(rmdir(path), 0); /* nothing was left in it */
+    outbox_close(outbox);
+}
+
+static void test_second_delivery_replaces(void **state)
+{
+    const struct folder *folder = *state;
+    struct outbox *outbox = open_outbox(folder, wide, OUTBOX_SYNC_NONE);
+    deliver(outbox, "m1", "first, longer");
+    outbox_close(outbox);
+    outbox = open_outbox(folder, wide, OUTBOX_SYNC_NONE);
+    deliver(outbox, "m1", "second");
+    deliver(outbox, "m2", "other");
+    assert_file(folder, "new/m1", "second");
+    assert_usage(outbox, 2, strlen("second") + strlen("other"));
+    outbox_close(outbox);
+}
+
+static void test_message_moved_by_a_reader_is_not_doubled(void **state)
+{
+    const struct folder *folder = *state;
+    struct outbox *outbox = open_outbox(folder, wide, OUTBOX_SYNC_NONE);
+    static const char *const flags[] = { ":2,", ":2,S" };
+    for (size_t i = 0; i < ARRAY_COUNT(flags); i++) {
+        char from[256];
+        char to[256];
+        char moved[32];
+        snprintf(moved, sizeof(moved), "cur/m%s", flags[i]);
+        join(folder, "new/m", from);
+        join(folder, moved, to);
+        deliver(outbox, "m", "read already");
+        assert_int_equal(rename(from, to), 0);
+        deliver(outbox, "m", "again");
+        assert_int_equal(access(from, F_OK), -1);
+        assert_file(folder, moved, "read already");
+        assert_usage(outbox, 1, strlen("read already"));
+        assert_int_equal(unlink(to), 0);
+    }
+    outbox_close(outbox);
+}
+
+static void test_bad_names(void **state)
+{
+    const struct folder *folder = *state;
+    struct outbox *outbox = open_outbox(folder, wide, OUTBOX_SYNC_NONE);
+    char long_name[OUTBOX_NAME_MAX_BYTES + 2];
+    memset(long_name, 'n', sizeof(long_name));
+    long_name[OUTBOX_NAME_MAX_BYTES] = '\0';
+    deliver(outbox, long_name, "longest");
+    long_name[OUTBOX_NAME_MAX_BYTES] = 'n';
+    long_name[OUTBOX_NAME_MAX_BYTES + 1] = '\0';
+    static const char *const bad[] = { "", ".hidden", "a/b", "../../etc/x", "m:2,S", "a b", "a\nb", "\u00e9" };
+    assert_refused(outbox, long_name, "x", ERR_INTERNAL_ERROR);
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
+        assert_refused(outbox, bad[i], "x", ERR_INTERNAL_ERROR);
+    assert_usage(outbox, 1, 7);
+    outbox_close(outbox);
+}
+
+static void test_bound_of_messages(void **state)
+{
+    const struct folder *folder = *state;
+    struct outbox *outbox = open_outbox(folder, (struct outbox_bounds){ 2, 1000 }, OUTBOX_SYNC_NONE);
+    deliver(outbox, "m1", "1");
+    deliver(outbox, "m2", "2");
+    assert_refused(outbox, "m3", "3", ERR_SERVICE_UNAVAILABLE);
+    deliver(outbox, "m2", "two"); /* replacing needs no place */
+    assert_usage(outbox, 2, 4);
+    outbox_close(outbox);
+
+    /* The bound holds across processes too, and mail that is deleted makes room. */
+    outbox = open_outbox(folder, (struct outbox_bounds){ 2, 1000 }, OUTBOX_SYNC_NONE);
+    assert_refused(outbox, "m3", "3", ERR_SERVICE_UNAVAILABLE);
+    char path[256];
+    join(folder, "new/m1", path);
+    assert_int_equal(unlink(path), 0);
+    usleep(1100000); /* the outbox counts again once a second at most */
+    deliver(outbox, "m3", "3");
+    outbox_close(outbox);
+}
+
+static void test_bound_of_bytes(void **state)
+{
+    const struct folder *folder = *state;
+    struct outbox *outbox = open_outbox(folder, (struct outbox_bounds){ 100, 10 }, OUTBOX_SYNC_NONE);
+    deliver(outbox, "m1", "12345678");
+    assert_refused(outbox, "m2", "123", ERR_SERVICE_UNAVAILABLE);
+    deliver(outbox, "m3", "12");
+    deliver(outbox, "m1", "87654321");
+    assert_refused(outbox, "m1", "123456789", ERR_SERVICE_UNAVAILABLE);
+    assert_file(folder, "new/m1", "87654321");
+    assert_usage(outbox, 2, 10);
+    outbox_close(outbox);
+}
+
+static void test_leftovers_are_removed(void **state)
+{
+    const struct folder *folder = *state;
+    struct outbox *outbox = open_outbox(folder, wide, OUTBOX_SYNC_NONE);
+    char path[256];
+    join(folder, "tmp/m1.123.0", path);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    outbox_close(outbox);
+    outbox = open_outbox(folder, wide, OUTBOX_SYNC_NONE);
+    assert_int_equal(access(path, F_OK), -1);
+    outbox_close(outbox);
+}
+
+/* A write that fails half-way leaves nothing behind and gives its room back. */
+static void test_failed_write(void **state)
+{
+    const struct folder *folder = *state;
+    struct outbox *outbox = open_outbox(folder, (struct outbox_bounds){ 1, 1000 }, OUTBOX_SYNC_NONE);
+    struct rlimit old;
+    getrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit small = { .rlim_cur = 10, .rlim_max = old.rlim_max };
+    setrlimit(RLIMIT_FSIZE, &small);
+    assert_refused(outbox, "m1", "longer than ten bytes", ERR_SERVICE_UNAVAILABLE);
+    setrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_usage(outbox, 0, 0);
+    char path[256];
+    join(folder, "tmp", path);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    outbox_close(outbox);
+    outbox = open_outbox(folder, (struct outbox_bounds){ 1, 1000 }, OUTBOX_SYNC_NONE);
+    deliver(outbox, "m1", "longer than ten bytes");
+    outbox_close(outbox);
+}
+
+static void test_unusable_folder(void **state)
+{
+    const struct folder *folder = *state;
+    char path[256];
+    join(folder, "", path);
+    path[strlen(path) - 1] = '\0';
+    int fd = open(path, O_WRONLY | O_CREAT, 0600); /* a file where the folder should be */
+    assert_true(fd >= 0);
+    close(fd);
+    struct error err = { .code = ERR_NONE };
+    struct outbox *outbox = NULL;
+    assert_false(outbox_open(path, wide, OUTBOX_SYNC_NONE, &outbox, &err));
+    assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
+    assert_null(outbox);
+}
+
+static void *deliver_many(void *argument)
+{
+    struct outbox *outbox = argument;
+    static _Atomic int thread_counter;
+    int thread = thread_counter++;
+    for (int i = 0; i < 100; i++) {
+        char name[32];
+        struct error err = { .code = ERR_NONE };
+        snprintf(name, sizeof(name), "t%d.%d", thread, i);
+        (void)!outbox_deliver(outbox, name, "12345", 5, &err);
+    }
+    return NULL;
+}
+
+static void test_threads_share_the_bound(void **state)
+{
+    const struct folder *folder = *state;
+    struct outbox *outbox = open_outbox(folder, (struct outbox_bounds){ 250, 100000 }, OUTBOX_SYNC_NONE);
+    pthread_t threads[4];
+    for (size_t i = 0; i < ARRAY_COUNT(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, deliver_many, outbox), 0);
+    for (size_t i = 0; i < ARRAY_COUNT(threads); i++)
+        pthread_join(threads[i], NULL);
+    assert_usage(outbox, 250, 1250);
+    outbox_close(outbox);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_delivers_into_new, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_second_delivery_replaces, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_message_moved_by_a_reader_is_not_doubled, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_bad_names, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_bound_of_messages, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_bound_of_bytes, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_leftovers_are_removed, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_failed_write, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_unusable_folder, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_threads_share_the_bound, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
