@@ -355,12 +355,13 @@ struct single_run {
     struct call_state *state;
     struct request rq;
     void *args;
+    void *params;
     size_t index; /* in the batch */
     bool bound;
     struct error error;
 };
 
-static bool bind_single(struct api *api, struct single_run *run, struct db_batch *batch, struct db_conn *conn)
+static bool bind_single(struct api *api, struct single_run *run, struct db_conn *conn)
 {
     struct call_state *state = run->state;
     struct call *call = state->call;
@@ -374,13 +375,31 @@ static bool bind_single(struct api *api, struct single_run *run, struct db_batch
     run->rq.work.organization_id = call->who.organization_id;
     run->rq.work.brand_id = state->brand_id;
     run->args = arena_alloc(call->arena, op->args->size);
-    void *params = arena_alloc(call->arena, op->single->params_size);
-    if (!decode_arguments(call->arena, &api->engine->ids, op->args, &call->input, run->args, err) ||
-        !op->single->bind(&run->rq, run->args, params, err))
-        return false;
-    run->index = db_batch_add(batch, op->single->statement, params);
+    run->params = arena_alloc(call->arena, op->single->params_size);
     state->round_trips = 1;
-    return true;
+    return decode_arguments(call->arena, &api->engine->ids, op->args, &call->input, run->args, err) &&
+           op->single->bind(&run->rq, run->args, run->params, err);
+}
+
+static struct db_batch *batch_singles(struct single_run *runs, size_t count, struct db_conn *conn, struct arena *arena)
+{
+    struct db_batch *batch = db_batch_new(conn, arena);
+    for (size_t i = 0; i < count; i++)
+        if (runs[i].bound)
+            runs[i].index = db_batch_add(batch, runs[i].state->call->op->single->statement, runs[i].params);
+    return batch;
+}
+
+/* One transaction for all is quickest; when one of them fails, each gets its own, so that an error reaches its caller only. */
+static const struct db_batch *send_singles(struct single_run *runs, size_t count, struct db_conn *conn, struct arena *arena,
+                                           struct error *err)
+{
+    struct error first = { .code = ERR_NONE };
+    struct db_batch *together = batch_singles(runs, count, conn, arena);
+    if (db_batch_run(together, &first))
+        return together;
+    struct db_batch *apart = batch_singles(runs, count, conn, arena);
+    return db_batch_run_each(apart, err) ? apart : NULL;
 }
 
 static bool reply_single(struct single_run *run, const struct db_batch *batch)
@@ -400,19 +419,17 @@ static bool reply_single(struct single_run *run, const struct db_batch *batch)
 static void run_singles(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count)
 {
     ARENA_SCOPE arena = arena_new(0);
-    struct db_batch *batch = db_batch_new(conn, arena);
     struct single_run *runs = arena_array(arena, count, sizeof(*runs));
-    size_t bound = 0;
     for (size_t i = 0; i < count; i++) {
         runs[i].state = states[i];
-        runs[i].bound = bind_single(api, &runs[i], batch, conn);
-        bound += runs[i].bound;
+        runs[i].bound = bind_single(api, &runs[i], conn);
     }
     struct error broken = { .code = ERR_NONE };
-    bool sent = bound == 0 || db_batch_run_each(batch, &broken);
+    const struct db_batch *batch = send_singles(runs, count, conn, arena, &broken);
     for (size_t i = 0; i < count; i++) {
-        bool ok = runs[i].bound && sent && reply_single(&runs[i], batch);
-        dispatch_finish(api, states[i], ok, runs[i].bound && !sent ? &broken : &runs[i].error);
+        bool lost = runs[i].bound && batch == NULL;
+        bool ok = runs[i].bound && batch != NULL && reply_single(&runs[i], batch);
+        dispatch_finish(api, states[i], ok, lost ? &broken : &runs[i].error);
     }
 }
 

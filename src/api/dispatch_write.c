@@ -85,7 +85,8 @@ static bool park(struct api *api, struct call_state *state, struct db_tx *tx, in
     return true;
 }
 
-static bool settle(struct call_state *state, struct request *rq, struct error *err)
+/* Ends the work and commits it. */
+static bool settle(struct call_state *state, struct request *rq, struct db_tx *tx, struct error *err)
 {
     struct call *call = state->call;
     struct ledger_entry *entry = &state->entry;
@@ -102,7 +103,7 @@ static bool settle(struct call_state *state, struct request *rq, struct error *e
     const char *body = call->reply.keep_no_key ? NULL : buf_text(call->reply.body);
     if (call->reply.keep_no_key && !ledger_release(&rq->work, entry, err))
         return false;
-    return ledger_settle(&rq->work, entry, call->reply.status, body, err);
+    return ledger_settle(&rq->work, entry, call->reply.status, body, tx, err);
 }
 
 static bool try_once(struct api *api, struct call_state *state, struct request *rq, bool *ret_parked, struct error *err)
@@ -131,7 +132,7 @@ static bool try_once(struct api *api, struct call_state *state, struct request *
         return false;
     if (call->op->mode == OP_JOB && call->reply.job_id != 0)
         return park(api, state, &tx, call->reply.job_id, ret_parked, err);
-    if (!settle(state, rq, err) || !db_tx_commit(&tx, err))
+    if (!settle(state, rq, &tx, err))
         return false;
     if (call->reply.job_id != 0)
         wake_workers(rq->work.conn);

@@ -225,9 +225,17 @@ static bool must_stop(struct waiting *waiting)
     return stop;
 }
 
+static bool is_waited_for(struct waiting *waiting)
+{
+    pthread_mutex_lock(&waiting->lock);
+    bool waited_for = waiting->parked != NULL;
+    pthread_mutex_unlock(&waiting->lock);
+    return waited_for;
+}
+
 static bool listen_for_jobs(struct waiting *waiting, struct db_conn **conn, struct error *err)
 {
-    return installation_connect(waiting->api->installation, conn, err) && db_script(*conn, "listen posthorn_jobs", err);
+    return installation_connect(waiting->api->installation, conn, err) && db_listen(*conn, "posthorn_jobs", err);
 }
 
 static void *waiting_thread(void *argument)
@@ -236,14 +244,18 @@ static void *waiting_thread(void *argument)
     DB_CONN_SCOPE conn = NULL;
     while (!must_stop(waiting)) {
         struct error err = { .code = ERR_NONE };
-        bool well = (conn != NULL || listen_for_jobs(waiting, &conn, &err)) && look(waiting, conn, &err);
+        /* A connection that nobody waits for is not renewed: that would start a cluster which was stopped on purpose. */
+        bool waited_for = is_waited_for(waiting);
+        bool wanted = conn != NULL || waited_for;
+        bool well = !wanted || ((conn != NULL || listen_for_jobs(waiting, &conn, &err)) && look(waiting, conn, &err));
         if (!well && conn != NULL) {
             db_disconnect(conn);
             conn = NULL;
         }
         end_early(waiting, conn);
+        int until_next_ms = conn != NULL ? LOOK_EVERY_MS : waited_for ? RECONNECT_MS : -1;
         if (!must_stop(waiting))
-            sleep_until_woken(waiting, conn != NULL ? db_socket(conn) : -1, conn != NULL ? LOOK_EVERY_MS : RECONNECT_MS);
+            sleep_until_woken(waiting, conn != NULL ? db_socket(conn) : -1, until_next_ms);
     }
     return NULL;
 }

@@ -60,35 +60,53 @@ void json_array_end(struct json_writer *json)
     close_level(json, ']');
 }
 
-static void quote_special(struct buf *out, unsigned char byte)
-{
-    static const char short_forms[] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r' };
+/* What follows the backslash of a byte that must be escaped (RFC 8259 §7); 'u' means a \u00XX form, 0 none. */
+static const char escapes[256] = {
+    [0x00] = 'u', [0x01] = 'u', [0x02] = 'u', [0x03] = 'u', [0x04] = 'u', [0x05] = 'u', [0x06] = 'u', [0x07] = 'u',
+    ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', [0x0b] = 'u', ['\f'] = 'f', ['\r'] = 'r', [0x0e] = 'u', [0x0f] = 'u',
+    [0x10] = 'u', [0x11] = 'u', [0x12] = 'u', [0x13] = 'u', [0x14] = 'u', [0x15] = 'u', [0x16] = 'u', [0x17] = 'u',
+    [0x18] = 'u', [0x19] = 'u', [0x1a] = 'u', [0x1b] = 'u', [0x1c] = 'u', [0x1d] = 'u', [0x1e] = 'u', [0x1f] = 'u',
+    ['"'] = '"',  ['\\'] = '\\', [0x7f] = 'u',
+};
 
-    if (byte == '"' || byte == '\\') {
-        char pair[2] = { '\\', (char)byte };
-        buf_add(out, pair, sizeof(pair));
-    } else if (byte < sizeof(short_forms) && short_forms[byte] != 0) {
-        char pair[2] = { '\\', short_forms[byte] };
-        buf_add(out, pair, sizeof(pair));
-    } else {
-        buf_printf(out, "\\u%04x", byte);
-    }
+enum { QUOTE_CHUNK_BYTES = 256, ESCAPE_MAX_BYTES = 6 };
+
+static char *put_escape(char *out, unsigned char byte, char escape)
+{
+    static const char digits[] = "0123456789abcdef";
+    *out++ = '\\';
+    *out++ = escape;
+    if (escape != 'u')
+        return out;
+    *out++ = '0';
+    *out++ = '0';
+    *out++ = digits[byte >> 4];
+    *out++ = digits[byte & 15];
+    return out;
 }
 
+/* Every answer of a tool is quoted once as text, so this is written for speed: room for the worst case of a chunk is
+ * taken once, and plain bytes are copied in a tight loop. Near a buffer's maximum that room may not exist although the
+ * text would fit; such a buffer is refused all the same, being within a chunk of its bound. */
 void json_quote(struct buf *out, const char *text, size_t size)
 {
     buf_add_char(out, '"');
-    size_t start = 0;
-    for (size_t i = 0; i < size; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        if (byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7f)
-            continue;
-        buf_add(out, text + start, i - start);
-        quote_special(out, byte);
-        start = i + 1;
+    for (size_t start = 0; start < size; start += QUOTE_CHUNK_BYTES) {
+        size_t end = size - start < QUOTE_CHUNK_BYTES ? size : start + QUOTE_CHUNK_BYTES;
+        char *room = buf_room(out, (end - start) * ESCAPE_MAX_BYTES);
+        if (room == NULL)
+            return;
+        char *to = room;
+        for (size_t i = start; i < end; i++) {
+            unsigned char byte = (unsigned char)text[i];
+            char escape = escapes[byte];
+            if (escape == 0)
+                *to++ = (char)byte;
+            else
+                to = put_escape(to, byte, escape);
+        }
+        buf_grown(out, (size_t)(to - room));
     }
-    if (size > start)
-        buf_add(out, text + start, size - start);
     buf_add_char(out, '"');
 }
 

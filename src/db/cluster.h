@@ -50,8 +50,7 @@ void cluster_leave(int lock_fd);
 MUST_CHECK bool cluster_rejoin(const char *data_dir, const char *const runner_argv[], int wait_ms, struct error *err)
     NONNULL(1, 2, 4);
 
-/* The runner's side of the locks. False in ret_held when another process holds it, after a second's wait for one that
- * is leaving. */
+/* The runner's side of the locks. False in ret_held when another process holds it. */
 MUST_CHECK bool cluster_lock_runner(const char *data_dir, int *ret_lock_fd, bool *ret_held, struct error *err) NONNULL(1, 2, 3, 4);
 /* True when no client is left; the exclusive lock is then held until cluster_leave(fd), so that new clients wait. */
 bool cluster_no_clients(const char *data_dir, int *ret_lock_fd) NONNULL(1, 2);

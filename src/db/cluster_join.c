@@ -14,10 +14,9 @@
 
 enum {
     POLL_MS = 10,
-    LEAVING_RUNNER_WAIT_MS = 1000,
     RUNNER_LOG_MAX_BYTES = 1024 * 1024,
     RUNNER_LOG_TAIL_BYTES = 8 * 1024,
-    /* A runner that finds another one on its way out ends; then one more is started. */
+    /* A runner that finds another one ends without a word; should that one end too, one more is started. */
     MAX_RUNNERS_STARTED = 3,
 };
 
@@ -78,7 +77,8 @@ bool cluster_lock_runner(const char *data_dir, int *ret_lock_fd, bool *ret_held,
     int fd = open_lock(place.runner_lock);
     if (fd < 0)
         return cluster_fail_with_errno(err, "Opening the runner's lock", place.runner_lock);
-    *ret_held = lock_until(fd, F_WRLCK, clock_monotonic_us() + LEAVING_RUNNER_WAIT_MS * US_PER_MS);
+    /* Not waited for: whoever starts a runner saw the lock free, and one that waited would come up after a stop. */
+    *ret_held = try_lock(fd, F_WRLCK);
     if (*ret_held)
         *ret_lock_fd = fd;
     else

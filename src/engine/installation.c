@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+enum { REJOIN_WAIT_MS = 10000 };
+
 static const char sandbox_domain[] = "sandbox.posthorn.localhost";
 
 struct installation {
@@ -42,6 +44,13 @@ void installation_free(struct installation *installation)
     arena_free(installation->arena);
 }
 
+/* Before a connection is made again: the runner may be gone, and a new one has to be started. Any thread. */
+static bool rejoin_cluster(void *data, struct error *err)
+{
+    struct installation *installation = data;
+    return cluster_rejoin(installation->config.data_dir, installation->config.runner_argv, REJOIN_WAIT_MS, err);
+}
+
 static const char *reach_database(struct installation *installation, struct error *err)
 {
     const struct installation_config *config = &installation->config;
@@ -63,6 +72,8 @@ static bool open_once(struct installation *installation, struct error *err)
             .url = url,
             .application_name = installation->config.application_name,
             .statement_timeout_ms = installation->config.statement_timeout_ms,
+            .reach = installation->client_lock_fd >= 0 ? rejoin_cluster : NULL,
+            .reach_data = installation,
         };
         installation->db = db_new(&config);
     }

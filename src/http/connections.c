@@ -17,7 +17,7 @@ enum {
     TICK_MS = 1000,
     WATCH_EVENTS = 64,
     SENDING_IDLE_TIMES = 10,
-    STOP_MARK = -1,         /* the place number of the event that ends the watch thread */
+    STOP_MARK = -1, /* the place number of the event that ends the watch thread */
 };
 
 struct connection {

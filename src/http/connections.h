@@ -42,8 +42,8 @@ struct connections_config {
 };
 
 /* Starts the watch thread. Errors: INTERNAL_ERROR. */
-MUST_CHECK bool connections_new(const struct connections_config *config, struct connections **ret_connections,
-                                struct error *err) NONNULL(1, 2, 3);
+MUST_CHECK bool connections_new(const struct connections_config *config, struct connections **ret_connections, struct error *err)
+    NONNULL(1, 2, 3);
 
 /* Joins the watch thread; every connection is closed by now. NULL is allowed. */
 void connections_free(struct connections *connections);

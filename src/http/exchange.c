@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-    BODY_KEPT_BYTES = 64 * 1024,           /* storage worth keeping for the next request */
-    STREAM_MAX_BYTES = 16 * 1024 * 1024,   /* waiting to be sent: two results of the largest size */
+    BODY_KEPT_BYTES = 64 * 1024,         /* storage worth keeping for the next request */
+    STREAM_MAX_BYTES = 16 * 1024 * 1024, /* waiting to be sent: two results of the largest size */
 };
 
 struct exchange *exchange_new(struct http_server *server)

@@ -51,13 +51,18 @@ static bool host_part_is(const struct host_part *part, const char *host)
     return strlen(host) == part->size && strncasecmp(part->text, host, part->size) == 0;
 }
 
+static bool is_numeric(const char *host)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+    return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
+}
+
 static bool host_part_is_numeric(const struct host_part *part)
 {
     char text[GUARD_HOST_MAX_BYTES + 1];
     memcpy(text, part->text, part->size);
     text[part->size] = '\0';
-    unsigned char address[sizeof(struct in6_addr)];
-    return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
+    return is_numeric(text);
 }
 
 static bool host_part_is_known(const struct guard *guard, const struct host_part *part)
@@ -144,8 +149,8 @@ static bool guard_check(const struct guard *guard, struct error *err)
 {
     struct host_part part;
     for (size_t i = 0; i < guard->hosts.count; i++) {
-        bool numeric_v6 = host_part_is_numeric(&(struct host_part){ guard->hosts.items[i], strnlen(guard->hosts.items[i], 64), "" });
-        if (!numeric_v6 && (!host_part_read(guard->hosts.items[i], &part) || part.port[0] != '\0'))
+        const char *host = guard->hosts.items[i];
+        if (!is_numeric(host) && (!host_part_read(host, &part) || part.port[0] != '\0'))
             return fail(err, ERR_INVALID_REQUEST, "allowed-host", "Give a host name without scheme and port.");
     }
     for (size_t i = 0; i < guard->origins.count; i++) {
@@ -154,8 +159,7 @@ static bool guard_check(const struct guard *guard, struct error *err)
             return fail(err, ERR_INVALID_REQUEST, "allowed-origin", "Give an origin, such as https://app.example.com.");
     }
     for (size_t i = 0; i < guard->proxies.count; i++) {
-        const char *proxy = guard->proxies.items[i];
-        if (!host_part_is_numeric(&(struct host_part){ proxy, strnlen(proxy, GUARD_HOST_MAX_BYTES), "" }))
+        if (!is_numeric(guard->proxies.items[i]))
             return fail(err, ERR_INVALID_REQUEST, "trusted-proxy", "Give a numeric address.");
     }
     return true;

@@ -75,8 +75,7 @@ static enum MHD_Result serve(void *context, struct MHD_Connection *connection, c
     return queue(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", &body);
 }
 
-bool metrics_listener_new(const char *listen, struct http_server *server, struct metrics_listener **ret_listener,
-                          struct error *err)
+bool metrics_listener_new(const char *listen, struct http_server *server, struct metrics_listener **ret_listener, struct error *err)
 {
     struct endpoint address;
     int fd;
@@ -88,10 +87,10 @@ bool metrics_listener_new(const char *listen, struct http_server *server, struct
         abort();
     listener->server = server;
     listener->port = endpoint_bound_port(fd);
-    listener->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, serve, listener,
-                                        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-                                        (unsigned)METRICS_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-                                        (unsigned)METRICS_TIMEOUT_S, MHD_OPTION_END);
+    listener->daemon =
+        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, serve, listener, MHD_OPTION_LISTEN_SOCKET, fd,
+                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)METRICS_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+                         (unsigned)METRICS_TIMEOUT_S, MHD_OPTION_END);
     if (listener->daemon == NULL) {
         close(fd);
         free(listener);

@@ -16,8 +16,7 @@ static char *form_decode(struct arena *arena, const char *text, size_t size)
     return percent_decode(arena, copy, size);
 }
 
-static bool add_pair(struct arena *arena, const char *text, size_t size, struct name_value *pairs, size_t *count,
-                     struct error *err)
+static bool add_pair(struct arena *arena, const char *text, size_t size, struct name_value *pairs, size_t *count, struct error *err)
 {
     if (*count == QUERY_MAX_PAIRS)
         return fail(err, ERR_INVALID_REQUEST, NULL, "At most %d query parameters are accepted.", QUERY_MAX_PAIRS);

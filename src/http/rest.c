@@ -178,8 +178,8 @@ static bool cookie_may_write(const struct exchange *exchange, const struct call 
     if (strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0)
         return true;
     const char *origin = exchange->headers.values[HEADER_ORIGIN];
-    return origin != NULL && (guard_origin_is_host(origin, exchange_host(exchange)) ||
-                              guard_origin_is_listed(exchange->server->guard, origin));
+    return origin != NULL &&
+           (guard_origin_is_host(origin, exchange_host(exchange)) || guard_origin_is_listed(exchange->server->guard, origin));
 }
 
 /* ---- The door ---- */
@@ -191,7 +191,8 @@ static void rest_begin(struct exchange *exchange)
     rest->call.request_id = api_request_id(exchange->arena);
     exchange->door_state = rest;
     if (exchange->server->routes != NULL)
-        rest->match = route_match(exchange->server->routes, exchange->arena, exchange->method, exchange->target, exchange->path_size);
+        rest->match =
+            route_match(exchange->server->routes, exchange->arena, exchange->method, exchange->target, exchange->path_size);
 
     size_t max_bytes = BODY_DEFAULT_MAX_BYTES;
     if (rest->match.route != NULL) {

@@ -101,7 +101,7 @@ static void write_allow(struct arena *arena, struct node *node)
     static const char *const methods[] = { "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT" };
     const char *allow = "";
     for (size_t i = 0; i < ARRAY_COUNT(methods); i++) {
-        bool served = strcmp(methods[i], "HEAD") == 0 ? node_has(node, "GET")
+        bool served = strcmp(methods[i], "HEAD") == 0      ? node_has(node, "GET")
                       : strcmp(methods[i], "OPTIONS") == 0 ? node->method_count > 0
                                                            : node_has(node, methods[i]);
         if (served)
@@ -138,9 +138,8 @@ static bool cut_segments(struct arena *arena, const char *path, size_t path_size
     while (next_segment(&at, end, &segment)) {
         if (walk->segment_count == ROUTE_MAX_SEGMENTS || segment.size == 0)
             return false;
-        const char *text = memchr(segment.text, '%', segment.size) != NULL
-                               ? percent_decode(arena, segment.text, segment.size)
-                               : arena_dup_bytes(arena, segment.text, segment.size);
+        const char *text = memchr(segment.text, '%', segment.size) != NULL ? percent_decode(arena, segment.text, segment.size)
+                                                                           : arena_dup_bytes(arena, segment.text, segment.size);
         if (text == NULL)
             return false;
         walk->segments[walk->segment_count++] = text;

@@ -26,8 +26,7 @@ struct route_match {
 };
 
 /* From `count` rows of the catalogue. Aborts on two equal routes: the generator refuses them. */
-struct route_table *route_table_new(struct arena *arena, const struct route *rows, size_t count)
-    NONNULL(1, 2) RETURNS_NONNULL;
+struct route_table *route_table_new(struct arena *arena, const struct route *rows, size_t count) NONNULL(1, 2) RETURNS_NONNULL;
 
 /* Matches a path as sent. Segments are percent-decoded once, after they were cut apart; parameters live in `arena`.
  * HEAD means GET. A path with a malformed escape is unknown. */

@@ -1,8 +1,8 @@
 #include "http/serve.h"
 
 #include "base/log.h"
-#include "http/endpoint.h"
 #include "http/connections.h"
+#include "http/endpoint.h"
 #include "http/guard.h"
 #include "http/server_state.h"
 
@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    CONNECTION_POOL_BYTES = 16 * 1024,      /* line and headers of a request; past it libmicrohttpd answers 431 */
-    DRAIN_MAX_BYTES = 16 * 1024 * 1024,     /* of a body too large: read and dropped, so that the client hears why */
+    CONNECTION_POOL_BYTES = 16 * 1024,  /* line and headers of a request; past it libmicrohttpd answers 431 */
+    DRAIN_MAX_BYTES = 16 * 1024 * 1024, /* of a body too large: read and dropped, so that the client hears why */
     STREAM_BLOCK_BYTES = 16 * 1024,
 };
 
@@ -141,9 +141,9 @@ static enum MHD_Result queue_answer(struct exchange *exchange)
     bool streams = exchange->state == EXCHANGE_STREAMING;
     /* The bytes live until the request is completed, and nobody writes to them. */
     struct MHD_Response *response =
-        streams ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_stream, exchange, NULL)
-                : MHD_create_response_from_buffer(exchange->answer_size, (void *)(uintptr_t)exchange->answer,
-                                                  MHD_RESPMEM_PERSISTENT);
+        streams
+            ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_stream, exchange, NULL)
+            : MHD_create_response_from_buffer(exchange->answer_size, (void *)(uintptr_t)exchange->answer, MHD_RESPMEM_PERSISTENT);
     if (response == NULL)
         return MHD_NO;
     for (unsigned i = 0; i < exchange->answer_header_count; i++)
@@ -160,8 +160,8 @@ static enum MHD_Result queue_answer(struct exchange *exchange)
 }
 
 /* Called when the headers are there, for every part of the body, at its end, and after every resumption. */
-static enum MHD_Result serve(void *context, struct MHD_Connection *mhd, const char *url, const char *method,
-                             const char *version, const char *upload, size_t *upload_size, void **request)
+static enum MHD_Result serve(void *context, struct MHD_Connection *mhd, const char *url, const char *method, const char *version,
+                             const char *upload, size_t *upload_size, void **request)
 {
     struct exchange *exchange = *request;
     (void)context;

@@ -33,11 +33,11 @@ struct http_server_config {
     const char *const *allowed_origins; /* NULL-ended, further origins that may call /mcp; NULL: none */
     const char *const *trusted_proxies; /* NULL-ended addresses whose X-Forwarded-… are believed; NULL: none */
 
-    unsigned io_threads;         /* 0: 2 */
-    unsigned max_connections;    /* 0: 1024, over all threads */
-    unsigned idle_timeout_s;     /* 0: 75; a silent connection is closed, and so is one whose peer does not read */
-    unsigned request_timeout_s;  /* 0: 60; for all of a request to arrive */
-    unsigned call_timeout_s;     /* 0: 330; past it a call is cancelled and answered 503 */
+    unsigned io_threads;        /* 0: 2 */
+    unsigned max_connections;   /* 0: 1024, over all threads */
+    unsigned idle_timeout_s;    /* 0: 75; a silent connection is closed, and so is one whose peer does not read */
+    unsigned request_timeout_s; /* 0: 60; for all of a request to arrive */
+    unsigned call_timeout_s;    /* 0: 330; past it a call is cancelled and answered 503 */
 
     /* Fills the Prometheus text; called on the metrics thread. NULL: the server's own figures only. */
     void (*write_metrics)(void *context, struct buf *out);

@@ -147,7 +147,7 @@ static bool settle_in_transaction(struct workers *workers, struct running_job *r
         return requeue(running, running->run_after_us, 0, err) && db_tx_commit(&tx, err);
 
     const char *body = answer->size > 0 ? buf_text(answer) : NULL;
-    if (running->has_entry && !ledger_settle(&job->work, &running->entry, status, body, err))
+    if (running->has_entry && !ledger_settle(&job->work, &running->entry, status, body, NULL, err))
         return false;
     return finish(running, "done", status, body, NULL, err) && db_tx_commit(&tx, err);
 }
@@ -326,7 +326,7 @@ static bool serve(struct workers *workers, struct db_conn **conn, struct error *
 {
     bool found;
     if (*conn == NULL &&
-        !(installation_connect(workers->installation, conn, err) && db_script(*conn, "listen posthorn_work", err)))
+        !(installation_connect(workers->installation, conn, err) && db_listen(*conn, "posthorn_work", err)))
         return false;
     if (!tidy(workers, *conn, err) || !work_once(workers, *conn, &found, err))
         return false;

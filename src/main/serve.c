@@ -16,9 +16,9 @@
 
 enum {
     STDIO_END_MS = 1000,
-    SERVE_GRACE_MS = 10000,
+    SERVE_GRACE_MS = 7000, /* cancelled calls get two seconds more: ten in all */
     STATEMENT_TIMEOUT_MS = 60000,
-    TICK_MS = 1000,
+    LOOK_EVERY_MS = 1000,
 };
 
 static const char default_listen[] = "127.0.0.1:8420";
@@ -116,10 +116,9 @@ static bool serve_until_asked(struct arena *arena, const struct options *options
     if (!http_server_start(&config, api, mcp, &server, err))
         return false;
     announce(server, options);
-    while (!signals_wait(TICK_MS))
-        mcp_server_tick(mcp);
+    while (!signals_wait(LOOK_EVERY_MS))
+        continue;
     log_event(LOG_INFO, "serve.stopping", "Asked to end.");
-    mcp_server_stop(mcp);
     http_server_stop(server, SERVE_GRACE_MS);
     return true;
 }

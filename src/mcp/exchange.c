@@ -25,6 +25,7 @@ struct mcp_exchange {
     bool accepts_stream;
     struct credentials credentials;
     struct mcp_session *session;  /* held; NULL without one */
+    struct mcp_session *begun;    /* held; by initialize */
     struct mcp_request *request;  /* the work: one of these two, or neither when refused */
     struct mcp_batch *batch;
     const char *last_event_id;    /* GET */
@@ -42,7 +43,7 @@ struct mcp_exchange {
     bool finished;
     bool streaming;
     bool deaf; /* the sink wants nothing more */
-    struct mcp_stream *stream; /* set before the first event, by the working thread */
+    struct mcp_stream *stream; /* keeps the answer; the working thread's */
 
     struct buf out;
     struct mcp_answer answer;
@@ -86,6 +87,7 @@ void mcp_exchange_drop(struct mcp_exchange *exchange)
     bool immediate = exchange->immediate;
     buf_done(&exchange->out);
     mcp_session_release(exchange->session);
+    mcp_session_release(exchange->begun);
     pthread_mutex_destroy(&exchange->guard);
     pthread_mutex_destroy(&exchange->lock);
     pthread_cond_destroy(&exchange->calm);
@@ -180,13 +182,10 @@ static void begin_stream(struct mcp_exchange *exchange)
     open_stream(exchange);
     bool resumable = exchange->session != NULL && exchange->session->peer.version != NULL &&
                      strcmp(exchange->session->peer.version, MCP_LATEST_LEGACY_VERSION) == 0;
-    struct mcp_stream *stream = resumable ? mcp_stream_new(exchange->session) : NULL;
-    if (stream == NULL)
-        return;
-    pthread_mutex_lock(&exchange->lock);
-    exchange->stream = stream;
-    pthread_mutex_unlock(&exchange->lock);
-    mcp_stream_attach(exchange->session, stream, 0, exchange);
+    if (resumable)
+        exchange->stream = mcp_stream_new(exchange->session);
+    if (exchange->stream != NULL)
+        mcp_stream_attach(exchange->session, exchange->stream, 0, exchange);
 }
 
 static void send_message(struct mcp_exchange *exchange, const char *message, size_t size)
@@ -236,7 +235,7 @@ static void request_complete(struct mcp_request *request)
     exchange->answer.session_id = request->session_id;
     exchange->answer.retry_after_s = request->retry_after_s;
     if (request->session_id != NULL)
-        exchange->session = (struct mcp_session *)request->peer;
+        exchange->begun = (struct mcp_session *)request->peer;
     if (request->mute) {
         /* HTTP owes every request an answer; the client does not look at this one. */
         buf_clear(&exchange->out);
@@ -256,7 +255,7 @@ static void request_hang_up(struct mcp_request *request, int retry_ms)
     char retry[32];
     int size = snprintf(retry, sizeof(retry), "retry: %d\n\n", retry_ms);
     mcp_exchange_send_bytes(exchange, retry, (size_t)size);
-    mcp_stream_detach(exchange->session, exchange->stream, exchange);
+    mcp_stream_detach(exchange->session, exchange);
     finish(exchange);
 }
 
@@ -461,6 +460,7 @@ struct mcp_exchange *mcp_exchange_new(struct mcp_server *server, const struct mc
     exchange->accepts_json = http->accepts_json;
     exchange->accepts_stream = http->accepts_event_stream;
     exchange->credentials = copy_credentials(arena, &http->credentials);
+    exchange->answer.http_status = 200;
     atomic_init(&exchange->holds, 2); /* the transport's and the work's */
     buf_init(&exchange->out, MCP_ANSWER_MAX_BYTES);
     init_locks(exchange);
@@ -521,12 +521,12 @@ void mcp_exchange_release(struct mcp_exchange *exchange)
         while (exchange->busy && !pthread_equal(exchange->busy_thread, pthread_self()))
             pthread_cond_wait(&exchange->calm, &exchange->lock);
         bool gone = !exchange->finished;
-        struct mcp_stream *stream = exchange->stream;
         pthread_mutex_unlock(&exchange->lock);
-        if (stream != NULL)
-            mcp_stream_detach(exchange->session, stream, exchange);
+        if (exchange->session != NULL)
+            mcp_stream_detach(exchange->session, exchange);
         const struct mcp_request *request = exchange->request;
-        if (gone && request != NULL && (request->era == MCP_MODERN || mcp_is_lasting(request)))
+        bool stop = request != NULL && (mcp_is_lasting(request) || (gone && request->era == MCP_MODERN));
+        if (stop)
             stop_request(exchange);
     }
     mcp_exchange_drop(exchange);

@@ -171,15 +171,17 @@ void mcp_stream_attach(struct mcp_session *session, struct mcp_stream *stream, u
     }
 }
 
-void mcp_stream_detach(struct mcp_session *session, struct mcp_stream *stream, const struct mcp_exchange *exchange)
+void mcp_stream_detach(struct mcp_session *session, struct mcp_exchange *exchange)
 {
     pthread_mutex_lock(&session->peer.lock);
-    struct mcp_exchange *before = stream->attached;
-    if (before == exchange)
+    struct mcp_stream *stream = session->streams;
+    while (stream != NULL && stream->attached != exchange)
+        stream = stream->next;
+    if (stream != NULL)
         stream->attached = NULL;
     pthread_mutex_unlock(&session->peer.lock);
-    if (before == exchange)
-        mcp_exchange_drop(before);
+    if (stream != NULL)
+        mcp_exchange_drop(exchange);
 }
 
 struct mcp_stream *mcp_stream_find(struct mcp_session *session, const char *event_id, uint64_t *ret_event)

@@ -28,9 +28,8 @@ void mcp_stream_close(struct mcp_session *session, struct mcp_stream *stream) NO
 void mcp_stream_attach(struct mcp_session *session, struct mcp_stream *stream, uint64_t event, struct mcp_exchange *exchange)
     NONNULL(1, 2, 4);
 
-/* The exchange is gone; the stream goes on. */
-void mcp_stream_detach(struct mcp_session *session, struct mcp_stream *stream, const struct mcp_exchange *exchange)
-    NONNULL(1, 2, 3);
+/* The exchange is gone; the stream that it was attached to, if any, goes on. */
+void mcp_stream_detach(struct mcp_session *session, struct mcp_exchange *exchange) NONNULL(1, 2);
 
 /* The stream of a Last-Event-ID, when everything after that event is still there. */
 struct mcp_stream *mcp_stream_find(struct mcp_session *session, const char *event_id, uint64_t *ret_event) NONNULL(1, 2, 3);

@@ -21,10 +21,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 static const struct operation *const no_candidates[] = { NULL };
 static const struct route rows[] = {
-    { "GET", "/v1/emails", no_candidates },
-    { "POST", "/v1/emails/import", no_candidates },
-    { "GET", "/v1/emails/{emailId}", no_candidates },
-    { "POST", "/v1/emails/{emailId}/versions/{version}/restore", no_candidates },
+    { "GET", "/v1/emails", no_candidates },           { "POST", "/v1/emails/import", no_candidates },
+    { "GET", "/v1/emails/{emailId}", no_candidates }, { "POST", "/v1/emails/{emailId}/versions/{version}/restore", no_candidates },
     { "PUT", "/v1/contacts/{email}", no_candidates },
 };
 
@@ -126,7 +124,7 @@ static void match_path(struct arena *arena, const char *text)
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
-    static void (*const readers[])(struct arena *arena, const char *text) = { read_values, read_host, read_query, match_path };
+    static void (*const readers[])(struct arena * arena, const char *text) = { read_values, read_host, read_query, match_path };
     if (size == 0 || size > TEXT_MAX_BYTES)
         return 0;
     ARENA_SCOPE arena = arena_new(0);

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { until } from './processes.mjs';
 
 const BATCH = 1000;
-const PAGE = 100;
+const PAGE = 50; // fits the response budget of every door
 const NEWSLETTER = `<!doctype html><html><head><title>Letter</title></head><body>
 <p>Dear {{ firstName | default: 'reader' }},</p><p>this is the letter. <a href="https://example.com/more">More</a></p></body></html>`;
 
@@ -22,7 +22,7 @@ export async function saveContacts(call, tag, count) {
     const indices = Array.from({ length: Math.min(BATCH, count - from) }, (_, i) => from + i);
     const contacts = indices.map((index) => ({ email: address(tag, index), firstName: `Name${index}` }));
     const { summary } = await must(call, 'save_contact', { contacts });
-    assert.equal(summary.failed ?? 0, 0, JSON.stringify(summary));
+    assert.equal(summary.failed, 0, JSON.stringify(summary));
   }
 }
 
@@ -77,5 +77,5 @@ export async function assertDelivered(call, installation, send, tag, count, name
   assert.equal(send.stats.sent, count, 'figures: sent');
   assert.equal(send.stats.delivered, count, 'figures: delivered');
   const events = await eventsOf(call, send.sendId, 'delivered');
-  assert.deepEqual(events.map(({ recipient }) => recipient).sort(), wanted, 'each recipient has one event delivered');
+  assert.deepEqual(events.map(({ recipientEmail }) => recipientEmail).sort(), wanted, 'each recipient has one event delivered');
 }

@@ -246,6 +246,27 @@ static void test_runner_inherits_nothing(void **state)
     cluster_leave(fd);
 }
 
+/* One that waited for the lock would come up just after a stop. */
+static void test_second_runner_is_turned_away(void **state)
+{
+    (void)state;
+    struct error err;
+    int first;
+    int second;
+    bool held;
+    assert_ok(cluster_lock_runner(data_dir, &first, &held, &err), &err);
+    assert_true(held);
+    assert_true(cluster_has_runner(data_dir));
+    int64_t start_us = clock_monotonic_us();
+    assert_ok(cluster_lock_runner(data_dir, &second, &held, &err), &err);
+    assert_false(held);
+    assert_true(clock_monotonic_us() - start_us < 200 * US_PER_MS);
+    cluster_leave(first);
+    assert_ok(cluster_lock_runner(data_dir, &second, &held, &err), &err);
+    assert_true(held);
+    cluster_leave(second);
+}
+
 static void test_leaving_runner_makes_clients_wait(void **state)
 {
     (void)state;
@@ -274,10 +295,15 @@ int main(int argc, char **argv)
         return run_runner(argv[3]);
     }
     const struct CMUnitTest tests[] = {
-        CLUSTER_TEST(test_many_join_one_server),      CLUSTER_TEST(test_runner_leaves_and_comes_back),
-        CLUSTER_TEST(test_killed_runner_is_replaced), CLUSTER_TEST(test_runner_killed_while_starting),
-        CLUSTER_TEST(test_failing_runner_tells_why),  CLUSTER_TEST(test_hanging_runner_is_not_waited_for),
-        CLUSTER_TEST(test_runner_inherits_nothing),   CLUSTER_TEST(test_leaving_runner_makes_clients_wait),
+        CLUSTER_TEST(test_many_join_one_server),
+        CLUSTER_TEST(test_runner_leaves_and_comes_back),
+        CLUSTER_TEST(test_killed_runner_is_replaced),
+        CLUSTER_TEST(test_runner_killed_while_starting),
+        CLUSTER_TEST(test_failing_runner_tells_why),
+        CLUSTER_TEST(test_hanging_runner_is_not_waited_for),
+        CLUSTER_TEST(test_runner_inherits_nothing),
+        CLUSTER_TEST(test_second_runner_is_turned_away),
+        CLUSTER_TEST(test_leaving_runner_makes_clients_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

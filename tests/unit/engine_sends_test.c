@@ -4,6 +4,7 @@
  */
 #include "engine_world.h"
 
+#include "base/text.h"
 #include "engine/ledger/ledger.h"
 #include "engine/sends/delivery.h"
 #include "engine/sends/sends.h"
@@ -69,6 +70,7 @@ static void outbox_empty(void)
     closedir(dir);
 }
 
+/* With the soft line breaks of quoted-printable (RFC 2045 §6.7) taken out. */
 static char *outbox_read(const char *name)
 {
     FILE *file = fopen(arena_printf(arena, "%s/new/%s", outbox_path, name), "r");
@@ -76,6 +78,8 @@ static char *outbox_read(const char *name)
     char *bytes = arena_alloc(arena, 65536);
     bytes[fread(bytes, 1, 65535, file)] = '\0';
     fclose(file);
+    for (char *soft = strstr(bytes, "=\r\n"); soft != NULL; soft = strstr(soft, "=\r\n"))
+        memmove(soft, soft + 3, strlen(soft + 3) + 1);
     return bytes;
 }
 
@@ -119,10 +123,494 @@ static void test_campaign_reaches_everybody_once(void **state)
     assert_non_null(strstr(message, "Hello Reader 1 from City 1"));
 }
 
+/* ---- What is refused ---- */
+
+static void assert_refused(const struct send_order *order, enum error_code code, const char *param)
+{
+    struct error err = { .code = ERR_NONE };
+    struct send_accepted accepted;
+    assert_false(send_create(&work, order, &accepted, &err));
+    if (err.code != code || strcmp(err.param, param) != 0)
+        fail_msg("%s %s instead of %s %s: %s", error_info(err.code)->name, err.param, error_info(code)->name, param, err.message);
+}
+
+static const char *const one_address[] = { "reader1@example.com" };
+
+static struct send_order order_to_one(int64_t email_id)
+{
+    struct send_order order = order_to_all(email_id);
+    order.audience = NULL;
+    order.to = (struct text_list){ one_address, 1 };
+    return order;
+}
+
+static void test_target_is_exactly_one(void **state) /* R-245, R-247 */
+{
+    (void)state;
+    int64_t email_id = design_of(html, text);
+    struct send_order both = order_to_one(email_id);
+    both.audience = "all";
+    assert_refused(&both, ERR_INVALID_REQUEST, "to");
+    struct send_order none = order_to_all(email_id);
+    none.audience = NULL;
+    assert_refused(&none, ERR_INVALID_REQUEST, "audienceId");
+
+    const char *many[SEND_INLINE_MAX + 1];
+    for (size_t i = 0; i < ARRAY_COUNT(many); i++)
+        many[i] = one_address[0];
+    struct send_order crowd = order_to_one(email_id);
+    crowd.to = (struct text_list){ many, ARRAY_COUNT(many) };
+    assert_refused(&crowd, ERR_INVALID_REQUEST, "to");
+
+    static const char *const broken[] = { "fine@example.com", "broken@" };
+    struct send_order bad = order_to_one(email_id);
+    bad.to = (struct text_list){ broken, 2 };
+    assert_refused(&bad, ERR_INVALID_REQUEST, "to.1");
+}
+
+static void test_texts_are_checked(void **state)
+{
+    (void)state;
+    struct send_order order = order_to_one(design_of(html, text));
+    order.subject = "Hello {{ firstName";
+    assert_refused(&order, ERR_INVALID_REQUEST, "subject");
+    order.subject = "two\r\nBcc: lines@example.com";
+    assert_refused(&order, ERR_INVALID_REQUEST, "subject");
+    order.subject = "Fine";
+    order.from_email = "me@other.example";
+    assert_refused(&order, ERR_INVALID_REQUEST, "from.email");
+    order.from_email = "me@sandbox.posthorn.localhost";
+    order.from_name = "A\nB";
+    assert_refused(&order, ERR_INVALID_REQUEST, "from.name");
+    order.from_name = NULL;
+    order.reply_to = "nobody";
+    assert_refused(&order, ERR_INVALID_REQUEST, "replyTo");
+    order.reply_to = NULL;
+    order.preview_text = "{{ broken";
+    assert_refused(&order, ERR_INVALID_REQUEST, "previewText");
+    order.preview_text = NULL;
+    order.scheduled_at_us = (struct opt_int){ .set = true, .value = work.now_us };
+    assert_refused(&order, ERR_INVALID_REQUEST, "scheduledAt");
+    order.scheduled_at_us.value = work.now_us + INT64_C(400) * 86400 * US_PER_S;
+    assert_refused(&order, ERR_INVALID_REQUEST, "scheduledAt");
+}
+
+static void test_design_must_be_ready(void **state) /* R-251, R-252 */
+{
+    (void)state;
+    struct send_order order = order_to_one(design_of(html, text));
+    run_sql("update emails set status = 'generating'");
+    assert_refused(&order, ERR_EMAIL_NOT_READY, "emailId");
+    run_sql("update emails set deleted_at = now()");
+    assert_refused(&order, ERR_EMAIL_NOT_FOUND, "emailId");
+    assert_int_equal(number_of("select count(*) from sends"), 0);
+}
+
+static void test_domain_must_be_able(void **state) /* R-250 */
+{
+    (void)state;
+    struct send_order order = order_to_one(design_of(html, text));
+    order.domain_id = 987654;
+    assert_refused(&order, ERR_DOMAIN_NOT_FOUND, "domainId");
+    run_sql("insert into domains (brand_id, organization_id, name, kind, status, sending_purpose, created_at, updated_at)"
+            "values (%lld, %lld, 'shop.example', 'sending', 'pending', 'transactional', now(), now())",
+            (long long)work.brand_id, (long long)work.organization_id);
+    order.domain_id = number_of("select id from domains where kind = 'sending'");
+    assert_refused(&order, ERR_DOMAIN_NOT_READY, "domainId");
+    run_sql("update domains set status = 'verified'");
+    assert_refused(&order, ERR_DOMAIN_PURPOSE_NOT_ALLOWED, "domainId");
+    run_sql("update domains set sending_purpose = 'marketing'");
+    assert_refused(&order, ERR_SERVICE_UNAVAILABLE, "domainId");
+}
+
+static void test_another_brand_is_not_found(void **state)
+{
+    (void)state;
+    struct send_order order = order_to_one(design_of(html, text));
+    run_sql("insert into brands (organization_id, name, status, created_at, updated_at)"
+            "select %lld, 'Other', 'completed', now(), now() where not exists (select 1 from brands where name = 'Other')",
+            (long long)work.organization_id);
+    work.brand_id = number_of("select id from brands where name = 'Other'");
+    assert_refused(&order, ERR_EMAIL_NOT_FOUND, "emailId");
+}
+
+static void test_somebody_must_get_it(void **state)
+{
+    (void)state;
+    struct send_order all = order_to_all(design_of(html, text));
+    assert_refused(&all, ERR_NO_ELIGIBLE_RECIPIENTS, "audienceId");
+    make_contacts(1);
+    run_sql("update contacts set subscribed = false");
+    assert_refused(&all, ERR_NO_ELIGIBLE_RECIPIENTS, "audienceId");
+    struct send_order one = order_to_one(all.email_id);
+    assert_refused(&one, ERR_NO_ELIGIBLE_RECIPIENTS, "to");
+    struct send_order audience = all;
+    audience.audience = work_id(&work, ID_AUDIENCE, 5);
+    assert_refused(&audience, ERR_AUDIENCE_NOT_FOUND, "audienceId");
+    run_sql("insert into audiences (brand_id, name, filters, created_at, updated_at) values (%lld, 'Old', '[]', now(), now())",
+            (long long)work.brand_id);
+    audience.audience = work_id(&work, ID_AUDIENCE, number_of("select max(id) from audiences"));
+    assert_refused(&audience, ERR_NOT_IMPLEMENTED, "audienceId");
+}
+
+static void suppress(const char *key)
+{
+    unsigned char hash[SECRET_HASH_BYTES];
+    char hex[2 * sizeof(hash) + 1];
+    address_hash(work.engine->address_key, key, hash);
+    hex_encode(hash, sizeof(hash), hex);
+    run_sql("insert into suppressions (brand_id, address_hash, reason, created_at) values (%lld, '\\x%s', 'hard bounce', now())",
+            (long long)work.brand_id, hex);
+}
+
+static void test_suppressed_address_is_nobody(void **state)
+{
+    (void)state;
+    suppress("reader1@example.com");
+    struct send_order order = order_to_one(design_of(html, text));
+    assert_refused(&order, ERR_NO_ELIGIBLE_RECIPIENTS, "to");
+}
+
+/* A-03: same design and same target, whatever the order and spelling of the list. R-101 */
+static void test_same_target_twice(void **state)
+{
+    (void)state;
+    static const char *const list[] = { "a@example.com", "b@example.com" };
+    static const char *const turned[] = { "B@example.com ", "a@example.com", "b@EXAMPLE.com" };
+    int64_t job_id;
+    struct send_order order = order_to_one(design_of(html, text));
+    order.to = (struct text_list){ list, 2 };
+    int64_t first = create_send(&order, &job_id);
+    assert_int_equal(number_of("select recipient_count from sends"), 2);
+    order.to = (struct text_list){ turned, 3 };
+    assert_refused(&order, ERR_EMAIL_ALREADY_SENT, "emailId");
+
+    struct error err = { .code = ERR_NONE };
+    struct send_accepted accepted;
+    assert_false(send_create(&work, &order, &accepted, &err));
+    assert_non_null(strstr(err.details_json, work_id(&work, ID_SEND, first)));
+
+    order.to = (struct text_list){ list, 1 };
+    create_send(&order, &job_id);
+    run_sql("update sends set status = 'failed'");
+    order.to = (struct text_list){ list, 2 };
+    create_send(&order, &job_id);
+}
+
+/* ---- The allowance ---- */
+
+static void test_immediate_send_needs_room(void **state)
+{
+    (void)state;
+    make_contacts(3);
+    run_sql("update organizations set plan = 'trial'");
+    run_sql("insert into email_usage values (%lld, date_trunc('month', now() at time zone 'UTC')::date, 498)",
+            (long long)work.organization_id);
+    struct send_order order = order_to_all(design_of(html, text));
+    assert_refused(&order, ERR_SEND_QUOTA_EXCEEDED, "");
+    order = order_to_one(order.email_id);
+    int64_t job_id;
+    create_send(&order, &job_id);
+}
+
+static void test_scheduled_send_waits_for_room(void **state) /* R-263, R-277 */
+{
+    (void)state;
+    make_contacts(3);
+    struct send_order order = order_to_all(design_of(html, text));
+    order.scheduled_at_us = (struct opt_int){ .set = true, .value = work.now_us + US_PER_S };
+    int64_t job_id;
+    create_send(&order, &job_id);
+    run_sql("update organizations set plan = 'trial'");
+    run_sql("insert into email_usage values (%lld, date_trunc('month', now() at time zone 'UTC')::date, 498)",
+            (long long)work.organization_id);
+    outbox_empty();
+    run_workers_until("select count(*) from sends where status = 'paused' and pause_reason = 'plan_limit'", 1);
+    assert_int_equal(number_of("select count(*) from send_recipients"), 0);
+    assert_int_equal(number_of("select count(*) from jobs where state = 'queued' and run_after > now()"), 1);
+
+    run_sql("update email_usage set sent = 0; update jobs set run_after = now() - interval '1 second'");
+    run_workers_until("select count(*) from sends where status = 'completed' and pause_reason is null", 1);
+    assert_int_equal(outbox_count(), 3);
+    assert_int_equal(number_of("select sent from email_usage"), 3);
+}
+
+/* ---- Rounds that are interrupted ---- */
+
+/* All of a round but its settling, as if the process died before the commit. */
+static void deliver_without_settling(int64_t send_id, int64_t job_id, struct delivery *delivery)
+{
+    struct error err;
+    assert_ok(delivery_open(&work, send_id, job_id, delivery, &err), &err);
+    assert_non_null(delivery->range);
+    assert_ok(delivery_fetch(&work, delivery, &err), &err);
+    for (size_t i = 0; i < delivery->count; i++) {
+        struct bytes message;
+        if (delivery->results[i].outcome == DELIVERY_SKIPPED)
+            continue;
+        assert_ok(delivery_compose(&work, delivery, i, &message, &err), &err);
+        const char *name = delivery_message_name(&work, delivery, i, arena);
+        assert_ok(outbox_deliver(outbox, name, message.data, message.size, &err), &err);
+    }
+}
+
+static void begin(int64_t send_id, int64_t job_id)
+{
+    struct error err;
+    struct delivery delivery;
+    enum delivery_next next;
+    int64_t ranges;
+    assert_ok(delivery_open(&work, send_id, job_id, &delivery, &err), &err);
+    assert_true(delivery_is_due(&delivery));
+    assert_ok(delivery_begin(&work, &delivery, &next, &ranges, &err), &err);
+    assert_int_equal(next, DELIVERY_GOES_ON);
+}
+
+static void test_interrupted_round_is_repeated(void **state)
+{
+    (void)state;
+    make_contacts(700);
+    outbox_empty();
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    int64_t send_id = create_send(&order, &job_id);
+    struct delivery delivery;
+    begin(send_id, job_id);
+    deliver_without_settling(send_id, job_id, &delivery);
+    const char *name = arena_printf(arena, "%s.77", work_id(&work, ID_SEND, send_id));
+    char *before = outbox_read(name);
+    assert_int_equal(outbox_count(), 500);
+    assert_int_equal(number_of("select count(*) from send_results"), 0);
+
+    work.now_us += 5 * US_PER_S; /* the second attempt is later and yet gives the same bytes */
+    deliver_without_settling(send_id, job_id, &delivery);
+    assert_string_equal(outbox_read(name), before);
+    run_workers_until("select count(*) from sends where status = 'completed'", 1);
+    assert_int_equal(outbox_count(), 700);
+    assert_int_equal(number_of("select count(*) from send_results"), 700);
+    assert_int_equal(number_of("select count(*) from events"), 1400);
+    assert_int_equal(number_of("select sent from send_stats"), 700);
+}
+
+static void test_range_belongs_to_one_job(void **state)
+{
+    (void)state;
+    make_contacts(600);
+    int64_t job_id;
+    struct error err;
+    enum delivery_next next;
+    struct send_order order = order_to_all(design_of(html, text));
+    int64_t send_id = create_send(&order, &job_id);
+    begin(send_id, job_id);
+    struct delivery mine;
+    struct delivery other;
+    struct delivery third;
+    deliver_without_settling(send_id, job_id, &mine);
+    deliver_without_settling(send_id, job_id + 1, &other);
+    assert_int_equal(mine.range->from_ordinal, 1);
+    assert_int_equal(other.range->from_ordinal, 501);
+    assert_ok(delivery_open(&work, send_id, job_id + 2, &third, &err), &err);
+    assert_null(third.range);
+    assert_ok(delivery_settle(&work, &third, &next, &err), &err);
+    assert_int_equal(next, DELIVERY_ENDED);
+    assert_int_equal(number_of("select count(*) from sends where status = 'running'"), 1);
+
+    assert_ok(delivery_settle(&work, &mine, &next, &err), &err);
+    assert_int_equal(next, DELIVERY_GOES_ON);
+    assert_ok(delivery_settle(&work, &mine, &next, &err), &err); /* settled twice: the second says nothing */
+    assert_int_equal(number_of("select count(*) from send_results"), 500);
+    assert_ok(delivery_settle(&work, &other, &next, &err), &err);
+    assert_int_equal(next, DELIVERY_ENDED);
+    assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
+}
+
+static void test_consent_is_checked_when_composing(void **state) /* R-246 */
+{
+    (void)state;
+    make_contacts(5);
+    outbox_empty();
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    int64_t send_id = create_send(&order, &job_id);
+    begin(send_id, job_id);
+    run_sql("update contacts set subscribed = false where email = 'reader1@example.com'");
+    run_sql("delete from contacts where email = 'reader2@example.com'");
+    suppress("reader3@example.com");
+    run_workers_until("select count(*) from sends where status = 'completed'", 1);
+    assert_int_equal(outbox_count(), 2);
+    assert_int_equal(number_of("select skipped from send_stats"), 3);
+    assert_int_equal(number_of("select delivered from send_stats"), 2);
+    assert_int_equal(number_of("select count(*) from send_results where reason = 'suppressed'"), 1);
+    assert_int_equal(number_of("select count(*) from send_results where reason = 'unsubscribed'"), 1);
+    assert_int_equal(number_of("select count(*) from send_results where reason = 'contact deleted'"), 1);
+    assert_int_equal(number_of("select sent from email_usage"), 2);
+}
+
+static void test_what_cannot_be_composed_fails_alone(void **state)
+{
+    (void)state;
+    make_contacts(3);
+    run_sql("update contacts set first_name = repeat('x', 5000) where email = 'reader2@example.com'");
+    outbox_empty();
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    create_send(&order, &job_id);
+    run_workers_until("select count(*) from sends where status = 'partially_completed'", 1);
+    assert_int_equal(outbox_count(), 2);
+    assert_int_equal(number_of("select failed from send_stats"), 1);
+    assert_int_equal(number_of("select count(*) from send_results where outcome = 'failed' and reason <> ''"), 1);
+    assert_int_equal(number_of("select sent from email_usage"), 2);
+    assert_int_equal(number_of("select count(*) from sends where error is not null"), 1);
+}
+
+static void test_giving_up_ends_the_send(void **state)
+{
+    (void)state;
+    make_contacts(600);
+    struct error err;
+    enum delivery_next next;
+    struct delivery delivery;
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    int64_t send_id = create_send(&order, &job_id);
+    begin(send_id, job_id);
+    deliver_without_settling(send_id, job_id, &delivery);
+    assert_ok(delivery_settle(&work, &delivery, &next, &err), &err);
+    assert_ok(delivery_give_up(&work, send_id, "Delivery stopped: the outbox is full.", &err), &err);
+    assert_int_equal(number_of("select count(*) from sends where status = 'partially_completed' and error like '%full%'"), 1);
+    assert_int_equal(number_of("select sent from email_usage"), 500);
+    struct delivery after;
+    assert_ok(delivery_open(&work, send_id, job_id, &after, &err), &err);
+    assert_null(after.range);
+}
+
+/* ---- Cancel ---- */
+
+static void assert_canceled(int64_t send_id)
+{
+    struct error err;
+    struct send_row *send;
+    assert_ok(send_cancel(&work, send_id, &send, &err), &err);
+    assert_string_equal(send->status, "canceled");
+}
+
+static void test_cancel_before_the_beginning(void **state) /* R-272, R-273 */
+{
+    (void)state;
+    make_contacts(3);
+    outbox_empty();
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    int64_t send_id = create_send(&order, &job_id);
+    assert_canceled(send_id);
+    assert_canceled(send_id);
+    assert_int_equal(number_of("select count(*) from jobs where state = 'canceled'"), 1);
+
+    /* A job that had begun its round already finds nothing to begin. */
+    run_sql("update jobs set state = 'queued'");
+    run_workers_until("select count(*) from jobs where state = 'done'", 1);
+    assert_int_equal(outbox_count(), 0);
+    assert_int_equal(number_of("select count(*) from send_recipients"), 0);
+}
+
+static void test_cancel_after_the_beginning(void **state) /* R-274, A-02 */
+{
+    (void)state;
+    make_contacts(3);
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    int64_t send_id = create_send(&order, &job_id);
+    begin(send_id, job_id);
+    struct error err = { .code = ERR_NONE };
+    struct send_row *send;
+    assert_false(send_cancel(&work, send_id, &send, &err));
+    assert_int_equal(err.code, ERR_SEND_NOT_CANCELLABLE);
+    assert_int_equal(number_of("select count(*) from sends where status = 'running'"), 1);
+    run_sql("update sends set status = 'paused', pause_reason = 'plan_limit'");
+    assert_canceled(send_id);
+    assert_int_equal(number_of("select count(*) from sends where pause_reason is not null"), 0);
+}
+
+/* ---- The message ---- */
+
+static void test_preview_text_is_replaced(void **state) /* R-249 */
+{
+    (void)state;
+    make_contacts(1);
+    outbox_empty();
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    order.preview_text = "Peek, {{ firstName }} & <you>";
+    order.from_email = "Editor@sandbox.posthorn.localhost";
+    order.from_name = "The Editor";
+    order.reply_to = "answers@example.org";
+    int64_t send_id = create_send(&order, &job_id);
+    run_workers_until("select count(*) from sends where status = 'completed'", 1);
+    char *message = outbox_read(arena_printf(arena, "%s.1", work_id(&work, ID_SEND, send_id)));
+    char *body = strstr(message, "<body class=3D\"a>b\"><div style=3D\"display:none");
+    assert_non_null(body);
+    assert_non_null(strstr(body, "Peek, Reader 1 &amp; &lt;you&gt;&zwnj;"));
+    assert_non_null(strstr(message, "From: The Editor <Editor@sandbox.posthorn.localhost>\r\n"));
+    assert_non_null(strstr(message, "Reply-To: answers@example.org\r\n"));
+    assert_non_null(strstr(message, "Precedence: bulk\r\n"));
+    assert_non_null(strstr(message, "href=3D\"https://sandbox.posthorn.localhost/u/"));
+}
+
+static void test_test_message_leaves_no_trace(void **state) /* R-256, R-257 */
+{
+    (void)state;
+    make_contacts(1);
+    struct send_order order = order_to_one(design_of(html, text));
+    order.audience = NULL;
+    order.domain_id = 0;
+    order.from_email = "forged@elsewhere.example";
+    struct error err;
+    struct send_test test;
+    struct send_test read;
+    assert_ok(send_check_test(&work, &order, &test, &err), &err);
+    struct json_bounds bounds = { .max_bytes = SEND_TEST_MAX_BYTES };
+    const char *payload = send_test_write(&work, &test);
+    const json_t *json;
+    assert_ok(json_read(arena, payload, strlen(payload), bounds, &json, &err), &err);
+    send_test_read(json, &read);
+    struct bytes message;
+    assert_ok(send_test_compose(&work, &read, 1, &message, &err), &err);
+    const char *bytes = (const char *)message.data;
+    assert_non_null(strstr(bytes, "From: My brand <hello@sandbox.posthorn.localhost>\r\n"));
+    assert_non_null(strstr(bytes, "Hello Reader 1"));
+    assert_null(strstr(bytes, "Precedence"));
+    assert_int_equal(number_of("select count(*) from sends"), 0);
+    assert_int_equal(number_of("select count(*) from events"), 0);
+
+    order.domain_id = 4711;
+    err.code = ERR_NONE;
+    assert_false(send_check_test(&work, &order, &test, &err));
+    assert_int_equal(err.code, ERR_DOMAIN_NOT_FOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_campaign_reaches_everybody_once),
+        TEST(test_target_is_exactly_one),
+        TEST(test_texts_are_checked),
+        TEST(test_design_must_be_ready),
+        TEST(test_domain_must_be_able),
+        TEST(test_another_brand_is_not_found),
+        TEST(test_somebody_must_get_it),
+        TEST(test_suppressed_address_is_nobody),
+        TEST(test_same_target_twice),
+        TEST(test_immediate_send_needs_room),
+        TEST(test_scheduled_send_waits_for_room),
+        TEST(test_interrupted_round_is_repeated),
+        TEST(test_range_belongs_to_one_job),
+        TEST(test_consent_is_checked_when_composing),
+        TEST(test_what_cannot_be_composed_fails_alone),
+        TEST(test_giving_up_ends_the_send),
+        TEST(test_cancel_before_the_beginning),
+        TEST(test_cancel_after_the_beginning),
+        TEST(test_preview_text_is_replaced),
+        TEST(test_test_message_leaves_no_trace),
     };
     return cmocka_run_group_tests_name("engine_sends", tests, world_begin, world_end);
 }

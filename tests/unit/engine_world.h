@@ -123,7 +123,7 @@ static inline int world_reset(void **state)
     };
     run_sql("delete from jobs; delete from events; delete from event_counts; delete from send_results; delete from send_ranges;"
             "delete from send_recipients; delete from send_stats; delete from sends; delete from email_versions; delete from emails;"
-            "delete from email_groups; delete from contacts; delete from suppressions; delete from email_usage;"
+            "delete from email_groups; delete from contacts; delete from audiences; delete from suppressions; delete from email_usage;"
             "delete from domains where kind <> 'sandbox';"
             "update domains set sending_purpose = 'marketing', status = 'verified';"
             "update organizations set plan = 'self_hosted'; update brands set time_zone = 'UTC'");

@@ -39,14 +39,14 @@ void ask(const char *method, const char *target, const char *lines, const char *
 void assert_status(int status);
 void assert_has(const char *text);
 
-#define WAIT_UNTIL(condition)                                   \
-    do {                                                        \
-        for (int waited = 0; !(condition); waited += 5) {       \
-            if (waited > PATIENCE_MS)                           \
-                fail_msg("did not come about: %s", #condition); \
-            pause_ms(5);                                        \
-        }                                                       \
+#define WAIT_UNTIL(condition)                                                                                                      \
+    do {                                                                                                                           \
+        for (int waited = 0; !(condition); waited += 5) {                                                                          \
+            if (waited > PATIENCE_MS)                                                                                              \
+                fail_msg("did not come about: %s", #condition);                                                                    \
+            pause_ms(5);                                                                                                           \
+        }                                                                                                                          \
     } while (0)
 
-#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, start_server, stop_server)
+#define WITH_SERVER(test)     cmocka_unit_test_setup_teardown(test, start_server, stop_server)
 #define WITH_OWN_SERVER(test) cmocka_unit_test_teardown(test, stop_server)

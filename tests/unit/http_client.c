@@ -139,8 +139,7 @@ bool client_read(struct client *client, struct answer *answer, bool head_only, i
     return answer_header(answer, "Transfer-Encoding") == NULL || read_chunks(client, answer, until_ms);
 }
 
-void client_ask(unsigned port, const char *method, const char *target, const char *lines, const char *body,
-                struct answer *answer)
+void client_ask(unsigned port, const char *method, const char *target, const char *lines, const char *body, struct answer *answer)
 {
     static struct client client;
     static char request[300 * 1024];

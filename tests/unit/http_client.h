@@ -33,8 +33,7 @@ bool client_read(struct client *client, struct answer *answer, bool head_only, i
 
 /* Connects, sends one request with Host, Connection: close and the given lines, and reads the answer.
  * `lines` are header lines, each with \r\n; `body` NULL: none, else Content-Length is added. */
-void client_ask(unsigned port, const char *method, const char *target, const char *lines, const char *body,
-                struct answer *answer);
+void client_ask(unsigned port, const char *method, const char *target, const char *lines, const char *body, struct answer *answer);
 
 /* Bytes that have arrived so far, answer or not; waits at most `wait_ms` for `wanted`. */
 bool client_sees(struct client *client, const char *wanted, int wait_ms);

@@ -44,7 +44,8 @@ static void operators_add_hosts_and_proxies(void **state)
     const char *const origins[] = { "https://app.example.com", NULL };
     const char *const proxies[] = { "127.0.0.1", NULL };
     const struct http_server_config config = {
-        .listen = "127.0.0.1:0", .allowed_hosts = hosts, .allowed_origins = origins, .trusted_proxies = proxies };
+        .listen = "127.0.0.1:0", .allowed_hosts = hosts, .allowed_origins = origins, .trusted_proxies = proxies
+    };
     start_with(&config);
     const char *type = "Content-Type: application/json\r\n";
     char lines[256];
@@ -119,7 +120,8 @@ static void a_vanished_client_releases_its_message_and_its_stream(void **state)
     (void)state;
     unsigned before = standin_mcp_released_early();
     client_open(&client, port);
-    client_send(&client, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\nwait", 0);
+    client_send(&client, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\nwait",
+                0);
     WAIT_UNTIL(http_server_figures(server).suspended == 1);
     client_close(&client);
     WAIT_UNTIL(standin_mcp_released_early() == before + 1);

@@ -151,12 +151,15 @@ struct api {
     atomic_bool releasing;
 };
 
+static struct api *the_api; /* for the workers; one at a time */
+
 struct api *standin_api_new(void)
 {
     struct api *api = calloc(1, sizeof(*api));
     if (api == NULL)
         abort();
     workers_init(&api->workers);
+    the_api = api;
     return api;
 }
 
@@ -206,8 +209,6 @@ static void finish(struct call *call)
         call->error = call->input.refusal;
     else
         echo(call);
-    free(call->state);
-    call->state = NULL;
     call->done(call);
 }
 
@@ -215,12 +216,8 @@ static void refuse(struct call *call, enum error_code code, int64_t retry_after_
 {
     fail(&call->error, code, NULL, "Refused by the stand-in.");
     call->error.retry_after_s = retry_after_s;
-    free(call->state);
-    call->state = NULL;
     call->done(call);
 }
-
-static struct api *the_api; /* for the workers; one at a time */
 
 static void run_call(void *argument)
 {
@@ -235,7 +232,6 @@ static void run_call(void *argument)
         call->reply.body = buf_in_arena(call->arena, SIZE_MAX);
         for (size_t i = 0; i < BIG_BYTES; i++)
             buf_add(call->reply.body, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", 64);
-        free(call->state);
         call->done(call);
         return;
     }
@@ -262,12 +258,11 @@ bool api_is_immediate(struct api *api, struct call *call)
 void api_submit(struct api *api, struct call *call)
 {
     calls++;
-    the_api = api;
     if (call->candidates[0]->mode == OP_MEMORY) {
         finish(call);
         return;
     }
-    call->state = calloc(1, sizeof(*call->state));
+    call->state = arena_alloc(call->arena, sizeof(*call->state));
     workers_add(&api->workers, run_call, call);
 }
 

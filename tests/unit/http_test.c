@@ -42,8 +42,15 @@ static void path_parameters_are_decoded_once(void **state)
 static void unknown_paths_and_methods_are_told_apart(void **state)
 {
     (void)state;
-    static const char *const unknown[] = { "/", "/v1", "/v1/", "/v1/nothing", "/v1/things/", "/things", "/v1//things",
-                                           "/v1/things/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s", "*" };
+    static const char *const unknown[] = { "/",
+                                           "/v1",
+                                           "/v1/",
+                                           "/v1/nothing",
+                                           "/v1/things/",
+                                           "/things",
+                                           "/v1//things",
+                                           "/v1/things/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s",
+                                           "*" };
     for (size_t i = 0; i < ARRAY_COUNT(unknown); i++) {
         ask("GET", unknown[i], "", NULL);
         assert_status(404);
@@ -224,7 +231,8 @@ static void contradictory_headers_are_refused(void **state)
 {
     (void)state;
     client_open(&client, port);
-    client_send(&client, "PATCH /v1/things/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 0);
+    client_send(&client,
+                "PATCH /v1/things/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 0);
     assert_true(client_read(&client, &answer, false, PATIENCE_MS));
     assert_status(400);
     assert_true(client_is_closed(&client, PATIENCE_MS));

@@ -216,6 +216,7 @@ static void test_conditional_comments(void **state)
     /* What Word leaves open is closed for everybody else by the end of the comment. */
     assert_renders(TEMPLATE_HTML, "<!--[if mso]><a title=\"<![endif]-->{{ firstName }}", "<!--[if mso]><a title=\"<![endif]-->ada");
     assert_refused(TEMPLATE_HTML, "<!--[if mso]><style>{{ x }}</style><![endif]-->", "style element");
+    assert_refused(TEMPLATE_HTML, "<!--[if mso]><![endif]--><style>a{}--> {{ x }}</style>", "style element");
     assert_refused(TEMPLATE_HTML, "<!--[if mso] {{ x }}><![endif]-->", "comment");
     assert_refused(TEMPLATE_HTML, "<!-- [if mso]>{{ x }}<![endif]-->", "comment");
 }
@@ -442,6 +443,7 @@ static void test_hostile_instructions(void **state)
         { false, 1, { { .op = TEMPLATE_OP_TEXT } } },
         { false, 2, { { .op = TEMPLATE_OP_END }, { .op = TEMPLATE_OP_END } } },
         { false, 2, { { .op = TEMPLATE_OP_EMIT }, { .op = TEMPLATE_OP_END } } },
+        { false, 2, { { .op = TEMPLATE_OP_FILTER, .a = 2 }, { .op = TEMPLATE_OP_END } } },
         { false, 2, { { .op = TEMPLATE_OP_CONST }, { .op = TEMPLATE_OP_END } } },
         { false, 2, { { .op = TEMPLATE_OP_TEXT, .c = 1 }, { .op = TEMPLATE_OP_END } } },
         { false, 2, { { .op = 77 }, { .op = TEMPLATE_OP_END } } },

@@ -88,17 +88,14 @@ static pthread_once_t overview_once = PTHREAD_ONCE_INIT;
 
 static void write_overview(void)
 {
+    size_t missing = 0;
+    for (size_t i = 0; i < tool_count; i++)
+        missing += !tools[i].built;
     BUF_SCOPE help;
     buf_init(&help, OVERVIEW_MAX_BYTES);
     buf_add_text(&help, overview);
-    const char *before = " Not in this server yet: ";
-    for (size_t i = 0; i < tool_count; i++) {
-        if (tools[i].built)
-            continue;
-        buf_printf(&help, "%s%s", before, tools[i].name);
-        before = ", ";
-    }
-    buf_add_char(&help, '.');
+    if (missing > 0)
+        buf_printf(&help, " %zu further tools are not in this server yet; the topics name them.", missing);
 
     struct json_writer json;
     buf_init(&overview_json, OVERVIEW_MAX_BYTES);

@@ -32,15 +32,20 @@ select e.id, e.title, e.status, g.id, g.name, e.latest_version_id, e.preview_ima
 -- name: email_find :one
 -- params: brand_id bigint, id bigint, version_id bigint null, with_html boolean, with_versions boolean
 -- columns: id bigint, title text, status text, subject_line text null, group_id bigint null, group_name text null, version_id bigint null, preview_text text null, preview_image text null, html text null, version_ids bigint[] null, version_numbers bigint[] null, created_at timestamptz, updated_at timestamptz
-select e.id, e.title, e.status, e.subject_line, g.id, g.name, v.id, v.preview_text, e.preview_image,
-       case when :with_html then v.html end, w.ids, w.numbers, e.created_at, e.updated_at
+select e.id, e.title, e.status, e.subject_line, e.group_id,
+       case when e.group_id is not null
+            then (select g.name from email_groups g where g.brand_id = e.brand_id and g.id = e.group_id) end,
+       v.id, v.preview_text, e.preview_image,
+       case when :with_html then v.html end,
+       case when :with_versions
+            then (select array_agg(a.id order by a.version desc)
+                    from email_versions a where a.brand_id = e.brand_id and a.email_id = e.id) end,
+       case when :with_versions
+            then (select array_agg(a.version::bigint order by a.version desc)
+                    from email_versions a where a.brand_id = e.brand_id and a.email_id = e.id) end,
+       e.created_at, e.updated_at
   from emails e
-  left join email_groups g on g.brand_id = e.brand_id and g.id = e.group_id
-  left join email_versions v on v.brand_id = e.brand_id and v.email_id = e.id and v.id = coalesce(:version_id, e.latest_version_id)
-  left join lateral (select array_agg(a.id order by a.version desc) as ids,
-                            array_agg(a.version::bigint order by a.version desc) as numbers
-                       from email_versions a
-                      where a.brand_id = e.brand_id and a.email_id = e.id) w on :with_versions
+  left join email_versions v on v.brand_id = e.brand_id and v.id = coalesce(:version_id, e.latest_version_id) and v.email_id = e.id
  where e.brand_id = :brand_id and e.id = :id and e.deleted_at is null;
 
 -- A folder by its id.

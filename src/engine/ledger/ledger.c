@@ -144,7 +144,8 @@ static void add_response(const struct work *work, const struct ledger_entry *ent
     db_batch_add(batch, &ledger_store_response_statement, &response);
 }
 
-bool ledger_settle(const struct work *work, const struct ledger_entry *entry, int status, const char *body, struct error *err)
+bool ledger_settle(const struct work *work, const struct ledger_entry *entry, int status, const char *body, struct db_tx *commit,
+                   struct error *err)
 {
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     if (entry->writes_audit)
@@ -159,7 +160,7 @@ bool ledger_settle(const struct work *work, const struct ledger_entry *entry, in
     }
     if (entry->idempotency_key != NULL && body != NULL)
         add_response(work, entry, status, body, batch);
-    return db_batch_run(batch, err);
+    return commit != NULL ? db_batch_run_commit(batch, commit, err) : db_batch_run(batch, err);
 }
 
 bool ledger_release(const struct work *work, const struct ledger_entry *entry, struct error *err)

@@ -46,9 +46,10 @@ MUST_CHECK bool ledger_check_credits(const struct work *work, int64_t credits, s
 
 /* ---- The end of a write ---- */
 
-/* Writes audit row, charge and stored response in the open transaction, in one round trip. `body` NULL stores no response. */
+/* Writes audit row, charge and stored response in the open transaction, and commits it when `commit` is not NULL; all in
+ * one round trip. `body` NULL stores no response. */
 MUST_CHECK bool ledger_settle(const struct work *work, const struct ledger_entry *entry, int status, const char *body,
-                              struct error *err) NONNULL(1, 2, 5);
+                              struct db_tx *commit, struct error *err) NONNULL(1, 2, 6);
 
 /* Forgets a claimed key: the refusal of a job changed nothing. */
 MUST_CHECK bool ledger_release(const struct work *work, const struct ledger_entry *entry, struct error *err) NONNULL(1, 2, 3);

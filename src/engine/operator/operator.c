@@ -23,7 +23,7 @@ static bool commit_audited(const struct work *work, struct db_tx *tx, const char
         .subjects = subjects,
         .subject_count = 1,
     };
-    return ledger_settle(work, &entry, 200, NULL, err) && db_tx_commit(tx, err);
+    return ledger_settle(work, &entry, 200, NULL, tx, err);
 }
 
 static bool check_name(const char *name, const char *param, struct error *err)

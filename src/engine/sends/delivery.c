@@ -180,7 +180,8 @@ static bool expand(const struct work *work, const struct delivery *delivery, con
             .brand_id = work->brand_id, .send_id = delivery->send_id, .range_size = DELIVERY_RANGE_SIZE
         };
         struct delivery_expand_all_row *row;
-        if (!sql_delivery_expand_all(work->conn, work->arena, &params, &row, err))
+        if (!sql_delivery_take_time(work->conn, work->arena, NULL, err) ||
+            !sql_delivery_expand_all(work->conn, work->arena, &params, &row, err))
             return false;
         *ret_count = row->count;
         return true;

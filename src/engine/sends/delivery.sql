@@ -33,6 +33,10 @@ update sends
 -- params: organization_id bigint
 select pg_advisory_xact_lock(7305792610002 + :organization_id);
 
+-- Expanding millions of contacts may take longer than a statement of a caller may.
+-- name: delivery_take_time :exec
+select set_config('statement_timeout', '0', true);
+
 -- Every subscribed contact becomes a recipient with a dense ordinal; the ordinals are cut into ranges.
 -- name: delivery_expand_all :one
 -- params: brand_id bigint, send_id bigint, range_size bigint

@@ -23,11 +23,27 @@ const LISTEN = `127.0.0.1:${20000 + (process.pid % 20000)}`;
 
 const admin = (...words) => JSON.parse(execFileSync(binary, ['admin', ...words, '--data', data]).toString());
 
+let organizations = 0;
+
+// A brand with a key; `wanted.ownOrganization` puts it into an organization of its own, whose plan a case may change.
 function makePlace(wanted) {
-  const { brandId } = admin('brand', 'create', 'Cases');
+  const organization = wanted?.ownOrganization ? `Cases ${++organizations}` : undefined;
+  const into = organization ? ['--org', admin('org', 'create', organization).orgId] : [];
+  const { brandId } = admin('brand', 'create', 'Cases', ...into);
+  const { domainId } = admin('domain', 'list', '--brand', brandId).data[0];
   const options = ['key', 'create', '--scopes', wanted?.scopes ?? 'all', '--rate-multiplier', String(wanted?.rateMultiplier ?? 100000)];
   if (!wanted?.organization) options.push('--brand', brandId);
-  return { brandId, key: admin(...options).key };
+  return { brandId, domainId, organization, key: admin(...options).key };
+}
+
+// A step that is no call: `admin` is a command of the operator, `sql` brings a state that only time or load would bring.
+let databaseUrl;
+
+function setTheStage(step, saved) {
+  if (step.admin) return admin(...fill(step.admin, saved));
+  databaseUrl ??= JSON.parse(execFileSync(binary, ['doctor', '--data', data]).toString()).database.url;
+  execFileSync('psql', [databaseUrl, '-qX', '-v', 'ON_ERROR_STOP=1', '-c', 'set search_path to posthorn', '-c', fill(step.sql, saved)]);
+  return {};
 }
 
 async function startServer() {
@@ -54,6 +70,7 @@ const DOORS = {
 function doorsOf(testCase) {
   const asked = testCase.doors ?? (testCase.key ? ['mcp', 'rest'] : Object.keys(DOORS));
   return asked.filter((name) => testCase.steps.every(({ operation }) => {
+    if (!operation) return true;
     if (name === 'mcp' || name === 'stdio') return toolFor(catalogue, operation) !== null;
     return name !== 'rest' || catalogue.operations.get(operation)?.route;
   }));
@@ -85,6 +102,7 @@ function fill(value, saved) {
   if (Array.isArray(value)) return value.map((item) => fill(item, saved));
   if (value !== null && typeof value === 'object') {
     if (typeof value.$repeat === 'string') return value.$repeat.repeat(value.times);
+    if (Array.isArray(value.$repeat)) return Array.from({ length: value.times }, () => value.$repeat).flat();
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, fill(item, saved)]));
   }
   return value;
@@ -115,12 +133,18 @@ async function answerStep(door, operation, step, saved, expect) {
 }
 
 async function runThroughDoor(testCase, door, place) {
-  const saved = { brandId: place.brandId };
+  const saved = { brandId: place.brandId, domainId: place.domainId, organization: place.organization };
   const seen = new Map();
   const bodies = [];
   await door.open();
   try {
     for (const [index, step] of testCase.steps.entries()) {
+      if (!step.operation) {
+        const body = setTheStage(step, saved);
+        for (const [name, path] of Object.entries(step.save ?? {})) saved[name] = pointer(body, path);
+        bodies.push(null);
+        continue;
+      }
       const operation = catalogue.operations.get(step.operation);
       const expect = fill(step.expect ?? {}, saved);
       const { answer, problem } = await answerStep(door, operation, step, saved, expect);
