@@ -62,7 +62,8 @@ void posthorn_cancel(struct posthorn *posthorn, const char *token);
 /* Releases a reply and its body. NULL is allowed. */
 void posthorn_reply_free(struct posthorn_reply *reply);
 
-/* Waits for running calls, at most ten seconds, and releases everything. NULL is allowed. */
+/* Waits ten seconds for running calls, stops those that are left, and releases everything. No call may be begun meanwhile.
+ * NULL is allowed. */
 void posthorn_close(struct posthorn *posthorn);
 
 #ifdef __cplusplus

@@ -26,6 +26,12 @@ add_test(NAME catalogue_docs COMMAND ${node} ${catalogue_tests}/docs.mjs $<TARGE
 add_executable(embedded_driver tests/embedded/embedded_driver.c)
 target_link_libraries(embedded_driver PRIVATE posthorn)
 
+# What tests/integration/judges.sh lets parsers and engines of others judge.
+foreach(driver compose_driver template_driver)
+    add_executable(${driver} tests/integration/${driver}.c)
+    target_link_libraries(${driver} PRIVATE posthorn)
+endforeach()
+
 # The fixture catalogue of the conformance suites, over the same dispatcher and transports. Only tests build it.
 file(GLOB fixture_sources CONFIGURE_DEPENDS tests/fixture/*.c)
 if(fixture_sources)

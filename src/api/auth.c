@@ -40,21 +40,19 @@ void auth_forget(struct auth *auth)
 }
 
 /* The local owner runs the process on its own data folder: an organization credential that no policy limits. */
-static struct principal local_owner(const struct engine *engine)
+static struct principal local_owner(void)
 {
     return (struct principal){
         .kind = CREDENTIAL_LOCAL_OWNER,
-        .organization_id = engine->default_organization_id,
         .scopes = SCOPE_ALL,
         .rate_multiplier = 0,
     };
 }
 
-bool auth_principal_cached(struct auth *auth, const struct engine *engine, const struct credentials *credentials,
-                           struct principal *ret_who)
+bool auth_principal_cached(struct auth *auth, const struct credentials *credentials, struct principal *ret_who)
 {
     if (credentials->kind == CREDENTIAL_LOCAL_OWNER) {
-        *ret_who = local_owner(engine);
+        *ret_who = local_owner();
         return true;
     }
     if (credentials->kind != CREDENTIAL_API_KEY || !api_key_is_well_formed(credentials->secret))
@@ -103,7 +101,7 @@ bool auth_principal(struct auth *auth, const struct work *work, const struct cre
     case CREDENTIAL_SESSION:
         return fail(err, ERR_AUTHENTICATION_REQUIRED, NULL, "Dashboard sessions are not served yet.");
     case CREDENTIAL_LOCAL_OWNER:
-        *ret_who = local_owner(work->engine);
+        *ret_who = local_owner();
         return true;
     case CREDENTIAL_API_KEY:
         return principal_from_key(auth, work, credentials->secret, ret_who, err);

@@ -14,9 +14,9 @@ struct auth *auth_new(const char *fixed_brand) RETURNS_NONNULL;
 void auth_free(struct auth *auth);
 void auth_forget(struct auth *auth) NONNULL(1);
 
-/* What is known without a database: false when it has to be asked. */
-bool auth_principal_cached(struct auth *auth, const struct engine *engine, const struct credentials *credentials,
-                           struct principal *ret_who) NONNULL(1, 2, 3, 4);
+/* What is known without a database: false when it has to be asked. The organization of the local owner is known only
+ * once the installation is open; dispatch fills it in. */
+bool auth_principal_cached(struct auth *auth, const struct credentials *credentials, struct principal *ret_who) NONNULL(1, 2, 3);
 
 /* Authenticates, asking the database when needed.
  * Errors: AUTHENTICATION_REQUIRED, INVALID_API_KEY, API_KEY_REVOKED. */

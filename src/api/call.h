@@ -113,7 +113,7 @@ bool api_is_immediate(struct api *api, struct call *call) NONNULL(1, 2);
 void api_submit(struct api *api, struct call *call) NONNULL(1, 2);
 
 /* The caller lost interest: a waiting call is dropped, a running statement stopped, a parked job asked to stop.
- * `done` is still called. Safe from any thread until `done` has returned. */
+ * `done` is still called. Safe from any thread between api_is_immediate (or api_submit) and the return of `done`. */
 void api_cancel(struct api *api, struct call *call) NONNULL(1, 2);
 
 /* Authenticates without doing anything: candidates for a call whose answer is only `who` (handshakes, lists). */

@@ -61,7 +61,7 @@ static struct call_state *begin_call(struct api *api, struct call *call)
     call->rate = limits_unlimited(call->op->policy, clock_now_us());
     call->error = (struct error){ .code = ERR_NONE };
     state->has_principal = call->op->reach == REACH_PUBLIC ||
-                           auth_principal_cached(api->auth, api->engine, &call->credentials, &call->who);
+                           auth_principal_cached(api->auth, &call->credentials, &call->who);
     return state;
 }
 
@@ -115,11 +115,12 @@ bool dispatch_admit(struct api *api, struct call_state *state, const struct work
 {
     struct call *call = state->call;
     const struct operation *op = call->op;
-    if (op->reach == REACH_PUBLIC)
+    if (op->reach == REACH_PUBLIC || state->admitted)
         return true;
     if (!state->has_principal && !auth_principal(api->auth, work, &call->credentials, &call->who, err))
         return false;
-    if (call->who.kind == CREDENTIAL_LOCAL_OWNER)
+    /* A call without a connection may come before or while another thread loads the engine. */
+    if (call->who.kind == CREDENTIAL_LOCAL_OWNER && installation_is_open(api->installation))
         call->who.organization_id = api->engine->default_organization_id;
     if (!check_rate(api, call, err) || !check_reach(call, err))
         return false;
@@ -129,6 +130,7 @@ bool dispatch_admit(struct api *api, struct call_state *state, const struct work
         return false;
     if (!op->built)
         return fail(err, ERR_NOT_IMPLEMENTED, NULL, "%s is not built in this version.", op->id);
+    state->admitted = true;
     return true;
 }
 
@@ -242,7 +244,7 @@ const char *dispatch_door_name(enum door door)
 static void log_call(const struct call_state *state, int64_t took_us)
 {
     const struct call *call = state->call;
-    bool fault = !call->ok && error_info(call->error.code)->http_status >= 500;
+    bool fault = !call->ok && call->error.code != ERR_NOT_IMPLEMENTED && error_info(call->error.code)->http_status >= 500;
     enum log_level level = fault ? LOG_ERROR : LOG_INFO;
     if (!log_is_on(level))
         return;
@@ -367,7 +369,8 @@ static bool bind_single(struct api *api, struct single_run *run, struct db_conn 
     struct call *call = state->call;
     const struct operation *op = call->op;
     struct error *err = &run->error;
-    if (!start_running(api, state, conn))
+    /* A pipeline carries the statements of other callers too, so none of them may stop it. */
+    if (!start_running(api, state, NULL))
         return refuse_cancelled(err);
     run->rq = (struct request){ .work = dispatch_work(api, state, call->arena, conn), .op = op, .call = call };
     if (!dispatch_admit(api, state, &run->rq.work, err) || refused_input(call, err))
@@ -451,21 +454,29 @@ static struct executor *lane_of(struct api *api, const struct operation *op)
     return op->mode == OP_WRITE || op->mode == OP_JOB ? api->writes : api->reads;
 }
 
+void dispatch_queue(struct api *api, struct call_state *state)
+{
+    const struct operation *op = state->call->op;
+    struct error err = { .code = ERR_NONE };
+    pthread_mutex_lock(&api->calls_lock);
+    state->phase = CALL_QUEUED;
+    state->conn = NULL;
+    pthread_mutex_unlock(&api->calls_lock);
+    bool is_single = op->single != NULL && op->mode == OP_READ;
+    if (!executor_submit(lane_of(api, op), state, is_single, &err))
+        dispatch_finish(api, state, false, &err);
+}
+
 void api_submit(struct api *api, struct call *call)
 {
     struct call_state *state = begin_call(api, call);
-    struct error err = { .code = ERR_NONE };
-    if (needs_no_database(state)) {
-        bool ok = run_read(api, state, NULL, &err);
-        dispatch_finish(api, state, ok, &err);
+    if (!needs_no_database(state)) {
+        dispatch_queue(api, state);
         return;
     }
-    pthread_mutex_lock(&api->calls_lock);
-    state->phase = CALL_QUEUED;
-    pthread_mutex_unlock(&api->calls_lock);
-    bool is_single = call->op->single != NULL && call->op->mode == OP_READ;
-    if (!executor_submit(lane_of(api, call->op), state, is_single, &err))
-        dispatch_finish(api, state, false, &err);
+    struct error err = { .code = ERR_NONE };
+    bool ok = run_read(api, state, NULL, &err);
+    dispatch_finish(api, state, ok, &err);
 }
 
 void api_cancel(struct api *api, struct call *call)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "api/auth.h"
+#include "api/duplicates.h"
 #include "api/executor.h"
 #include "api/limits.h"
 #include "api/request.h"
@@ -22,6 +23,7 @@ struct call_state {
     struct call_state *next; /* in an executor's queue or the waiting room */
     bool is_single;
     bool has_principal;      /* call->who was found without the database */
+    bool admitted;           /* passed the checks; a call that waited for a duplicate does not pass them twice */
     enum call_phase phase;   /* guarded by api->calls_lock once submitted, like the next two */
     bool cancelled;
     struct db_conn *conn;    /* while running, so that it can be cancelled */
@@ -52,6 +54,7 @@ struct api {
     struct executor *writes;
     struct executor *slow;
     struct waiting *waiting;
+    struct duplicates *duplicates;
     pthread_mutex_t calls_lock;
     struct op_counters *counters; /* by operation index */
     struct engine *engine;
@@ -60,6 +63,9 @@ struct api {
 /* The steps every call passes, in the contract's order. */
 MUST_CHECK bool dispatch_admit(struct api *api, struct call_state *state, const struct work *work, struct error *err)
     NONNULL(1, 2, 3, 4);
+
+/* Queues a call on its lane, or ends it when the lane is full. */
+void dispatch_queue(struct api *api, struct call_state *state) NONNULL(1, 2);
 
 /* Ends a call: counters, log line, then the door's `done`. `err` is looked at when ok is false. */
 void dispatch_finish(struct api *api, struct call_state *state, bool ok, const struct error *err) NONNULL(1, 2);
@@ -80,6 +86,6 @@ void dispatch_answer_stored(struct call *call, int status, const char *body, int
 MUST_CHECK bool dispatch_handle(struct api *api, struct call_state *state, struct request *rq, struct error *err) NONNULL(1, 2, 3, 4);
 
 /* An OP_WRITE or OP_JOB call in its transaction; retried when the database asks for it. Sets *ret_parked when the
- * call now waits for a job and must not be finished. */
+ * call now waits for a job or for its duplicate and must not be finished. */
 MUST_CHECK bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *conn, bool *ret_parked, struct error *err)
     NONNULL(1, 2, 3, 4, 5);

@@ -144,12 +144,10 @@ static void release_arena(void *object)
     arena_free(object);
 }
 
-bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *conn, bool *ret_parked, struct error *err)
+/* The transaction, again and again while the database asks for it. */
+static bool write_with_retries(struct api *api, struct call_state *state, struct db_conn *conn, bool *ret_parked, struct error *err)
 {
     struct call *call = state->call;
-    struct work admission = dispatch_work(api, state, call->arena, conn);
-    if (!dispatch_admit(api, state, &admission, err))
-        return false;
     for (int attempt = 1;; attempt++) {
         /* What one try allocates must not pile up over the next, but its answer lives as long as the call. */
         struct arena *arena = arena_new(0);
@@ -172,4 +170,36 @@ bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *c
         arena_free(arena);
         error_clear(err);
     }
+}
+
+static bool has_key(const struct call *call)
+{
+    return call->idempotency_key != NULL && call->op->idempotent_key;
+}
+
+bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *conn, bool *ret_parked, struct error *err)
+{
+    struct call *call = state->call;
+    struct work admission = dispatch_work(api, state, call->arena, conn);
+    if (!dispatch_admit(api, state, &admission, err))
+        return false;
+    if (!has_key(call))
+        return write_with_retries(api, state, conn, ret_parked, err);
+
+    /* The state may be gone once the call is parked, so what leaving needs is kept here. */
+    int64_t organization_id = call->who.organization_id;
+    unsigned char key_hash[SECRET_HASH_BYTES];
+    secret_hash(call->idempotency_key, key_hash);
+    if (!duplicates_enter(api->duplicates, organization_id, key_hash, state)) {
+        *ret_parked = true;
+        return true;
+    }
+    bool ok = write_with_retries(api, state, conn, ret_parked, err);
+    struct call_state *waiting = duplicates_leave(api->duplicates, organization_id, key_hash);
+    while (waiting != NULL) {
+        struct call_state *next = waiting->next;
+        dispatch_queue(api, waiting);
+        waiting = next;
+    }
+    return ok;
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024, CLOSE_WAIT_MS = 10000 };
+enum { ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024, CLOSE_WAIT_S = 10 };
 
 /* One call in flight, in the list that posthorn_cancel searches. */
 struct flight {
@@ -60,11 +60,30 @@ struct posthorn *posthorn_open(const struct posthorn_options *options)
     return posthorn;
 }
 
+/* Lets calls end by themselves for a while, then stops them. No thread is inside the struct afterwards. */
+static void land_flights(struct posthorn *posthorn)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += CLOSE_WAIT_S;
+    pthread_mutex_lock(&posthorn->lock);
+    int waited = 0;
+    while (waited == 0 && posthorn->flights != NULL)
+        waited = pthread_cond_timedwait(&posthorn->answered, &posthorn->lock, &until);
+    for (const struct flight *flight = posthorn->flights; flight != NULL; flight = flight->next)
+        if (!flight->done)
+            api_cancel(posthorn->api, flight->call);
+    while (posthorn->flights != NULL)
+        pthread_cond_wait(&posthorn->answered, &posthorn->lock);
+    pthread_mutex_unlock(&posthorn->lock);
+}
+
 void posthorn_close(struct posthorn *posthorn)
 {
     if (posthorn == NULL)
         return;
-    api_free(posthorn->api, CLOSE_WAIT_MS);
+    land_flights(posthorn);
+    api_free(posthorn->api, 0);
     for (size_t i = 0; i < ARRAY_COUNT(posthorn->texts); i++)
         free(posthorn->texts[i]);
     pthread_cond_destroy(&posthorn->answered);
@@ -157,6 +176,9 @@ static bool prepare(struct call *call, const struct posthorn_call *request, stru
 
 static void fly(struct posthorn *posthorn, struct flight *flight)
 {
+    /* Begun before it can be found, so that it can be cancelled from then on. */
+    bool immediate = api_is_immediate(posthorn->api, flight->call);
+    (void)immediate;
     pthread_mutex_lock(&posthorn->lock);
     flight->next = posthorn->flights;
     posthorn->flights = flight;
@@ -171,6 +193,7 @@ static void fly(struct posthorn *posthorn, struct flight *flight)
     while (*link != flight)
         link = &(*link)->next;
     *link = flight->next;
+    pthread_cond_broadcast(&posthorn->answered);
     pthread_mutex_unlock(&posthorn->lock);
 }
 
@@ -178,8 +201,8 @@ struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct pos
 {
     struct error err = { .code = ERR_NONE };
     if (request == NULL || request->struct_size != sizeof(*request) || request->name == NULL) {
-        if (!fail(&err, ERR_INVALID_REQUEST, "name", "A call names an operation or a tool."))
-            return error_reply(&err);
+        fail(&err, ERR_INVALID_REQUEST, "name", "A call names an operation or a tool.");
+        return error_reply(&err);
     }
     ARENA_SCOPE arena = arena_new(0);
     struct call *call = arena_alloc(arena, sizeof(*call));
@@ -205,6 +228,8 @@ struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct pos
 
 void posthorn_cancel(struct posthorn *posthorn, const char *token)
 {
+    if (posthorn == NULL || token == NULL)
+        return;
     pthread_mutex_lock(&posthorn->lock);
     for (struct flight *flight = posthorn->flights; flight != NULL; flight = flight->next) {
         const char *own = flight->request->token;

@@ -140,7 +140,8 @@ void executor_stop(struct executor *executor, int wait_ms)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += wait_ms / 1000;
+    int64_t until_us = (int64_t)until.tv_sec * US_PER_S + until.tv_nsec / 1000 + wait_ms * US_PER_MS;
+    until = (struct timespec){ .tv_sec = until_us / US_PER_S, .tv_nsec = until_us % US_PER_S * 1000 };
 
     pthread_mutex_lock(&executor->lock);
     int waited = 0;
@@ -155,12 +156,12 @@ void executor_stop(struct executor *executor, int wait_ms)
     pthread_mutex_unlock(&executor->lock);
 
     struct error why = { .code = ERR_NONE };
-    if (!fail(&why, ERR_SERVICE_UNAVAILABLE, NULL, "The service is stopping."))
-        while (left != NULL) {
-            struct call_state *next = left->next;
-            executor->config.refuse(executor->config.context, left, &why);
-            left = next;
-        }
+    fail(&why, ERR_SERVICE_UNAVAILABLE, NULL, "The service is stopping.");
+    while (left != NULL) {
+        struct call_state *next = left->next;
+        executor->config.refuse(executor->config.context, left, &why);
+        left = next;
+    }
     for (int i = 0; i < threads; i++)
         pthread_join(executor->threads[i], NULL);
     executor->thread_count = 0;

@@ -33,6 +33,7 @@ struct window {
 struct shard {
     pthread_mutex_t lock;
     size_t count;
+    int64_t swept_s; /* when idle windows were looked for last */
     struct window *buckets[BUCKETS];
 };
 
@@ -84,8 +85,10 @@ static struct window *window_of(struct shard *shard, uint64_t hash, int64_t key_
         if (window->key_id == key_id && window->policy == policy)
             return window;
 
-    if (shard->count >= MAX_WINDOWS)
+    if (shard->count >= MAX_WINDOWS && shard->swept_s != now_s) {
         drop_windows(shard, now_s - DEFAULT_WINDOW_S);
+        shard->swept_s = now_s;
+    }
     struct window *window = calloc(1, sizeof(*window));
     if (window == NULL)
         abort();
@@ -149,7 +152,9 @@ bool limits_admit(struct limits *limits, const struct principal *who, const stru
         window->slots[window->newest_s % SLOTS]++;
         window->total++;
     }
-    *ret_rate = (struct rate_state){ .limit = limit, .remaining = limit - window->total, .reset_s = reset_at(window) };
+    /* A limit that was lowered meanwhile may be below what has been counted. */
+    int64_t remaining = window->total < limit ? limit - window->total : 0;
+    *ret_rate = (struct rate_state){ .limit = limit, .remaining = remaining, .reset_s = reset_at(window) };
     pthread_mutex_unlock(&shard->lock);
     return admitted;
 }

@@ -60,6 +60,7 @@ struct api *api_new(const struct api_config *config)
     api->writes = lane(api, "writes", quick > 0 ? quick : WRITE_THREADS, false);
     api->slow = lane(api, "slow", config->slow_threads > 0 ? config->slow_threads : SLOW_THREADS, false);
     api->waiting = waiting_new(api);
+    api->duplicates = duplicates_new();
     return api;
 }
 
@@ -71,6 +72,7 @@ void api_free(struct api *api, int wait_ms)
     executor_stop(api->slow, STOP_SLICE_MS);
     executor_stop(api->writes, wait_ms);
     waiting_free(api->waiting);
+    duplicates_free(api->duplicates);
     executor_free(api->reads);
     executor_free(api->slow);
     executor_free(api->writes);

@@ -134,6 +134,8 @@ void tool_prepare(const struct tool *tool, json_t *arguments, struct call *call)
 {
     call->candidates = tool->candidates;
     call->input = (struct call_input){ .flat = true };
-    if (arguments != NULL && !arrange(tool, arguments, call, &call->input.refusal))
+    if (arguments == NULL)
+        arguments = json_in_arena(call->arena, json_object());
+    if (!arrange(tool, arguments, call, &call->input.refusal))
         call->input.body = NULL;
 }

@@ -61,43 +61,70 @@ static void take_out(struct waiting *waiting, const struct call_state *state)
     }
 }
 
+enum early_end { NOT_YET, STOPPING, CANCELLED, TOO_LATE };
+
 /* Why a call ends without its job: its caller is gone, its time is over, or the service stops. */
-static bool ends_early(struct waiting *waiting, const struct call_state *state, int64_t now_us, struct error *err)
+static enum early_end early_end_of(struct waiting *waiting, const struct call_state *state, int64_t now_us)
 {
     if (waiting->stopping)
-        return !fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The service is stopping; the work goes on.");
+        return STOPPING;
     pthread_mutex_lock(&waiting->api->calls_lock);
     bool cancelled = state->cancelled;
     pthread_mutex_unlock(&waiting->api->calls_lock);
     if (cancelled)
-        return !fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.");
-    if (now_us < state->deadline_us)
-        return false;
-    err->retry_after_s = 5;
-    return !fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The work goes on. Ask again with the same idempotency key to get its result.");
+        return CANCELLED;
+    return now_us < state->deadline_us ? NOT_YET : TOO_LATE;
+}
+
+static void explain_end(enum early_end end, struct error *err)
+{
+    if (end == STOPPING) {
+        fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The service is stopping; the work goes on.");
+    } else if (end == CANCELLED) {
+        fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.");
+    } else {
+        err->retry_after_s = 5;
+        fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The work goes on. Ask again with the same idempotency key to get its result.");
+    }
+}
+
+static bool has_caller(const struct waiting *waiting, int64_t job_id)
+{
+    for (const struct call_state *state = waiting->parked; state != NULL; state = state->next)
+        if (state->job_id == job_id)
+            return true;
+    return false;
+}
+
+/* Takes out a call that ends without its job, NULL when there is none. Its job is abandoned when the caller has gone and no
+ * other waits for the same job. */
+static struct call_state *take_ending(struct waiting *waiting, int64_t now_us, enum early_end *ret_end, bool *ret_abandoned)
+{
+    pthread_mutex_lock(&waiting->lock);
+    struct call_state *state = waiting->parked;
+    *ret_end = NOT_YET;
+    while (state != NULL && !(state->committed && (*ret_end = early_end_of(waiting, state, now_us)) != NOT_YET))
+        state = state->next;
+    if (state != NULL)
+        take_out(waiting, state);
+    *ret_abandoned = state != NULL && *ret_end == CANCELLED && !has_caller(waiting, state->job_id);
+    pthread_mutex_unlock(&waiting->lock);
+    return state;
 }
 
 static void end_early(struct waiting *waiting, struct db_conn *conn)
 {
     ARENA_SCOPE arena = arena_new(0);
     int64_t now_us = clock_monotonic_us();
-    for (;;) {
-        struct error err = { .code = ERR_NONE };
-        pthread_mutex_lock(&waiting->lock);
-        struct call_state *state = waiting->parked;
-        while (state != NULL && !(state->committed && ends_early(waiting, state, now_us, &err)))
-            state = state->next;
-        if (state != NULL)
-            take_out(waiting, state);
-        pthread_mutex_unlock(&waiting->lock);
-        if (state == NULL)
-            return;
-
+    enum early_end end;
+    bool abandoned;
+    struct call_state *state;
+    while ((state = take_ending(waiting, now_us, &end, &abandoned)) != NULL) {
         struct waiting_cancel_params params = { .ids = { &state->job_id, 1 } };
-        struct error ignored = { .code = ERR_NONE };
-        bool asked_to_stop = state->cancelled && conn != NULL;
-        if (asked_to_stop && !sql_waiting_cancel(conn, arena, &params, NULL, &ignored))
-            error_clear(&ignored);
+        struct error err = { .code = ERR_NONE };
+        if (abandoned && conn != NULL && !sql_waiting_cancel(conn, arena, &params, NULL, &err))
+            error_clear(&err);
+        explain_end(end, &err);
         dispatch_finish(waiting->api, state, false, &err);
     }
 }
@@ -113,8 +140,8 @@ static void read_error(struct arena *arena, const char *text, struct error *err)
         object = NULL;
     const char *message = json_get_text(object, "message");
     enum error_code code = error_code_from_name(json_get_text(object, "code"), ERR_INTERNAL_ERROR);
-    if (!fail(err, code, json_get_text(object, "param"), "%s", message != NULL ? message : "The work failed."))
-        err->retry_after_s = json_get_int(object, "retryAfter", 0);
+    fail(err, code, json_get_text(object, "param"), "%s", message != NULL ? message : "The work failed.");
+    err->retry_after_s = json_get_int(object, "retryAfter", 0);
 }
 
 static void end_with_job(struct waiting *waiting, struct call_state *state, const struct waiting_jobs_row *job)

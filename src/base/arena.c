@@ -127,7 +127,7 @@ void *arena_alloc(struct arena *arena, size_t size)
     /* Under the sanitizer the exact size is kept, so that one byte too far is seen. */
     size_t taken = ARENA_SEPARATE_ALLOCATIONS ? size : rounded;
 
-    if (arena->used_bytes + taken > arena->max_bytes)
+    if (taken > arena->max_bytes - arena->used_bytes)
         arena_abort("bound exceeded");
     if (arena->block == NULL || ARENA_SEPARATE_ALLOCATIONS || arena->block->size - arena->block->used < taken)
         arena->block = block_new(arena->block, next_block_size(arena, taken));

@@ -104,10 +104,10 @@ void buf_clear(struct buf *buf)
 
 void buf_drop_front(struct buf *buf, size_t size)
 {
-    if (size >= buf->size) {
-        buf_clear(buf);
+    if (size > buf->size)
+        size = buf->size;
+    if (size == 0)
         return;
-    }
     memmove(buf->data, buf->data + size, buf->size - size);
     buf->size -= size;
     buf->data[buf->size] = '\0';

@@ -42,7 +42,7 @@ void buf_grown(struct buf *buf, size_t size) NONNULL(1);
 /* Empties the buffer, keeping its storage. */
 void buf_clear(struct buf *buf) NONNULL(1);
 
-/* Removes the first `size` bytes. */
+/* Removes the first `size` bytes; an overflow stays remembered. */
 void buf_drop_front(struct buf *buf, size_t size) NONNULL(1);
 
 /* The text so far, "" for an empty buffer. */

@@ -5,6 +5,10 @@
 #include <string.h>
 #include <time.h>
 
+/* 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z: years of four digits, whatever the zone. */
+#define FIRST_SECOND INT64_C(-62135596800)
+#define LAST_SECOND INT64_C(253402300799)
+
 static _Atomic int64_t test_offset_us;
 
 static int64_t read_clock_us(clockid_t id)
@@ -140,7 +144,10 @@ bool clock_parse_iso(const char *text, int64_t *ret_time_us)
     /* timegm moves the 31st of April to May; such a date is refused instead. */
     if (normal.tm_mday != parts.tm_mday || normal.tm_mon != parts.tm_mon)
         return false;
-    *ret_time_us = ((int64_t)seconds - offset_s) * US_PER_S + fraction_us;
+    int64_t utc_s = (int64_t)seconds - offset_s;
+    if (utc_s < FIRST_SECOND || utc_s > LAST_SECOND)
+        return false;
+    *ret_time_us = utc_s * US_PER_S + fraction_us;
     return true;
 }
 

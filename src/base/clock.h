@@ -27,7 +27,7 @@ enum { CLOCK_ISO_CHARS = 24 };
 void clock_format_iso(int64_t time_us, char ret_text[CLOCK_ISO_CHARS + 1]) NONNULL(2);
 char *clock_iso(struct arena *arena, int64_t time_us) NONNULL(1) RETURNS_NONNULL;
 
-/* Reads an ISO 8601 date-time with a zone (Z or ±hh:mm); a fraction is optional. */
+/* Reads an ISO 8601 date-time with a zone (Z or ±hh:mm) in the years 1 to 9999 of UTC; a fraction is optional. */
 bool clock_parse_iso(const char *text, int64_t *ret_time_us) NONNULL(1, 2);
 
 /* The date-time of RFC 5322 §3.3: Sat, 21 Nov 2026 09:30:00 +0000. */

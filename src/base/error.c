@@ -1,10 +1,12 @@
 #include "base/error.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-bool error_fail(struct error *err, enum error_code code, const char *param, const char *file, int line, const char *format, ...)
+void error_fail(struct error *err, enum error_code code, const char *param, const char *file, int line, const char *format, ...)
 {
     err->code = code;
     err->file = file;
@@ -14,7 +16,9 @@ bool error_fail(struct error *err, enum error_code code, const char *param, cons
     va_start(arguments, format);
     vsnprintf(err->message, sizeof(err->message), format, arguments);
     va_end(arguments);
-    return false;
+    /* Cutting at a bound may split a character, and answers and log lines are UTF-8. */
+    utf8_drop_malformed(err->param);
+    utf8_drop_malformed(err->message);
 }
 
 bool error_because(struct error *err, const char *format, ...)
@@ -23,6 +27,7 @@ bool error_because(struct error *err, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(err->cause, sizeof(err->cause), format, arguments);
     va_end(arguments);
+    utf8_drop_malformed(err->cause);
     return false;
 }
 
@@ -38,6 +43,7 @@ void error_param_prefix(struct error *err, const char *prefix)
     const char *dot = err->param[0] != '\0' ? "." : "";
     snprintf(joined, sizeof(joined), "%s%s%s", prefix, dot, err->param);
     snprintf(err->param, sizeof(err->param), "%.*s", (int)sizeof(err->param) - 1, joined);
+    utf8_drop_malformed(err->param);
 }
 
 void error_clear(struct error *err)

@@ -49,6 +49,10 @@ bool json_read(struct arena *arena, const char *text, size_t size, struct json_b
     if (json_text_depth(text, size) > max_depth)
         return fail(err, ERR_INVALID_REQUEST, NULL, "The JSON is nested deeper than %u levels.", max_depth);
 
+    /* jansson passes over a NUL behind a number. */
+    if (size > 0 && memchr(text, '\0', size) != NULL)
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The body is not valid JSON: it holds a NUL byte.");
+
     json_error_t problem;
     json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);
     if (json == NULL) {

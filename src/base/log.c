@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -58,6 +59,7 @@ void log_event(enum log_level level, const char *event, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
+    utf8_drop_malformed(message);
 
     struct log_line line;
     log_begin(&line, level, event);

@@ -29,11 +29,26 @@ static size_t utf8_step(const unsigned char *text, size_t size, uint32_t *ret_po
     return length;
 }
 
+/* Whether eight bytes are all ASCII and none is NUL. */
+static bool is_plain_word(const unsigned char *bytes)
+{
+    const uint64_t high_bits = UINT64_C(0x8080808080808080);
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t word;
+    memcpy(&word, bytes, sizeof(word));
+    /* A byte of 0 borrows from the one above it; a byte of 1 to 0x7f does not reach its high bit. */
+    return ((word | (word - ones)) & high_bits) == 0;
+}
+
 bool utf8_is_valid(const char *text, size_t size)
 {
     const unsigned char *at = (const unsigned char *)text;
     const unsigned char *end = at + size;
     while (at < end) {
+        if ((size_t)(end - at) >= sizeof(uint64_t) && is_plain_word(at)) {
+            at += sizeof(uint64_t);
+            continue;
+        }
         uint32_t point;
         size_t step = utf8_step(at, (size_t)(end - at), &point);
         if (step == 0 || point == 0)
@@ -41,6 +56,24 @@ bool utf8_is_valid(const char *text, size_t size)
         at += step;
     }
     return true;
+}
+
+void utf8_drop_malformed(char *text)
+{
+    size_t size = strlen(text);
+    if (utf8_is_valid(text, size))
+        return;
+    char *out = text;
+    for (size_t i = 0; i < size;) {
+        uint32_t point;
+        size_t step = utf8_step((const unsigned char *)text + i, size - i, &point);
+        if (step > 0) {
+            memmove(out, text + i, step);
+            out += step;
+        }
+        i += step > 0 ? step : 1;
+    }
+    *out = '\0';
 }
 
 size_t utf8_length(const char *text)
@@ -187,8 +220,19 @@ static char *sodium_encode(struct arena *arena, const void *bytes, size_t size, 
     return text;
 }
 
+static bool is_ascii(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text >= 0x80)
+            return false;
+    return true;
+}
+
 static unsigned char *sodium_decode(struct arena *arena, const char *text, size_t *ret_size, int variant)
 {
+    /* libsodium 1.0.18 takes bytes beyond ASCII for the digit 63. */
+    if (!is_ascii(text))
+        return NULL;
     size_t room = strlen(text);
     unsigned char *bytes = arena_alloc(arena, room + 1);
     const char *end;

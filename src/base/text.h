@@ -12,6 +12,9 @@
 /* Well-formed UTF-8 (Unicode 15, table 3-7) without NUL. */
 bool utf8_is_valid(const char *text, size_t size) PURE;
 
+/* Removes in place what is not well-formed UTF-8, such as half a character where a text was cut. */
+void utf8_drop_malformed(char *text) NONNULL(1);
+
 /* Code points in valid UTF-8. */
 size_t utf8_length(const char *text) NONNULL(1) PURE;
 

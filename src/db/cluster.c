@@ -37,6 +37,8 @@ struct cluster {
     off_t log_start; /* where this start's lines begin */
 };
 
+static const char socket_lock[] = ".s.PGSQL.5432.lock";
+
 /* Durability stays as PostgreSQL's defaults have it: fsync, synchronous_commit and full_page_writes are on. */
 static const char *const server_settings[] = {
     "listen_addresses=",
@@ -266,6 +268,8 @@ static bool launch_server(struct cluster *cluster, struct error *err)
         close(data_fd);
         return false;
     }
+    /* As clear_pid_file in cluster_old.c: nobody of this folder lives, and the number in a lock left here may be anybody's. */
+    unlinkat(socket_fd, socket_lock, 0);
     struct process_launch launch = {
         .argv = server_arguments(cluster),
         .user = cluster->user,

@@ -24,6 +24,9 @@ struct cluster;
 /* Where a cluster in `data_dir` answers: a libpq connection string. Touches nothing. */
 char *cluster_url(struct arena *arena, const char *data_dir) NONNULL(1, 2) RETURNS_NONNULL;
 
+/* Creates the data folder with its parents, mode 0700 each, unless it is there. */
+MUST_CHECK bool cluster_make_folder(const char *data_dir, struct error *err) NONNULL(1, 2);
+
 /* Creates the cluster when the folder has none (initdb), waits for the end of a server that a killed runner left, starts
  * the server and waits until it answers.
  * Errors: INTERNAL_ERROR with a sentence that says what to do (no PostgreSQL found, other major version, no space),

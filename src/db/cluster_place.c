@@ -132,6 +132,13 @@ bool cluster_make_data_dir(const struct cluster_place *place, struct error *err)
     return true;
 }
 
+bool cluster_make_folder(const char *data_dir, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct cluster_place place = cluster_place(arena, data_dir);
+    return cluster_make_data_dir(&place, err);
+}
+
 bool cluster_make_dir(const char *path, const struct cluster_user *user, int *ret_fd, struct error *err)
 {
     bool is_new = mkdir(path, 0700) == 0;

@@ -84,8 +84,22 @@ bool page_place_read(const struct work *work, const char *binding, const char *c
     return true;
 }
 
-void page_write(struct json_writer *json, int64_t limit, const char *next)
+size_t page_begin(struct json_writer *json, int64_t limit, size_t count)
 {
+    json_object_begin(json);
+    json_key(json, "data");
+    json_array_begin(json);
+    return count > (size_t)limit ? (size_t)limit : count;
+}
+
+const char *page_next(const struct work *work, const char *binding, int64_t limit, size_t count, struct page_place last)
+{
+    return count > (size_t)limit ? page_cursor(work, binding, &last) : NULL;
+}
+
+void page_end(struct json_writer *json, int64_t limit, const char *next)
+{
+    json_array_end(json);
     json_key(json, "pagination");
     json_object_begin(json);
     json_member_int(json, "limit", limit);

@@ -26,5 +26,18 @@ MUST_CHECK bool page_place_read(const struct work *work, const char *binding, co
 
 char *page_cursor(const struct work *work, const char *binding, const struct page_place *place) NONNULL(1, 2, 3) RETURNS_NONNULL;
 
-/* "pagination":{"limit":…,"cursor":…|null,"hasMore":…}; `next` NULL on the last page. */
-void page_write(struct json_writer *json, int64_t limit, const char *next) NONNULL(1);
+/*
+ * The answer of a list, {"data":[…],"pagination":{…}}: queries ask for limit + 1 rows, one of which only says that there
+ * are more.
+ *
+ *     size_t shown = page_begin(json, limit, count);
+ *     for (size_t i = 0; i < shown; i++) write rows[i];
+ *     page_end(json, limit, page_next(work, binding, limit, count, place of the last row shown));
+ *
+ * The object stays open for further members; the caller ends it.
+ */
+size_t page_begin(struct json_writer *json, int64_t limit, size_t count) NONNULL(1);
+void page_end(struct json_writer *json, int64_t limit, const char *next) NONNULL(1);
+
+/* The cursor behind `last` when `count` rows are more than a page, else NULL. */
+const char *page_next(const struct work *work, const char *binding, int64_t limit, size_t count, struct page_place last) NONNULL(1, 2);

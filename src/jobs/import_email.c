@@ -33,8 +33,8 @@ static bool perform(struct job *job, struct error *err)
     const char *html = json_get_text(job->payload, "content");
     const json_t *prepared;
     job_progress(job, 0, 2, "Cleaning the HTML");
-    if (side_prepare(job->services->side, arena, "html", html != NULL ? html : "", json_get_text(job->payload, "baseUrl"), &prepared,
-                     err) &&
+    if (side_prepare(job->services->side, arena, "html", html != NULL ? html : "", json_get_text(job->payload, "baseUrl"),
+                     &prepared, err) &&
         email_prepare(arena, prepared, content, err)) {
         job_progress(job, 1, 2, "Saving the design");
         return true;
@@ -56,6 +56,7 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
     if (!email_save_import(&job->work, &import, content, &saved, err))
         return false;
     *ret_status = STATUS_CREATED;
+    job_subject(job, work_id(&job->work, ID_EMAIL, saved.id));
     email_write_imported(&job->work, &import, content, &saved, answer);
     return true;
 }

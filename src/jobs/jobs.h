@@ -36,7 +36,6 @@ struct job {
 struct job_services {
     struct side *side;     /* HTML work */
     struct outbox *outbox; /* the capture outbox */
-    const char *worker_name; /* unique, and the application name of the worker's connections */
 };
 
 struct job_kind {
@@ -58,6 +57,9 @@ extern const struct job_kind *const job_kinds[]; /* NULL-ended */
 
 /* Asks for another round at `run_after_us` instead of settling (a schedule, a campaign with more ranges). For settle. */
 void job_run_again(struct job *job, int64_t run_after_us) NONNULL(1);
+
+/* Names an object that this job made or changed, for the audit row. For settle. */
+void job_subject(struct job *job, const char *wire_id) NONNULL(1, 2);
 
 /* Reports progress to a caller that waits. For perform; failures are ignored. */
 void job_progress(struct job *job, double progress, double total, const char *note) NONNULL(1);

@@ -20,6 +20,7 @@ enum {
     ERROR_JSON_MAX_BYTES = 16 * 1024,
     RETRY_FIRST_S = 1,
     RETRY_MAX_S = 300,
+    JOB_MAX_SUBJECTS = 8,
 };
 static const int64_t tidy_every_us = 60 * US_PER_S;
 static const int64_t keep_settled_us = INT64_C(24) * 3600 * US_PER_S;
@@ -37,10 +38,12 @@ struct workers {
 struct running_job {
     struct job job;
     const struct job_kind *type;
+    const char *lease_owner;
     bool has_entry;
     struct ledger_entry entry;
     bool again;
     int64_t run_after_us;
+    const char *subjects[JOB_MAX_SUBJECTS];
 };
 
 static struct running_job *running_of(struct job *job)
@@ -52,6 +55,15 @@ void job_run_again(struct job *job, int64_t run_after_us)
 {
     running_of(job)->again = true;
     running_of(job)->run_after_us = run_after_us;
+}
+
+void job_subject(struct job *job, const char *wire_id)
+{
+    struct running_job *running = running_of(job);
+    if (running->entry.subject_count == JOB_MAX_SUBJECTS)
+        return;
+    running->subjects[running->entry.subject_count++] = wire_id;
+    running->entry.subjects = running->subjects;
 }
 
 static void tell_waiting(struct job *job)
@@ -96,9 +108,9 @@ static char *error_as_json(struct arena *arena, const struct error *why)
 }
 
 /* The lease may have been lost while the effect took place: then another worker has the job, and this one says nothing. */
-static bool hold(struct workers *workers, struct running_job *running, bool *ret_held, struct error *err)
+static bool hold(const struct running_job *running, bool *ret_held, struct error *err)
 {
-    struct job_hold_params params = { .id = running->job.id, .owner = workers->services.worker_name };
+    struct job_hold_params params = { .id = running->job.id, .owner = running->lease_owner };
     struct job_hold_row *row;
     if (!sql_job_hold(running->job.work.conn, running->job.work.arena, &params, &row, err))
         return false;
@@ -122,11 +134,16 @@ static bool finish(struct running_job *running, const char *state, int status, c
 
 static bool requeue(struct running_job *running, int64_t run_after_us, int attempts, struct error *err)
 {
-    struct job_requeue_params params = { .id = running->job.id, .run_after = run_after_us, .attempts = attempts };
+    struct job_requeue_params params = {
+        .id = running->job.id,
+        .owner = running->lease_owner,
+        .run_after = run_after_us,
+        .attempts = attempts,
+    };
     return sql_job_requeue(running->job.work.conn, running->job.work.arena, &params, NULL, err);
 }
 
-static bool settle_in_transaction(struct workers *workers, struct running_job *running, struct error *err)
+static bool settle_in_transaction(struct running_job *running, struct error *err)
 {
     struct job *job = &running->job;
     struct buf *answer = buf_in_arena(job->work.arena, ANSWER_MAX_BYTES);
@@ -136,7 +153,7 @@ static bool settle_in_transaction(struct workers *workers, struct running_job *r
     bool held;
 
     DB_TX tx;
-    if (!db_tx_begin(job->work.conn, &tx, err) || !hold(workers, running, &held, err))
+    if (!db_tx_begin(job->work.conn, &tx, err) || !hold(running, &held, err))
         return false;
     if (!held)
         return true;
@@ -152,13 +169,12 @@ static bool settle_in_transaction(struct workers *workers, struct running_job *r
     return finish(running, "done", status, body, NULL, err) && db_tx_commit(&tx, err);
 }
 
-static bool fail_in_transaction(struct workers *workers, struct running_job *running, const struct error *why, const char *state,
-                                struct error *err)
+static bool fail_in_transaction(struct running_job *running, const struct error *why, const char *state, struct error *err)
 {
     struct job *job = &running->job;
     bool held;
     DB_TX tx;
-    if (!db_tx_begin(job->work.conn, &tx, err) || !hold(workers, running, &held, err))
+    if (!db_tx_begin(job->work.conn, &tx, err) || !hold(running, &held, err))
         return false;
     if (!held)
         return true;
@@ -198,13 +214,13 @@ static void log_failure(const struct running_job *running, const struct error *w
 }
 
 /* Gives a job up or puts it back. When even that fails, its lease runs out and it comes again. */
-static void handle_failure(struct workers *workers, struct running_job *running, const struct error *why)
+static void handle_failure(struct running_job *running, const struct error *why)
 {
     struct error err = { .code = ERR_NONE };
     bool again = running->type != NULL && is_retryable(why) && running->job.attempts < running->type->max_attempts;
     log_failure(running, why, again ? "job.retry" : "job.failed");
     bool ok = again ? requeue(running, clock_now_us() + retry_delay_us(running->job.attempts), running->job.attempts, &err)
-                    : fail_in_transaction(workers, running, why, "failed", &err);
+                    : fail_in_transaction(running, why, "failed", &err);
     if (!ok)
         log_failure(running, &err, "job.unsettled");
     else if (!again)
@@ -218,21 +234,20 @@ static bool perform(struct running_job *running, struct error *err)
     return running->type->perform == NULL || running->type->perform(&running->job, err);
 }
 
-static void run_job(struct workers *workers, struct running_job *running, bool cancel_asked)
+static void run_job(struct running_job *running, bool cancel_asked)
 {
     struct error err = { .code = ERR_NONE };
     /* A caller that left before the work began is answered by not doing it. */
     if (cancel_asked && running->has_entry) {
         struct error why = { .code = ERR_NONE };
-        bool settled = !fail(&why, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.") &&
-                       fail_in_transaction(workers, running, &why, "canceled", &err);
-        if (!settled)
+        fail(&why, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.");
+        if (!fail_in_transaction(running, &why, "canceled", &err))
             log_failure(running, &err, "job.unsettled");
         tell_waiting(&running->job);
         return;
     }
-    if (!perform(running, &err) || !settle_in_transaction(workers, running, &err)) {
-        handle_failure(workers, running, &err);
+    if (!perform(running, &err) || !settle_in_transaction(running, &err)) {
+        handle_failure(running, &err);
         return;
     }
     if (!running->again)
@@ -266,6 +281,7 @@ static bool load_job(struct workers *workers, const struct job_lease_row *row, s
             .services = &workers->services,
         },
         .type = kind_named(row->kind),
+        .lease_owner = row->lease_owner,
     };
     ret_running->has_entry = row->call != NULL && ledger_entry_read(arena, row->call, &ret_running->entry);
     struct json_bounds bounds = { .max_bytes = PAYLOAD_MAX_BYTES };
@@ -276,7 +292,7 @@ static bool load_job(struct workers *workers, const struct job_lease_row *row, s
 static bool work_once(struct workers *workers, struct db_conn *conn, bool *ret_found, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
-    struct job_lease_params lease = { .owner = workers->services.worker_name, .now = clock_now_us(), .lease_s = LEASE_S };
+    struct job_lease_params lease = { .now = clock_now_us(), .lease_s = LEASE_S };
     struct job_lease_row *row;
     if (!sql_job_lease(conn, arena, &lease, &row, err))
         return false;
@@ -286,9 +302,9 @@ static bool work_once(struct workers *workers, struct db_conn *conn, bool *ret_f
     struct running_job running;
     struct error bad_payload = { .code = ERR_NONE };
     if (load_job(workers, row, conn, arena, &running, &bad_payload))
-        run_job(workers, &running, row->cancel_asked);
+        run_job(&running, row->cancel_asked);
     else
-        handle_failure(workers, &running, &bad_payload);
+        handle_failure(&running, &bad_payload);
     return true;
 }
 

@@ -1,23 +1,24 @@
--- Takes the next job that is due. The lease runs on the database's clock.
+-- Takes the next job that is due. The lease names the connection that took it and runs on the database's clock.
 -- name: job_lease :one
--- params: owner text, now timestamptz, lease_s integer
--- columns: id bigint, kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, attempts integer, cancel_asked boolean
+-- params: now timestamptz, lease_s integer
+-- columns: id bigint, kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, attempts integer, cancel_asked boolean, lease_owner text
 update jobs
-   set state = 'running', lease_owner = :owner, attempts = attempts + 1,
+   set state = 'running', lease_owner = current_setting('application_name') || ' ' || pg_backend_pid(), attempts = attempts + 1,
        lease_until = clock_timestamp() + make_interval(secs => :lease_s)
  where id = (select id from jobs
               where state = 'queued' and run_after <= :now
               order by run_after, id
               limit 1
                 for update skip locked)
-returning id, kind, organization_id, brand_id, payload, call, attempts, cancel_asked;
+returning id, kind, organization_id, brand_id, payload, call, attempts, cancel_asked, lease_owner;
 
--- A worker that died loses its jobs as soon as its connections are gone, and one that hangs when its lease is over.
+-- A worker loses its job as soon as the connection that took it is gone, be it with the process or with the server, and one
+-- that hangs when its lease is over.
 -- name: job_reclaim :exec
 update jobs set state = 'queued', lease_owner = null
  where state = 'running'
    and (lease_until < clock_timestamp()
-        or not exists (select 1 from pg_stat_activity a where a.application_name = jobs.lease_owner));
+        or not exists (select 1 from pg_stat_activity a where a.application_name || ' ' || a.pid = jobs.lease_owner));
 
 -- Keeps a job for its worker to settle; no row when the lease was lost.
 -- name: job_hold :one
@@ -36,12 +37,12 @@ update jobs
        lease_owner = null, lease_until = null
  where id = :id;
 
--- Another round of the same job; `attempts` counts the failures in a row.
+-- Another round of the same job, unless the lease was lost; `attempts` counts the failures in a row.
 -- name: job_requeue :exec
--- params: id bigint, run_after timestamptz, attempts integer
+-- params: id bigint, owner text, run_after timestamptz, attempts integer
 update jobs
    set state = 'queued', run_after = :run_after, attempts = :attempts, lease_owner = null, lease_until = null
- where id = :id;
+ where id = :id and lease_owner = :owner and state = 'running';
 
 -- How far a running job has come.
 -- name: job_note_progress :exec

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "db/cluster.h"
 #include "jobs/worker.h"
 #include "mail/outbox.h"
 #include "render/side.h"
@@ -44,13 +45,15 @@ static void log_side(void *context, const char *line)
     log_event(LOG_INFO, "side", "%s", line);
 }
 
-bool jobs_here_start(struct installation *installation, const struct options *options, const char *worker_name,
-                     struct jobs_here **ret_jobs, struct error *err)
+bool jobs_here_start(struct installation *installation, const struct options *options, struct jobs_here **ret_jobs, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
     uint64_t max_mib = (uint64_t)(options->outbox_max_mib > 0 ? options->outbox_max_mib : OUTBOX_DEFAULT_MIB);
     struct outbox_bounds bounds = { .max_messages = OUTBOX_MAX_MESSAGES, .max_bytes = max_mib * 1024 * 1024 };
     struct outbox *outbox;
+    /* With a database of its own nobody has made the data folder yet. */
+    if (!cluster_make_folder(options->data_dir, err))
+        return false;
     if (!outbox_open(arena_printf(arena, "%s/outbox", options->data_dir), bounds, OUTBOX_SYNC_NONE, &outbox, err))
         return false;
 
@@ -64,7 +67,7 @@ bool jobs_here_start(struct installation *installation, const struct options *op
     };
     jobs->outbox = outbox;
     jobs->side = side_new(&side);
-    struct job_services services = { .side = jobs->side, .outbox = outbox, .worker_name = worker_name };
+    struct job_services services = { .side = jobs->side, .outbox = outbox };
     jobs->workers = workers_start(installation, &services, (int)options->threads);
     *ret_jobs = jobs;
     return true;

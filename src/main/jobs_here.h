@@ -12,8 +12,8 @@ struct jobs_here;
 char *jobs_worker_name(struct arena *arena) NONNULL(1) RETURNS_NONNULL;
 
 /* Opens the outbox, prepares the side process and starts the workers. `installation` has the worker's name. */
-MUST_CHECK bool jobs_here_start(struct installation *installation, const struct options *options, const char *worker_name,
-                                struct jobs_here **ret_jobs, struct error *err) NONNULL(1, 2, 3, 4, 5);
+MUST_CHECK bool jobs_here_start(struct installation *installation, const struct options *options, struct jobs_here **ret_jobs,
+                                struct error *err) NONNULL(1, 2, 3, 4);
 
 /* Lets running rounds end. NULL is allowed. */
 void jobs_here_stop(struct jobs_here *jobs);

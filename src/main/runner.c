@@ -109,7 +109,7 @@ static int run_jobs(const struct options *options, const struct cluster *cluster
     {
         DB_CONN_SCOPE conn = NULL;
         bool ready = installation_connect(installation, &conn, &err) &&
-                     jobs_here_start(installation, options, worker_name, &jobs, &err);
+                     jobs_here_start(installation, options, &jobs, &err);
         if (ready)
             status = live(options, cluster, conn, ret_clients_fd) ? 0 : 1;
         else
@@ -204,7 +204,7 @@ int command_worker(const struct process *process, const struct options *options)
     struct installation *installation = installation_new(&config);
     struct jobs_here *jobs = NULL;
     int status = 0;
-    if (!installation_open(installation, &err) || !jobs_here_start(installation, options, worker_name, &jobs, &err))
+    if (!installation_open(installation, &err) || !jobs_here_start(installation, options, &jobs, &err))
         status = command_failed(&err);
     while (status == 0 && !signals_wait(LOOK_EVERY_MS))
         continue;

@@ -124,12 +124,11 @@ static bool serve_until_asked(struct arena *arena, const struct options *options
 }
 
 /* On a database of its own, this process also runs the jobs; a private cluster has its runner for that. */
-static bool start_jobs(struct api *api, const struct options *options, const char *worker_name, struct jobs_here **ret_jobs,
-                       struct error *err)
+static bool start_jobs(struct api *api, const struct options *options, struct jobs_here **ret_jobs, struct error *err)
 {
     if (options->database_url == NULL)
         return true;
-    return jobs_here_start(api_installation(api), options, worker_name, ret_jobs, err);
+    return jobs_here_start(api_installation(api), options, ret_jobs, err);
 }
 
 int command_serve(const struct process *process, const struct options *options)
@@ -144,7 +143,7 @@ int command_serve(const struct process *process, const struct options *options)
     int status = 1;
     /* A server that cannot reach its database should say so when it is started, not at the first call. */
     bool ready = installation_open(api_installation(api), &err) && product_new(api, options, &product, &err) &&
-                 start_jobs(api, options, worker_name, &jobs, &err);
+                 start_jobs(api, options, &jobs, &err);
     if (ready) {
         struct mcp_server *mcp = mcp_new(product, options);
         if (serve_until_asked(process->arena, options, api, mcp, &err))

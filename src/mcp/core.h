@@ -40,6 +40,7 @@ struct mcp_server {
     const char *meta_json; /* the _meta of every modern result: who answers */
 
     _Atomic bool stopping;
+    _Atomic size_t stream_bytes; /* kept for clients that may come back (stream.c) */
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t idle;
     struct mcp_exchange *deferred; /* exchanges that may outlive their transport, newest first */

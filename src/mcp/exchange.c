@@ -188,9 +188,10 @@ static void begin_stream(struct mcp_exchange *exchange)
         mcp_stream_attach(exchange->session, exchange->stream, 0, exchange);
 }
 
+/* What is answered at once has nothing to say in between: its transport was promised a single answer. */
 static void send_message(struct mcp_exchange *exchange, const char *message, size_t size)
 {
-    if (!exchange->accepts_stream)
+    if (exchange->immediate || !exchange->accepts_stream)
         return;
     begin_stream(exchange);
     send_event(exchange, message, size);
@@ -247,7 +248,7 @@ static void request_complete(struct mcp_request *request)
 static void request_hang_up(struct mcp_request *request, int retry_ms)
 {
     struct mcp_exchange *exchange = request->outlet_data;
-    if (!exchange->accepts_stream)
+    if (exchange->immediate || !exchange->accepts_stream)
         return;
     begin_stream(exchange);
     if (exchange->stream == NULL)
@@ -361,7 +362,7 @@ static void prepare(struct mcp_exchange *exchange, struct mcp_request *request, 
     exchange->request = request;
 }
 
-static void read_message(struct mcp_exchange *exchange, const json_t *json, const struct mcp_headers *headers)
+static void read_message(struct mcp_exchange *exchange, const json_t *json, size_t size, const struct mcp_headers *headers)
 {
     struct rpc_message message;
     const char *fault = NULL;
@@ -373,7 +374,9 @@ static void read_message(struct mcp_exchange *exchange, const json_t *json, cons
     bool is_initialize = message.kind == RPC_REQUEST && strcmp(message.method, "initialize") == 0;
     if (era == MCP_LEGACY && !is_initialize && !find_session(exchange, headers, message.id))
         return;
-    prepare(exchange, mcp_request_new(exchange->server, exchange->arena, &message, era), headers);
+    struct mcp_request *request = mcp_request_new(exchange->server, exchange->arena, &message, era);
+    request->message_bytes = size;
+    prepare(exchange, request, headers);
 }
 
 static void read_batch(struct mcp_exchange *exchange, const json_t *messages, const struct mcp_headers *headers)
@@ -404,7 +407,7 @@ static void read_post(struct mcp_exchange *exchange, const struct mcp_http_reque
     else if (json_is_array(json))
         read_batch(exchange, json, headers);
     else
-        read_message(exchange, json, headers);
+        read_message(exchange, json, http->body_size, headers);
 }
 
 /* GET and DELETE belong to the older era and its sessions. */

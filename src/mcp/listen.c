@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LISTEN_MAX_URIS = 64, NOTICE_MAX_BYTES = 16 * 1024 };
+enum { LISTEN_MAX_URIS = 64, LISTEN_MAX_OF_PEER = 16, NOTICE_MAX_BYTES = 16 * 1024 };
 
 struct mcp_listener {
     struct mcp_server *server;
@@ -242,12 +242,26 @@ static void acknowledge(struct mcp_request *request, const struct mcp_wants *wan
     request->outlet->send(request, buf_text(out), out->size);
 }
 
+/* Over HTTP each subscription has a connection of its own, which is bound enough. */
+static bool has_too_many(const struct mcp_request *request)
+{
+    unsigned count = 0;
+    const struct mcp_request *other = request->peer != NULL ? request->peer->requests : NULL;
+    for (; other != NULL; other = other->next)
+        count += other->listener != NULL;
+    return count >= LISTEN_MAX_OF_PEER;
+}
+
 void mcp_listen(struct mcp_request *request)
 {
     const struct mcp_features *features = &request->server->provider->features;
     const json_t *asked = json_object_get(request->params, "notifications");
     if (!json_is_object(asked)) {
         mcp_refuse(request, RPC_INVALID_PARAMS, NULL, "params.notifications must be an object.");
+        return;
+    }
+    if (has_too_many(request)) {
+        mcp_refuse(request, RPC_INVALID_PARAMS, NULL, "At most %d subscriptions can be open at a time.", LISTEN_MAX_OF_PEER);
         return;
     }
     struct mcp_wants wants = {

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { RESULT_FRAME_BYTES = 512 };
+
 void product_answer_error(struct mcp_request *request, const struct error *err)
 {
     struct buf *envelope = buf_in_arena(request->arena, 256 * 1024);
@@ -79,10 +81,24 @@ static bool takes_limit(const struct tool *tool)
     return false;
 }
 
-static void refuse_size(struct product_call *product_call, size_t chars)
+/* The characters of a result: the body is in it twice. */
+static size_t result_chars(const struct buf *body)
+{
+    return 2 * count_points(buf_text(body), body->size);
+}
+
+/* There are at most as many characters as bytes, so most bodies need not be counted. */
+static bool exceeds_budget(const struct product_call *product_call, const struct buf *body)
+{
+    size_t budget = product_call->product->response_budget_chars;
+    return 2 * body->size > budget && result_chars(body) > budget;
+}
+
+/* Reading can be refused; what has been done cannot any more. */
+static void refuse_size(struct product_call *product_call, const struct buf *body)
 {
     const struct mcp_product *product = product_call->product;
-    const struct buf *body = product_call->call.reply.body;
+    size_t chars = result_chars(body);
     struct arena *arena = product_call->request->arena;
     size_t budget = product->response_budget_chars;
     size_t rows = takes_limit(product_call->tool) ? count_rows(body->data, body->size) : 0;
@@ -139,12 +155,12 @@ void product_answer_body(struct product_call *product_call)
     const struct tool *tool = product_call->tool;
     static const struct buf nothing = { .max_bytes = 1 };
     const struct buf *body = call->reply.body != NULL ? call->reply.body : &nothing;
-    size_t chars = 2 * count_points(buf_text(body), body->size);
-    /* What has been done cannot be refused any more; only reading is. */
-    if (tool->read_only && chars > product_call->product->response_budget_chars) {
-        refuse_size(product_call, chars);
+    if (tool->read_only && exceeds_budget(product_call, body)) {
+        refuse_size(product_call, body);
         return;
     }
+    /* The body twice, once with escapes, in one piece of memory rather than in doubling ones. */
+    buf_room(&product_call->request->out, 2 * body->size + body->size / 4 + RESULT_FRAME_BYTES);
     struct json_writer json;
     mcp_result_begin(product_call->request, &json);
     json_key(&json, "content");

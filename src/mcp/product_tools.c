@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MESSAGE_FRAME_BYTES = 16 * 1024 };
+
 /* ---- Which tools there are ---- */
 
 /* Whether `name` is one of a comma-separated list; NULL is a list of all. */
@@ -160,6 +162,17 @@ static void answer_call(struct product_call *product_call)
         product_answer_error(request, &call->error);
 }
 
+/* What the largest of its operations takes as a body, and the message around it. */
+static size_t largest_message(const struct tool *tool)
+{
+    size_t largest = 0;
+    for (const struct operation *const *candidate = tool->candidates; *candidate != NULL; candidate++) {
+        if ((*candidate)->max_body_bytes > largest)
+            largest = (*candidate)->max_body_bytes;
+    }
+    return largest + MESSAGE_FRAME_BYTES;
+}
+
 void product_tools_call(const struct mcp_product *product, struct mcp_request *request)
 {
     const char *name = json_string_value(json_object_get(request->params, "name"));
@@ -180,5 +193,9 @@ void product_tools_call(const struct mcp_product *product, struct mcp_request *r
     }
     struct product_call *product_call = product_call_new(product, request, tool->candidates, answer_call);
     product_call->tool = tool;
-    tool_prepare(tool, arguments, &product_call->call);
+    struct call *call = &product_call->call;
+    tool_prepare(tool, arguments, call);
+    if (request->message_bytes > largest_message(tool))
+        fail(&call->input.refusal, ERR_PAYLOAD_TOO_LARGE, NULL, "A call of %s takes at most %zu bytes.", tool->name,
+             largest_message(tool));
 }

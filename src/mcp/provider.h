@@ -40,7 +40,8 @@ struct mcp_provider {
     const char *(*list)(const struct mcp_provider *provider, enum mcp_list list, unsigned visibility);
 
     /* Looks at a request and decides what it needs, without doing it; may already answer it.
-     * Returns whether start, if it is still to be called, answers before it returns. */
+     * Returns whether start, if it is still to be called, answers before it returns; progress and log messages of such
+     * a request may be dropped. */
     bool (*prepare)(const struct mcp_provider *provider, struct mcp_request *request);
 
     /* Does the work. MCP_TOOLS_CALL, MCP_RESOURCES_READ, MCP_PROMPTS_GET and MCP_COMPLETE are the provider's to

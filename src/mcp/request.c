@@ -131,11 +131,6 @@ void mcp_result_end(struct mcp_request *request, struct json_writer *json)
     answered(request);
 }
 
-void mcp_result_abandon(struct mcp_request *request)
-{
-    buf_clear(&request->out);
-}
-
 void mcp_answer_raw(struct mcp_request *request, const char *result_json)
 {
     rpc_result_open(&request->out, request->id);

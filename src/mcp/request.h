@@ -83,6 +83,7 @@ struct mcp_request {
     const json_t *client_capabilities; /* an object, or NULL */
     const char *client;                /* name/version as the client says, or NULL */
     struct credentials credentials;
+    size_t message_bytes; /* of the message it came in; 0: part of a batch */
 
     void *provider_data; /* for the provider to use */
 
@@ -120,9 +121,6 @@ void mcp_input_required_begin(struct mcp_request *request, struct json_writer *j
 
 /* How long the client may keep the result (2026-07-28); nothing in the older era. Right after begin. */
 void mcp_result_cacheable(const struct mcp_request *request, struct json_writer *json, int64_t ttl_ms) NONNULL(1, 2);
-
-/* Throws away a begun result, so that another answer can be given. */
-void mcp_result_abandon(struct mcp_request *request) NONNULL(1);
 
 /* A protocol error with HTTP status 200 (or 400, 404 … by the code). */
 void mcp_refuse(struct mcp_request *request, int code, const char *data_json, const char *format, ...)

@@ -14,6 +14,8 @@ struct mcp_session_table {
     struct mcp_session *buckets[BUCKETS];
     struct mcp_session *newest; /* by last use */
     struct mcp_session *oldest;
+    unsigned char owner_key[crypto_shorthash_siphashx24_KEYBYTES];
+    bool has_owner_key;
     unsigned count;
     unsigned max_count;
     int64_t idle_us;
@@ -74,18 +76,19 @@ static void forget(struct mcp_session_table *sessions, struct mcp_session *sessi
 
 /* ---- Sessions ---- */
 
-static void owner_digest(const struct credentials *credentials, unsigned char ret_digest[32])
+/* A keyed digest: who finds a session id cannot use it with another credential, and no secret is kept here. */
+static void owner_digest(const struct mcp_session_table *sessions, const struct credentials *credentials,
+                         unsigned char ret_digest[MCP_SESSION_OWNER_BYTES])
 {
     static const char none[] = "";
     const char *secret = credentials->secret != NULL ? credentials->secret : none;
     const char *brand = credentials->brand != NULL ? credentials->brand : none;
-    unsigned char kind = (unsigned char)credentials->kind;
-    crypto_generichash_state state;
-    crypto_generichash_init(&state, NULL, 0, 32);
-    crypto_generichash_update(&state, &kind, 1);
-    crypto_generichash_update(&state, (const unsigned char *)secret, strlen(secret) + 1);
-    crypto_generichash_update(&state, (const unsigned char *)brand, strlen(brand));
-    crypto_generichash_final(&state, ret_digest, 32);
+    BUF_SCOPE text;
+    buf_init(&text, 1024 * 1024);
+    buf_add_char(&text, (char)('0' + (int)credentials->kind));
+    buf_add(&text, secret, strlen(secret) + 1);
+    buf_add_text(&text, brand);
+    crypto_shorthash_siphashx24(ret_digest, (const unsigned char *)text.data, text.size, sessions->owner_key);
 }
 
 static void session_free(struct mcp_session *session)
@@ -93,13 +96,6 @@ static void session_free(struct mcp_session *session)
     mcp_stream_sweep(session, INT64_MAX);
     mcp_peer_done(&session->peer);
     free(session);
-}
-
-void mcp_session_hold(struct mcp_session *session)
-{
-    pthread_mutex_lock(&session->peer.server->lock);
-    session->references++;
-    pthread_mutex_unlock(&session->peer.server->lock);
 }
 
 void mcp_session_release(struct mcp_session *session)
@@ -114,16 +110,30 @@ void mcp_session_release(struct mcp_session *session)
         session_free(session);
 }
 
+/* The key comes with the first session, so that start-up stays free of work. */
+static void ensure_owner_key(struct mcp_server *server)
+{
+    struct mcp_session_table *sessions = server->sessions;
+    if (sodium_init() < 0)
+        abort();
+    pthread_mutex_lock(&server->lock);
+    if (!sessions->has_owner_key)
+        randombytes_buf(sessions->owner_key, sizeof(sessions->owner_key));
+    sessions->has_owner_key = true;
+    pthread_mutex_unlock(&server->lock);
+}
+
 struct mcp_session *mcp_session_begin(struct mcp_server *server, const struct credentials *credentials)
 {
     struct mcp_session_table *sessions = server->sessions;
     struct mcp_session *session = calloc(1, sizeof(*session));
-    if (session == NULL || sodium_init() < 0)
+    if (session == NULL)
         abort();
+    ensure_owner_key(server);
     unsigned char random[MCP_SESSION_ID_CHARS / 2];
     randombytes_buf(random, sizeof(random));
     hex_encode(random, sizeof(random), session->id);
-    owner_digest(credentials, session->owner);
+    owner_digest(sessions, credentials, session->owner);
     mcp_peer_init(&session->peer, server);
     session->references = 2; /* the table's and the caller's */
 
@@ -160,8 +170,8 @@ struct mcp_session *mcp_session_find(struct mcp_server *server, const char *id, 
     pthread_mutex_unlock(&server->lock);
     if (session == NULL)
         return NULL;
-    unsigned char owner[32];
-    owner_digest(credentials, owner);
+    unsigned char owner[MCP_SESSION_OWNER_BYTES];
+    owner_digest(sessions, credentials, owner);
     if (sodium_memcmp(owner, session->owner, sizeof(owner)) != 0) {
         mcp_session_release(session);
         return NULL;

@@ -5,20 +5,20 @@
  * end by themselves. Streams of a session outlive their connections, so that a
  * client can come back with Last-Event-ID (stream.h).
  *
- * Sessions are counted: whoever found one releases it.
+ * Sessions are counted: whoever began or found one releases it.
  */
 #pragma once
 
 #include "mcp/core.h"
 
-enum { MCP_SESSION_ID_CHARS = 32, MCP_SESSION_MAX_STREAMS = 16 };
+enum { MCP_SESSION_ID_CHARS = 32, MCP_SESSION_OWNER_BYTES = 16, MCP_SESSION_MAX_STREAMS = 16 };
 
 struct mcp_stream;
 
 struct mcp_session {
     struct mcp_peer peer; /* first: a session is its peer */
     char id[MCP_SESSION_ID_CHARS + 1];
-    unsigned char owner[32]; /* digest of the credential */
+    unsigned char owner[MCP_SESSION_OWNER_BYTES]; /* keyed digest of the credential */
     unsigned references;     /* with what follows, under the server's lock */
     bool ended;
     int64_t last_use_us;
@@ -41,7 +41,6 @@ struct mcp_session *mcp_session_begin(struct mcp_server *server, const struct cr
 struct mcp_session *mcp_session_find(struct mcp_server *server, const char *id, const struct credentials *credentials)
     NONNULL(1, 2, 3);
 
-void mcp_session_hold(struct mcp_session *session) NONNULL(1);
 void mcp_session_release(struct mcp_session *session);
 
 /* Forgets it, and ends its streams and questions. */

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,8 +31,8 @@ enum {
     PIPE_CHUNK_BYTES = 4096,
 };
 
-static const int64_t DRAIN_US = 700 * US_PER_MS; /* for calls under way at the end of input */
-static const int64_t LEAVE_US = 950 * US_PER_MS; /* after it, whatever happens */
+static const int64_t DRAIN_US = 600 * US_PER_MS; /* for calls under way at the end of input */
+static const int64_t LEAVE_US = 850 * US_PER_MS; /* after it, whatever happens */
 
 struct stdio {
     struct mcp_server *server;
@@ -41,11 +42,14 @@ struct stdio {
     int in_fd;
     int out_fd;
     bool out_is_socket;
+    size_t pipe_bytes; /* what the output holds when it is a pipe, else 0 */
     int wake_fd;
     struct buf in;
     size_t scanned; /* bytes of `in` known to hold no line end */
     bool skipping;  /* inside a line that was too long */
     bool at_end;
+    struct arena *spare_arena; /* of a message that was answered at once, for the next one; the reader's */
+    struct buf spare_out;
 
     pthread_mutex_t lock; /* guards what follows */
     struct buf out;
@@ -61,6 +65,10 @@ static ssize_t write_some(const struct stdio *stdio, const char *bytes, size_t s
 {
     if (stdio->out_is_socket)
         return send(stdio->out_fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    /* An empty pipe takes all it can hold. One that is not may have less room than bytes: its pages are partly used. */
+    int unread = 0;
+    if (stdio->pipe_bytes > 0 && ioctl(stdio->out_fd, FIONREAD, &unread) == 0 && unread == 0)
+        return write(stdio->out_fd, bytes, size < stdio->pipe_bytes ? size : stdio->pipe_bytes);
     struct pollfd ready = { .fd = stdio->out_fd, .events = POLLOUT };
     if (poll(&ready, 1, 0) <= 0) {
         errno = EAGAIN;
@@ -120,6 +128,8 @@ static void stdio_release(struct stdio *stdio)
     mcp_peer_done(&stdio->peer);
     buf_done(&stdio->in);
     buf_done(&stdio->out);
+    buf_done(&stdio->spare_out);
+    arena_free(stdio->spare_arena);
     close(stdio->wake_fd);
     pthread_mutex_destroy(&stdio->lock);
     free(stdio);
@@ -155,6 +165,31 @@ static void send_now(struct stdio *stdio, const char *message, size_t size)
     pthread_mutex_unlock(&stdio->lock);
 }
 
+/* ---- Memory of a message ---- */
+
+static struct arena *take_arena(struct stdio *stdio)
+{
+    struct arena *spare = TAKE_PTR(stdio->spare_arena);
+    return spare != NULL ? spare : arena_new(0);
+}
+
+/* Keeps the memory of an answered message for the next one, unless it was an unusual one. */
+static void recycle(struct stdio *stdio, struct mcp_request *request)
+{
+    struct arena *arena = request->arena;
+    buf_done(&stdio->spare_out);
+    stdio->spare_out = request->out;
+    buf_clear(&stdio->spare_out);
+    if (stdio->spare_out.capacity > KEEP_BYTES)
+        buf_done(&stdio->spare_out);
+    if (arena_used_bytes(arena) > KEEP_BYTES || stdio->spare_arena != NULL) {
+        arena_free(arena);
+        return;
+    }
+    arena_reset(arena);
+    stdio->spare_arena = arena;
+}
+
 /* ---- Requests ---- */
 
 static void request_send(struct mcp_request *request, const char *message, size_t size)
@@ -167,14 +202,17 @@ static void request_complete(struct mcp_request *request)
     struct stdio *stdio = request->outlet_data;
     size_t size = request->mute ? 0 : request->out.size;
     if (request->deferred) {
-        end_deferred(stdio, request->out.data, size);
-    } else {
-        pthread_mutex_lock(&stdio->lock);
-        add_line(stdio, request->out.data, size);
-        pthread_mutex_unlock(&stdio->lock);
+        struct arena *arena = request->arena;
+        struct buf out = request->out;
+        end_deferred(stdio, out.data, size);
+        buf_done(&out);
+        arena_free(arena);
+        return;
     }
-    buf_done(&request->out);
-    arena_free(request->arena);
+    pthread_mutex_lock(&stdio->lock);
+    add_line(stdio, request->out.data, size);
+    pthread_mutex_unlock(&stdio->lock);
+    recycle(stdio, request);
 }
 
 static const struct mcp_outlet stdio_outlet = { .send = request_send, .complete = request_complete };
@@ -247,7 +285,7 @@ static void serve_batch(struct stdio *stdio, struct arena *arena, const json_t *
 
 /* ---- Lines ---- */
 
-static void serve_message(struct stdio *stdio, struct arena *arena, const json_t *json)
+static void serve_message(struct stdio *stdio, struct arena *arena, const json_t *json, size_t size)
 {
     struct rpc_message message;
     const char *fault = NULL;
@@ -260,6 +298,9 @@ static void serve_message(struct stdio *stdio, struct arena *arena, const json_t
     fill(stdio, request);
     request->outlet = &stdio_outlet;
     request->outlet_data = stdio;
+    request->message_bytes = size;
+    request->out = stdio->spare_out;
+    buf_init(&stdio->spare_out, MCP_ANSWER_MAX_BYTES);
     bool was_settled = stdio->peer.version != NULL;
     mcp_prepare(request, NULL);
     if (request->deferred)
@@ -278,7 +319,7 @@ static void serve_line(struct stdio *stdio, const char *line, size_t size)
         size--;
     if (size == 0)
         return;
-    struct arena *arena = arena_new(0);
+    struct arena *arena = take_arena(stdio);
     struct error err = { 0 };
     const json_t *json = NULL;
     struct json_bounds bounds = { .max_bytes = stdio->server->config.message_max_bytes };
@@ -288,7 +329,7 @@ static void serve_line(struct stdio *stdio, const char *line, size_t size)
     } else if (json_is_array(json)) {
         serve_batch(stdio, arena, json);
     } else {
-        serve_message(stdio, arena, json);
+        serve_message(stdio, arena, json, size);
     }
 }
 
@@ -438,12 +479,14 @@ static struct stdio *stdio_new(struct mcp_server *server, const struct credentia
     struct stat status;
     if (stdio == NULL)
         abort();
+    int pipe_bytes = fcntl(out_fd, F_GETPIPE_SZ);
     *stdio = (struct stdio){
         .server = server,
         .credentials = *credentials,
         .in_fd = in_fd,
         .out_fd = out_fd,
         .out_is_socket = fstat(out_fd, &status) == 0 && S_ISSOCK(status.st_mode),
+        .pipe_bytes = pipe_bytes > 0 ? (size_t)pipe_bytes : 0,
         .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
         .references = 1,
     };
@@ -451,6 +494,7 @@ static struct stdio *stdio_new(struct mcp_server *server, const struct credentia
         abort();
     mcp_peer_init(&stdio->peer, server);
     pthread_mutex_init(&stdio->lock, NULL);
+    buf_init(&stdio->spare_out, MCP_ANSWER_MAX_BYTES);
     buf_init(&stdio->in, server->config.message_max_bytes + 2 * (size_t)READ_BYTES);
     buf_init(&stdio->out, (size_t)MCP_ANSWER_MAX_BYTES * 4);
     return stdio;

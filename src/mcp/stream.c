@@ -5,10 +5,14 @@
 #include "mcp/exchange.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAM_MAX_BYTES = 1024 * 1024 };
+enum {
+    STREAM_MAX_BYTES = 1024 * 1024,
+    ALL_STREAMS_MAX_BYTES = 64 * 1024 * 1024,
+};
 
 struct event {
     uint64_t number;
@@ -38,13 +42,19 @@ void mcp_event_write(struct buf *out, const char *message, size_t size)
     buf_add_text(out, "\n\n");
 }
 
-static void stream_free(struct mcp_stream *stream)
+static void drop_first(struct mcp_server *server, struct mcp_stream *stream)
 {
-    while (stream->first != NULL) {
-        struct event *event = stream->first;
-        stream->first = event->next;
-        free(event);
-    }
+    struct event *event = stream->first;
+    stream->first = event->next;
+    stream->bytes -= event->size;
+    atomic_fetch_sub(&server->stream_bytes, event->size);
+    free(event);
+}
+
+static void stream_free(struct mcp_server *server, struct mcp_stream *stream)
+{
+    while (stream->first != NULL)
+        drop_first(server, stream);
     free(stream);
 }
 
@@ -80,20 +90,17 @@ static void pump(struct mcp_session *session, struct mcp_stream *stream)
 }
 
 /* Old events go first, but never the one that is being sent. */
-static void bound_bytes(struct mcp_stream *stream)
+static void bound_bytes(struct mcp_server *server, struct mcp_stream *stream)
 {
     while (stream->bytes > STREAM_MAX_BYTES && stream->first != stream->last) {
-        struct event *event = stream->first;
-        if (stream->pumping && event->number == stream->sent)
+        if (stream->pumping && stream->first->number == stream->sent)
             return;
-        stream->first = event->next;
-        stream->bytes -= event->size;
-        free(event);
+        drop_first(server, stream);
     }
 }
 
 /* Numbers begin with 1: the priming event. */
-static void add_event(struct mcp_stream *stream, const struct buf *frame)
+static void add_event(struct mcp_server *server, struct mcp_stream *stream, const struct buf *frame)
 {
     struct event *event = malloc(sizeof(*event) + frame->size);
     if (event == NULL)
@@ -106,13 +113,15 @@ static void add_event(struct mcp_stream *stream, const struct buf *frame)
         stream->first = event;
     stream->last = event;
     stream->bytes += event->size;
-    bound_bytes(stream);
+    atomic_fetch_add(&server->stream_bytes, event->size);
+    bound_bytes(server, stream);
 }
 
 struct mcp_stream *mcp_stream_new(struct mcp_session *session)
 {
     pthread_mutex_lock(&session->peer.lock);
-    if (session->stream_count >= MCP_SESSION_MAX_STREAMS) {
+    bool full = atomic_load(&session->peer.server->stream_bytes) > ALL_STREAMS_MAX_BYTES;
+    if (full || session->stream_count >= MCP_SESSION_MAX_STREAMS) {
         pthread_mutex_unlock(&session->peer.lock);
         return NULL;
     }
@@ -128,7 +137,7 @@ struct mcp_stream *mcp_stream_new(struct mcp_session *session)
     buf_init(&frame, 256);
     stream->last_number = 1;
     buf_printf(&frame, "id: %" PRIu64 "-1\ndata: \n\n", stream->number);
-    add_event(stream, &frame);
+    add_event(session->peer.server, stream, &frame);
     pthread_mutex_unlock(&session->peer.lock);
     return stream;
 }
@@ -142,7 +151,7 @@ void mcp_stream_append(struct mcp_session *session, struct mcp_stream *stream, c
     buf_printf(&frame, "id: %" PRIu64 "-%" PRIu64 "\n", stream->number, stream->last_number);
     mcp_event_write(&frame, message, size);
     if (!frame.overflowed)
-        add_event(stream, &frame);
+        add_event(session->peer.server, stream, &frame);
     pump(session, stream);
     pthread_mutex_unlock(&session->peer.lock);
 }
@@ -216,7 +225,7 @@ void mcp_stream_sweep(struct mcp_session *session, int64_t before_us)
         }
         *link = stream->next;
         session->stream_count--;
-        stream_free(stream);
+        stream_free(session->peer.server, stream);
     }
     pthread_mutex_unlock(&session->peer.lock);
 }

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { HttpClient } from './http_client.mjs';
-import { isAlive, kill, processesOf, until } from './processes.mjs';
+import { kill, processesOf, until } from './processes.mjs';
 import { StdioClient } from './stdio_client.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -86,18 +86,20 @@ export class Installation {
 
   // ---- What it consists of ----
 
+  /** 0 when there is none. */
   get runnerPid() {
-    return this.#number('runner.pid');
+    return this.#named('runner.pid', this.runners());
   }
 
   get postmasterPid() {
-    return this.#number('pg/data/postmaster.pid');
+    return this.#named('pg/data/postmaster.pid', this.postmasters());
   }
 
-  #number(file) {
+  /** A number left in a file may be anybody's by now, and it is going to be killed: it must be one of ours. */
+  #named(file, ours) {
     const path = join(this.data, file);
     const pid = existsSync(path) ? Number(readFileSync(path, 'latin1').split('\n')[0]) : 0;
-    return pid > 0 && isAlive(pid) ? pid : 0;
+    return ours.some((process) => process.pid === pid) ? pid : 0;
   }
 
   get runnerLog() {

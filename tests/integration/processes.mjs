@@ -24,7 +24,6 @@ export const isAlive = (pid) => {
 };
 
 export const parentOf = (pid) => Number(statFields(pid)?.[1]);
-export const groupOf = (pid) => Number(statFields(pid)?.[2]);
 export const commandLine = (pid) => unless('', () => readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').trim());
 export const openDescriptors = (pid) => readdirSync(`/proc/${pid}/fd`).length;
 export const residentKib = (pid) => Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_KIB;
@@ -39,8 +38,15 @@ export function processesOf(folder) {
     .map(({ pid, command }) => ({ pid, command }));
 }
 
+/** Ends a process; 0, for one that is not there, ends nothing. */
 export function kill(pid, signal = 'SIGKILL') {
-  unless(undefined, () => process.kill(pid, signal));
+  if (pid > 1) unless(undefined, () => process.kill(pid, signal));
+}
+
+/** Ends the process and its whole group. */
+export function killGroup(pid) {
+  const group = Number(statFields(pid)?.[2]);
+  if (group > 1 && group !== Number(statFields(process.pid)[2])) unless(undefined, () => process.kill(-group, 'SIGKILL'));
 }
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

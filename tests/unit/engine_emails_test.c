@@ -218,7 +218,8 @@ static void test_versions(void **state) /* R-204, R-208 */
     assert_int_equal(row->version_numbers.items[0], 1);
     assert_string_equal(row->html, html);
 
-    params = (struct email_find_params){ .brand_id = work.brand_id, .id = saved.id, .version_id = { .set = true, .value = 987654 } };
+    params =
+        (struct email_find_params){ .brand_id = work.brand_id, .id = saved.id, .version_id = { .set = true, .value = 987654 } };
     assert_ok(sql_email_find(conn, arena, &params, &row, &err), &err);
     assert_false(row->version_id.set);
     assert_null(row->html);
@@ -230,7 +231,8 @@ static void test_versions(void **state) /* R-204, R-208 */
 static void test_preview_goes_behind_the_body_tag(void **state)
 {
     (void)state;
-    const char *source = "<html><head><style>a>b{} /* <body> */</style><!-- <body> --></head><body title=\"a>b\">Text</body></html>";
+    const char *source =
+        "<html><head><style>a>b{} /* <body> */</style><!-- <body> --></head><body title=\"a>b\">Text</body></html>";
     char *changed = email_html_with_preview(arena, source, "A & {{ b | default: 'c' }}");
     char *body = strstr(changed, "<body title=\"a>b\"><div style=\"display:none");
     assert_non_null(body);

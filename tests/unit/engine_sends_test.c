@@ -24,10 +24,11 @@ static int64_t sandbox_id(void)
 
 static void make_contacts(int count)
 {
-    run_sql("insert into contacts (brand_id, email, email_key, first_name, source, subscribed, custom_fields, created_at, updated_at)"
-            "select %lld, 'reader' || n || '@example.com', 'reader' || n || '@example.com', 'Reader ' || n, 'API', true,"
-            "       jsonb_build_object('city', 'City ' || n), now(), now() from generate_series(1, %d) n",
-            (long long)work.brand_id, count);
+    run_sql(
+        "insert into contacts (brand_id, email, email_key, first_name, source, subscribed, custom_fields, created_at, updated_at)"
+        "select %lld, 'reader' || n || '@example.com', 'reader' || n || '@example.com', 'Reader ' || n, 'API', true,"
+        "       jsonb_build_object('city', 'City ' || n), now(), now() from generate_series(1, %d) n",
+        (long long)work.brand_id, count);
 }
 
 static struct send_order order_to_all(int64_t email_id)
@@ -87,7 +88,7 @@ static char *outbox_read(const char *name)
 
 static void run_workers_until(const char *sql, int64_t wanted)
 {
-    struct job_services services = { .outbox = outbox, .worker_name = "posthorn unit test" };
+    struct job_services services = { .outbox = outbox };
     struct workers *workers = workers_start(installation, &services, 2);
     int64_t until_us = clock_monotonic_us() + 30 * US_PER_S;
     while (number_of(sql) != wanted && clock_monotonic_us() < until_us)

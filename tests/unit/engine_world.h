@@ -121,12 +121,13 @@ static inline int world_reset(void **state)
         .brand_id = installation_engine(installation)->default_brand_id,
         .now_us = clock_now_us(),
     };
-    run_sql("delete from jobs; delete from events; delete from event_counts; delete from send_results; delete from send_ranges;"
-            "delete from send_recipients; delete from send_stats; delete from sends; delete from email_versions; delete from emails;"
-            "delete from email_groups; delete from contacts; delete from audiences; delete from suppressions; delete from email_usage;"
-            "delete from domains where kind <> 'sandbox';"
-            "update domains set sending_purpose = 'marketing', status = 'verified';"
-            "update organizations set plan = 'self_hosted'; update brands set time_zone = 'UTC'");
+    run_sql(
+        "delete from jobs; delete from events; delete from event_counts; delete from send_results; delete from send_ranges;"
+        "delete from send_recipients; delete from send_stats; delete from sends; delete from email_versions; delete from emails;"
+        "delete from email_groups; delete from contacts; delete from audiences; delete from suppressions; delete from email_usage;"
+        "delete from domains where kind <> 'sandbox';"
+        "update domains set sending_purpose = 'marketing', status = 'verified';"
+        "update organizations set plan = 'self_hosted'; update brands set time_zone = 'UTC'");
     return 0;
 }
 
@@ -147,8 +148,9 @@ static inline int world_leave(void **state)
 static inline const json_t *prepared(const char *html, const char *text)
 {
     json_error_t why;
-    json_t *json = json_pack_ex(&why, 0, "{s:s, s:s, s:s, s:n, s:[], s:[], s:{s:[], s:[], s:i}}", "html", html, "text", text, "title",
-                                "A title", "previewText", "links", "images", "report", "removed", "warnings", "htmlBytes", 1);
+    json_t *json =
+        json_pack_ex(&why, 0, "{s:s, s:s, s:s, s:n, s:[], s:[], s:{s:[], s:[], s:i}}", "html", html, "text", text, "title",
+                     "A title", "previewText", "links", "images", "report", "removed", "warnings", "htmlBytes", 1);
     assert_non_null(json);
     return json_in_arena(arena, json);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -252,6 +253,7 @@ static void test_idle_sessions_end(void **state)
     const char *session = case_initialize(server, "2025-11-25", "{}");
     case_post(server, session, ping, &status);
     assert_int_equal(status, 200);
+    usleep(2000);
     mcp_server_tick(server);
     case_post(server, session, ping, &status);
     assert_int_equal(status, 404);

@@ -1,6 +1,6 @@
+#include "engine/analytics/analytics.h"
 #include "api/request.h"
 #include "catalogue/operations.h"
-#include "engine/analytics/analytics.h"
 
 bool op_analytics_overview(struct request *rq, const struct analytics_overview_args *args, struct reply *reply, struct error *err)
 {

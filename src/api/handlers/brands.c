@@ -42,16 +42,12 @@ bool op_brands_list(struct request *rq, const struct brands_list_args *args, str
     if (!sql_brand_page(rq->work.conn, rq->work.arena, &params, &brands, &count, err))
         return false;
 
-    size_t shown = count > (size_t)args->limit ? (size_t)args->limit : count;
-    json_object_begin(&reply->json);
-    json_key(&reply->json, "data");
-    json_array_begin(&reply->json);
+    size_t shown = page_begin(&reply->json, args->limit, count);
     for (size_t i = 0; i < shown; i++)
         if (!brand_write(&rq->work, &brands[i], &reply->json, err))
             return false;
-    json_array_end(&reply->json);
-    struct page_place last = { .set = true, .id = shown > 0 ? brands[shown - 1].id : 0 };
-    page_write(&reply->json, args->limit, count > shown ? page_cursor(&rq->work, binding, &last) : NULL);
+    struct page_place end = { .id = shown > 0 ? brands[shown - 1].id : 0 };
+    page_end(&reply->json, args->limit, page_next(&rq->work, binding, args->limit, count, end));
     json_object_end(&reply->json);
     return true;
 }

@@ -37,7 +37,7 @@ bool op_contacts_save(struct request *rq, const struct contacts_save_args *args,
 static struct contact_change change_of_row(const struct contact_input *row)
 {
     struct contact_change change = {
-        .email = row->email,
+        .email = row->email.value,
         .first_name = row->first_name,
         .last_name = row->last_name,
         .user_id = row->user_id,
@@ -68,12 +68,9 @@ bool op_contacts_save_batch(struct request *rq, const struct contacts_save_batch
 /* ---- Searching ---- */
 
 static const enum contact_order_field order_fields[] = {
-    [CONTACTS_SEARCH_SORT_ABSENT] = CONTACT_BY_CREATED,
-    [CONTACTS_SEARCH_SORT_CREATED_AT] = CONTACT_BY_CREATED,
-    [CONTACTS_SEARCH_SORT_UPDATED_AT] = CONTACT_BY_UPDATED,
-    [CONTACTS_SEARCH_SORT_EMAIL] = CONTACT_BY_EMAIL,
-    [CONTACTS_SEARCH_SORT_FIRST_NAME] = CONTACT_BY_FIRST_NAME,
-    [CONTACTS_SEARCH_SORT_LAST_NAME] = CONTACT_BY_LAST_NAME,
+    [CONTACTS_SEARCH_SORT_ABSENT] = CONTACT_BY_CREATED,        [CONTACTS_SEARCH_SORT_CREATED_AT] = CONTACT_BY_CREATED,
+    [CONTACTS_SEARCH_SORT_UPDATED_AT] = CONTACT_BY_UPDATED,    [CONTACTS_SEARCH_SORT_EMAIL] = CONTACT_BY_EMAIL,
+    [CONTACTS_SEARCH_SORT_FIRST_NAME] = CONTACT_BY_FIRST_NAME, [CONTACTS_SEARCH_SORT_LAST_NAME] = CONTACT_BY_LAST_NAME,
 };
 
 static bool reply_count(struct request *rq, const struct contact_search *search, struct reply *reply, struct error *err)
@@ -105,16 +102,13 @@ bool op_contacts_search(struct request *rq, const struct contacts_search_args *a
     if (!contact_find(&rq->work, &search, &page, err))
         return false;
     struct json_writer *json = &reply->json;
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    page_begin(json, args->limit, page.count);
     for (size_t i = 0; i < page.count; i++) {
         json_object_begin(json);
         contact_write_members(&rq->work, &page.contacts[i], json);
         json_object_end(json);
     }
-    json_array_end(json);
-    page_write(json, args->limit, page.next);
+    page_end(json, args->limit, page.next);
     json_object_end(json);
     return true;
 }

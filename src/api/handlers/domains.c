@@ -21,15 +21,11 @@ bool op_domains_list(struct request *rq, const struct domains_list_args *args, s
     if (!sql_domain_page(rq->work.conn, rq->work.arena, &params, &domains, &count, err))
         return false;
 
-    size_t shown = count > (size_t)args->limit ? (size_t)args->limit : count;
-    json_object_begin(&reply->json);
-    json_key(&reply->json, "data");
-    json_array_begin(&reply->json);
+    size_t shown = page_begin(&reply->json, args->limit, count);
     for (size_t i = 0; i < shown; i++)
         domain_write(&rq->work, &domains[i], &reply->json);
-    json_array_end(&reply->json);
-    struct page_place last = { .set = true, .id = shown > 0 ? domains[shown - 1].id : 0 };
-    page_write(&reply->json, args->limit, count > shown ? page_cursor(&rq->work, binding, &last) : NULL);
+    struct page_place end = { .id = shown > 0 ? domains[shown - 1].id : 0 };
+    page_end(&reply->json, args->limit, page_next(&rq->work, binding, args->limit, count, end));
     json_object_end(&reply->json);
     return true;
 }

@@ -1,7 +1,7 @@
+#include "engine/emails/emails.h"
 #include "api/request.h"
 #include "base/text.h"
 #include "catalogue/operations.h"
-#include "engine/emails/emails.h"
 
 #include <strings.h>
 

@@ -1,6 +1,6 @@
+#include "engine/sends/sends.h"
 #include "api/request.h"
 #include "catalogue/operations.h"
-#include "engine/sends/sends.h"
 #include "engine/sends/test_message.h"
 
 static const char campaign_job[] = "campaign";
@@ -68,8 +68,8 @@ bool op_sends_get(struct request *rq, const struct sends_get_args *args, struct 
 /* R-266 … R-269. There are no automations yet, so no run is known and no automation has sends. */
 static bool check_join(const struct sends_list_args *args, bool *ret_joined, struct error *err)
 {
-    *ret_joined = args->automation_id != 0 || args->automation_run_id != 0 || args->audience_run_id != 0 ||
-                  args->trigger_instance_id != 0;
+    *ret_joined =
+        args->automation_id != 0 || args->automation_run_id != 0 || args->audience_run_id != 0 || args->trigger_instance_id != 0;
     if (!*ret_joined && args->kind == SEND_KIND_AUTOMATION)
         return fail(err, ERR_INVALID_REQUEST, "kind",
                     "Automation sends are listed by automationId, automationRunId, audienceRunId or triggerInstanceId.");

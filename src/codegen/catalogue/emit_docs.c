@@ -41,6 +41,14 @@ static void emit_errors_page(const struct catalogue *all, const char *folder)
 
 /* ---- Operations ---- */
 
+static void put_rules(struct output *out, const json_t *declaration)
+{
+    const json_t *rules = json_object_get(declaration, "rules");
+    if (json_array_size(rules) > 0) {
+        put(out, "- Rules: %s\n", words_of(rules));
+    }
+}
+
 static void put_facts(struct output *out, const struct catalogue *all, const struct op_decl *op)
 {
     const json_t *json = op->json;
@@ -69,10 +77,7 @@ static void put_facts(struct output *out, const struct catalogue *all, const str
     if (json_array_size(open) > 0) {
         put(out, "- Left open by the contract: %s\n", words_of(open));
     }
-    const json_t *rules = json_object_get(json, "rules");
-    if (json_array_size(rules) > 0) {
-        put(out, "- Rules: %s\n", words_of(rules));
-    }
+    put_rules(out, json);
 }
 
 static void put_operation(struct output *out, const struct catalogue *all, const struct op_decl *op)
@@ -135,6 +140,7 @@ static void emit_tools_page(const struct catalogue *all, const char *folder)
                                             : text(" when `%s` is given", tool->choosers[at]),
                 tool->ops[at]->built ? "" : " (not built yet)");
         }
+        put_rules(&out, tool->json);
         if (tool->built) {
             put(&out, "\nAs listed:\n\n```json\n%s\n```\n", json_text(tool->list_object));
         }

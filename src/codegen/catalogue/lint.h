@@ -16,6 +16,9 @@ void lint_members(json_t *object, const char *const *known, const char *where) N
 /* Reports a required member that is absent or not a text. */
 bool lint_text(const json_t *object, const char *member, const char *where) NONNULL(2, 3);
 
+/* Reports a rule that is not written like those of the contract, R-001. */
+void lint_rules(const json_t *declaration, const char *where) NONNULL(2);
+
 /* The kinds that an id may be of, as enum id_kind of crypto/ids.h has them. NULL-ended. */
 extern const char *const id_kinds[];
 

@@ -154,7 +154,7 @@ static void lint_tool(const struct catalogue *all, size_t at)
 {
     static const char *const known[] = {
         "name=s",   "title=s",   "description=s", "toolset=s", "hints=o",        "run=st", "chooseBy=o", "only=t",    "fixed=o", "default=o",
-        "describe=o", "adapter=s", "help=s",        "cost=s",    "organization=b", "brief=t", "require=t",  "output=t", NULL,
+        "describe=o", "adapter=s", "help=s",        "cost=s",    "organization=b", "brief=t", "require=t",  "output=t", "rules=t", NULL,
     };
     static const char *const known_choice[] = { "argument=s", "values=o", "present=o", "otherwise=s", NULL };
     const struct tool_decl *tool = &all->tools[at];
@@ -172,6 +172,7 @@ static void lint_tool(const struct catalogue *all, size_t at)
     }
     lint_text(tool->json, "title", tool->where);
     lint_text(tool->json, "description", tool->where);
+    lint_rules(tool->json, tool->where);
     const char *toolset = member_text(tool->json, "toolset");
     if (toolset == NULL || strcmp(toolset, tool->domain) != 0) {
         problem(tool->where, "toolset must be the name of its folder");

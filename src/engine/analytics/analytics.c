@@ -9,8 +9,8 @@ static const int64_t day_us = INT64_C(86400) * US_PER_S;
 
 enum { HOURLY_MAX_DAYS = 3 };
 
-bool window_read(const struct work *work, struct opt_int from_us, struct opt_int to_us, int default_days,
-                 struct window *ret_window, struct error *err)
+bool window_read(const struct work *work, struct opt_int from_us, struct opt_int to_us, int default_days, struct window *ret_window,
+                 struct error *err)
 {
     int64_t to = to_us.set ? to_us.value : work->now_us;
     int64_t from = from_us.set ? from_us.value : to - default_days * day_us;
@@ -192,9 +192,9 @@ bool analytics_events(const struct work *work, const struct event_filter *filter
     const char *key;
     if (!recipient_key_of(work, filter->recipient, &key, err))
         return false;
-    const char *binding = arena_printf(work->arena, "analytics.events|%s|%s|%lld|%d", key != NULL ? key : "",
-                                       filter->event_type != NULL ? filter->event_type : "", (long long)filter->send_id,
-                                       filter->of_automation);
+    const char *binding =
+        arena_printf(work->arena, "analytics.events|%s|%s|%lld|%d", key != NULL ? key : "",
+                     filter->event_type != NULL ? filter->event_type : "", (long long)filter->send_id, filter->of_automation);
     struct page_place place;
     struct event_row *rows;
     size_t count;
@@ -202,20 +202,13 @@ bool analytics_events(const struct work *work, const struct event_filter *filter
         !find_page(work, filter, key, &place, limit + 1, &rows, &count, err))
         return false;
 
-    bool has_more = count > (size_t)limit;
-    size_t shown = has_more ? (size_t)limit : count;
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    size_t shown = page_begin(json, limit, count);
     for (size_t i = 0; i < shown; i++)
         write_event(work, &rows[i], json);
-    json_array_end(json);
-    const char *next = NULL;
-    if (has_more) {
-        struct page_place end = { .number = rows[shown - 1].occurred_at, .id = rows[shown - 1].id };
-        next = page_cursor(work, binding, &end);
-    }
-    page_write(json, limit, next);
+    struct page_place end = { .set = false };
+    if (shown > 0)
+        end = (struct page_place){ .number = rows[shown - 1].occurred_at, .id = rows[shown - 1].id };
+    page_end(json, limit, page_next(work, binding, limit, count, end));
     write_range(filter->window, json);
     json_object_end(json);
     return true;

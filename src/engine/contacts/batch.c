@@ -97,7 +97,7 @@ static struct ready_contact **fold_rows(struct batch_work *batch, size_t *ret_co
     struct ready_contact **sorted = arena_array(arena, batch->ready_count, sizeof(*sorted));
     for (size_t i = 0; i < batch->ready_count; i++)
         sorted[i] = &batch->ready[i];
-    qsort(sorted, batch->ready_count, sizeof(struct ready_contact *), by_key_then_index);
+    qsort(sorted, batch->ready_count, sizeof(*sorted), by_key_then_index);
     size_t count = 0;
     for (size_t i = 0; i < batch->ready_count; i++) {
         if (count > 0 && strcmp(sorted[count - 1]->address.key, sorted[i]->address.key) == 0)
@@ -121,8 +121,9 @@ static struct columns columns_new(struct arena *arena, size_t count)
 {
     struct columns columns;
     const char ***const texts[] = {
-        &columns.emails, &columns.email_keys, &columns.address_hashes, &columns.first_names, &columns.last_names, &columns.user_ids,
-        &columns.sources, &columns.subscribed, &columns.groups, &columns.custom_fields, &columns.consents,
+        &columns.emails,     &columns.email_keys,    &columns.address_hashes, &columns.first_names,
+        &columns.last_names, &columns.user_ids,      &columns.sources,        &columns.subscribed,
+        &columns.groups,     &columns.custom_fields, &columns.consents,
     };
     bool **const flags[] = { &columns.sets_first_name, &columns.sets_last_name, &columns.sets_user_id };
     for (size_t i = 0; i < ARRAY_COUNT(texts); i++)
@@ -201,8 +202,8 @@ static bool save_rows(struct batch_work *batch, struct contact_batch *result, st
     return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "These contacts are being changed by others. Try again.");
 }
 
-bool contact_save_batch(const struct work *work, const struct contact_change *changes, size_t count, struct contact_batch *ret_batch,
-                        struct error *err)
+bool contact_save_batch(const struct work *work, const struct contact_change *changes, size_t count,
+                        struct contact_batch *ret_batch, struct error *err)
 {
     struct batch_work batch = {
         .work = work,

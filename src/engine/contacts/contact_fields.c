@@ -16,10 +16,8 @@ static const struct {
     const char *name;
     const char *holds;
 } types[] = {
-    [FIELD_NONE] = { "", "nothing" },
-    [FIELD_STRING] = { "string", "a text" },
-    [FIELD_NUMBER] = { "number", "a number" },
-    [FIELD_DATE] = { "date", "a date: ISO 8601, or Unix seconds" },
+    [FIELD_NONE] = { "", "nothing" },           [FIELD_STRING] = { "string", "a text" },
+    [FIELD_NUMBER] = { "number", "a number" },  [FIELD_DATE] = { "date", "a date: ISO 8601, or Unix seconds" },
     [FIELD_BOOL] = { "bool", "true or false" },
 };
 
@@ -103,7 +101,8 @@ bool field_name_normalize(struct arena *arena, const char *given, const char **r
         return fail(err, ERR_INVALID_REQUEST, NULL, "A field name has at most %d characters.", FIELD_NAME_MAX_CHARS);
     const char *name = camel_case(arena, given);
     if (name[0] == '\0' || !is_letters_and_digits(name))
-        return fail(err, ERR_INVALID_REQUEST, NULL, "A field name consists of letters and digits, and spaces, - or _ between words.");
+        return fail(err, ERR_INVALID_REQUEST, NULL,
+                    "A field name consists of letters and digits, and spaces, - or _ between words.");
     for (size_t i = 0; i < ARRAY_COUNT(reserved_names); i++)
         if (strcmp(name, reserved_names[i]) == 0)
             return fail(err, ERR_INVALID_REQUEST, NULL, "%s is a field of every contact and cannot be a custom field.", name);
@@ -239,9 +238,8 @@ bool field_book_read(struct field_book *book, const json_t *object, struct custo
     size_t count = 0;
     const char *given;
     json_t *value;
-    json_object_foreach(json_for_iteration(object), given, value)
-        if (!read_value(book, given, value, &items[count++], err))
-            return name_in_param(err, given);
+    json_object_foreach(json_for_iteration(object), given,
+                        value) if (!read_value(book, given, value, &items[count++], err)) return name_in_param(err, given);
     *ret_values = (struct custom_values){ .items = items, .count = count };
     return true;
 }
@@ -256,7 +254,8 @@ size_t field_book_ask(const struct field_book *book, const struct work *work, st
     size_t at = 0;
     const char *name;
     json_t *type;
-    json_object_foreach(book->types, name, type) {
+    json_object_foreach(book->types, name, type)
+    {
         names[at] = name;
         type_names[at++] = types[json_integer_value(type)].name;
     }
@@ -320,7 +319,8 @@ bool field_book_fit(const struct field_book *book, const struct custom_values *v
             continue;
         enum field_type type = type_in_book(book, value->name);
         if (type == FIELD_NONE)
-            fail(err, ERR_INVALID_REQUEST, NULL, "A brand has at most %d custom fields; this would be one more.", FIELDS_MAX_PER_BRAND);
+            fail(err, ERR_INVALID_REQUEST, NULL, "A brand has at most %d custom fields; this would be one more.",
+                 FIELDS_MAX_PER_BRAND);
         else
             fail(err, ERR_FIELD_TYPE_MISMATCH, NULL, "This field holds %s.", field_type_holds(type));
         return name_in_param(err, value->name);
@@ -351,7 +351,8 @@ void field_book_write_warnings(const struct field_book *book, struct json_writer
 {
     const char *given;
     json_t *name;
-    json_object_foreach(book->renamed, given, name) {
+    json_object_foreach(book->renamed, given, name)
+    {
         json_object_begin(json);
         json_member_text(json, "code", "FIELD_NAME_NORMALIZED");
         json_member_text(json, "field", json_string_value(name));

@@ -46,57 +46,51 @@ returning id, email, first_name, last_name, user_id, source, subscribed, subscri
 
 -- Creates or updates many contacts, each at most once in the arrays. Rows are locked in the order of their keys, so
 -- that two batches with the same people cannot deadlock. `missed` rows were created by somebody else meanwhile: the
--- same statement, run again, updates them. `ids` are some of the contacts touched.
+-- same statement, run again, updates them. `ids` are some of the contacts touched. Contacts are reached by their unique
+-- keys only, one by one, so that no statistics of a growing table can make a bad plan of it.
 -- name: contacts_save :one
 -- params: brand_id bigint, emails text[], email_keys text[], address_hashes text[], sets_first_name boolean[], first_names text[], sets_last_name boolean[], last_names text[], sets_user_id boolean[], user_ids text[], sources text[], subscribed text[], subscription_groups jsonb[], custom_fields jsonb[], consents jsonb[], max_ids bigint, now timestamptz
 -- columns: inserted bigint, missed bigint, ids bigint[]
 with given as (
-    select email, email_key, decode(address_hash, 'hex') as address_hash, sets_first_name, first_name, sets_last_name, last_name,
-           sets_user_id, user_id, source, subscribed::boolean as subscribed, subscription_groups, custom_fields, consent
+    select *
       from unnest(:emails::text[], :email_keys::text[], :address_hashes::text[], :sets_first_name::boolean[], :first_names::text[],
                   :sets_last_name::boolean[], :last_names::text[], :sets_user_id::boolean[], :user_ids::text[], :sources::text[],
                   :subscribed::text[], :subscription_groups::jsonb[], :custom_fields::jsonb[], :consents::jsonb[])
            as g(email, email_key, address_hash, sets_first_name, first_name, sets_last_name, last_name, sets_user_id, user_id,
                 source, subscribed, subscription_groups, custom_fields, consent)
-), known as materialized (
-    select c.id, c.email_key
-      from contacts c
-      join given g on g.email_key = c.email_key
-     where c.brand_id = :brand_id
-     order by c.email_key
-       for update of c
-), updated as (
-    update contacts c
-       set email = g.email,
-           first_name = case when g.sets_first_name then g.first_name else c.first_name end,
-           last_name = case when g.sets_last_name then g.last_name else c.last_name end,
-           user_id = case when g.sets_user_id then g.user_id else c.user_id end,
-           source = coalesce(g.source, c.source),
-           subscribed = coalesce(g.subscribed, c.subscribed),
-           subscription_groups = c.subscription_groups || g.subscription_groups,
-           custom_fields = jsonb_strip_nulls(c.custom_fields || g.custom_fields),
-           consent = coalesce(g.consent, c.consent),
-           updated_at = :now
-      from known k
-      join given g on g.email_key = k.email_key
-     where c.brand_id = :brand_id and c.id = k.id
-    returning c.id
-), inserted as (
-    insert into contacts (brand_id, email, email_key, first_name, last_name, user_id, source, subscribed,
-                          subscription_groups, custom_fields, consent, created_at, updated_at)
-    select :brand_id, g.email, g.email_key, g.first_name, g.last_name, g.user_id, coalesce(g.source, 'API'),
-           coalesce(g.subscribed, not exists (select 1 from suppressions s
-                                               where s.brand_id = :brand_id and s.address_hash = g.address_hash)),
-           g.subscription_groups, jsonb_strip_nulls(g.custom_fields), g.consent, :now, :now
+     order by email_key
+), wanted as materialized (
+    select c.id as known_id, g.email, g.email_key,
+           case when g.sets_first_name then g.first_name else c.first_name end as first_name,
+           case when g.sets_last_name then g.last_name else c.last_name end as last_name,
+           case when g.sets_user_id then g.user_id else c.user_id end as user_id,
+           coalesce(g.source, c.source, 'API') as source,
+           coalesce(g.subscribed::boolean, c.subscribed,
+                    not exists (select 1 from suppressions s
+                                 where s.brand_id = :brand_id and s.address_hash = decode(g.address_hash, 'hex'))) as subscribed,
+           coalesce(c.subscription_groups, '{}') || g.subscription_groups as subscription_groups,
+           jsonb_strip_nulls(coalesce(c.custom_fields, '{}') || g.custom_fields) as custom_fields,
+           coalesce(g.consent, c.consent) as consent
       from given g
-     where not exists (select 1 from known k where k.email_key = g.email_key)
-     order by g.email_key
-        on conflict (brand_id, email_key) do nothing
+      left join lateral (select * from contacts k
+                          where k.brand_id = :brand_id and k.email_key = g.email_key
+                          limit 1 for update) c on true
+), saved as (
+    insert into contacts as c (brand_id, email, email_key, first_name, last_name, user_id, source, subscribed,
+                               subscription_groups, custom_fields, consent, created_at, updated_at)
+    select :brand_id, email, email_key, first_name, last_name, user_id, source, subscribed,
+           subscription_groups, custom_fields, consent, :now, :now
+      from wanted
+        on conflict (brand_id, email_key) do update
+       set email = excluded.email, first_name = excluded.first_name, last_name = excluded.last_name, user_id = excluded.user_id,
+           source = excluded.source, subscribed = excluded.subscribed, subscription_groups = excluded.subscription_groups,
+           custom_fields = excluded.custom_fields, consent = excluded.consent, updated_at = excluded.updated_at
+     where c.id in (select known_id from wanted where known_id is not null)
     returning id
 )
-select (select count(*) from inserted),
-       (select count(*) from given) - (select count(*) from updated) - (select count(*) from inserted),
-       array(select id from inserted union all select id from updated limit :max_ids);
+select (select count(*) from saved) - (select count(known_id) from wanted),
+       (select count(*) from wanted) - (select count(*) from saved),
+       array(select id from saved limit :max_ids);
 
 -- Remembers that these people want no marketing mail, whatever becomes of their contact.
 -- name: contact_unsubscribes_keep :exec

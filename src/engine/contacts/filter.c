@@ -48,7 +48,7 @@ struct filter_condition {
     const char *path;
     const struct filter_field *field;
     const char *custom_name; /* of VALUE_CUSTOM */
-    const struct filter_operator *operator;
+    const struct filter_operator *comparison;
     const json_t *given;
 };
 
@@ -75,7 +75,8 @@ static bool refuse_unknown_members(struct arena *arena, const json_t *object, co
 {
     const char *name;
     json_t *ignored;
-    json_object_foreach(json_for_iteration(object), name, ignored) {
+    json_object_foreach(json_for_iteration(object), name, ignored)
+    {
         size_t i = 0;
         while (known[i] != NULL && strcmp(known[i], name) != 0)
             i++;
@@ -107,7 +108,7 @@ static bool read_operator(struct reader *reader, const char *name, struct filter
 {
     for (size_t i = 0; i < ARRAY_COUNT(operators); i++) {
         if (strcmp(operators[i].name, name) == 0) {
-            condition->operator = &operators[i];
+            condition->comparison = &operators[i];
             return true;
         }
     }
@@ -130,14 +131,14 @@ static bool read_condition(struct reader *reader, const json_t *json, const char
     if (!refuse_unknown_members(reader->arena, json, known, path, err))
         return false;
     const char *field = json_get_text(json, "field");
-    const char *operator= json_get_text(json, "operator");
+    const char *operator_name = json_get_text(json, "operator");
     if (field == NULL)
         return fail(err, ERR_INVALID_REQUEST, path_of(reader->arena, path, "field"), "A condition names a field, as text.");
-    if (operator== NULL)
+    if (operator_name == NULL)
         return fail(err, ERR_INVALID_REQUEST, path_of(reader->arena, path, "operator"), "A condition names an operator, as text.");
     if (condition->given == NULL)
         return fail(err, ERR_INVALID_REQUEST, path_of(reader->arena, path, "value"), "A condition needs a value.");
-    return read_field(reader, field, condition, err) && read_operator(reader, operator, condition, err);
+    return read_field(reader, field, condition, err) && read_operator(reader, operator_name, condition, err);
 }
 
 /* ---- Reading groups ---- */
@@ -181,7 +182,8 @@ static bool read_group(struct reader *reader, const json_t *json, const char *pa
     const json_t *own_logic = json_object_get(json, "logic");
     const json_t *list = json_object_get(json, "filters");
     if (!refuse_unknown_members(reader->arena, json, known, path, err) ||
-        !read_logic(own_logic != NULL ? json_string_value(own_logic) : logic, path_of(reader->arena, path, "logic"), &group->joint, err))
+        !read_logic(own_logic != NULL ? json_string_value(own_logic) : logic, path_of(reader->arena, path, "logic"), &group->joint,
+                    err))
         return false;
     const char *list_path = path_of(reader->arena, path, "filters");
     if (!json_is_array(list))
@@ -205,8 +207,9 @@ bool filter_read(struct arena *arena, const json_t *json, const char *param, con
     struct reader reader = { .arena = arena };
     struct filter *root = arena_alloc(arena, sizeof(*root));
     const char *outer = logic != NULL ? logic : "and";
-    bool ok = json_is_array(json) ? read_logic(outer, "logic", &root->joint, err) && read_children(&reader, json, param, 1, root, err)
-                                  : read_group(&reader, json, param, outer, 1, root, err);
+    bool ok = json_is_array(json)
+                  ? read_logic(outer, "logic", &root->joint, err) && read_children(&reader, json, param, 1, root, err)
+                  : read_group(&reader, json, param, outer, 1, root, err);
     *ret_filter = root;
     return ok;
 }
@@ -278,7 +281,8 @@ static bool add_core_value(const struct filter_condition *condition, struct sear
 }
 
 /* {"plan": "gold"}, with the value as it is stored. */
-static bool add_custom_value(const struct filter_condition *condition, enum field_type type, struct search_sql *sql, struct error *err)
+static bool add_custom_value(const struct filter_condition *condition, enum field_type type, struct search_sql *sql,
+                             struct error *err)
 {
     enum { MEMBER_MAX_BYTES = 1024 * 1024 };
     bool truth;
@@ -302,14 +306,14 @@ static bool compile_condition(const struct filter_condition *condition, const js
 {
     search_sql_add(sql, condition->field->column);
     if (condition->field->kind != VALUE_CUSTOM) {
-        search_sql_add(sql, condition->operator->between);
+        search_sql_add(sql, condition->comparison->between);
         return add_core_value(condition, sql, err);
     }
     enum field_type type = (enum field_type)json_get_int(field_types, condition->custom_name, FIELD_NONE);
     if (type == FIELD_NONE)
         return fail(err, ERR_INVALID_REQUEST, path_of(sql->arena, condition->path, "field"), "Contacts have no field %.64s.",
                     condition->custom_name);
-    search_sql_add(sql, condition->operator->between_custom);
+    search_sql_add(sql, condition->comparison->between_custom);
     return add_custom_value(condition, type, sql, err);
 }
 

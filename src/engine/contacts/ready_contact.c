@@ -25,7 +25,8 @@ static bool check_groups(const json_t *groups, struct error *err)
 {
     const char *group;
     json_t *wanted;
-    json_object_foreach(json_for_iteration(groups), group, wanted) {
+    json_object_foreach(json_for_iteration(groups), group, wanted)
+    {
         if (json_is_boolean(wanted) && group[0] != '\0' && utf8_length(group) <= SUBSCRIPTION_GROUP_MAX_CHARS)
             continue;
         fail(err, ERR_INVALID_REQUEST, NULL, "subscriptionGroups maps ids of at most %d characters to true or false.",
@@ -119,8 +120,7 @@ const char *contact_groups_json(struct arena *arena, const struct ready_contact 
     return ready->groups != NULL ? json_compact(arena, ready->groups) : "{}";
 }
 
-void contact_note_unsubscribes(const struct work *work, struct ready_contact *const *contacts, size_t count,
-                               struct db_batch *batch)
+void contact_note_unsubscribes(const struct work *work, struct ready_contact *const *contacts, size_t count, struct db_batch *batch)
 {
     const char **leaving = arena_array(work->arena, count, sizeof(*leaving));
     const char **returning = arena_array(work->arena, count, sizeof(*returning));

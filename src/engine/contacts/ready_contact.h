@@ -32,5 +32,5 @@ void contact_merge_ready(struct arena *arena, struct ready_contact *ready, const
 const char *contact_groups_json(struct arena *arena, const struct ready_contact *ready) NONNULL(1, 2) RETURNS_NONNULL;
 
 /* Adds to the batch what keeps or lifts the unsubscribes that these contacts ask for explicitly. */
-void contact_note_unsubscribes(const struct work *work, struct ready_contact *const *contacts, size_t count,
-                               struct db_batch *batch) NONNULL(1, 4);
+void contact_note_unsubscribes(const struct work *work, struct ready_contact *const *contacts, size_t count, struct db_batch *batch)
+    NONNULL(1, 4);

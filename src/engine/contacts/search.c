@@ -245,8 +245,9 @@ bool contact_find(const struct work *work, const struct contact_search *search, 
     if (!page_place_read(work, binding, search->cursor, &place, err))
         return false;
     search_sql_init(&sql, work->arena);
-    search_sql_add(&sql, "select c.id, c.email, c.first_name, c.last_name, c.user_id, c.source, c.subscribed, c.subscription_groups, "
-                         "c.custom_fields, c.consent, c.created_at, c.updated_at, false");
+    search_sql_add(&sql,
+                   "select c.id, c.email, c.first_name, c.last_name, c.user_id, c.source, c.subscribed, c.subscription_groups, "
+                   "c.custom_fields, c.consent, c.created_at, c.updated_at, false");
     if (!add_where(work, search, &sql, err))
         return false;
     if (place.set)
@@ -259,13 +260,15 @@ bool contact_find(const struct work *work, const struct contact_search *search, 
     if (!run(work, &sql, statement, &rows, err))
         return false;
     const struct contact_row *contacts = rows.rows;
-    bool more = rows.count > (size_t)search->limit;
-    size_t count = more ? (size_t)search->limit : rows.count;
-    *ret_page = (struct contact_page){ .contacts = contacts, .count = count };
-    if (more) {
-        struct page_place last = place_of(work, search->order_by, &contacts[count - 1]);
-        ret_page->next = page_cursor(work, binding, &last);
-    }
+    size_t count = rows.count > (size_t)search->limit ? (size_t)search->limit : rows.count;
+    struct page_place last = { .set = false };
+    if (count > 0)
+        last = place_of(work, search->order_by, &contacts[count - 1]);
+    *ret_page = (struct contact_page){
+        .contacts = contacts,
+        .count = count,
+        .next = page_next(work, binding, search->limit, rows.count, last),
+    };
     return true;
 }
 
@@ -274,7 +277,9 @@ bool contact_count(const struct work *work, const struct contact_search *search,
     struct count_row {
         int64_t count;
     };
-    static const struct db_field columns[] = { { .name = "count", .type = DB_BIGINT, .offset = offsetof(struct count_row, count) } };
+    static const struct db_field columns[] = {
+        { .name = "count", .type = DB_BIGINT, .offset = offsetof(struct count_row, count) }
+    };
     static const struct db_statement counting = {
         .result = DB_ONE,
         .columns = columns,

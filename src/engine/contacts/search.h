@@ -10,10 +10,10 @@
 enum contact_order_field { CONTACT_BY_CREATED, CONTACT_BY_UPDATED, CONTACT_BY_EMAIL, CONTACT_BY_FIRST_NAME, CONTACT_BY_LAST_NAME };
 
 struct contact_search {
-    const char *text;          /* part of the address or of "first last", ASCII letters in either case; NULL: all */
-    const json_t *filters;     /* see filter.h; NULL: none */
-    const char *logic;         /* of filters that are a bare array; NULL: and */
-    int64_t audience_id;       /* 0: everybody */
+    const char *text;      /* part of the address or of "first last", ASCII letters in either case; NULL: all */
+    const json_t *filters; /* see filter.h; NULL: none */
+    const char *logic;     /* of filters that are a bare array; NULL: and */
+    int64_t audience_id;   /* 0: everybody */
     enum contact_order_field order_by;
     bool descending;
     const char *cursor;

@@ -55,25 +55,18 @@ bool email_list(const struct work *work, const struct email_filter *filter, int6
     struct page_place place;
     struct email_summary_row *rows;
     size_t count;
-    if (!page_place_read(work, binding, cursor, &place, err) ||
-        !find_page(work, filter, &place, limit + 1, &rows, &count, err))
+    if (!page_place_read(work, binding, cursor, &place, err) || !find_page(work, filter, &place, limit + 1, &rows, &count, err))
         return false;
 
-    bool has_more = count > (size_t)limit;
-    size_t shown = has_more ? (size_t)limit : count;
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    size_t shown = page_begin(json, limit, count);
     for (size_t i = 0; i < shown; i++)
         email_write_summary(work, &rows[i], json);
-    json_array_end(json);
-    const char *next = NULL;
-    if (has_more) {
+    struct page_place end = { .set = false };
+    if (shown > 0) {
         const struct email_summary_row *last = &rows[shown - 1];
-        struct page_place end = { .number = filter->by_created ? last->created_at : last->updated_at, .id = last->id };
-        next = page_cursor(work, binding, &end);
+        end = (struct page_place){ .number = filter->by_created ? last->created_at : last->updated_at, .id = last->id };
     }
-    page_write(json, limit, next);
+    page_end(json, limit, page_next(work, binding, limit, count, end));
     json_object_end(json);
     return true;
 }

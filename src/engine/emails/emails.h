@@ -51,8 +51,7 @@ struct email_content {
 };
 
 /* Checks what does not depend on the content. Errors: INVALID_REQUEST (subjectLine, groupName), EMAIL_GROUP_NOT_FOUND. */
-MUST_CHECK bool email_check_import(const struct work *work, const struct email_import *import, struct error *err)
-    NONNULL(1, 2, 3);
+MUST_CHECK bool email_check_import(const struct work *work, const struct email_import *import, struct error *err) NONNULL(1, 2, 3);
 
 /* Compiles the answer of the side process. Errors: INVALID_REQUEST with the param `content`, naming the place;
  * INTERNAL_ERROR for an answer of another shape. */
@@ -74,8 +73,7 @@ MUST_CHECK bool email_save_import(const struct work *work, const struct email_im
 /* ---- Wire shapes (emails_json.c) ---- */
 
 /* The resource "emailSummary". */
-void email_write_summary(const struct work *work, const struct email_summary_row *email, struct json_writer *json)
-    NONNULL(1, 2, 3);
+void email_write_summary(const struct work *work, const struct email_summary_row *email, struct json_writer *json) NONNULL(1, 2, 3);
 
 /* The resource "email". */
 void email_write(const struct work *work, const struct email_find_row *email, struct json_writer *json) NONNULL(1, 2, 3);

@@ -72,8 +72,8 @@ static int64_t count_removed(const json_t *report)
     int64_t total = 0;
     size_t index;
     const json_t *item;
-    json_array_foreach(json_for_iteration(json_object_get(report, "removed")), index, item)
-        total += is_worth_telling(item) ? json_get_int(item, "count", 0) : 0;
+    json_array_foreach(json_for_iteration(json_object_get(report, "removed")), index, item) total +=
+        is_worth_telling(item) ? json_get_int(item, "count", 0) : 0;
     return total;
 }
 
@@ -83,7 +83,8 @@ static void write_warnings(const struct email_content *content, struct json_writ
     const json_t *item;
     json_array_foreach(json_for_iteration(json_object_get(content->report, "warnings")), index, item)
         json_text(json, json_get_text(item, "message"));
-    json_array_foreach(json_for_iteration(json_object_get(content->report, "removed")), index, item) {
+    json_array_foreach(json_for_iteration(json_object_get(content->report, "removed")), index, item)
+    {
         if (!is_worth_telling(item))
             continue;
         BUF_SCOPE sentence;

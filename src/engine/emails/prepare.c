@@ -62,6 +62,5 @@ bool email_prepare(struct arena *arena, const json_t *prepared, struct email_con
         ret_content->preview_text = NULL;
     ret_content->links_json = json_compact(arena, links);
     return compile(arena, TEMPLATE_HTML, ret_content->html, &ret_content->html_code, err) &&
-           compile(arena, TEMPLATE_TEXT, ret_content->text, &ret_content->text_code, err) &&
-           collect_paths(arena, ret_content, err);
+           compile(arena, TEMPLATE_TEXT, ret_content->text, &ret_content->text_code, err) && collect_paths(arena, ret_content, err);
 }

@@ -46,8 +46,7 @@ static bool part_load(struct composer *composer, struct arena *arena, struct byt
     return true;
 }
 
-bool composer_new(const struct work *work, const struct composer_design *design, struct composer **ret_composer,
-                  struct error *err)
+bool composer_new(const struct work *work, const struct composer_design *design, struct composer **ret_composer, struct error *err)
 {
     static const struct header bulk[] = { { "Precedence", "bulk" } };
     struct arena *arena = work->arena;

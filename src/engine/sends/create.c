@@ -197,7 +197,8 @@ bool send_create(const struct work *work, const struct send_order *order, struct
         !order_compile_subject(work, order->subject, &checked.subject_code, err) || !look_up(work, order, &checked, &found, err) ||
         !check_found(work, order, &checked, &found, err))
         return false;
-    if (order->preview_text != NULL && !order_replace_preview(work, checked.version_id, order->preview_text, &checked.html_code, err))
+    if (order->preview_text != NULL &&
+        !order_replace_preview(work, checked.version_id, order->preview_text, &checked.html_code, err))
         return false;
     *ret_accepted = (struct send_accepted){
         .status = order->scheduled_at_us.set ? "scheduled" : "queued",

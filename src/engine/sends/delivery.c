@@ -177,7 +177,9 @@ static bool expand(const struct work *work, const struct delivery *delivery, con
 {
     if (begun->inline_to.items == NULL) {
         struct delivery_expand_all_params params = {
-            .brand_id = work->brand_id, .send_id = delivery->send_id, .range_size = DELIVERY_RANGE_SIZE
+            .brand_id = work->brand_id,
+            .send_id = delivery->send_id,
+            .range_size = DELIVERY_RANGE_SIZE,
         };
         struct delivery_expand_all_row *row;
         if (!sql_delivery_take_time(work->conn, work->arena, NULL, err) ||
@@ -216,9 +218,7 @@ bool delivery_begin(const struct work *work, const struct delivery *delivery, en
     if (!has_room(work, delivery, &room, err))
         return false;
     if (!room) {
-        struct delivery_pause_for_plan_params pause = {
-            .brand_id = work->brand_id, .id = delivery->send_id, .now = work->now_us
-        };
+        struct delivery_pause_for_plan_params pause = { .brand_id = work->brand_id, .id = delivery->send_id, .now = work->now_us };
         *ret_next = DELIVERY_WAITS;
         return sql_delivery_pause_for_plan(work->conn, work->arena, &pause, NULL, err);
     }

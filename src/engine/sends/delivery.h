@@ -60,9 +60,9 @@ MUST_CHECK bool delivery_compose(const struct work *work, struct delivery *deliv
 /* ---- In the settling transaction ---- */
 
 enum delivery_next {
-    DELIVERY_ENDED,     /* nothing left for this job */
-    DELIVERY_GOES_ON,   /* another round */
-    DELIVERY_WAITS,     /* the plan has no room: another round later */
+    DELIVERY_ENDED,   /* nothing left for this job */
+    DELIVERY_GOES_ON, /* another round */
+    DELIVERY_WAITS,   /* the plan has no room: another round later */
 };
 
 /* Begins the send unless it was canceled. `ret_ranges` tells how many ranges there are now. */

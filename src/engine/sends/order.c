@@ -24,7 +24,7 @@ bool order_compile_subject(const struct work *work, const char *subject, struct 
 }
 
 bool order_parse_address(const struct work *work, const char *text, const char *param, struct address *ret_address,
-                          struct error *err)
+                         struct error *err)
 {
     return address_parse(work->arena, text_trim(work->arena, text), param, ret_address, err);
 }
@@ -138,11 +138,12 @@ bool order_choose_sender(const struct work *work, const struct send_order *order
         if (!order_parse_address(work, order->from_email, "from.email", &address, err))
             return false;
         if (!is_on_domain(&address, domain))
-            return fail(err, ERR_INVALID_REQUEST, "from.email", "The sender must be an address at %s, the domain named.", domain->name);
+            return fail(err, ERR_INVALID_REQUEST, "from.email", "The sender must be an address at %s, the domain named.",
+                        domain->name);
         checked->from_address = address.mailbox;
     } else {
-        checked->from_address = domain->from_email != NULL ? domain->from_email
-                                                        : arena_printf(work->arena, "%s@%s", default_local_part, domain->name);
+        checked->from_address =
+            domain->from_email != NULL ? domain->from_email : arena_printf(work->arena, "%s@%s", default_local_part, domain->name);
     }
     checked->sender_name = order->from_name != NULL ? order->from_name : domain->sender_name;
     checked->reply_to = domain->reply_to;
@@ -194,7 +195,7 @@ bool order_check_domain(const struct send_domain_row *domain, const char *purpos
 /* ---- The preview text ---- */
 
 bool order_replace_preview(const struct work *work, int64_t version_id, const char *preview_text, struct bytes *ret_code,
-                            struct error *err)
+                           struct error *err)
 {
     struct send_version_html_params params = { .brand_id = work->brand_id, .id = version_id };
     struct send_version_html_row *row;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/sends/sends.h"
+#include "mail/address.h"
 
 /* A short list without doubles, as it is stored. */
 struct inline_list {
@@ -40,8 +41,7 @@ MUST_CHECK bool order_check_schedule(const struct work *work, struct opt_int sch
 MUST_CHECK bool order_compile_subject(const struct work *work, const char *subject, struct bytes *ret_code, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* An address with white space around it. Errors: INVALID_REQUEST naming `param`. */
-struct address;
+/* An address, white space around it allowed. Errors: INVALID_REQUEST naming `param`. */
 MUST_CHECK bool order_parse_address(const struct work *work, const char *text, const char *param, struct address *ret_address,
                                     struct error *err) NONNULL(1, 2, 3, 4, 5);
 
@@ -61,5 +61,5 @@ bool order_no_email(struct error *err) NONNULL(1);
 MUST_CHECK bool order_check_domain(const struct send_domain_row *domain, const char *purpose, struct error *err) NONNULL(3);
 
 /* The HTML of a version with another preview text, compiled. Errors: EMAIL_NOT_FOUND, INVALID_REQUEST (previewText). */
-MUST_CHECK bool order_replace_preview(const struct work *work, int64_t version_id, const char *preview_text,
-                                      struct bytes *ret_code, struct error *err) NONNULL(1, 3, 4, 5);
+MUST_CHECK bool order_replace_preview(const struct work *work, int64_t version_id, const char *preview_text, struct bytes *ret_code,
+                                      struct error *err) NONNULL(1, 3, 4, 5);

@@ -67,24 +67,16 @@ bool send_list(const struct work *work, const struct send_filter *filter, int64_
     struct page_place place;
     struct send_row *rows;
     size_t count;
-    if (!page_place_read(work, binding, cursor, &place, err) ||
-        !find_page(work, filter, &place, limit + 1, &rows, &count, err))
+    if (!page_place_read(work, binding, cursor, &place, err) || !find_page(work, filter, &place, limit + 1, &rows, &count, err))
         return false;
 
-    bool has_more = count > (size_t)limit;
-    size_t shown = has_more ? (size_t)limit : count;
-    json_object_begin(json);
-    json_key(json, "data");
-    json_array_begin(json);
+    size_t shown = page_begin(json, limit, count);
     for (size_t i = 0; i < shown; i++)
         send_write(work, &rows[i], NULL, 0, json);
-    json_array_end(json);
-    const char *next = NULL;
-    if (has_more) {
-        struct page_place end = { .number = rows[shown - 1].created_at, .id = rows[shown - 1].id };
-        next = page_cursor(work, binding, &end);
-    }
-    page_write(json, limit, next);
+    struct page_place end = { .set = false };
+    if (shown > 0)
+        end = (struct page_place){ .number = rows[shown - 1].created_at, .id = rows[shown - 1].id };
+    page_end(json, limit, page_next(work, binding, limit, count, end));
     json_object_end(json);
     return true;
 }
@@ -110,8 +102,8 @@ bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret
     if (send == NULL)
         return not_found(err);
     if (!text_equal(send->status, "canceled"))
-        return fail(err, ERR_SEND_NOT_CANCELLABLE, "sendId", "This send is %s; only one that has not begun or is paused can be canceled.",
-                    send->status);
+        return fail(err, ERR_SEND_NOT_CANCELLABLE, "sendId",
+                    "This send is %s; only one that has not begun or is paused can be canceled.", send->status);
     *ret_send = send;
     return true;
 }

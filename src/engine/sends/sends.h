@@ -76,8 +76,7 @@ void send_write(const struct work *work, const struct send_row *send, const stru
                 struct json_writer *json) NONNULL(1, 2, 5);
 
 /* The resource "sendAccepted". */
-void send_write_accepted(const struct work *work, const struct send_accepted *accepted, struct json_writer *json)
-    NONNULL(1, 2, 3);
+void send_write_accepted(const struct work *work, const struct send_accepted *accepted, struct json_writer *json) NONNULL(1, 2, 3);
 
 /* {"sendState": …}: the details of EMAIL_ALREADY_SENT, in the arena of the work. */
 char *send_state_details(const struct work *work, const struct send_same_target_row *earlier) NONNULL(1, 2) RETURNS_NONNULL;

@@ -8,12 +8,8 @@ static const struct {
     const char *path;
     enum slot_kind kind;
 } known_slots[] = {
-    { "email", SLOT_EMAIL },
-    { "firstName", SLOT_FIRST_NAME },
-    { "lastName", SLOT_LAST_NAME },
-    { "userId", SLOT_USER_ID },
-    { "brand.name", SLOT_BRAND_NAME },
-    { "unsubscribeUrl", SLOT_UNSUBSCRIBE_URL },
+    { "email", SLOT_EMAIL },    { "firstName", SLOT_FIRST_NAME },  { "lastName", SLOT_LAST_NAME },
+    { "userId", SLOT_USER_ID }, { "brand.name", SLOT_BRAND_NAME }, { "unsubscribeUrl", SLOT_UNSUBSCRIBE_URL },
 };
 
 static const char *without_prefix(const char *path, const char *prefix)

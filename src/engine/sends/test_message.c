@@ -14,7 +14,8 @@ bool send_check_test(const struct work *work, const struct send_order *order, st
     struct address to;
     if (order->to.count != 1)
         return fail(err, ERR_INVALID_REQUEST, "to", "A test goes to exactly one address.");
-    if (!order_parse_address(work, order->to.items[0], "to", &to, err) || !order_compile_subject(work, order->subject, &checked.subject_code, err))
+    if (!order_parse_address(work, order->to.items[0], "to", &to, err) ||
+        !order_compile_subject(work, order->subject, &checked.subject_code, err))
         return false;
 
     struct send_email_find_params email = { .brand_id = work->brand_id, .id = order->email_id };
@@ -120,7 +121,9 @@ static bool load_recipient(const struct work *work, const struct send_test *test
                            struct composer_recipient *ret_recipient, struct error *err)
 {
     struct delivery_test_recipient_params params = {
-        .brand_id = work->brand_id, .email_key = test->to_key, .fields = composer_fields(composer)
+        .brand_id = work->brand_id,
+        .email_key = test->to_key,
+        .fields = composer_fields(composer),
     };
     struct delivery_test_recipient_row *contact;
     if (!sql_delivery_test_recipient(work->conn, work->arena, &params, &contact, err))

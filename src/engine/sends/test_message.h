@@ -34,5 +34,5 @@ char *send_test_write(const struct work *work, const struct send_test *test) NON
 void send_test_read(const json_t *payload, struct send_test *ret_test) NONNULL(1, 2);
 
 /* Composes the message; `job_id` makes its Message-ID. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND. */
-MUST_CHECK bool send_test_compose(const struct work *work, const struct send_test *test, int64_t job_id,
-                                  struct bytes *ret_message, struct error *err) NONNULL(1, 2, 4, 5);
+MUST_CHECK bool send_test_compose(const struct work *work, const struct send_test *test, int64_t job_id, struct bytes *ret_message,
+                                  struct error *err) NONNULL(1, 2, 4, 5);

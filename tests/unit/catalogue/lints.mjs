@@ -80,6 +80,7 @@ function goodTree() {
     ],
     'tools/things/get_thing.json': {
       name: 'get_thing', title: 'Get thing', description: 'Reads a thing.', toolset: 'things', hints: hints(true), run: 'things.get',
+      rules: ['R-002'],
     },
     'tools/things/save_thing.json': {
       name: 'save_thing', title: 'Save thing', description: 'Makes things.', toolset: 'things', hints: hints(false),
@@ -192,6 +193,8 @@ const broken = [
   ['a tool name taken in another folder', (t) => {
     t['tools/more/get_thing.json'] = { ...tool(t, 'get_thing'), toolset: 'more' };
   }, 'the name get_thing is taken'],
+  ['a rule of a tool that is none', (t) => (tool(t, 'get_thing').rules = ['R-2']), 'the rule R-2 is not written like R-001'],
+  ['a rule of an operation that is none', (t) => (op(t, 0).rules = ['R-00x']), 'the rule R-00x is not written like R-001'],
   ['a hint that is not said', (t) => delete tool(t, 'get_thing').hints.openWorld, 'the hint openWorld must be said'],
   ['a reading tool that writes', (t) => (tool(t, 'save_thing').hints = hints(true)), 'is read-only and runs things.makeMany, which writes'],
   ['a tool both read-only and destructive', (t) => (tool(t, 'get_thing').hints.destructive = true), 'both read-only and destructive'],

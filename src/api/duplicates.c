@@ -1,0 +1,92 @@
+#include "api/duplicates.h"
+
+#include "api/dispatch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 256 };
+
+/* A key at work. There are no more of them than executor threads. */
+struct at_work {
+    struct at_work *next;
+    int64_t organization_id;
+    unsigned char key_hash[SECRET_HASH_BYTES];
+    struct call_state *first;
+    struct call_state *last;
+};
+
+struct duplicates {
+    pthread_mutex_t lock;
+    struct at_work *buckets[BUCKETS];
+};
+
+struct duplicates *duplicates_new(void)
+{
+    struct duplicates *duplicates = calloc(1, sizeof(*duplicates));
+    if (duplicates == NULL)
+        abort();
+    pthread_mutex_init(&duplicates->lock, NULL);
+    return duplicates;
+}
+
+void duplicates_free(struct duplicates *duplicates)
+{
+    if (duplicates == NULL)
+        return;
+    pthread_mutex_destroy(&duplicates->lock);
+    free(duplicates);
+}
+
+/* The link that points to a key at work, or to the end of its chain. The keys are hashes already. */
+static struct at_work **find(struct duplicates *duplicates, int64_t organization_id, const unsigned char *key_hash)
+{
+    struct at_work **link = &duplicates->buckets[key_hash[0]];
+    while (*link != NULL && ((*link)->organization_id != organization_id || memcmp((*link)->key_hash, key_hash, SECRET_HASH_BYTES) != 0))
+        link = &(*link)->next;
+    return link;
+}
+
+static void wait_behind(struct at_work *work, struct call_state *state)
+{
+    state->next = NULL;
+    if (work->last != NULL)
+        work->last->next = state;
+    else
+        work->first = state;
+    work->last = state;
+}
+
+bool duplicates_enter(struct duplicates *duplicates, int64_t organization_id, const unsigned char key_hash[SECRET_HASH_BYTES],
+                      struct call_state *state)
+{
+    pthread_mutex_lock(&duplicates->lock);
+    struct at_work **link = find(duplicates, organization_id, key_hash);
+    bool first = *link == NULL;
+    if (first) {
+        struct at_work *work = calloc(1, sizeof(*work));
+        if (work == NULL)
+            abort();
+        work->organization_id = organization_id;
+        memcpy(work->key_hash, key_hash, SECRET_HASH_BYTES);
+        *link = work;
+    } else {
+        wait_behind(*link, state);
+    }
+    pthread_mutex_unlock(&duplicates->lock);
+    return first;
+}
+
+struct call_state *duplicates_leave(struct duplicates *duplicates, int64_t organization_id,
+                                    const unsigned char key_hash[SECRET_HASH_BYTES])
+{
+    pthread_mutex_lock(&duplicates->lock);
+    struct at_work **link = find(duplicates, organization_id, key_hash);
+    struct at_work *work = *link;
+    struct call_state *waiting = work != NULL ? work->first : NULL;
+    if (work != NULL)
+        *link = work->next;
+    pthread_mutex_unlock(&duplicates->lock);
+    free(work);
+    return waiting;
+}

@@ -1,0 +1,71 @@
+// A brand, and the doors that lead into it: two of tools (stdio, MCP over HTTP) and REST.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { McpHttpClient } from './mcp_http_client.mjs';
+
+const RATE_MULTIPLIER = ['--rate-multiplier', '100000'];
+
+/** What a door says to a call: {ok, body}, and `links` of a tool's result. Text and structured content must be the same. */
+function readResult(name, message) {
+  const { result } = message;
+  if (result === undefined) return { ok: false, refusal: message.error };
+  const [text, ...links] = result.content;
+  const body = JSON.parse(text.text);
+  if (result.isError) assert.equal(result.structuredContent, undefined, `${name}: an error has no structured content`);
+  else assert.deepEqual(result.structuredContent, body, `${name}: structured content and text differ`);
+  return { ok: !result.isError, body, links };
+}
+
+/** call(tool, args), list() and read(uri) of a client that has request(method, params). */
+export function toolDoor(client) {
+  return {
+    call: async (name, args = {}) => readResult(name, await client.request('tools/call', { name, arguments: args })),
+    list: async () => (await client.request('tools/list')).result.tools,
+    read: async (uri) => (await client.request('resources/read', { uri })).result,
+  };
+}
+
+/** call(method, path, body, headers) → {ok, status, headers, body}. */
+export function restDoor(client) {
+  return {
+    call: async (method, path, body, headers) => {
+      const answer = await client.request(method, path, body, headers);
+      return { ...answer, ok: answer.status < 400 };
+    },
+  };
+}
+
+/** The doors of one key of a running server, with headers of their own. */
+export function doorsOfKey(server, key, headers = {}) {
+  const http = server.client(key, headers);
+  return { rest: restDoor(http), mcp: toolDoor(new McpHttpClient(http)), close: () => http.close() };
+}
+
+export async function stdioDoor(installation, ...options) {
+  const client = installation.stdio(...options);
+  await client.initialize();
+  return toolDoor(client);
+}
+
+/** A fresh brand with a key of its own. Options are those of `admin key create`. */
+export async function makePlace(installation, server, ...options) {
+  const { brandId } = await installation.admin('brand', 'create', 'Tools');
+  const words = options.includes('--rate-multiplier') ? options : [...RATE_MULTIPLIER, ...options];
+  const { key } = await installation.admin('key', 'create', '--brand', brandId, ...words);
+  return { brandId, key, ...doorsOfKey(server, key) };
+}
+
+/** The body of a call that must succeed. */
+export async function must(answer) {
+  const { ok, body, refusal } = await answer;
+  assert.ok(ok, JSON.stringify(refusal ?? body));
+  return body;
+}
+
+/** Runs a statement in the private cluster: what only time or an operator would bring about. */
+export function sql(installation, statement) {
+  const place = ['-h', join(installation.data, 'pg/run'), '-U', 'posthorn', '-d', 'postgres'];
+  execFileSync('psql', ['-X', '-q', '-v', 'ON_ERROR_STOP=1', ...place, '-c', statement]);
+}

@@ -1,0 +1,207 @@
+/* Keys, fingerprints and signed tokens. */
+#include "crypto/keys.h"
+
+#include "base/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct arena *arena; /* one a test */
+static unsigned char token_key[TOKEN_KEY_BYTES] = "the key of the tokens in a test";
+static unsigned char other_key[TOKEN_KEY_BYTES] = "the key of the tokens in a tesT";
+
+static int begin(void **state)
+{
+    (void)state;
+    crypto_start();
+    return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    arena = arena_new(0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    arena_free(arena);
+    return 0;
+}
+
+/* ---- API keys ---- */
+
+static void test_fresh_keys(void **state)
+{
+    (void)state;
+    enum { COUNT = 200 };
+    const char *keys[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        keys[i] = api_key_new(arena);
+        assert_int_equal(strlen(keys[i]), API_KEY_CHARS);
+        assert_true(api_key_is_well_formed(keys[i]));
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(keys[i], keys[j]);
+    }
+    /* All 32 digits occur, so the whole alphabet is drawn from. */
+    char seen[33] = "";
+    for (int i = 0; i < COUNT; i++)
+        for (const char *digit = keys[i] + 3; *digit != '\0'; digit++)
+            if (strchr(seen, *digit) == NULL)
+                seen[strlen(seen)] = *digit;
+    assert_int_equal(strlen(seen), 32);
+}
+
+static void test_the_form_of_a_key(void **state)
+{
+    (void)state;
+    char *key = api_key_new(arena);
+    assert_false(api_key_is_well_formed(arena_printf(arena, "%s0", key)));
+    assert_false(api_key_is_well_formed(arena_printf(arena, " %s", key)));
+    assert_false(api_key_is_well_formed(key + 1));
+    assert_false(api_key_is_well_formed(""));
+    assert_false(api_key_is_well_formed("ph_"));
+    for (size_t i = 0; i < API_KEY_CHARS; i++) {
+        char *changed = arena_dup(arena, key);
+        changed[i] = 'U';
+        assert_false(api_key_is_well_formed(changed));
+        changed[i] = '\0';
+        assert_false(api_key_is_well_formed(changed));
+    }
+}
+
+/* ---- Hashes ---- */
+
+static const char *hex_of(const unsigned char hash[SECRET_HASH_BYTES])
+{
+    char *hex = arena_alloc(arena, 2 * SECRET_HASH_BYTES + 1);
+    hex_encode(hash, SECRET_HASH_BYTES, hex);
+    return hex;
+}
+
+/* FIPS 180-4, the example "abc". */
+static void test_sha256(void **state)
+{
+    (void)state;
+    unsigned char hash[SECRET_HASH_BYTES];
+    sha256("abc", 3, hash);
+    assert_string_equal(hex_of(hash), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    unsigned char secret[SECRET_HASH_BYTES];
+    secret_hash("abc", secret);
+    assert_memory_equal(secret, hash, sizeof(hash));
+    sha256("", 0, hash);
+    assert_string_equal(hex_of(hash), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+static void test_address_hashes_need_their_key(void **state)
+{
+    (void)state;
+    unsigned char first[SECRET_HASH_BYTES];
+    unsigned char again[SECRET_HASH_BYTES];
+    address_hash(token_key, "ada@example.com", first);
+    address_hash(token_key, "ada@example.com", again);
+    assert_memory_equal(first, again, sizeof(first));
+    address_hash(other_key, "ada@example.com", again);
+    assert_memory_not_equal(first, again, sizeof(first));
+    address_hash(token_key, "ada@example.org", again);
+    assert_memory_not_equal(first, again, sizeof(first));
+}
+
+static void test_random_bytes_differ(void **state)
+{
+    (void)state;
+    unsigned char first[32] = { 0 };
+    unsigned char second[32] = { 0 };
+    random_bytes(first, sizeof(first));
+    random_bytes(second, sizeof(second));
+    assert_memory_not_equal(first, second, sizeof(first));
+}
+
+/* ---- Tokens ---- */
+
+static bool opens(const unsigned char *key, const char *purpose, const char *token)
+{
+    struct bytes payload;
+    return token_open(arena, key, purpose, token, &payload);
+}
+
+static void test_tokens_come_back(void **state)
+{
+    (void)state;
+    struct bytes payload;
+    const char *token = token_seal(arena, token_key, "page", "a\0b", 3);
+    assert_true(token_open(arena, token_key, "page", token, &payload));
+    assert_int_equal(payload.size, 3);
+    assert_memory_equal(payload.data, "a\0b", 3);
+    /* Nothing of it needs escaping in a URL. */
+    assert_string_equal(percent_encode(arena, token), token);
+
+    token = token_seal(arena, token_key, "page", "", 0);
+    assert_true(token_open(arena, token_key, "page", token, &payload));
+    assert_int_equal(payload.size, 0);
+}
+
+static void test_tokens_are_bound_to_key_and_purpose(void **state)
+{
+    (void)state;
+    const char *token = token_seal(arena, token_key, "page", "payload", 7);
+    assert_false(opens(other_key, "page", token));
+    assert_false(opens(token_key, "link", token));
+    assert_false(opens(token_key, "", token));
+    /* Where the purpose ends is part of what is signed. */
+    token = token_seal(arena, token_key, "ab", "c", 1);
+    assert_false(opens(token_key, "a", token));
+    size_t size;
+    unsigned char *bytes = base64url_decode(arena, token, &size);
+    unsigned char *moved = arena_alloc(arena, size + 1);
+    memcpy(moved, bytes, 16);
+    memcpy(moved + 16, "bc", 2);
+    assert_false(opens(token_key, "a", base64url_encode(arena, moved, size + 1)));
+}
+
+static void test_tampering_is_seen(void **state)
+{
+    (void)state;
+    const char *token = token_seal(arena, token_key, "page", "some payload", 12);
+    size_t size;
+    unsigned char *bytes = base64url_decode(arena, token, &size);
+    assert_int_equal(size, 16 + 12);
+    for (size_t i = 0; i < size; i++) {
+        for (int bit = 0; bit < 8; bit++) {
+            bytes[i] ^= (unsigned char)(1 << bit);
+            assert_false(opens(token_key, "page", base64url_encode(arena, bytes, size)));
+            bytes[i] ^= (unsigned char)(1 << bit);
+        }
+    }
+    assert_true(opens(token_key, "page", base64url_encode(arena, bytes, size)));
+    for (size_t shorter = 0; shorter < size; shorter++)
+        assert_false(opens(token_key, "page", base64url_encode(arena, bytes, shorter)));
+    assert_false(opens(token_key, "page", arena_printf(arena, "%sAA", token)));
+    assert_false(opens(token_key, "page", arena_printf(arena, "%s=", token)));
+    assert_false(opens(token_key, "page", ""));
+    assert_false(opens(token_key, "page", "not a token"));
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_fresh_keys),
+        TEST(test_the_form_of_a_key),
+        TEST(test_sha256),
+        TEST(test_address_hashes_need_their_key),
+        TEST(test_random_bytes_differ),
+        TEST(test_tokens_come_back),
+        TEST(test_tokens_are_bound_to_key_and_purpose),
+        TEST(test_tampering_is_seen),
+    };
+    return cmocka_run_group_tests_name("crypto: keys", tests, begin, NULL);
+}
