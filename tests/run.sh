@@ -62,6 +62,11 @@ cases() {
     return $status
 }
 
+first_operation() {
+    npm_tree "$root/tests/cases/runner" "$root/tests/cases/runner"
+    "$NODE" tests/first_operation.mjs
+}
+
 step build-debug build debug Debug
 step build-release build release Release
 step unit unit_tests
@@ -71,6 +76,8 @@ step docs generated_docs
 step snapshots "$NODE" tests/snapshots.mjs build/release/posthorn
 step requirements "$NODE" tests/requirements.mjs check
 step cases cases
+step judges bash tests/integration/judges.sh build/debug 3000 30000
+step first-operation first_operation
 step clients bash tests/clients.sh
 step conformance bash tests/conformance.sh
 step integration "$NODE" --test --test-concurrency=1 "tests/integration/*.test.mjs"

@@ -172,6 +172,14 @@ static bool write_with_retries(struct api *api, struct call_state *state, struct
     }
 }
 
+/* Which connection api_cancel may stop for this call. */
+static void set_cancellable(struct api *api, struct call_state *state, struct db_conn *conn)
+{
+    pthread_mutex_lock(&api->calls_lock);
+    state->conn = conn;
+    pthread_mutex_unlock(&api->calls_lock);
+}
+
 static bool has_key(const struct call *call)
 {
     return call->idempotency_key != NULL && call->op->idempotent_key;
@@ -190,10 +198,13 @@ bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *c
     int64_t organization_id = call->who.organization_id;
     unsigned char key_hash[SECRET_HASH_BYTES];
     secret_hash(call->idempotency_key, key_hash);
+    /* While it waits for a duplicate, the connection works for others. */
+    set_cancellable(api, state, NULL);
     if (!duplicates_enter(api->duplicates, organization_id, key_hash, state)) {
         *ret_parked = true;
         return true;
     }
+    set_cancellable(api, state, conn);
     bool ok = write_with_retries(api, state, conn, ret_parked, err);
     struct call_state *waiting = duplicates_leave(api->duplicates, organization_id, key_hash);
     while (waiting != NULL) {

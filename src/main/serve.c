@@ -49,10 +49,10 @@ static bool product_new(struct api *api, const struct options *options, struct m
     return mcp_product_new(api, &config, ret_product, err);
 }
 
-static struct mcp_server *mcp_new(const struct mcp_product *product, const struct options *options)
+static struct mcp_server *mcp_new(const struct mcp_product *product)
 {
-    struct mcp_config config = { .response_budget_chars = (size_t)options->response_budget_chars };
-    return mcp_server_new(mcp_product_provider(product), &config);
+    static const struct mcp_config defaults;
+    return mcp_server_new(mcp_product_provider(product), &defaults);
 }
 
 /* ---- posthorn mcp ---- */
@@ -68,7 +68,7 @@ int command_mcp(const struct process *process, const struct options *options)
     struct mcp_product *product = NULL;
     int status = 0;
     if (product_new(api, options, &product, &err)) {
-        struct mcp_server *server = mcp_new(product, options);
+        struct mcp_server *server = mcp_new(product);
         struct credentials owner = { .kind = CREDENTIAL_LOCAL_OWNER, .brand = options->brand };
         mcp_stdio_serve(server, &owner, STDIN_FILENO, out_fd);
         mcp_server_stop(server);
@@ -145,7 +145,7 @@ int command_serve(const struct process *process, const struct options *options)
     bool ready = installation_open(api_installation(api), &err) && product_new(api, options, &product, &err) &&
                  start_jobs(api, options, &jobs, &err);
     if (ready) {
-        struct mcp_server *mcp = mcp_new(product, options);
+        struct mcp_server *mcp = mcp_new(product);
         if (serve_until_asked(process->arena, options, api, mcp, &err))
             status = 0;
         mcp_server_free(mcp);

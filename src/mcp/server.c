@@ -75,8 +75,6 @@ struct mcp_server *mcp_server_new(const struct mcp_provider *provider, const str
     struct arena *arena = arena_new(0);
     struct mcp_server *server = arena_alloc(arena, sizeof(*server));
     *server = (struct mcp_server){ .provider = provider, .config = *config, .arena = arena };
-    if (config->response_budget_chars == 0)
-        server->config.response_budget_chars = MCP_DEFAULT_RESPONSE_BUDGET_CHARS;
     if (config->message_max_bytes == 0)
         server->config.message_max_bytes = MCP_DEFAULT_MESSAGE_MAX_BYTES;
     if (config->session_max_count == 0)

@@ -41,7 +41,6 @@ struct mcp_provider;
 struct mcp_exchange;
 
 struct mcp_config {
-    size_t response_budget_chars; /* of one result, text and structuredContent together; 0: 40,000 */
     size_t message_max_bytes;     /* of one message; 0: 8 MiB. Tools may have lower bounds of their own */
     unsigned session_max_count;   /* HTTP sessions at a time, the idlest yields; 0: 4,096 */
     int64_t session_idle_us;      /* HTTP sessions without a request or stream end after this; 0: 30 minutes */

@@ -157,7 +157,7 @@ test('serve is killed in the middle of idempotent writes: the same keys afterwar
   const random = new Random(SEED);
   const known = new Map();
   for (let round = 1; round <= 3; round++) {
-    const names = Array.from({ length: 40 * CONNECTIONS }, (_, i) => `round ${round} brand ${i}`);
+    const names = Array.from({ length: 12 * CONNECTIONS }, (_, i) => `round ${round} brand ${i}`);
     const share = (index) => names.filter((_, i) => i % CONNECTIONS === index);
     const writing = clients.map(async (client, index) => {
       for (const name of share(index)) {
@@ -198,7 +198,7 @@ test('the HTML process is killed during imports: a design or a clear error, and 
   const installation = installationFor(t);
   const server = await installation.serve('--log-level', 'error');
   const [client] = await clientsOf(server, installation, 1);
-  const rows = Array.from({ length: 1500 }, (_, i) => `<tr><td style="color:#333;padding:${i % 9}px">Row ${i} <b>bold</b></td></tr>`);
+  const rows = Array.from({ length: 700 }, (_, i) => `<tr><td style="color:#333;padding:${i % 9}px">Row ${i} <b>bold</b></td></tr>`);
   const content = `<html><body><table>${rows.join('')}</table></body></html>`;
   const importOnce = (title) => client.post('/v1/emails/import', { source: { kind: 'content', content }, title }, { 'idempotency-key': title });
 

@@ -211,19 +211,26 @@ static void test_versions(void **state) /* R-204, R-208 */
     struct error err;
     struct email_import import = { .title = "Versions" };
     struct email_saved saved = save(&import);
-    struct email_find_params params = { .brand_id = work.brand_id, .id = saved.id, .with_versions = true, .with_html = true };
+    struct email_find_params params = { .brand_id = work.brand_id, .id = saved.id };
     struct email_find_row *row;
     assert_ok(sql_email_find(conn, arena, &params, &row, &err), &err);
-    assert_int_equal(row->version_ids.count, 1);
-    assert_int_equal(row->version_numbers.items[0], 1);
-    assert_string_equal(row->html, html);
+    struct email_find_long_params both = {
+        .brand_id = work.brand_id, .email_id = saved.id, .version_id = row->version_id.value, .with_versions = true, .with_html = true
+    };
+    struct email_find_long_row *more;
+    assert_ok(sql_email_find_long(conn, arena, &both, &more, &err), &err);
+    assert_int_equal(more->version_ids.count, 1);
+    assert_int_equal(more->version_numbers.items[0], 1);
+    assert_string_equal(more->html, html);
+    both.with_versions = both.with_html = false;
+    assert_ok(sql_email_find_long(conn, arena, &both, &more, &err), &err);
+    assert_null(more->html);
+    assert_null(more->version_ids.items);
 
     params =
         (struct email_find_params){ .brand_id = work.brand_id, .id = saved.id, .version_id = { .set = true, .value = 987654 } };
     assert_ok(sql_email_find(conn, arena, &params, &row, &err), &err);
     assert_false(row->version_id.set);
-    assert_null(row->html);
-    assert_null(row->version_ids.items);
 }
 
 /* ---- The preview text ---- */

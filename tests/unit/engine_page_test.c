@@ -144,27 +144,39 @@ static void test_tampering(void **state)
     assert_refused(token_seal(arena, engine.token_key, "page", "short", 5), "not one this service made");
 }
 
-/* The list answer around two of `count` rows found. */
-static const char *list_of(size_t count, const char *next)
+/* A page of three from `found` rows, numbered from 1; gives the cursor. */
+static const char *write_page(struct buf *out, size_t found)
 {
     struct json_writer json;
-    struct buf *out = buf_in_arena(arena, 1000);
     json_writer_init(&json, out);
-    assert_int_equal(page_begin(&json, 2, count), count > 2 ? 2 : count);
-    page_end(&json, 2, next);
+    size_t shown = page_begin(&json, 3, found);
+    for (size_t i = 1; i <= shown; i++)
+        json_int(&json, (int64_t)i);
+    const char *next = page_next(&work, binding, 3, found, (struct page_place){ .id = (int64_t)shown });
+    page_end(&json, 3, next);
+    json_member_bool(&json, "extra", true);
     json_object_end(&json);
-    return buf_text(out);
+    return next;
 }
 
-/* cursor is null exactly when there is no more. */
-static void test_pagination_object(void **state)
+/* data and pagination; the cursor is null exactly when there is no more. */
+static void test_pages(void **state)
 {
     (void)state;
-    assert_string_equal(list_of(2, NULL), "{\"data\":[],\"pagination\":{\"limit\":2,\"cursor\":null,\"hasMore\":false}}");
-    assert_string_equal(list_of(3, "abc"), "{\"data\":[],\"pagination\":{\"limit\":2,\"cursor\":\"abc\",\"hasMore\":true}}");
-    struct page_place last = { .id = 7 };
-    assert_null(page_next(&work, "list", 2, 2, last));
-    assert_non_null(page_next(&work, "list", 2, 3, last));
+    BUF_SCOPE out;
+    buf_init(&out, 4000);
+    assert_null(write_page(&out, 0));
+    assert_string_equal(buf_text(&out), "{\"data\":[],\"pagination\":{\"limit\":3,\"cursor\":null,\"hasMore\":false},\"extra\":true}");
+    buf_clear(&out);
+    assert_null(write_page(&out, 3));
+    assert_string_equal(buf_text(&out), "{\"data\":[1,2,3],\"pagination\":{\"limit\":3,\"cursor\":null,\"hasMore\":false},\"extra\":true}");
+    buf_clear(&out);
+    /* The fourth row only says that there are more. */
+    const char *next = write_page(&out, 4);
+    assert_non_null(next);
+    assert_string_equal(buf_text(&out), arena_printf(arena, "{\"data\":[1,2,3],\"pagination\":{\"limit\":3,\"cursor\":\"%s\","
+                                                            "\"hasMore\":true},\"extra\":true}", next));
+    assert_int_equal(read_place(next).id, 3);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -173,7 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_no_cursor_is_the_start), TEST(test_places_come_back), TEST(test_long_keys_are_bounded), TEST(test_bound_to_list_and_brand),
-        TEST(test_age),                    TEST(test_tampering),        TEST(test_pagination_object),
+        TEST(test_age),                    TEST(test_tampering),        TEST(test_pages),
     };
     return cmocka_run_group_tests_name("engine: page", tests, NULL, NULL);
 }

@@ -76,7 +76,8 @@ MUST_CHECK bool email_save_import(const struct work *work, const struct email_im
 void email_write_summary(const struct work *work, const struct email_summary_row *email, struct json_writer *json) NONNULL(1, 2, 3);
 
 /* The resource "email". */
-void email_write(const struct work *work, const struct email_find_row *email, struct json_writer *json) NONNULL(1, 2, 3);
+void email_write(const struct work *work, const struct email_find_row *email, const struct email_find_long_row *more, struct json_writer *json)
+    NONNULL(1, 2, 4);
 
 /* The resource "importedEmail". */
 void email_write_imported(const struct work *work, const struct email_import *import, const struct email_content *content,

@@ -28,7 +28,7 @@ void email_write_summary(const struct work *work, const struct email_summary_row
     json_object_end(json);
 }
 
-static void write_versions(const struct work *work, const struct email_find_row *email, struct json_writer *json)
+static void write_versions(const struct work *work, const struct email_find_long_row *email, struct json_writer *json)
 {
     json_key(json, "versions");
     json_array_begin(json);
@@ -41,7 +41,8 @@ static void write_versions(const struct work *work, const struct email_find_row 
     json_array_end(json);
 }
 
-void email_write(const struct work *work, const struct email_find_row *email, struct json_writer *json)
+void email_write(const struct work *work, const struct email_find_row *email, const struct email_find_long_row *more,
+                 struct json_writer *json)
 {
     json_object_begin(json);
     json_member_id(json, work, "emailId", ID_EMAIL, email->id);
@@ -53,9 +54,10 @@ void email_write(const struct work *work, const struct email_find_row *email, st
     write_group(work, email->group_id, email->group_name, json);
     json_member_text_if(json, "subjectLine", email->subject_line);
     json_member_text_if(json, "previewText", email->preview_text);
-    json_member_text_if(json, "html", email->html);
-    if (email->version_ids.items != NULL)
-        write_versions(work, email, json);
+    if (more != NULL)
+        json_member_text_if(json, "html", more->html);
+    if (more != NULL && more->version_ids.items != NULL)
+        write_versions(work, more, json);
     json_object_end(json);
 }
 
