@@ -25,6 +25,7 @@ struct flight {
 struct posthorn {
     struct api *api;
     char *texts[3];
+    const char *brand_id; /* of the local owner */
     pthread_mutex_t lock;
     pthread_cond_t answered;
     struct flight *flights;
@@ -52,8 +53,8 @@ struct posthorn *posthorn_open(const struct posthorn_options *options)
             .runner_argv = options->runner_argv != NULL ? options->runner_argv : default_runner,
             .application_name = "posthorn embedded",
         },
-        .fixed_brand = keep(posthorn, 2, options->brand_id),
     };
+    posthorn->brand_id = keep(posthorn, 2, options->brand_id);
     pthread_mutex_init(&posthorn->lock, NULL);
     pthread_cond_init(&posthorn->answered, NULL);
     posthorn->api = api_new(&config);
@@ -213,7 +214,7 @@ struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct pos
         .credentials = {
             .kind = request->api_key != NULL ? CREDENTIAL_API_KEY : CREDENTIAL_LOCAL_OWNER,
             .secret = request->api_key,
-            .brand = request->brand_id,
+            .brand = request->brand_id != NULL ? request->brand_id : posthorn->brand_id,
         },
         .request_id = api_request_id(arena),
         .done = call_done,

@@ -53,3 +53,8 @@ add_custom_command(
 
 set(generated_sources ${catalogue_sources} ${query_sources} ${generated}/sql/migrations.c)
 add_custom_target(generate DEPENDS ${generated_sources})
+
+# The committed documents follow the declarations; a test compares them.
+add_custom_target(docs
+    COMMAND ${CMAKE_COMMAND} -E copy_directory ${generated}/docs ${CMAKE_SOURCE_DIR}/docs
+    DEPENDS generate-catalogue VERBATIM)

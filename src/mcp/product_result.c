@@ -102,8 +102,9 @@ static void refuse_size(struct product_call *product_call, const struct buf *bod
     struct arena *arena = product_call->request->arena;
     size_t budget = product->response_budget_chars;
     size_t rows = takes_limit(product_call->tool) ? count_rows(body->data, body->size) : 0;
-    /* A tenth is kept back, because rows differ in size. */
-    size_t limit = rows > 1 ? rows * budget / chars * 9 / 10 : 0;
+    /* A tenth is kept back, because rows differ in size; one row is always worth a try. */
+    size_t fitting = rows > 1 ? rows * budget / chars * 9 / 10 : 0;
+    size_t limit = rows > 1 && fitting == 0 ? 1 : fitting;
 
     struct error err = { 0 };
     if (limit >= 1) {

@@ -25,6 +25,7 @@
 enum {
     READ_BYTES = 64 * 1024,
     KEEP_BYTES = 256 * 1024,           /* an input buffer larger than this is given back when empty */
+    GATHER_BYTES = 64 * 1024,          /* waiting output that is written although more input is there */
     OUTPUT_PAUSE_BYTES = 1024 * 1024,  /* waiting output at which no more input is taken */
     MAX_DEFERRED = 256,                /* calls under way at which no more input is taken */
     /* A pipe that polls as writable takes this much without blocking (POSIX: PIPE_BUF). */
@@ -43,6 +44,7 @@ struct stdio {
     int out_fd;
     bool out_is_socket;
     size_t pipe_bytes; /* what the output holds when it is a pipe, else 0 */
+    bool reads_block;  /* the reader may sleep in read: its descriptor blocks, and nobody announces anything */
     int wake_fd;
     struct buf in;
     size_t scanned; /* bytes of `in` known to hold no line end */
@@ -428,21 +430,32 @@ static bool wait_for_events(struct stdio *stdio, bool want_input, bool want_outp
     return fds[0].revents != 0;
 }
 
+/* Whether more input is there already: then its answers can leave in the same write as those that wait. */
+static bool is_input_waiting(const struct stdio *stdio)
+{
+    struct pollfd input = { .fd = stdio->in_fd, .events = POLLIN };
+    return poll(&input, 1, 0) > 0 && (input.revents & POLLIN) != 0;
+}
+
 static void serve_until_end(struct stdio *stdio)
 {
     while (!stdio->at_end) {
         bool lines_left = serve_lines(stdio);
         pthread_mutex_lock(&stdio->lock);
-        flush(stdio);
+        bool gathers = !lines_left && waiting_bytes(stdio) < GATHER_BYTES && is_input_waiting(stdio);
+        if (!gathers)
+            flush(stdio);
         bool broken = stdio->broken;
         bool pending = waiting_bytes(stdio) > 0;
+        bool alone = stdio->deferred == 0 && !pending && stdio->reads_block;
         pthread_mutex_unlock(&stdio->lock);
         if (broken)
             return;
         bool full = is_full(stdio);
         if (lines_left && !full)
             continue;
-        if (wait_for_events(stdio, !full, pending, -1)) {
+        /* With no call under way and nothing to write, input is all there is to wait for. */
+        if (gathers || (alone && !full) || wait_for_events(stdio, !full, pending, -1)) {
             read_input(stdio);
             bound_line(stdio);
         }
@@ -473,6 +486,11 @@ static void drain(struct stdio *stdio)
     }
 }
 
+static bool announces(const struct mcp_features *features)
+{
+    return features->tools_change || features->prompts_change || features->resources_change || features->resources_subscribe;
+}
+
 static struct stdio *stdio_new(struct mcp_server *server, const struct credentials *credentials, int in_fd, int out_fd)
 {
     struct stdio *stdio = calloc(1, sizeof(*stdio));
@@ -487,6 +505,7 @@ static struct stdio *stdio_new(struct mcp_server *server, const struct credentia
         .out_fd = out_fd,
         .out_is_socket = fstat(out_fd, &status) == 0 && S_ISSOCK(status.st_mode),
         .pipe_bytes = pipe_bytes > 0 ? (size_t)pipe_bytes : 0,
+        .reads_block = (fcntl(in_fd, F_GETFL) & O_NONBLOCK) == 0 && !announces(&server->provider->features),
         .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
         .references = 1,
     };

@@ -72,7 +72,7 @@ export class RawConnection {
 
   /** The status lines received so far. */
   statuses() {
-    return [...this.received.toString('latin1').matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((match) => Number(match[1]));
+    return [...this.received.toString('latin1').matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]));
   }
 
   /** Gone without a word: the peer sees a reset. */

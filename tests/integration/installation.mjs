@@ -179,6 +179,12 @@ class Server {
     return new HttpClient(this.port, key === undefined ? headers : { authorization: `Bearer ${key}`, ...headers }, connections);
   }
 
+  /** From now on nobody reads its standard error. */
+  ignoreLog() {
+    this.#child.stderr.removeAllListeners('readable');
+    this.#child.stderr.pause();
+  }
+
   kill() {
     this.#child.kill('SIGKILL');
     return this.ended;

@@ -60,8 +60,22 @@ static bool is_among(const char *name, const char *const *names)
     return false;
 }
 
+/* Which tools a connection can see: what belongs to the organization is hidden from those bound to a brand. */
+enum view { VIEW_ORGANIZATION, VIEW_BRAND, VIEW_COUNT };
+
+static enum view view_of(const struct request *rq)
+{
+    const struct call *call = rq->call;
+    return call->who.bound_brand_id != 0 || call->credentials.brand != NULL ? VIEW_BRAND : VIEW_ORGANIZATION;
+}
+
+static bool is_visible(const struct tool *tool, enum view view)
+{
+    return view == VIEW_ORGANIZATION || !tool->organization;
+}
+
 /* The answer about a subject; `names` NULL means every tool there is here, `only` one of them. */
-static void write_help(struct json_writer *json, const char *subject, const char *help, const char *const *names,
+static void write_help(struct json_writer *json, enum view view, const char *subject, const char *help, const char *const *names,
                        const struct tool *only)
 {
     json_object_begin(json);
@@ -71,7 +85,7 @@ static void write_help(struct json_writer *json, const char *subject, const char
     json_array_begin(json);
     for (size_t i = 0; i < tool_count; i++) {
         bool wanted = only != NULL ? &tools[i] == only : names != NULL ? is_among(tools[i].name, names) : tools[i].built;
-        if (wanted)
+        if (wanted && is_visible(&tools[i], view))
             write_tool(json, &tools[i]);
     }
     json_array_end(json);
@@ -83,10 +97,10 @@ static void write_help(struct json_writer *json, const char *subject, const char
     json_object_end(json);
 }
 
-static struct buf overview_json;
+static struct buf overview_json[VIEW_COUNT];
 static pthread_once_t overview_once = PTHREAD_ONCE_INIT;
 
-static void write_overview(void)
+static void write_overviews(void)
 {
     size_t missing = 0;
     for (size_t i = 0; i < tool_count; i++)
@@ -97,18 +111,20 @@ static void write_overview(void)
     if (missing > 0)
         buf_printf(&help, " %zu further tools are not in this server yet; the topics name them.", missing);
 
-    struct json_writer json;
-    buf_init(&overview_json, OVERVIEW_MAX_BYTES);
-    json_writer_init(&json, &overview_json);
-    write_help(&json, "overview", buf_text(&help), NULL, NULL);
+    for (int view = 0; view < VIEW_COUNT; view++) {
+        struct json_writer json;
+        buf_init(&overview_json[view], OVERVIEW_MAX_BYTES);
+        json_writer_init(&json, &overview_json[view]);
+        write_help(&json, (enum view)view, "overview", buf_text(&help), NULL, NULL);
+    }
 }
 
-static bool help_about_tool(const char *name, struct reply *reply, struct error *err)
+static bool help_about_tool(const char *name, enum view view, struct reply *reply, struct error *err)
 {
     for (size_t i = 0; i < tool_count; i++) {
-        if (strcmp(tools[i].name, name) != 0)
+        if (strcmp(tools[i].name, name) != 0 || !is_visible(&tools[i], view))
             continue;
-        write_help(&reply->json, name, tools[i].help, NULL, &tools[i]);
+        write_help(&reply->json, view, name, tools[i].help, NULL, &tools[i]);
         return true;
     }
     return fail(err, ERR_INVALID_REQUEST, "tool", "There is no tool %.60s; get_capabilities without arguments lists them.", name);
@@ -116,15 +132,15 @@ static bool help_about_tool(const char *name, struct reply *reply, struct error 
 
 bool op_capabilities_get(struct request *rq, const struct capabilities_get_args *args, struct reply *reply, struct error *err)
 {
-    (void)rq;
+    enum view view = view_of(rq);
     if (args->tool != NULL)
-        return help_about_tool(args->tool, reply, err);
+        return help_about_tool(args->tool, view, reply, err);
     if (args->topic != CAPABILITIES_GET_TOPIC_ABSENT) {
         const struct help_topic *topic = &help_topics[args->topic - 1];
-        write_help(&reply->json, topic->name, topic->text, topic->tools, NULL);
+        write_help(&reply->json, view, topic->name, topic->text, topic->tools, NULL);
         return true;
     }
-    pthread_once(&overview_once, write_overview);
-    json_raw_bytes(&reply->json, overview_json.data, overview_json.size);
+    pthread_once(&overview_once, write_overviews);
+    json_raw_bytes(&reply->json, overview_json[view].data, overview_json[view].size);
     return true;
 }
