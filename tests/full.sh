@@ -26,8 +26,7 @@ clang_build() {
 thread_sanitizer() {
     cmake -S . -B build/tsan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DPOSTHORN_SANITIZE=thread &&
         cmake --build build/tsan &&
-        (cd build/tsan && TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/../../tests/tsan.supp" ctest --output-on-failure \
-            -R 'executor|waiting|limits|db_test|mcp|http|side|outbox|concurrency')
+        (cd build/tsan && TSAN_OPTIONS=halt_on_error=1 ctest --output-on-failure -R 'api_|db_|mcp|http|side|outbox')
 }
 
 analyzer() {

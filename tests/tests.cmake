@@ -9,6 +9,9 @@ foreach(file ${unit_tests})
     file(GLOB shared CONFIGURE_DEPENDS tests/unit/${room}_case.c tests/unit/${room}_client.c tests/unit/${room}_standin.c)
     add_executable(${name} ${file} ${shared})
     target_link_libraries(${name} PRIVATE posthorn PkgConfig::CMOCKA)
+    # The compiler does not know that a failed assertion of cmocka does not return.
+    set_source_files_properties(${file} ${shared} PROPERTIES COMPILE_OPTIONS
+        "$<$<C_COMPILER_ID:GNU>:-Wno-null-dereference;-Wno-format-overflow>")
     target_compile_definitions(${name} PRIVATE POSTHORN_SOURCE_DIR="${CMAKE_SOURCE_DIR}" POSTHORN_VERSION="${PROJECT_VERSION}"
         POSTHORN_NODE="${CMAKE_SOURCE_DIR}/build/node/node_modules/.bin/node")
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

@@ -15,6 +15,7 @@ enum { JSON_READ_MAX_DEPTH = 64 };
 struct json_bounds {
     size_t max_bytes;
     unsigned max_depth; /* JSON_READ_MAX_DEPTH when 0 */
+    bool allow_nul;     /* take texts that hold U+0000, where most C code sees them end */
 };
 
 /* Parses one JSON value of any type.

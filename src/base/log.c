@@ -4,13 +4,20 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
-enum { LOG_LINE_MAX_BYTES = 16 * 1024 };
+/* What a pipe that polls as writable takes in one piece and without blocking. */
+enum { LOG_LINE_MAX_BYTES = PIPE_BUF };
 
 static _Atomic int lowest_level = LOG_INFO;
+
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER; /* what poll says of the output holds while it is held */
+static int64_t lines_dropped;                               /* since the last one that was taken; under the lock */
 
 void log_set_level(enum log_level level)
 {
@@ -38,15 +45,24 @@ void log_begin(struct log_line *line, enum log_level level, const char *event)
 
 void log_end(struct log_line *line)
 {
+    pthread_mutex_lock(&writing);
+    /* A log nobody reads must not stop the work. */
+    struct pollfd output = { .fd = STDERR_FILENO, .events = POLLOUT };
+    bool has_room = poll(&output, 1, 0) > 0;
+    if (lines_dropped > 0)
+        json_member_int(&line->json, "linesDropped", lines_dropped);
     json_object_end(&line->json);
     buf_add_char(&line->out, '\n');
-    /* One write keeps the lines of several threads and processes apart. A log nobody reads must not stop the work. */
-    if (!line->out.overflowed) {
+    bool taken = has_room && !line->out.overflowed;
+    if (taken) {
+        /* One write keeps the lines of several threads and processes apart. */
         ssize_t written;
         do
             written = write(STDERR_FILENO, line->out.data, line->out.size);
         while (written < 0 && errno == EINTR);
     }
+    lines_dropped = taken ? 0 : lines_dropped + 1;
+    pthread_mutex_unlock(&writing);
     buf_done(&line->out);
 }
 

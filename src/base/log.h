@@ -1,7 +1,8 @@
 /*
  * The log: one JSON object a line on standard error. Doors, jobs and main
  * write it; library code reports errors upwards instead. Arguments of calls and
- * secrets are never logged. Lines of several threads do not mix.
+ * secrets are never logged. Lines of several threads do not mix. A line that the
+ * output has no room for is dropped, and the next one that is taken says how many.
  */
 #pragma once
 

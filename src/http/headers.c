@@ -65,6 +65,9 @@ static enum MHD_Result see_header(void *context, enum MHD_ValueKind kind, const 
     (void)kind;
     (void)value_size;
     struct header_values *values = context;
+    /* A blank before the colon hides a header from one reader and not from the next (RFC 9112 §5.1). */
+    if (name_size > 0 && (name[name_size - 1] == ' ' || name[name_size - 1] == '\t'))
+        values->contradictory = true;
     enum header header = header_by_name(name, name_size);
     if (header == HEADER_UNKNOWN)
         return MHD_YES;
@@ -79,8 +82,9 @@ void headers_read(struct MHD_Connection *mhd, struct header_values *ret_values)
 {
     *ret_values = (struct header_values){ .contradictory = false };
     MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, see_header, ret_values);
-    /* Two lengths are how a request is smuggled past a proxy (RFC 9112 §6.3). */
-    if (ret_values->values[HEADER_CONTENT_LENGTH] != NULL && ret_values->values[HEADER_TRANSFER_ENCODING] != NULL)
+    /* Two lengths are how a request is smuggled past a proxy, and an encoding that is not known has none (RFC 9112 §6.3). */
+    const char *encoding = ret_values->values[HEADER_TRANSFER_ENCODING];
+    if (encoding != NULL && (ret_values->values[HEADER_CONTENT_LENGTH] != NULL || strcasecmp(encoding, "chunked") != 0))
         ret_values->contradictory = true;
 }
 

@@ -108,8 +108,9 @@ static void begin(struct exchange *exchange, const char *method)
 
     uint64_t length = declared_length(exchange);
     exchange->too_large = length > exchange->max_body_bytes;
-    /* Too much even to be dropped, or not sent yet: answered now, which ends the connection. */
-    if (exchange->too_large && (length > DRAIN_MAX_BYTES || exchange->headers.values[HEADER_EXPECT] != NULL))
+    bool too_much = exchange->too_large && (length > DRAIN_MAX_BYTES || exchange->headers.values[HEADER_EXPECT] != NULL);
+    /* Too much even to be dropped, not sent yet, or of a length in doubt: answered now, which ends the connection. */
+    if (too_much || exchange->headers.contradictory)
         run(exchange);
     connection_set_phase(exchange->connection, PHASE_BODY);
 }

@@ -1,7 +1,7 @@
 -- Takes the next job that is due. The lease names the connection that took it and runs on the database's clock.
 -- name: job_lease :one
 -- params: now timestamptz, lease_s integer
--- columns: id bigint, kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, attempts integer, cancel_asked boolean, lease_owner text
+-- columns: id bigint, kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, attempts integer, cancel_asked boolean, lease_owner text null
 update jobs
    set state = 'running', lease_owner = current_setting('application_name') || ' ' || pg_backend_pid(), attempts = attempts + 1,
        lease_until = clock_timestamp() + make_interval(secs => :lease_s)

@@ -27,6 +27,7 @@ enum {
     LOOK_EVERY_MS = 1000,
     STOP_CLUSTER_MS = 20000,
     STOP_WAIT_MS = 30000,
+    STOP_LOOK_MS = 20,
 };
 
 /* ---- The runner's process id, for `posthorn stop` ---- */
@@ -150,33 +151,39 @@ int command_runner(const struct process *process, const struct options *options)
 
 /* ---- Stopping ---- */
 
-static bool runner_is_gone(const char *data_dir, struct error *err)
+/* A killed runner leaves its number behind, which may be anybody's by now; the next runner writes its own a moment after
+ * it has taken the lock. */
+static bool is_runner(struct arena *arena, pid_t pid)
 {
-    int fd;
-    bool held;
-    if (!cluster_lock_runner(data_dir, &fd, &held, err))
-        return true;
-    if (held)
-        cluster_leave(fd);
-    return held;
+    char text[4096] = "";
+    FILE *file = fopen(arena_printf(arena, "/proc/%ld/cmdline", (long)pid), "re");
+    if (file == NULL)
+        return false;
+    size_t size = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    size_t command = strlen(text) + 1;
+    return command < size && strcmp(text + command, "runner") == 0;
 }
 
 int command_stop(const struct process *process, const struct options *options)
 {
-    struct error err = { .code = ERR_NONE };
-    if (access(options->data_dir, F_OK) != 0 || runner_is_gone(options->data_dir, &err)) {
+    if (!cluster_has_runner(options->data_dir)) {
         printf("{\"stopped\":false,\"reason\":\"not_running\"}\n");
         return 0;
     }
-    pid_t pid = read_pid(process->arena, options->data_dir);
-    if (pid <= 0 || kill(pid, SIGTERM) != 0) {
-        fprintf(stderr, "posthorn stop: the runner cannot be signalled: %s\n", strerror(errno));
-        return 1;
-    }
-    for (int waited_ms = 0; waited_ms < STOP_WAIT_MS; waited_ms += 50) {
-        struct timespec pause = { .tv_nsec = 50 * 1000L * 1000L };
+    bool asked = false;
+    for (int waited_ms = 0; waited_ms < STOP_WAIT_MS; waited_ms += STOP_LOOK_MS) {
+        pid_t pid = asked ? 0 : read_pid(process->arena, options->data_dir);
+        if (pid > 0 && is_runner(process->arena, pid)) {
+            asked = kill(pid, SIGTERM) == 0;
+            if (!asked && errno != ESRCH) {
+                fprintf(stderr, "posthorn stop: the runner cannot be signalled: %s\n", strerror(errno));
+                return 1;
+            }
+        }
+        struct timespec pause = { .tv_nsec = STOP_LOOK_MS * 1000L * 1000L };
         nanosleep(&pause, NULL);
-        if (runner_is_gone(options->data_dir, &err)) {
+        if (!cluster_has_runner(options->data_dir)) {
             printf("{\"stopped\":true}\n");
             return 0;
         }

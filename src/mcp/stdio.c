@@ -87,13 +87,17 @@ static void flush(struct stdio *stdio)
         if (size > 0)
             stdio->written += (size_t)size;
         else if (size < 0 && errno == EAGAIN)
-            return;
+            break;
         else if (size < 0 && errno != EINTR)
             stdio->broken = true;
     }
+    bool through = stdio->broken || stdio->written == stdio->out.size;
+    /* A client that reads without ever catching up must not make the buffer grow. */
+    if (!through && stdio->written < OUTPUT_PAUSE_BYTES)
+        return;
+    buf_drop_front(&stdio->out, through ? stdio->out.size : stdio->written);
     stdio->written = 0;
-    buf_clear(&stdio->out);
-    if (stdio->out.capacity > KEEP_BYTES)
+    if (through && stdio->out.capacity > KEEP_BYTES)
         buf_done(&stdio->out);
 }
 
@@ -315,6 +319,19 @@ static void serve_message(struct stdio *stdio, struct arena *arena, const json_t
     }
 }
 
+/* A message with U+0000 in a text is not served, but it is JSON, and whoever sent it waits under its id. */
+static const json_t *id_of_refused(struct arena *arena, const char *line, size_t size, struct json_bounds bounds)
+{
+    const json_t *json = NULL;
+    struct error ignored = { 0 };
+    bounds.allow_nul = true;
+    if (!json_read(arena, line, size, bounds, &json, &ignored))
+        return NULL;
+    const json_t *id = json_object_get(json, "id");
+    bool is_text = json_is_string(id) && strlen(json_string_value(id)) == json_string_length(id);
+    return is_text || json_is_integer(id) ? id : NULL;
+}
+
 static void serve_line(struct stdio *stdio, const char *line, size_t size)
 {
     if (size > 0 && line[size - 1] == '\r')
@@ -326,7 +343,8 @@ static void serve_line(struct stdio *stdio, const char *line, size_t size)
     const json_t *json = NULL;
     struct json_bounds bounds = { .max_bytes = stdio->server->config.message_max_bytes };
     if (!json_read(arena, line, size, bounds, &json, &err)) {
-        refuse_line(stdio, NULL, RPC_PARSE_ERROR, err.message);
+        const json_t *id = id_of_refused(arena, line, size, bounds);
+        refuse_line(stdio, id, id != NULL ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR, err.message);
         arena_free(arena);
     } else if (json_is_array(json)) {
         serve_batch(stdio, arena, json);

@@ -46,12 +46,13 @@ const BAD_LINES = [
 
 const BAD_CALLS = [
   ['an unknown method', 'nothing/here', {}, -32601],
-  ['parameters that are a list', 'tools/list', [1], -32602],
+  ['parameters that are a list', 'tools/list', [1], -32600],
   ['no tool name', 'tools/call', {}, -32602],
   ['a tool name that is no text', 'tools/call', { name: 5 }, -32602],
   ['an unknown tool', 'tools/call', { name: 'drop_everything', arguments: {} }, -32602],
   ['arguments that are a list', 'tools/call', { name: 'save_contact', arguments: ['a@example.com'] }, -32602],
-  ['a cursor from nowhere', 'tools/list', { cursor: '\u0000' }, -32602],
+  ['a cursor from nowhere', 'tools/list', { cursor: 'nowhere' }, -32602],
+  ['a NUL in a text', 'tools/call', { name: 'save_contact', arguments: { email: 'a\u0000b@example.com' } }, -32600],
 ];
 
 /** Arguments that the tool refuses in its result (R-417), naming the field. */
@@ -60,7 +61,6 @@ const BAD_ARGUMENTS = [
   ['save_contact', { email: 'a@example.com', first_name: 'A' }, 'first_name'],
   ['save_contact', { email: { a: 1 } }, 'email'],
   ['save_contact', { email: 'no address' }, 'email'],
-  ['save_contact', { email: 'a\u0000b@example.com' }, 'email'],
   ['save_contact', { email: 'a@example.com', firstName: 'x'.repeat(201) }, 'firstName'],
   ['save_contact', { email: 'a@example.com', subscribed: 'perhaps' }, 'subscribed'],
   ['save_contact', { contacts: 'all of them' }, 'contacts'],
@@ -69,7 +69,6 @@ const BAD_ARGUMENTS = [
   ['search_contacts', { limit: 0 }, 'limit'],
   ['search_contacts', { limit: 1e300 }, 'limit'],
   ['search_contacts', { limit: 'ten' }, 'limit'],
-  ['search_contacts', { cursor: '\u0000' }, 'cursor'],
   ['search_contacts', { brandId: 'brd_0000000000000' }, 'brandId'],
   ['get_email_analytics', { view: 'everything' }, 'view'],
   ['get_capabilities', { topic: 'x'.repeat(100_000) }, 'topic'],
@@ -198,17 +197,19 @@ describe('HTTP', LIMIT, () => {
     assert.ok(Date.now() - began < 2000, `it took ${Date.now() - began} ms`);
   }
 
-  /** Says `bytes`, and gives the statuses heard until the server closes, or is silent for a while. */
+  /** Says `bytes`; gives the statuses heard until the server closes, or is silent for a while, and whether it closed. */
   async function say(bytes, silenceMs = 400) {
     const connection = connect();
+    let closed = false;
+    connection.closed.then(() => (closed = true));
     await connection.send(bytes);
     let heard = -1;
-    while (heard !== connection.received.length) {
+    while (heard !== connection.received.length && !closed) {
       heard = connection.received.length;
       await Promise.race([connection.closed, pause(silenceMs)]);
     }
     connection.close();
-    return connection.statuses();
+    return { statuses: connection.statuses(), closed };
   }
 
   const assertRefusals = (statuses, what) => {
@@ -232,17 +233,28 @@ describe('HTTP', LIMIT, () => {
       'invalid UTF-8 in the query': `GET /v1/emails?groupId=%ff HTTP/1.1\r\n${credential()}\r\n`,
       'an endless target': `GET /v1/${'a'.repeat(100_000)} HTTP/1.1\r\n${credential()}\r\n`,
       'climbing': `GET /v1/../../etc/passwd HTTP/1.1\r\n${credential()}\r\n`,
-      'two lengths': `POST /v1/contacts HTTP/1.1\r\n${credential()}Content-Length: 2\r\nContent-Length: 5\r\n\r\n{}`,
-      'length and chunks': `POST /v1/contacts HTTP/1.1\r\n${credential()}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-      'a length that is none': `POST /v1/contacts HTTP/1.1\r\n${credential()}Content-Length: -5\r\n\r\n{}`,
-      'a huge length': `POST /v1/contacts HTTP/1.1\r\n${credential()}Content-Length: 99999999999999999999\r\n\r\n{}`,
-      'an unknown encoding': `POST /v1/contacts HTTP/1.1\r\n${credential()}Transfer-Encoding: gzip\r\n\r\n{}`,
-      'a broken chunk': `POST /v1/contacts HTTP/1.1\r\n${credential()}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n`,
+    };
+    const doubts = {
+      'two lengths': 'Content-Length: 0\r\nContent-Length: 5',
+      'the same length twice, one of them a list': 'Content-Length: 0, 5',
+      'length and chunks': 'Content-Length: 0\r\nTransfer-Encoding: chunked',
+      'a length that is none': 'Content-Length: -5',
+      'a huge length': 'Content-Length: 99999999999999999999',
+      'an unknown encoding': 'Transfer-Encoding: gzip',
+      'a hidden encoding': 'Transfer-Encoding : chunked',
+      'a broken chunk': 'Transfer-Encoding: chunked\r\n\r\nzz',
+      'an endless chunk': 'Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff',
     };
     for (const [what, bytes] of Object.entries(nonsense)) {
-      const statuses = await say(bytes);
+      const { statuses } = await say(bytes);
       assertRefusals(statuses, what);
-      assert.ok(statuses.length <= 1, `${what}: one answer at most, not ${statuses}`);
+    }
+    // Where the length of a body is in doubt, what follows may be a body or a request: nothing behind it is believed.
+    const smuggled = `GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+    for (const [what, headers] of Object.entries(doubts)) {
+      const { statuses, closed } = await say(`POST /v1/contacts HTTP/1.1\r\n${credential()}${headers}\r\n\r\n${smuggled}`);
+      assertRefusals(statuses, what);
+      assert.ok(closed, `${what}: the connection is closed`);
     }
     await assertServes();
   });
@@ -268,7 +280,7 @@ describe('HTTP', LIMIT, () => {
     const mcpLarge = await client.post('/mcp', Buffer.alloc(MESSAGE_MAX_BYTES + 1024, 0x20), { accept: 'application/json, text/event-stream' });
     assert.equal(mcpLarge.status, 413);
     const declared = `POST /v1/contacts HTTP/1.1\r\n${credential()}Content-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n{`;
-    assert.deepEqual(await say(declared), [413], 'a body too large to be sent is refused before it is');
+    assert.deepEqual((await say(declared)).statuses, [413], 'a body too large to be sent is refused before it is');
     await assertServes();
   });
 
@@ -290,7 +302,7 @@ describe('HTTP', LIMIT, () => {
 
   test('a flood of headers is refused', async () => {
     for (const headers of [`X-Flood: ${'y'.repeat(1_000_000)}\r\n`, Array.from({ length: 20_000 }, (_, i) => `X-${i}: y\r\n`).join(''), `Cookie: ${'a=b; '.repeat(50_000)}\r\n`]) {
-      const statuses = await say(`GET /v1/brand HTTP/1.1\r\n${credential()}${headers}\r\n`);
+      const { statuses } = await say(`GET /v1/brand HTTP/1.1\r\n${credential()}${headers}\r\n`);
       assertRefusals(statuses, 'header flood');
       await assertServes();
     }
@@ -404,10 +416,10 @@ describe('HTTP', LIMIT, () => {
 test('a log that nobody reads does not stop the work', LIMIT, async (t) => {
   const installation = installationFor(t);
   const server = await installation.serve('--log-level', 'info');
-  const client = server.client(await installation.key('--brand', await installation.brandId()), {}, 4);
+  const client = server.client(await installation.key('--brand', await installation.brandId()), {}, 20);
   server.ignoreLog();
-  for (let i = 0; i < 100; i++) {
-    const answers = await Promise.all(Array.from({ length: 10 }, () => client.get('/v1/brand')));
+  for (let i = 0; i < 400; i++) {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => client.get('/v1/brand')));
     assert.ok(answers.every(({ status }) => status === 200));
   }
   client.close();

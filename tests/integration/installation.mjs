@@ -181,7 +181,6 @@ class Server {
 
   /** From now on nobody reads its standard error. */
   ignoreLog() {
-    this.#child.stderr.removeAllListeners('readable');
     this.#child.stderr.pause();
   }
 
