@@ -31,6 +31,7 @@ async function callPatiently(client, name, args, refusals = []) {
     assert.equal(body.error.code, 'SERVICE_UNAVAILABLE', JSON.stringify(body));
     assert.ok(body.error.retryAfter >= 1, 'a refusal for now says when to come back');
     refusals.push(body.error);
+    assert.ok(refusals.length < 10, `refused again and again: ${JSON.stringify(refusals)}`);
     await pause(body.error.retryAfter * 1000);
   }
 }
