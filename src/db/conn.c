@@ -183,9 +183,12 @@ bool db_connect(struct db *db, int wait_ms, struct db_conn **ret_conn, struct er
 
     int64_t deadline_us = clock_monotonic_us() + wait_ms * US_PER_MS;
     bool refused_before = false;
+    bool may_reach = db->reach != NULL;
     bool open = conn_open(conn, err);
     while (!open) {
-        bool in_time = clock_monotonic_us() < deadline_us;
+        /* Bringing the server back is tried even for a caller that does not wait. */
+        bool in_time = may_reach || clock_monotonic_us() < deadline_us;
+        may_reach = false;
         bool refused = in_time && server_refuses(db);
         if (!in_time || (refused && refused_before)) {
             db_disconnect(conn);

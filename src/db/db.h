@@ -95,7 +95,7 @@ struct db_config {
 struct db *db_new(const struct db_config *config) NONNULL(1) RETURNS_NONNULL;
 void db_free(struct db *db);
 
-/* A connection; tries for up to `wait_ms` while the server is away (0: once). */
+/* A connection; tries for up to `wait_ms` while the server is away (0: once, and once more behind `reach`). */
 MUST_CHECK bool db_connect(struct db *db, int wait_ms, struct db_conn **ret_conn, struct error *err) NONNULL(1, 3, 4);
 void db_disconnect(struct db_conn *conn);
 void db_conn_cleanup(struct db_conn **conn);

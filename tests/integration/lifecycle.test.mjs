@@ -157,12 +157,13 @@ for (const [what, end] of [
       const runner = installation.runnerPid;
       await end(installation);
       await until('the runner is gone', () => !isAlive(runner));
+      // The first search makes a connection of its own, the later ones renew it: both must bring the runner back.
       const refusals = [];
+      const { count } = await callPatiently(client, 'search_contacts', { count: true }, refusals);
+      assert.equal(count, round, 'nothing that was answered is lost');
       await callPatiently(client, 'save_contact', { email: `after${round}@example.com` }, refusals);
-      assert.ok(refusals.length <= 1, `at most one refusal: ${JSON.stringify(refusals)}`);
+      assert.ok(refusals.length <= 2, `at most one refusal a connection: ${JSON.stringify(refusals)}`);
       assert.notEqual(installation.runnerPid, runner);
-      const { count } = await callPatiently(client, 'search_contacts', { count: true });
-      assert.equal(count, 1 + round, 'nothing that was answered is lost');
     }
     assert.equal(installation.runners().length, 1);
     assert.equal(installation.postmasters().length, 1);

@@ -4,8 +4,6 @@
  */
 #include "api_world.h"
 
-static const struct arg_shape no_args = { NULL, 0, 0 };
-
 /* What the handler does besides; set by a test before its calls. */
 static struct {
     _Atomic int runs;

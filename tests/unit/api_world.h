@@ -252,6 +252,32 @@ static inline void assert_refusal(struct visit *visit, enum error_code code, con
         fail_msg("'%s' does not say '%s'", visit->call.error.message, words);
 }
 
+/* ---- Operations that answer where they were run ---- */
+
+static const struct arg_shape no_args = { NULL, 0, 0 };
+static _Atomic int handled; /* how often one of them ran */
+
+static inline bool answer_place(struct request *rq, const void *args, struct reply *reply, struct error *err)
+{
+    (void)args;
+    (void)err;
+    handled++;
+    json_object_begin(&reply->json);
+    json_member_int(&reply->json, "organization", rq->work.organization_id);
+    json_member_int(&reply->json, "brand", rq->work.brand_id);
+    json_object_end(&reply->json);
+    return true;
+}
+
+#define OPERATION(operation_mode, operation_reach)                                                                                 \
+    .id = "test.op", .index = -1, .mode = (operation_mode), .reach = (operation_reach), .status = 200, .query_budget = 5,          \
+    .built = true, .args = &no_args, .handler = answer_place
+
+static const struct operation public_op = { OPERATION(OP_MEMORY, REACH_PUBLIC) };
+static const struct operation memory_op = { OPERATION(OP_MEMORY, REACH_ORGANIZATION) };
+static const struct operation organization_op = { OPERATION(OP_READ, REACH_ORGANIZATION) };
+static const struct operation brand_op = { OPERATION(OP_READ, REACH_BRAND) };
+
 /* ---- Keys, brands, organizations ---- */
 
 static inline int64_t organization_new(const char *plan)

@@ -64,6 +64,7 @@ static void test_the_form_of_a_key(void **state)
     (void)state;
     char *key = api_key_new(arena);
     assert_false(api_key_is_well_formed(arena_printf(arena, "%s0", key)));
+    assert_false(api_key_is_well_formed(arena_printf(arena, "%s ", key)));
     assert_false(api_key_is_well_formed(arena_printf(arena, " %s", key)));
     assert_false(api_key_is_well_formed(key + 1));
     assert_false(api_key_is_well_formed(""));
