@@ -135,7 +135,7 @@ export class Installation {
 
   // ---- Its end ----
 
-  /** Ends everything and gives what was still alive although nothing should be. */
+  /** Ends everything and gives what should not be: processes still alive, and what a sanitizer had to say. */
   async dispose() {
     for (const client of this.#clients) await client.kill();
     for (const server of this.#servers) await server.stop();
@@ -143,8 +143,9 @@ export class Installation {
     const orphans = await until('all processes are gone', () => this.processes().length === 0, 3000).then(() => [], () => this.processes());
     for (const { pid } of orphans) kill(pid);
     await until('killed processes are gone', () => this.processes().length === 0).catch(() => {});
+    const said = [this.runnerLog, ...this.#servers.map(({ log }) => log.join('\n')), ...this.#clients.map(({ diagnostics }) => diagnostics)];
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
-    return orphans;
+    return [...orphans, ...said.join('\n').split('\n').filter((line) => /Sanitizer|runtime error:/.test(line))];
   }
 }
 
@@ -198,12 +199,12 @@ class Server {
   }
 }
 
-/** A test's installation, disposed of when the test ends; orphans fail the test. */
+/** A test's installation, disposed of when the test ends; what it leaves behind fails the test. */
 export function installationFor(test, options) {
   const installation = new Installation(options);
   test.after(async () => {
-    const orphans = await installation.dispose();
-    if (orphans.length > 0) throw new Error(`left behind: ${JSON.stringify(orphans)}`);
+    const left = await installation.dispose();
+    if (left.length > 0) throw new Error(`left behind: ${JSON.stringify(left)}`);
   });
   return installation;
 }
