@@ -198,6 +198,17 @@ static void fly(struct posthorn *posthorn, struct flight *flight)
     pthread_mutex_unlock(&posthorn->lock);
 }
 
+/* The brand of the options is the local owner's; a key has its own. */
+static struct credentials credentials_of(const struct posthorn *posthorn, const struct posthorn_call *request)
+{
+    bool is_owner = request->api_key == NULL;
+    return (struct credentials){
+        .kind = is_owner ? CREDENTIAL_LOCAL_OWNER : CREDENTIAL_API_KEY,
+        .secret = request->api_key,
+        .brand = request->brand_id == NULL && is_owner ? posthorn->brand_id : request->brand_id,
+    };
+}
+
 struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct posthorn_call *request)
 {
     struct error err = { .code = ERR_NONE };
@@ -211,11 +222,7 @@ struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct pos
     *call = (struct call){
         .arena = arena,
         .door = DOOR_EMBEDDED,
-        .credentials = {
-            .kind = request->api_key != NULL ? CREDENTIAL_API_KEY : CREDENTIAL_LOCAL_OWNER,
-            .secret = request->api_key,
-            .brand = request->brand_id != NULL ? request->brand_id : posthorn->brand_id,
-        },
+        .credentials = credentials_of(posthorn, request),
         .request_id = api_request_id(arena),
         .done = call_done,
         .progress = request->progress != NULL ? call_progress : NULL,

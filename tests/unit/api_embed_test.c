@@ -186,6 +186,28 @@ static void test_credentials_and_brands(void **state)
     assert_int_equal(number_of(arena_printf(arena, "select count(*) from contacts where brand_id = %lld", (long long)second)), 3);
 }
 
+/* The brand of the options is the local owner's, unless a call names another. */
+static void test_the_brand_of_the_options(void **state)
+{
+    (void)state;
+    open_service();
+    int64_t second = brand_new(1);
+    struct posthorn_options options = { .struct_size = sizeof(options), .data_dir = folder, .database_url = cluster_url(arena, folder),
+                                        .brand_id = brand_wire_id(second) };
+    posthorn_close(posthorn);
+    posthorn = posthorn_open(&options);
+    struct posthorn_call call = { .name = "contacts.save", .arguments = "{\"email\":\"a@example.com\"}" };
+    assert_int_equal(made(call)->status, 201);
+    assert_int_equal(number_of("select brand_id from contacts"), second);
+    call.brand_id = brand_wire_id(1);
+    assert_int_equal(made(call)->status, 201);
+    assert_int_equal(number_of("select count(*) from contacts where brand_id = 1"), 1);
+    /* A key's brand is the key's business. */
+    call.brand_id = NULL;
+    call.api_key = key_new(1, 1, SCOPE_CONTACTS, 1);
+    assert_int_equal(made(call)->status, 200);
+}
+
 /* */
 static void test_idempotency(void **state)
 {
@@ -422,6 +444,7 @@ int main(void)
         EMBED_TEST(test_no_arguments),
         EMBED_TEST(test_calls_that_are_refused),
         EMBED_TEST(test_credentials_and_brands),
+        EMBED_TEST(test_the_brand_of_the_options),
         EMBED_TEST(test_idempotency),
         EMBED_TEST(test_cancelling_by_token),
         EMBED_TEST(test_jobs),

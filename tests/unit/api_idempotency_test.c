@@ -238,6 +238,63 @@ static void test_cancelling_a_waiting_duplicate(void **state)
     assert_true(third->call.ok && third->call.replayed);
 }
 
+NUMBER_QUERY(sleep_half_a_second, "select 1::bigint from pg_sleep(0.5)", 0);
+
+static bool sleep_in_a_statement(struct request *rq, const void *args, struct reply *reply, struct error *err)
+{
+    (void)args;
+    json_raw(&reply->json, "{}");
+    return db_run(rq->work.conn, rq->work.arena, &sleep_half_a_second, NULL, NULL, err);
+}
+
+/* The connection that a duplicate came by works for others while it waits; stopping the duplicate leaves them alone. */
+static void test_a_waiting_duplicate_has_no_connection(void **state)
+{
+    (void)state;
+    struct operation sleeping_op = write_op;
+    sleeping_op.handler = sleep_in_a_statement;
+    api_free(api, 1000);
+    api = service_new((struct api_config){ .quick_threads = 2 });
+    open_service();
+    plan.sleep_ms = 1000;
+    struct visit *first = with_idempotency(adding(&write_op, 1), "same");
+    struct visit *waiting = with_idempotency(adding(&write_op, 1), "same");
+    struct visit *other = visit_new(&sleeping_op, "{\"id\":2}");
+    start(first);
+    while (plan.runs == 0)
+        usleep(1000);
+    start(waiting);
+    start(other);
+    await_number("select count(*) from pg_stat_activity where query like '%pg_sleep(0.5)%' and state = 'active' and pid <> pg_backend_pid()", 1);
+    api_cancel(api, &waiting->call);
+    finish(other);
+    assert_answer(other, 201, "{}");
+    finish(first);
+    finish(waiting);
+    assert_refusal(waiting, ERR_SERVICE_UNAVAILABLE, "", "cancelled");
+}
+
+/* the same key of another organization is another key, also while it is at work. */
+static void test_organizations_do_not_wait_for_each_other(void **state)
+{
+    (void)state;
+    open_service();
+    int64_t other = organization_new("self_hosted");
+    const char *foreign = key_new(other, brand_new(other), SCOPE_ALL, 1);
+    plan.sleep_ms = 500;
+    struct visit *ours = with_idempotency(adding(&write_op, 1), "same");
+    struct visit *theirs = with_key(with_idempotency(adding(&write_op, 2), "same"), foreign);
+    start(ours);
+    start(theirs);
+    for (int i = 0; i < 300 && plan.runs < 2; i++)
+        usleep(1000);
+    assert_int_equal(plan.runs, 2);
+    assert_false(is_answered(ours));
+    finish(ours);
+    finish(theirs);
+    assert_true(ours->call.ok && theirs->call.ok && !theirs->call.replayed);
+}
+
 /* Another process: its claim is waited for in the database. */
 static void test_duplicates_wait_in_the_database(void **state)
 {
@@ -291,6 +348,8 @@ int main(void)
         PLAN_TEST(test_duplicates_wait_in_the_process),
         PLAN_TEST(test_a_duplicate_takes_over),
         PLAN_TEST(test_cancelling_a_waiting_duplicate),
+        PLAN_TEST(test_a_waiting_duplicate_has_no_connection),
+        PLAN_TEST(test_organizations_do_not_wait_for_each_other),
         PLAN_TEST(test_duplicates_wait_in_the_database),
         PLAN_TEST(test_a_claim_that_lasts),
     };

@@ -100,8 +100,12 @@ static void test_a_job_answers_its_caller(void **state)
     assert_string_equal(text_of("select call->>'requestId' from jobs"), visit->call.request_id);
     /* Charge and audit row are the settling transaction's. */
     assert_int_equal(number_of("select count(*) from audit_log") + number_of("select count(*) from credit_usage"), 0);
+    /* After a look, the next is a second away: the notification is what is quick. */
+    usleep(300000);
+    int64_t settled_us = clock_monotonic_us();
     settle_job(id, "{\"made\":1}");
     finish(visit);
+    assert_true(clock_monotonic_us() - settled_us < 500 * US_PER_MS);
     assert_answer(visit, 202, "{\"made\":1}");
     assert_int_equal(visit->call.credit_cost, 10);
     assert_false(visit->call.replayed);
@@ -344,6 +348,30 @@ static void test_a_job_in_progress_conflicts_with_other_arguments(void **state)
 
 /* ---- Transactions that fail after all ---- */
 
+/* A settled job may be joined. Its caller is not ended before its own transaction has, and not at all when that fails. */
+static void test_only_committed_calls_are_ended(void **state)
+{
+    (void)state;
+    open_service();
+    int64_t id = number_of("insert into jobs (kind, state, payload, run_after, created_at, result_status, result_body)"
+                           " values ('test.work', 'done', '{}', now(), now(), 200, '{}') returning id");
+    struct visit *committed = visit_new(&job_op, NULL);
+    struct visit *failed = visit_new(&job_op, NULL);
+    assert_false(api_is_immediate(api, &committed->call));
+    assert_false(api_is_immediate(api, &failed->call));
+    waiting_park(api->waiting, committed->call.state, id);
+    waiting_park(api->waiting, failed->call.state, id);
+    tell();
+    usleep(300000);
+    assert_false(is_answered(committed));
+    waiting_unpark(api->waiting, failed->call.state);
+    waiting_committed(api->waiting, committed->call.state);
+    finish(committed);
+    assert_answer(committed, 200, "{}");
+    usleep(100000);
+    assert_false(is_answered(failed));
+}
+
 static void test_a_commit_that_fails(void **state)
 {
     (void)state;
@@ -488,6 +516,7 @@ int main(void)
         PLAN_TEST(test_duplicates_share_a_job),
         PLAN_TEST(test_one_of_several_callers_leaves),
         PLAN_TEST(test_a_job_in_progress_conflicts_with_other_arguments),
+        PLAN_TEST(test_only_committed_calls_are_ended),
         PLAN_TEST(test_a_commit_that_fails),
         PLAN_TEST(test_a_commit_that_conflicts),
         PLAN_TEST(test_a_lost_connection_is_made_again),
