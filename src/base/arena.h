@@ -40,7 +40,7 @@ void *arena_array(struct arena *arena, size_t count, size_t item_size) NONNULL(1
 char *arena_dup(struct arena *arena, const char *text) NONNULL(1);
 char *arena_dup_bytes(struct arena *arena, const void *bytes, size_t size) NONNULL(1) RETURNS_NONNULL;
 char *arena_printf(struct arena *arena, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3) RETURNS_NONNULL;
-char *arena_vprintf(struct arena *arena, const char *format, va_list arguments) NONNULL(1, 2) RETURNS_NONNULL;
+char *arena_vprintf(struct arena *arena, const char *format, va_list arguments) NONNULL(1, 2) PRINTF_LIKE(2, 0) RETURNS_NONNULL;
 
 /* Calls release(object) when the arena is freed or reset. */
 void arena_defer(struct arena *arena, void (*release)(void *object), void *object) NONNULL(1, 2);

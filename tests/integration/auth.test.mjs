@@ -8,7 +8,10 @@ import { after, before, describe, test } from 'node:test';
 import { Installation } from './installation.mjs';
 import { until } from './processes.mjs';
 
-const TYPES = ['authentication_error', 'authorization_error', 'invalid_request', 'not_found', 'conflict', 'rate_limit', 'not_implemented', 'internal_error'];
+const TYPES = [
+  'authentication_error', 'authorization_error', 'invalid_request', 'not_found', 'conflict', 'rate_limit', 'not_implemented',
+  'internal_error',
+];
 const ENVELOPE = ['code', 'type', 'message', 'param', 'suggestion', 'docs', 'retryAfter', 'details'];
 
 /** The error envelope of the contract and nothing else (R-075, R-076, R-077), and what every answer carries (R-035, R-120). */
@@ -69,7 +72,7 @@ describe('the REST door', { timeout: 60_000 }, () => {
 
   const withBrand = ({ brandId }) => ({ 'x-brand-id': brandId });
   const samplePath = (path) => path.replace(/\{\w+\}/g, 'none');
-  const importEmail = (by, title, headers) => by.post('/v1/emails/import', { source: { kind: 'content', content: '<p>Hi</p>' }, title }, headers);
+  const importEmail = (by, title) => by.post('/v1/emails/import', { source: { kind: 'content', content: '<p>Hi</p>' }, title });
 
   // ---- Credentials ----
 
@@ -171,7 +174,9 @@ describe('the REST door', { timeout: 60_000 }, () => {
 
   test('organization routes need no brand; what writes there needs an organization key (R-059, R-060, R-061, R-068)', async () => {
     for (const caller of [own, organization]) {
-      for (const path of ['/v1/usage', '/v1/brands', `/v1/brands/${brand.brandId}`]) assert.equal((await caller.get(path)).status, 200, path);
+      for (const path of ['/v1/usage', '/v1/brands', `/v1/brands/${brand.brandId}`]) {
+        assert.equal((await caller.get(path)).status, 200, path);
+      }
     }
     assertRefused(await own.post('/v1/brands', { name: 'No' }), 403, 'ORG_SCOPE_REQUIRED');
     assert.equal((await organization.post('/v1/brands', { name: 'Yes' })).status, 201);
@@ -203,9 +208,11 @@ describe('the REST door', { timeout: 60_000 }, () => {
 
   test('each scope opens its routes and what it implies, and no others (R-067, R-069, R-070, R-071, R-072, R-073)', async () => {
     const routes = [
-      ['GET', '/v1/emails', 'emails'], ['GET', '/v1/sends', 'sends'], ['GET', '/v1/analytics/events', 'emails'], ['GET', '/v1/analytics/overview', 'emails'],
-      ['POST', '/v1/contacts/search', 'contacts'], ['GET', '/v1/domains', 'domains'], ['GET', '/v1/insights', 'emails'], ['GET', '/v1/insights/none', 'emails'],
-      ['GET', '/v1/audiences', 'audiences'], ['GET', '/v1/automations', 'automations'], ['POST', '/v1/brands', 'brands'],
+      ['GET', '/v1/emails', 'emails'], ['GET', '/v1/sends', 'sends'], ['GET', '/v1/domains', 'domains'],
+      ['GET', '/v1/analytics/events', 'emails'], ['GET', '/v1/analytics/overview', 'emails'],
+      ['GET', '/v1/insights', 'emails'], ['GET', '/v1/insights/none', 'emails'],
+      ['POST', '/v1/contacts/search', 'contacts'], ['GET', '/v1/audiences', 'audiences'],
+      ['GET', '/v1/automations', 'automations'], ['POST', '/v1/brands', 'brands'],
     ];
     const satisfies = {
       emails: ['emails', 'sends'], sends: ['sends'], automations: ['automations'], contacts: ['contacts', 'domains', 'audiences'],
@@ -284,7 +291,8 @@ describe('the REST door', { timeout: 60_000 }, () => {
   // ---- Paths and methods ----
 
   test('unknown paths are not found, whoever asks (R-002, R-037, R-038)', async () => {
-    for (const path of ['/v1/nothing', '/v2/emails', '/emails', '/', '/v1', '/v1/', '/v1/emails/', '/v1//emails', '/v1/EMAILS', '/v1/emails/a/b/c/d']) {
+    const unknown = ['/v1/nothing', '/v2/emails', '/emails', '/', '/v1', '/v1/', '/v1/emails/', '/v1//emails', '/v1/EMAILS', '/v1/emails/a/b/c'];
+    for (const path of unknown) {
       assertRefused(await organization.get(path), 404, 'NOT_FOUND');
       assertRefused(await nobody.get(path), 404, 'NOT_FOUND');
     }
@@ -347,7 +355,8 @@ describe('the REST door', { timeout: 60_000 }, () => {
     const built = endpoints.filter(({ available, path }) => available && !['/v1/health', '/v1/help'].includes(path));
     for (const { method, path } of built) {
       const body = ['GET', 'DELETE'].includes(method) ? undefined : {};
-      assertRefused(await organization.request(method, `${samplePath(path)}?brandId=${brand.brandId}`, body, withBrand(brand)), 400, 'INVALID_REQUEST', 'brandId');
+      const answer = await organization.request(method, `${samplePath(path)}?brandId=${brand.brandId}`, body, withBrand(brand));
+      assertRefused(answer, 400, 'INVALID_REQUEST', 'brandId');
     }
     assertRefused(await own.post('/v1/contacts', { email: 'b@example.com', brandId: brand.brandId }), 400, 'INVALID_REQUEST', 'brandId');
     assertRefused(await own.post('/v1/contacts/search', { brandId: brand.brandId }), 400, 'INVALID_REQUEST', 'brandId');
@@ -371,14 +380,16 @@ describe('the REST door', { timeout: 60_000 }, () => {
       assertRefused(await own.post('/v1/contacts', text), 400, 'INVALID_REQUEST');
     }
     assertRefused(await own.post('/v1/contacts', { email: 5 }), 400, 'INVALID_REQUEST', 'email');
-    assertRefused(await own.post('/v1/contacts', { email: 'b@example.com', consent: { capturedAt: 'yesterday' } }), 400, 'INVALID_REQUEST', 'consent.capturedAt');
+    const badTime = { email: 'b@example.com', consent: { capturedAt: 'yesterday' } };
+    assertRefused(await own.post('/v1/contacts', badTime), 400, 'INVALID_REQUEST', 'consent.capturedAt');
   });
 
   // ---- Cursors ----
 
   test('a cursor serves its own list of its own brand only, unaltered (R-009, R-011, R-012)', async () => {
     for (let i = 0; i < 5; i++) for (const caller of [own, foreign]) await caller.post('/v1/contacts', { email: `cursor${i}@example.com` });
-    const search = (caller, cursor, more) => caller.post('/v1/contacts/search', { search: 'cursor', sort: 'email', order: 'asc', limit: 2, ...more, ...(cursor && { cursor }) });
+    const query = { search: 'cursor', sort: 'email', order: 'asc', limit: 2 };
+    const search = (caller, cursor) => caller.post('/v1/contacts/search', { ...query, ...(cursor && { cursor }) });
     const seen = [];
     let cursor;
     do {
@@ -394,7 +405,7 @@ describe('the REST door', { timeout: 60_000 }, () => {
     const good = (await search(own)).body.pagination.cursor;
     assert.equal((await search(own, good)).status, 200);
     const swap = (at) => good.slice(0, at) + (good[at] === 'A' ? 'B' : 'A') + good.slice(at + 1);
-    for (const bad of ['x', 'AAAA', good.slice(0, -1), `${good}A`, swap(0), swap(good.length >> 1), good.toUpperCase() === good ? good.toLowerCase() : good.toUpperCase()]) {
+    for (const bad of ['x', 'AAAA', good.slice(0, -1), `${good}A`, swap(0), swap(good.length >> 1), good.slice(1)]) {
       assertRefused(await search(own, bad), 400, 'INVALID_REQUEST', 'cursor');
     }
     assertRefused(await search(foreign, good), 400, 'INVALID_REQUEST', 'cursor');

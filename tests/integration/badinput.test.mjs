@@ -15,6 +15,7 @@ const MIB_KIB = 1024;
 /** What allocators and thread stacks may keep after a storm. */
 const GROWTH_LIMIT_KIB = 24 * MIB_KIB;
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
+const ACCEPT = { accept: 'application/json, text/event-stream' };
 const INVALID_UTF8 = Buffer.from([0x22, 0xff, 0xfe, 0xc3, 0x28, 0x22]);
 
 // A sanitizer keeps freed memory aside on purpose.
@@ -121,7 +122,8 @@ test('stdio: bad arguments are results that say what is wrong (R-417)', LIMIT, a
 
 test('stdio: a truncated line at the end of input is answered, and the process leaves', LIMIT, async (t) => {
   const installation = installationFor(t);
-  for (const [line, expected] of [['{"jsonrpc":"2.0","id":1,"meth', -32700], ['{"jsonrpc":"2.0","id":1,"method":"ping"}', undefined], ['', undefined]]) {
+  const endings = [['{"jsonrpc":"2.0","id":1,"meth', -32700], ['{"jsonrpc":"2.0","id":1,"method":"ping"}', undefined], ['', undefined]];
+  for (const [line, expected] of endings) {
     const client = installation.stdio();
     const answered = line.endsWith('}') ? client.answer(1) : null;
     await client.write(line);
@@ -158,10 +160,12 @@ test('stdio: a client that disappears in the middle of calls leaves no process',
     const host = spawn(process.execPath, ['-e', relay, BINARY], { env: installation.environment, stdio: ['pipe', 'pipe', 'ignore'] });
     host.stdin.on('error', () => {});
     const say = (message) => host.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-    say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'host', version: '1' } } });
+    const clientInfo = { name: 'host', version: '1' };
+    say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo } });
     await once(host.stdout, 'data');
-    for (let id = 2; id < 50; id++) say({ id, method: 'tools/call', params: { name: 'save_contact', arguments: { email: `gone${id}@example.com` } } });
-    for (let id = 50; id < 53; id++) say({ id, method: 'tools/call', params: { name: 'import_email', arguments: { content: '<p>Hi</p>' } } });
+    const callTool = (id, name, args) => say({ id, method: 'tools/call', params: { name, arguments: args } });
+    for (let id = 2; id < 50; id++) callTool(id, 'save_contact', { email: `gone${id}@example.com` });
+    for (let id = 50; id < 53; id++) callTool(id, 'import_email', { content: '<p>Hi</p>' });
     await pause(100);
     leave(host);
     const servers = () => installation.processes().filter(({ command }) => command.endsWith(' mcp'));
@@ -196,6 +200,7 @@ describe('HTTP', LIMIT, () => {
 
   const connect = () => new RawConnection(server.port);
   const credential = () => `Host: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n`;
+  const postHead = (path) => `POST ${path} HTTP/1.1\r\n${credential()}Content-Type: application/json\r\n`;
 
   async function assertServes() {
     const began = Date.now();
@@ -268,25 +273,30 @@ describe('HTTP', LIMIT, () => {
 
   test('bad bodies are 400 or 413 with the envelope, at REST and at MCP (R-006, R-417)', async () => {
     const bodies = {
-      'half an object': '{"email":', 'no JSON': 'email', 'invalid UTF-8': Buffer.concat([Buffer.from('{"email":'), INVALID_UTF8, Buffer.from('}')]),
-      'NUL bytes': Buffer.alloc(64), 'a NUL in a text': '{"email":"a\\u0000@example.com"}', 'deep nesting': `{"customFields":${nested(5000)}}`,
-      'a lone surrogate': '{"email":"\\ud800@example.com"}', 'a duplicate key': '{"email":"a@example.com","email":"b@example.com"}',
-      'a number too large': '{"email":1e999}', 'too many members': JSON.stringify(Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, i]))),
+      'half an object': '{"email":',
+      'no JSON': 'email',
+      'invalid UTF-8': Buffer.concat([Buffer.from('{"email":'), INVALID_UTF8, Buffer.from('}')]),
+      'NUL bytes': Buffer.alloc(64),
+      'a NUL in a text': '{"email":"a\\u0000@example.com"}',
+      'deep nesting': `{"customFields":${nested(5000)}}`,
+      'a lone surrogate': '{"email":"\\ud800@example.com"}',
+      'a duplicate key': '{"email":"a@example.com","email":"b@example.com"}',
+      'a number too large': '{"email":1e999}',
+      'too many members': JSON.stringify(Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, i]))),
     };
     for (const [what, body] of Object.entries(bodies)) {
       const rest = await client.post('/v1/contacts', body);
       assert.equal(rest.status, 400, `${what}: ${JSON.stringify(rest.body)}`);
       assert.equal(rest.body.error.code, 'INVALID_REQUEST', what);
-      const mcp = await client.post('/mcp', body, { accept: 'application/json, text/event-stream' });
+      const mcp = await client.post('/mcp', body, ACCEPT);
       assert.equal(mcp.status, 400, `${what}: ${JSON.stringify(mcp.body)}`);
       assert.ok([-32700, -32600].includes(mcp.body.error.code), what);
     }
     const large = Buffer.alloc(7 * 1024 * 1024, 0x20);
     assert.equal((await client.post('/v1/contacts', large)).status, 413);
     assert.equal((await client.post('/v1/contacts/search', Buffer.alloc(2 * 1024 * 1024, 0x20))).body.error.code, 'PAYLOAD_TOO_LARGE');
-    const mcpLarge = await client.post('/mcp', Buffer.alloc(MESSAGE_MAX_BYTES + 1024, 0x20), { accept: 'application/json, text/event-stream' });
-    assert.equal(mcpLarge.status, 413);
-    const declared = `POST /v1/contacts HTTP/1.1\r\n${credential()}Content-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n{`;
+    assert.equal((await client.post('/mcp', Buffer.alloc(MESSAGE_MAX_BYTES + 1024, 0x20), ACCEPT)).status, 413);
+    const declared = `${postHead('/v1/contacts')}Content-Length: 1000000000\r\n\r\n{`;
     assert.deepEqual((await say(declared)).statuses, [413], 'a body too large to be sent is refused before it is');
     await assertServes();
   });
@@ -299,7 +309,7 @@ describe('HTTP', LIMIT, () => {
     assert.deepEqual(connection.statuses(), paths.map((path) => (path === '/v1/nothing' ? 404 : 200)));
 
     const body = JSON.stringify({ email: 'chunked@example.com' });
-    await connection.send(`POST /v1/contacts HTTP/1.1\r\n${credential()}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    await connection.send(`${postHead('/v1/contacts')}Transfer-Encoding: chunked\r\n\r\n`);
     for (const byte of body) await connection.send(`1\r\n${byte}\r\n`);
     await connection.send('0\r\n\r\n');
     await until('the chunks are answered', () => connection.statuses().length === 101);
@@ -308,7 +318,12 @@ describe('HTTP', LIMIT, () => {
   });
 
   test('a flood of headers is refused', async () => {
-    for (const headers of [`X-Flood: ${'y'.repeat(1_000_000)}\r\n`, Array.from({ length: 20_000 }, (_, i) => `X-${i}: y\r\n`).join(''), `Cookie: ${'a=b; '.repeat(50_000)}\r\n`]) {
+    const floods = [
+      `X-Flood: ${'y'.repeat(1_000_000)}\r\n`,
+      Array.from({ length: 20_000 }, (_, i) => `X-${i}: y\r\n`).join(''),
+      `Cookie: ${'a=b; '.repeat(50_000)}\r\n`,
+    ];
+    for (const headers of floods) {
       const { statuses } = await say(`GET /v1/brand HTTP/1.1\r\n${credential()}${headers}\r\n`);
       assertRefusals(statuses, 'header flood');
       await assertServes();
@@ -316,12 +331,12 @@ describe('HTTP', LIMIT, () => {
   });
 
   test('clients that disappear before, in and after a request cost nothing', async () => {
-    const request = (length, body) => `POST /v1/contacts HTTP/1.1\r\n${credential()}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`;
+    const request = (length, body) => `${postHead('/v1/contacts')}Content-Length: ${length}\r\n\r\n${body}`;
     const importing = JSON.stringify({ source: { kind: 'content', content: '<p>gone</p>'.repeat(1000) }, title: 'Gone' });
     const sayings = [
       '', 'GET /v1/br', request(1000, '{"email":'), request(31, '{"email":"gone@example.com"}   '),
       `GET /v1/help HTTP/1.1\r\n${credential()}\r\n`,
-      `POST /v1/emails/import HTTP/1.1\r\n${credential()}Content-Type: application/json\r\nContent-Length: ${importing.length}\r\n\r\n${importing}`,
+      `${postHead('/v1/emails/import')}Content-Length: ${importing.length}\r\n\r\n${importing}`,
     ];
     for (let i = 0; i < 120; i++) {
       const connection = connect();
@@ -398,14 +413,14 @@ describe('HTTP', LIMIT, () => {
 
   test('a message from a page of another origin, or for another host, is refused at /mcp', async () => {
     const message = { jsonrpc: '2.0', id: 1, method: 'ping' };
-    const headers = { accept: 'application/json, text/event-stream' };
-    for (const more of [{ origin: 'https://evil.example' }, { origin: 'null' }, { host: 'evil.example' }, { host: '127.0.0.1.evil.example' }]) {
-      assert.equal((await client.post('/mcp', message, { ...headers, ...more })).status, 403, JSON.stringify(more));
+    const strangers = [{ origin: 'https://evil.example' }, { origin: 'null' }, { host: 'evil.example' }, { host: '127.0.0.1.evil.example' }];
+    for (const stranger of strangers) {
+      assert.equal((await client.post('/mcp', message, { ...ACCEPT, ...stranger })).status, 403, JSON.stringify(stranger));
     }
-    assert.equal((await client.post('/mcp', message, { ...headers, 'content-type': 'text/plain' })).status, 415);
+    assert.equal((await client.post('/mcp', message, { ...ACCEPT, 'content-type': 'text/plain' })).status, 415);
     assert.equal((await client.post('/mcp', message, { accept: 'text/html' })).status, 406);
     assert.equal((await client.request('PUT', '/mcp', message)).status, 405);
-    assert.equal((await client.post('/mcp', message, { ...headers, 'mcp-session-id': 'made-up' })).status, 404);
+    assert.equal((await client.post('/mcp', message, { ...ACCEPT, 'mcp-session-id': 'made-up' })).status, 404);
   });
 
   test('after all that nothing has leaked', async (t) => {

@@ -20,7 +20,7 @@ const CONNECTIONS = 8;
 const RECOVERY_LIMIT_MS = 10_000;
 const HANG_MS = 20_000;
 
-/** A tool call through REST's neighbour, the local command line, has a process a call; over stdio it is one. */
+/** Calls tools over stdio, as the local owner. */
 async function assistant(installation) {
   const client = installation.stdio();
   await client.initialize();
@@ -56,7 +56,8 @@ for (const [what, signal] of [['killed', 'SIGKILL'], ['stopped at once', 'SIGQUI
     const recoveredMs = await writers.recovery(endedAt + 100, RECOVERY_LIMIT_MS);
     await pause(500);
     await writers.end();
-    t.diagnostic(`${writers.acknowledged.length} writes, ${writers.refusals.length} refused, back after ${recoveredMs} ms, slowest ${writers.slowestMs} ms`);
+    t.diagnostic(`${writers.acknowledged.length} writes, ${writers.refusals.length} refused`);
+    t.diagnostic(`back after ${recoveredMs} ms, slowest ${writers.slowestMs} ms`);
 
     writers.assertHonest();
     assert.equal(writers.broken, 0, 'every call was answered');
@@ -200,7 +201,8 @@ test('the HTML process is killed during imports: a design or a clear error, and 
   const [client] = await clientsOf(server, installation, 1);
   const rows = Array.from({ length: 700 }, (_, i) => `<tr><td style="color:#333;padding:${i % 9}px">Row ${i} <b>bold</b></td></tr>`);
   const content = `<html><body><table>${rows.join('')}</table></body></html>`;
-  const importOnce = (title) => client.post('/v1/emails/import', { source: { kind: 'content', content }, title }, { 'idempotency-key': title });
+  const source = { kind: 'content', content };
+  const importOnce = (title) => client.post('/v1/emails/import', { source, title }, { 'idempotency-key': title });
 
   const began = Date.now();
   assert.equal((await importOnce('warm')).status, 201);
@@ -250,7 +252,8 @@ test('twenty duplicates at once are executed once and answered alike (R-145, R-1
 
   for (const key of ['one', 'two', 'three']) {
     const answers = await Promise.all(Array.from({ length: 20 }, () => post('/v1/brands', { name: `brand ${key}` }, key)));
-    assert.deepEqual(answers.map(({ status }) => status), Array(20).fill(201), JSON.stringify(answers.find(({ status }) => status !== 201)?.body));
+    const refused = answers.filter(({ status }) => status !== 201).map(({ body }) => body);
+    assert.deepEqual(refused, []);
     assert.equal(new Set(answers.map(({ body }) => JSON.stringify(body))).size, 1, 'the very same answer');
     assert.equal(new Set(answers.map(({ headers }) => headers['x-request-id'])).size, 20, 'with a request id of its own');
   }
@@ -262,7 +265,8 @@ test('twenty duplicates at once are executed once and answered alike (R-145, R-1
   assert.equal(new Set(jobs.map(({ body }) => body.emailId)).size, 1);
 
   const { data } = await installation.admin('brand', 'list');
-  assert.deepEqual(data.map(({ name }) => name).filter((name) => name.startsWith('brand ')).sort(), ['brand one', 'brand three', 'brand two']);
+  const names = data.map(({ name }) => name).filter((name) => name.startsWith('brand '));
+  assert.deepEqual(names.sort(), ['brand one', 'brand three', 'brand two']);
   const emails = await client.get('/v1/emails', { 'x-brand-id': brandId });
   assert.equal(emails.body.data.length, 1);
   client.close();

@@ -19,7 +19,10 @@ export class HttpClient {
   request(method, path, body, headers = {}) {
     const payload = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
     const sent = { ...this.headers, ...headers };
-    if (payload !== undefined) Object.assign(sent, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload), ...headers });
+    if (payload !== undefined) {
+      sent['content-type'] ??= 'application/json';
+      sent['content-length'] ??= Buffer.byteLength(payload);
+    }
     return new Promise((resolve, reject) => {
       const options = { agent: this.#agent, host: '127.0.0.1', port: this.port, method, path, headers: sent };
       const request = http.request(options, (response) => {

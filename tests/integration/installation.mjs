@@ -78,7 +78,8 @@ export class Installation {
 
   /** Starts `posthorn serve` on a port of the system's choice and waits until it listens. */
   async serve(...args) {
-    const server = new Server(spawn(BINARY, ['serve', '--listen', '127.0.0.1:0', ...args], { env: this.environment, stdio: ['ignore', 'ignore', 'pipe'] }));
+    const options = { env: this.environment, stdio: ['ignore', 'ignore', 'pipe'] };
+    const server = new Server(spawn(BINARY, ['serve', '--listen', '127.0.0.1:0', ...args], options));
     this.#servers.push(server);
     await server.listening;
     return server;
@@ -143,9 +144,10 @@ export class Installation {
     const orphans = await until('all processes are gone', () => this.processes().length === 0, 3000).then(() => [], () => this.processes());
     for (const { pid } of orphans) kill(pid);
     await until('killed processes are gone', () => this.processes().length === 0).catch(() => {});
-    const said = [this.runnerLog, ...this.#servers.map(({ log }) => log.join('\n')), ...this.#clients.map(({ diagnostics }) => diagnostics)];
+    const said = [this.runnerLog, ...this.#clients.map(({ diagnostics }) => diagnostics)].flatMap((text) => text.split('\n'));
+    const lines = [...said, ...this.#servers.flatMap(({ log }) => log)];
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
-    return [...orphans, ...said.join('\n').split('\n').filter((line) => /Sanitizer|runtime error:/.test(line))];
+    return [...orphans, ...lines.filter((line) => /Sanitizer|runtime error:/.test(line))];
   }
 }
 

@@ -49,7 +49,8 @@ export class Writers {
     for (;;) {
       const first = this.acknowledged.find(({ began }) => began >= since);
       if (first) return Date.now() - since;
-      assert.ok(Date.now() < deadline, `no write was acknowledged within ${limitMs} ms; last refusal ${JSON.stringify(this.refusals.at(-1)?.body)}`);
+      const last = JSON.stringify(this.refusals.at(-1)?.body);
+      assert.ok(Date.now() < deadline, `no write was acknowledged within ${limitMs} ms; last refusal ${last}`);
       await pause(20);
     }
   }
@@ -75,7 +76,8 @@ export async function contactsOf(client, tag) {
   const found = new Map();
   let cursor;
   do {
-    const { status, body } = await client.post('/v1/contacts/search', { search: `${tag}-`, sort: 'email', order: 'asc', ...(cursor && { cursor }) });
+    const query = { search: `${tag}-`, sort: 'email', order: 'asc', ...(cursor && { cursor }) };
+    const { status, body } = await client.post('/v1/contacts/search', query);
     assert.equal(status, 200, JSON.stringify(body));
     for (const contact of body.data) {
       assert.equal(found.has(contact.email), false, `${contact.email} is there twice`);

@@ -18,7 +18,8 @@ function programs() {
 /** PostgreSQL does not run as root. */
 function serverUser() {
   if (process.getuid() !== 0) return {};
-  const [, , uid, gid] = readFileSync('/etc/passwd', 'utf8').split('\n').map((line) => line.split(':')).find(([name]) => name === 'postgres');
+  const users = readFileSync('/etc/passwd', 'utf8').split('\n').map((line) => line.split(':'));
+  const [, , uid, gid] = users.find(([name]) => name === 'postgres');
   return { uid: Number(uid), gid: Number(gid) };
 }
 
@@ -47,7 +48,8 @@ export class Postgres {
   async start() {
     const options = ['-D', this.data, '-k', this.folder, '-c', 'listen_addresses='];
     this.#process = spawn(this.#program('postgres'), options, { ...this.#user, cwd: this.folder, stdio: 'ignore' });
-    const isReady = () => existsSync(join(this.data, 'postmaster.pid')) && /\nready/.test(readFileSync(join(this.data, 'postmaster.pid'), 'latin1'));
+    const pidFile = join(this.data, 'postmaster.pid');
+    const isReady = () => existsSync(pidFile) && readFileSync(pidFile, 'latin1').includes('\nready');
     await until('PostgreSQL is ready', isReady);
   }
 

@@ -191,6 +191,24 @@ static void test_duplicates_wait_in_the_process(void **state)
     assert_one_worked(visits, DUPLICATES, "{\"id\":1,\"run\":1}");
 }
 
+/* A duplicate passes the checks once, however long it waits: the window counts it once. */
+static void test_a_duplicate_counts_once(void **state)
+{
+    (void)state;
+    static const struct rate_policy two_a_minute = { .name = "test", .index = 1000, .limit = 2, .window_s = 60 };
+    struct operation limited_op = write_op;
+    limited_op.policy = &two_a_minute;
+    const char *key = key_new(1, 1, SCOPE_ALL, 1);
+    plan.sleep_ms = 200;
+    struct visit *first = with_key(with_idempotency(adding(&limited_op, 1), "same"), key);
+    struct visit *second = with_key(with_idempotency(adding(&limited_op, 1), "same"), key);
+    start(first);
+    start(second);
+    finish(first);
+    finish(second);
+    assert_true(first->call.ok && second->call.ok && first->call.replayed != second->call.replayed);
+}
+
 /* When the first fails, the next one works. */
 static void test_a_duplicate_takes_over(void **state)
 {
@@ -346,6 +364,7 @@ int main(void)
         PLAN_TEST(test_a_success_may_release_its_key),
         PLAN_TEST(test_a_claim_comes_before_the_input),
         PLAN_TEST(test_duplicates_wait_in_the_process),
+        PLAN_TEST(test_a_duplicate_counts_once),
         PLAN_TEST(test_a_duplicate_takes_over),
         PLAN_TEST(test_cancelling_a_waiting_duplicate),
         PLAN_TEST(test_a_waiting_duplicate_has_no_connection),

@@ -271,7 +271,10 @@ static void test_buf_remembers_overflow(void **state)
     buf_printf(&buf, "%d", 9);
     assert_null(buf_room(&buf, 1));
     assert_string_equal(buf_text(&buf), "12345678");
-    buf_drop_front(&buf, 8);
+    buf_drop_front(&buf, 7);
+    assert_true(buf.overflowed);
+    assert_string_equal(buf_text(&buf), "8");
+    buf_drop_front(&buf, 100);
     assert_true(buf.overflowed);
     assert_string_equal(buf_text(&buf), "");
 

@@ -86,13 +86,20 @@ static void test_a_free_answer_has_no_cost(void **state)
     assert_ok(ledger_settle(&work, &entry, 200, "{}", NULL, &err), &err);
     assert_int_equal(claimed(&replay), LEDGER_REPLAY);
     assert_int_equal(replay.credit_cost, -1);
+    /* A cost of 0 is one. */
+    key_hash[0] ^= 2;
+    entry.credit_cost = 0;
+    assert_int_equal(claimed(&replay), LEDGER_FRESH);
+    assert_ok(ledger_settle(&work, &entry, 200, "{}", NULL, &err), &err);
+    assert_int_equal(claimed(&replay), LEDGER_REPLAY);
+    assert_int_equal(replay.credit_cost, 0);
     /* No body keeps no answer, and a job's settling may write no audit row. */
     key_hash[0] ^= 1;
     assert_int_equal(claimed(&replay), LEDGER_FRESH);
     entry.writes_audit = false;
     assert_ok(ledger_settle(&work, &entry, 200, NULL, NULL, &err), &err);
     assert_claim_fails(ERR_IDEMPOTENCY_IN_PROGRESS);
-    assert_int_equal(number_of("select count(*) from audit_log"), 1);
+    assert_int_equal(number_of("select count(*) from audit_log"), 2);
 }
 
 static void test_releasing(void **state)
