@@ -47,13 +47,13 @@ struct error_info {
 
 /* Records a failure and is false, so that `return fail(err, …)` is a line of its own; false by its form, which a static
  * analyser sees. `param` may be NULL. Strings are copied, cut at their bound and kept valid UTF-8. */
-#define fail(err, code, param, ...)                                                    \
-    __extension__({                                                                    \
-        error_fail((err), (code), (param), __FILE__, __LINE__, __VA_ARGS__);           \
-        false;                                                                         \
+#define fail(err, code, param, ...)                                                                                                \
+    __extension__({                                                                                                                \
+        error_fail((err), (code), (param), __FILE__, __LINE__, __VA_ARGS__);                                                       \
+        false;                                                                                                                     \
     })
-void error_fail(struct error *err, enum error_code code, const char *param, const char *file, int line, const char *format,
-                ...) NONNULL(1, 4, 6) PRINTF_LIKE(6, 7);
+void error_fail(struct error *err, enum error_code code, const char *param, const char *file, int line, const char *format, ...)
+    NONNULL(1, 4, 6) PRINTF_LIKE(6, 7);
 
 /* Adds the private reason to an error that was just recorded. Returns false. */
 bool error_because(struct error *err, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3);

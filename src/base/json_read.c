@@ -57,8 +57,9 @@ bool json_read(struct arena *arena, const char *text, size_t size, struct json_b
     size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | (bounds.allow_nul ? JSON_ALLOW_NUL : 0);
     json_t *json = json_loadb(text, size, flags, &problem);
     if (json == NULL && json_error_code(&problem) == json_error_null_character)
-        return fail(err, ERR_INVALID_REQUEST, NULL, "A text holds the character U+0000, which is not accepted, at line %d, column %d.",
-                    problem.line, problem.column);
+        return fail(err, ERR_INVALID_REQUEST, NULL,
+                    "A text holds the character U+0000, which is not accepted, at line %d, column %d.", problem.line,
+                    problem.column);
     if (json == NULL) {
         /* jansson quotes the input near the fault; only the place is passed on. */
         char reason[sizeof(problem.text)];

@@ -45,7 +45,8 @@ static void log_side(void *context, const char *line)
     log_event(LOG_INFO, "side", "%s", line);
 }
 
-bool jobs_here_start(struct installation *installation, const struct options *options, struct jobs_here **ret_jobs, struct error *err)
+bool jobs_here_start(struct installation *installation, const struct options *options, struct jobs_here **ret_jobs,
+                     struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
     uint64_t max_mib = (uint64_t)(options->outbox_max_mib > 0 ? options->outbox_max_mib : OUTBOX_DEFAULT_MIB);

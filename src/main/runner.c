@@ -109,8 +109,7 @@ static int run_jobs(const struct options *options, const struct cluster *cluster
     int status = 1;
     {
         DB_CONN_SCOPE conn = NULL;
-        bool ready = installation_connect(installation, &conn, &err) &&
-                     jobs_here_start(installation, options, &jobs, &err);
+        bool ready = installation_connect(installation, &conn, &err) && jobs_here_start(installation, options, &jobs, &err);
         if (ready)
             status = live(options, cluster, conn, ret_clients_fd) ? 0 : 1;
         else

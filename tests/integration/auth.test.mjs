@@ -291,7 +291,9 @@ describe('the REST door', { timeout: 60_000 }, () => {
   // ---- Paths and methods ----
 
   test('unknown paths are not found, whoever asks (R-002, R-037, R-038)', async () => {
-    const unknown = ['/v1/nothing', '/v2/emails', '/emails', '/', '/v1', '/v1/', '/v1/emails/', '/v1//emails', '/v1/EMAILS', '/v1/emails/a/b/c'];
+    const unknown = [
+      '/v1/nothing', '/v2/emails', '/emails', '/', '/v1', '/v1/', '/v1/emails/', '/v1//emails', '/v1/EMAILS', '/v1/emails/a/b/c',
+    ];
     for (const path of unknown) {
       assertRefused(await organization.get(path), 404, 'NOT_FOUND');
       assertRefused(await nobody.get(path), 404, 'NOT_FOUND');

@@ -413,7 +413,8 @@ describe('HTTP', LIMIT, () => {
 
   test('a message from a page of another origin, or for another host, is refused at /mcp', async () => {
     const message = { jsonrpc: '2.0', id: 1, method: 'ping' };
-    const strangers = [{ origin: 'https://evil.example' }, { origin: 'null' }, { host: 'evil.example' }, { host: '127.0.0.1.evil.example' }];
+    const origins = ['https://evil.example', 'null', 'http://127.0.0.1.evil.example'].map((origin) => ({ origin }));
+    const strangers = [...origins, { host: 'evil.example' }, { host: '127.0.0.1.evil.example' }];
     for (const stranger of strangers) {
       assert.equal((await client.post('/mcp', message, { ...ACCEPT, ...stranger })).status, 403, JSON.stringify(stranger));
     }

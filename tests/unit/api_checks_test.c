@@ -148,7 +148,8 @@ static void test_an_organization_key_names_its_brand(void **state)
     int64_t foreign = brand_new(organization_new("self_hosted"));
     const char *key = key_new(1, 0, SCOPE_ALL, 1);
     assert_refusal(in_brand(key, NULL), ERR_BRAND_ID_REQUIRED, "", "X-Brand-Id");
-    assert_answer(in_brand(key, brand_wire_id(second)), 200, arena_printf(arena, "{\"organization\":1,\"brand\":%lld}", (long long)second));
+    assert_answer(in_brand(key, brand_wire_id(second)), 200,
+                  arena_printf(arena, "{\"organization\":1,\"brand\":%lld}", (long long)second));
     assert_refusal(in_brand(key, brand_wire_id(foreign)), ERR_BRAND_NOT_FOUND, "", "No brand");
     assert_refusal(in_brand(key, brand_wire_id(99999)), ERR_BRAND_NOT_FOUND, "", "No brand");
     assert_refusal(in_brand(key, "nonsense"), ERR_BRAND_NOT_FOUND, "", "No brand");
@@ -207,8 +208,13 @@ static void test_scopes(void **state)
     static const struct {
         uint32_t held;
         bool enough;
-    } cases[] = { { SCOPE_ALL, true },      { SCOPE_SENDS, true },  { SCOPE_EMAILS, true }, { SCOPE_SENDS | SCOPE_BRANDS, true },
-                  { SCOPE_CONTACTS, false }, { SCOPE_BRANDS, false }, { 0, false } };
+    } cases[] = { { SCOPE_ALL, true },
+                  { SCOPE_SENDS, true },
+                  { SCOPE_EMAILS, true },
+                  { SCOPE_SENDS | SCOPE_BRANDS, true },
+                  { SCOPE_CONTACTS, false },
+                  { SCOPE_BRANDS, false },
+                  { 0, false } };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         const char *key = key_new(1, 1, cases[i].held, 100);
         struct visit *visit = visit_run(with_key(visit_new(&strict_op, NULL), key));
@@ -283,12 +289,13 @@ static void test_the_order_of_checks(void **state)
     visit = with_key(visit_new(&strict_op, "{\"unknown\":1}"), key);
     fail(&visit->call.input.refusal, ERR_INVALID_REQUEST, "body", "The body is not JSON.");
     assert_refusal(visit_run(visit), ERR_INVALID_REQUEST, "body", "not JSON");
-    assert_refusal(visit_run(with_key(visit_new(&strict_op, "{\"unknown\":1}"), key)), ERR_INVALID_REQUEST, "unknown", "not a known key");
+    assert_refusal(visit_run(with_key(visit_new(&strict_op, "{\"unknown\":1}"), key)), ERR_INVALID_REQUEST, "unknown",
+                   "not a known key");
     assert_int_equal(handled, 0);
 
     /* The rules of the organization come after the rate, before the brand. */
-    static const struct operation billing_op = { OPERATION(OP_READ, REACH_ORGANIZATION), .organization_key = true, .policy = &two_a_minute,
-                                                 .scopes = SCOPE_SENDS, .scope = "sends" };
+    static const struct operation billing_op = { OPERATION(OP_READ, REACH_ORGANIZATION), .organization_key = true,
+                                                 .policy = &two_a_minute, .scopes = SCOPE_SENDS, .scope = "sends" };
     key = key_new(1, 1, SCOPE_CONTACTS, 1);
     for (int i = 0; i < 2; i++)
         assert_refusal(visit_run(with_key(visit_new(&billing_op, NULL), key)), ERR_ORG_SCOPE_REQUIRED, "", "");
@@ -299,10 +306,18 @@ static void test_the_order_of_checks(void **state)
 static void test_what_is_not_built(void **state)
 {
     (void)state;
-    static const struct operation unbuilt_op = { .id = "test.unbuilt", .index = -1, .mode = OP_WRITE, .reach = REACH_BRAND, .status = 201,
-                                                 .args = &no_args, .scopes = SCOPE_SENDS, .scope = "sends" };
-    assert_refusal(visit_run(with_key(visit_new(&unbuilt_op, NULL), key_new(1, 1, SCOPE_CONTACTS, 1))), ERR_INSUFFICIENT_PERMISSIONS, "sends", "");
-    assert_refusal(visit_run(with_key(visit_new(&unbuilt_op, NULL), key_new(1, 1, SCOPE_SENDS, 1))), ERR_NOT_IMPLEMENTED, "", "test.unbuilt");
+    static const struct operation unbuilt_op = { .id = "test.unbuilt",
+                                                 .index = -1,
+                                                 .mode = OP_WRITE,
+                                                 .reach = REACH_BRAND,
+                                                 .status = 201,
+                                                 .args = &no_args,
+                                                 .scopes = SCOPE_SENDS,
+                                                 .scope = "sends" };
+    assert_refusal(visit_run(with_key(visit_new(&unbuilt_op, NULL), key_new(1, 1, SCOPE_CONTACTS, 1))),
+                   ERR_INSUFFICIENT_PERMISSIONS, "sends", "");
+    assert_refusal(visit_run(with_key(visit_new(&unbuilt_op, NULL), key_new(1, 1, SCOPE_SENDS, 1))), ERR_NOT_IMPLEMENTED, "",
+                   "test.unbuilt");
 }
 
 /* ---- Which operation ---- */
@@ -320,10 +335,18 @@ static bool answer_other(struct request *rq, const void *args, struct reply *rep
 static void test_conditions_choose_the_operation(void **state)
 {
     (void)state;
-    static const struct arg_field field = { .name = "rows", .kind = ARG_JSON, .place = ARG_IN_BODY, .json_type = JSON_ARRAY, .max_size = 9 };
+    static const struct arg_field field = {
+        .name = "rows", .kind = ARG_JSON, .place = ARG_IN_BODY, .json_type = JSON_ARRAY, .max_size = 9
+    };
     static const struct arg_shape rows_args = { &field, 1, sizeof(void *) };
-    static const struct operation batch_op = { .id = "test.batch", .index = -1, .mode = OP_READ, .reach = REACH_BRAND, .status = 200,
-                                               .built = true, .args = &rows_args, .handler = answer_other,
+    static const struct operation batch_op = { .id = "test.batch",
+                                               .index = -1,
+                                               .mode = OP_READ,
+                                               .reach = REACH_BRAND,
+                                               .status = 200,
+                                               .built = true,
+                                               .args = &rows_args,
+                                               .handler = answer_other,
                                                .when = { WHEN_PRESENT, "rows", NULL } };
     static const struct operation *const both[] = { &batch_op, &brand_op, NULL };
     struct visit *visit = visit_new(&brand_op, "{\"rows\":[]}");

@@ -50,43 +50,44 @@ struct args {
 
 static const char *const colours[] = { "red", "green", "blue", NULL };
 
-#define AT(type, field) .offset = offsetof(struct type, field)
+#define FIELD_OF(wire_name, kind_of, type, field)                                                                                  \
+    .name = wire_name, .kind = kind_of, .place = ARG_IN_BODY, .offset = offsetof(struct type, field)
 #define OPEN .minimum = -INFINITY, .maximum = INFINITY
 
 static const struct arg_field row_fields[] = {
-    { .name = "name", .kind = ARG_TEXT, .place = ARG_IN_BODY, AT(row, name), .required = true, .min_size = 1, .max_size = 5 },
-    { .name = "size", .kind = ARG_INTEGER, .place = ARG_IN_BODY, AT(row, size), .has_default = true, .default_number = 7, .minimum = 0, .maximum = 9 },
+    { FIELD_OF("name", ARG_TEXT, row, name), .required = true, .min_size = 1, .max_size = 5 },
+    { FIELD_OF("size", ARG_INTEGER, row, size), .has_default = true, .default_number = 7, .minimum = 0, .maximum = 9 },
 };
 static const struct arg_shape row_shape = { row_fields, ARRAY_COUNT(row_fields), sizeof(struct row) };
 
 static const struct arg_field inner_fields[] = {
-    { .name = "city", .kind = ARG_TEXT, .place = ARG_IN_BODY, AT(inner, city), .max_size = 10 },
-    { .name = "rows", .kind = ARG_OBJECT_LIST, .place = ARG_IN_BODY, AT(inner, rows), .max_size = 3, .object = &row_shape },
+    { FIELD_OF("city", ARG_TEXT, inner, city), .max_size = 10 },
+    { FIELD_OF("rows", ARG_OBJECT_LIST, inner, rows), .max_size = 3, .object = &row_shape },
 };
 static const struct arg_shape inner_shape = { inner_fields, ARRAY_COUNT(inner_fields), sizeof(struct inner) };
 
 static const struct arg_field fields[] = {
-    { .name = "title", .kind = ARG_TEXT, .place = ARG_IN_BODY, AT(args, title), .min_size = 2, .max_size = 4 },
-    { .name = "word", .kind = ARG_TEXT, .place = ARG_IN_BODY, AT(args, word), .min_size = 1, .max_size = 100, .has_default = true, .default_text = "hello" },
-    { .name = "note", .kind = ARG_TEXT, .place = ARG_IN_BODY, AT(args, note), .nullable = true, .max_size = 10 },
-    { .name = "emailId", .kind = ARG_ID, .place = ARG_IN_BODY, AT(args, email_id), .id_kind = ID_EMAIL },
-    { .name = "count", .kind = ARG_INTEGER, .place = ARG_IN_BODY, AT(args, count), .has_default = true, .default_number = 25, .minimum = 1, .maximum = 100 },
-    { .name = "maybe", .kind = ARG_INTEGER, .place = ARG_IN_BODY, AT(args, maybe), OPEN },
-    { .name = "rate", .kind = ARG_NUMBER, .place = ARG_IN_BODY, AT(args, rate), .has_default = true, .default_number = 0.5, .minimum = 0, .maximum = INFINITY },
-    { .name = "maybeRate", .kind = ARG_NUMBER, .place = ARG_IN_BODY, AT(args, maybe_rate), .minimum = -INFINITY, .maximum = 2.5 },
-    { .name = "on", .kind = ARG_BOOLEAN, .place = ARG_IN_BODY, AT(args, on), .has_default = true, .default_number = 1 },
-    { .name = "maybeOn", .kind = ARG_BOOLEAN, .place = ARG_IN_BODY, AT(args, maybe_on) },
-    { .name = "colour", .kind = ARG_ENUM, .place = ARG_IN_BODY, AT(args, colour), .enum_values = colours },
-    { .name = "shade", .kind = ARG_ENUM, .place = ARG_IN_BODY, AT(args, shade), .enum_values = colours, .has_default = true, .default_number = 2 },
-    { .name = "include", .kind = ARG_TOKENS, .place = ARG_IN_BODY, AT(args, include), .enum_values = colours },
-    { .name = "at", .kind = ARG_TIME, .place = ARG_IN_BODY, AT(args, at) },
-    { .name = "tags", .kind = ARG_TEXT_LIST, .place = ARG_IN_BODY, AT(args, tags), .min_size = 1, .max_size = 3, .max_item_size = 4 },
-    { .name = "to", .kind = ARG_TEXT_LIST, .place = ARG_IN_BODY, AT(args, to), .single = true, .min_size = 1, .max_size = 2, .max_item_size = 9 },
-    { .name = "inner", .kind = ARG_OBJECT, .place = ARG_IN_BODY, AT(args, inner), .object = &inner_shape },
-    { .name = "rows", .kind = ARG_OBJECT_LIST, .place = ARG_IN_BODY, AT(args, rows), .min_size = 1, .max_size = 2, .object = &row_shape },
-    { .name = "filter", .kind = ARG_JSON, .place = ARG_IN_BODY, AT(args, filter), .json_type = JSON_OBJECT, .list_too = true, .max_size = 2 },
-    { .name = "options", .kind = ARG_JSON, .place = ARG_IN_BODY, AT(args, options), .json_type = JSON_OBJECT, .max_size = 2 },
-    { .name = "list", .kind = ARG_JSON, .place = ARG_IN_BODY, AT(args, list), .json_type = JSON_ARRAY, .min_size = 1, .max_size = 3 },
+    { FIELD_OF("title", ARG_TEXT, args, title), .min_size = 2, .max_size = 4 },
+    { FIELD_OF("word", ARG_TEXT, args, word), .min_size = 1, .max_size = 100, .has_default = true, .default_text = "hello" },
+    { FIELD_OF("note", ARG_TEXT, args, note), .nullable = true, .max_size = 10 },
+    { FIELD_OF("emailId", ARG_ID, args, email_id), .id_kind = ID_EMAIL },
+    { FIELD_OF("count", ARG_INTEGER, args, count), .has_default = true, .default_number = 25, .minimum = 1, .maximum = 100 },
+    { FIELD_OF("maybe", ARG_INTEGER, args, maybe), OPEN },
+    { FIELD_OF("rate", ARG_NUMBER, args, rate), .has_default = true, .default_number = 0.5, .minimum = 0, .maximum = INFINITY },
+    { FIELD_OF("maybeRate", ARG_NUMBER, args, maybe_rate), .minimum = -INFINITY, .maximum = 2.5 },
+    { FIELD_OF("on", ARG_BOOLEAN, args, on), .has_default = true, .default_number = 1 },
+    { FIELD_OF("maybeOn", ARG_BOOLEAN, args, maybe_on) },
+    { FIELD_OF("colour", ARG_ENUM, args, colour), .enum_values = colours },
+    { FIELD_OF("shade", ARG_ENUM, args, shade), .enum_values = colours, .has_default = true, .default_number = 2 },
+    { FIELD_OF("include", ARG_TOKENS, args, include), .enum_values = colours },
+    { FIELD_OF("at", ARG_TIME, args, at) },
+    { FIELD_OF("tags", ARG_TEXT_LIST, args, tags), .min_size = 1, .max_size = 3, .max_item_size = 4 },
+    { FIELD_OF("to", ARG_TEXT_LIST, args, to), .single = true, .min_size = 1, .max_size = 2, .max_item_size = 9 },
+    { FIELD_OF("inner", ARG_OBJECT, args, inner), .object = &inner_shape },
+    { FIELD_OF("rows", ARG_OBJECT_LIST, args, rows), .min_size = 1, .max_size = 2, .object = &row_shape },
+    { FIELD_OF("filter", ARG_JSON, args, filter), .json_type = JSON_OBJECT, .list_too = true, .max_size = 2 },
+    { FIELD_OF("options", ARG_JSON, args, options), .json_type = JSON_OBJECT, .max_size = 2 },
+    { FIELD_OF("list", ARG_JSON, args, list), .json_type = JSON_ARRAY, .min_size = 1, .max_size = 3 },
 };
 static const struct arg_shape shape = { fields, ARRAY_COUNT(fields), sizeof(struct args) };
 
@@ -460,7 +461,8 @@ static void test_the_body_is_an_object(void **state)
 static void test_tools_coerce(void **state)
 {
     (void)state;
-    assert_taken(true, "{\"count\":\"5\",\"maybe\":\"-12\",\"rate\":\"2.5\",\"maybeRate\":\"-1e2\",\"on\":\"false\",\"maybeOn\":\"true\"}");
+    assert_taken(
+        true, "{\"count\":\"5\",\"maybe\":\"-12\",\"rate\":\"2.5\",\"maybeRate\":\"-1e2\",\"on\":\"false\",\"maybeOn\":\"true\"}");
     assert_int_equal(args.count, 5);
     assert_int_equal(args.maybe.value, -12);
     assert_true(args.rate == 2.5);
@@ -477,8 +479,10 @@ static void test_tools_coerce(void **state)
     assert_string_equal(args.word, "2026");
     assert_string_equal(args.title, "-12");
 
-    assert_taken(true, "{\"tags\":\"[\\\"a\\\",\\\"b\\\"]\",\"inner\":\"{\\\"city\\\":\\\"Rome\\\"}\",\"rows\":\"[{\\\"name\\\":\\\"a\\\"}]\","
-                       "\"filter\":\" {\\\"a\\\":1} \",\"list\":\"[1]\"}");
+    assert_taken(
+        true,
+        "{\"tags\":\"[\\\"a\\\",\\\"b\\\"]\",\"inner\":\"{\\\"city\\\":\\\"Rome\\\"}\",\"rows\":\"[{\\\"name\\\":\\\"a\\\"}]\","
+        "\"filter\":\" {\\\"a\\\":1} \",\"list\":\"[1]\"}");
     assert_int_equal(args.tags.count, 2);
     assert_string_equal(args.inner->city, "Rome");
     assert_int_equal(args.rows.count, 1);

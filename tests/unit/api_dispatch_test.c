@@ -19,8 +19,14 @@ static bool answer_too_much(struct request *rq, const void *args, struct reply *
 static void test_answers_are_bounded(void **state)
 {
     (void)state;
-    static const struct operation huge_op = { .id = "test.huge", .index = -1, .mode = OP_READ, .reach = REACH_BRAND, .status = 200,
-                                              .built = true, .args = &no_args, .handler = answer_too_much };
+    static const struct operation huge_op = { .id = "test.huge",
+                                              .index = -1,
+                                              .mode = OP_READ,
+                                              .reach = REACH_BRAND,
+                                              .status = 200,
+                                              .built = true,
+                                              .args = &no_args,
+                                              .handler = answer_too_much };
     assert_refusal(visit_run(visit_new(&huge_op, NULL)), ERR_INTERNAL_ERROR, "", "too large");
 }
 
@@ -47,8 +53,15 @@ static bool leave_open(struct request *rq, const void *args, struct reply *reply
 static void test_promises_are_held_to(void **state)
 {
     (void)state;
-    struct operation asking_op = { .id = "test.asking", .index = -1, .mode = OP_READ, .reach = REACH_BRAND, .status = 200,
-                                   .built = true, .args = &no_args, .handler = ask_three_times, .query_budget = 3 };
+    struct operation asking_op = { .id = "test.asking",
+                                   .index = -1,
+                                   .mode = OP_READ,
+                                   .reach = REACH_BRAND,
+                                   .status = 200,
+                                   .built = true,
+                                   .args = &no_args,
+                                   .handler = ask_three_times,
+                                   .query_budget = 3 };
     assert_answer(visit_run(visit_new(&asking_op, NULL)), 200, "{}");
 #ifdef POSTHORN_CHECKS
     struct operation greedy_op = asking_op;
@@ -70,7 +83,13 @@ struct divisor {
     int64_t by;
 };
 static const struct arg_field divisor_fields[] = {
-    { .name = "by", .kind = ARG_INTEGER, .place = ARG_IN_BODY, .offset = offsetof(struct divisor, by), .required = true, .minimum = -100, .maximum = 100 },
+    { .name = "by",
+      .kind = ARG_INTEGER,
+      .place = ARG_IN_BODY,
+      .offset = offsetof(struct divisor, by),
+      .required = true,
+      .minimum = -100,
+      .maximum = 100 },
 };
 static const struct arg_shape divisor_args = { divisor_fields, 1, sizeof(struct divisor) };
 NUMBER_QUERY(hundred_by, "select 100 / $1", 1);
@@ -85,7 +104,8 @@ static bool bind_divisor(struct request *rq, const void *args, void *params, str
     return true;
 }
 
-static bool reply_quotient(struct request *rq, const void *args, const void *rows, size_t count, struct reply *reply, struct error *err)
+static bool reply_quotient(struct request *rq, const void *args, const void *rows, size_t count, struct reply *reply,
+                           struct error *err)
 {
     const struct divisor *divisor = args;
     assert_int_equal(rq->work.brand_id, 1);
@@ -100,8 +120,15 @@ static bool reply_quotient(struct request *rq, const void *args, const void *row
 }
 
 static const struct op_single divide = { &hundred_by, sizeof(struct number), bind_divisor, reply_quotient };
-static const struct operation divide_op = { .id = "test.divide", .index = -1, .mode = OP_READ, .reach = REACH_BRAND, .status = 200,
-                                            .query_budget = 1, .built = true, .args = &divisor_args, .single = &divide };
+static const struct operation divide_op = { .id = "test.divide",
+                                            .index = -1,
+                                            .mode = OP_READ,
+                                            .reach = REACH_BRAND,
+                                            .status = 200,
+                                            .query_budget = 1,
+                                            .built = true,
+                                            .args = &divisor_args,
+                                            .single = &divide };
 
 NUMBER_QUERY(sleep_a_little, "select 1::bigint from pg_sleep(0.3)", 0);
 
@@ -111,8 +138,15 @@ static bool sleep_then_answer(struct request *rq, const void *args, struct reply
     json_raw(&reply->json, "{}");
     return db_run(rq->work.conn, rq->work.arena, &sleep_a_little, NULL, NULL, err);
 }
-static const struct operation sleeping_op = { .id = "test.sleeping", .index = -1, .mode = OP_READ, .reach = REACH_BRAND, .status = 200,
-                                              .query_budget = 1, .built = true, .args = &no_args, .handler = sleep_then_answer };
+static const struct operation sleeping_op = { .id = "test.sleeping",
+                                              .index = -1,
+                                              .mode = OP_READ,
+                                              .reach = REACH_BRAND,
+                                              .status = 200,
+                                              .query_budget = 1,
+                                              .built = true,
+                                              .args = &no_args,
+                                              .handler = sleep_then_answer };
 
 static void one_reader(size_t queue_max)
 {
@@ -136,7 +170,9 @@ static struct visit *busy_reader(void)
 {
     struct visit *sleeping = visit_new(&sleeping_op, NULL);
     start(sleeping);
-    await_number("select count(*) from pg_stat_activity where query like '%pg_sleep(0.3)%' and state = 'active' and pid <> pg_backend_pid()", 1);
+    await_number(
+        "select count(*) from pg_stat_activity where query like '%pg_sleep(0.3)%' and state = 'active' and pid <> pg_backend_pid()",
+        1);
     return sleeping;
 }
 
@@ -248,8 +284,15 @@ static bool sleep_too_long(struct request *rq, const void *args, struct reply *r
     json_raw(&reply->json, "{}");
     return db_run(rq->work.conn, rq->work.arena, &sleep_long, NULL, NULL, err);
 }
-static const struct operation endless_op = { .id = "test.endless", .index = -1, .mode = OP_READ, .reach = REACH_BRAND, .status = 200,
-                                             .query_budget = 1, .built = true, .args = &no_args, .handler = sleep_too_long };
+static const struct operation endless_op = { .id = "test.endless",
+                                             .index = -1,
+                                             .mode = OP_READ,
+                                             .reach = REACH_BRAND,
+                                             .status = 200,
+                                             .query_budget = 1,
+                                             .built = true,
+                                             .args = &no_args,
+                                             .handler = sleep_too_long };
 
 static const char sleepers[] = "select count(*) from pg_stat_activity where query like '%pg_sleep(20)%' and state = 'active'"
                                " and pid <> pg_backend_pid()";
@@ -329,7 +372,9 @@ static void test_a_pipeline_is_not_stopped_for_one(void **state)
         start(visits[i]);
     }
     finish(sleeping);
-    await_number("select count(*) from pg_stat_activity where query like '%pg_sleep(0.05)%' and state = 'active' and pid <> pg_backend_pid()", 1);
+    await_number("select count(*) from pg_stat_activity where query like '%pg_sleep(0.05)%' and state = 'active' and pid <> "
+                 "pg_backend_pid()",
+                 1);
     /* Again and again, so that it would also hit what is sent a second time. */
     for (int i = 0; i < 20 && !is_answered(visits[5]); i++) {
         api_cancel(api, &visits[5]->call);
@@ -352,8 +397,12 @@ static void *call_much(void *data)
         pthread_mutex_init(&visit->lock, NULL);
         pthread_cond_init(&visit->moved, NULL);
         const struct operation *candidates[] = { i % 3 == 0 ? &brand_op : i % 3 == 1 ? &memory_op : &organization_op, NULL };
-        visit->call = (struct call){ .arena = own, .candidates = candidates, .credentials = { .kind = CREDENTIAL_LOCAL_OWNER },
-                                     .request_id = "req", .done = visit_done, .door_data = visit };
+        visit->call = (struct call){ .arena = own,
+                                     .candidates = candidates,
+                                     .credentials = { .kind = CREDENTIAL_LOCAL_OWNER },
+                                     .request_id = "req",
+                                     .done = visit_done,
+                                     .door_data = visit };
         bool immediate = api_is_immediate(api, &visit->call);
         api_submit(api, &visit->call);
         if (!immediate && i % 5 == 0)
@@ -456,7 +505,8 @@ static void test_metrics_count_calls(void **state)
     struct buf *out = buf_in_arena(arena, 1 << 20);
     api_write_metrics(api, out);
     assert_non_null(strstr(buf_text(out), arena_printf(arena, "posthorn_calls_total{operation=\"%s\"} 3\n", operations[0].id)));
-    assert_non_null(strstr(buf_text(out), arena_printf(arena, "posthorn_call_failures_total{operation=\"%s\"} 1\n", operations[0].id)));
+    assert_non_null(
+        strstr(buf_text(out), arena_printf(arena, "posthorn_call_failures_total{operation=\"%s\"} 1\n", operations[0].id)));
     assert_non_null(strstr(buf_text(out), arena_printf(arena, "posthorn_calls_total{operation=\"%s\"} 0\n", operations[1].id)));
     assert_non_null(strstr(buf_text(out), "posthorn_calls_waiting{lane=\"writes\"} 0\n"));
 }

@@ -114,14 +114,16 @@ static void test_opening_touches_nothing(void **state)
 static void test_operations_and_tools(void **state)
 {
     (void)state;
-    const struct posthorn_reply *reply = made((struct posthorn_call){ .name = "contacts.save", .arguments = "{\"email\":\"ada@example.com\"}" });
+    const struct posthorn_reply *reply =
+        made((struct posthorn_call){ .name = "contacts.save", .arguments = "{\"email\":\"ada@example.com\"}" });
     assert_int_equal(reply->status, 201);
     assert_int_equal(reply->ok, 1);
     assert_int_equal(reply->replayed, 0);
     assert_int_equal(reply->credits, -1);
     assert_string_equal(json_get_text(body_of(reply), "email"), "ada@example.com");
     /* A tool is the same work. */
-    reply = made((struct posthorn_call){ .name = "save_contact", .arguments = "{\"email\":\"ada@example.com\",\"firstName\":\"Ada\"}" });
+    reply = made(
+        (struct posthorn_call){ .name = "save_contact", .arguments = "{\"email\":\"ada@example.com\",\"firstName\":\"Ada\"}" });
     assert_int_equal(reply->status, 200);
     assert_int_equal(contacts(), 1);
     assert_int_equal(number_of("select count(*) from audit_log where door = 'embedded' and operation = 'contacts.save'"), 2);
@@ -156,8 +158,10 @@ static void test_calls_that_are_refused(void **state)
     assert_failed(made((struct posthorn_call){ .name = "contacts.search", .arguments = "" }), 400, "INVALID_REQUEST", "");
     assert_failed(made((struct posthorn_call){ .name = "contacts.search", .arguments = "[]" }), 400, "INVALID_REQUEST", "");
     assert_failed(made((struct posthorn_call){ .name = "search_contacts", .arguments = "[]" }), 400, "INVALID_REQUEST", "");
-    assert_failed(made((struct posthorn_call){ .name = "contacts.search", .arguments = "{\"limt\":1}" }), 400, "INVALID_REQUEST", "limt");
-    assert_failed(made((struct posthorn_call){ .name = "search_contacts", .arguments = "{\"limt\":1}" }), 400, "INVALID_REQUEST", "limt");
+    assert_failed(made((struct posthorn_call){ .name = "contacts.search", .arguments = "{\"limt\":1}" }), 400, "INVALID_REQUEST",
+                  "limt");
+    assert_failed(made((struct posthorn_call){ .name = "search_contacts", .arguments = "{\"limt\":1}" }), 400, "INVALID_REQUEST",
+                  "limt");
     assert_failed(made((struct posthorn_call){ .name = "triggers.create" }), 501, "NOT_IMPLEMENTED", "");
     /* A name in other letters is cut between its characters. */
     char name[300] = "";
@@ -177,12 +181,22 @@ static void test_credentials_and_brands(void **state)
     const char *wide = key_new(1, 0, SCOPE_ALL, 1);
     assert_failed(made((struct posthorn_call){ .name = "contacts.search", .api_key = "ph_wrong" }), 401, "INVALID_API_KEY", "");
     assert_failed(made((struct posthorn_call){ .name = "contacts.search", .api_key = wide }), 400, "BRAND_ID_REQUIRED", "");
-    assert_failed(made((struct posthorn_call){ .name = "emails.list", .api_key = bound }), 403, "INSUFFICIENT_PERMISSIONS", "emails");
+    assert_failed(made((struct posthorn_call){ .name = "emails.list", .api_key = bound }), 403, "INSUFFICIENT_PERMISSIONS",
+                  "emails");
     const char *wire_id = brand_wire_id(second);
-    assert_int_equal(made((struct posthorn_call){ .name = "contacts.save", .api_key = bound, .arguments = "{\"email\":\"b@example.com\"}" })->status, 201);
-    assert_int_equal(made((struct posthorn_call){ .name = "contacts.save", .api_key = wide, .brand_id = wire_id,
-                                                  .arguments = "{\"email\":\"c@example.com\"}" })->status, 201);
-    assert_int_equal(made((struct posthorn_call){ .name = "contacts.save", .brand_id = wire_id, .arguments = "{\"email\":\"d@example.com\"}" })->status, 201);
+    assert_int_equal(
+        made((struct posthorn_call){ .name = "contacts.save", .api_key = bound, .arguments = "{\"email\":\"b@example.com\"}" })
+            ->status,
+        201);
+    assert_int_equal(
+        made((struct posthorn_call){
+                 .name = "contacts.save", .api_key = wide, .brand_id = wire_id, .arguments = "{\"email\":\"c@example.com\"}" })
+            ->status,
+        201);
+    assert_int_equal(
+        made((struct posthorn_call){ .name = "contacts.save", .brand_id = wire_id, .arguments = "{\"email\":\"d@example.com\"}" })
+            ->status,
+        201);
     assert_int_equal(number_of(arena_printf(arena, "select count(*) from contacts where brand_id = %lld", (long long)second)), 3);
 }
 
@@ -192,7 +206,9 @@ static void test_the_brand_of_the_options(void **state)
     (void)state;
     open_service();
     int64_t second = brand_new(1);
-    struct posthorn_options options = { .struct_size = sizeof(options), .data_dir = folder, .database_url = cluster_url(arena, folder),
+    struct posthorn_options options = { .struct_size = sizeof(options),
+                                        .data_dir = folder,
+                                        .database_url = cluster_url(arena, folder),
                                         .brand_id = brand_wire_id(second) };
     posthorn_close(posthorn);
     posthorn = posthorn_open(&options);
@@ -278,7 +294,9 @@ static void unlock(struct db_conn *locker)
 
 static struct posthorn_call saving(const char *email, const char *token)
 {
-    return (struct posthorn_call){ .name = "contacts.save", .arguments = arena_printf(arena, "{\"email\":\"%s\"}", email), .token = token };
+    return (struct posthorn_call){ .name = "contacts.save",
+                                   .arguments = arena_printf(arena, "{\"email\":\"%s\"}", email),
+                                   .token = token };
 }
 
 static void test_cancelling_by_token(void **state)
@@ -331,8 +349,11 @@ static void test_jobs(void **state)
     (void)state;
     struct watcher watcher = { .lock = PTHREAD_MUTEX_INITIALIZER };
     struct caller caller;
-    begin_call(&caller, (struct posthorn_call){ .name = "emails.import", .arguments = "{\"content\":\"<p>x</p>\"}",
-                                                .token = "import", .progress = note_progress, .context = &watcher });
+    begin_call(&caller, (struct posthorn_call){ .name = "emails.import",
+                                                .arguments = "{\"content\":\"<p>x</p>\"}",
+                                                .token = "import",
+                                                .progress = note_progress,
+                                                .context = &watcher });
     await_number("select count(*) from jobs where state = 'queued'", 1);
     run_sql("update jobs set state = 'running', progress = 1, progress_total = 4, progress_note = 'reading';"
             "select pg_notify('posthorn_jobs', '')");
@@ -358,8 +379,10 @@ static void *call_often(void *data)
 {
     int *wrong = data;
     for (int i = 0; i < EACH; i++) {
-        struct posthorn_call call = { .struct_size = sizeof(call), .name = i % 2 == 0 ? "search_contacts" : "contacts.save",
-                                      .arguments = i % 2 == 0 ? NULL : "{\"email\":\"x@example.com\"}", .token = "t" };
+        struct posthorn_call call = { .struct_size = sizeof(call),
+                                      .name = i % 2 == 0 ? "search_contacts" : "contacts.save",
+                                      .arguments = i % 2 == 0 ? NULL : "{\"email\":\"x@example.com\"}",
+                                      .token = "t" };
         struct posthorn_reply *reply = posthorn_call(posthorn, &call);
         *wrong += reply->status != 200 && reply->status != 201 && reply->status != 503;
         posthorn_reply_free(reply);

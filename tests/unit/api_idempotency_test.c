@@ -283,7 +283,9 @@ static void test_a_waiting_duplicate_has_no_connection(void **state)
         usleep(1000);
     start(waiting);
     start(other);
-    await_number("select count(*) from pg_stat_activity where query like '%pg_sleep(0.5)%' and state = 'active' and pid <> pg_backend_pid()", 1);
+    await_number(
+        "select count(*) from pg_stat_activity where query like '%pg_sleep(0.5)%' and state = 'active' and pid <> pg_backend_pid()",
+        1);
     api_cancel(api, &waiting->call);
     finish(other);
     assert_answer(other, 201, "{}");
@@ -339,7 +341,8 @@ static void test_a_claim_that_lasts(void **state)
     secret_hash("same", hash);
     hex_encode(hash, sizeof(hash), hex);
     run_sql("begin; insert into idempotency_keys (organization_id, key_hash, fingerprint, operation, created_at)"
-            " values (1, '\\x%s', '', 'x', now())", hex);
+            " values (1, '\\x%s', '', 'x', now())",
+            hex);
     int64_t start_us = clock_monotonic_us();
     struct visit *visit = visit_run(with_idempotency(adding(&write_op, 1), "same"));
     assert_refusal(visit, ERR_IDEMPOTENCY_IN_PROGRESS, "", "still being worked on");

@@ -11,7 +11,13 @@ struct item {
     const char *note;
 };
 static const struct arg_field item_fields[] = {
-    { .name = "id", .kind = ARG_INTEGER, .place = ARG_IN_BODY, .offset = offsetof(struct item, id), .required = true, .minimum = 0, .maximum = 1e9 },
+    { .name = "id",
+      .kind = ARG_INTEGER,
+      .place = ARG_IN_BODY,
+      .offset = offsetof(struct item, id),
+      .required = true,
+      .minimum = 0,
+      .maximum = 1e9 },
     { .name = "note", .kind = ARG_TEXT, .place = ARG_IN_BODY, .offset = offsetof(struct item, note), .max_size = 100 },
 };
 static const struct arg_shape item_args = { item_fields, ARRAY_COUNT(item_fields), sizeof(struct item) };
@@ -19,9 +25,9 @@ static const struct arg_shape item_args = { item_fields, ARRAY_COUNT(item_fields
 /* What the handler does besides; set by a test before its calls, read by the threads. */
 static struct {
     _Atomic int runs;
-    int fail_times;       /* the first runs fail with fail_state */
+    int fail_times; /* the first runs fail with fail_state */
     const char *fail_state;
-    int64_t items;        /* reply->item_count */
+    int64_t items; /* reply->item_count */
     bool charge_nothing;
     bool keep_no_key;
     int subjects;
@@ -51,7 +57,8 @@ static inline bool add_one_item(struct request *rq, const void *args, struct rep
     json_member_int(&reply->json, "run", run);
     json_object_end(&reply->json);
     if (run <= plan.fail_times)
-        return db_script(rq->work.conn, arena_printf(rq->work.arena, "do $$ begin raise sqlstate '%s'; end $$", plan.fail_state), err);
+        return db_script(rq->work.conn, arena_printf(rq->work.arena, "do $$ begin raise sqlstate '%s'; end $$", plan.fail_state),
+                         err);
     for (int i = 0; i < plan.subjects; i++)
         request_subject(rq, arena_printf(rq->work.arena, "itm_%d", i));
     reply->item_count = plan.items;

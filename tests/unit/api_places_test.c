@@ -41,7 +41,8 @@ static const json_t *json_of(const char *text)
     return json;
 }
 
-#define AT(type, field) .offset = offsetof(struct type, field)
+#define FIELD_OF(wire_name, kind_of, place_of, type, field)                                                                        \
+    .name = wire_name, .kind = kind_of, .place = place_of, .offset = offsetof(struct type, field)
 #define OPEN .minimum = -INFINITY, .maximum = INFINITY
 
 /* ---- Places: a REST call ---- */
@@ -56,12 +57,13 @@ struct placed {
 };
 
 static const struct arg_field placed_fields[] = {
-    { .name = "sendId", .kind = ARG_ID, .place = ARG_IN_PATH, AT(placed, send_id), .required = true, .id_kind = ID_SEND },
-    { .name = "limit", .kind = ARG_INTEGER, .place = ARG_IN_QUERY, AT(placed, limit), .has_default = true, .default_number = 100, .minimum = 1, .maximum = 100 },
-    { .name = "deep", .kind = ARG_BOOLEAN, .place = ARG_IN_QUERY, AT(placed, deep) },
-    { .name = "include", .kind = ARG_TOKENS, .place = ARG_IN_QUERY, AT(placed, include), .enum_values = colours },
-    { .name = "name", .kind = ARG_TEXT, .place = ARG_IN_BODY, AT(placed, name), .required = true, .min_size = 1, .max_size = 10 },
-    { .name = "size", .kind = ARG_INTEGER, .place = ARG_IN_BODY, AT(placed, size), OPEN },
+    { FIELD_OF("sendId", ARG_ID, ARG_IN_PATH, placed, send_id), .required = true, .id_kind = ID_SEND },
+    { FIELD_OF("limit", ARG_INTEGER, ARG_IN_QUERY, placed, limit), .has_default = true, .default_number = 100, .minimum = 1,
+      .maximum = 100 },
+    { FIELD_OF("deep", ARG_BOOLEAN, ARG_IN_QUERY, placed, deep) },
+    { FIELD_OF("include", ARG_TOKENS, ARG_IN_QUERY, placed, include), .enum_values = colours },
+    { FIELD_OF("name", ARG_TEXT, ARG_IN_BODY, placed, name), .required = true, .min_size = 1, .max_size = 10 },
+    { FIELD_OF("size", ARG_INTEGER, ARG_IN_BODY, placed, size), OPEN },
 };
 static const struct arg_shape placed_shape = { placed_fields, ARRAY_COUNT(placed_fields), sizeof(struct placed) };
 static struct placed placed;

@@ -8,8 +8,14 @@
 
 /* ---- Hand-made operations and tools ---- */
 
-#define NAMED(argument) { .name = argument, .kind = ARG_TEXT, .place = ARG_IN_BODY, .max_size = 100 }
-#define SHAPE(array) { array, ARRAY_COUNT(array), 0 }
+#define NAMED(argument)                                                                                                            \
+    {                                                                                                                              \
+        .name = argument, .kind = ARG_TEXT, .place = ARG_IN_BODY, .max_size = 100                                                  \
+    }
+#define SHAPE(array)                                                                                                               \
+    {                                                                                                                              \
+        array, ARRAY_COUNT(array), 0                                                                                               \
+    }
 
 static const struct arg_field list_fields[] = { NAMED("limit"), NAMED("cursor"), NAMED("kind") };
 static const struct arg_field get_fields[] = { NAMED("sendId") };
@@ -100,7 +106,8 @@ static void test_fixed_and_default_arguments(void **state)
 {
     (void)state;
     assert_string_equal(prepared(&plain_tool, "{}"), "{\"kind\":\"campaign\",\"limit\":10}");
-    assert_string_equal(prepared(&plain_tool, "{\"limit\":3,\"cursor\":\"c\"}"), "{\"cursor\":\"c\",\"kind\":\"campaign\",\"limit\":3}");
+    assert_string_equal(prepared(&plain_tool, "{\"limit\":3,\"cursor\":\"c\"}"),
+                        "{\"cursor\":\"c\",\"kind\":\"campaign\",\"limit\":3}");
     assert_ptr_equal(call->candidates[0], &list_op);
     assert_null(call->idempotency_key);
     /* A given null is given. */

@@ -30,8 +30,16 @@ static bool ask_for_work(struct request *rq, const void *args, struct reply *rep
     return request_enqueue(rq, reply, "test.work", "{}", rq->work.now_us, err);
 }
 
-static const struct operation job_op = { .id = "work.do", .index = -1, .mode = OP_JOB, .reach = REACH_BRAND, .status = 200, .query_budget = 10,
-                                         .built = true, .idempotent_key = true, .args = &no_args, .handler = ask_for_work,
+static const struct operation job_op = { .id = "work.do",
+                                         .index = -1,
+                                         .mode = OP_JOB,
+                                         .reach = REACH_BRAND,
+                                         .status = 200,
+                                         .query_budget = 10,
+                                         .built = true,
+                                         .idempotent_key = true,
+                                         .args = &no_args,
+                                         .handler = ask_for_work,
                                          .price = { PRICE_FIXED, 10, "work" } };
 
 /* ---- Being the worker ---- */
@@ -44,7 +52,8 @@ static void tell(void)
 /* The newest job settles with an answer, as a worker's transaction would do it. */
 static void settle_job(int64_t id, const char *body)
 {
-    run_sql("update jobs set state = 'done', result_status = 202, result_body = '%s', settled_at = now() where id = %lld", body, (long long)id);
+    run_sql("update jobs set state = 'done', result_status = 202, result_body = '%s', settled_at = now() where id = %lld", body,
+            (long long)id);
     tell();
 }
 
@@ -94,9 +103,10 @@ static void test_a_job_answers_its_caller(void **state)
     await_parked(visit);
     assert_false(is_answered(visit));
     /* Everything its settling needs is in the row. */
-    assert_string_equal(text_of("select concat_ws('|', kind, organization_id, brand_id, call->>'operation', call->>'door', call->>'client',"
-                                " call->>'credits', call->>'creditCost', call->>'writesAudit', call->>'idempotencyKey') from jobs"),
-                        "test.work|1|1|work.do|rest|test/1|10|10|true");
+    assert_string_equal(
+        text_of("select concat_ws('|', kind, organization_id, brand_id, call->>'operation', call->>'door', call->>'client',"
+                " call->>'credits', call->>'creditCost', call->>'writesAudit', call->>'idempotencyKey') from jobs"),
+        "test.work|1|1|work.do|rest|test/1|10|10|true");
     assert_string_equal(text_of("select call->>'requestId' from jobs"), visit->call.request_id);
     /* Charge and audit row are the settling transaction's. */
     assert_int_equal(number_of("select count(*) from audit_log") + number_of("select count(*) from credit_usage"), 0);
@@ -156,7 +166,8 @@ static void test_failures_that_say_little(void **state)
     assert_refusal(visit, ERR_INTERNAL_ERROR, "", "The work failed.");
     run_sql("delete from jobs");
     visit = begin(NULL);
-    run_sql("update jobs set state = 'canceled', result_error = '{\"code\":\"SERVICE_UNAVAILABLE\",\"message\":\"Cancelled.\"}' where id = %lld",
+    run_sql("update jobs set state = 'canceled', result_error = '{\"code\":\"SERVICE_UNAVAILABLE\",\"message\":\"Cancelled.\"}' "
+            "where id = %lld",
             (long long)newest_job());
     tell();
     finish(visit);
@@ -185,7 +196,8 @@ static void test_an_answer_without_a_job(void **state)
 
 static void progress(int64_t id, double done, const char *note)
 {
-    run_sql("update jobs set state = 'running', progress = %f, progress_total = 8, progress_note = %s where id = %lld", done, note, (long long)id);
+    run_sql("update jobs set state = 'running', progress = %f, progress_total = 8, progress_note = %s where id = %lld", done, note,
+            (long long)id);
     tell();
 }
 
@@ -377,8 +389,10 @@ static void test_a_commit_that_fails(void **state)
     (void)state;
     plan.breaks_the_commit = true;
     run_sql("drop table items; create table items (id bigint references brands (id) deferrable initially deferred);"
-            "alter table items add constraint never check (true); create or replace function refuse() returns trigger language plpgsql as"
-            " 'begin raise sqlstate ''22023''; end'; create constraint trigger refuse after insert on items deferrable initially deferred"
+            "alter table items add constraint never check (true); create or replace function refuse() returns trigger language "
+            "plpgsql as"
+            " 'begin raise sqlstate ''22023''; end'; create constraint trigger refuse after insert on items deferrable initially "
+            "deferred"
             " for each row execute function refuse()");
     struct visit *visit = begin("k");
     finish(visit);
@@ -400,7 +414,8 @@ static void test_a_commit_that_conflicts(void **state)
     run_sql("drop table items; create table items (id bigint); create sequence if not exists tries; alter sequence tries restart;"
             "create or replace function refuse() returns trigger language plpgsql as"
             " 'begin if nextval(''tries'') < 3 then raise sqlstate ''40001''; end if; return null; end';"
-            "create constraint trigger refuse after insert on items deferrable initially deferred for each row execute function refuse()");
+            "create constraint trigger refuse after insert on items deferrable initially deferred for each row execute function "
+            "refuse()");
     struct visit *visit = begin("k");
     await_parked(visit);
     assert_int_equal(number_of("select count(*) from jobs"), 1);
@@ -420,7 +435,8 @@ static void test_a_lost_connection_is_made_again(void **state)
     int64_t id = newest_job();
     await_parked(visit);
     usleep(200000);
-    run_sql("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'posthorn unit test' and pid <> pg_backend_pid()");
+    run_sql("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'posthorn unit test' and pid <> "
+            "pg_backend_pid()");
     run_sql("update jobs set state = 'done', result_status = 200, result_body = '{}' where id = %lld", (long long)id);
     finish(visit);
     assert_answer(visit, 200, "{}");
@@ -460,12 +476,13 @@ static void *settle_many(void *unused)
     struct db_conn *mine = NULL;
     bool ok = db_connect(db, 1000, &mine, &err);
     for (int i = 0; ok && i < 200; i++) {
-        ok = db_script(mine,
-                       "update jobs set progress = progress + 1, progress_total = 9, state = 'running' where state in ('queued', 'running');"
-                       "update jobs set state = 'done', result_status = 200, result_body = '{\"id\":' || id || '}'"
-                       " where id in (select id from jobs where state = 'running' order by random() limit 3 for update);"
-                       "select pg_notify('posthorn_jobs', '')",
-                       &err);
+        ok = db_script(
+            mine,
+            "update jobs set progress = progress + 1, progress_total = 9, state = 'running' where state in ('queued', 'running');"
+            "update jobs set state = 'done', result_status = 200, result_body = '{\"id\":' || id || '}'"
+            " where id in (select id from jobs where state = 'running' order by random() limit 3 for update);"
+            "select pg_notify('posthorn_jobs', '')",
+            &err);
         usleep(5000);
     }
     db_disconnect(mine);

@@ -50,13 +50,15 @@ static inline int world_setup(void **state)
     if (setup(state) != 0)
         return -1;
     struct error err = { .code = ERR_NONE };
-    assert_ok(db_script(conn,
-                        "drop table if exists items; create table items (id bigint primary key);"
-                        "delete from audit_log; delete from credit_usage; delete from idempotency_keys; delete from jobs;"
-                        "delete from api_keys; delete from contacts; delete from domains where brand_id > 1; delete from brands where id > 1;"
-                        "delete from organizations where id > 1; update organizations set plan = 'self_hosted', bonus_credits = 0",
-                        &err),
-              &err);
+    assert_ok(
+        db_script(
+            conn,
+            "drop table if exists items; create table items (id bigint primary key);"
+            "delete from audit_log; delete from credit_usage; delete from idempotency_keys; delete from jobs;"
+            "delete from api_keys; delete from contacts; delete from domains where brand_id > 1; delete from brands where id > 1;"
+            "delete from organizations where id > 1; update organizations set plan = 'self_hosted', bonus_credits = 0",
+            &err),
+        &err);
     api = service_new((struct api_config){ .quick_threads = 4 });
     return 0;
 }
@@ -90,8 +92,9 @@ static inline void run_sql(const char *format, ...)
 /* Statements of one number or one text; "" keeps none of them prepared. */
 static inline int64_t number_of(const char *sql)
 {
-    struct db_statement statement = { .name = "", .result = DB_ONE, .sql = sql, .columns = number_fields, .column_count = 1,
-                                      .row_size = sizeof(struct number) };
+    struct db_statement statement = {
+        .name = "", .result = DB_ONE, .sql = sql, .columns = number_fields, .column_count = 1, .row_size = sizeof(struct number)
+    };
     struct error err;
     struct db_rows rows;
     assert_ok(db_run(conn, arena, &statement, NULL, &rows, &err), &err);
@@ -101,8 +104,9 @@ static inline int64_t number_of(const char *sql)
 
 static inline const char *text_of(const char *sql)
 {
-    struct db_statement statement = { .name = "", .result = DB_ONE, .sql = sql, .columns = words_fields, .column_count = 1,
-                                      .row_size = sizeof(struct words) };
+    struct db_statement statement = {
+        .name = "", .result = DB_ONE, .sql = sql, .columns = words_fields, .column_count = 1, .row_size = sizeof(struct words)
+    };
     struct error err;
     struct db_rows rows;
     assert_ok(db_run(conn, arena, &statement, NULL, &rows, &err), &err);
@@ -282,7 +286,8 @@ static const struct operation brand_op = { OPERATION(OP_READ, REACH_BRAND) };
 
 static inline int64_t organization_new(const char *plan)
 {
-    return number_of(arena_printf(arena, "insert into organizations (name, plan, created_at) values ('Other', '%s', now()) returning id", plan));
+    return number_of(
+        arena_printf(arena, "insert into organizations (name, plan, created_at) values ('Other', '%s', now()) returning id", plan));
 }
 
 static inline int64_t brand_new(int64_t organization_id)

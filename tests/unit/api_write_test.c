@@ -55,7 +55,8 @@ static void test_conflicts_are_tried_again(void **state)
         plan.fail_times = 3;
         plan.fail_state = retryable[i];
         /* The answer is that of the last try alone. */
-        assert_answer(visit_run(with_idempotency(adding(&fixed_op, i + 1), retryable[i])), 201, arena_printf(arena, "{\"id\":%d,\"run\":4}", i + 1));
+        assert_answer(visit_run(with_idempotency(adding(&fixed_op, i + 1), retryable[i])), 201,
+                      arena_printf(arena, "{\"id\":%d,\"run\":4}", i + 1));
         assert_int_equal(item_count(), i + 1);
         assert_int_equal(audit_rows(), i + 1);
         assert_int_equal(charged(), 5 * (i + 1));
@@ -105,8 +106,14 @@ static bool shift_all(struct request *rq, const void *args, struct reply *reply,
 static void test_real_conflicts_are_cured(void **state)
 {
     (void)state;
-    static const struct operation shift_op = { .id = "items.shift", .index = -1, .mode = OP_WRITE, .reach = REACH_BRAND, .status = 200,
-                                               .query_budget = 10, .built = true, .args = &no_args,
+    static const struct operation shift_op = { .id = "items.shift",
+                                               .index = -1,
+                                               .mode = OP_WRITE,
+                                               .reach = REACH_BRAND,
+                                               .status = 200,
+                                               .query_budget = 10,
+                                               .built = true,
+                                               .args = &no_args,
                                                .handler = shift_all };
     run_sql("insert into items values (1)");
     struct visit *first = visit_new(&shift_op, NULL);
@@ -132,11 +139,15 @@ static void test_the_audit_row(void **state)
     visit->call.door = DOOR_MCP_HTTP;
     visit->call.client = "claude/2";
     assert_true(visit_run(visit)->call.ok);
-    assert_string_equal(text_of("select concat_ws('|', organization_id, brand_id, door, client, operation, array_to_string(subjects, ',')) from audit_log"),
+    assert_string_equal(text_of("select concat_ws('|', organization_id, brand_id, door, client, operation, "
+                                "array_to_string(subjects, ',')) from audit_log"),
                         "1|1|mcp|claude/2|items.add|itm_0,itm_1");
     assert_string_equal(text_of("select request_id from audit_log"), visit->call.request_id);
     assert_int_equal(number_of("select key_id from audit_log"), visit->call.who.key_id);
-    assert_int_equal(number_of("select count(*) from audit_log where occurred_at between now() - interval '1 minute' and now() + interval '1 minute'"), 1);
+    assert_int_equal(
+        number_of(
+            "select count(*) from audit_log where occurred_at between now() - interval '1 minute' and now() + interval '1 minute'"),
+        1);
 
     /* The local owner has no key, a client may be unknown, and subjects are bounded. */
     run_sql("delete from audit_log");
@@ -144,13 +155,17 @@ static void test_the_audit_row(void **state)
     visit = adding(&write_op, 2);
     visit->call.client = NULL;
     assert_true(visit_run(visit)->call.ok);
-    assert_int_equal(number_of("select cardinality(subjects)::bigint from audit_log where key_id is null and client is null"), REQUEST_MAX_SUBJECTS);
+    assert_int_equal(number_of("select cardinality(subjects)::bigint from audit_log where key_id is null and client is null"),
+                     REQUEST_MAX_SUBJECTS);
 }
 
 static void test_doors_have_names(void **state)
 {
     (void)state;
-    static const char *const names[] = { [DOOR_STDIO] = "stdio", [DOOR_MCP_HTTP] = "mcp", [DOOR_REST] = "rest", [DOOR_COMMAND_LINE] = "cli",
+    static const char *const names[] = { [DOOR_STDIO] = "stdio",
+                                         [DOOR_MCP_HTTP] = "mcp",
+                                         [DOOR_REST] = "rest",
+                                         [DOOR_COMMAND_LINE] = "cli",
                                          [DOOR_EMBEDDED] = "embedded" };
     for (size_t door = 0; door < ARRAY_COUNT(names); door++)
         assert_string_equal(dispatch_door_name((enum door)door), names[door]);
@@ -179,7 +194,8 @@ static void test_prices(void **state)
     assert_int_equal(visit->call.credit_cost, -1);
     assert_int_equal(charged(), 40);
     /* One row a calendar month (UTC). */
-    assert_int_equal(number_of("select count(*) from credit_usage where period_start = date_trunc('month', now() at time zone 'UTC')::date"), 1);
+    assert_int_equal(
+        number_of("select count(*) from credit_usage where period_start = date_trunc('month', now() at time zone 'UTC')::date"), 1);
 }
 
 /* a success that is not billed says so. */
@@ -269,8 +285,9 @@ static void test_a_write_may_leave_a_job(void **state)
     plan.enqueue = true;
     assert_ok(db_listen(conn, "posthorn_work", &err), &err);
     assert_answer(visit_run(with_idempotency(adding(&write_op, 1), "k")), 201, "{\"id\":1,\"run\":1}");
-    assert_string_equal(text_of("select concat_ws('|', kind, state, organization_id, brand_id, payload->>'item', call is null) from jobs"),
-                        "test.kind|queued|1|1|5|t");
+    assert_string_equal(
+        text_of("select concat_ws('|', kind, state, organization_id, brand_id, payload->>'item', call is null) from jobs"),
+        "test.kind|queued|1|1|5|t");
     /* The workers are told after the commit. */
     bool got = false;
     struct db_notice notice;

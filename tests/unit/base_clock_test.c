@@ -189,11 +189,16 @@ static void test_the_clock_can_be_moved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reads_date_times),        cmocka_unit_test(test_reads_fractions),
-        cmocka_unit_test(test_reads_zones),             cmocka_unit_test(test_leap_days),
-        cmocka_unit_test(test_refuses_what_is_no_time), cmocka_unit_test(test_the_ends_of_time),
-        cmocka_unit_test(test_writes_before_1970),      cmocka_unit_test(test_what_is_written_is_read_back),
-        cmocka_unit_test(test_mail_dates),              cmocka_unit_test(test_the_clock_can_be_moved),
+        cmocka_unit_test(test_reads_date_times),
+        cmocka_unit_test(test_reads_fractions),
+        cmocka_unit_test(test_reads_zones),
+        cmocka_unit_test(test_leap_days),
+        cmocka_unit_test(test_refuses_what_is_no_time),
+        cmocka_unit_test(test_the_ends_of_time),
+        cmocka_unit_test(test_writes_before_1970),
+        cmocka_unit_test(test_what_is_written_is_read_back),
+        cmocka_unit_test(test_mail_dates),
+        cmocka_unit_test(test_the_clock_can_be_moved),
     };
     return cmocka_run_group_tests_name("base: clock", tests, NULL, NULL);
 }

@@ -159,8 +159,23 @@ static void test_a_text_past_the_maximum_overflows(void **state)
 static void test_numbers_come_back(void **state)
 {
     (void)state;
-    static const double numbers[] = { 0,       1,        -1,      0.1,     1.0 / 3, 1e15,     123456789.123456789, 1e300, -2.5e-300,
-                                      DBL_MAX, -DBL_MAX, DBL_MIN, 5e-324,  M_PI,    2.2250738585072011e-308,       1e21,  0.30000000000000004 };
+    static const double numbers[] = { 0,
+                                      1,
+                                      -1,
+                                      0.1,
+                                      1.0 / 3,
+                                      1e15,
+                                      123456789.123456789,
+                                      1e300,
+                                      -2.5e-300,
+                                      DBL_MAX,
+                                      -DBL_MAX,
+                                      DBL_MIN,
+                                      5e-324,
+                                      M_PI,
+                                      2.2250738585072011e-308,
+                                      1e21,
+                                      0.30000000000000004 };
     for (size_t i = 0; i < ARRAY_COUNT(numbers); i++) {
         struct page page;
         begin(&page);
@@ -236,9 +251,9 @@ static void test_reads_every_type(void **state)
 static void test_malformed_text_is_refused_with_its_place(void **state)
 {
     (void)state;
-    static const char *const malformed[] = { "",         " ",        "{",           "{\"a\":}",   "[1,]",        "{a:1}",    "'a'",   "[1] 2",
-                                             "nul",      "\"\\x\"",  "\"\n\"",      "01",         "+1",          "1.",       ".5",    "NaN",
-                                             "\"open",   "\"\\ud800\"", "{\"a\" 1}", "[1 2]",     "/* c */ 1",   "tru",      "-",     "}" };
+    static const char *const malformed[] = { "",       " ",           "{",         "{\"a\":}", "[1,]",      "{a:1}", "'a'", "[1] 2",
+                                             "nul",    "\"\\x\"",     "\"\n\"",    "01",       "+1",        "1.",    ".5",  "NaN",
+                                             "\"open", "\"\\ud800\"", "{\"a\" 1}", "[1 2]",    "/* c */ 1", "tru",   "-",   "}" };
     for (size_t i = 0; i < ARRAY_COUNT(malformed); i++)
         assert_refused(malformed[i], strlen(malformed[i]), ERR_INVALID_REQUEST, "not valid JSON");
     assert_refused("{\n  \"a\": x\n}", 12, ERR_INVALID_REQUEST, "line 2");
@@ -310,8 +325,9 @@ static void test_duplicates_nul_and_bad_utf8_are_refused(void **state)
     assert_refused("\"a\0b\"", 5, ERR_INVALID_REQUEST, "not valid JSON");
     assert_refused("1\0", 2, ERR_INVALID_REQUEST, "not valid JSON");
     assert_refused("[1\0]", 4, ERR_INVALID_REQUEST, "not valid JSON");
-    static const char *const bad[] = { "\"\xff\"",     "\"\xc3\"",         "\"\xc0\xaf\"",         "\"\xed\xa0\x80\"",
-                                       "\"\xe2\x82\"", "\"\xf4\x90\x80\x80\"", "\"\x80\"", "{\"\xff\":1}" };
+    static const char *const bad[] = { "\"\xff\"",         "\"\xc3\"",     "\"\xc0\xaf\"",
+                                       "\"\xed\xa0\x80\"", "\"\xe2\x82\"", "\"\xf4\x90\x80\x80\"",
+                                       "\"\x80\"",         "{\"\xff\":1}" };
     for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
         assert_refused(bad[i], strlen(bad[i]), ERR_INVALID_REQUEST, "not valid JSON");
 }

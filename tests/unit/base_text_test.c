@@ -29,10 +29,29 @@ static const char *const well_formed[] = {
 };
 
 static const char *const malformed[] = {
-    "\x80",             "\xbf",             "\xc0\x80",         "\xc1\xbf",     "\xc2",             "\xc2\x41",     "\xc2\xc2\x80",
-    "\xe0\x80\x80",     "\xe0\x9f\xbf",     "\xe2\x82",         "\xe2\x82\x41", "\xed\xa0\x80",     "\xed\xbf\xbf", "\xf0\x80\x80\x80",
-    "\xf0\x8f\xbf\xbf", "\xf0\x9f\x98",     "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xf8\x88\x80\x80\x80", "\xfe",  "\xff",
-    "\xe2\x82\xc0",     "\xf0\x9f\xc0\x80",
+    "\x80",
+    "\xbf",
+    "\xc0\x80",
+    "\xc1\xbf",
+    "\xc2",
+    "\xc2\x41",
+    "\xc2\xc2\x80",
+    "\xe0\x80\x80",
+    "\xe0\x9f\xbf",
+    "\xe2\x82",
+    "\xe2\x82\x41",
+    "\xed\xa0\x80",
+    "\xed\xbf\xbf",
+    "\xf0\x80\x80\x80",
+    "\xf0\x8f\xbf\xbf",
+    "\xf0\x9f\x98",
+    "\xf4\x90\x80\x80",
+    "\xf5\x80\x80\x80",
+    "\xf8\x88\x80\x80\x80",
+    "\xfe",
+    "\xff",
+    "\xe2\x82\xc0",
+    "\xf0\x9f\xc0\x80",
 };
 
 /* Every place of an eight-byte word, with ASCII of any length behind. */
@@ -111,17 +130,21 @@ static void test_invisible_characters_go(void **state)
     (void)state;
     assert_string_equal(text_visible(arena, "", 10), "");
     assert_string_equal(text_visible(arena, "a\tb\nc\rd", 10), "a\tb\nc\rd");
-    assert_string_equal(text_visible(arena, "a\x01\x08\x0b\x0c\x0e\x1f\x7f\xc2\x80\xc2\x9f"
-                                            "b", 10), "ab");
+    assert_string_equal(text_visible(arena,
+                                     "a\x01\x08\x0b\x0c\x0e\x1f\x7f\xc2\x80\xc2\x9f"
+                                     "b",
+                                     10),
+                        "ab");
     /* Zero-width, bidirectional controls, tags, byte order mark, soft hyphen, annotations. */
     static const char *const invisible[] = {
-        "\xe2\x80\x8b", "\xe2\x80\x8d", "\xe2\x80\x8f", "\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa0",     "\xe2\x81\xa6",    "\xe2\x81\xa9",
-        "\xe2\x81\xaf", "\xef\xbb\xbf", "\xc2\xad",     "\xd8\x9c",     "\xe1\xa0\x8e", "\xf3\xa0\x80\x81", "\xf3\xa0\x81\xbf", "\xef\xbf\xb9",
-        "\xef\xb8\x80",
+        "\xe2\x80\x8b", "\xe2\x80\x8d",     "\xe2\x80\x8f",     "\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa0",
+        "\xe2\x81\xa6", "\xe2\x81\xa9",     "\xe2\x81\xaf",     "\xef\xbb\xbf", "\xc2\xad",     "\xd8\x9c",
+        "\xe1\xa0\x8e", "\xf3\xa0\x80\x81", "\xf3\xa0\x81\xbf", "\xef\xbf\xb9", "\xef\xb8\x80",
     };
     for (size_t i = 0; i < ARRAY_COUNT(invisible); i++)
         assert_string_equal(text_visible(arena, arena_printf(arena, "x%sy", invisible[i]), 10), "xy");
-    static const char *const visible[] = { "\xc2\xa0", "\xc3\xa9", "\xe2\x80\x90", "\xe2\x82\xac", "\xef\xb8\x8f", "\xf0\x9f\x98\x80", "\xc2\xae" };
+    static const char *const visible[] = { "\xc2\xa0",     "\xc3\xa9",         "\xe2\x80\x90", "\xe2\x82\xac",
+                                           "\xef\xb8\x8f", "\xf0\x9f\x98\x80", "\xc2\xae" };
     for (size_t i = 0; i < ARRAY_COUNT(visible); i++) {
         const char *text = arena_printf(arena, "x%sy", visible[i]);
         assert_string_equal(text_visible(arena, text, 10), text);
@@ -134,8 +157,11 @@ static void test_visible_text_is_cut_by_characters(void **state)
     assert_string_equal(text_visible(arena, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z", 3), "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
     assert_string_equal(text_visible(arena, "abc", 0), "");
     /* What is not shown does not count. */
-    assert_string_equal(text_visible(arena, "\xe2\x80\x8b\xe2\x80\x8b\xe2\x80\x8b"
-                                            "ab", 2), "ab");
+    assert_string_equal(text_visible(arena,
+                                     "\xe2\x80\x8b\xe2\x80\x8b\xe2\x80\x8b"
+                                     "ab",
+                                     2),
+                        "ab");
     assert_string_equal(text_visible(arena, "a\xff\xc3(", 10), "a(");
 }
 
@@ -180,7 +206,8 @@ static void test_percent_decoding(void **state)
     assert_string_equal(decoded("%c3%A9"), "\xc3\xa9");
     assert_string_equal(decoded("%2540"), "%40");
     assert_string_equal(decoded("%41"), "A");
-    static const char *const refused[] = { "%", "%4", "a%", "a%4", "%4g", "%g4", "%%41", "% 41", "%-1", "%00", "a%00b", "%ff", "%c3", "%c3%28", "%ed%a0%80" };
+    static const char *const refused[] = { "%",   "%4",  "a%",    "a%4", "%4g", "%g4",    "%%41",     "% 41",
+                                           "%-1", "%00", "a%00b", "%ff", "%c3", "%c3%28", "%ed%a0%80" };
     for (size_t i = 0; i < ARRAY_COUNT(refused); i++)
         if (decoded(refused[i]) != NULL)
             fail_msg("'%s' was accepted", refused[i]);
@@ -245,7 +272,8 @@ static void test_malformed_base64(void **state)
 {
     (void)state;
     size_t size;
-    static const char *const standard[] = { "Z", "Zg", "Zg=", "Zg===", "Zm8", "Zh==", "Zm9=", "Zm9v=", "Zg==x", "Z g==", "Zg==\n", "-_-_", "=", "====", "Zm\xc3\xa9" };
+    static const char *const standard[] = { "Z",     "Zg",    "Zg=",    "Zg===", "Zm8", "Zh==", "Zm9=",      "Zm9v=",
+                                            "Zg==x", "Z g==", "Zg==\n", "-_-_",  "=",   "====", "Zm\xc3\xa9" };
     for (size_t i = 0; i < ARRAY_COUNT(standard); i++)
         if (base64_decode(arena, standard[i], &size) != NULL)
             fail_msg("base64 '%s' was accepted", standard[i]);
@@ -316,7 +344,9 @@ static void test_whole_numbers(void **state)
     assert_true(int64_parse("-1", &value) && value == -1);
     assert_true(int64_parse("9223372036854775807", &value) && value == INT64_MAX);
     assert_true(int64_parse("-9223372036854775808", &value) && value == INT64_MIN);
-    static const char *const refused[] = { "", "-", "+1", " 1", "1 ", "1.0", "1e3", "0x10", "--1", "- 1", "9223372036854775808", "-9223372036854775809", "one", "1_000" };
+    static const char *const refused[] = {
+        "", "-", "+1", " 1", "1 ", "1.0", "1e3", "0x10", "--1", "- 1", "9223372036854775808", "-9223372036854775809", "one", "1_000"
+    };
     for (size_t i = 0; i < ARRAY_COUNT(refused); i++)
         if (int64_parse(refused[i], &value))
             fail_msg("'%s' was accepted", refused[i]);

@@ -120,8 +120,17 @@ static void test_malformed_ids(void **state)
         longer[cut] = '\0';
         assert_int_equal(id_decode(&codec, ID_SEND, longer), 0);
     }
-    static const char *const malformed[] = { "", "snd", "snd_", "_", "send_0000000000000", "snd-0000000000000", "SND_0000000000000", "5",
-                                             "snd_ 000000000000", "snd_zzzzzzzzzzzzz", "\xc3\xa9" };
+    static const char *const malformed[] = { "",
+                                             "snd",
+                                             "snd_",
+                                             "_",
+                                             "send_0000000000000",
+                                             "snd-0000000000000",
+                                             "SND_0000000000000",
+                                             "5",
+                                             "snd_ 000000000000",
+                                             "snd_zzzzzzzzzzzzz",
+                                             "\xc3\xa9" };
     for (size_t i = 0; i < ARRAY_COUNT(malformed); i++)
         assert_int_equal(id_decode(&codec, ID_SEND, malformed[i]), 0);
     /* One digit changed names another row. */

@@ -15,12 +15,21 @@ static int ledger_setup(void **state)
     if (world_setup(state) != 0)
         return -1;
     open_service();
-    work = (struct work){ .engine = installation_engine(api_installation(api)), .arena = arena, .conn = conn, .organization_id = 1, .brand_id = 1,
+    work = (struct work){ .engine = installation_engine(api_installation(api)),
+                          .arena = arena,
+                          .conn = conn,
+                          .organization_id = 1,
+                          .brand_id = 1,
                           .now_us = clock_now_us() };
     memset(key_hash, 3, sizeof(key_hash));
     memset(fingerprint, 4, sizeof(fingerprint));
-    entry = (struct ledger_entry){ .operation = "x.do", .door = "rest", .request_id = "req_1", .credit_cost = -1, .writes_audit = true,
-                                   .idempotency_key = key_hash, .fingerprint = fingerprint };
+    entry = (struct ledger_entry){ .operation = "x.do",
+                                   .door = "rest",
+                                   .request_id = "req_1",
+                                   .credit_cost = -1,
+                                   .writes_audit = true,
+                                   .idempotency_key = key_hash,
+                                   .fingerprint = fingerprint };
     return 0;
 }
 
@@ -141,7 +150,8 @@ static void test_joining_a_job(void **state)
     assert_int_equal(number_of("select id from jobs"), job_id);
     assert_int_equal(claimed(&replay), LEDGER_JOIN);
     assert_int_equal(replay.job_id, job_id);
-    assert_int_equal(number_of("select count(*) from jobs where run_after > created_at and payload = '{\"p\":1}' and call is not null"), 1);
+    assert_int_equal(
+        number_of("select count(*) from jobs where run_after > created_at and payload = '{\"p\":1}' and call is not null"), 1);
     /* Once it has settled, the answer is found instead. */
     assert_ok(ledger_settle(&work, &entry, 202, "{\"j\":1}", NULL, &err), &err);
     assert_int_equal(claimed(&replay), LEDGER_REPLAY);
@@ -234,11 +244,14 @@ static void test_an_entry_through_a_job_row(void **state)
     assert_null(back.idempotency_key);
     assert_int_equal(back.credit_cost, -1);
     assert_false(back.writes_audit);
-    static const char *const broken[] = { "", "{}", "[]", "null", "{\"operation\":\"o\",\"door\":\"d\"}", "{\"operation\":5,\"door\":\"d\",\"requestId\":\"r\"}" };
+    static const char *const broken[] = {
+        "", "{}", "[]", "null", "{\"operation\":\"o\",\"door\":\"d\"}", "{\"operation\":5,\"door\":\"d\",\"requestId\":\"r\"}"
+    };
     for (size_t i = 0; i < ARRAY_COUNT(broken); i++)
         assert_false(ledger_entry_read(arena, broken[i], &back));
     /* A hash of another size is none. */
-    assert_true(ledger_entry_read(arena, "{\"operation\":\"o\",\"door\":\"d\",\"requestId\":\"r\",\"idempotencyKey\":\"AAAA\"}", &back));
+    assert_true(
+        ledger_entry_read(arena, "{\"operation\":\"o\",\"door\":\"d\",\"requestId\":\"r\",\"idempotencyKey\":\"AAAA\"}", &back));
     assert_null(back.idempotency_key);
 }
 

@@ -166,16 +166,20 @@ static void test_pages(void **state)
     BUF_SCOPE out;
     buf_init(&out, 4000);
     assert_null(write_page(&out, 0));
-    assert_string_equal(buf_text(&out), "{\"data\":[],\"pagination\":{\"limit\":3,\"cursor\":null,\"hasMore\":false},\"extra\":true}");
+    assert_string_equal(buf_text(&out),
+                        "{\"data\":[],\"pagination\":{\"limit\":3,\"cursor\":null,\"hasMore\":false},\"extra\":true}");
     buf_clear(&out);
     assert_null(write_page(&out, 3));
-    assert_string_equal(buf_text(&out), "{\"data\":[1,2,3],\"pagination\":{\"limit\":3,\"cursor\":null,\"hasMore\":false},\"extra\":true}");
+    assert_string_equal(buf_text(&out),
+                        "{\"data\":[1,2,3],\"pagination\":{\"limit\":3,\"cursor\":null,\"hasMore\":false},\"extra\":true}");
     buf_clear(&out);
     /* The fourth row only says that there are more. */
     const char *next = write_page(&out, 4);
     assert_non_null(next);
-    assert_string_equal(buf_text(&out), arena_printf(arena, "{\"data\":[1,2,3],\"pagination\":{\"limit\":3,\"cursor\":\"%s\","
-                                                            "\"hasMore\":true},\"extra\":true}", next));
+    assert_string_equal(buf_text(&out), arena_printf(arena,
+                                                     "{\"data\":[1,2,3],\"pagination\":{\"limit\":3,\"cursor\":\"%s\","
+                                                     "\"hasMore\":true},\"extra\":true}",
+                                                     next));
     assert_int_equal(read_place(next).id, 3);
 }
 
@@ -184,8 +188,13 @@ static void test_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_no_cursor_is_the_start), TEST(test_places_come_back), TEST(test_long_keys_are_bounded), TEST(test_bound_to_list_and_brand),
-        TEST(test_age),                    TEST(test_tampering),        TEST(test_pages),
+        TEST(test_no_cursor_is_the_start),
+        TEST(test_places_come_back),
+        TEST(test_long_keys_are_bounded),
+        TEST(test_bound_to_list_and_brand),
+        TEST(test_age),
+        TEST(test_tampering),
+        TEST(test_pages),
     };
     return cmocka_run_group_tests_name("engine: page", tests, NULL, NULL);
 }

@@ -92,8 +92,10 @@ static void test_overdrawn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans_are_found), cmocka_unit_test(test_unlimited_plans),
-        cmocka_unit_test(test_plan_and_bonus),  cmocka_unit_test(test_overdrawn),
+        cmocka_unit_test(test_plans_are_found),
+        cmocka_unit_test(test_unlimited_plans),
+        cmocka_unit_test(test_plan_and_bonus),
+        cmocka_unit_test(test_overdrawn),
     };
     return cmocka_run_group_tests_name("engine: plans", tests, NULL, NULL);
 }
