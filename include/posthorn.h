@@ -27,6 +27,9 @@ struct posthorn_options {
     const char *database_url;     /* libpq connection string; NULL: the private cluster of the folder */
     const char *brand_id;         /* brand of the local owner; NULL: the default brand */
     const char *const *runner_argv; /* how to start `posthorn runner`, NULL-ended; NULL: "posthorn" from PATH */
+    const char *import_root;      /* whole path of a folder whose files imports may read; NULL: none */
+    const char *public_url;       /* address under which the world reaches the installation; NULL: none */
+    long long job_wait_ms;        /* how long a call waits for work in the background; 0: a minute */
 };
 
 struct posthorn_call {

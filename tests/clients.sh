@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Drives the product with the official SDK clients, the Inspector and the recorded handshakes of real hosts, over stdio
-# and HTTP. Arguments choose groups (sdk, inspector, replay, probe). Ends with 'N passed, M failed'; exits 0 only when none
+# and HTTP. Arguments choose groups (sdk, confirm, inspector, replay, probe). Ends with 'N passed, M failed'; exits 0 only when none
 # failed.
 set -euo pipefail
 

@@ -8,6 +8,7 @@ const ROOMS = {
   crypto: ['base'],
   db: ['base'],
   net: ['base', 'crypto'],
+  image: ['base'],
   mail: ['base', 'crypto'],
   render: ['base', 'net'],
   engine: ['base', 'db', 'crypto', 'mail'],
@@ -16,7 +17,7 @@ const ROOMS = {
   mcp: ['base', 'crypto', 'api'],
   http: ['base', 'crypto', 'api', 'mcp'],
   cli: ['base', 'api'],
-  main: ['base', 'db', 'crypto', 'mail', 'render', 'engine', 'jobs', 'api', 'mcp', 'http', 'cli'],
+  main: ['base', 'db', 'crypto', 'net', 'mail', 'render', 'engine', 'jobs', 'api', 'mcp', 'http', 'cli'],
 };
 // Generated headers belong to the rooms that may know what they were made of.
 const GENERATED = {

@@ -6,7 +6,7 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadCatalogue } from './cases/runner/catalogue.mjs';
+import { loadCatalogue, operationsOf } from './cases/runner/catalogue.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const page = join(root, 'docs/requirements.md');
@@ -20,7 +20,7 @@ const owe = (rule, who) => due.set(rule, (due.get(rule) ?? new Set()).add(who));
 for (const operation of catalogue.operations.values()) {
   if (operation.built) for (const rule of operation.rules ?? []) owe(rule, operation.id);
 }
-const isBuilt = (tool) => [tool.run].flat().concat(Object.values(tool.chooseBy?.values ?? {})).some((id) => catalogue.operations.get(id)?.built);
+const isBuilt = (tool) => operationsOf(tool).some((id) => catalogue.operations.get(id)?.built);
 for (const tool of catalogue.tools) {
   if (isBuilt(tool)) for (const rule of tool.rules ?? []) owe(rule, tool.name);
 }

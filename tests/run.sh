@@ -75,11 +75,14 @@ step includes "$NODE" tests/includes.mjs
 step docs generated_docs
 step snapshots "$NODE" tests/snapshots.mjs build/release/posthorn
 step requirements "$NODE" tests/requirements.mjs check
+step mutations "$NODE" tests/mutations/run.mjs check
 step cases cases
 step judges bash tests/integration/judges.sh build/debug 3000 30000
 step first-operation first_operation
 step clients bash tests/clients.sh
+step story bash tests/story/run.sh
 step conformance bash tests/conformance.sh
+step faults bash tests/faults.sh short
 step integration "$NODE" --test --test-concurrency=1 "tests/integration/*.test.mjs"
 
 echo "$passed passed, $failed failed"

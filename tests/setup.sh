@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Makes a Debian 12 machine ready to build and test Posthorn: packages, Node 22, and the HTML side process. Quick when
-# there is nothing to do. With the argument `full`, also what tests/full.sh needs.
+# Makes a Debian 12 machine ready to build and test Posthorn: packages, Node 22, the HTML side process, the lists about
+# addresses. Quick when there is nothing to do. With the argument `full`, also what tests/full.sh needs.
 set -euo pipefail
 
 packages=(
     build-essential cmake ninja-build pkg-config ca-certificates git
-    libjansson-dev libcurl4-openssl-dev libmicrohttpd-dev libsodium-dev libssl-dev libpq-dev libidn2-dev libunistring-dev
-    libcmocka-dev postgresql
+    libjansson-dev libcurl4-openssl-dev libmicrohttpd-dev libsodium-dev libssl-dev libpq-dev libidn2-dev libunistring-dev libc-ares-dev
+    libcmocka-dev postgresql chromium-headless-shell dnsmasq-base python3-dkim python3-nacl
 )
-if [ "${1:-}" = full ]; then packages+=(clang clang-tidy libclang-rt-14-dev valgrind); fi
+if [ "${1:-}" = full ]; then packages+=(clang clang-tidy libclang-rt-14-dev valgrind libreoffice-calc-nogui); fi
+# Postfix is a relay of the tests, with a configuration of its own each time. It is not put in the place of another mail server.
+if ! [ -e /usr/sbin/sendmail ]; then packages+=(postfix); fi
 # Any npm will do; Debian's is installed where there is none. Node 22 itself comes from npm.
 if ! command -v npm >/dev/null; then packages+=(nodejs npm); fi
 
@@ -21,8 +23,12 @@ if [ ${#missing[@]} -gt 0 ]; then
     if [ "$(id -u)" != 0 ]; then as_root=(sudo); fi
     echo "setup: installing ${missing[*]}" >&2
     "${as_root[@]}" apt-get update -qq
+    if [[ " ${missing[*]} " = *' postfix '* ]]; then
+        echo 'postfix postfix/main_mailer_type select No configuration' | "${as_root[@]}" debconf-set-selections
+    fi
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 fi
 
 . "$(dirname "$0")/node22.sh"
 npm_tree "$posthorn_root/src/render/side" "$posthorn_root/src/render/side"
+npm_tree "$posthorn_root/src/mail/lists" "$posthorn_root/src/mail/lists"

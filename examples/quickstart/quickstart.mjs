@@ -40,9 +40,11 @@ const subject = "News for {{ firstName | default: 'you' }}";
 const test = await call('send_email', { emailId: email.emailId, subject, test: true, to: ['me@example.com'] });
 say(`test ${test.status} to ${test.recipient}`);
 
-const campaign = await call('send_email', {
-  emailId: email.emailId, domainId, audienceId: 'all', subject, idempotencyKey: 'quickstart-campaign',
-});
+// A send to many is previewed first. Here the program agrees in place of a person who would read it.
+const order = { emailId: email.emailId, domainId, audienceId: 'all', subject, idempotencyKey: 'quickstart-campaign' };
+const asked = await call('send_email', order);
+say(`asked to confirm: ${asked.preview.recipientCount} recipients, "${asked.preview.subject}", ${asked.preview.warnings.length} warnings`);
+const campaign = await call('send_email', { ...order, confirmationToken: asked.confirmationToken });
 say(`campaign ${campaign.sendId} is ${campaign.status}`);
 
 let send;

@@ -55,11 +55,11 @@ struct call_input {
 struct principal {
     enum credential_kind kind;
     int64_t organization_id;
-    int64_t key_id;           /* 0 for the local owner */
-    int64_t bound_brand_id;   /* 0: an organization credential */
+    int64_t key_id;         /* 0 for the local owner */
+    int64_t bound_brand_id; /* 0: an organization credential */
     uint32_t scopes;
     double rate_multiplier;
-    bool administrator;       /* session of role org:admin */
+    bool administrator; /* session of role org:admin */
 };
 
 struct rate_state {
@@ -73,10 +73,18 @@ struct reply {
     int status; /* preset from the operation */
     struct buf *body;
     struct json_writer json;
-    int64_t item_count;   /* items of PRICE_PER_ITEM; preset to 1 */
-    bool charge_nothing;  /* a success that is not billed (a partial audit) */
-    bool keep_no_key;     /* the idempotency key is released although it went well */
-    int64_t job_id;       /* a job was enqueued: OP_JOB waits for it, others wake the workers */
+    int64_t item_count;       /* items of PRICE_PER_ITEM; preset to 1 */
+    bool charge_nothing;      /* a success that is not billed (a partial audit) */
+    bool keep_no_key;         /* the idempotency key is released although it went well */
+    const char *confirmation; /* nothing was done: the body is a preview, and this the token that confirms it */
+    const char *question;     /* of that preview, for a person */
+    int64_t job_id;           /* a job was enqueued: OP_JOB waits for it, others wake the workers */
+
+    /* What was asked about has not ended (operations that wait): how far it is. */
+    bool goes_on;
+    double progress;
+    double progress_total;
+    const char *progress_note;
 };
 
 struct call {
@@ -87,6 +95,8 @@ struct call {
     struct call_input input;
     struct credentials credentials;
     const char *idempotency_key; /* NULL when none */
+    const char *confirmation;    /* the token of a preview that was agreed to, NULL when none */
+    int64_t wait_s;              /* how long to wait for the end of what is asked about; 0: the answer as it stands */
     const char *request_id;      /* req_ + 32 hex */
     const char *client;          /* name/version of the client as it says, NULL when unknown */
     void (*done)(struct call *call);
@@ -95,13 +105,13 @@ struct call {
 
     /* The answer. */
     bool ok;
-    struct reply reply;   /* when ok */
-    struct error error;   /* when not */
+    struct reply reply;         /* when ok */
+    struct error error;         /* when not */
     const struct operation *op; /* what was run; NULL when refused before that was known */
     struct principal who;
     struct rate_state rate;
-    int64_t credit_cost;  /* X-Credit-Cost; -1: no header */
-    bool replayed;        /* an idempotent replay */
+    int64_t credit_cost; /* X-Credit-Cost; -1: no header */
+    bool replayed;       /* an idempotent replay */
 
     struct call_state *state; /* dispatch's own */
 };
@@ -118,6 +128,13 @@ void api_cancel(struct api *api, struct call *call) NONNULL(1, 2);
 
 /* Authenticates without doing anything: candidates for a call whose answer is only `who` (handshakes, lists). */
 extern const struct operation *const api_connection_check[];
+
+/* Candidates for the file behind a signed link: its only argument is `token`, and no credential is asked for. */
+extern const struct operation *const api_signed_download[];
+
+/* Candidates for looking at the unsubscribe link of a message, and for following it, in the same way. */
+extern const struct operation *const api_subscription[];
+extern const struct operation *const api_unsubscribe[];
 
 /* The error envelope of the contract: {"error":{code,type,message,param?,suggestion,docs,retryAfter?,details?}}. */
 void api_write_error(struct json_writer *json, const struct error *err) NONNULL(1, 2);

@@ -49,19 +49,19 @@ struct arg_field {
     bool required;
     bool nullable;
     bool has_default;
-    bool single;         /* ARG_TEXT_LIST: one bare text is accepted too */
-    bool list_too;       /* ARG_JSON of an object: a bare array is accepted too */
-    int id_kind;         /* ARG_ID: enum id_kind of crypto/ids.h */
-    double minimum;      /* value bounds of numbers; -INFINITY and INFINITY when open */
+    bool single;    /* ARG_TEXT_LIST: one bare text is accepted too */
+    bool list_too;  /* ARG_JSON of an object: a bare array is accepted too */
+    int id_kind;    /* ARG_ID: enum id_kind of crypto/ids.h */
+    double minimum; /* value bounds of numbers; -INFINITY and INFINITY when open */
     double maximum;
-    size_t min_size;     /* code points of a text, items of a list, members of an object */
+    size_t min_size; /* code points of a text, items of a list, members of an object */
     size_t max_size;
-    size_t max_item_size;            /* code points of each item of a text list */
-    const char *const *enum_values;  /* NULL-ended; index + 1 is the enum constant, 1 << index the token bit */
-    const struct arg_shape *object;  /* ARG_OBJECT and ARG_OBJECT_LIST */
-    double default_number;           /* ARG_INTEGER, ARG_NUMBER, ARG_BOOLEAN, ARG_ENUM */
-    const char *default_text;        /* ARG_TEXT */
-    json_type json_type;             /* ARG_JSON: JSON_OBJECT or JSON_ARRAY */
+    size_t max_item_size;           /* code points of each item of a text list */
+    const char *const *enum_values; /* NULL-ended; index + 1 is the enum constant, 1 << index the token bit */
+    const struct arg_shape *object; /* ARG_OBJECT and ARG_OBJECT_LIST */
+    double default_number;          /* ARG_INTEGER, ARG_NUMBER, ARG_BOOLEAN, ARG_ENUM */
+    const char *default_text;       /* ARG_TEXT */
+    json_type json_type;            /* ARG_JSON: JSON_OBJECT or JSON_ARRAY */
 };
 
 struct arg_shape {
@@ -114,13 +114,35 @@ struct op_when {
 typedef bool op_handler(struct request *rq, const void *args, struct reply *reply, struct error *err);
 
 struct db_statement;
+struct db_batch;
 
-/* An operation that is one statement: bind fills the statement's parameters, reply writes the answer from its rows. */
+/* A read that is one statement: bind fills the statement's parameters, reply writes the answer from its rows. */
 struct op_single {
     const struct db_statement *statement;
     size_t params_size;
     bool (*bind)(struct request *rq, const void *args, void *params, struct error *err);
     bool (*reply)(struct request *rq, const void *args, const void *rows, size_t count, struct reply *reply, struct error *err);
+};
+
+/* One of several single writes that are asked for at once. */
+struct single_write {
+    struct request *rq;
+    void *kept; /* what check kept for it */
+};
+
+/*
+ * A write whose statements may travel with those of other callers, in one
+ * transaction (write_batch.c). `check` refuses all that needs no database and
+ * keeps what the others need in the arena of the work; it names the row that
+ * the write locks, so that two batches lock theirs in the same order. `ask`
+ * adds the statements of several writes in one brand, of different rows in the
+ * order of their lock keys; `reply` writes the answer of one from what they
+ * gave. Both may run again, in another batch.
+ */
+struct op_single_write {
+    bool (*check)(struct request *rq, const void *args, void **ret_kept, const char **ret_lock_key, struct error *err);
+    void (*ask)(const struct single_write *writes, size_t count, struct db_batch *batch);
+    bool (*reply)(struct request *rq, void *kept, const struct db_batch *batch, struct reply *reply, struct error *err);
 };
 
 struct operation {
@@ -133,19 +155,22 @@ struct operation {
     enum op_mode mode;
     enum op_lane lane;
     enum op_reach reach;
-    bool organization_key; /* REACH_ORGANIZATION that writes or bills: brand-bound keys get ORG_SCOPE_REQUIRED */
-    uint32_t scopes;       /* any of these bits satisfies; 0: any credential */
-    const char *scope;     /* the scope's name for the refusal, NULL when none */
+    bool organization_key;            /* REACH_ORGANIZATION that writes or bills: brand-bound keys get ORG_SCOPE_REQUIRED */
+    uint32_t scopes;                  /* any of these bits satisfies; 0: any credential */
+    const char *scope;                /* the scope's name for the refusal, NULL when none */
     const struct rate_policy *policy; /* NULL: unlimited */
     struct price price;
-    int status;            /* of the ordinary answer */
-    int query_budget;      /* round trips to the database that the work itself may take */
+    int status;       /* of the ordinary answer */
+    int query_budget; /* round trips to the database that the work itself may take */
     bool built;
-    bool open;             /* the contract leaves details open */
-    bool idempotent_key;   /* honours Idempotency-Key */
+    bool open;              /* the contract leaves details open */
+    bool idempotent_key;    /* honours Idempotency-Key */
+    bool asks_confirmation; /* an assistant may get a preview first, to be agreed to */
+    bool waits;             /* a tool's waitSeconds: answered when what was asked about has ended, or the time is over */
     const struct arg_shape *args;
-    op_handler *handler;            /* NULL for `single` and for what is not built */
-    const struct op_single *single; /* NULL unless marked single */
+    op_handler *handler;                        /* NULL for `single` and for what is not built */
+    const struct op_single *single;             /* NULL unless a read marked single */
+    const struct op_single_write *single_write; /* NULL unless a write marked single */
     size_t max_body_bytes;
 };
 
@@ -172,23 +197,23 @@ struct tool {
     const char *description; /* for a model, with the cost at its end */
     const char *cost;        /* what a call costs, one sentence */
     const char *toolset;
-    bool built;           /* at least one of its operations is */
+    bool built; /* at least one of its operations is */
     bool read_only;
     bool destructive;
     bool idempotent;
     bool open_world;
-    bool organization;    /* hidden from brand connections */
-    const char *list_json;            /* its object in tools/list, whole; NULL when not built, as is the schema */
+    bool organization;     /* hidden from brand connections */
+    const char *list_json; /* its object in tools/list, whole; NULL when not built, as is the schema */
     const char *input_schema_json;
-    const char *const *arguments;     /* names in its input schema, NULL-ended */
+    const char *const *arguments;              /* names in its input schema, NULL-ended */
     const struct operation *const *candidates; /* NULL-ended; `choose_by` or their own conditions decide */
-    const char *choose_by;            /* argument whose value picks candidates[i] by choose_values[i]; NULL: conditions */
-    const char *const *choose_values; /* NULL-ended, beside candidates */
-    const char *const *present;       /* the first candidates[i] whose argument present[i] is given, "" always; NULL: not so */
-    const char *fixed_json;           /* arguments always set, object text or NULL */
-    const char *default_json;         /* arguments set when absent and the chosen operation takes them, object text or NULL */
-    const char *adapter;              /* projection of the result in src/mcp, NULL: as it is */
-    const char *help;                 /* focused help, Markdown */
+    const char *choose_by;                     /* argument whose value picks candidates[i] by choose_values[i]; NULL: conditions */
+    const char *const *choose_values;          /* NULL-ended, beside candidates */
+    const char *const *present; /* the first candidates[i] whose argument present[i] is given, "" always; NULL: not so */
+    const char *fixed_json;     /* arguments always set, object text or NULL */
+    const char *default_json;   /* arguments set when absent and the chosen operation takes them, object text or NULL */
+    const char *adapter;        /* projection of the result in src/mcp, NULL: as it is */
+    const char *help;           /* focused help, Markdown */
 };
 extern const struct tool tools[];
 extern const size_t tool_count;

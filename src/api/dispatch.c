@@ -60,8 +60,7 @@ static struct call_state *begin_call(struct api *api, struct call *call)
     call->credit_cost = -1;
     call->rate = limits_unlimited(call->op->policy, clock_now_us());
     call->error = (struct error){ .code = ERR_NONE };
-    state->has_principal = call->op->reach == REACH_PUBLIC ||
-                           auth_principal_cached(api->auth, &call->credentials, &call->who);
+    state->has_principal = call->op->reach == REACH_PUBLIC || auth_principal_cached(api->auth, &call->credentials, &call->who);
     return state;
 }
 
@@ -148,7 +147,7 @@ struct work dispatch_work(struct api *api, const struct call_state *state, struc
     };
 }
 
-static void begin_reply(struct call *call)
+void dispatch_begin_reply(struct call *call)
 {
     struct reply *reply = &call->reply;
     struct buf *body = reply->body != NULL ? reply->body : buf_in_arena(call->arena, REPLY_MAX_BYTES);
@@ -157,15 +156,14 @@ static void begin_reply(struct call *call)
     json_writer_init(&reply->json, body);
 }
 
-static bool check_reply(const struct call *call, struct error *err)
+bool dispatch_check_reply(const struct call *call, struct error *err)
 {
     if (!call->reply.body->overflowed)
         return true;
     return fail(err, ERR_INTERNAL_ERROR, NULL, "The answer is too large.");
 }
 
-/* What a handler promised by its declaration; a broken promise is a fault of ours, seen in checked builds only. */
-static bool check_promises(const struct call_state *state, const struct db_conn *conn, struct error *err)
+bool dispatch_check_promises(const struct call_state *state, const struct db_conn *conn, struct error *err)
 {
 #ifdef POSTHORN_CHECKS
     const struct operation *op = state->call->op;
@@ -182,6 +180,27 @@ static bool check_promises(const struct call_state *state, const struct db_conn 
     return true;
 }
 
+static bool run_single_read(struct request *rq, const void *args, struct reply *reply, struct error *err)
+{
+    const struct op_single *single = rq->op->single;
+    void *params = arena_alloc(rq->work.arena, single->params_size);
+    struct db_rows rows;
+    return single->bind(rq, args, params, err) && db_run(rq->work.conn, rq->work.arena, single->statement, params, &rows, err) &&
+           single->reply(rq, args, rows.rows, rows.count, reply, err);
+}
+
+static bool run_single_write(struct request *rq, const void *args, struct reply *reply, struct error *err)
+{
+    const struct op_single_write *single = rq->op->single_write;
+    void *kept;
+    const char *lock_key;
+    if (!single->check(rq, args, &kept, &lock_key, err))
+        return false;
+    struct db_batch *batch = db_batch_new(rq->work.conn, rq->work.arena);
+    single->ask(&(struct single_write){ rq, kept }, 1, batch);
+    return db_batch_run(batch, err) && single->reply(rq, kept, batch, reply, err);
+}
+
 bool dispatch_handle(struct api *api, struct call_state *state, struct request *rq, struct error *err)
 {
     struct call *call = state->call;
@@ -189,24 +208,21 @@ bool dispatch_handle(struct api *api, struct call_state *state, struct request *
     void *args = arena_alloc(rq->work.arena, op->args->size);
     if (!decode_arguments(rq->work.arena, &api->engine->ids, op->args, &call->input, args, err))
         return false;
-    begin_reply(call);
+    dispatch_begin_reply(call);
     uint64_t trips_before = rq->work.conn != NULL ? db_round_trips(rq->work.conn) : 0;
     bool ok;
-    if (op->single != NULL) {
-        void *params = arena_alloc(rq->work.arena, op->single->params_size);
-        struct db_rows rows;
-        ok = op->single->bind(rq, args, params, err) &&
-             db_run(rq->work.conn, rq->work.arena, op->single->statement, params, &rows, err) &&
-             op->single->reply(rq, args, rows.rows, rows.count, &call->reply, err);
-    } else {
+    if (op->single_write != NULL)
+        ok = run_single_write(rq, args, &call->reply, err);
+    else if (op->single != NULL)
+        ok = run_single_read(rq, args, &call->reply, err);
+    else
         ok = op->handler(rq, args, &call->reply, err);
-    }
     if (rq->work.conn != NULL)
         state->round_trips = db_round_trips(rq->work.conn) - trips_before;
-    return ok && check_reply(call, err) && check_promises(state, rq->work.conn, err);
+    return ok && dispatch_check_reply(call, err) && dispatch_check_promises(state, rq->work.conn, err);
 }
 
-static bool refused_input(const struct call *call, struct error *err)
+bool dispatch_refused_input(const struct call *call, struct error *err)
 {
     if (call->input.refusal.code == ERR_NONE)
         return false;
@@ -223,7 +239,7 @@ static bool run_read(struct api *api, struct call_state *state, struct db_conn *
         .op = call->op,
         .call = call,
     };
-    if (!dispatch_admit(api, state, &rq.work, err) || refused_input(call, err))
+    if (!dispatch_admit(api, state, &rq.work, err) || dispatch_refused_input(call, err))
         return false;
     rq.work.organization_id = call->who.organization_id;
     rq.work.brand_id = state->brand_id;
@@ -233,7 +249,8 @@ static bool run_read(struct api *api, struct call_state *state, struct db_conn *
 /* ---- The end of a call ---- */
 
 static const char *const door_names[] = {
-    [DOOR_STDIO] = "stdio", [DOOR_MCP_HTTP] = "mcp", [DOOR_REST] = "rest", [DOOR_COMMAND_LINE] = "cli", [DOOR_EMBEDDED] = "embedded",
+    [DOOR_STDIO] = "stdio",      [DOOR_MCP_HTTP] = "mcp",      [DOOR_REST] = "rest",
+    [DOOR_COMMAND_LINE] = "cli", [DOOR_EMBEDDED] = "embedded",
 };
 
 const char *dispatch_door_name(enum door door)
@@ -304,7 +321,7 @@ void dispatch_finish(struct api *api, struct call_state *state, bool ok, const s
 
 void dispatch_answer_stored(struct call *call, int status, const char *body, int64_t credit_cost)
 {
-    begin_reply(call);
+    dispatch_begin_reply(call);
     call->reply.status = status;
     buf_add_text(call->reply.body, body);
     call->credit_cost = credit_cost;
@@ -317,130 +334,58 @@ static void price_reply(struct call *call)
         call->credit_cost = call->reply.charge_nothing ? 0 : price->credits * call->reply.item_count;
 }
 
-/* Takes the call for running; false when its caller has gone meanwhile. */
-static bool start_running(struct api *api, struct call_state *state, struct db_conn *conn)
+bool dispatch_start(struct api *api, struct call_state *state, struct db_conn *conn, struct error *err)
 {
     pthread_mutex_lock(&api->calls_lock);
     bool wanted = !state->cancelled;
     state->phase = CALL_RUNNING;
     state->conn = conn;
     pthread_mutex_unlock(&api->calls_lock);
-    return wanted;
+    return wanted || fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.");
 }
 
-static bool refuse_cancelled(struct error *err)
+/* A caller that waits is told how far it is, and parked until it is asked again. From then on another thread may have it. */
+static bool park_unended(struct api *api, struct call_state *state)
 {
-    return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.");
+    struct call *call = state->call;
+    int64_t until_us = state->started_us + call->wait_s * US_PER_S;
+    if (!call->reply.goes_on || clock_monotonic_us() >= until_us)
+        return false;
+    if (call->progress != NULL)
+        call->progress(call, call->reply.progress, call->reply.progress_total, call->reply.progress_note);
+    waiting_park_again(api->waiting, state, until_us);
+    return true;
 }
 
 static void run_one(struct api *api, struct call_state *state, struct db_conn *conn)
 {
     struct error err = { .code = ERR_NONE };
     bool parked = false;
-    bool ok;
-    if (!start_running(api, state, conn)) {
-        ok = refuse_cancelled(&err);
-    } else if (state->call->op->mode == OP_WRITE || state->call->op->mode == OP_JOB) {
+    bool ok = dispatch_start(api, state, conn, &err);
+    if (ok && (state->call->op->mode == OP_WRITE || state->call->op->mode == OP_JOB)) {
         ok = dispatch_write(api, state, conn, &parked, &err);
-    } else {
+    } else if (ok) {
         ok = run_read(api, state, conn, &err);
         if (ok)
             price_reply(state->call);
+        parked = ok && park_unended(api, state);
     }
     if (!parked)
         dispatch_finish(api, state, ok, &err);
 }
 
-/* ---- Several single reads in one pipeline ---- */
-
-struct single_run {
-    struct call_state *state;
-    struct request rq;
-    void *args;
-    void *params;
-    size_t index; /* in the batch */
-    bool bound;
-    struct error error;
-};
-
-static bool bind_single(struct api *api, struct single_run *run, struct db_conn *conn)
+static bool shares_commit(const struct call_state *state)
 {
-    struct call_state *state = run->state;
-    struct call *call = state->call;
-    const struct operation *op = call->op;
-    struct error *err = &run->error;
-    /* A pipeline carries the statements of other callers too, so none of them may stop it. */
-    if (!start_running(api, state, NULL))
-        return refuse_cancelled(err);
-    run->rq = (struct request){ .work = dispatch_work(api, state, call->arena, conn), .op = op, .call = call };
-    if (!dispatch_admit(api, state, &run->rq.work, err) || refused_input(call, err))
-        return false;
-    run->rq.work.organization_id = call->who.organization_id;
-    run->rq.work.brand_id = state->brand_id;
-    run->args = arena_alloc(call->arena, op->args->size);
-    run->params = arena_alloc(call->arena, op->single->params_size);
-    state->round_trips = 1;
-    return decode_arguments(call->arena, &api->engine->ids, op->args, &call->input, run->args, err) &&
-           op->single->bind(&run->rq, run->args, run->params, err);
-}
-
-static struct db_batch *batch_singles(struct single_run *runs, size_t count, struct db_conn *conn, struct arena *arena)
-{
-    struct db_batch *batch = db_batch_new(conn, arena);
-    for (size_t i = 0; i < count; i++)
-        if (runs[i].bound)
-            runs[i].index = db_batch_add(batch, runs[i].state->call->op->single->statement, runs[i].params);
-    return batch;
-}
-
-/* One transaction for all is quickest; when one of them fails, each gets its own, so that an error reaches its caller only. */
-static const struct db_batch *send_singles(struct single_run *runs, size_t count, struct db_conn *conn, struct arena *arena,
-                                           struct error *err)
-{
-    struct error first = { .code = ERR_NONE };
-    struct db_batch *together = batch_singles(runs, count, conn, arena);
-    if (db_batch_run(together, &first))
-        return together;
-    struct db_batch *apart = batch_singles(runs, count, conn, arena);
-    return db_batch_run_each(apart, err) ? apart : NULL;
-}
-
-static bool reply_single(struct single_run *run, const struct db_batch *batch)
-{
-    const struct error *failed = db_batch_error(batch, run->index);
-    if (failed->code != ERR_NONE) {
-        run->error = *failed;
-        return false;
-    }
-    struct call *call = run->state->call;
-    const struct db_rows *rows = db_batch_rows(batch, run->index);
-    begin_reply(call);
-    return call->op->single->reply(&run->rq, run->args, rows->rows, rows->count, &call->reply, &run->error) &&
-           check_reply(call, &run->error);
-}
-
-static void run_singles(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count)
-{
-    ARENA_SCOPE arena = arena_new(0);
-    struct single_run *runs = arena_array(arena, count, sizeof(*runs));
-    for (size_t i = 0; i < count; i++) {
-        runs[i].state = states[i];
-        runs[i].bound = bind_single(api, &runs[i], conn);
-    }
-    struct error broken = { .code = ERR_NONE };
-    const struct db_batch *batch = send_singles(runs, count, conn, arena, &broken);
-    for (size_t i = 0; i < count; i++) {
-        bool lost = runs[i].bound && batch == NULL;
-        bool ok = runs[i].bound && batch != NULL && reply_single(&runs[i], batch);
-        dispatch_finish(api, states[i], ok, lost ? &broken : &runs[i].error);
-    }
+    return state->call->op->single_write != NULL && !state->goes_alone;
 }
 
 void dispatch_run(void *context, struct db_conn *conn, struct call_state *const *states, size_t count)
 {
     struct api *api = context;
-    if (count > 1)
-        run_singles(api, conn, states, count);
+    if (shares_commit(states[0]))
+        dispatch_run_writes(api, conn, states, count);
+    else if (count > 1)
+        dispatch_run_reads(api, conn, states, count);
     else
         run_one(api, states[0], conn);
 }
@@ -462,8 +407,11 @@ void dispatch_queue(struct api *api, struct call_state *state)
     state->phase = CALL_QUEUED;
     state->conn = NULL;
     pthread_mutex_unlock(&api->calls_lock);
-    bool is_single = op->single != NULL && op->mode == OP_READ;
-    if (!executor_submit(lane_of(api, op), state, is_single, &err))
+    /* What comes back was admitted before and goes its way alone, however many wait. */
+    bool accepted = state->goes_alone
+                        ? executor_submit_again(lane_of(api, op), state, &err)
+                        : executor_submit(lane_of(api, op), state, op->single != NULL || op->single_write != NULL, &err);
+    if (!accepted)
         dispatch_finish(api, state, false, &err);
 }
 

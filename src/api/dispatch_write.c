@@ -27,7 +27,12 @@ static void make_fingerprint(struct call_state *state, struct arena *arena)
     sha256(text, strlen(text), state->fingerprint);
 }
 
-static bool make_entry(struct call_state *state, struct arena *arena, struct error *err)
+bool dispatch_has_key(const struct call *call)
+{
+    return call->idempotency_key != NULL && call->op->idempotent_key;
+}
+
+bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct error *err)
 {
     const struct call *call = state->call;
     const struct price *price = &call->op->price;
@@ -41,11 +46,12 @@ static bool make_entry(struct call_state *state, struct arena *arena, struct err
         .credit_cost = price->kind == PRICE_FIXED || price->kind == PRICE_PER_ITEM ? price->credits : -1,
         .writes_audit = true,
     };
-    if (call->idempotency_key == NULL || !call->op->idempotent_key)
+    if (!dispatch_has_key(call))
         return true;
     size_t chars = strlen(call->idempotency_key);
     if (chars == 0 || chars > IDEMPOTENCY_KEY_MAX_CHARS)
-        return fail(err, ERR_INVALID_REQUEST, "idempotencyKey", "An idempotency key has 1 to %d characters.", IDEMPOTENCY_KEY_MAX_CHARS);
+        return fail(err, ERR_INVALID_REQUEST, "idempotencyKey", "An idempotency key has 1 to %d characters.",
+                    IDEMPOTENCY_KEY_MAX_CHARS);
     secret_hash(call->idempotency_key, state->key_hash);
     make_fingerprint(state, arena);
     state->entry.idempotency_key = state->key_hash;
@@ -62,8 +68,7 @@ static bool answer_replay(struct call_state *state, const struct ledger_replay *
     return true;
 }
 
-/* Tells workers of every process that a job waits. They also look by themselves once a second. */
-static void wake_workers(struct db_conn *conn)
+void dispatch_wake_workers(struct db_conn *conn)
 {
     struct error ignored = { .code = ERR_NONE };
     if (!db_script(conn, "notify posthorn_work", &ignored))
@@ -79,7 +84,7 @@ static bool park(struct api *api, struct call_state *state, struct db_tx *tx, in
         waiting_unpark(api->waiting, state);
         return false;
     }
-    wake_workers(tx_conn);
+    dispatch_wake_workers(tx_conn);
     *ret_parked = true;
     waiting_committed(api->waiting, state);
     return true;
@@ -135,7 +140,7 @@ static bool try_once(struct api *api, struct call_state *state, struct request *
     if (!settle(state, rq, &tx, err))
         return false;
     if (call->reply.job_id != 0)
-        wake_workers(rq->work.conn);
+        dispatch_wake_workers(rq->work.conn);
     return true;
 }
 
@@ -157,7 +162,7 @@ static bool write_with_retries(struct api *api, struct call_state *state, struct
             .call = call,
             .entry = &state->entry,
         };
-        bool ok = make_entry(state, arena, err) && try_once(api, state, &rq, ret_parked, err);
+        bool ok = dispatch_make_entry(state, arena, err) && try_once(api, state, &rq, ret_parked, err);
         /* A parked call may be over by now, and its arena gone: it is not touched again. */
         if (*ret_parked) {
             arena_free(arena);
@@ -180,9 +185,22 @@ static void set_cancellable(struct api *api, struct call_state *state, struct db
     pthread_mutex_unlock(&api->calls_lock);
 }
 
-static bool has_key(const struct call *call)
+struct call_state *dispatch_leave_key(struct api *api, const struct call_state *state)
 {
-    return call->idempotency_key != NULL && call->op->idempotent_key;
+    if (state->entry.idempotency_key == NULL)
+        return NULL;
+    return duplicates_leave(api->duplicates, state->call->who.organization_id, state->key_hash);
+}
+
+void dispatch_queue_duplicates(struct api *api, struct call_state *waiting)
+{
+    while (waiting != NULL) {
+        struct call_state *next = waiting->next;
+        /* It will find what is stored rather than work, and so must not hold up a batch. */
+        waiting->goes_alone = true;
+        dispatch_queue(api, waiting);
+        waiting = next;
+    }
 }
 
 bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *conn, bool *ret_parked, struct error *err)
@@ -191,7 +209,7 @@ bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *c
     struct work admission = dispatch_work(api, state, call->arena, conn);
     if (!dispatch_admit(api, state, &admission, err))
         return false;
-    if (!has_key(call))
+    if (!dispatch_has_key(call))
         return write_with_retries(api, state, conn, ret_parked, err);
 
     /* The state may be gone once the call is parked, so what leaving needs is kept here. */
@@ -206,11 +224,6 @@ bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *c
     }
     set_cancellable(api, state, conn);
     bool ok = write_with_retries(api, state, conn, ret_parked, err);
-    struct call_state *waiting = duplicates_leave(api->duplicates, organization_id, key_hash);
-    while (waiting != NULL) {
-        struct call_state *next = waiting->next;
-        dispatch_queue(api, waiting);
-        waiting = next;
-    }
+    dispatch_queue_duplicates(api, duplicates_leave(api->duplicates, organization_id, key_hash));
     return ok;
 }

@@ -7,7 +7,7 @@
 
 enum { BUCKETS = 256 };
 
-/* A key at work. There are no more of them than executor threads. */
+/* A key at work. Each executor thread has at most EXECUTOR_BATCH_MAX of them. */
 struct at_work {
     struct at_work *next;
     int64_t organization_id;

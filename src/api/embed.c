@@ -5,13 +5,14 @@
 
 #include "api/service.h"
 #include "api/tool_call.h"
+#include "base/clock.h"
 #include "base/json_read.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024, CLOSE_WAIT_S = 10 };
+enum { ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024, CLOSE_WAIT_MS = 10000 };
 
 /* One call in flight, in the list that posthorn_cancel searches. */
 struct flight {
@@ -24,7 +25,7 @@ struct flight {
 
 struct posthorn {
     struct api *api;
-    char *texts[3];
+    char *texts[5];
     const char *brand_id; /* of the local owner */
     pthread_mutex_t lock;
     pthread_cond_t answered;
@@ -52,7 +53,10 @@ struct posthorn *posthorn_open(const struct posthorn_options *options)
             .database_url = keep(posthorn, 1, options->database_url),
             .runner_argv = options->runner_argv != NULL ? options->runner_argv : default_runner,
             .application_name = "posthorn embedded",
+            .import_root = keep(posthorn, 3, options->import_root),
+            .public_url = keep(posthorn, 4, options->public_url),
         },
+        .job_deadline_ms = options->job_wait_ms,
     };
     posthorn->brand_id = keep(posthorn, 2, options->brand_id);
     pthread_mutex_init(&posthorn->lock, NULL);
@@ -64,13 +68,11 @@ struct posthorn *posthorn_open(const struct posthorn_options *options)
 /* Lets calls end by themselves for a while, then stops them. No thread is inside the struct afterwards. */
 static void land_flights(struct posthorn *posthorn)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += CLOSE_WAIT_S;
+    struct timespec until = clock_deadline(CLOSE_WAIT_MS);
     pthread_mutex_lock(&posthorn->lock);
     int waited = 0;
     while (waited == 0 && posthorn->flights != NULL)
-        waited = pthread_cond_timedwait(&posthorn->answered, &posthorn->lock, &until);
+        waited = pthread_cond_clockwait(&posthorn->answered, &posthorn->lock, CLOCK_MONOTONIC, &until);
     for (const struct flight *flight = posthorn->flights; flight != NULL; flight = flight->next)
         if (!flight->done)
             api_cancel(posthorn->api, flight->call);

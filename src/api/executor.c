@@ -6,15 +6,22 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+struct call_queue {
+    struct call_state *first;
+    struct call_state *last;
+};
+
 struct executor {
     struct executor_config config;
     pthread_mutex_t lock;
-    pthread_cond_t work;  /* a call was queued, or the end has come */
-    pthread_cond_t empty; /* the last call of the queue was finished */
-    struct call_state *first;
-    struct call_state *last;
+    pthread_cond_t work;       /* a call was queued, or the end has come */
+    pthread_cond_t empty;      /* the last call of the queue was finished */
+    struct call_queue singles; /* taken together; empty in a lane without batchers */
+    struct call_queue others;  /* taken one by one */
     size_t queued;
+    uint64_t arrivals;
     int running;
+    int batching; /* of those that run */
     int idle;
     bool stopping;
     pthread_t *threads;
@@ -35,99 +42,144 @@ struct executor *executor_new(const struct executor_config *config)
     return executor;
 }
 
-static struct call_state *take_first(struct executor *executor)
+/* ---- The queues; all under the lock ---- */
+
+static void append(struct executor *executor, struct call_queue *queue, struct call_state *state)
 {
-    struct call_state *state = executor->first;
-    executor->first = state->next;
-    if (executor->first == NULL)
-        executor->last = NULL;
+    state->next = NULL;
+    state->arrival = executor->arrivals++;
+    if (queue->last != NULL)
+        queue->last->next = state;
+    else
+        queue->first = state;
+    queue->last = state;
+    executor->queued++;
+}
+
+static struct call_state *take_first(struct executor *executor, struct call_queue *queue)
+{
+    struct call_state *state = queue->first;
+    queue->first = state->next;
+    if (queue->first == NULL)
+        queue->last = NULL;
     executor->queued--;
     state->next = NULL;
     return state;
 }
 
-/* The next call, or several that may share a pipeline. 0 when the executor ends. */
-static size_t take_work(struct executor *executor, struct call_state **states)
+/* The queue that a free thread should serve, NULL when there is nothing for it. */
+static struct call_queue *queue_to_serve(struct executor *executor)
+{
+    bool singles = executor->singles.first != NULL && executor->batching < executor->config.batchers;
+    bool others = executor->others.first != NULL;
+    if (singles && others)
+        return executor->singles.first->arrival < executor->others.first->arrival ? &executor->singles : &executor->others;
+    if (singles)
+        return &executor->singles;
+    return others ? &executor->others : NULL;
+}
+
+/* ---- A thread ---- */
+
+/* What one thread has taken. */
+struct taken {
+    struct call_state *states[EXECUTOR_BATCH_MAX];
+    size_t count;
+    bool is_batch;
+};
+
+/* The next call, or several that may share a pipeline. False when the executor ends. */
+static bool take_work(struct executor *executor, struct taken *taken)
 {
     pthread_mutex_lock(&executor->lock);
     executor->idle++;
-    while (executor->first == NULL && !executor->stopping)
+    struct call_queue *queue;
+    while ((queue = queue_to_serve(executor)) == NULL && !executor->stopping)
         pthread_cond_wait(&executor->work, &executor->lock);
     executor->idle--;
 
-    size_t count = 0;
-    if (executor->first != NULL) {
-        states[count++] = take_first(executor);
-        bool batches = executor->config.batches && states[0]->is_single;
-        while (batches && executor->first != NULL && executor->first->is_single && count < EXECUTOR_BATCH_MAX)
-            states[count++] = take_first(executor);
+    taken->count = 0;
+    taken->is_batch = queue == &executor->singles;
+    if (queue != NULL) {
+        size_t max = taken->is_batch ? (size_t)EXECUTOR_BATCH_MAX : 1;
+        while (queue->first != NULL && taken->count < max)
+            taken->states[taken->count++] = take_first(executor, queue);
         executor->running++;
+        executor->batching += taken->is_batch;
     }
     pthread_mutex_unlock(&executor->lock);
-    return count;
+    return taken->count > 0;
 }
 
-static void work_done(struct executor *executor)
+static void work_done(struct executor *executor, const struct taken *taken)
 {
     pthread_mutex_lock(&executor->lock);
     executor->running--;
-    if (executor->running == 0 && executor->first == NULL)
+    executor->batching -= taken->is_batch;
+    if (executor->running == 0 && executor->queued == 0)
         pthread_cond_broadcast(&executor->empty);
     pthread_mutex_unlock(&executor->lock);
 }
 
-static void run_taken(struct executor *executor, struct db_conn **conn, struct call_state *const *states, size_t count)
+static void run_taken(struct executor *executor, struct db_conn **conn, const struct taken *taken)
 {
     const struct executor_config *config = &executor->config;
     struct error err = { .code = ERR_NONE };
     if (*conn == NULL && !config->connect(config->context, conn, &err)) {
-        for (size_t i = 0; i < count; i++)
-            config->refuse(config->context, states[i], &err);
+        for (size_t i = 0; i < taken->count; i++)
+            config->refuse(config->context, taken->states[i], &err);
         return;
     }
-    config->run(config->context, *conn, states, count);
+    config->run(config->context, *conn, taken->states, taken->count);
 }
 
 static void *executor_thread(void *argument)
 {
     struct executor *executor = argument;
     DB_CONN_SCOPE conn = NULL;
-    struct call_state *states[EXECUTOR_BATCH_MAX];
-    size_t count;
-    while ((count = take_work(executor, states)) > 0) {
-        run_taken(executor, &conn, states, count);
-        work_done(executor);
+    struct taken taken;
+    while (take_work(executor, &taken)) {
+        run_taken(executor, &conn, &taken);
+        work_done(executor, &taken);
     }
     return NULL;
 }
 
-static bool start_thread(struct executor *executor)
+/* ---- Submitting ---- */
+
+static bool start_thread(struct executor *executor, int threads_max)
 {
-    if (executor->thread_count >= executor->config.threads)
-        return true;
+    if (executor->thread_count >= threads_max)
+        return executor->thread_count > 0;
     if (pthread_create(&executor->threads[executor->thread_count], NULL, executor_thread, executor) == 0)
         executor->thread_count++;
     return executor->thread_count > 0;
 }
 
-bool executor_submit(struct executor *executor, struct call_state *state, bool is_single, struct error *err)
+/* Wakes a thread for one more call, or starts one when those that idle are fewer than the calls that wait. Single calls are
+ * content with their batchers beside the threads that serve others: few connections stay warm. */
+static bool call_thread(struct executor *executor, bool is_single)
 {
-    state->is_single = is_single;
-    state->next = NULL;
+    const struct executor_config *config = &executor->config;
+    int enough = is_single ? config->batchers + executor->running - executor->batching : config->threads;
+    int threads_max = enough < config->threads ? enough : config->threads;
+    if (executor->queued >= (size_t)executor->idle && !start_thread(executor, threads_max))
+        return false;
+    pthread_cond_signal(&executor->work);
+    return true;
+}
+
+static bool submit(struct executor *executor, struct call_state *state, bool is_single, size_t queue_max, struct error *err)
+{
+    struct call_queue *queue = is_single && executor->config.batchers > 0 ? &executor->singles : &executor->others;
     pthread_mutex_lock(&executor->lock);
-    bool accepted = !executor->stopping && executor->queued < executor->config.queue_max;
-    /* Another thread only when those that idle are fewer than the calls that wait. */
-    if (accepted && executor->queued >= (size_t)executor->idle)
-        accepted = start_thread(executor);
-    if (accepted) {
-        if (executor->last != NULL)
-            executor->last->next = state;
-        else
-            executor->first = state;
-        executor->last = state;
-        executor->queued++;
-        pthread_cond_signal(&executor->work);
-    }
+    /* A single call that finds enough batchers at work is taken by one of them next, or by the thread that an older call has
+     * called and that finds this one instead. */
+    bool batches = queue == &executor->singles;
+    bool needs_thread = !batches || executor->batching < executor->config.batchers;
+    bool accepted = !executor->stopping && executor->queued < queue_max && (!needs_thread || call_thread(executor, batches));
+    if (accepted)
+        append(executor, queue, state);
     bool stopping = executor->stopping;
     pthread_mutex_unlock(&executor->lock);
     if (accepted)
@@ -136,20 +188,38 @@ bool executor_submit(struct executor *executor, struct call_state *state, bool i
     return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, stopping ? "The service is stopping." : "Too many calls are waiting.");
 }
 
+bool executor_submit(struct executor *executor, struct call_state *state, bool is_single, struct error *err)
+{
+    return submit(executor, state, is_single, executor->config.queue_max, err);
+}
+
+bool executor_submit_again(struct executor *executor, struct call_state *state, struct error *err)
+{
+    return submit(executor, state, false, SIZE_MAX, err);
+}
+
+/* ---- The end ---- */
+
+static void refuse_all(struct executor *executor, struct call_state *left, const struct error *why)
+{
+    while (left != NULL) {
+        struct call_state *next = left->next;
+        executor->config.refuse(executor->config.context, left, why);
+        left = next;
+    }
+}
+
 void executor_stop(struct executor *executor, int wait_ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    int64_t until_us = (int64_t)until.tv_sec * US_PER_S + until.tv_nsec / 1000 + wait_ms * US_PER_MS;
-    until = (struct timespec){ .tv_sec = until_us / US_PER_S, .tv_nsec = until_us % US_PER_S * 1000 };
-
+    struct timespec until = clock_deadline(wait_ms);
     pthread_mutex_lock(&executor->lock);
     int waited = 0;
-    while (waited == 0 && (executor->running > 0 || executor->first != NULL))
-        waited = pthread_cond_timedwait(&executor->empty, &executor->lock, &until);
+    while (waited == 0 && (executor->running > 0 || executor->queued > 0))
+        waited = pthread_cond_clockwait(&executor->empty, &executor->lock, CLOCK_MONOTONIC, &until);
     executor->stopping = true;
-    struct call_state *left = executor->first;
-    executor->first = executor->last = NULL;
+    struct call_queue singles = executor->singles;
+    struct call_queue others = executor->others;
+    executor->singles = executor->others = (struct call_queue){ NULL, NULL };
     executor->queued = 0;
     pthread_cond_broadcast(&executor->work);
     int threads = executor->thread_count;
@@ -157,11 +227,8 @@ void executor_stop(struct executor *executor, int wait_ms)
 
     struct error why = { .code = ERR_NONE };
     fail(&why, ERR_SERVICE_UNAVAILABLE, NULL, "The service is stopping.");
-    while (left != NULL) {
-        struct call_state *next = left->next;
-        executor->config.refuse(executor->config.context, left, &why);
-        left = next;
-    }
+    refuse_all(executor, singles.first, &why);
+    refuse_all(executor, others.first, &why);
     for (int i = 0; i < threads; i++)
         pthread_join(executor->threads[i], NULL);
     executor->thread_count = 0;

@@ -4,8 +4,11 @@
  * I/O thread). Lanes keep slow work from delaying quick work. Threads start
  * when there is work for them, so an idle process has none.
  *
- * Consecutive `single` reads are taken together, up to EXECUTOR_BATCH_MAX, and
- * travel in one pipeline.
+ * `single` calls wait in a queue of their own and are taken together, up to
+ * EXECUTOR_BATCH_MAX: all that wait, never waiting for more. They travel in one
+ * pipeline, and writes share one commit, so fewer threads at a time that take
+ * them make larger batches. Of the two queues the one is served whose first
+ * call came first.
  */
 #pragma once
 
@@ -21,7 +24,7 @@ struct executor_config {
     const char *name;
     int threads;
     size_t queue_max;
-    bool batches; /* hand over several single reads at a time */
+    int batchers; /* threads that may work off single calls at a time, several calls each; 0: single calls are like others */
 
     /* Runs one or several calls to their end on `conn`. */
     void (*run)(void *context, struct db_conn *conn, struct call_state *const *states, size_t count);
@@ -37,6 +40,10 @@ struct executor *executor_new(const struct executor_config *config) NONNULL(1) R
 /* Queues a call; SERVICE_UNAVAILABLE when the queue is full or the executor stops. */
 MUST_CHECK bool executor_submit(struct executor *executor, struct call_state *state, bool is_single, struct error *err)
     NONNULL(1, 2, 4);
+
+/* Queues a call that was taken before and comes back, whatever the length of the queue. SERVICE_UNAVAILABLE when the
+ * executor stops. */
+MUST_CHECK bool executor_submit_again(struct executor *executor, struct call_state *state, struct error *err) NONNULL(1, 2, 3);
 
 /* Finishes what is queued, up to `wait_ms`, then joins the threads. */
 void executor_stop(struct executor *executor, int wait_ms) NONNULL(1);

@@ -10,6 +10,7 @@
 enum {
     READ_THREADS = 2,
     WRITE_THREADS = 6,
+    WRITE_BATCHERS = 2, /* of them: one works while the other waits for the disk; more would make the batches smaller */
     SLOW_THREADS = 4,
     QUEUE_MAX = 1024,
     STOP_SLICE_MS = 1000,
@@ -26,13 +27,13 @@ static bool connect_executor(void *context, struct db_conn **ret_conn, struct er
     return installation_connect(api->installation, ret_conn, err);
 }
 
-static struct executor *lane(struct api *api, const char *name, int threads, bool batches)
+static struct executor *lane(struct api *api, const char *name, int threads, int batchers)
 {
     struct executor_config config = {
         .name = name,
         .threads = threads,
         .queue_max = api->config.queue_max != 0 ? api->config.queue_max : (size_t)QUEUE_MAX,
-        .batches = batches,
+        .batchers = batchers,
         .run = dispatch_run,
         .refuse = refuse_call,
         .connect = connect_executor,
@@ -56,9 +57,10 @@ struct api *api_new(const struct api_config *config)
     api->limits = limits_new();
     pthread_mutex_init(&api->calls_lock, NULL);
     int quick = config->quick_threads;
-    api->reads = lane(api, "reads", quick > 0 ? quick : READ_THREADS, true);
-    api->writes = lane(api, "writes", quick > 0 ? quick : WRITE_THREADS, false);
-    api->slow = lane(api, "slow", config->slow_threads > 0 ? config->slow_threads : SLOW_THREADS, false);
+    int readers = quick > 0 ? quick : READ_THREADS;
+    api->reads = lane(api, "reads", readers, readers);
+    api->writes = lane(api, "writes", quick > 0 ? quick : WRITE_THREADS, WRITE_BATCHERS);
+    api->slow = lane(api, "slow", config->slow_threads > 0 ? config->slow_threads : SLOW_THREADS, 0);
     api->waiting = waiting_new(api);
     api->duplicates = duplicates_new();
     return api;
@@ -103,7 +105,8 @@ void api_write_metrics(struct api *api, struct buf *out)
 {
     write_family(out, "posthorn_calls_total", "counter", "Calls by operation.");
     for (size_t i = 0; i < operation_count; i++)
-        buf_printf(out, "posthorn_calls_total{operation=\"%s\"} %" PRIu64 "\n", operations[i].id, atomic_load(&api->counters[i].calls));
+        buf_printf(out, "posthorn_calls_total{operation=\"%s\"} %" PRIu64 "\n", operations[i].id,
+                   atomic_load(&api->counters[i].calls));
     write_family(out, "posthorn_call_failures_total", "counter", "Calls that ended in an error, by operation.");
     for (size_t i = 0; i < operation_count; i++)
         buf_printf(out, "posthorn_call_failures_total{operation=\"%s\"} %" PRIu64 "\n", operations[i].id,

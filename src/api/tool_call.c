@@ -5,6 +5,10 @@
 #include <string.h>
 
 static const char idempotency_argument[] = "idempotencyKey";
+static const char confirmation_argument[] = "confirmationToken";
+static const char wait_argument[] = "waitSeconds";
+
+enum { WAIT_MAX_S = 50 }; /* below the minute after which many clients give up a call */
 
 const struct tool *tool_find(const char *name)
 {
@@ -56,6 +60,33 @@ static bool take_idempotency_key(json_t *arguments, struct call *call, struct er
     return true;
 }
 
+/* Not an argument of the operation: what is confirmed are the arguments without it. */
+static bool take_confirmation(json_t *arguments, struct call *call, struct error *err)
+{
+    const json_t *token = json_object_get(arguments, confirmation_argument);
+    if (token == NULL)
+        return true;
+    if (!json_is_string(token))
+        return fail(err, ERR_INVALID_REQUEST, confirmation_argument,
+                    "confirmationToken must be the text that came with the preview.");
+    call->confirmation = arena_dup(call->arena, json_string_value(token));
+    json_object_del(arguments, confirmation_argument);
+    return true;
+}
+
+/* Not an argument of the operation either: where nothing is waited for it stays, and is refused as unknown. */
+static bool take_wait(json_t *arguments, struct call *call, struct error *err)
+{
+    const json_t *seconds = json_object_get(arguments, wait_argument);
+    if (seconds == NULL || !call->candidates[0]->waits)
+        return true;
+    if (!json_is_integer(seconds) || json_integer_value(seconds) < 0 || json_integer_value(seconds) > WAIT_MAX_S)
+        return fail(err, ERR_INVALID_REQUEST, wait_argument, "waitSeconds must be a whole number from 0 to %d.", WAIT_MAX_S);
+    call->wait_s = json_integer_value(seconds);
+    json_object_del(arguments, wait_argument);
+    return true;
+}
+
 static bool knows_argument(const struct operation *op, const char *name)
 {
     for (size_t i = 0; i < op->args->count; i++)
@@ -72,6 +103,24 @@ static bool refuse_choice(const struct tool *tool, const struct call *call, stru
     return fail(err, ERR_INVALID_REQUEST, tool->choose_by, "%s must be one of: %s.", tool->choose_by, values);
 }
 
+static void take_candidate(const struct operation *op, struct call *call)
+{
+    const struct operation **one = arena_array(call->arena, 2, sizeof(*one));
+    one[0] = op;
+    call->candidates = one;
+}
+
+/* The first operation whose argument is given; the last one needs none. */
+static void choose_by_presence(const struct tool *tool, const json_t *arguments, struct call *call)
+{
+    for (size_t i = 0; tool->candidates[i] != NULL; i++) {
+        if (tool->present[i][0] == '\0' || json_object_get(arguments, tool->present[i]) != NULL) {
+            take_candidate(tool->candidates[i], call);
+            return;
+        }
+    }
+}
+
 /* The operation that the choosing argument names. The argument is the tool's own unless the operation knows it too. */
 static bool choose(const struct tool *tool, json_t *arguments, struct call *call, struct error *err)
 {
@@ -82,9 +131,7 @@ static bool choose(const struct tool *tool, json_t *arguments, struct call *call
     const struct operation *op = tool->candidates[chosen];
     if (op == NULL)
         return refuse_choice(tool, call, err);
-    const struct operation **one = arena_array(call->arena, 2, sizeof(*one));
-    one[0] = op;
-    call->candidates = one;
+    take_candidate(op, call);
     if (!knows_argument(op, tool->choose_by))
         json_object_del(arguments, tool->choose_by);
     return true;
@@ -101,7 +148,8 @@ static void set_defaults(const json_t *defaults, json_t *arguments, const struct
 {
     const char *name;
     json_t *value;
-    json_object_foreach(json_for_iteration(defaults), name, value) {
+    json_object_foreach(json_for_iteration(defaults), name, value)
+    {
         bool known = false;
         for (size_t i = 0; call->candidates[i] != NULL; i++)
             known = known || knows_argument(call->candidates[i], name);
@@ -114,7 +162,8 @@ static bool arrange(const struct tool *tool, json_t *arguments, struct call *cal
 {
     if (!json_is_object(arguments))
         return fail(err, ERR_INVALID_REQUEST, NULL, "The arguments must be an object.");
-    if (!check_names(tool, arguments, err) || !take_idempotency_key(arguments, call, err))
+    if (!check_names(tool, arguments, err) || !take_idempotency_key(arguments, call, err) ||
+        !take_confirmation(arguments, call, err))
         return false;
     json_t *defaults = constant(call->arena, tool->default_json);
     json_object_update(arguments, constant(call->arena, tool->fixed_json));
@@ -124,10 +173,12 @@ static bool arrange(const struct tool *tool, json_t *arguments, struct call *cal
             json_object_set(arguments, tool->choose_by, choice);
         if (!choose(tool, arguments, call, err))
             return false;
+    } else if (tool->present != NULL) {
+        choose_by_presence(tool, arguments, call);
     }
     set_defaults(defaults, arguments, call);
     call->input.body = arguments;
-    return true;
+    return take_wait(arguments, call, err);
 }
 
 void tool_prepare(const struct tool *tool, json_t *arguments, struct call *call)

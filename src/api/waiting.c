@@ -107,7 +107,7 @@ static struct call_state *take_ending(struct waiting *waiting, int64_t now_us, e
         state = state->next;
     if (state != NULL)
         take_out(waiting, state);
-    *ret_abandoned = state != NULL && *ret_end == CANCELLED && !has_caller(waiting, state->job_id);
+    *ret_abandoned = state != NULL && *ret_end == CANCELLED && state->job_id != 0 && !has_caller(waiting, state->job_id);
     pthread_mutex_unlock(&waiting->lock);
     return state;
 }
@@ -126,6 +126,32 @@ static void end_early(struct waiting *waiting, struct db_conn *conn)
             error_clear(&err);
         explain_end(end, &err);
         dispatch_finish(waiting->api, state, false, &err);
+    }
+}
+
+/* ---- Asking again ---- */
+
+/* Takes out a call without a job whose time has come, NULL when there is none. */
+static struct call_state *take_due(struct waiting *waiting, int64_t now_us)
+{
+    pthread_mutex_lock(&waiting->lock);
+    struct call_state *state = waiting->parked;
+    while (state != NULL && !(state->committed && state->job_id == 0 && now_us >= state->again_us))
+        state = state->next;
+    if (state != NULL)
+        take_out(waiting, state);
+    pthread_mutex_unlock(&waiting->lock);
+    return state;
+}
+
+static void ask_again(struct waiting *waiting)
+{
+    int64_t now_us = clock_monotonic_us();
+    struct call_state *state;
+    while ((state = take_due(waiting, now_us)) != NULL) {
+        state->next = NULL;
+        state->goes_alone = true; /* it was admitted to the queue before */
+        dispatch_queue(waiting->api, state);
     }
 }
 
@@ -205,9 +231,10 @@ static struct int_list parked_jobs(struct waiting *waiting, struct arena *arena)
     int64_t *ids = arena_array(arena, count, sizeof(*ids));
     size_t used = 0;
     for (const struct call_state *state = waiting->parked; state != NULL; state = state->next)
-        ids[used++] = state->job_id;
+        if (state->job_id != 0)
+            ids[used++] = state->job_id;
     pthread_mutex_unlock(&waiting->lock);
-    return (struct int_list){ ids, count };
+    return (struct int_list){ ids, used };
 }
 
 static bool look(struct waiting *waiting, struct db_conn *conn, struct error *err)
@@ -280,6 +307,7 @@ static void *waiting_thread(void *argument)
             conn = NULL;
         }
         end_early(waiting, conn);
+        ask_again(waiting);
         int until_next_ms = conn != NULL ? LOOK_EVERY_MS : waited_for ? RECONNECT_MS : -1;
         if (!must_stop(waiting))
             sleep_until_woken(waiting, conn != NULL ? db_socket(conn) : -1, until_next_ms);
@@ -304,6 +332,14 @@ void waiting_park(struct waiting *waiting, struct call_state *state, int64_t job
     if (!waiting->started)
         abort();
     pthread_mutex_unlock(&waiting->lock);
+}
+
+void waiting_park_again(struct waiting *waiting, struct call_state *state, int64_t until_us)
+{
+    int64_t again_us = clock_monotonic_us() + LOOK_EVERY_MS * US_PER_MS;
+    state->again_us = again_us < until_us ? again_us : until_us;
+    waiting_park(waiting, state, 0);
+    waiting_committed(waiting, state);
 }
 
 void waiting_unpark(struct waiting *waiting, struct call_state *state)

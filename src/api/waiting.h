@@ -2,7 +2,8 @@
  * The waiting room: callers parked on a job, without a thread or a connection
  * of their own. One thread listens for the channel posthorn_jobs (and looks
  * once a second anyway), reports progress, and ends a call when its job has
- * settled, its deadline has passed or its caller is gone.
+ * settled, its deadline has passed or its caller is gone. Callers that wait for
+ * something else are queued again once a second to see for themselves.
  */
 #pragma once
 
@@ -25,6 +26,9 @@ void waiting_unpark(struct waiting *waiting, struct call_state *state) NONNULL(1
 
 /* The job is committed: the call may now be ended. */
 void waiting_committed(struct waiting *waiting, struct call_state *state) NONNULL(1, 2);
+
+/* Parks a call that has no job, to be queued again in a second, or at `until_us` (monotonic) if that comes first. */
+void waiting_park_again(struct waiting *waiting, struct call_state *state, int64_t until_us) NONNULL(1, 2);
 
 /* Looks at the parked calls now: one was cancelled. */
 void waiting_wake(struct waiting *waiting) NONNULL(1);

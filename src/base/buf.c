@@ -75,7 +75,11 @@ void buf_add_text(struct buf *buf, const char *text)
 
 void buf_add_char(struct buf *buf, char byte)
 {
-    buf_add(buf, &byte, 1);
+    char *room = buf_room(buf, 1);
+    if (room == NULL)
+        return;
+    *room = byte;
+    buf_grown(buf, 1);
 }
 
 void buf_printf(struct buf *buf, const char *format, ...)

@@ -7,7 +7,7 @@
 
 /* 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z: years of four digits, whatever the zone. */
 #define FIRST_SECOND INT64_C(-62135596800)
-#define LAST_SECOND INT64_C(253402300799)
+#define LAST_SECOND  INT64_C(253402300799)
 
 static _Atomic int64_t test_offset_us;
 
@@ -28,6 +28,12 @@ int64_t clock_monotonic_us(void)
     return read_clock_us(CLOCK_MONOTONIC);
 }
 
+struct timespec clock_deadline(int64_t wait_ms)
+{
+    int64_t until_us = clock_monotonic_us() + wait_ms * US_PER_MS;
+    return (struct timespec){ .tv_sec = until_us / US_PER_S, .tv_nsec = until_us % US_PER_S * 1000 };
+}
+
 void clock_set_offset_us(int64_t offset_us)
 {
     atomic_store(&test_offset_us, offset_us);
@@ -46,16 +52,37 @@ static time_t whole_seconds(int64_t time_us, int64_t *ret_rest_us)
     return (time_t)seconds;
 }
 
+static char *put_digits(char *to, int value, int count)
+{
+    for (int i = count - 1; i >= 0; i--) {
+        to[i] = (char)('0' + value % 10);
+        value /= 10;
+    }
+    return to + count;
+}
+
+/* A list of contacts holds hundreds of times, so this does without printf. */
 void clock_format_iso(int64_t time_us, char ret_text[CLOCK_ISO_CHARS + 1])
 {
     int64_t rest_us;
     time_t seconds = whole_seconds(time_us, &rest_us);
     struct tm parts;
     gmtime_r(&seconds, &parts);
-    char text[64];
-    snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
-             parts.tm_hour, parts.tm_min, parts.tm_sec, (int)(rest_us / 1000));
-    snprintf(ret_text, CLOCK_ISO_CHARS + 1, "%.*s", CLOCK_ISO_CHARS, text);
+    const struct {
+        int value;
+        int digits;
+        char behind;
+    } fields[] = {
+        { parts.tm_year + 1900, 4, '-' },  { parts.tm_mon + 1, 2, '-' }, { parts.tm_mday, 2, 'T' },
+        { parts.tm_hour, 2, ':' },         { parts.tm_min, 2, ':' },     { parts.tm_sec, 2, '.' },
+        { (int)(rest_us / 1000), 3, 'Z' },
+    };
+    char *to = ret_text;
+    for (size_t i = 0; i < ARRAY_COUNT(fields); i++) {
+        to = put_digits(to, fields[i].value, fields[i].digits);
+        *to++ = fields[i].behind;
+    }
+    *to = '\0';
 }
 
 char *clock_iso(struct arena *arena, int64_t time_us)

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #define US_PER_S INT64_C(1000000)
 #define US_PER_MS INT64_C(1000)
@@ -18,6 +19,9 @@ int64_t clock_now_us(void);
 
 /* Microseconds that only rise; for deadlines and durations. */
 int64_t clock_monotonic_us(void);
+
+/* The moment `wait_ms` from now for pthread_cond_clockwait with CLOCK_MONOTONIC, which no change of the wall clock moves. */
+struct timespec clock_deadline(int64_t wait_ms);
 
 /* Moves clock_now_us by `offset_us` for the whole process. Set from POSTHORN_CLOCK_OFFSET_S in tests. */
 void clock_set_offset_us(int64_t offset_us);

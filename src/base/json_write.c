@@ -85,29 +85,40 @@ static char *put_escape(char *out, unsigned char byte, char escape)
     return out;
 }
 
-/* Every answer of a tool is quoted once as text, so this is written for speed: room for the worst case of a chunk is
- * taken once, and plain bytes are copied in a tight loop. Near a buffer's maximum that room may not exist although the
- * text would fit; such a buffer is refused all the same, being within a chunk of its bound. */
+static char *put_escaped(char *to, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        char escape = escapes[byte];
+        if (escape == 0)
+            *to++ = (char)byte;
+        else
+            to = put_escape(to, byte, escape);
+    }
+    return to;
+}
+
+/* Every answer of a tool is quoted once as text, and lists are made of short texts, so this is written for speed: room for
+ * the worst case of a chunk and both quotes is taken once, and plain bytes are copied in a tight loop. Near a buffer's
+ * maximum that room may not exist although the text would fit; such a buffer is refused all the same, being within a chunk
+ * of its bound. */
 void json_quote(struct buf *out, const char *text, size_t size)
 {
-    buf_add_char(out, '"');
-    for (size_t start = 0; start < size; start += QUOTE_CHUNK_BYTES) {
+    size_t start = 0;
+    do {
         size_t end = size - start < QUOTE_CHUNK_BYTES ? size : start + QUOTE_CHUNK_BYTES;
-        char *room = buf_room(out, (end - start) * ESCAPE_MAX_BYTES);
+        char *room = buf_room(out, (end - start) * ESCAPE_MAX_BYTES + 2);
         if (room == NULL)
             return;
         char *to = room;
-        for (size_t i = start; i < end; i++) {
-            unsigned char byte = (unsigned char)text[i];
-            char escape = escapes[byte];
-            if (escape == 0)
-                *to++ = (char)byte;
-            else
-                to = put_escape(to, byte, escape);
-        }
+        if (start == 0)
+            *to++ = '"';
+        to = put_escaped(to, text + start, end - start);
+        if (end == size)
+            *to++ = '"';
         buf_grown(out, (size_t)(to - room));
-    }
-    buf_add_char(out, '"');
+        start = end;
+    } while (start < size);
 }
 
 void json_key(struct json_writer *json, const char *name)

@@ -4,6 +4,8 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unicase.h>
+#include <uninorm.h>
 
 /* One code point of well-formed UTF-8 at `text`; its size in bytes, 0 when malformed. */
 static size_t utf8_step(const unsigned char *text, size_t size, uint32_t *ret_point)
@@ -145,6 +147,26 @@ char *text_lower(struct arena *arena, const char *text)
     return lower;
 }
 
+bool text_is_ascii(const char *text)
+{
+    while (*text != '\0' && (unsigned char)*text < 0x80)
+        text++;
+    return *text == '\0';
+}
+
+char *text_lower_unicode(struct arena *arena, const char *text)
+{
+    if (text_is_ascii(text))
+        return text_lower(arena, text);
+    size_t size = 0;
+    uint8_t *lowered = u8_tolower((const uint8_t *)text, strlen(text), NULL, UNINORM_NFC, NULL, &size);
+    if (lowered == NULL)
+        abort();
+    char *kept = arena_dup_bytes(arena, lowered, size);
+    free(lowered);
+    return kept;
+}
+
 char *text_trim(struct arena *arena, const char *text)
 {
     static const char spaces[] = " \t\r\n\f\v";
@@ -220,18 +242,10 @@ static char *sodium_encode(struct arena *arena, const void *bytes, size_t size, 
     return text;
 }
 
-static bool is_ascii(const char *text)
-{
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text >= 0x80)
-            return false;
-    return true;
-}
-
 static unsigned char *sodium_decode(struct arena *arena, const char *text, size_t *ret_size, int variant)
 {
     /* libsodium 1.0.18 takes bytes beyond ASCII for the digit 63. */
-    if (!is_ascii(text))
+    if (!text_is_ascii(text))
         return NULL;
     size_t room = strlen(text);
     unsigned char *bytes = arena_alloc(arena, room + 1);

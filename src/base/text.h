@@ -28,6 +28,11 @@ bool text_starts_with(const char *text, const char *prefix) NONNULL(1, 2) PURE;
 /* ASCII only; other bytes are kept. */
 char *text_lower(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;
 
+bool text_is_ascii(const char *text) NONNULL(1) PURE;
+
+/* Every letter of UTF-8 text, in NFC, so that composed and decomposed spellings meet. */
+char *text_lower_unicode(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;
+
 /* A copy without leading and trailing ASCII white space. */
 char *text_trim(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;
 

@@ -21,6 +21,7 @@ int command_stop(const struct process *process, const struct options *options);
 int command_doctor(const struct process *process, const struct options *options);
 int command_admin(const struct process *process, const struct options *options);
 int command_call(const struct process *process, const struct options *options);
+int command_why(const struct process *process, const struct options *options);
 int command_tools(const struct process *process, const struct options *options);
 
 /* Prints an error as the envelope on standard error and returns 1. */

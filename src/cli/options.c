@@ -2,13 +2,14 @@
 
 #include "base/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum option_type { OPTION_TEXT, OPTION_NUMBER, OPTION_REAL, OPTION_SWITCH };
+enum option_type { OPTION_TEXT, OPTION_NUMBER, OPTION_NUMBER_OR_OFF, OPTION_REAL, OPTION_SWITCH, OPTION_WEB_ADDRESS };
 
 struct option {
     const char *flag;
@@ -20,9 +21,11 @@ struct option {
     const char *help;
 };
 
+enum { WEB_ADDRESS_MAX_BYTES = 200 };
+
 enum {
     EVERYWHERE = COMMAND_MCP | COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER | COMMAND_CALL | COMMAND_TOOLS | COMMAND_ADMIN |
-                 COMMAND_DOCTOR | COMMAND_STOP,
+                 COMMAND_DOCTOR | COMMAND_STOP | COMMAND_WHY,
     SERVERS = COMMAND_MCP | COMMAND_SERVE,
     JOBS = COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER | COMMAND_DOCTOR,
     REMOTE = COMMAND_CALL | COMMAND_TOOLS,
@@ -33,8 +36,8 @@ static const struct option table[] = {
       "folder of the installation (default: ~/.local/share/posthorn)" },
     { "--database", "POSTHORN_DATABASE", OPTION_TEXT, offsetof(struct options, database_url), EVERYWHERE, "URL",
       "PostgreSQL to use (default: a private cluster in the data folder)" },
-    { "--brand", "POSTHORN_BRAND", OPTION_TEXT, offsetof(struct options, brand), EVERYWHERE & ~(COMMAND_WORKER | COMMAND_RUNNER), "ID",
-      "brand to work in (default: the first one)" },
+    { "--brand", "POSTHORN_BRAND", OPTION_TEXT, offsetof(struct options, brand), EVERYWHERE & ~(COMMAND_WORKER | COMMAND_RUNNER),
+      "ID", "brand to work in (default: the first one)" },
     { "--listen", "POSTHORN_LISTEN", OPTION_TEXT, offsetof(struct options, listen), COMMAND_SERVE, "ADDRESS:PORT",
       "where to listen (default: 127.0.0.1:8420)" },
     { "--metrics", "POSTHORN_METRICS", OPTION_TEXT, offsetof(struct options, metrics_listen), COMMAND_SERVE, "ADDRESS:PORT",
@@ -47,22 +50,48 @@ static const struct option table[] = {
       "only tools that change nothing" },
     { "--response-budget", "POSTHORN_RESPONSE_BUDGET", OPTION_NUMBER, offsetof(struct options, response_budget_chars), SERVERS,
       "CHARS", "largest tool result in characters (default: 40000)" },
+    { "--confirm-above", "POSTHORN_CONFIRM_ABOVE", OPTION_NUMBER_OR_OFF, offsetof(struct options, confirm_above), SERVERS, "N",
+      "an assistant's send to more recipients has to be confirmed first; off: none (default: 1)" },
     { "--allowed-host", "POSTHORN_ALLOWED_HOST", OPTION_TEXT, offsetof(struct options, allowed_hosts), COMMAND_SERVE, "NAMES",
       "further host names that /mcp answers to, comma-separated" },
     { "--allowed-origin", "POSTHORN_ALLOWED_ORIGIN", OPTION_TEXT, offsetof(struct options, allowed_origins), COMMAND_SERVE, "URLS",
       "further web origins that may call /mcp, comma-separated" },
     { "--trusted-proxy", "POSTHORN_TRUSTED_PROXY", OPTION_TEXT, offsetof(struct options, trusted_proxies), COMMAND_SERVE,
       "ADDRESSES", "proxies whose forwarded headers are believed, comma-separated" },
-    { "--threads", "POSTHORN_THREADS", OPTION_NUMBER, offsetof(struct options, threads), COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER,
-      "N", "worker threads for jobs (default: 2)" },
+    { "--threads", "POSTHORN_THREADS", OPTION_NUMBER, offsetof(struct options, threads),
+      COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER, "N", "worker threads for jobs (default: 2)" },
     { "--idle", "POSTHORN_IDLE", OPTION_NUMBER, offsetof(struct options, idle_s), EVERYWHERE, "SECONDS",
       "the runner of a private cluster leaves after this long without work or clients (default: 300)" },
-    { "--render-dir", "POSTHORN_RENDER_DIR", OPTION_TEXT, offsetof(struct options, render_dir), JOBS | COMMAND_MCP | COMMAND_CALL, "DIR",
-      "folder of the HTML side process" },
+    { "--import-root", "POSTHORN_IMPORT_ROOT", OPTION_TEXT, offsetof(struct options, import_root), COMMAND_MCP | COMMAND_CALL,
+      "DIR", "folder whose files import_contacts_csv may read by path (default: none)" },
+    { "--public-url", "POSTHORN_PUBLIC_URL", OPTION_WEB_ADDRESS, offsetof(struct options, public_url),
+      JOBS | COMMAND_MCP | COMMAND_CALL, "URL",
+      "address under which the world reaches this server; images of imported designs are then hosted here" },
+    { "--fetch-allow-loopback", "POSTHORN_FETCH_ALLOW_LOOPBACK", OPTION_SWITCH, offsetof(struct options, fetch_allow_loopback),
+      JOBS | COMMAND_MCP | COMMAND_CALL, NULL, "DANGEROUS, for tests: fetches images from this machine too" },
+    { "--render-dir", "POSTHORN_RENDER_DIR", OPTION_TEXT, offsetof(struct options, render_dir), JOBS | COMMAND_MCP | COMMAND_CALL,
+      "DIR", "folder of the HTML side process" },
     { "--node", "POSTHORN_NODE", OPTION_TEXT, offsetof(struct options, node), JOBS | COMMAND_MCP | COMMAND_CALL, "PATH",
       "Node.js 22 or newer for the HTML side process" },
+    { "--dns-servers", "POSTHORN_DNS_SERVERS", OPTION_TEXT, offsetof(struct options, dns_servers),
+      JOBS | COMMAND_MCP | COMMAND_CALL, "ADDRESSES",
+      "DNS servers for checking addresses, comma-separated, each with or without a port (default: the system's)" },
     { "--outbox-max", "POSTHORN_OUTBOX_MAX", OPTION_NUMBER, offsetof(struct options, outbox_max_mib),
       COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER, "MIB", "bound of the capture outbox (default: 1024)" },
+    { "--relay", "POSTHORN_RELAY", OPTION_TEXT, offsetof(struct options, relays), JOBS | COMMAND_MCP | COMMAND_CALL, "URLS",
+      "SMTP relays, comma-separated: smtp://[user:password@]host[:port][?tls=required&connections=10] (default: none)" },
+    { "--uncertain", "POSTHORN_UNCERTAIN", OPTION_TEXT, offsetof(struct options, uncertain), JOBS | COMMAND_MCP | COMMAND_CALL,
+      "WHAT", "resend: a message that may have arrived is sent once more under its Message-ID; hold: it is not (default: resend)" },
+    { "--retry-after", "POSTHORN_RETRY_AFTER", OPTION_NUMBER, offsetof(struct options, retry_after_s),
+      JOBS | COMMAND_MCP | COMMAND_CALL, "SECONDS",
+      "pause before a message that a relay put off is tried again; later pauses grow (default: 60)" },
+    { "--helo-name", "POSTHORN_HELO_NAME", OPTION_TEXT, offsetof(struct options, helo_name), JOBS | COMMAND_MCP | COMMAND_CALL,
+      "NAME", "how this host names itself to relays (default: its host name)" },
+    { "--dkim", "POSTHORN_DKIM", OPTION_TEXT, offsetof(struct options, dkim), JOBS | COMMAND_MCP | COMMAND_CALL, "WHAT",
+      "on: messages are signed with the keys of their domain; off: the relay signs them (default: on)" },
+    { "--key-file", "POSTHORN_KEY_FILE", OPTION_TEXT, offsetof(struct options, key_file),
+      JOBS | COMMAND_MCP | COMMAND_CALL | COMMAND_ADMIN, "FILE",
+      "master key that seals secrets (default: master.key in the data folder)" },
     { "--log-level", "POSTHORN_LOG_LEVEL", OPTION_TEXT, offsetof(struct options, log_level), EVERYWHERE, "LEVEL",
       "debug, info, warning or error (default: info; mcp and call: warning)" },
     { "--url", "POSTHORN_URL", OPTION_TEXT, offsetof(struct options, url), REMOTE, "URL",
@@ -70,13 +99,15 @@ static const struct option table[] = {
     { "--key", "POSTHORN_KEY", OPTION_TEXT, offsetof(struct options, key), REMOTE, "KEY", "API key for --url" },
     { "--idempotency-key", NULL, OPTION_TEXT, offsetof(struct options, idempotency_key), COMMAND_CALL, "KEY",
       "makes the call safe to repeat for 24 hours" },
-    { "--scopes", NULL, OPTION_TEXT, offsetof(struct options, scopes), COMMAND_ADMIN, "NAMES", "scopes of a new key (default: all)" },
+    { "--scopes", NULL, OPTION_TEXT, offsetof(struct options, scopes), COMMAND_ADMIN, "NAMES",
+      "scopes of a new key (default: all)" },
     { "--name", NULL, OPTION_TEXT, offsetof(struct options, name), COMMAND_ADMIN, "TEXT", "name of a new key" },
-    { "--org", NULL, OPTION_TEXT, offsetof(struct options, organization), COMMAND_ADMIN, "ID", "organization (default: the first one)" },
+    { "--org", NULL, OPTION_TEXT, offsetof(struct options, organization), COMMAND_ADMIN, "ID",
+      "organization (default: the first one)" },
     { "--rate-multiplier", NULL, OPTION_REAL, offsetof(struct options, rate_multiplier), COMMAND_ADMIN, "X",
       "multiplies the rate limits of a new key (default: 1)" },
     { "--trust", NULL, OPTION_SWITCH, offsetof(struct options, trust), COMMAND_ADMIN, NULL,
-      "mark a domain verified on the operator's word, without looking at its DNS" },
+      "take the operator's word for what the DNS says: of a domain (verify), of its new signing keys (rotate)" },
     { "--purpose", NULL, OPTION_TEXT, offsetof(struct options, purpose), COMMAND_ADMIN, "NAME",
       "sending purpose of a new domain: marketing or transactional (default: marketing)" },
 };
@@ -86,12 +117,23 @@ static void *slot(struct options *options, const struct option *option)
     return (char *)options + option->offset;
 }
 
-static bool set_number(struct options *options, const struct option *option, const char *value, const char *source, struct error *err)
+static bool set_number(struct options *options, const struct option *option, const char *value, const char *source,
+                       struct error *err)
 {
     int64_t number;
     if (!int64_parse(value, &number) || number < 0)
         return fail(err, ERR_INVALID_REQUEST, option->flag, "%s needs a whole number of at least 0.", source);
     *(int64_t *)slot(options, option) = number;
+    return true;
+}
+
+/* -1 is off. */
+static bool set_number_or_off(struct options *options, const struct option *option, const char *value, const char *source,
+                              struct error *err)
+{
+    if (strcmp(value, "off") != 0)
+        return set_number(options, option, value, source, err);
+    *(int64_t *)slot(options, option) = -1;
     return true;
 }
 
@@ -106,7 +148,8 @@ static bool set_real(struct options *options, const struct option *option, const
     return true;
 }
 
-static bool set_switch(struct options *options, const struct option *option, const char *value, const char *source, struct error *err)
+static bool set_switch(struct options *options, const struct option *option, const char *value, const char *source,
+                       struct error *err)
 {
     bool on = value == NULL || strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
     bool off = value != NULL && (strcmp(value, "0") == 0 || strcmp(value, "false") == 0 || *value == '\0');
@@ -116,14 +159,34 @@ static bool set_switch(struct options *options, const struct option *option, con
     return true;
 }
 
-static bool set_option(struct options *options, const struct option *option, const char *value, const char *source, struct error *err)
+/* What goes into HTML and headers as it is: an http or https address without user, query and fragment. It ends without
+ * a slash, because paths are added to it. */
+static bool set_web_address(struct options *options, const struct option *option, const char *value, const char *source,
+                            struct error *err)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/[]";
+    const char *host = text_starts_with(value, "https://") ? value + 8 : text_starts_with(value, "http://") ? value + 7 : NULL;
+    bool is_plain = host != NULL && (isalnum((unsigned char)*host) || *host == '[') && value[strspn(value, allowed)] == '\0';
+    if (!is_plain || strlen(value) > WEB_ADDRESS_MAX_BYTES || value[strlen(value) - 1] == '/')
+        return fail(err, ERR_INVALID_REQUEST, option->flag,
+                    "%s needs an address such as https://mail.example.com, without a slash at its end.", source);
+    *(const char **)slot(options, option) = value;
+    return true;
+}
+
+static bool set_option(struct options *options, const struct option *option, const char *value, const char *source,
+                       struct error *err)
 {
     switch (option->type) {
+    case OPTION_WEB_ADDRESS:
+        return set_web_address(options, option, value, source, err);
     case OPTION_TEXT:
         *(const char **)slot(options, option) = value;
         return true;
     case OPTION_NUMBER:
         return set_number(options, option, value, source, err);
+    case OPTION_NUMBER_OR_OFF:
+        return set_number_or_off(options, option, value, source, err);
     case OPTION_REAL:
         return set_real(options, option, value, source, err);
     case OPTION_SWITCH:
@@ -186,11 +249,28 @@ static bool default_data_dir(struct arena *arena, struct options *options, struc
     return true;
 }
 
+static void free_path(char **path)
+{
+    free(*path);
+}
+
+/* The runner works in another folder, so it must know the whole path. */
+static bool find_import_root(struct arena *arena, struct options *options, struct error *err)
+{
+    if (options->import_root == NULL || options->help)
+        return true;
+    CLEANUP(free_path) char *path = realpath(options->import_root, NULL);
+    if (path == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "--import-root", "--import-root: %.200s is not there.", options->import_root);
+    options->import_root = arena_dup(arena, path);
+    return true;
+}
+
 bool options_read(struct arena *arena, enum command_bit command, int argc, char **argv, struct options *ret_options,
                   struct error *err)
 {
     struct options *options = ret_options;
-    *options = (struct options){ .rate_multiplier = 1 };
+    *options = (struct options){ .rate_multiplier = 1, .confirm_above = 1 };
     if (!read_environment(command, options, err))
         return false;
     size_t words = 0;
@@ -210,7 +290,7 @@ bool options_read(struct arena *arena, enum command_bit command, int argc, char 
             return fail(err, ERR_INVALID_REQUEST, NULL, "There are too many arguments.");
         }
     }
-    return default_data_dir(arena, options, err);
+    return find_import_root(arena, options, err) && default_data_dir(arena, options, err);
 }
 
 void options_print_help(enum command_bit command)

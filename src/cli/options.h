@@ -18,6 +18,7 @@ enum command_bit {
     COMMAND_ADMIN = 1 << 6,
     COMMAND_DOCTOR = 1 << 7,
     COMMAND_STOP = 1 << 8,
+    COMMAND_WHY = 1 << 9,
 };
 
 struct options {
@@ -39,9 +40,20 @@ struct options {
     const char *log_level;
     int64_t threads;
     int64_t idle_s;
+    int64_t confirm_above; /* -1: off */
+    const char *public_url;
+    const char *import_root; /* whole path */
+    bool fetch_allow_loopback;
     const char *render_dir;
     const char *node;
+    const char *dns_servers;
     int64_t outbox_max_mib;
+    const char *relays; /* addresses, comma-separated */
+    const char *uncertain;
+    int64_t retry_after_s;
+    const char *helo_name;
+    const char *dkim;
+    const char *key_file;
     const char *scopes;
     const char *name;
     const char *organization;

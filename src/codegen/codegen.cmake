@@ -2,6 +2,7 @@
 #   posthorn-catalogue         schemas/ and tools/       → catalogue/*.h, *.c, docs/*.md, openapi.json
 #   posthorn-sql               src/**/*.sql              → sql/<stem>.h, .c and sql/all_statements.*
 #   posthorn-embed-migrations  src/db/migrations/*.sql   → sql/migrations.c
+#   src/mail/lists/compile.mjs lists of npm packages     → mail/address_lists_data.h
 
 file(GLOB catalogue_generator CONFIGURE_DEPENDS src/codegen/catalogue/*.c)
 add_executable(posthorn-catalogue ${catalogue_generator})
@@ -51,7 +52,16 @@ add_custom_command(
     COMMENT "Embedding the migrations"
     VERBATIM)
 
-set(generated_sources ${catalogue_sources} ${query_sources} ${generated}/sql/migrations.c)
+# Lists about addresses come from npm packages, which tests/setup.sh installs.
+add_custom_command(
+    OUTPUT ${generated}/mail/address_lists_data.h
+    COMMAND ${CMAKE_SOURCE_DIR}/build/node/node_modules/.bin/node ${CMAKE_SOURCE_DIR}/src/mail/lists/compile.mjs
+        ${generated}/mail/address_lists_data.h
+    DEPENDS src/mail/lists/compile.mjs src/mail/lists/package-lock.json
+    COMMENT "Compiling the lists about addresses"
+    VERBATIM)
+
+set(generated_sources ${catalogue_sources} ${query_sources} ${generated}/sql/migrations.c ${generated}/mail/address_lists_data.h)
 add_custom_target(generate DEPENDS ${generated_sources})
 
 # The committed documents follow the declarations; a test compares them.

@@ -39,6 +39,7 @@ enum id_kind {
     ID_USER,
     ID_SESSION,
     ID_RECIPIENT,
+    ID_IMPORT,
     ID_KIND_COUNT,
 };
 

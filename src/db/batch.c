@@ -49,6 +49,11 @@ size_t db_batch_add(struct db_batch *batch, const struct db_statement *statement
     return batch->count++;
 }
 
+size_t db_batch_count(const struct db_batch *batch)
+{
+    return batch->count;
+}
+
 bool db_batch_run(struct db_batch *batch, struct error *err)
 {
     return batch->count == 0 || pipeline_run(batch->conn, batch->arena, batch->calls, batch->count, DB_SYNC_ONCE, err);

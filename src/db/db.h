@@ -59,7 +59,7 @@ enum db_result {
     DB_EXEC, /* the number of rows changed */
 };
 
-enum { DB_MAX_PARAMS = 128 };
+enum { DB_MAX_PARAMS = 1024 };
 
 struct db_statement {
     const char *name; /* unique; the prepared statement's name. "": made for one call and not kept prepared */
@@ -130,6 +130,9 @@ struct db_batch *db_batch_new(struct db_conn *conn, struct arena *arena) NONNULL
 /* Queues a statement and gives its index. `params` is read now; the texts it points to must live until the run. */
 size_t db_batch_add(struct db_batch *batch, const struct db_statement *statement, const void *params) NONNULL(1, 2);
 
+/* How many statements are queued: the index of the next. */
+size_t db_batch_count(const struct db_batch *batch) NONNULL(1) PURE;
+
 /* Sends all, reads all. On the first failure nothing of an implicit transaction is kept. */
 MUST_CHECK bool db_batch_run(struct db_batch *batch, struct error *err) NONNULL(1, 2);
 
@@ -140,7 +143,7 @@ MUST_CHECK bool db_batch_run_commit(struct db_batch *batch, struct db_tx *tx, st
  * connection broke. */
 MUST_CHECK bool db_batch_run_each(struct db_batch *batch, struct error *err) NONNULL(1, 2);
 
-/* Results after a run; the error of an item after db_batch_run_each (ERR_NONE when it went well). */
+/* Results after a run; the error of an item (ERR_NONE when it went well, or was not reached behind another that failed). */
 const struct db_rows *db_batch_rows(const struct db_batch *batch, size_t index) NONNULL(1) RETURNS_NONNULL;
 const struct error *db_batch_error(const struct db_batch *batch, size_t index) NONNULL(1) RETURNS_NONNULL;
 
@@ -171,6 +174,9 @@ bool db_error_is_retryable(const struct error *err) NONNULL(1) PURE;
 
 /* True for a statement that db_cancel or the statement time-out stopped. */
 bool db_error_is_canceled(const struct error *err) NONNULL(1) PURE;
+
+/* True when the server could not be reached or went away: what was sent may have been done, a commit too. */
+bool db_error_is_lost(const struct error *err) NONNULL(1) PURE;
 
 /* ---- Notifications ---- */
 

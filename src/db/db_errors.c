@@ -92,3 +92,8 @@ bool db_error_is_canceled(const struct error *err)
 {
     return strcmp(err->sqlstate, "57014") == 0;
 }
+
+bool db_error_is_lost(const struct error *err)
+{
+    return strncmp(err->sqlstate, "08", 2) == 0;
+}

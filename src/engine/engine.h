@@ -25,7 +25,11 @@ struct engine {
     unsigned char address_key[TOKEN_KEY_BYTES]; /* suppressions */
     int64_t default_organization_id;
     int64_t default_brand_id;
-    const char *data_dir;      /* where the outbox and the assets are */
+    const char *data_dir;       /* where the outbox and the assets are */
+    const char *key_file;       /* with the master keys */
+    const char *import_root;    /* local callers may import files beneath it; NULL: none */
+    const char *public_url;     /* under which anybody reaches this installation, no slash at its end; NULL: none */
+    struct opt_int confirm_above; /* recipients from which on an assistant has to confirm; unset: none do */
     const char *sandbox_domain; /* name of the capture-only sending domain of every brand */
 };
 

@@ -29,7 +29,12 @@ struct installation *installation_new(const struct installation_config *config)
     installation->arena = arena;
     installation->client_lock_fd = -1;
     installation->engine.data_dir = config->data_dir;
+    installation->engine.key_file =
+        config->key_file != NULL ? config->key_file : arena_printf(arena, "%s/master.key", config->data_dir);
+    installation->engine.public_url = config->public_url;
+    installation->engine.import_root = config->import_root;
     installation->engine.sandbox_domain = sandbox_domain;
+    installation->engine.confirm_above = config->confirm_above;
     pthread_mutex_init(&installation->opening, NULL);
     return installation;
 }
@@ -57,7 +62,8 @@ static const char *reach_database(struct installation *installation, struct erro
     if (config->database_url != NULL)
         return config->database_url;
     bool joins = config->runner_argv != NULL && installation->client_lock_fd < 0;
-    if (joins && !cluster_join(config->data_dir, config->runner_argv, INSTALLATION_OPEN_WAIT_MS, &installation->client_lock_fd, err))
+    if (joins &&
+        !cluster_join(config->data_dir, config->runner_argv, INSTALLATION_OPEN_WAIT_MS, &installation->client_lock_fd, err))
         return NULL;
     return cluster_url(installation->arena, config->data_dir);
 }
@@ -103,6 +109,11 @@ bool installation_is_open(const struct installation *installation)
 bool installation_connect(struct installation *installation, struct db_conn **ret_conn, struct error *err)
 {
     return installation_open(installation, err) && db_connect(installation->db, 0, ret_conn, err);
+}
+
+const char *installation_name(const struct installation *installation)
+{
+    return installation->config.application_name;
 }
 
 struct engine *installation_engine(struct installation *installation)

@@ -19,6 +19,10 @@ struct installation_config {
     const char *database_url;       /* NULL: the private cluster */
     const char *const *runner_argv; /* how to start the runner, NULL-ended; NULL: this process is the runner */
     const char *application_name;
+    const char *public_url;  /* NULL: none */
+    const char *import_root; /* whole path of a folder; NULL: none */
+    const char *key_file;    /* with the master keys; NULL: master.key in the data folder */
+    struct opt_int confirm_above; /* recipients that an assistant may send to without confirming; unset: any number */
     int statement_timeout_ms;
 };
 
@@ -33,7 +37,11 @@ MUST_CHECK bool installation_open(struct installation *installation, struct erro
 bool installation_is_open(const struct installation *installation) NONNULL(1);
 
 /* A connection of one's own, opening the installation first when needed. */
-MUST_CHECK bool installation_connect(struct installation *installation, struct db_conn **ret_conn, struct error *err) NONNULL(1, 2, 3);
+MUST_CHECK bool installation_connect(struct installation *installation, struct db_conn **ret_conn, struct error *err)
+    NONNULL(1, 2, 3);
+
+/* The application name of its connections. */
+const char *installation_name(const struct installation *installation) NONNULL(1) RETURNS_NONNULL;
 
 /* The engine; complete once installation_open succeeded. */
 struct engine *installation_engine(struct installation *installation) NONNULL(1) RETURNS_NONNULL;

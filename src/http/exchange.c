@@ -5,6 +5,7 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     BODY_KEPT_BYTES = 64 * 1024,         /* storage worth keeping for the next request */
@@ -19,6 +20,7 @@ struct exchange *exchange_new(struct http_server *server)
     exchange->server = server;
     exchange->arena = arena_new(0);
     exchange->refs = 1;
+    exchange->answer_fd = -1;
     buf_init(&exchange->body, SIZE_MAX);
     buf_init(&exchange->stream, STREAM_MAX_BYTES);
 
@@ -35,6 +37,14 @@ void exchange_ref(struct exchange *exchange)
     atomic_fetch_add_explicit(&exchange->refs, 1, memory_order_relaxed);
 }
 
+/* A file that no response has taken over. */
+static void close_answer_file(struct exchange *exchange)
+{
+    if (exchange->answer_fd >= 0)
+        close(exchange->answer_fd);
+    exchange->answer_fd = -1;
+}
+
 void exchange_unref(struct exchange *exchange)
 {
     if (exchange == NULL || atomic_fetch_sub_explicit(&exchange->refs, 1, memory_order_acq_rel) != 1)
@@ -42,6 +52,7 @@ void exchange_unref(struct exchange *exchange)
     /* Who ended the suspension may still be about to unlock. */
     pthread_mutex_lock(&exchange->lock);
     pthread_mutex_unlock(&exchange->lock);
+    close_answer_file(exchange);
     arena_free(exchange->arena);
     buf_done(&exchange->body);
     buf_done(&exchange->stream);
@@ -57,6 +68,7 @@ bool exchange_is_unshared(const struct exchange *exchange)
 void exchange_reset(struct exchange *exchange)
 {
     arena_reset(exchange->arena);
+    close_answer_file(exchange);
     if (exchange->body.capacity > BODY_KEPT_BYTES)
         buf_done(&exchange->body);
     else
@@ -135,6 +147,12 @@ bool exchange_answer(struct exchange *exchange, int status, const char *content_
     }
     pthread_mutex_unlock(&exchange->lock);
     return open;
+}
+
+bool exchange_answer_file(struct exchange *exchange, const char *content_type, int fd, uint64_t size)
+{
+    exchange->answer_fd = fd;
+    return exchange_answer(exchange, MHD_HTTP_OK, content_type, NULL, size);
 }
 
 bool exchange_stream(struct exchange *exchange)

@@ -94,6 +94,7 @@ struct exchange {
     int status;
     const char *answer;
     size_t answer_size;
+    int answer_fd; /* the answer is this file instead, when it is not -1 */
     struct exchange_header answer_headers[EXCHANGE_MAX_HEADERS];
     unsigned answer_header_count;
     bool closes; /* the connection ends with this answer */
@@ -131,6 +132,9 @@ void exchange_add_header(struct exchange *exchange, const char *name, const char
 
 /* The whole answer, and the end of the suspension. The bytes live until `release`. False: it was answered already. */
 bool exchange_answer(struct exchange *exchange, int status, const char *content_type, const char *bytes, size_t size) NONNULL(1);
+
+/* The answer 200 with the first `size` bytes of a file, which is closed when they are out. False: it was answered already. */
+bool exchange_answer_file(struct exchange *exchange, const char *content_type, int fd, uint64_t size) NONNULL(1, 2);
 
 /* The answer becomes a stream of events. False: it was answered already. */
 bool exchange_stream(struct exchange *exchange) NONNULL(1);

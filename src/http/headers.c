@@ -19,6 +19,7 @@ static const struct header_row rows[HEADER_COUNT] = {
     [HEADER_EXPECT] = { "expect", false },
     [HEADER_HOST] = { "host", true },
     [HEADER_IDEMPOTENCY_KEY] = { "idempotency-key", true },
+    [HEADER_IF_NONE_MATCH] = { "if-none-match", false },
     [HEADER_LAST_EVENT_ID] = { "last-event-id", true },
     [HEADER_MCP_METHOD] = { "mcp-method", true },
     [HEADER_MCP_NAME] = { "mcp-name", true },
@@ -29,6 +30,7 @@ static const struct header_row rows[HEADER_COUNT] = {
     [HEADER_USER_AGENT] = { "user-agent", false },
     [HEADER_X_API_KEY] = { "x-api-key", true },
     [HEADER_X_BRAND_ID] = { "x-brand-id", true },
+    [HEADER_X_FORWARDED_FOR] = { "x-forwarded-for", false },
     [HEADER_X_FORWARDED_HOST] = { "x-forwarded-host", false },
 };
 
@@ -40,9 +42,9 @@ static const unsigned char by_length[][5] = {
     [9] = { HEADER_X_API_KEY },
     [10] = { HEADER_USER_AGENT, HEADER_MCP_METHOD, HEADER_X_BRAND_ID },
     [12] = { HEADER_CONTENT_TYPE },
-    [13] = { HEADER_AUTHORIZATION, HEADER_LAST_EVENT_ID },
+    [13] = { HEADER_AUTHORIZATION, HEADER_LAST_EVENT_ID, HEADER_IF_NONE_MATCH },
     [14] = { HEADER_CONTENT_LENGTH, HEADER_MCP_SESSION_ID },
-    [15] = { HEADER_IDEMPOTENCY_KEY },
+    [15] = { HEADER_IDEMPOTENCY_KEY, HEADER_X_FORWARDED_FOR },
     [16] = { HEADER_X_FORWARDED_HOST },
     [17] = { HEADER_TRANSFER_ENCODING },
     [20] = { HEADER_MCP_PROTOCOL_VERSION },
@@ -71,7 +73,8 @@ static enum MHD_Result see_header(void *context, enum MHD_ValueKind kind, const 
     enum header header = header_by_name(name, name_size);
     if (header == HEADER_UNKNOWN)
         return MHD_YES;
-    if (values->values[header] == NULL)
+    /* Of several lines the last is that of the nearest proxy; the others may be the client's own. */
+    if (values->values[header] == NULL || header == HEADER_X_FORWARDED_FOR)
         values->values[header] = value != NULL ? value : "";
     else if (rows[header].unique)
         values->contradictory = true;

@@ -74,6 +74,12 @@ static const struct http_door *door_of(const struct exchange *exchange)
         return &mcp_door;
     if (exchange->server->api != NULL && path_is(exchange, "/openapi.json"))
         return &document_door;
+    if (exchange->server->open_asset != NULL && asset_path(exchange))
+        return &asset_door;
+    if (exchange->server->api != NULL && download_path(exchange))
+        return &download_door;
+    if (exchange->server->api != NULL && unsubscribe_path(exchange))
+        return &unsubscribe_door;
     return &rest_door;
 }
 
@@ -137,14 +143,24 @@ static ssize_t read_stream(void *context, uint64_t position, char *bytes, size_t
     return size >= 0 ? size : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
+static struct MHD_Response *make_response(struct exchange *exchange, bool streams)
+{
+    if (streams)
+        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_stream, exchange, NULL);
+    if (exchange->answer_fd >= 0) {
+        struct MHD_Response *response = MHD_create_response_from_fd64(exchange->answer_size, exchange->answer_fd);
+        if (response != NULL)
+            exchange->answer_fd = -1; /* closed with the response */
+        return response;
+    }
+    /* The bytes live until the request is completed, and nobody writes to them. */
+    return MHD_create_response_from_buffer(exchange->answer_size, (void *)(uintptr_t)exchange->answer, MHD_RESPMEM_PERSISTENT);
+}
+
 static enum MHD_Result queue_answer(struct exchange *exchange)
 {
     bool streams = exchange->state == EXCHANGE_STREAMING;
-    /* The bytes live until the request is completed, and nobody writes to them. */
-    struct MHD_Response *response =
-        streams
-            ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_stream, exchange, NULL)
-            : MHD_create_response_from_buffer(exchange->answer_size, (void *)(uintptr_t)exchange->answer, MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *response = make_response(exchange, streams);
     if (response == NULL)
         return MHD_NO;
     for (unsigned i = 0; i < exchange->answer_header_count; i++)

@@ -3,6 +3,7 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "http/address_gate.h"
 #include "http/connections.h"
 #include "http/endpoint.h"
 #include "http/guard.h"
@@ -128,8 +129,11 @@ bool http_server_start(const struct http_server_config *config, struct api *api,
     if (server == NULL)
         abort();
     server->arena = arena_new(0);
+    server->gate = address_gate_new(server->arena);
     server->api = api;
     server->mcp = mcp;
+    server->open_asset = config->open_asset;
+    server->assets_context = config->assets_context;
     server->write_metrics = config->write_metrics;
     server->metrics_context = config->metrics_context;
     if (!start(server, config, err)) {

@@ -1,6 +1,7 @@
 /*
  * The HTTP server: the agent protocol at /mcp, the REST door under /v1, the
- * OpenAPI document at /openapi.json, and, on a listener of its own, metrics.
+ * OpenAPI document at /openapi.json, hosted images at /assets/…, the pages of
+ * unsubscribe links at /u/…, and, on a listener of its own, metrics.
  *
  * A few libmicrohttpd threads do all input and output. A call that is answered
  * in memory is answered there; any other suspends its connection until the
@@ -8,8 +9,8 @@
  * bodies, headers and streams are bounded, and so is the time that a slow
  * client may take.
  *
- * The configuration is read while starting; only the metrics callback and its
- * context must outlive the server. The server borrows the api and the MCP
+ * The configuration is read while starting; only the callbacks and their
+ * contexts must outlive the server. The server borrows the api and the MCP
  * server: stop it before either is freed.
  */
 #pragma once
@@ -26,6 +27,13 @@ struct api;
 struct http_server;
 struct mcp_server;
 
+/* A file to be served to anybody. */
+struct http_asset {
+    int fd; /* closed when it is sent */
+    uint64_t bytes;
+    const char *content_type; /* lives as long as the server */
+};
+
 struct http_server_config {
     const char *listen;                 /* "127.0.0.1:8420", "[::1]:8420"; port 0 lets the system choose */
     const char *metrics_listen;         /* the same form; NULL: no metrics listener */
@@ -38,6 +46,10 @@ struct http_server_config {
     unsigned idle_timeout_s;    /* 0: 75; a silent connection is closed, and so is one whose peer does not read */
     unsigned request_timeout_s; /* 0: 60; for all of a request to arrive */
     unsigned call_timeout_s;    /* 0: 330; past it a call is cancelled and answered 503 */
+
+    /* Opens what is served as /assets/NAME; false: there is no such. On an I/O thread. NULL: nothing is served there. */
+    bool (*open_asset)(void *context, const char *name, struct http_asset *ret_asset);
+    void *assets_context;
 
     /* Fills the Prometheus text; called on the metrics thread. NULL: the server's own figures only. */
     void (*write_metrics)(void *context, struct buf *out);

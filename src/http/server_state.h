@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+struct address_gate;
 struct connections;
 struct guard;
 struct MHD_Daemon;
@@ -21,10 +22,13 @@ struct http_server {
     struct api *api;        /* NULL: no REST door */
     struct mcp_server *mcp; /* NULL: no /mcp */
     struct guard *guard;
+    struct address_gate *gate;
     struct route_table *routes;
     struct connections *connections;
     struct MHD_Daemon *daemon;
     struct metrics_listener *metrics;
+    bool (*open_asset)(void *context, const char *name, struct http_asset *ret_asset);
+    void *assets_context;
     void (*write_metrics)(void *context, struct buf *out);
     void *metrics_context;
     unsigned port;
@@ -41,9 +45,17 @@ struct http_server {
 
 /* ---- Doors ---- */
 
-extern const struct http_door rest_door;     /* /v1/…, and 404 for what nobody serves */
-extern const struct http_door mcp_door;      /* /mcp */
-extern const struct http_door document_door; /* /openapi.json */
+extern const struct http_door rest_door;        /* /v1/…, and 404 for what nobody serves */
+extern const struct http_door mcp_door;         /* /mcp */
+extern const struct http_door document_door;    /* /openapi.json */
+extern const struct http_door asset_door;       /* /assets/… */
+extern const struct http_door download_door;    /* /downloads/… */
+extern const struct http_door unsubscribe_door; /* /u/… */
+
+/* Whether the path is one of the asset door. */
+bool asset_path(const struct exchange *exchange) NONNULL(1);
+bool download_path(const struct exchange *exchange) NONNULL(1);
+bool unsubscribe_path(const struct exchange *exchange) NONNULL(1);
 
 /* ---- What doors have in common ---- */
 

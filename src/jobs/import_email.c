@@ -1,15 +1,23 @@
 /*
- * The job of an import: the side process cleans the HTML, the templates are
- * compiled, and settling saves the design and answers the caller.
+ * The job of an import: the side process makes clean HTML of the source, the
+ * templates are compiled, the images are hosted here, and settling saves the
+ * design and answers the caller.
  */
 #include "base/json_read.h"
 #include "engine/emails/emails.h"
 #include "jobs/kinds.h"
+#include "jobs/rehost.h"
 #include "render/side.h"
 
 #include <string.h>
 
 enum { IMPORT_MAX_ATTEMPTS = 2, STATUS_CREATED = 201 };
+
+/* What `perform` hands to `settle`. */
+struct imported {
+    struct email_content content;
+    struct rehosted images;
+};
 
 /* The side process names fields as in `source`; a flat call has them one level up, and baseUrl is always there. */
 static void rename_param(const struct job *job, struct error *err)
@@ -25,18 +33,33 @@ static void rename_param(const struct job *job, struct error *err)
     }
 }
 
+/* Once the templates are known to be right: images are the slowest part. */
+static bool host_images(struct job *job, const json_t *prepared, struct imported *imported, struct error *err)
+{
+    struct rehosted *images = &imported->images;
+    if (!rehost_images(job, prepared, images, err))
+        return false;
+    bool is_changed = images->prepared != prepared;
+    if (is_changed && !email_prepare(job->work.arena, images->prepared, &imported->content, err))
+        return false;
+    imported->content.images = images->report;
+    return true;
+}
+
 static bool perform(struct job *job, struct error *err)
 {
     struct arena *arena = job->work.arena;
-    struct email_content *content = arena_alloc(arena, sizeof(*content));
-    job->performed = content;
-    const char *html = json_get_text(job->payload, "content");
+    struct imported *imported = arena_alloc(arena, sizeof(*imported));
+    struct email_content *content = &imported->content;
+    job->performed = imported;
+    const char *source = json_get_text(job->payload, "content");
+    const char *format = json_get_text(job->payload, "format"); /* absent in a job of an older version */
     const json_t *prepared;
-    job_progress(job, 0, 2, "Cleaning the HTML");
-    if (side_prepare(job->services->side, arena, "html", html != NULL ? html : "", json_get_text(job->payload, "baseUrl"),
-                     &prepared, err) &&
-        email_prepare(arena, prepared, content, err)) {
-        job_progress(job, 1, 2, "Saving the design");
+    job_progress(job, 0, 3, "Preparing the email");
+    if (side_prepare(job->services->side, arena, format != NULL ? format : "html", source != NULL ? source : "",
+                     json_get_text(job->payload, "baseUrl"), &prepared, err) &&
+        email_prepare(arena, prepared, content, err) && host_images(job, prepared, imported, err)) {
+        job_progress(job, 2, 3, "Saving the design");
         return true;
     }
     rename_param(job, err);
@@ -45,7 +68,8 @@ static bool perform(struct job *job, struct error *err)
 
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)
 {
-    const struct email_content *content = job->performed;
+    const struct imported *imported = job->performed;
+    const struct email_content *content = &imported->content;
     struct email_import import = {
         .title = json_get_text(job->payload, "title"),
         .subject_line = json_get_text(job->payload, "subjectLine"),
@@ -53,7 +77,8 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
         .group_name = json_get_text(job->payload, "groupName"),
     };
     struct email_saved saved;
-    if (!email_save_import(&job->work, &import, content, &saved, err))
+    if (!email_save_import(&job->work, &import, content, &saved, err) ||
+        !assets_keep(&job->work, imported->images.assets, imported->images.asset_count, err))
         return false;
     *ret_status = STATUS_CREATED;
     job_subject(job, work_id(&job->work, ID_EMAIL, saved.id));

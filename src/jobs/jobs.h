@@ -17,8 +17,11 @@
 
 #include <jansson.h>
 
+struct dns;
+struct asset_store;
 struct side;
 struct outbox;
+struct sender;
 struct job_services;
 
 /* One leased job. The arena of `work` is the job's; `work.conn` belongs to the worker thread. */
@@ -34,13 +37,19 @@ struct job {
 
 /* What jobs may use of the world besides the database. */
 struct job_services {
-    struct side *side;     /* HTML work */
-    struct outbox *outbox; /* the capture outbox */
+    struct side *side;          /* HTML work */
+    struct outbox *outbox;      /* the capture outbox */
+    struct sender *sender;      /* hands messages to relays */
+    struct asset_store *assets; /* hosted images */
+    const char *image_program;  /* path of posthorn-image */
+    bool fetch_allow_loopback;  /* DANGEROUS, for tests */
+    struct dns *dns;            /* names of mail servers */
 };
 
 struct job_kind {
     const char *name;
     int max_attempts; /* tries for errors that are retryable */
+    bool reports_cancel; /* is run although its caller has gone, to end early and say what was done; see job_is_cancelled */
 
     /* The effect; no transaction is open. May be NULL. Return false with a retryable error to be tried again. */
     bool (*perform)(struct job *job, struct error *err);
@@ -60,6 +69,12 @@ void job_run_again(struct job *job, int64_t run_after_us) NONNULL(1);
 
 /* Names an object that this job made or changed, for the audit row. For settle. */
 void job_subject(struct job *job, const char *wire_id) NONNULL(1, 2);
+
+/* The price of the call is that of one item: tells how many there were, 0 to charge nothing. For settle. */
+void job_charge_items(struct job *job, int64_t items) NONNULL(1);
+
+/* A second connection, for work on a thread of its own; the caller disconnects it. For perform. */
+MUST_CHECK bool job_connect(struct job *job, struct db_conn **ret_conn, struct error *err) NONNULL(1, 2, 3);
 
 /* Reports progress to a caller that waits. For perform; failures are ignored. */
 void job_progress(struct job *job, double progress, double total, const char *note) NONNULL(1);

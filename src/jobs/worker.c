@@ -3,7 +3,9 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/log.h"
+#include "engine/analytics/partitions.h"
 #include "engine/ledger/ledger.h"
+#include "sql/imports.h"
 #include "sql/worker.h"
 
 #include <pthread.h>
@@ -20,10 +22,12 @@ enum {
     ERROR_JSON_MAX_BYTES = 16 * 1024,
     RETRY_FIRST_S = 1,
     RETRY_MAX_S = 300,
+    CRASHES_MAX = 50, /* more than any kind has tries */
     JOB_MAX_SUBJECTS = 8,
 };
 static const int64_t tidy_every_us = 60 * US_PER_S;
 static const int64_t keep_settled_us = INT64_C(24) * 3600 * US_PER_S;
+static const int64_t keep_imports_us = INT64_C(30) * 24 * 3600 * US_PER_S;
 
 struct workers {
     struct installation *installation;
@@ -37,6 +41,7 @@ struct workers {
 /* What the public struct job does not show. */
 struct running_job {
     struct job job;
+    struct installation *installation;
     const struct job_kind *type;
     const char *lease_owner;
     bool has_entry;
@@ -66,6 +71,14 @@ void job_subject(struct job *job, const char *wire_id)
     running->entry.subjects = running->subjects;
 }
 
+void job_charge_items(struct job *job, int64_t items)
+{
+    struct ledger_entry *entry = &running_of(job)->entry;
+    entry->credits *= items;
+    if (entry->credit_cost >= 0)
+        entry->credit_cost *= items;
+}
+
 static void tell_waiting(struct job *job)
 {
     struct error ignored = { .code = ERR_NONE };
@@ -81,6 +94,11 @@ void job_progress(struct job *job, double progress, double total, const char *no
     struct error ignored = { .code = ERR_NONE };
     if (sql_job_note_progress(job->work.conn, job->work.arena, &params, NULL, &ignored))
         tell_waiting(job);
+}
+
+bool job_connect(struct job *job, struct db_conn **ret_conn, struct error *err)
+{
+    return installation_connect(running_of(job)->installation, ret_conn, err);
 }
 
 bool job_is_cancelled(struct job *job)
@@ -127,6 +145,7 @@ static bool finish(struct running_job *running, const char *state, int status, c
         .status = { .set = status != 0, .value = status },
         .body = body,
         .error = error_json,
+        .credit_cost = { .set = running->has_entry && running->entry.credit_cost >= 0, .value = running->entry.credit_cost },
         .now = running->job.work.now_us,
     };
     return sql_job_finish(running->job.work.conn, running->job.work.arena, &params, NULL, err);
@@ -229,6 +248,9 @@ static void handle_failure(struct running_job *running, const struct error *why)
 
 static bool perform(struct running_job *running, struct error *err)
 {
+    /* Whatever brings its worker down each time would do so for ever. */
+    if (running->job.attempts > CRASHES_MAX)
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "The work was broken off %d times in a row.", CRASHES_MAX);
     if (running->type == NULL)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "This version does not know jobs of the kind %s.", running->job.kind);
     return running->type->perform == NULL || running->type->perform(&running->job, err);
@@ -238,7 +260,8 @@ static void run_job(struct running_job *running, bool cancel_asked)
 {
     struct error err = { .code = ERR_NONE };
     /* A caller that left before the work began is answered by not doing it. */
-    if (cancel_asked && running->has_entry) {
+    bool reports_cancel = running->type != NULL && running->type->reports_cancel;
+    if (cancel_asked && running->has_entry && !reports_cancel) {
         struct error why = { .code = ERR_NONE };
         fail(&why, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.");
         if (!fail_in_transaction(running, &why, "canceled", &err))
@@ -280,6 +303,7 @@ static bool load_job(struct workers *workers, const struct job_lease_row *row, s
             .attempts = (int)row->attempts,
             .services = &workers->services,
         },
+        .installation = workers->installation,
         .type = kind_named(row->kind),
         .lease_owner = row->lease_owner,
     };
@@ -310,7 +334,7 @@ static bool work_once(struct workers *workers, struct db_conn *conn, bool *ret_f
 
 /* ---- The threads ---- */
 
-/* Once a minute one of the threads drops what is only kept for a day. */
+/* Once a minute one of the threads drops what is only kept for a day, or a month, and makes room for the months to come. */
 static bool tidy(struct workers *workers, struct db_conn *conn, struct error *err)
 {
     int64_t last_us = atomic_load(&workers->tidied_at_us);
@@ -321,10 +345,12 @@ static bool tidy(struct workers *workers, struct db_conn *conn, struct error *er
     ARENA_SCOPE arena = arena_new(0);
     struct job_forget_settled_params settled = { .before = clock_now_us() - keep_settled_us };
     struct idempotency_forget_params responses = { .before = clock_now_us() - keep_settled_us };
+    struct import_forget_params imports = { .before = clock_now_us() - keep_imports_us };
     struct db_batch *batch = db_batch_new(conn, arena);
     db_batch_add(batch, &job_forget_settled_statement, &settled);
     db_batch_add(batch, &idempotency_forget_statement, &responses);
-    return db_batch_run(batch, err);
+    db_batch_add(batch, &import_forget_statement, &imports);
+    return db_batch_run(batch, err) && event_partitions_make(conn, arena, clock_now_us(), err);
 }
 
 static bool wait_for_work(struct db_conn *conn, struct error *err)
@@ -341,8 +367,7 @@ static bool wait_for_work(struct db_conn *conn, struct error *err)
 static bool serve(struct workers *workers, struct db_conn **conn, struct error *err)
 {
     bool found;
-    if (*conn == NULL &&
-        !(installation_connect(workers->installation, conn, err) && db_listen(*conn, "posthorn_work", err)))
+    if (*conn == NULL && !(installation_connect(workers->installation, conn, err) && db_listen(*conn, "posthorn_work", err)))
         return false;
     if (!tidy(workers, *conn, err) || !work_once(workers, *conn, &found, err))
         return false;

@@ -29,11 +29,12 @@ select cancel_asked
  where id = :id and lease_owner = :owner and state = 'running'
    for update;
 
--- The end of a job.
+-- The end of a job; what it cost in the end is told to its caller.
 -- name: job_finish :exec
--- params: id bigint, state text, status integer null, body text null, error jsonb null, now timestamptz
+-- params: id bigint, state text, status integer null, body text null, error jsonb null, credit_cost bigint null, now timestamptz
 update jobs
    set state = :state, result_status = :status, result_body = :body, result_error = :error, settled_at = :now,
+       call = case when :credit_cost::bigint is null then call else jsonb_set(call, '{creditCost}', to_jsonb(:credit_cost::bigint)) end,
        lease_owner = null, lease_until = null
  where id = :id;
 
@@ -61,10 +62,10 @@ select cancel_asked from jobs where id = :id;
 -- params: id text
 select pg_notify('posthorn_jobs', :id);
 
--- Whether anything is queued, scheduled or running.
+-- Whether anything is queued, scheduled, running or being sent.
 -- name: job_any_open :one
 -- columns: open boolean
-select exists (select 1 from jobs where state in ('queued', 'running'));
+select exists (select 1 from jobs where state in ('queued', 'running')) or exists (select 1 from sends where status = 'running');
 
 -- What is kept for a day only: settled jobs, stored responses.
 -- name: job_forget_settled :exec

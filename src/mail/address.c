@@ -13,14 +13,6 @@
 /* A name in U-labels is longer or shorter than its A-labels; nothing sensible is longer than this. */
 enum { ADDRESS_INPUT_MAX_BYTES = 1024 };
 
-static bool is_ascii(const char *text)
-{
-    for (const char *at = text; *at != '\0'; at++)
-        if ((unsigned char)*at >= 0x80)
-            return false;
-    return true;
-}
-
 static bool is_digit(char byte)
 {
     return byte >= '0' && byte <= '9';
@@ -63,7 +55,7 @@ static bool check_characters(const char *text, const char *what, const char *par
         if ((unsigned char)*at < 0x20 || *at == 0x7F)
             return fail(err, ERR_INVALID_REQUEST, param, "The %s contains a line break or another control character.", what);
     }
-    if (is_ascii(text))
+    if (text_is_ascii(text))
         return true;
 
     const uint8_t *at = (const uint8_t *)text;
@@ -165,7 +157,7 @@ static bool domain_parse(struct arena *arena, const char *text, const char *para
     if (text[0] == '[')
         return fail(err, ERR_INVALID_REQUEST, param, "Address literals in brackets are not accepted; give a domain name.");
     const char *domain = NULL;
-    if (is_ascii(text))
+    if (text_is_ascii(text))
         domain = text_lower(arena, text);
     else if (!to_a_labels(arena, text, param, &domain, err))
         return false;
@@ -179,20 +171,6 @@ static bool domain_parse(struct arena *arena, const char *text, const char *para
 bool address_domain_parse(struct arena *arena, const char *text, const char *param, const char **ret_domain, struct error *err)
 {
     return check_characters(text, "domain", param, err) && domain_parse(arena, text, param, ret_domain, err);
-}
-
-/* Lower case and NFC, so that composed and decomposed spellings meet (RFC 6532 §3.1). */
-static const char *local_key(struct arena *arena, const char *local)
-{
-    if (is_ascii(local))
-        return text_lower(arena, local);
-    size_t size = 0;
-    uint8_t *lowered = u8_tolower((const uint8_t *)local, strlen(local), NULL, UNINORM_NFC, NULL, &size);
-    if (lowered == NULL)
-        abort();
-    const char *key = arena_dup_bytes(arena, lowered, size);
-    free(lowered);
-    return key;
 }
 
 bool address_parse(struct arena *arena, const char *text, const char *param, struct address *ret_address, struct error *err)
@@ -219,7 +197,7 @@ bool address_parse(struct arena *arena, const char *text, const char *param, str
         return fail(err, ERR_INVALID_REQUEST, param, "The address is longer than %d bytes.", ADDRESS_MAX_BYTES);
 
     const char *local = arena_dup_bytes(arena, text, local_size);
-    const char *key = local_key(arena, local);
+    const char *key = text_lower_unicode(arena, local);
     /* Unicode has characters that normalise to ASCII, such as U+037E to ';'. */
     if (!check_dot_atom(key, strlen(key), param, err))
         return false;
@@ -228,7 +206,7 @@ bool address_parse(struct arena *arena, const char *text, const char *param, str
         .mailbox = arena_printf(arena, "%s@%s", local, domain),
         .local = local,
         .domain = domain,
-        .needs_smtputf8 = !is_ascii(local),
+        .needs_smtputf8 = !text_is_ascii(local),
     };
     return true;
 }

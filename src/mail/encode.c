@@ -1,5 +1,6 @@
 #include "mail/encode.h"
 
+#include <endian.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -21,14 +22,21 @@ static uint64_t zero_bytes(uint64_t word)
     return (word - EACH_BYTE(0x01)) & ~word & EACH_BYTE(0x80);
 }
 
-/* Whether eight bytes stand for themselves in quoted-printable: printable, not '='. */
-static bool eight_are_literal(const char *text)
+static uint64_t load_word(const char *text)
 {
     uint64_t word;
     memcpy(&word, text, sizeof(word));
+    return le64toh(word);
+}
+
+/* How many of eight bytes, from the first on, stand for themselves in quoted-printable: printable, not '='. A borrow may mark
+ * bytes behind the first marked one wrongly, never before it. */
+static size_t literals_of_word(uint64_t word)
+{
     uint64_t below_blank = (word - EACH_BYTE(0x20)) & ~word;
     uint64_t special = zero_bytes(word ^ EACH_BYTE('=')) | zero_bytes(word ^ EACH_BYTE(0x7F));
-    return ((word | below_blank | special) & EACH_BYTE(0x80)) == 0;
+    uint64_t others = (word | below_blank | special) & EACH_BYTE(0x80);
+    return others != 0 ? (size_t)__builtin_ctzll(others) / 8 : sizeof(word);
 }
 
 /* Bytes that stand for themselves in quoted-printable. */
@@ -40,22 +48,45 @@ static bool is_literal(unsigned char byte)
 static size_t literal_run(const char *text, size_t size)
 {
     size_t run = 0;
-    while (run + 8 <= size && eight_are_literal(text + run))
-        run += 8;
+    while (run + sizeof(uint64_t) <= size) {
+        size_t literals = literals_of_word(load_word(text + run));
+        run += literals;
+        if (literals < sizeof(uint64_t) && !is_literal((unsigned char)text[run++])) /* a tab is one */
+            return run - 1;
+    }
     while (run < size && is_literal((unsigned char)text[run]))
         run++;
     return run;
 }
 
+/* Copies what literal_run finds among the first `most` bytes, which may write a word more than it gives. `readable` bytes of text
+ * are there, of which a word more may be read. */
+static size_t copy_literals(char *to, const char *text, size_t most, size_t readable)
+{
+    size_t run = 0;
+    while (run < most && run + sizeof(uint64_t) <= readable) {
+        memcpy(to + run, text + run, sizeof(uint64_t));
+        size_t literals = literals_of_word(load_word(text + run));
+        run += literals;
+        if (literals < sizeof(uint64_t) && run < most && !is_literal((unsigned char)text[run++]))
+            return run - 1;
+    }
+    for (; run < most && is_literal((unsigned char)text[run]); run++)
+        to[run] = text[run];
+    return run < most ? run : most;
+}
+
 /* Bytes above ASCII. */
 static size_t count_high(const char *text, size_t size)
 {
+    enum { WORDS = 31, BLOCK_BYTES = WORDS * 8 }; /* so that the sum of all eight counters fits a byte */
     size_t high = 0;
     size_t i = 0;
-    for (; i + 8 <= size; i += 8) {
-        uint64_t word;
-        memcpy(&word, text + i, sizeof(word));
-        high += ((word >> 7 & EACH_BYTE(0x01)) * EACH_BYTE(0x01)) >> 56; /* the sum of eight bits */
+    for (; i + BLOCK_BYTES <= size; i += BLOCK_BYTES) {
+        uint64_t counters = 0;
+        for (size_t word = 0; word < WORDS; word++)
+            counters += load_word(text + i + word * 8) >> 7 & EACH_BYTE(0x01);
+        high += (counters * EACH_BYTE(0x01)) >> 56;
     }
     for (; i < size; i++)
         high += (unsigned char)text[i] >= 0x80;
@@ -161,8 +192,9 @@ static char *put_soft_break(char *at)
     return at + 3;
 }
 
-/* Writes one line, without its break, at `at`, where QP_GROWTH times its size (and one break) is free. */
-static char *quoted_printable_line(char *at, const char *line, size_t size)
+/* Writes one line, without its break, at `at`, where QP_GROWTH times its size, one break and a word are free. `readable` bytes
+ * are there from its beginning to the end of the text. */
+static char *quoted_printable_line(char *at, const char *line, size_t size, size_t readable)
 {
     /* A blank at the end of a line would be lost on the way (RFC 2045 §6.7 rule 3). */
     size_t literal_end = size > 0 && is_blank((unsigned char)line[size - 1]) ? size - 1 : size;
@@ -175,8 +207,7 @@ static char *quoted_printable_line(char *at, const char *line, size_t size)
         }
         if (column > 0 || !line_is_fragile(line + i, size - i)) {
             size_t most = literal_end - i < QP_COLUMNS - column ? literal_end - i : QP_COLUMNS - column;
-            size_t run = literal_run(line + i, most);
-            memcpy(at, line + i, run);
+            size_t run = copy_literals(at, line + i, most, readable - i);
             at += run;
             i += run;
             column += run;
@@ -199,10 +230,10 @@ static void encode_quoted_printable(struct buf *out, const char *text, size_t si
     while (at < size) {
         size_t line_break;
         size_t length = line_size(text + at, size - at, &line_break);
-        char *room = buf_room(out, length * QP_GROWTH + sizeof("=\r\n\r\n"));
+        char *room = buf_room(out, length * QP_GROWTH + sizeof("=\r\n\r\n") + sizeof(uint64_t));
         if (room == NULL)
             return;
-        char *end = quoted_printable_line(room, text + at, length);
+        char *end = quoted_printable_line(room, text + at, length, size - at);
         if (line_break > 0) {
             memcpy(end, "\r\n", 2);
             end += 2;

@@ -9,14 +9,6 @@
 /* A display name of more than this is split into encoded words rather than folded. */
 enum { PHRASE_PLAIN_MAX_BYTES = 60 };
 
-static bool is_ascii(const char *text)
-{
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text >= 0x80)
-            return false;
-    return true;
-}
-
 /* Controls in UTF-8: C0, DEL and, because some agents act on them, C1. */
 static bool has_control(const char *text)
 {
@@ -64,7 +56,7 @@ static bool add_folded(struct buf *out, size_t column, const char *text)
  * too long or looks like an encoded word. */
 static bool is_plain_text(const char *text, size_t column)
 {
-    if (!is_ascii(text) || strstr(text, "=?") != NULL || strstr(text, "  ") != NULL)
+    if (!text_is_ascii(text) || strstr(text, "=?") != NULL || strstr(text, "  ") != NULL)
         return false;
     size_t size = strlen(text);
     if (size > 0 && (text[0] == ' ' || text[size - 1] == ' '))
@@ -145,8 +137,11 @@ static bool check_address(const char *address, const char *param, struct error *
         return fail(err, ERR_INVALID_REQUEST, param, "An email address is missing.");
     if (!check_value(address, ADDRESS_MAX_BYTES, param, err))
         return false;
-    if (strpbrk(address, " <>()[]\\,;:\"") != NULL || strchr(address, '@') == NULL)
+    const char *at = strrchr(address, '@');
+    if (at == NULL || strpbrk(address, " <>()[]\\,;:\"") != NULL)
         return fail(err, ERR_INVALID_REQUEST, param, "This is not a plain email address.");
+    if (!text_is_ascii(at))
+        return fail(err, ERR_INVALID_REQUEST, param, "The domain of the address is not in A-labels.");
     return true;
 }
 
@@ -186,7 +181,7 @@ bool header_add_structured(struct buf *out, const struct header *header, struct 
 {
     if (!check_name(header->name, err) || !check_value(header->value, HEADER_VALUE_MAX_BYTES, header->name, err))
         return false;
-    if (!is_ascii(header->value))
+    if (!text_is_ascii(header->value))
         return fail(err, ERR_INVALID_REQUEST, header->name, "The header value is not ASCII.");
     size_t blanks = strspn(header->value, " ");
     if (header->value[blanks] == '\0' || blanks > 0)

@@ -30,7 +30,8 @@ struct header {
 MUST_CHECK bool header_add_text(struct buf *out, const char *name, const char *value, const char *param, struct error *err)
     NONNULL(1, 2, 3, 5);
 
-/* A field of one mailbox (RFC 5322 §3.4). The address is ASCII, or UTF-8 in a message for SMTPUTF8 (RFC 6532 §3.2).
+/* A field of one mailbox (RFC 5322 §3.4). The address is ASCII; its local part may be UTF-8, in a message for
+ * SMTPUTF8 (RFC 6532 §3.2).
  * Errors: INVALID_REQUEST naming `name_param` or `address_param`. */
 MUST_CHECK bool header_add_mailbox(struct buf *out, const char *name, const struct mailbox *mailbox, const char *name_param,
                                    const char *address_param, struct error *err) NONNULL(1, 2, 3, 6);

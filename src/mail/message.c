@@ -1,9 +1,10 @@
 #include "mail/message.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "mail/encode.h"
 
-#include <stdio.h>
+#include <endian.h>
 #include <string.h>
 #include <strings.h>
 
@@ -79,7 +80,9 @@ static void make_boundary(const char *message_id, char ret_boundary[BOUNDARY_CHA
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a: spread, not secrecy */
     for (const char *at = message_id; *at != '\0'; at++)
         hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
-    snprintf(ret_boundary, BOUNDARY_CHARS + 1, "=_%016llx", (unsigned long long)hash);
+    hash = htobe64(hash);
+    memcpy(ret_boundary, "=_", 2);
+    hex_encode(&hash, sizeof(hash), ret_boundary + 2);
 }
 
 static void add_texts(struct buf *out, const char *const *texts, size_t count)
@@ -95,7 +98,8 @@ static bool add_headers(const struct message_plan *plan, const struct message *m
 {
     if (!check_message_id(message->message_id, err))
         return false;
-    ADD_TEXTS(out, "Date: ", clock_rfc5322(scratch, message->date_us), "\r\n");
+    const char *date = message->date != NULL ? message->date : clock_rfc5322(scratch, message->date_us);
+    ADD_TEXTS(out, "Date: ", date, "\r\n");
     buf_add(out, plan->head, plan->head_size);
     if (!header_add_mailbox(out, "To", &message->to, "to", "to", err))
         return false;

@@ -40,6 +40,7 @@ struct message {
     const char *html;
     size_t html_size;
     int64_t date_us;              /* since the epoch */
+    const char *date;             /* the same as text (clock_rfc5322), where it is known already; else NULL */
     const char *message_id;       /* "<token@domain>", RFC 5322 §3.6.4 */
     const struct header *headers; /* of this recipient: List-Unsubscribe … */
     size_t header_count;

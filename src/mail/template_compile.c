@@ -1,25 +1,20 @@
 #include "base/text.h"
-#include "mail/template_build.h"
-#include "mail/template_context.h"
-#include "mail/template_expression.h"
+#include "mail/template_compiler.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-struct compiler {
-    enum template_kind kind;
-    const char *source;
-    const char *end;
-    struct template_build build;
-    struct html_scanner html; /* of TEMPLATE_HTML */
-    size_t slot_count;
-};
-
 enum { SHOWN_EXPRESSION_BYTES = 80 };
 
-/* Fails with "Line 3, column 7: {{ … }}: reason." The place is counted in characters, from 1. */
-static bool refuse_at(const struct compiler *compiler, const char *at, const char *close, const char *reason, struct error *err)
+bool template_compiler_refuse(const struct template_compiler *compiler, const char *at, struct error *err, const char *format, ...)
 {
+    char reason[TEMPLATE_REASON_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof(reason), format, arguments);
+    va_end(arguments);
+
     size_t line = 1;
     size_t column = 1;
     for (const char *byte = compiler->source; byte < at; byte++) {
@@ -30,8 +25,8 @@ static bool refuse_at(const struct compiler *compiler, const char *at, const cha
         }
     }
     size_t left = (size_t)(compiler->end - at);
-    const char *found = memmem(at, left, close, strlen(close));
-    size_t size = found != NULL ? (size_t)(found - at) + strlen(close) : left;
+    const char *found = memmem(at, left, left > 1 && at[1] == '%' ? "%}" : "}}", 2);
+    size_t size = found != NULL ? (size_t)(found - at) + 2 : left;
     const char *dots = "";
     if (size > SHOWN_EXPRESSION_BYTES) {
         size = SHOWN_EXPRESSION_BYTES;
@@ -41,6 +36,8 @@ static bool refuse_at(const struct compiler *compiler, const char *at, const cha
     }
     return fail(err, ERR_INVALID_REQUEST, NULL, "Line %zu, column %zu: %.*s%s: %s.", line, column, (int)size, at, dots, reason);
 }
+
+/* ---- Character references ---- */
 
 /* The code point of a numeric character reference at `text` ("&#39;", "&#x27;"), its size in bytes; 0 when it is none. */
 static size_t numeric_reference(const char *text, size_t size, uint32_t *ret_point)
@@ -116,9 +113,8 @@ static bool is_scalar_value(uint32_t point)
     return point != 0 && point <= 0x10FFFF && !(point >= 0xD800 && point <= 0xDFFF);
 }
 
-/* The expression as its author meant it, before the serialiser encoded it. Gives its size. */
-static size_t decode_expression(const struct compiler *compiler, const char *text, size_t size,
-                                char ret_text[TEMPLATE_MAX_EXPRESSION_BYTES])
+/* Text as its author meant it, before the serialiser encoded it. It does not grow. */
+static size_t decode(const struct template_compiler *compiler, const char *text, size_t size, char *ret_text)
 {
     size_t written = 0;
     for (size_t i = 0; i < size;) {
@@ -136,12 +132,77 @@ static size_t decode_expression(const struct compiler *compiler, const char *tex
     return written;
 }
 
-static bool slot_escape(struct compiler *compiler, const char *at, enum template_escape *ret_escape, struct error *err)
+struct template_parser template_compiler_parser(struct template_compiler *compiler, const char *text, size_t size)
+{
+    char *decoded = arena_alloc(compiler->build.arena, size + 1);
+    size_t decoded_size = decode(compiler, text, size, decoded);
+    return (struct template_parser){
+        .build = &compiler->build, .names = &compiler->names, .at = decoded, .end = decoded + decoded_size
+    };
+}
+
+/* ---- Text ---- */
+
+static bool is_blank(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (memchr(" \t\r\n\f\v", text[i], 6) == NULL)
+            return false;
+    return true;
+}
+
+/* Captured text is a value: it is escaped where it is shown, so it can be text but no markup. */
+static bool compile_captured(struct template_compiler *compiler, const struct template_piece *piece, struct error *err)
+{
+    const struct template_block *block = template_compiler_block(compiler);
+    const char *markup = compiler->kind == TEMPLATE_HTML ? memchr(piece->text, '<', piece->size) : NULL;
+    if (markup != NULL)
+        return template_compiler_refuse(compiler, block != NULL ? block->at : piece->at, err,
+                                        "it can capture text and values, but no HTML");
+    char *text = arena_alloc(compiler->build.arena, piece->size + 1);
+    size_t size = decode(compiler, piece->text, piece->size, text);
+    template_build_op(&compiler->build, TEMPLATE_OP_TEXT, 0, 0, template_build_string(&compiler->build, text, size));
+    return true;
+}
+
+static bool compile_text(struct template_compiler *compiler, const struct template_piece *piece, struct error *err)
+{
+    if (piece->size == 0)
+        return true;
+    const struct template_block *block = template_compiler_block(compiler);
+    if (block != NULL && template_compiler_waits_for_when(compiler))
+        return is_blank(piece->text, piece->size) ||
+               template_compiler_refuse(compiler, block->at, err, "nothing may stand between it and its first {%% when %%}");
+    if (compiler->capture_depth > 0)
+        return compile_captured(compiler, piece, err);
+    if (compiler->kind == TEMPLATE_HTML)
+        html_scan(&compiler->html, piece->text, piece->size);
+    template_build_op(&compiler->build, TEMPLATE_OP_TEXT, 0, 0, template_build_string(&compiler->build, piece->text, piece->size));
+    return true;
+}
+
+/* A comment is left out, so its inside must be HTML that can be left out. */
+static bool compile_comment(const struct template_compiler *compiler, const struct template_piece *piece, struct error *err)
+{
+    struct html_scanner inside = compiler->html;
+    const char *where;
+    if (compiler->kind != TEMPLATE_HTML || compiler->capture_depth > 0)
+        return true;
+    html_scan(&inside, piece->text, piece->size);
+    struct html_scanner outside = compiler->html;
+    return html_scan_join(&outside, &inside, &where) || template_compiler_refuse(compiler, piece->at, err, "it %s", where);
+}
+
+/* ---- Slots ---- */
+
+static bool slot_escape(struct template_compiler *compiler, const char *at, enum template_escape *ret_escape, struct error *err)
 {
     const char *where = "";
+    *ret_escape = TEMPLATE_ESCAPE_NONE;
+    if (compiler->capture_depth > 0)
+        return true;
     switch (compiler->kind) {
     case TEMPLATE_TEXT:
-        *ret_escape = TEMPLATE_ESCAPE_NONE;
         return true;
     case TEMPLATE_HEADER:
         *ret_escape = TEMPLATE_ESCAPE_HEADER;
@@ -151,82 +212,80 @@ static bool slot_escape(struct compiler *compiler, const char *at, enum template
             return true;
         break;
     }
-    char reason[TEMPLATE_REASON_BYTES];
-    snprintf(reason, sizeof(reason), "it stands %s, where no value can be inserted safely", where);
-    return refuse_at(compiler, at, "}}", reason, err);
+    return template_compiler_refuse(compiler, at, err, "it stands %s, where no value can be inserted safely", where);
 }
 
-/* The slot at `at`; `ret_next` is behind it. */
-static bool compile_slot(struct compiler *compiler, const char *at, const char **ret_next, struct error *err)
+/* Line breaks are markup only in the text of elements; what url_encode made needs no second encoding in a URL. */
+static enum template_escape final_escape(const struct template_compiler *compiler, const struct template_expression *expression,
+                                         enum template_escape escape)
 {
-    const char *from = at + 2;
-    const char *close = memmem(from, (size_t)(compiler->end - from), "}}", 2);
-    if (close == NULL)
-        return refuse_at(compiler, at, "}}", "'{{' has no '}}'", err);
-    size_t size = (size_t)(close - from);
-    if (size > TEMPLATE_MAX_EXPRESSION_BYTES)
-        return refuse_at(compiler, at, "}}", "the expression is too long, or '{{' has no '}}'", err);
+    bool is_component = escape == TEMPLATE_ESCAPE_URL_PART || escape == TEMPLATE_ESCAPE_URL_OPAQUE;
+    if (expression->shows_breaks && escape == TEMPLATE_ESCAPE_HTML && compiler->html.state == HTML_TEXT)
+        return TEMPLATE_ESCAPE_HTML_BREAKS;
+    if (expression->is_url_encoded && is_component)
+        return TEMPLATE_ESCAPE_HTML;
+    return escape;
+}
+
+static bool compile_slot(struct template_compiler *compiler, const struct template_piece *piece, struct error *err)
+{
     compiler->slot_count++;
     if (compiler->slot_count > TEMPLATE_MAX_SLOTS)
-        return refuse_at(compiler, at, "}}", "the template has more than 10,000 slots", err);
+        return template_compiler_refuse(compiler, piece->at, err, "the template has more than 10,000 slots");
+    if (template_compiler_waits_for_when(compiler))
+        return template_compiler_refuse(compiler, piece->at, err, "it stands between {%% case %%} and its first {%% when %%}");
 
     enum template_escape escape = TEMPLATE_ESCAPE_NONE;
-    if (!slot_escape(compiler, at, &escape, err))
+    struct template_expression expression;
+    if (!slot_escape(compiler, piece->at, &escape, err))
         return false;
-    char expression[TEMPLATE_MAX_EXPRESSION_BYTES];
-    size_t expression_size = decode_expression(compiler, from, size, expression);
-    char reason[TEMPLATE_REASON_BYTES];
-    if (!template_expression_compile(&compiler->build, expression, expression_size, reason))
-        return refuse_at(compiler, at, "}}", reason, err);
-    template_build_op(&compiler->build, TEMPLATE_OP_EMIT, escape, 0, 0);
-    *ret_next = close + 2;
+    struct template_parser parser = template_compiler_parser(compiler, piece->text, piece->size);
+    if (!template_parse_expression(&parser, &expression) || !template_parse_end(&parser, "'|' or the end"))
+        return template_compiler_refuse(compiler, piece->at, err, "%s", parser.reason);
+    template_build_op(&compiler->build, TEMPLATE_OP_EMIT, final_escape(compiler, &expression, escape), 0, 0);
     return true;
 }
 
-/* The next "{{" or "{%", or the end. */
-static const char *find_markup(const char *at, const char *end)
-{
-    while (at < end) {
-        at = memchr(at, '{', (size_t)(end - at));
-        if (at == NULL)
-            return end;
-        if (at + 1 < end && (at[1] == '{' || at[1] == '%'))
-            return at;
-        at++;
-    }
-    return end;
-}
+/* ---- The whole ---- */
 
-static void compile_text(struct compiler *compiler, const char *from, const char *to)
+static bool compile_piece(struct template_compiler *compiler, const struct template_piece *piece, struct error *err)
 {
-    if (from == to)
-        return;
-    size_t size = (size_t)(to - from);
-    if (compiler->kind == TEMPLATE_HTML)
-        html_scan(&compiler->html, from, size);
-    template_build_op(&compiler->build, TEMPLATE_OP_TEXT, 0, 0, template_build_string(&compiler->build, from, size));
-}
-
-static bool compile_all(struct compiler *compiler, struct error *err)
-{
-    const char *at = compiler->source;
-    while (at < compiler->end) {
-        const char *markup = find_markup(at, compiler->end);
-        compile_text(compiler, at, markup);
-        at = markup;
-        if (at == compiler->end)
-            break;
-        if (at[1] == '%')
-            return refuse_at(compiler, at, "%}", "tags such as {% if %} are not supported", err);
-        if (!compile_slot(compiler, at, &at, err))
-            return false;
+    switch (piece->kind) {
+    case TEMPLATE_PIECE_TEXT:
+        return compile_text(compiler, piece, err);
+    case TEMPLATE_PIECE_SLOT:
+        return compile_slot(compiler, piece, err);
+    case TEMPLATE_PIECE_TAG:
+        return template_compile_tag(compiler, piece, err);
+    case TEMPLATE_PIECE_COMMENT:
+        return compile_comment(compiler, piece, err);
+    case TEMPLATE_PIECE_BROKEN:
+        return template_compiler_refuse(compiler, piece->at, err, "%s", piece->reason);
+    case TEMPLATE_PIECE_END:
+        break;
     }
+    const struct template_block *open = template_compiler_block(compiler);
+    if (open != NULL)
+        return template_compiler_refuse(compiler, open->at, err, "it has no {%% %s %%}", open->end_tag);
     template_build_op(&compiler->build, TEMPLATE_OP_END, 0, 0, 0);
     return true;
 }
 
+static bool compile_all(struct template_compiler *compiler, struct error *err)
+{
+    struct template_markup markup;
+    struct template_piece piece;
+    template_markup_init(&markup, compiler->source, (size_t)(compiler->end - compiler->source));
+    do {
+        piece = template_markup_next(&markup);
+        if (!compile_piece(compiler, &piece, err))
+            return false;
+    } while (piece.kind != TEMPLATE_PIECE_END);
+    return true;
+}
+
 /* RFC 5322 §2.2: a header line has no controls; those of values are replaced, those of the author are a mistake. */
-static bool check_header_source(const struct compiler *compiler, struct error *err)
+static bool check_header_source(const struct template_compiler *compiler, struct error *err)
 {
     for (const char *at = compiler->source; at < compiler->end; at++)
         if ((unsigned char)*at < 0x20 || *at == 0x7F)
@@ -242,10 +301,15 @@ bool template_compile(struct arena *arena, enum template_kind kind, const char *
     if (!utf8_is_valid(source, size))
         return fail(err, ERR_INVALID_REQUEST, NULL, "The template is not valid UTF-8.");
 
-    struct compiler compiler = { .kind = kind, .source = source, .end = source + size };
-    if (kind == TEMPLATE_HEADER && !check_header_source(&compiler, err))
+    struct template_compiler *compiler = arena_alloc(arena, sizeof(*compiler));
+    compiler->kind = kind;
+    compiler->source = source;
+    compiler->end = source + size;
+    if (kind == TEMPLATE_HEADER && !check_header_source(compiler, err))
         return false;
-    html_scanner_init(&compiler.html);
-    template_build_init(&compiler.build, arena);
-    return compile_all(&compiler, err) && template_build_finish(&compiler.build, kind, ret_blob, err);
+    if (!template_names_collect(&compiler->names, arena, source, size))
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The template assigns more than %d names.", TEMPLATE_MAX_VARIABLES);
+    html_scanner_init(&compiler->html);
+    template_build_init(&compiler->build, arena);
+    return compile_all(compiler, err) && template_build_finish(&compiler->build, kind, ret_blob, err);
 }

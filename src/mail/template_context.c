@@ -53,6 +53,7 @@ static void value_begin(struct html_scanner *scanner, char quote)
     memset(scanner->url_head, 0, sizeof(scanner->url_head));
     scanner->value_bytes = 0;
     scanner->value_has_query = false;
+    scanner->value_is_ambiguous = false;
 }
 
 static void value_add(struct html_scanner *scanner, char byte)
@@ -74,9 +75,18 @@ static void tag_begin(struct html_scanner *scanner, char byte, bool is_end_tag)
     name_add(&scanner->tag, byte);
 }
 
+static bool is_void(const struct html_name *tag)
+{
+    static const char *const names[] = { "area", "base",  "basefont", "br",   "col",   "embed",  "frame", "hr",
+                                         "img",  "input", "link",     "meta", "param", "source", "track", "wbr" };
+    return name_is_one_of(tag, names, ARRAY_COUNT(names));
+}
+
 /* '>' of a tag: what follows may be text that is not tokenised. */
 static void tag_end(struct html_scanner *scanner)
 {
+    if (!scanner->in_conditional && !is_void(&scanner->tag))
+        scanner->open_elements += scanner->is_end_tag ? -1 : 1;
     static const char *const raw[] = { "style", "script", "xmp", "iframe", "noembed", "noframes", "noscript", "plaintext" };
     static const char *const title[] = { "title", "textarea" };
     scanner->state = HTML_TEXT;
@@ -305,10 +315,15 @@ static enum template_escape url_escape(const struct html_scanner *scanner)
     return TEMPLATE_ESCAPE_URL_PART;
 }
 
+static bool is_url(const struct html_name *attribute)
+{
+    static const char *const names[] = { "href", "src",      "action", "formaction", "background",
+                                         "cite", "longdesc", "poster", "data",       "xlink:href" };
+    return name_is_one_of(attribute, names, ARRAY_COUNT(names));
+}
+
 static bool value_slot(struct html_scanner *scanner, enum template_escape *ret_escape, const char **ret_refusal)
 {
-    static const char *const url[] = { "href", "src",      "action", "formaction", "background",
-                                       "cite", "longdesc", "poster", "data",       "xlink:href" };
     static const char *const style[] = { "style" };
     static const char *const lists[] = { "srcset", "srcdoc", "ping" };
     const struct html_name *name = &scanner->attribute;
@@ -322,7 +337,9 @@ static bool value_slot(struct html_scanner *scanner, enum template_escape *ret_e
         return refuse(ret_refusal, "in a srcset, srcdoc or ping attribute");
 
     *ret_escape = TEMPLATE_ESCAPE_HTML;
-    if (name_is_one_of(name, url, ARRAY_COUNT(url))) {
+    if (is_url(name)) {
+        if (scanner->value_is_ambiguous)
+            return refuse(ret_refusal, "in a URL whose beginning depends on a tag before it");
         *ret_escape = url_escape(scanner);
         value_add(scanner, '.'); /* stands for the value: what follows is inside the URL */
     }
@@ -362,4 +379,80 @@ bool html_scan_slot(struct html_scanner *scanner, enum template_escape *ret_esca
         return refuse(ret_refusal, "inside a tag");
     }
     return refuse(ret_refusal, "inside a tag");
+}
+
+/* ---- Branches ---- */
+
+bool html_scan_tag(const struct html_scanner *scanner, const char **ret_refusal)
+{
+    switch (scanner->state) {
+    case HTML_TEXT:
+    case HTML_VALUE:
+    case HTML_RAW_TEXT:
+    case HTML_TITLE:
+    case HTML_BEFORE_ATTRIBUTE:
+        return true;
+    case HTML_COMMENT:
+        return refuse(ret_refusal, "inside a comment");
+    case HTML_MARKUP:
+    case HTML_BOGUS:
+        return refuse(ret_refusal, "inside a declaration");
+    case HTML_BEFORE_VALUE:
+        return refuse(ret_refusal, "in an attribute without quotes");
+    case HTML_TAG_OPEN:
+    case HTML_END_TAG_OPEN:
+    case HTML_TAG_NAME:
+    case HTML_ATTRIBUTE_NAME:
+    case HTML_AFTER_ATTRIBUTE_NAME:
+        break;
+    }
+    return refuse(ret_refusal, "inside a name of the HTML");
+}
+
+bool html_scan_is_text(const struct html_scanner *scanner)
+{
+    return scanner->state == HTML_TEXT && !scanner->in_conditional;
+}
+
+static bool names_are_equal(const struct html_name *left, const struct html_name *right)
+{
+    return left->size == right->size && strcmp(left->text, right->text) == 0;
+}
+
+/* A slot behind the branches would need one escape after the one and another after the other. */
+static bool urls_differ(const struct html_scanner *left, const struct html_scanner *right)
+{
+    return url_escape(left) != url_escape(right) || left->value_is_ambiguous != right->value_is_ambiguous;
+}
+
+static bool tags_are_equal(const struct html_scanner *left, const struct html_scanner *right)
+{
+    return names_are_equal(&left->tag, &right->tag) && left->is_end_tag == right->is_end_tag;
+}
+
+bool html_scan_join(struct html_scanner *scanner, const struct html_scanner *branch, const char **ret_refusal)
+{
+    bool quotes_differ = scanner->state == HTML_VALUE && scanner->quote != branch->quote;
+    if (scanner->state != branch->state || quotes_differ)
+        return refuse(ret_refusal, "ends in another part of the HTML than it begins in, or than its other branches do");
+    if (scanner->in_conditional != branch->in_conditional)
+        return refuse(ret_refusal, "begins or ends a conditional comment");
+    if (scanner->open_elements != branch->open_elements)
+        return refuse(ret_refusal, "opens or closes an element that it does not close or open itself");
+    bool in_tag = scanner->state == HTML_BEFORE_ATTRIBUTE || scanner->state == HTML_VALUE;
+    bool in_raw = scanner->state == HTML_RAW_TEXT || scanner->state == HTML_TITLE;
+    if ((in_tag || in_raw) && !tags_are_equal(scanner, branch))
+        return refuse(ret_refusal, "ends in another element than it begins in");
+    if (in_raw && scanner->matched != branch->matched)
+        return refuse(ret_refusal, "divides an end tag");
+    if (scanner->in_conditional && scanner->dashes != branch->dashes)
+        return refuse(ret_refusal, "divides the end of a comment");
+    if (scanner->state == HTML_VALUE && !names_are_equal(&scanner->attribute, &branch->attribute))
+        return refuse(ret_refusal, "ends in another attribute than it begins in");
+    if (scanner->state == HTML_VALUE && is_url(&scanner->attribute) && urls_differ(scanner, branch)) {
+        scanner->value_is_ambiguous = true;
+        if (branch->value_bytes > scanner->value_bytes)
+            scanner->value_bytes = branch->value_bytes;
+    }
+    return true;
 }

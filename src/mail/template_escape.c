@@ -36,6 +36,22 @@ static void add_html(struct buf *out, const char *text, size_t size)
     buf_add(out, text + run, size - run);
 }
 
+/* The value is escaped first, so the only markup is ours. */
+static void add_breaks(struct buf *out, const char *text, size_t size)
+{
+    const char *end = text + size;
+    for (;;) {
+        const char *line = memchr(text, '\n', (size_t)(end - text));
+        if (line == NULL)
+            break;
+        bool is_pair = line > text && line[-1] == '\r';
+        add_html(out, text, (size_t)(line - text) - is_pair);
+        buf_add_text(out, "<br />\n");
+        text = line + 1;
+    }
+    add_html(out, text, (size_t)(end - text));
+}
+
 /* Bytes of a control character or line separator at `text`: C0, DEL, C1, U+2028, U+2029. 0 when it is none. */
 static size_t control_size(const unsigned char *text, size_t size)
 {
@@ -140,6 +156,9 @@ void template_escape_add(struct buf *out, enum template_escape escape, const cha
         break;
     case TEMPLATE_ESCAPE_URL_OPAQUE:
         add_percent(out, text, size, "+@");
+        break;
+    case TEMPLATE_ESCAPE_HTML_BREAKS:
+        add_breaks(out, text, size);
         break;
     case TEMPLATE_ESCAPE_COUNT:
         break;

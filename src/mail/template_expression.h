@@ -1,21 +1,29 @@
 /*
- * The expression of a slot: what stands between {{ and }}.
+ * The expressions of slots and tags.
  *
- *     expression = term *( "|" filter )
- *     filter     = name [ ":" term *( "," term ) ]
- *     term       = path | quoted text | number
- *     path       = name *( "." name )
- *     name       = ( letter / "_" ) *( letter / digit / "_" / "-" )
+ *     expression = condition *( "|" filter )
+ *     condition  = [ "not" ] term *( operator [ "not" ] term )
+ *     operator   = "==" / "!=" / "<" / ">" / "<=" / ">=" / "contains" / "and" / "or"
+ *     filter     = name [ ":" argument *( "," argument ) ]
+ *     argument   = term / "allow_false" ":" term
+ *     term       = path / quoted text / number / literal / "(" term ".." term ")"
+ *     path       = name *( "." name / "[" term "]" )
+ *     literal    = "true" / "false" / "nil" / "null" / "empty" / "blank"
  *
- * As in Liquid, a quoted text uses single or double quotes and has no escapes. A number is shown as it is written.
+ * As in Liquid, comparisons bind before `and` and `or`, which bind alike and from the right: a and b or c is
+ * a and (b or c).
  */
 #pragma once
 
-#include "mail/template_build.h"
+#include "mail/template_parser.h"
 
-enum { TEMPLATE_REASON_BYTES = 192 };
+/* What is known of an expression besides its instructions. */
+struct template_expression {
+    const char *path;    /* the path it is, and nothing but a path; NULL otherwise */
+    bool shows_breaks;   /* ends with newline_to_br */
+    bool is_url_encoded; /* ends with url_encode */
+};
 
-/* Writes the instructions that push the value of the expression. On failure `ret_reason` says why, as the end of
- * a sentence that begins with the place. */
-MUST_CHECK bool template_expression_compile(struct template_build *build, const char *text, size_t size,
-                                            char ret_reason[TEMPLATE_REASON_BYTES]) NONNULL(1, 2, 4);
+/* Writes what pushes the value. */
+MUST_CHECK bool template_parse_expression(struct template_parser *parser, struct template_expression *ret_expression) NONNULL(1, 2);
+MUST_CHECK bool template_parse_term(struct template_parser *parser, const char **ret_path) NONNULL(1, 2);

@@ -5,13 +5,15 @@
  *     header        32 bytes
  *     instructions  8 bytes each: op u8, a u8, b u16, c u32
  *     strings       8 bytes each: offset u32, size u32, into the pool
- *     paths         4 bytes each: a string
+ *     paths         8 bytes each: a string, flags; in version 1 4 bytes, the string only
  *     pool          the bytes of the strings, a NUL behind each
  *
- * Values live on a stack. An instruction that appends a literal runs with an
- * empty stack; so will the targets of later jumps, which lets one pass over the
- * instructions prove that the stack never runs over or under. The numbers of
- * operations, filters and escapes are stored in databases: never reuse one.
+ * Values live on a stack, which is empty wherever a statement begins or a jump
+ * lands. Jumps lead forward, but for NEXT, which leads back into its loop. So
+ * one pass over the instructions proves that no stack runs over or under, that
+ * every loop that is entered is left, and that the program ends. The numbers of
+ * operations, filters, comparisons and escapes are stored in databases: never
+ * reuse one. Version 1 had the operations up to EMIT; its blobs run as they did.
  */
 #pragma once
 
@@ -22,11 +24,14 @@
 #define TEMPLATE_MAGIC "PHTB"
 
 enum {
-    TEMPLATE_FORMAT_VERSION = 1,
+    TEMPLATE_FORMAT_OLDEST = 1,
+    TEMPLATE_FORMAT_VERSION = 2,
     TEMPLATE_INSTRUCTION_BYTES = 8,
     TEMPLATE_STRING_BYTES = 8,
-    TEMPLATE_PATH_BYTES = 4,
-    TEMPLATE_STACK_MAX = 8,
+    TEMPLATE_PATH_BYTES = 8,
+    TEMPLATE_OLD_PATH_BYTES = 4,
+    TEMPLATE_STACK_MAX = 32,
+    TEMPLATE_MAX_VARIABLES = 64,
     TEMPLATE_BLOB_MAX_BYTES = 4 * 1024 * 1024,
 };
 
@@ -44,21 +49,88 @@ enum {
 };
 
 enum template_op {
-    TEMPLATE_OP_END = 0,    /* the last instruction, and only that */
-    TEMPLATE_OP_TEXT = 1,   /* append string c */
-    TEMPLATE_OP_LOAD = 2,   /* push the value of path c */
-    TEMPLATE_OP_CONST = 3,  /* push string c */
-    TEMPLATE_OP_FILTER = 4, /* pop b arguments and a value, push the result of filter a */
-    TEMPLATE_OP_EMIT = 5,   /* pop a value and append it with escape a */
+    TEMPLATE_OP_END = 0,       /* the last instruction, and only that */
+    TEMPLATE_OP_TEXT = 1,      /* append string c */
+    TEMPLATE_OP_LOAD = 2,      /* push the value of path c */
+    TEMPLATE_OP_CONST = 3,     /* push string c */
+    TEMPLATE_OP_FILTER = 4,    /* pop b arguments and a value, push the result of filter a */
+    TEMPLATE_OP_EMIT = 5,      /* pop a value and append it with escape a */
+    TEMPLATE_OP_INTEGER = 6,   /* push c, a signed number */
+    TEMPLATE_OP_NUMBER = 7,    /* push the number that string c writes */
+    TEMPLATE_OP_LITERAL = 8,   /* push literal a */
+    TEMPLATE_OP_VARIABLE = 9,  /* push variable b; while it has no value, that of path c - 1, or nil for c = 0 */
+    TEMPLATE_OP_STORE = 10,    /* pop a value into variable b */
+    TEMPLATE_OP_ITEM = 11,     /* push the item of loop b, counted from the outermost */
+    TEMPLATE_OP_FORLOOP = 12,  /* push fact a of loop b */
+    TEMPLATE_OP_MEMBER = 13,   /* pop a value, push its member named by string c */
+    TEMPLATE_OP_INDEX = 14,    /* pop a key and a value, push the value's member */
+    TEMPLATE_OP_RANGE = 15,    /* pop last and first, push the list of whole numbers from first to last */
+    TEMPLATE_OP_COMPARE = 16,  /* pop right and left, push the truth of comparison a */
+    TEMPLATE_OP_AND = 17,      /* pop two values, push whether both hold */
+    TEMPLATE_OP_OR = 18,       /* pop two values, push whether one holds */
+    TEMPLATE_OP_NOT = 19,      /* pop a value, push whether it does not hold */
+    TEMPLATE_OP_JUMP = 20,     /* go on at c */
+    TEMPLATE_OP_BRANCH = 21,   /* pop a value; go on at c when its truth is a */
+    TEMPLATE_OP_FOR = 22,      /* pop limit and offset, as the bits of a say, and a list; begin the loop, or with nothing in it
+                                  go on at c */
+    TEMPLATE_OP_NEXT = 23,     /* go on at c with the next item; behind the last one the loop ends */
+    TEMPLATE_OP_LEAVE = 24,    /* end the loop and go on at c */
+    TEMPLATE_OP_CAPTURE = 25,  /* what is appended from here on … */
+    TEMPLATE_OP_CAPTURED = 26, /* … becomes the value of variable b */
+};
+
+enum template_literal {
+    TEMPLATE_LITERAL_NIL = 0,
+    TEMPLATE_LITERAL_FALSE = 1,
+    TEMPLATE_LITERAL_TRUE = 2,
+    TEMPLATE_LITERAL_EMPTY = 3,
+    TEMPLATE_LITERAL_BLANK = 4,
+    TEMPLATE_LITERAL_COUNT,
+};
+
+enum template_comparison {
+    TEMPLATE_EQUAL = 0,
+    TEMPLATE_UNEQUAL = 1,
+    TEMPLATE_LESS = 2,
+    TEMPLATE_GREATER = 3,
+    TEMPLATE_AT_MOST = 4,
+    TEMPLATE_AT_LEAST = 5,
+    TEMPLATE_CONTAINS = 6,
+    TEMPLATE_COMPARISON_COUNT,
+};
+
+enum template_forloop {
+    TEMPLATE_FORLOOP_INDEX = 0,
+    TEMPLATE_FORLOOP_INDEX0 = 1,
+    TEMPLATE_FORLOOP_RINDEX = 2,
+    TEMPLATE_FORLOOP_RINDEX0 = 3,
+    TEMPLATE_FORLOOP_FIRST = 4,
+    TEMPLATE_FORLOOP_LAST = 5,
+    TEMPLATE_FORLOOP_LENGTH = 6,
+    TEMPLATE_FORLOOP_COUNT,
+};
+
+/* Bits of FOR: which modifiers lie on the stack, the list first, then offset, then limit. */
+enum {
+    TEMPLATE_FOR_OFFSET = 1,
+    TEMPLATE_FOR_LIMIT = 2,
+    TEMPLATE_FOR_REVERSED = 4,
+    TEMPLATE_FOR_BITS = 7,
+};
+
+/* Flags of a path. */
+enum {
+    TEMPLATE_PATH_LISTED = 1, /* the template uses it; without the flag it is only looked up, as a name that may be unassigned */
 };
 
 enum template_escape {
     TEMPLATE_ESCAPE_NONE = 0,
-    TEMPLATE_ESCAPE_HEADER = 1,     /* controls and line breaks become spaces */
-    TEMPLATE_ESCAPE_HTML = 2,       /* element text and quoted attributes */
-    TEMPLATE_ESCAPE_URL_START = 3,  /* the value is the URL or its beginning */
-    TEMPLATE_ESCAPE_URL_PART = 4,   /* one component of a URL */
-    TEMPLATE_ESCAPE_URL_OPAQUE = 5, /* the number or mailbox of tel:, sms: and mailto: */
+    TEMPLATE_ESCAPE_HEADER = 1,      /* controls and line breaks become spaces */
+    TEMPLATE_ESCAPE_HTML = 2,        /* element text and quoted attributes */
+    TEMPLATE_ESCAPE_URL_START = 3,   /* the value is the URL or its beginning */
+    TEMPLATE_ESCAPE_URL_PART = 4,    /* one component of a URL */
+    TEMPLATE_ESCAPE_URL_OPAQUE = 5,  /* the number or mailbox of tel:, sms: and mailto: */
+    TEMPLATE_ESCAPE_HTML_BREAKS = 6, /* element text; line breaks become <br /> */
     TEMPLATE_ESCAPE_COUNT,
 };
 
@@ -77,6 +149,12 @@ static inline uint32_t template_read_u32(const unsigned char *at)
 static inline uint16_t template_read_u16(const unsigned char *at)
 {
     return (uint16_t)(at[0] | at[1] << 8);
+}
+
+static inline struct template_instruction template_read_instruction(const unsigned char *instructions, uint32_t index)
+{
+    const unsigned char *at = instructions + (size_t)index * TEMPLATE_INSTRUCTION_BYTES;
+    return (struct template_instruction){ .op = at[0], .a = at[1], .b = template_read_u16(at + 2), .c = template_read_u32(at + 4) };
 }
 
 static inline void template_write_u32(unsigned char *at, uint32_t value)

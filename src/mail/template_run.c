@@ -3,20 +3,41 @@
 #include "mail/template_escape.h"
 #include "mail/template_filter.h"
 #include "mail/template_format.h"
+#include "mail/template_value.h"
 
+#include <math.h>
 #include <string.h>
 
-static bool damaged(struct error *err, const char *what)
-{
-    fail(err, ERR_INTERNAL_ERROR, NULL, "A stored template is damaged.");
-    return error_because(err, "template blob: %s", what);
-}
+/* A loop that is running. */
+struct loop {
+    struct template_value list;
+    size_t from; /* of the list, the first item that is shown */
+    size_t count;
+    size_t at; /* of count */
+    bool is_reversed;
+};
 
-static struct template_instruction instruction_at(const struct template *template, uint32_t index)
-{
-    const unsigned char *at = template->instructions + (size_t)index * TEMPLATE_INSTRUCTION_BYTES;
-    return (struct template_instruction){ .op = at[0], .a = at[1], .b = template_read_u16(at + 2), .c = template_read_u32(at + 4) };
-}
+/* One evaluation. What is not needed by every template is set only when it is begun. */
+struct run {
+    const struct template *template;
+    struct template_lookup lookup;
+    struct template_scratch scratch;
+    struct buf *out; /* the output, or the innermost capture */
+    struct error *err;
+    size_t depth;
+    size_t loop_depth;
+    size_t capture_depth;
+    int left_iterations;
+    bool path_is_known[TEMPLATE_MAX_PATHS];
+    struct template_value path_values[TEMPLATE_MAX_PATHS]; /* of those that are known */
+    struct template_value stack[TEMPLATE_STACK_MAX];
+    struct loop loops[TEMPLATE_MAX_DEPTH];
+    struct buf *outer[TEMPLATE_MAX_DEPTH]; /* what was appended to when each capture began */
+    struct {
+        bool is_set;
+        struct template_value value;
+    } variables[TEMPLATE_MAX_VARIABLES];
+};
 
 static const char *string_at(const struct template *template, uint32_t index, size_t *ret_size)
 {
@@ -25,186 +46,431 @@ static const char *string_at(const struct template *template, uint32_t index, si
     return template->pool + template_read_u32(at);
 }
 
-static bool check_header(struct bytes blob, struct error *err)
-{
-    if (blob.data == NULL || blob.size < TEMPLATE_HEADER_BYTES || blob.size > TEMPLATE_BLOB_MAX_BYTES)
-        return damaged(err, "size");
-    if (memcmp(blob.data + TEMPLATE_AT_MAGIC, TEMPLATE_MAGIC, strlen(TEMPLATE_MAGIC)) != 0)
-        return damaged(err, "magic");
-    if (template_read_u16(blob.data + TEMPLATE_AT_VERSION) != TEMPLATE_FORMAT_VERSION)
-        return damaged(err, "version");
-    uint16_t kind = template_read_u16(blob.data + TEMPLATE_AT_KIND);
-    if (kind < TEMPLATE_HTML || kind > TEMPLATE_HEADER)
-        return damaged(err, "kind");
-    uint64_t sum = template_checksum(blob.data, blob.size);
-    if (template_read_u32(blob.data + TEMPLATE_AT_CHECKSUM) != (uint32_t)sum ||
-        template_read_u32(blob.data + TEMPLATE_AT_CHECKSUM + 4) != (uint32_t)(sum >> 32))
-        return damaged(err, "checksum");
-    return true;
-}
-
-/* Lays the sections out and checks that they fill the blob exactly. */
-static bool place_sections(struct bytes blob, struct template *template, struct error *err)
-{
-    *template = (struct template){
-        .kind = (enum template_kind)template_read_u16(blob.data + TEMPLATE_AT_KIND),
-        .instruction_count = template_read_u32(blob.data + TEMPLATE_AT_INSTRUCTION_COUNT),
-        .string_count = template_read_u32(blob.data + TEMPLATE_AT_STRING_COUNT),
-        .path_count = template_read_u32(blob.data + TEMPLATE_AT_PATH_COUNT),
-        .pool_bytes = template_read_u32(blob.data + TEMPLATE_AT_POOL_BYTES),
-    };
-    uint64_t instructions = (uint64_t) template->instruction_count * TEMPLATE_INSTRUCTION_BYTES;
-    uint64_t strings = (uint64_t) template->string_count * TEMPLATE_STRING_BYTES;
-    uint64_t paths = (uint64_t) template->path_count * TEMPLATE_PATH_BYTES;
-    if (TEMPLATE_HEADER_BYTES + instructions + strings + paths + template->pool_bytes != blob.size)
-        return damaged(err, "sections");
-    template->instructions = blob.data + TEMPLATE_HEADER_BYTES;
-    template->strings = template->instructions + instructions;
-    template->paths = template->strings + strings;
-    template->pool = (const char *)(template->paths + paths);
-    return true;
-}
-
-static bool check_strings(const struct template *template, struct error *err)
-{
-    for (uint32_t i = 0; i < template->string_count; i++) {
-        const unsigned char *at = template->strings + (size_t)i * TEMPLATE_STRING_BYTES;
-        uint64_t end = (uint64_t)template_read_u32(at) + template_read_u32(at + 4);
-        if (end >= template->pool_bytes || template->pool[end] != '\0')
-            return damaged(err, "string");
-    }
-    if (template->path_count > TEMPLATE_MAX_PATHS)
-        return damaged(err, "path count");
-    for (uint32_t i = 0; i < template->path_count; i++)
-        if (template_read_u32(template->paths + (size_t)i * TEMPLATE_PATH_BYTES) >= template->string_count)
-            return damaged(err, "path");
-    return true;
-}
-
-/* What an instruction takes from the stack and puts there; false when its operands are out of range. */
-static bool instruction_effect(const struct template *template, struct template_instruction instruction, unsigned *ret_pops,
-                               unsigned *ret_pushes)
-{
-    *ret_pops = 0;
-    *ret_pushes = 0;
-    switch (instruction.op) {
-    case TEMPLATE_OP_END:
-        return true;
-    case TEMPLATE_OP_TEXT:
-        return instruction.c < template->string_count;
-    case TEMPLATE_OP_LOAD:
-        *ret_pushes = 1;
-        return instruction.c < template->path_count;
-    case TEMPLATE_OP_CONST:
-        *ret_pushes = 1;
-        return instruction.c < template->string_count;
-    case TEMPLATE_OP_FILTER:
-        *ret_pops = instruction.b + 1U;
-        *ret_pushes = 1;
-        return instruction.a < TEMPLATE_FILTER_COUNT && instruction.b >= template_filter_info(instruction.a)->min_arguments &&
-               instruction.b <= template_filter_info(instruction.a)->max_arguments;
-    case TEMPLATE_OP_EMIT:
-        *ret_pops = 1;
-        return instruction.a < TEMPLATE_ESCAPE_COUNT;
-    default:
-        return false;
-    }
-}
-
-/* Proves that the evaluator stays inside its stack and stops at the end. */
-static bool check_instructions(const struct template *template, struct error *err)
-{
-    unsigned depth = 0;
-    for (uint32_t i = 0; i < template->instruction_count; i++) {
-        struct template_instruction instruction = instruction_at(template, i);
-        unsigned pops;
-        unsigned pushes;
-        if (!instruction_effect(template, instruction, &pops, &pushes))
-            return damaged(err, "instruction");
-        bool needs_empty = instruction.op == TEMPLATE_OP_TEXT || instruction.op == TEMPLATE_OP_END;
-        if (pops > depth || (needs_empty && depth != 0))
-            return damaged(err, "stack");
-        depth = depth - pops + pushes;
-        if (depth > TEMPLATE_STACK_MAX)
-            return damaged(err, "stack");
-        bool is_last = i + 1 == template->instruction_count;
-        if ((instruction.op == TEMPLATE_OP_END) != is_last)
-            return damaged(err, "end");
-    }
-    return template->instruction_count > 0 || damaged(err, "end");
-}
-
-bool template_load(struct bytes blob, struct template *ret_template, struct error *err)
-{
-    struct template template;
-    if (!check_header(blob, err) || !place_sections(blob, &template, err) || !check_strings(&template, err) ||
-        !check_instructions(&template, err))
-        return false;
-    *ret_template = template;
-    return true;
-}
-
-size_t template_path_count(const struct template *template)
-{
-    return template->path_count;
-}
-
-const char *template_path(const struct template *template, size_t index)
+static struct template_value string_value(const struct template *template, uint32_t index)
 {
     size_t size;
-    return string_at(template, template_read_u32(template->paths + index * TEMPLATE_PATH_BYTES), &size);
+    const char *text = string_at(template, index, &size);
+    return template_string(text, size);
 }
 
-static struct template_value load_value(const struct template *template, struct template_lookup lookup, uint32_t path)
+/* ---- Values ---- */
+
+/* Each path is looked up once, since following it may cost as much as the values are long: `.size` counts characters. So all
+ * look-ups together cost no more than the recipient's values are large, however often loops come by. */
+static struct template_value path_value(struct run *run, uint32_t path)
 {
-    struct template_value value = { .kind = TEMPLATE_NIL };
-    lookup.value(lookup.context, path, template_path(template, path), &value);
-    return value;
+    struct template_value *value = &run->path_values[path];
+    if (!run->path_is_known[path]) {
+        run->path_is_known[path] = true;
+        *value = (struct template_value){ .kind = TEMPLATE_NIL };
+        run->lookup.value(run->lookup.context, path, template_path(run->template, path), value);
+    }
+    return *value;
 }
 
-static struct template_value string_value(const struct template *template, uint32_t string)
+static struct template_value variable_value(struct run *run, struct template_instruction instruction)
 {
-    struct template_value value = { .kind = TEMPLATE_STRING };
-    value.text = string_at(template, string, &value.size);
-    return value;
+    if (run->variables[instruction.b].is_set)
+        return run->variables[instruction.b].value;
+    if (instruction.c > 0)
+        return path_value(run, instruction.c - 1);
+    return (struct template_value){ .kind = TEMPLATE_NIL };
 }
 
-/* Runs the checked instructions. Stops early once `out` has overflowed. */
-static bool run(const struct template *template, struct template_lookup lookup, struct template_scratch *scratch, struct buf *out,
-                struct error *err)
+static struct template_value literal_value(enum template_literal literal)
 {
-    struct template_value stack[TEMPLATE_STACK_MAX];
-    size_t depth = 0;
-    for (uint32_t i = 0; i < template->instruction_count && !out->overflowed; i++) {
-        struct template_instruction instruction = instruction_at(template, i);
-        switch ((enum template_op)instruction.op) {
-        case TEMPLATE_OP_END:
-            return true;
-        case TEMPLATE_OP_TEXT: {
-            size_t size;
-            const char *text = string_at(template, instruction.c, &size);
-            buf_add(out, text, size);
+    switch (literal) {
+    case TEMPLATE_LITERAL_FALSE:
+    case TEMPLATE_LITERAL_TRUE:
+        return template_bool(literal == TEMPLATE_LITERAL_TRUE);
+    case TEMPLATE_LITERAL_EMPTY:
+        return (struct template_value){ .kind = TEMPLATE_EMPTY };
+    case TEMPLATE_LITERAL_BLANK:
+        return (struct template_value){ .kind = TEMPLATE_BLANK };
+    case TEMPLATE_LITERAL_NIL:
+    case TEMPLATE_LITERAL_COUNT:
+        break;
+    }
+    return (struct template_value){ .kind = TEMPLATE_NIL };
+}
+
+static struct template_value number_value(const struct run *run, uint32_t string)
+{
+    struct template_value text = string_value(run->template, string);
+    double number = NAN;
+    (void)template_to_number(&text, &number);
+    return template_number(number);
+}
+
+static struct template_value loop_item(const struct loop *loop)
+{
+    size_t at = loop->is_reversed ? loop->count - 1 - loop->at : loop->at;
+    return template_list_item(&loop->list, loop->from + at);
+}
+
+static struct template_value loop_fact(const struct loop *loop, enum template_forloop fact)
+{
+    int64_t at = (int64_t)loop->at;
+    int64_t count = (int64_t)loop->count;
+    switch (fact) {
+    case TEMPLATE_FORLOOP_INDEX:
+        return template_integer(at + 1);
+    case TEMPLATE_FORLOOP_INDEX0:
+        return template_integer(at);
+    case TEMPLATE_FORLOOP_RINDEX:
+        return template_integer(count - at);
+    case TEMPLATE_FORLOOP_RINDEX0:
+        return template_integer(count - at - 1);
+    case TEMPLATE_FORLOOP_FIRST:
+        return template_bool(at == 0);
+    case TEMPLATE_FORLOOP_LAST:
+        return template_bool(at + 1 == count);
+    case TEMPLATE_FORLOOP_LENGTH:
+        return template_integer(count);
+    case TEMPLATE_FORLOOP_COUNT:
+        break;
+    }
+    return (struct template_value){ .kind = TEMPLATE_NIL };
+}
+
+/* Two numbers become the list from the one to the other. A range of anything else is empty. */
+static bool make_range(struct run *run, struct template_value *first_and_list, const struct template_value *last)
+{
+    double from;
+    double to;
+    bool known = template_to_number(first_and_list, &from) && template_to_number(last, &to);
+    *first_and_list = (struct template_value){ .kind = TEMPLATE_LIST, .size = 0 };
+    if (!known || trunc(to) < trunc(from))
+        return true;
+    from = trunc(from);
+    if (to - from >= TEMPLATE_MAX_ITERATIONS)
+        return fail(run->err, ERR_INVALID_REQUEST, NULL, "A range of this template has more than %d numbers.",
+                    TEMPLATE_MAX_ITERATIONS);
+    size_t count = (size_t)(to - from) + 1;
+    struct template_value *items = template_scratch_room(&run->scratch, count * sizeof(*items), run->err);
+    if (items == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        items[i] = template_number(from + (double)i);
+    *first_and_list = (struct template_value){ .kind = TEMPLATE_LIST, .size = count, .items = items };
+    return true;
+}
+
+static bool compare(struct run *run, enum template_comparison comparison)
+{
+    const struct template_value *left = &run->stack[run->depth - 2];
+    const struct template_value *right = &run->stack[run->depth - 1];
+    size_t bytes = (left->kind == TEMPLATE_STRING ? left->size : 0) + (right->kind == TEMPLATE_STRING ? right->size : 0);
+    if (template_is_list(left))
+        bytes += template_list_size(left) * sizeof(*left);
+    if (!template_scratch_work(&run->scratch, bytes, run->err))
+        return false;
+    bool truth = template_compare(comparison, left, right, &run->scratch.left_operations);
+    if (run->scratch.left_operations < 0)
+        return template_scratch_work(&run->scratch, 0, run->err);
+    run->depth--;
+    run->stack[run->depth - 1] = template_bool(truth);
+    return true;
+}
+
+static bool apply_filter(struct run *run, struct template_instruction instruction)
+{
+    run->depth -= instruction.b;
+    struct template_value *value = &run->stack[run->depth - 1];
+    size_t bytes = value->kind == TEMPLATE_STRING ? value->size : 0;
+    return template_scratch_work(&run->scratch, bytes, run->err) &&
+           template_filter_info(instruction.a)->apply(&run->scratch, value, value + 1, instruction.b, run->err);
+}
+
+/* ---- Loops ---- */
+
+/* A modifier as Array.prototype.slice of ECMAScript has it: negative ones count from the end. Nil changes nothing. */
+static size_t modifier(const struct template_value *value, size_t count, size_t otherwise)
+{
+    double number;
+    if (value->kind == TEMPLATE_NIL)
+        return otherwise;
+    if (!template_to_number(value, &number))
+        number = 0;
+    number = trunc(number);
+    if (number < 0)
+        number += (double)count;
+    if (number < 0)
+        return 0;
+    return number > (double)count ? count : (size_t)number;
+}
+
+static bool count_iteration(struct run *run)
+{
+    run->left_iterations--;
+    if (run->left_iterations >= 0)
+        return true;
+    return fail(run->err, ERR_INVALID_REQUEST, NULL, "The loops of this template go round more than %d times for one recipient.",
+                TEMPLATE_MAX_ITERATIONS);
+}
+
+static bool begin_loop(struct run *run, struct template_instruction instruction, uint32_t *next)
+{
+    struct loop loop = { .is_reversed = (instruction.a & TEMPLATE_FOR_REVERSED) != 0 };
+    struct template_value limit = { .kind = TEMPLATE_NIL };
+    struct template_value offset = { .kind = TEMPLATE_NIL };
+    if (instruction.a & TEMPLATE_FOR_LIMIT)
+        limit = run->stack[--run->depth];
+    if (instruction.a & TEMPLATE_FOR_OFFSET)
+        offset = run->stack[--run->depth];
+    run->depth--;
+    if (!template_to_items(&run->scratch, &run->stack[run->depth], &loop.list, run->err))
+        return false;
+    size_t size = template_list_size(&loop.list);
+    loop.from = modifier(&offset, size, 0);
+    loop.count = modifier(&limit, size - loop.from, size - loop.from);
+    if (loop.count == 0) {
+        *next = instruction.c;
+        return true;
+    }
+    run->loops[run->loop_depth++] = loop;
+    return count_iteration(run);
+}
+
+/* Another item, or the end of the loop. */
+static bool next_item(struct run *run, uint32_t body, uint32_t *next)
+{
+    struct loop *loop = &run->loops[run->loop_depth - 1];
+    loop->at++;
+    if (loop->at == loop->count) {
+        run->loop_depth--;
+        return true;
+    }
+    *next = body;
+    return count_iteration(run);
+}
+
+/* ---- Statements ---- */
+
+static bool emit(struct run *run, enum template_escape escape)
+{
+    struct template_value *value = &run->stack[--run->depth];
+    if (!template_to_text(&run->scratch, value, run->err))
+        return false;
+    template_escape_add(run->out, escape, value->text, value->size);
+    return true;
+}
+
+static void store(struct run *run, uint16_t variable, struct template_value value)
+{
+    run->variables[variable].value = value;
+    run->variables[variable].is_set = true;
+}
+
+/* A buffer of its own, so many small captures are paid for as well. */
+static bool begin_capture(struct run *run)
+{
+    enum { CAPTURE_BYTES = 512 };
+    if (template_scratch_room(&run->scratch, CAPTURE_BYTES, run->err) == NULL)
+        return false;
+    run->outer[run->capture_depth++] = run->out;
+    run->out = buf_in_arena(run->scratch.arena, run->scratch.left_bytes + 1);
+    return true;
+}
+
+static bool end_capture(struct run *run, uint16_t variable)
+{
+    struct buf *captured = run->out;
+    run->out = run->outer[--run->capture_depth];
+    size_t size = captured->overflowed ? run->scratch.left_bytes + 1 : captured->size;
+    char *room = template_scratch_room(&run->scratch, size, run->err);
+    if (room == NULL)
+        return false;
+    memcpy(room, buf_text(captured), captured->size);
+    store(run, variable, template_string(room, captured->size));
+    return true;
+}
+
+static bool index_value(struct run *run, struct template_value *value, const struct template_value *key)
+{
+    if (!template_member_work(&run->scratch, value, run->err))
+        return false;
+    *value = template_index(value, key);
+    return true;
+}
+
+/* Operations that make one value of the two on top. */
+static bool step_pair(struct run *run, struct template_instruction instruction)
+{
+    struct template_value *left = &run->stack[run->depth - 2];
+    const struct template_value *right = left + 1;
+    if (instruction.op == TEMPLATE_OP_COMPARE)
+        return compare(run, (enum template_comparison)instruction.a);
+    run->depth--;
+    if (instruction.op == TEMPLATE_OP_RANGE)
+        return make_range(run, left, right);
+    if (instruction.op == TEMPLATE_OP_INDEX)
+        return index_value(run, left, right);
+    if (instruction.op == TEMPLATE_OP_AND)
+        *left = template_bool(template_holds(left) && template_holds(right));
+    else
+        *left = template_bool(template_holds(left) || template_holds(right));
+    return true;
+}
+
+/* Operations on the stack of values. */
+static bool step_value(struct run *run, struct template_instruction instruction)
+{
+    struct template_value *top = &run->stack[run->depth];
+    switch ((enum template_op)instruction.op) {
+    case TEMPLATE_OP_LOAD:
+        *top = path_value(run, instruction.c);
+        break;
+    case TEMPLATE_OP_CONST:
+        *top = string_value(run->template, instruction.c);
+        break;
+    case TEMPLATE_OP_INTEGER:
+        *top = template_integer((int32_t)instruction.c);
+        break;
+    case TEMPLATE_OP_NUMBER:
+        *top = number_value(run, instruction.c);
+        break;
+    case TEMPLATE_OP_LITERAL:
+        *top = literal_value((enum template_literal)instruction.a);
+        break;
+    case TEMPLATE_OP_VARIABLE:
+        *top = variable_value(run, instruction);
+        break;
+    case TEMPLATE_OP_ITEM:
+        *top = loop_item(&run->loops[instruction.b]);
+        break;
+    case TEMPLATE_OP_FORLOOP:
+        *top = loop_fact(&run->loops[instruction.b], (enum template_forloop)instruction.a);
+        break;
+    case TEMPLATE_OP_MEMBER: {
+        struct template_value name = string_value(run->template, instruction.c);
+        if (!template_member_work(&run->scratch, &top[-1], run->err))
+            return false;
+        top[-1] = template_member(&top[-1], name.text, name.size);
+        return true;
+    }
+    case TEMPLATE_OP_NOT:
+        top[-1] = template_bool(!template_holds(&top[-1]));
+        return true;
+    case TEMPLATE_OP_FILTER:
+        return apply_filter(run, instruction);
+    case TEMPLATE_OP_INDEX:
+    case TEMPLATE_OP_RANGE:
+    case TEMPLATE_OP_AND:
+    case TEMPLATE_OP_OR:
+    case TEMPLATE_OP_COMPARE:
+        return step_pair(run, instruction);
+    case TEMPLATE_OP_END:
+    case TEMPLATE_OP_TEXT:
+    case TEMPLATE_OP_EMIT:
+    case TEMPLATE_OP_STORE:
+    case TEMPLATE_OP_JUMP:
+    case TEMPLATE_OP_BRANCH:
+    case TEMPLATE_OP_FOR:
+    case TEMPLATE_OP_NEXT:
+    case TEMPLATE_OP_LEAVE:
+    case TEMPLATE_OP_CAPTURE:
+    case TEMPLATE_OP_CAPTURED:
+        break;
+    }
+    run->depth++;
+    return true;
+}
+
+/* Operations that write, keep values and choose the way; the others are left to step_value. */
+static bool step(struct run *run, struct template_instruction instruction, uint32_t *next)
+{
+    switch ((enum template_op)instruction.op) {
+    case TEMPLATE_OP_TEXT: {
+        size_t size;
+        const char *text = string_at(run->template, instruction.c, &size);
+        buf_add(run->out, text, size);
+        return true;
+    }
+    case TEMPLATE_OP_EMIT:
+        return emit(run, (enum template_escape)instruction.a);
+    case TEMPLATE_OP_STORE:
+        store(run, instruction.b, run->stack[--run->depth]);
+        return true;
+    case TEMPLATE_OP_JUMP:
+        *next = instruction.c;
+        return true;
+    case TEMPLATE_OP_BRANCH:
+        run->depth--;
+        if (template_holds(&run->stack[run->depth]) == (instruction.a != 0))
+            *next = instruction.c;
+        return true;
+    case TEMPLATE_OP_FOR:
+        return begin_loop(run, instruction, next);
+    case TEMPLATE_OP_NEXT:
+        return next_item(run, instruction.c, next);
+    case TEMPLATE_OP_LEAVE:
+        run->loop_depth--;
+        *next = instruction.c;
+        return true;
+    case TEMPLATE_OP_CAPTURE:
+        return begin_capture(run);
+    case TEMPLATE_OP_CAPTURED:
+        return end_capture(run, instruction.b);
+    case TEMPLATE_OP_END:
+    case TEMPLATE_OP_LOAD:
+    case TEMPLATE_OP_CONST:
+    case TEMPLATE_OP_FILTER:
+    case TEMPLATE_OP_INTEGER:
+    case TEMPLATE_OP_NUMBER:
+    case TEMPLATE_OP_LITERAL:
+    case TEMPLATE_OP_VARIABLE:
+    case TEMPLATE_OP_ITEM:
+    case TEMPLATE_OP_FORLOOP:
+    case TEMPLATE_OP_MEMBER:
+    case TEMPLATE_OP_INDEX:
+    case TEMPLATE_OP_RANGE:
+    case TEMPLATE_OP_COMPARE:
+    case TEMPLATE_OP_AND:
+    case TEMPLATE_OP_OR:
+    case TEMPLATE_OP_NOT:
+        break;
+    }
+    return step_value(run, instruction);
+}
+
+/* Runs the checked instructions up to END. Stops early once the output has overflowed. */
+static bool run_all(struct run *run)
+{
+    const struct buf *output = run->out;
+    for (uint32_t at = 0; !output->overflowed;) {
+        struct template_instruction instruction = template_read_instruction(run->template->instructions, at);
+        if (instruction.op == TEMPLATE_OP_END)
             break;
-        }
-        case TEMPLATE_OP_LOAD:
-            stack[depth++] = load_value(template, lookup, instruction.c);
-            break;
-        case TEMPLATE_OP_CONST:
-            stack[depth++] = string_value(template, instruction.c);
-            break;
-        case TEMPLATE_OP_FILTER:
-            depth -= instruction.b;
-            if (!template_filter_info(instruction.a)->apply(scratch, &stack[depth - 1], &stack[depth], instruction.b, err))
-                return false;
-            break;
-        case TEMPLATE_OP_EMIT:
-            depth--;
-            template_value_as_text(&stack[depth]);
-            template_escape_add(out, (enum template_escape)instruction.a, stack[depth].text, stack[depth].size);
-            break;
-        }
+        at++;
+        run->scratch.left_operations--;
+        if (run->scratch.left_operations < 0)
+            return template_scratch_work(&run->scratch, 0, run->err);
+        if (!step(run, instruction, &at))
+            return false;
     }
     return true;
+}
+
+static void run_init(struct run *run, const struct template *template, struct template_lookup lookup, struct arena *scratch,
+                     struct buf *out, struct error *err)
+{
+    static const struct template_setting usual = { .now_us = 0 };
+    run->template = template;
+    run->lookup = lookup;
+    run->scratch = (struct template_scratch){
+        .arena = scratch,
+        .left_bytes = TEMPLATE_MAX_SCRATCH_BYTES,
+        .left_operations = TEMPLATE_MAX_OPERATIONS,
+        .setting = lookup.setting != NULL ? lookup.setting : &usual,
+    };
+    run->out = out;
+    run->err = err;
+    run->depth = run->loop_depth = run->capture_depth = 0;
+    run->left_iterations = TEMPLATE_MAX_ITERATIONS;
+    memset(run->path_is_known, 0, template->path_count);
+    for (uint32_t i = 0; i < template->variable_count; i++)
+        run->variables[i].is_set = false;
 }
 
 bool template_evaluate(const struct template *template, struct template_lookup lookup, struct arena *scratch_arena, struct buf *out,
@@ -216,9 +482,10 @@ bool template_evaluate(const struct template *template, struct template_lookup l
     size_t old_max_bytes = out->max_bytes;
     if (old_max_bytes - start > TEMPLATE_MAX_OUTPUT_BYTES)
         out->max_bytes = start + TEMPLATE_MAX_OUTPUT_BYTES;
-    struct template_scratch scratch = { .arena = scratch_arena, .left_bytes = TEMPLATE_MAX_SCRATCH_BYTES };
 
-    bool done = run(template, lookup, &scratch, out, err);
+    struct run run;
+    run_init(&run, template, lookup, scratch_arena, out, err);
+    bool done = run_all(&run);
     if (done && out->overflowed)
         done = fail(err, ERR_INVALID_REQUEST, NULL, "The personalised text is larger than %zu bytes.", out->max_bytes - start);
     out->max_bytes = old_max_bytes;

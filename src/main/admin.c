@@ -13,10 +13,13 @@
 
 enum { OUTPUT_MAX_BYTES = 16 * 1024 * 1024 };
 
-static const char usage[] = "org create NAME | org list\n"
-                            "  brand create NAME [--org ID] | brand list [--org ID]\n"
-                            "  key create [--scopes NAMES] [--brand ID] [--name TEXT] [--rate-multiplier X] | key list | key revoke ID\n"
-                            "  domain create NAME [--brand ID] [--purpose NAME] | domain list [--brand ID] | domain verify NAME --trust [--brand ID]";
+static const char usage[] =
+    "org create NAME | org list\n"
+    "  brand create NAME [--org ID] | brand list [--org ID]\n"
+    "  key create [--scopes NAMES] [--brand ID] [--name TEXT] [--rate-multiplier X] | key list | key revoke ID\n"
+    "  domain create NAME [--brand ID] [--purpose NAME] | domain list [--brand ID] | domain verify NAME --trust [--brand ID]\n"
+    "  domain records NAME [--brand ID] | domain rotate NAME [--trust] [--brand ID]\n"
+    "  keys add | keys rewrap";
 
 /* One admin command at work. */
 struct admin {
@@ -137,13 +140,9 @@ static bool key_revoke(struct admin *admin, struct error *err)
 
 /* ---- domain ---- */
 
-static void write_domain(struct admin *admin, int64_t id, const char *status)
+static bool find_brand(struct admin *admin, int64_t *ret_brand_id, int64_t *ret_organization_id, struct error *err)
 {
-    json_object_begin(&admin->json);
-    json_member_id(&admin->json, &admin->work, "domainId", ID_DOMAIN, id);
-    json_member_text(&admin->json, "name", admin->argument);
-    json_member_text(&admin->json, "status", status);
-    json_object_end(&admin->json);
+    return operator_find_brand(&admin->work, admin->options->brand, ret_brand_id, ret_organization_id, err);
 }
 
 static bool domain_create(struct admin *admin, struct error *err)
@@ -152,20 +151,33 @@ static bool domain_create(struct admin *admin, struct error *err)
     int64_t brand_id;
     int64_t organization_id;
     int64_t id;
-    if (!need_argument(admin, "name", err) ||
-        !operator_find_brand(&admin->work, admin->options->brand, &brand_id, &organization_id, err) ||
-        !operator_create_domain(&admin->work, brand_id, organization_id, admin->argument, purpose, &id, err))
-        return false;
-    write_domain(admin, id, "pending");
-    return true;
+    return need_argument(admin, "name", err) && find_brand(admin, &brand_id, &organization_id, err) &&
+           operator_create_domain(&admin->work, brand_id, organization_id, admin->argument, purpose, &id, err) &&
+           operator_write_domain(&admin->work, brand_id, admin->argument, &admin->json, err);
+}
+
+static bool domain_records(struct admin *admin, struct error *err)
+{
+    int64_t brand_id;
+    int64_t organization_id;
+    return need_argument(admin, "name", err) && find_brand(admin, &brand_id, &organization_id, err) &&
+           operator_write_domain(&admin->work, brand_id, admin->argument, &admin->json, err);
+}
+
+static bool domain_rotate(struct admin *admin, struct error *err)
+{
+    int64_t brand_id;
+    int64_t organization_id;
+    return need_argument(admin, "name", err) && find_brand(admin, &brand_id, &organization_id, err) &&
+           operator_rotate_domain(&admin->work, brand_id, admin->argument, admin->options->trust, err) &&
+           operator_write_domain(&admin->work, brand_id, admin->argument, &admin->json, err);
 }
 
 static bool domain_list(struct admin *admin, struct error *err)
 {
     int64_t brand_id;
     int64_t organization_id;
-    return operator_find_brand(&admin->work, admin->options->brand, &brand_id, &organization_id, err) &&
-           operator_write_domains(&admin->work, brand_id, &admin->json, err);
+    return find_brand(admin, &brand_id, &organization_id, err) && operator_write_domains(&admin->work, brand_id, &admin->json, err);
 }
 
 static bool domain_verify(struct admin *admin, struct error *err)
@@ -174,12 +186,45 @@ static bool domain_verify(struct admin *admin, struct error *err)
     int64_t organization_id;
     int64_t id;
     if (!admin->options->trust)
-        return fail(err, ERR_NOT_IMPLEMENTED, "trust", "Looking at the DNS is not built yet; --trust takes your word for the domain.");
-    if (!need_argument(admin, "name", err) ||
-        !operator_find_brand(&admin->work, admin->options->brand, &brand_id, &organization_id, err) ||
+        return fail(err, ERR_NOT_IMPLEMENTED, "trust",
+                    "Looking at the DNS is not built yet; --trust takes your word for the domain.");
+    if (!need_argument(admin, "name", err) || !find_brand(admin, &brand_id, &organization_id, err) ||
         !operator_trust_domain(&admin->work, brand_id, admin->argument, &id, err))
         return false;
-    write_domain(admin, id, "verified");
+    json_object_begin(&admin->json);
+    json_member_id(&admin->json, &admin->work, "domainId", ID_DOMAIN, id);
+    json_member_text(&admin->json, "name", admin->argument);
+    json_member_text(&admin->json, "status", "verified");
+    json_object_end(&admin->json);
+    return true;
+}
+
+/* ---- Master keys ---- */
+
+static bool keys_add(struct admin *admin, struct error *err)
+{
+    int id;
+    if (!operator_add_master_key(&admin->work, &id, err))
+        return false;
+    json_object_begin(&admin->json);
+    json_member_int(&admin->json, "masterKey", id);
+    json_member_text(&admin->json, "message",
+                     "Secrets are sealed with this key from now on. Copy the key file to every machine, then run keys rewrap.");
+    json_object_end(&admin->json);
+    return true;
+}
+
+static bool keys_rewrap(struct admin *admin, struct error *err)
+{
+    int64_t count;
+    if (!operator_rewrap(&admin->work, &count, err))
+        return false;
+    json_object_begin(&admin->json);
+    json_member_int(&admin->json, "resealed", count);
+    json_member_text(
+        &admin->json, "message",
+        "Every secret is sealed with the last key of the key file; keys before it serve backups of the database only.");
+    json_object_end(&admin->json);
     return true;
 }
 
@@ -190,10 +235,20 @@ static const struct {
     const char *verb;
     bool (*run)(struct admin *admin, struct error *err);
 } actions[] = {
-    { "org", "create", org_create },       { "org", "list", org_list },       { "brand", "create", brand_create },
-    { "brand", "list", brand_list },       { "key", "create", key_create },   { "key", "list", key_list },
-    { "key", "revoke", key_revoke },       { "domain", "create", domain_create }, { "domain", "list", domain_list },
+    { "org", "create", org_create },
+    { "org", "list", org_list },
+    { "brand", "create", brand_create },
+    { "brand", "list", brand_list },
+    { "key", "create", key_create },
+    { "key", "list", key_list },
+    { "key", "revoke", key_revoke },
+    { "domain", "create", domain_create },
+    { "domain", "list", domain_list },
     { "domain", "verify", domain_verify },
+    { "domain", "records", domain_records },
+    { "domain", "rotate", domain_rotate },
+    { "keys", "add", keys_add },
+    { "keys", "rewrap", keys_rewrap },
 };
 
 static bool run_action(struct admin *admin, struct installation *installation, struct error *err)
@@ -221,6 +276,7 @@ int command_admin(const struct process *process, const struct options *options)
         .database_url = options->database_url,
         .runner_argv = process->runner_argv,
         .application_name = "posthorn admin",
+        .key_file = options->key_file,
     };
     struct installation *installation = installation_new(&config);
     struct admin admin = {

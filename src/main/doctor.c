@@ -4,16 +4,36 @@
  */
 #include "cli/commands.h"
 
+#include "base/json_read.h"
 #include "db/cluster.h"
 #include "db/migrate.h"
 #include "engine/installation.h"
 #include "main/jobs_here.h"
+#include "render/image.h"
 #include "render/side.h"
+#include "sql/delivery.h"
 #include "sql/doctor.h"
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+/* The processes that send, with their relays as they were a few seconds ago. */
+static void write_senders(struct json_writer *json, const struct delivery_senders_row *senders, size_t count)
+{
+    json_key(json, "senders");
+    json_array_begin(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object_begin(json);
+        json_member_text(json, "process", senders[i].owner);
+        json_member_time(json, "startedAt", senders[i].started_at);
+        json_member_time(json, "seenAt", senders[i].seen_at);
+        json_member_raw(json, "relays", senders[i].state);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
 
 static void write_database(struct json_writer *json, const struct process *process, const struct options *options, bool *all_well)
 {
@@ -26,11 +46,14 @@ static void write_database(struct json_writer *json, const struct process *proce
     struct installation *installation = installation_new(&config);
     struct error err = { .code = ERR_NONE };
     struct doctor_counts_row *counts = NULL;
+    struct delivery_senders_row *senders = NULL;
+    size_t sender_count = 0;
     int version = 0;
     {
         DB_CONN_SCOPE conn = NULL;
         bool reached = installation_connect(installation, &conn, &err) && db_schema_version(conn, &version, &err) &&
-                       sql_doctor_counts(conn, process->arena, &counts, &err);
+                       sql_doctor_counts(conn, process->arena, &counts, &err) &&
+                       sql_delivery_senders(conn, process->arena, &senders, &sender_count, &err);
         *all_well = *all_well && reached;
     }
     json_key(json, "database");
@@ -52,10 +75,12 @@ static void write_database(struct json_writer *json, const struct process *proce
         json_member_text(json, "problem", err.message);
     }
     json_object_end(json);
+    write_senders(json, senders, sender_count);
     installation_free(installation);
 }
 
-static void write_side_process(struct json_writer *json, const struct process *process, const struct options *options, bool *all_well)
+static void write_side_process(struct json_writer *json, const struct process *process, const struct options *options,
+                               bool *all_well)
 {
     struct side_config config = {
         .node_path = jobs_node_path(options),
@@ -73,9 +98,33 @@ static void write_side_process(struct json_writer *json, const struct process *p
     json_member_text(json, "node", config.node_path);
     json_member_text(json, "script", config.script_path);
     json_member_bool(json, "ok", answers);
+    if (answers)
+        json_member_bool(json, "jsx", json_get_bool(answer, "jsx", false)); /* without a browser only html and mjml */
+    else
+        json_member_text(json, "problem", err.message);
+    json_object_end(json);
+}
+
+/* Asked about no bytes, posthorn-image says that they are no image; without it images of imports stay where they are. */
+static void write_images(struct json_writer *json, const struct options *options, bool *all_well)
+{
+    char *program = jobs_image_program();
+    struct image_checker *checker = image_checker_new(program);
+    struct image_facts facts;
+    struct error err = { .code = ERR_NONE };
+    bool answers = image_check(checker, "", 0, &facts, &err);
+    image_checker_free(checker);
+    *all_well = *all_well && answers;
+
+    json_key(json, "images");
+    json_object_begin(json);
+    json_member_text(json, "program", program);
+    json_member_text_if(json, "publicUrl", options->public_url);
+    json_member_bool(json, "ok", answers);
     if (!answers)
         json_member_text(json, "problem", err.message);
     json_object_end(json);
+    free(program);
 }
 
 static int64_t count_files(const char *path)
@@ -112,6 +161,7 @@ int command_doctor(const struct process *process, const struct options *options)
     json_member_text(&json, "dataDir", options->data_dir);
     write_database(&json, process, options, &all_well);
     write_side_process(&json, process, options, &all_well);
+    write_images(&json, options, &all_well);
     write_outbox(&json, process, options);
     json_member_bool(&json, "ok", all_well);
     json_object_end(&json);

@@ -1,21 +1,39 @@
 #include "main/jobs_here.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "db/cluster.h"
+#include "engine/assets/asset_store.h"
+#include "jobs/sender/sender.h"
 #include "jobs/worker.h"
 #include "mail/outbox.h"
+#include "net/dns.h"
 #include "render/side.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { OUTBOX_DEFAULT_MIB = 1024, OUTBOX_MAX_MESSAGES = 5 * 1000 * 1000 };
+enum {
+    OUTBOX_DEFAULT_MIB = 1024,
+    OUTBOX_MAX_MESSAGES = 5 * 1000 * 1000,
+    RETRY_AFTER_DEFAULT_S = 60,
+    HOST_NAME_BYTES = 256,
+    HANDS_MAX = 16
+};
 
 struct jobs_here {
     struct side *side;
     struct outbox *outbox;
+    struct dns *dns;
+    struct asset_store *assets;
+    struct smtp_relays *relays; /* NULL: none */
+    struct sender *sender;
+    char *image_program;
     struct workers *workers;
+    char helo_name[HOST_NAME_BYTES];
 };
 
 char *jobs_worker_name(struct arena *arena)
@@ -39,10 +57,75 @@ char *jobs_side_script(struct arena *arena, const struct options *options)
     return arena_printf(arena, "%s/main.mjs", options->render_dir != NULL ? options->render_dir : POSTHORN_RENDER_DIR);
 }
 
+char *jobs_image_program(void)
+{
+    char own[4096];
+    ssize_t size = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    own[size > 0 ? size : 0] = '\0';
+    char *slash = strrchr(own, '/');
+    char *path = NULL;
+    if (slash != NULL)
+        *slash = '\0';
+    if (asprintf(&path, "%s%sposthorn-image", slash != NULL ? own : "", slash != NULL ? "/" : "") < 0)
+        abort();
+    return path;
+}
+
 static void log_side(void *context, const char *line)
 {
     (void)context;
     log_event(LOG_INFO, "side", "%s", line);
+}
+
+/* ---- Sending ---- */
+
+static bool read_rules(const struct options *options, struct decide_rules *ret_rules, struct error *err)
+{
+    const char *uncertain = options->uncertain != NULL ? options->uncertain : "resend";
+    int64_t retry_after_s = options->retry_after_s > 0 ? options->retry_after_s : RETRY_AFTER_DEFAULT_S;
+    *ret_rules = (struct decide_rules){
+        .hold_uncertain = strcmp(uncertain, "hold") == 0,
+        .first_retry_us = retry_after_s * US_PER_S,
+    };
+    return ret_rules->hold_uncertain || strcmp(uncertain, "resend") == 0 ||
+           fail(err, ERR_INVALID_REQUEST, "--uncertain", "--uncertain is resend or hold.");
+}
+
+static bool read_dkim(const struct options *options, bool *ret_unsigned, struct error *err)
+{
+    *ret_unsigned = options->dkim != NULL && strcmp(options->dkim, "off") == 0;
+    return *ret_unsigned || options->dkim == NULL || strcmp(options->dkim, "on") == 0 ||
+           fail(err, ERR_INVALID_REQUEST, "--dkim", "--dkim is on or off.");
+}
+
+static bool start_sender(struct jobs_here *jobs, struct installation *installation, const struct options *options,
+                         struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct sender_config config = {
+        .installation = installation,
+        .owner = installation_name(installation),
+        .data_dir = options->data_dir,
+        .outbox = jobs->outbox,
+        .helo_name = jobs->helo_name,
+        .hands = (int)sysconf(_SC_NPROCESSORS_ONLN),
+    };
+    if (!read_rules(options, &config.rules, err) || !read_dkim(options, &config.leaves_unsigned, err))
+        return false;
+    const char *const *relays = options_list(arena, options->relays);
+    if (relays != NULL && !smtp_relays_new(relays, &jobs->relays, err))
+        return false;
+    config.relays = jobs->relays;
+    if (relays != NULL && options->public_url == NULL)
+        log_event(LOG_WARNING, "sender.links",
+                  "Without --public-url nobody serves the unsubscribe links of mail that goes to a relay.");
+    if (config.hands < 1 || config.hands > HANDS_MAX)
+        config.hands = config.hands < 1 ? 1 : HANDS_MAX;
+    if (options->helo_name != NULL)
+        snprintf(jobs->helo_name, sizeof(jobs->helo_name), "%s", options->helo_name);
+    else if (gethostname(jobs->helo_name, sizeof(jobs->helo_name) - 1) != 0 || jobs->helo_name[0] == '\0')
+        snprintf(jobs->helo_name, sizeof(jobs->helo_name), "localhost");
+    return sender_start(&config, &jobs->sender, err);
 }
 
 bool jobs_here_start(struct installation *installation, const struct options *options, struct jobs_here **ret_jobs,
@@ -51,13 +134,9 @@ bool jobs_here_start(struct installation *installation, const struct options *op
     ARENA_SCOPE arena = arena_new(0);
     uint64_t max_mib = (uint64_t)(options->outbox_max_mib > 0 ? options->outbox_max_mib : OUTBOX_DEFAULT_MIB);
     struct outbox_bounds bounds = { .max_messages = OUTBOX_MAX_MESSAGES, .max_bytes = max_mib * 1024 * 1024 };
-    struct outbox *outbox;
     /* With a database of its own nobody has made the data folder yet. */
     if (!cluster_make_folder(options->data_dir, err))
         return false;
-    if (!outbox_open(arena_printf(arena, "%s/outbox", options->data_dir), bounds, OUTBOX_SYNC_NONE, &outbox, err))
-        return false;
-
     struct jobs_here *jobs = calloc(1, sizeof(*jobs));
     if (jobs == NULL)
         abort();
@@ -66,9 +145,26 @@ bool jobs_here_start(struct installation *installation, const struct options *op
         .script_path = jobs_side_script(arena, options),
         .log = log_side,
     };
-    jobs->outbox = outbox;
     jobs->side = side_new(&side);
-    struct job_services services = { .side = jobs->side, .outbox = outbox };
+    jobs->assets = asset_folder_new(options->data_dir);
+    jobs->image_program = jobs_image_program();
+    const char *outbox = arena_printf(arena, "%s/outbox", options->data_dir);
+    if (!outbox_open(outbox, bounds, OUTBOX_SYNC_NONE, &jobs->outbox, err) || !dns_new(options->dns_servers, &jobs->dns, err) ||
+        !start_sender(jobs, installation, options, err)) {
+        jobs_here_stop(jobs);
+        return false;
+    }
+    struct job_services services = {
+        .side = jobs->side,
+        .outbox = jobs->outbox,
+        .sender = jobs->sender,
+        .dns = jobs->dns,
+        .assets = jobs->assets,
+        .image_program = jobs->image_program,
+        .fetch_allow_loopback = options->fetch_allow_loopback,
+    };
+    if (options->fetch_allow_loopback)
+        log_event(LOG_WARNING, "jobs.fetch", "Images may be fetched from this machine itself. This is for tests only.");
     jobs->workers = workers_start(installation, &services, (int)options->threads);
     *ret_jobs = jobs;
     return true;
@@ -79,7 +175,13 @@ void jobs_here_stop(struct jobs_here *jobs)
     if (jobs == NULL)
         return;
     workers_stop(jobs->workers);
+    sender_stop(jobs->sender);
+    smtp_relays_free(jobs->relays);
     side_free(jobs->side);
-    outbox_close(jobs->outbox);
+    if (jobs->outbox != NULL)
+        outbox_close(jobs->outbox);
+    dns_free(jobs->dns);
+    asset_store_free(jobs->assets);
+    free(jobs->image_program);
     free(jobs);
 }

@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "engine/installation.h"
 #include "cli/options.h"
+#include "engine/installation.h"
 
 struct jobs_here;
 
@@ -21,3 +21,6 @@ void jobs_here_stop(struct jobs_here *jobs);
 /* Where Node.js and the side process are: by option, else beside this build. */
 const char *jobs_node_path(const struct options *options) NONNULL(1) RETURNS_NONNULL;
 char *jobs_side_script(struct arena *arena, const struct options *options) NONNULL(1, 2) RETURNS_NONNULL;
+
+/* posthorn-image, which stands beside the program that runs; PATH is asked where that cannot be told. To be freed. */
+char *jobs_image_program(void) RETURNS_NONNULL;

@@ -31,7 +31,10 @@ static const struct command commands[] = {
     { "worker", COMMAND_WORKER, command_worker, "worker [options]", "run jobs on a database named with --database", false },
     { "call", COMMAND_CALL, command_call, "call TOOL [JSON] [options]", "call a tool or an operation and print its answer", true },
     { "tools", COMMAND_TOOLS, command_tools, "tools [TOOL] [options]", "list the tools, or show one", true },
-    { "admin", COMMAND_ADMIN, command_admin, "admin org|brand|key|domain create|list|… [options]", "manage the installation", true },
+    { "admin", COMMAND_ADMIN, command_admin, "admin org|brand|key|domain create|list|… [options]", "manage the installation",
+      true },
+    { "why", COMMAND_WHY, command_why, "why EMAIL [SEND_ID] [options]",
+      "tell what was decided about mail to one address, and by whom", true },
     { "doctor", COMMAND_DOCTOR, command_doctor, "doctor [options]", "check the installation and print what is found", true },
     { "stop", COMMAND_STOP, command_stop, "stop [options]", "stop the background runner of a data folder", true },
     { "runner", COMMAND_RUNNER, command_runner, NULL, "the background process that owns a private cluster and its jobs", false },
@@ -104,10 +107,26 @@ static const char *own_path(struct arena *arena, const char *argv0)
     return size > 0 && (size_t)size < sizeof(path) ? arena_dup_bytes(arena, path, (size_t)size) : argv0;
 }
 
-/* The runner gets its settings by the environment, so that a host's flags reach it too. */
+/* A relay's address may hold a password, which the arguments of a process would show to everybody. */
+static void pass_by_environment(const struct options *options)
+{
+    const struct {
+        const char *variable;
+        const char *value;
+    } settings[] = {
+        { "POSTHORN_RELAY", options->relays },      { "POSTHORN_UNCERTAIN", options->uncertain },
+        { "POSTHORN_DKIM", options->dkim },         { "POSTHORN_HELO_NAME", options->helo_name },
+        { "POSTHORN_KEY_FILE", options->key_file },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(settings); i++)
+        if (settings[i].value != NULL && setenv(settings[i].variable, settings[i].value, 1) != 0)
+            abort();
+}
+
+/* How the runner is started; what is not here it reads from the environment, as this process did. */
 static const char *const *runner_command(struct arena *arena, const char *program, const struct options *options)
 {
-    const char **argv = arena_array(arena, 12, sizeof(*argv));
+    const char **argv = arena_array(arena, 24, sizeof(*argv));
     size_t count = 0;
     argv[count++] = program;
     argv[count++] = "runner";
@@ -121,9 +140,23 @@ static const char *const *runner_command(struct arena *arena, const char *progra
         argv[count++] = "--render-dir";
         argv[count++] = options->render_dir;
     }
+    if (options->public_url != NULL) {
+        argv[count++] = "--public-url";
+        argv[count++] = options->public_url;
+    }
+    if (options->fetch_allow_loopback)
+        argv[count++] = "--fetch-allow-loopback";
     if (options->node != NULL) {
         argv[count++] = "--node";
         argv[count++] = options->node;
+    }
+    if (options->retry_after_s > 0) {
+        argv[count++] = "--retry-after";
+        argv[count++] = arena_printf(arena, "%lld", (long long)options->retry_after_s);
+    }
+    if (options->dns_servers != NULL) {
+        argv[count++] = "--dns-servers";
+        argv[count++] = options->dns_servers;
     }
     return argv;
 }
@@ -145,6 +178,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (!set_log_level(&options, command->quiet))
         return 2;
     const char *program = own_path(arena, argv[0]);
+    pass_by_environment(&options);
     struct process process = {
         .arena = arena,
         .program = program,

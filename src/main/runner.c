@@ -103,7 +103,10 @@ static int run_jobs(const struct options *options, const struct cluster *cluster
 {
     struct error err = { .code = ERR_NONE };
     const char *worker_name = jobs_worker_name(arena);
-    struct installation_config config = { .data_dir = options->data_dir, .application_name = worker_name };
+    struct installation_config config = { .data_dir = options->data_dir,
+                                          .application_name = worker_name,
+                                          .public_url = options->public_url,
+                                          .key_file = options->key_file };
     struct installation *installation = installation_new(&config);
     struct jobs_here *jobs = NULL;
     int status = 1;
@@ -206,6 +209,8 @@ int command_worker(const struct process *process, const struct options *options)
         .data_dir = options->data_dir,
         .database_url = options->database_url,
         .application_name = worker_name,
+        .public_url = options->public_url,
+        .key_file = options->key_file,
     };
     struct installation *installation = installation_new(&config);
     struct jobs_here *jobs = NULL;

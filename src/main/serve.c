@@ -5,13 +5,18 @@
 
 #include "api/service.h"
 #include "base/log.h"
+#include "engine/assets/asset_store.h"
+#include "engine/templates/gallery.h"
 #include "http/server.h"
 #include "main/jobs_here.h"
 #include "main/signals.h"
 #include "mcp/product.h"
 #include "mcp/server.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
@@ -32,6 +37,10 @@ static struct api_config service_config(const struct process *process, const str
             .runner_argv = process->runner_argv,
             .application_name = name,
             .statement_timeout_ms = STATEMENT_TIMEOUT_MS,
+            .public_url = options->public_url,
+            .import_root = options->import_root,
+            .key_file = options->key_file,
+            .confirm_above = { .set = options->confirm_above >= 0, .value = options->confirm_above },
         },
         .fixed_brand = options->brand,
     };
@@ -88,6 +97,44 @@ static void write_metrics(void *context, struct buf *out)
     api_write_metrics(context, out);
 }
 
+/* A picture of the gallery, which is compiled in. */
+static bool open_picture(const struct gallery_picture *picture, struct http_asset *ret_asset)
+{
+    int fd = memfd_create(picture->name, MFD_CLOEXEC);
+    if (fd < 0 || write(fd, picture->bytes, picture->size) != (ssize_t)picture->size) {
+        log_event(LOG_WARNING, "serve.assets", "%s", strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    *ret_asset = (struct http_asset){ .fd = fd, .bytes = picture->size, .content_type = picture->content_type };
+    return true;
+}
+
+/* What /assets/… serves: the asset store of the data folder, and the pictures of the gallery. */
+static bool open_asset(void *context, const char *text, struct http_asset *ret_asset)
+{
+    static const char *const content_types[] = {
+        [ASSET_JPEG] = "image/jpeg", [ASSET_PNG] = "image/png",   [ASSET_GIF] = "image/gif",
+        [ASSET_WEBP] = "image/webp", [ASSET_AVIF] = "image/avif",
+    };
+    struct error err = { .code = ERR_NONE };
+    struct asset_name name;
+    struct asset_file file;
+    enum asset_type type;
+    bool found = false;
+    const struct gallery_picture *picture = gallery_find_picture(text);
+    if (picture != NULL)
+        return open_picture(picture, ret_asset);
+    if (!asset_name_read(text, &name, &type))
+        return false;
+    if (!asset_open(context, &name, &file, &found, &err))
+        log_event(LOG_WARNING, "serve.assets", "%s", err.cause);
+    if (found)
+        *ret_asset = (struct http_asset){ .fd = file.fd, .bytes = (uint64_t)file.bytes, .content_type = content_types[type] };
+    return found;
+}
+
 static void announce(const struct http_server *server, const struct options *options)
 {
     unsigned metrics_port = http_server_metrics_port(server);
@@ -103,23 +150,29 @@ static void announce(const struct http_server *server, const struct options *opt
 static bool serve_until_asked(struct arena *arena, const struct options *options, struct api *api, struct mcp_server *mcp,
                               struct error *err)
 {
+    struct asset_store *assets = asset_folder_new(options->data_dir);
     struct http_server_config config = {
         .listen = options->listen != NULL ? options->listen : default_listen,
         .metrics_listen = options->metrics_listen,
         .allowed_hosts = options_list(arena, options->allowed_hosts),
         .allowed_origins = options_list(arena, options->allowed_origins),
         .trusted_proxies = options_list(arena, options->trusted_proxies),
+        .open_asset = open_asset,
+        .assets_context = assets,
         .write_metrics = write_metrics,
         .metrics_context = api,
     };
     struct http_server *server;
-    if (!http_server_start(&config, api, mcp, &server, err))
+    if (!http_server_start(&config, api, mcp, &server, err)) {
+        asset_store_free(assets);
         return false;
+    }
     announce(server, options);
     while (!signals_wait(LOOK_EVERY_MS))
         continue;
     log_event(LOG_INFO, "serve.stopping", "Asked to end.");
     http_server_stop(server, SERVE_GRACE_MS);
+    asset_store_free(assets);
     return true;
 }
 

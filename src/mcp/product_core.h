@@ -56,6 +56,21 @@ void product_tools_call(const struct mcp_product *product, struct mcp_request *r
 size_t product_tool_names(const struct product_call *call, const char *prefix, const char **ret_names, size_t max_count)
     NONNULL(1, 2, 3);
 
+/* ---- asking a person first (product_confirm.c) ---- */
+
+enum product_consent { CONSENT_NOT_ASKED, CONSENT_GIVEN, CONSENT_REFUSED };
+
+/* What the person said to the question that an earlier call of the tool was answered with; `ret_token` is that question's. */
+enum product_consent product_consent_of(const struct mcp_request *request, const struct tool *tool, const char **ret_token)
+    NONNULL(1, 2, 3);
+
+/* Answers a preview with the question whether to go on. False, with no answer given, when it is none, or the client has no
+ * form to show. */
+MUST_CHECK bool product_ask_consent(const struct product_call *call) NONNULL(1);
+
+/* The person did not agree. */
+void product_answer_refused(struct product_call *call) NONNULL(1);
+
 /* ---- results (product_result.c) ---- */
 
 /* The error envelope as the text of a result with isError. */

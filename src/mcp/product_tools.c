@@ -152,7 +152,8 @@ static void answer_call(struct product_call *product_call)
         return;
     }
     if (call->ok) {
-        product_answer_body(product_call);
+        if (!product_ask_consent(product_call))
+            product_answer_body(product_call);
         return;
     }
     /* Over HTTP a caller that is not known is told so by the transport, so that clients ask for a key. */
@@ -191,10 +192,18 @@ void product_tools_call(const struct mcp_product *product, struct mcp_request *r
         product_refuse(product, request, "params.arguments must be an object.");
         return;
     }
+    const char *token;
+    enum product_consent consent = product_consent_of(request, tool, &token);
+    if (consent == CONSENT_REFUSED) {
+        product_check(product, request, product_answer_refused);
+        return;
+    }
     struct product_call *product_call = product_call_new(product, request, tool->candidates, answer_call);
     product_call->tool = tool;
     struct call *call = &product_call->call;
     tool_prepare(tool, arguments, call);
+    if (consent == CONSENT_GIVEN)
+        call->confirmation = token;
     if (request->message_bytes > largest_message(tool))
         fail(&call->input.refusal, ERR_PAYLOAD_TOO_LARGE, NULL, "A call of %s takes at most %zu bytes.", tool->name,
              largest_message(tool));

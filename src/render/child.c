@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CHILD_MAX_OPEN_FILES = 256, PATH_VARIABLE_BYTES = 4096 };
+enum { CHILD_MAX_OPEN_FILES = 256, CHILD_MAX_FILE_BYTES = 128 * 1024 * 1024, PATH_VARIABLE_BYTES = 4096 };
 
 /* Everything the child needs, made before fork: behind it only async-signal-safe calls are allowed. */
 struct launch {
@@ -73,9 +73,10 @@ static void drop_rights(const struct launch *launch, bool *ret_dropped)
 static void limit_resources(void)
 {
     const struct rlimit none = { .rlim_cur = 0, .rlim_max = 0 };
+    const struct rlimit no_files = { .rlim_cur = 0, .rlim_max = CHILD_MAX_FILE_BYTES };
     const struct rlimit files = { .rlim_cur = CHILD_MAX_OPEN_FILES, .rlim_max = CHILD_MAX_OPEN_FILES };
     setrlimit(RLIMIT_CORE, &none);
-    setrlimit(RLIMIT_FSIZE, &none);
+    setrlimit(RLIMIT_FSIZE, &no_files);
     setrlimit(RLIMIT_NOFILE, &files);
 }
 

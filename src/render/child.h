@@ -2,8 +2,10 @@
  * Child: a confined child process with pipes to its standard streams.
  *
  * It gets a clean environment without proxies or credentials, no inherited
- * descriptors, its own session, no core file, no writable files, and dies with
- * the thread that started it (PR_SET_PDEATHSIG). When we are root it also loses
+ * descriptors, its own session, no core file, and dies with the thread that
+ * started it (PR_SET_PDEATHSIG). It can write no files; a program that it starts
+ * may be given some, of at most 128 MiB (a browser's shared memory counts as
+ * files). When we are root it also loses
  * the network (an empty network namespace, where the kernel lets us) and runs
  * as `nobody`, provided that `nobody` can reach the program; if not, it says so
  * on its standard error and keeps our rights.

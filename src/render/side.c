@@ -221,6 +221,7 @@ static bool fail_as_reported(const json_t *reply, struct error *err)
         { "EMAIL_IMPORT_FAILED", ERR_EMAIL_IMPORT_FAILED },
         { "INVALID_REQUEST", ERR_INVALID_REQUEST },
         { "PAYLOAD_TOO_LARGE", ERR_PAYLOAD_TOO_LARGE },
+        { "SERVICE_UNAVAILABLE", ERR_SERVICE_UNAVAILABLE },
     };
     const json_t *error = json_object_get(reply, "error");
     const char *name = json_get_text(error, "code");
@@ -295,6 +296,7 @@ struct request {
     const char *format;
     const char *content;
     const char *base_url;
+    const char *images_json; /* an object; NULL: none */
 };
 
 /* The request line. The id comes first: the process relies on it for lines that it cannot parse. */
@@ -308,6 +310,8 @@ static bool write_request(struct buf *line, int64_t id, const struct request *re
     json_member_text_if(&json, "format", request->format);
     json_member_text_if(&json, "content", request->content);
     json_member_text_if(&json, "baseUrl", request->base_url);
+    if (request->images_json != NULL)
+        json_member_raw(&json, "images", request->images_json);
     json_object_end(&json);
     buf_add_char(line, '\n');
     return !line->overflowed || fail(err, ERR_PAYLOAD_TOO_LARGE, "source.content", "The content is too large.");
@@ -327,10 +331,17 @@ static bool request(struct side *side, struct arena *arena, const struct request
     return done;
 }
 
-bool side_prepare(struct side *side, struct arena *arena, const char *format, const char *html, const char *base_url,
+bool side_prepare(struct side *side, struct arena *arena, const char *format, const char *content, const char *base_url,
                   const json_t **ret_result, struct error *err)
 {
-    const struct request members = { .op = "prepare", .format = format, .content = html, .base_url = base_url };
+    const struct request members = { .op = "prepare", .format = format, .content = content, .base_url = base_url };
+    return request(side, arena, &members, ret_result, err);
+}
+
+bool side_rehost(struct side *side, struct arena *arena, const char *html, const char *images_json, const json_t **ret_result,
+                 struct error *err)
+{
+    const struct request members = { .op = "rehost", .content = html, .images_json = images_json };
     return request(side, arena, &members, ret_result, err);
 }
 

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 enum {
-    SIDE_DEADLINE_MS = 20000, /* above the process's own 15 s for one preparation */
+    SIDE_DEADLINE_MS = 60000, /* above the process's own: 15 s for one preparation, twice 10 s to start a browser, 10 s for JSX */
     SIDE_HEAP_MB = 512,
     SIDE_MAX_REQUEST_BYTES = 8 * 1024 * 1024,
     SIDE_MAX_REPLY_BYTES = 32 * 1024 * 1024,
@@ -48,11 +48,17 @@ struct side *side_new(const struct side_config *config) NONNULL(1) RETURNS_NONNU
 /* Ends the process, if there is one. NULL is allowed. */
 void side_free(struct side *side);
 
-/* Prepares email HTML: the result is the process's answer and belongs to the arena. `base_url` may be NULL.
- * Errors: EMAIL_IMPORT_FAILED, INVALID_REQUEST and PAYLOAD_TOO_LARGE as the process reports them, with its param and
- * message; SERVICE_UNAVAILABLE as above; INTERNAL_ERROR for a bug in the process. */
-MUST_CHECK bool side_prepare(struct side *side, struct arena *arena, const char *format, const char *html, const char *base_url,
+/* Prepares an email whose `format` is html, mjml or jsx: the result is the process's answer and belongs to the arena.
+ * `base_url` may be NULL. Errors: EMAIL_IMPORT_FAILED, INVALID_REQUEST and PAYLOAD_TOO_LARGE as the process reports them,
+ * with its param and message; SERVICE_UNAVAILABLE as above, and for jsx where no browser is installed; INTERNAL_ERROR for
+ * a bug in the process. */
+MUST_CHECK bool side_prepare(struct side *side, struct arena *arena, const char *format, const char *content, const char *base_url,
                              const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 6, 7);
+
+/* Exchanges the addresses of images in prepared HTML: `images_json` is an object that maps those the preparation told to
+ * other ones, or to null to take the image away. Errors: as side_prepare. */
+MUST_CHECK bool side_rehost(struct side *side, struct arena *arena, const char *html, const char *images_json,
+                            const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 5, 6);
 
 /* Starts the process if need be and asks whether it answers; for `doctor` and for warming up. Errors: as above. */
 MUST_CHECK bool side_ping(struct side *side, struct arena *arena, const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4);

@@ -6,6 +6,7 @@ import { mkdtempSync, chmodSync, existsSync, openSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import readline from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -75,13 +76,24 @@ function waitFor(isDone) {
 
 // Runs a load driver to its end and gives its figures. Options are { warmupMs: 500 } for --warmup-ms 500.
 export async function drive(driver, options, command = []) {
-  const flags = Object.entries(options).filter(([, value]) => value !== undefined)
-    .flatMap(([name, value]) => [`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, String(value)]);
-  const child = execFile(path.join(built, driver), command.length > 0 ? [...flags, '--', ...command] : flags,
-    { env: environment, timeout: 2 * COMMAND_WAIT_MS, maxBuffer: 16 << 20 });
+  const flags = flagsOf(options);
+  return JSON.parse(await runToEnd([path.join(built, driver), ...(command.length > 0 ? [...flags, '--', ...command] : flags)]));
+}
+
+// The same for a driver in JavaScript, beside the packages of the peers.
+export async function drivePeer(script, options) {
+  return JSON.parse(await runToEnd([process.execPath, path.join(built, 'peers', script), ...flagsOf(options)]));
+}
+
+const flagsOf = (options) => Object.entries(options).filter(([, value]) => value !== undefined)
+  .flatMap(([name, value]) => [`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, String(value)]);
+
+// Runs a program to its end and gives what it said on stdout.
+export async function runToEnd([program, ...args]) {
+  const child = execFile(program, args, { env: environment, timeout: 2 * COMMAND_WAIT_MS, maxBuffer: 16 << 20 });
   const end = registerEnd(() => child.kill());
   try {
-    return JSON.parse(await outputOf(child, driver));
+    return await outputOf(child, path.basename(program));
   } finally {
     end();
   }
@@ -164,11 +176,45 @@ export async function serveBare({ pool, reply, database }) {
   return serve(port, [path.join(built, 'bare_server'), ...flags.map(String)]);
 }
 
+// ---- The sink ----
+
+// A mail server that takes everything and only counts: faster than whoever sends to it, so that it measures them.
+export class Sink {
+  static async start() {
+    const binary = path.join(path.dirname(posthorn.binary), 'posthorn-sink');
+    if (!existsSync(binary)) throw new Error(`there is no ${path.relative(root, binary)}; build it beside the release binary`);
+    const child = spawn(binary, ['--count-only', '--port', '0'], { env: environment, stdio: ['pipe', 'pipe', log] });
+    const sink = new Sink(child);
+    ({ port: sink.port } = JSON.parse(await sink.#line()));
+    return sink;
+  }
+
+  constructor(child) {
+    this.child = child;
+    this.lines = readline.createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    this.end = registerEnd(() => child.kill());
+  }
+
+  // What it took since its start: { messages, bytes, … }.
+  async stats() {
+    this.child.stdin.write('stats\n');
+    return JSON.parse(await this.#line());
+  }
+
+  async #line() {
+    const { value, done } = await this.lines.next();
+    if (done) throw new Error('posthorn-sink ended (BENCH_LOG=FILE keeps what it says)');
+    return value;
+  }
+}
+
 // ---- Our binary ----
 
-// A fresh data folder with what the binary does on it. Its end stops the runner and removes the folder.
+// A fresh data folder with what the binary does on it, under these settings (POSTHORN_…). Its end stops the runner and removes
+// the folder.
 export class DataFolder {
-  constructor() {
+  constructor(settings = {}) {
+    this.environment = { ...environment, ...settings };
     if (!existsSync(posthorn.binary)) throw new Error(`there is no ${path.relative(root, posthorn.binary)}; build it or set POSTHORN_BIN`);
     // The private cluster of a root user runs as another user, who must be able to enter; its socket path must be short.
     this.parent = mkdtempSync(path.join(os.tmpdir(), 'phb-'));
@@ -184,7 +230,7 @@ export class DataFolder {
   // Runs `posthorn ARGS --data DIR` and gives its JSON.
   async command(...args) {
     const { stdout } = await promisify(execFile)(posthorn.binary, [...args, '--data', this.path],
-      { env: environment, timeout: COMMAND_WAIT_MS, maxBuffer: 16 << 20 });
+      { env: this.environment, timeout: COMMAND_WAIT_MS, maxBuffer: 16 << 20 });
     return JSON.parse(stdout);
   }
 

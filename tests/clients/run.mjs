@@ -5,15 +5,16 @@
 //   POSTHORN_BIN      the posthorn binary          POSTHORN_DATA   the data folder `posthorn mcp` shares with the server
 //   POSTHORN_URL      the server's /mcp            POSTHORN_KEY    an API key
 //
-// Arguments choose groups: sdk, inspector, replay, probe. Without any, all run.
+// Arguments choose groups: sdk, confirm, inspector, replay, probe. Without any, all run.
 
+import { confirmation } from './confirmation.mjs';
 import { inspector } from './inspector.mjs';
 import { probe } from './probe.mjs';
 import { replays } from './replay.mjs';
 import { Report } from './report.mjs';
 import { sdkClients } from './sdk_clients.mjs';
 
-const GROUPS = { probe, sdk: sdkClients, inspector, replay: replays };
+const GROUPS = { probe, sdk: sdkClients, confirm: confirmation, inspector, replay: replays };
 
 const server = serverFromEnvironment();
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(GROUPS);

@@ -5,8 +5,9 @@
  * are reached, and evaluated when they pass.
  *
  * Besides not crashing: what the compiler makes must load, a value must not
- * bring markup into HTML or a control into a header line, and an evaluation
- * that fails must leave the output as it was.
+ * bring markup into HTML or a control into a header line, an evaluation ends
+ * (by its budget when the template does not), and one that fails must leave the
+ * output as it was.
  */
 #include "mail/template.h"
 #include "mail/template_format.h"
@@ -19,21 +20,34 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 /* Bytes that must never come through HTML or a header line. */
 #define HOSTILE "\x01\"'<>\r\n javascript:\x1F"
 
+/* Texts that must be escaped, truths, numbers, lists of lists, and nothing. */
 static void look_up(const void *context, size_t index, const char *path, struct template_value *value)
 {
+    static const struct template_value inner[] = { { .kind = TEMPLATE_STRING, .size = sizeof(HOSTILE) - 1, .text = HOSTILE },
+                                                   { .kind = TEMPLATE_INTEGER, .integer = -7 } };
+    static const struct template_value items[] = { { .kind = TEMPLATE_STRING, .size = sizeof(HOSTILE) - 1, .text = HOSTILE },
+                                                   { .kind = TEMPLATE_LIST, .size = 2, .items = inner },
+                                                   { .kind = TEMPLATE_NUMBER, .number = 2.5 },
+                                                   { .kind = TEMPLATE_NIL } };
     (void)context;
-    switch ((index + strlen(path)) % 4) {
+    switch ((index + strlen(path)) % 6) {
     case 0:
-        *value = (struct template_value){ .kind = TEMPLATE_STRING, .text = HOSTILE, .size = strlen(HOSTILE) };
+        *value = (struct template_value){ .kind = TEMPLATE_STRING, .size = strlen(HOSTILE), .text = HOSTILE };
         break;
     case 1:
         *value = (struct template_value){ .kind = TEMPLATE_BOOL, .truth = index % 2 == 0 };
         break;
     case 2:
         *value = (struct template_value){ .kind = TEMPLATE_STRING,
+                                          .size = 7,
                                           .text = "stra\xC3\x9F"
-                                                  "e",
-                                          .size = 7 };
+                                                  "e" };
+        break;
+    case 3:
+        *value = (struct template_value){ .kind = TEMPLATE_LIST, .size = sizeof(items) / sizeof(items[0]), .items = items };
+        break;
+    case 4:
+        *value = (struct template_value){ .kind = TEMPLATE_INTEGER, .integer = (int64_t)index * 1000003 };
         break;
     default:
         break;

@@ -1,4 +1,4 @@
-// A C driver that answers JSON lines, one reply a request, in order.
+// A driver, mostly in C, that answers JSON lines, one reply a request, in order.
 
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -7,9 +7,13 @@ export class Driver {
   #process;
   #waiting = [];
 
-  /** @param {string} path the driver's binary */
-  constructor(path) {
-    this.#process = spawn(path, [], { stdio: ['pipe', 'pipe', 'inherit'] });
+  /**
+   * @param {string} path the driver's binary
+   * @param {string[]} [args]
+   * @param {'inherit' | 'ignore'} [complaints] what happens to its standard error
+   */
+  constructor(path, args = [], complaints = 'inherit') {
+    this.#process = spawn(path, args, { stdio: ['pipe', 'pipe', complaints] });
     createInterface({ input: this.#process.stdout }).on('line', (line) => this.#waiting.shift()?.resolve(JSON.parse(line)));
     this.#process.on('exit', (code) => {
       for (const { reject } of this.#waiting) reject(new Error(`the driver ended with ${code}`));

@@ -53,7 +53,7 @@ const HEADERS = [
   ['Feedback-ID', 'campaign:brand:class:sender'],
 ];
 
-function message(name, parts) {
+export function message(name, parts) {
   return {
     name,
     request: {

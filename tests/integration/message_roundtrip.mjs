@@ -1,7 +1,10 @@
 // Composed messages, read back by two parsers we did not write: what they find must be what was composed.
 //
-//     INTEGRATION_INSTALL=build/integration node message_roundtrip.mjs build/compose_driver [random messages] [seed]
+//     INTEGRATION_INSTALL=build/integration node message_roundtrip.mjs build/compose_driver build/dkim_driver [random messages] [seed]
+//
+// Signed they must read the same.
 
+import { Signer } from './dkim_signed.mjs';
 import { Driver } from './driver.mjs';
 import { load } from './installed.mjs';
 import { fixedCorpus, randomCorpus } from './message_corpus.mjs';
@@ -10,8 +13,8 @@ import { Random } from './random.mjs';
 const { simpleParser } = load('mailparser');
 const { default: PostalMime } = await import(load.resolve('postal-mime'));
 
-const [driverPath, randomCount = '500', seed = '1'] = process.argv.slice(2);
-if (!driverPath) throw new Error('usage: message_roundtrip.mjs DRIVER [COUNT] [SEED]');
+const [driverPath, signerPath, randomCount = '500', seed = '1'] = process.argv.slice(2);
+if (!signerPath) throw new Error('usage: message_roundtrip.mjs COMPOSE_DRIVER DKIM_DRIVER [COUNT] [SEED]');
 
 /** Every line break as the composer must write it, seen through a parser that hands out LF. */
 function lines(text) {
@@ -81,6 +84,7 @@ function difference(actual, expected) {
 }
 
 const driver = new Driver(driverPath);
+const signer = new Signer(signerPath);
 const corpus = [...fixedCorpus(), ...randomCorpus(new Random(Number(seed)), Number(randomCount))];
 let failed = 0;
 for (const { name, request } of corpus) {
@@ -92,14 +96,18 @@ for (const { name, request } of corpus) {
   if (error) {
     differences.push(`refused: ${error}`);
   } else {
-    checkBytes(bytes, expectOf('bytes'));
-    checkMail(request, await readWithMailparser(bytes), expectOf('mailparser'));
-    checkMail(request, await readWithPostalMime(bytes), expectOf('postal-mime'));
+    const signed = await signer.sign(bytes, request.dateUs);
+    for (const [form, text] of [['', bytes], [' (signed)', signed]]) {
+      checkBytes(text, expectOf(`bytes${form}`));
+      checkMail(request, await readWithMailparser(text), expectOf(`mailparser${form}`));
+      checkMail(request, await readWithPostalMime(text), expectOf(`postal-mime${form}`));
+    }
   }
   if (differences.length === 0) continue;
   failed++;
   if (failed <= 10) console.log(`FAILED ${name}\n  ${differences.join('\n  ')}`);
 }
 driver.close();
+signer.close();
 console.log(`${corpus.length - failed} passed, ${failed} failed`);
 process.exit(failed === 0 && corpus.length > 0 ? 0 : 1);

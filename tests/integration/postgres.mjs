@@ -27,6 +27,8 @@ export class Postgres {
   #program = programs();
   #user = serverUser();
   #process;
+  /** What the server is started with. */
+  environment = process.env;
 
   constructor() {
     this.folder = mkdtempSync(join(tmpdir(), 'posthorn-pg-'));
@@ -47,9 +49,13 @@ export class Postgres {
 
   async start() {
     const options = ['-D', this.data, '-k', this.folder, '-c', 'listen_addresses='];
-    this.#process = spawn(this.#program('postgres'), options, { ...this.#user, cwd: this.folder, stdio: 'ignore' });
+    this.#process = spawn(this.#program('postgres'), options, { ...this.#user, env: this.environment, cwd: this.folder, stdio: 'ignore' });
     const pidFile = join(this.data, 'postmaster.pid');
-    const isReady = () => existsSync(pidFile) && readFileSync(pidFile, 'latin1').includes('\nready');
+    // One that was killed leaves its file behind.
+    const isReady = () => {
+      const lines = existsSync(pidFile) ? readFileSync(pidFile, 'latin1').split('\n') : [];
+      return Number(lines[0]) === this.pid && lines.some((line) => line.startsWith('ready'));
+    };
     await until('PostgreSQL is ready', isReady);
   }
 

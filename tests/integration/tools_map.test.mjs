@@ -128,8 +128,8 @@ test('R-443: control_email_send is POST /v1/sends/{sendId}/cancel, pause and res
   await awaitSend(place.mcp.call, third.sendId, 20_000);
   const cancel = `/v1/sends/${third.sendId}/cancel`;
   await bothRefuse(place, 'SEND_NOT_CANCELLABLE', ['control_email_send', { action: 'cancel', sendId: third.sendId }], [cancel]);
-  for (const action of ['pause', 'resume']) // not built yet: both doors must say so
-    await bothRefuse(place, 'NOT_IMPLEMENTED', ['control_email_send', { action, sendId }], [`/v1/sends/${sendId}/${action}`]);
+  for (const [action, code] of [['pause', 'SEND_NOT_PAUSABLE'], ['resume', 'SEND_NOT_RESUMABLE']])
+    await bothRefuse(place, code, ['control_email_send', { action, sendId }], [`/v1/sends/${sendId}/${action}`]);
 });
 
 test('R-444: get_email_analytics reads overview, sends and events', LIMIT, async () => {

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalogue } from '../cases/runner/catalogue.mjs';
-import { saveContacts } from './campaign.mjs';
+import { saveContacts, sendConfirmed } from './campaign.mjs';
 import { installationFor } from './installation.mjs';
 import { doorsOfKey, makePlace, must, sql, stdioDoor } from './tool_place.mjs';
 
@@ -24,11 +24,29 @@ const TOOLS = {
   create_brand: { ...WRITES, cost: 'Free.' },
   get_capabilities: { ...READS, cost: 'Free.' },
   get_email_analytics: { ...READS, cost: 'Free.' },
-  save_contact: { ...WRITES, cost: 'Free.' },
+  save_contact: { ...WRITES, cost: 'Free; 2 credits for each address that is validated.' },
+  import_contacts_csv: { ...WRITES, cost: 'Free.' },
+  delete_contacts: { ...DESTROYS, cost: 'Free.' },
+  create_contact_field: { ...WRITES, cost: 'Free.' },
+  delete_contact_field: { ...DESTROYS, cost: 'Free.' },
+  create_audience: { ...WRITES, cost: 'Free.' },
+  create_audience_from_events: { ...WRITES, cost: 'Free.' },
+  delete_audience: { ...DESTROYS, cost: 'Free.' },
   search_contacts: { ...READS, cost: 'Free.' },
   get_email: { ...READS, cost: 'Free.' },
   import_email: { ...WRITES, cost: 'Metered: 1 credit.' },
   list_emails: { ...READS, cost: 'Free.' },
+  clone_email: { ...WRITES, cost: 'Free.' },
+  delete_email: { ...DESTROYS, cost: 'Free.' },
+  delete_email_group: { ...DESTROYS, cost: 'Free.' },
+  export_email: { ...WRITES, cost: 'Free.' },
+  list_email_groups: { ...READS, cost: 'Free.' },
+  restore_email_version: { ...WRITES, cost: 'Free.' },
+  save_email_group: { ...WRITES, cost: 'Free.' },
+  update_email_metadata: { ...WRITES, cost: 'Free.' },
+  get_template: { ...READS, cost: 'Free.' },
+  list_flows: { ...READS, cost: 'Free.' },
+  search_templates: { ...READS, cost: 'Free.' },
   control_email_send: { ...DESTROYS, cost: 'Free.' },
   send_email: { ...DESTROYS, cost: 'Free.' },
 };
@@ -145,11 +163,11 @@ test('R-418: list tools page by ten rows and say how to go on', LIMIT, async () 
   const later = new Date(Date.now() + 3600_000).toISOString();
   const { data: contacts } = await must(place.rest.call('POST', '/v1/contacts/search', {}));
   for (let i = 0; i < COUNT; i++) {
-    const { emailId } = await must(place.mcp.call('import_email', { content: HTML, title: `Design ${i}` }));
+    const { emailId } = await must(place.mcp.call('import_email', { content: HTML, title: `Design ${i}`, groupName: `Folder ${i}` }));
     const send = { emailId, domainId: domains[0].domainId, to: contacts.map(({ email }) => email), subject: 'Hi' };
-    await must(place.mcp.call('send_email', i === 0 ? send : { ...send, scheduledAt: later }));
+    await sendConfirmed(place.mcp.call, i === 0 ? send : { ...send, scheduledAt: later });
   }
-  const lists = [['list_emails', {}, 'emailId'], ['search_contacts', {}, 'id'], ['get_email_analytics', { view: 'sends' }, 'sendId']];
+  const lists = [['list_emails', {}, 'emailId'], ['list_email_groups', {}, 'groupId'], ['search_contacts', {}, 'id'], ['get_email_analytics', { view: 'sends' }, 'sendId']];
   for (const [tool, args, id] of lists) {
     const first = await must(place.mcp.call(tool, args));
     assert.equal(first.data.length, DEFAULT_PAGE, tool);
@@ -159,6 +177,7 @@ test('R-418: list tools page by ten rows and say how to go on', LIMIT, async () 
     assert.equal(second.pagination.hasMore, false);
     assert.equal(new Set([...first.data, ...second.data].map((row) => row[id])).size, COUNT, `${tool}: every row once`);
   }
+  for (const tool of ['search_templates', 'list_flows']) assert.equal((await must(place.mcp.call(tool, {}))).pagination.limit, DEFAULT_PAGE);
   const events = await must(place.mcp.call('get_email_analytics', { view: 'events' }));
   assert.equal(events.pagination.limit, DEFAULT_PAGE);
   // Not built yet, so its declaration must do.

@@ -433,6 +433,21 @@ static void test_many_callers(void **state)
     }
 }
 
+/* What needs no database is answered while another thread opens the installation, and without looking at what it loads. */
+static void test_memory_is_quick_while_opening(void **state)
+{
+    (void)state;
+    struct visit *opening = visit_new(&brand_op, NULL);
+    start(opening);
+    int answered = 0;
+    for (; answered < 2000 && !is_answered(opening); answered++)
+        assert_true(visit_run(visit_new(&memory_op, NULL))->call.ok);
+    finish(opening);
+    assert_true(answered > 0);
+    assert_answer(opening, 200, "{\"organization\":1,\"brand\":1}");
+    assert_answer(visit_run(visit_new(&memory_op, NULL)), 200, "{\"organization\":1,\"brand\":0}");
+}
+
 /* ---- What a door asks besides ---- */
 
 /* */
@@ -546,6 +561,7 @@ int main(void)
         WORLD_TEST(test_cancelling_before_submitting),
         WORLD_TEST(test_a_pipeline_is_not_stopped_for_one),
         WORLD_TEST(test_many_callers),
+        WORLD_TEST(test_memory_is_quick_while_opening),
         WORLD_TEST(test_request_ids),
         WORLD_TEST(test_error_envelopes),
         WORLD_TEST(test_metrics_count_calls),

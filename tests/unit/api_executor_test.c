@@ -95,13 +95,13 @@ static bool connect_unless_told(void *context, struct db_conn **ret_conn, struct
     return well || fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "No connection.");
 }
 
-static struct executor *executor_of(int threads, size_t queue_max, bool batches)
+static struct executor *executor_of(int threads, size_t queue_max, int batchers)
 {
     struct executor_config config = {
         .name = "test",
         .threads = threads,
         .queue_max = queue_max,
-        .batches = batches,
+        .batchers = batchers,
         .run = run,
         .refuse = refuse,
         .connect = connect_unless_told,
@@ -146,7 +146,7 @@ static void submit(struct executor *executor, int first, int count, bool is_sing
 static void test_calls_run_in_order(void **state)
 {
     (void)state;
-    struct executor *executor = executor_of(1, 1000, false);
+    struct executor *executor = executor_of(1, 1000, 0);
     assert_int_equal(seen.connects, 0);
     submit(executor, 0, 500, false);
     end(executor);
@@ -157,32 +157,102 @@ static void test_calls_run_in_order(void **state)
     assert_int_equal(seen.refused, 0);
 }
 
+static void assert_batches(const int *expected, int count)
+{
+    assert_int_equal(seen.batches, count);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(seen.batch_sizes[i], expected[i]);
+}
+
 static void test_singles_travel_together(void **state)
 {
     (void)state;
-    struct executor *executor = executor_of(1, 1000, true);
+    struct executor *executor = executor_of(1, 1000, 1);
     gate(true);
     submit(executor, 0, 1, true);
     wait_until_inside(1);
     submit(executor, 1, 100, true);  /* a full batch and the rest */
-    submit(executor, 101, 1, false); /* ends a batch, goes alone */
+    submit(executor, 101, 1, false); /* is overtaken by those that the rest takes along, and by no others */
     submit(executor, 102, 3, true);
     submit(executor, 105, 2, false);
     assert_int_equal(executor_queued(executor), 106);
     gate(false);
     end(executor);
-    static const int expected[] = { 1, EXECUTOR_BATCH_MAX, 100 - EXECUTOR_BATCH_MAX, 1, 3, 1, 1 };
-    assert_int_equal(seen.batches, ARRAY_COUNT(expected));
-    for (size_t i = 0; i < ARRAY_COUNT(expected); i++)
-        assert_int_equal(seen.batch_sizes[i], expected[i]);
-    for (int i = 0; i < 107; i++)
+    static const int expected[] = { 1, EXECUTOR_BATCH_MAX, 100 - EXECUTOR_BATCH_MAX + 3, 1, 1, 1 };
+    assert_batches(expected, ARRAY_COUNT(expected));
+    static const int order[] = { 100, 102, 103, 104, 101, 105, 106 };
+    for (int i = 0; i < 100; i++)
         assert_ptr_equal(seen.order[i], &states[i]);
+    for (int i = 0; i < (int)ARRAY_COUNT(order); i++)
+        assert_ptr_equal(seen.order[100 + i], &states[order[i]]);
+}
+
+/* The queue is served whose first call came first. */
+static void test_neither_queue_starves(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(1, 1000, 1);
+    gate(true);
+    submit(executor, 0, 1, false);
+    wait_until_inside(1);
+    submit(executor, 1, 1, false);
+    submit(executor, 2, 70, true);
+    submit(executor, 72, 1, false);
+    gate(false);
+    end(executor);
+    static const int expected[] = { 1, 1, EXECUTOR_BATCH_MAX, 70 - EXECUTOR_BATCH_MAX, 1 };
+    assert_batches(expected, ARRAY_COUNT(expected));
+}
+
+/* While the only batcher is at work, single calls gather for it, and the other threads do what else there is. */
+static void test_few_batchers_make_large_batches(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(3, 1000, 1);
+    gate(true);
+    submit(executor, 0, 1, true);
+    wait_until_inside(1);
+    submit(executor, 1, 20, true);
+    submit(executor, 21, 1, false);
+    wait_until_inside(2);
+    assert_int_equal(executor_queued(executor), 20);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 22);
+    int most = 0;
+    for (int i = 0; i < seen.batches; i++)
+        most = seen.batch_sizes[i] > most ? seen.batch_sizes[i] : most;
+    assert_int_equal(most, 20);
+}
+
+/* What was admitted once is not refused because others came in between. */
+static void test_what_comes_back_finds_room(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(1, 2, 1);
+    gate(true);
+    submit(executor, 0, 1, false);
+    wait_until_inside(1);
+    submit(executor, 1, 2, true);
+    struct error err = { .code = ERR_NONE };
+    assert_false(executor_submit(executor, &states[3], false, &err));
+    error_clear(&err);
+    assert_true(executor_submit_again(executor, &states[4], &err));
+    assert_int_equal(executor_queued(executor), 3);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 4);
+    executor = executor_of(1, 2, 1);
+    executor_stop(executor, 0);
+    assert_false(executor_submit_again(executor, &states[5], &err));
+    assert_non_null(strstr(err.message, "stopping"));
+    executor_free(executor);
 }
 
 static void test_a_lane_may_not_batch(void **state)
 {
     (void)state;
-    struct executor *executor = executor_of(1, 1000, false);
+    struct executor *executor = executor_of(1, 1000, 0);
     gate(true);
     submit(executor, 0, 20, true);
     gate(false);
@@ -196,7 +266,7 @@ static void test_a_lane_may_not_batch(void **state)
 static void test_a_full_queue_refuses(void **state)
 {
     (void)state;
-    struct executor *executor = executor_of(2, 5, false);
+    struct executor *executor = executor_of(2, 5, 0);
     gate(true);
     submit(executor, 0, 1, false);
     wait_until_inside(1);
@@ -219,7 +289,7 @@ static void test_a_full_queue_refuses(void **state)
 static void test_threads_start_when_needed(void **state)
 {
     (void)state;
-    struct executor *executor = executor_of(3, 100, false);
+    struct executor *executor = executor_of(3, 100, 0);
     assert_int_equal(executor_queued(executor), 0);
     gate(true);
     submit(executor, 0, 10, false);
@@ -236,7 +306,7 @@ static void test_without_a_connection_calls_are_refused(void **state)
 {
     (void)state;
     seen.connect_fails = 2;
-    struct executor *executor = executor_of(1, 100, true);
+    struct executor *executor = executor_of(1, 100, 1);
     gate(true);
     submit(executor, 0, 1, true);
     /* The gate is inside run; a failed connection never gets there. */
@@ -262,7 +332,7 @@ static void test_without_a_connection_calls_are_refused(void **state)
 static void test_stop_finishes_what_is_queued(void **state)
 {
     (void)state;
-    struct executor *executor = executor_of(2, 1000, false);
+    struct executor *executor = executor_of(2, 1000, 0);
     submit(executor, 0, 300, false);
     executor_stop(executor, 10000);
     assert_int_equal(seen.ran, 300);
@@ -285,7 +355,7 @@ static void *open_gate_later(void *unused)
 static void test_stop_refuses_what_is_left(void **state)
 {
     (void)state;
-    struct executor *executor = executor_of(1, 1000, false);
+    struct executor *executor = executor_of(1, 1000, 0);
     gate(true);
     submit(executor, 0, 1, false);
     wait_until_inside(1);
@@ -307,7 +377,7 @@ static void test_stop_refuses_what_is_left(void **state)
 static void test_stop_waits_by_the_millisecond(void **state)
 {
     (void)state;
-    struct executor *executor = executor_of(1, 1000, false);
+    struct executor *executor = executor_of(1, 1000, 0);
     gate(true);
     submit(executor, 0, 1, false);
     wait_until_inside(1);
@@ -324,7 +394,7 @@ static void test_stop_waits_by_the_millisecond(void **state)
 static void test_stop_without_work(void **state)
 {
     (void)state;
-    struct executor *executor = executor_of(4, 10, true);
+    struct executor *executor = executor_of(4, 10, 4);
     int64_t start_us = clock_monotonic_us();
     executor_stop(executor, 10000);
     assert_true(clock_monotonic_us() - start_us < US_PER_S);
@@ -360,13 +430,15 @@ static void test_nothing_is_lost_or_doubled(void **state)
         teardown(NULL);
         setup(NULL);
         bool stops_early = round == 1;
-        struct executor *executor = executor_of(4, 64, true);
+        struct executor *executor = executor_of(4, 64, stops_early ? 4 : 1);
         pthread_t threads[SUBMITTERS];
         struct submitter submitters[SUBMITTERS];
         for (int i = 0; i < SUBMITTERS; i++) {
             submitters[i] = (struct submitter){ executor, i * EACH, 0 };
             assert_int_equal(pthread_create(&threads[i], NULL, submit_many, &submitters[i]), 0);
         }
+        for (int i = 0; i < 100; i++)
+            assert_true(executor_queued(executor) <= 64);
         if (stops_early)
             executor_stop(executor, 0);
         int accepted = 0;
@@ -394,6 +466,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_calls_run_in_order),
         TEST(test_singles_travel_together),
+        TEST(test_neither_queue_starves),
+        TEST(test_few_batchers_make_large_batches),
+        TEST(test_what_comes_back_finds_room),
         TEST(test_a_lane_may_not_batch),
         TEST(test_a_full_queue_refuses),
         TEST(test_threads_start_when_needed),

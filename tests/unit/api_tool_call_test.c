@@ -45,12 +45,32 @@ static const struct tool choosing_tool = {
     .default_json = "{\"view\":\"list\",\"limit\":10}",
 };
 
+static const struct operation await_op = { .id = "x.await", .args = &get_shape, .waits = true };
+
+/* One of its operations is waited for. */
+static const struct tool patient_tool = {
+    .name = "read_things",
+    .arguments = (const char *const[]){ "view", "sendId", "limit", "waitSeconds", NULL },
+    .candidates = (const struct operation *const[]){ &list_op, &await_op, NULL },
+    .choose_by = "view",
+    .choose_values = (const char *const[]){ "list", "one", NULL },
+};
+
 static const struct tool strict_tool = {
     .name = "control_things",
     .arguments = (const char *const[]){ "action", "sendId", NULL },
     .candidates = (const struct operation *const[]){ &list_op, &get_op, NULL },
     .choose_by = "action",
     .choose_values = (const char *const[]){ "pause", "resume", NULL },
+};
+
+/* With "sendId" one is read, without it all are listed. */
+static const struct tool presence_tool = {
+    .name = "list_or_get",
+    .arguments = (const char *const[]){ "sendId", "limit", NULL },
+    .candidates = (const struct operation *const[]){ &get_op, &list_op, NULL },
+    .present = (const char *const[]){ "sendId", "", NULL },
+    .default_json = "{\"limit\":10}",
 };
 
 /* ---- Preparing ---- */
@@ -125,6 +145,18 @@ static void test_no_arguments(void **state)
     assert_refused(&strict_tool, NULL, "action", "pause, resume");
 }
 
+/* What is given picks the operation, which gets only the defaults that it knows. */
+static void test_presence_picks_the_operation(void **state)
+{
+    (void)state;
+    assert_string_equal(prepared(&presence_tool, "{\"sendId\":\"s\"}"), "{\"sendId\":\"s\"}");
+    assert_ptr_equal(call->candidates[0], &get_op);
+    assert_null(call->candidates[1]);
+    assert_string_equal(prepared(&presence_tool, "{}"), "{\"limit\":10}");
+    assert_ptr_equal(call->candidates[0], &list_op);
+    assert_null(call->candidates[1]);
+}
+
 static void test_fixed_arguments_cannot_be_given(void **state)
 {
     (void)state;
@@ -189,6 +221,21 @@ static void test_idempotency_keys(void **state)
 
 /* ---- The catalogue ---- */
 
+static void test_waiting(void **state)
+{
+    (void)state;
+    assert_string_equal(prepared(&patient_tool, "{\"view\":\"one\",\"sendId\":\"s\",\"waitSeconds\":50}"), "{\"sendId\":\"s\"}");
+    assert_int_equal(call->wait_s, 50);
+    assert_string_equal(prepared(&patient_tool, "{\"view\":\"one\"}"), "{}");
+    assert_int_equal(call->wait_s, 0);
+    assert_refused(&patient_tool, "{\"view\":\"one\",\"waitSeconds\":51}", "waitSeconds", "from 0 to 50");
+    assert_refused(&patient_tool, "{\"view\":\"one\",\"waitSeconds\":-1}", "waitSeconds", "from 0 to 50");
+    assert_refused(&patient_tool, "{\"view\":\"one\",\"waitSeconds\":\"5\"}", "waitSeconds", "from 0 to 50");
+    /* Where nothing is waited for it reaches the operation, which refuses what it does not know. */
+    assert_string_equal(prepared(&patient_tool, "{\"view\":\"list\",\"waitSeconds\":5}"), "{\"waitSeconds\":5}");
+    assert_refused(&strict_tool, "{\"action\":\"pause\",\"waitSeconds\":5}", "waitSeconds", "takes no argument");
+}
+
 static void test_finding_tools(void **state)
 {
     (void)state;
@@ -240,11 +287,13 @@ int main(void)
         TEST(test_fixed_and_default_arguments),
         TEST(test_no_arguments),
         TEST(test_fixed_arguments_cannot_be_given),
+        TEST(test_presence_picks_the_operation),
         TEST(test_unknown_arguments),
         TEST(test_an_argument_chooses),
         TEST(test_choices_are_refused),
         TEST(test_defaults_are_for_those_who_know_them),
         TEST(test_idempotency_keys),
+        TEST(test_waiting),
         TEST(test_finding_tools),
         TEST(test_finding_operations),
         TEST(test_every_tool_can_be_prepared),

@@ -34,7 +34,7 @@ static struct contact_batch save_batch(const struct contact_change *changes, siz
 
 /* ---- Field names ---- */
 
-static void test_names_converge(void **state)
+static void test_names_converge(void **state) /* */
 {
     (void)state;
     static const struct {
@@ -62,7 +62,7 @@ static void test_names_converge(void **state)
     }
 }
 
-static void test_names_refused(void **state)
+static void test_names_refused(void **state) /* */
 {
     (void)state;
     static const char *const refused[] = {
@@ -92,7 +92,7 @@ static void test_names_refused(void **state)
 
 /* ---- One contact ---- */
 
-static void test_defaults(void **state)
+static void test_defaults(void **state) /* */
 {
     (void)state;
     struct contact_saved saved = save_email(" Ann@Example.COM ");
@@ -106,7 +106,7 @@ static void test_defaults(void **state)
     assert_int_equal(saved.contact->created_at, work.now_us);
 }
 
-static void test_merging_keeps_what_is_not_given(void **state)
+static void test_merging_keeps_what_is_not_given(void **state) /* */
 {
     (void)state;
     struct contact_change first = {
@@ -195,7 +195,7 @@ static void test_round_trips_of_one(void **state)
 
 /* ---- Custom fields ---- */
 
-static void test_first_value_gives_the_type(void **state)
+static void test_first_value_gives_the_type(void **state) /* */
 {
     (void)state;
     struct contact_saved saved =
@@ -287,7 +287,7 @@ static void test_a_bounce_outlives_a_wish(void **state)
 
 /* ---- Batches ---- */
 
-static void test_rows_fail_alone(void **state)
+static void test_rows_fail_alone(void **state) /* */
 {
     (void)state;
     save_fields("old@example.com", "{\"visits\":1}");

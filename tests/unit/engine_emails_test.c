@@ -59,7 +59,7 @@ static struct email_saved save(const struct email_import *import)
     return saved;
 }
 
-static void test_titles(void **state) /* */
+static void test_titles(void **state) /* */
 {
     (void)state;
     struct email_import named = { .title = "  My \u200bletter " };
@@ -215,7 +215,12 @@ static void test_versions(void **state) /* R-204, R-208 */
     struct email_find_row *row;
     assert_ok(sql_email_find(conn, arena, &params, &row, &err), &err);
     struct email_find_long_params both = {
-        .brand_id = work.brand_id, .email_id = saved.id, .version_id = row->version_id.value, .with_versions = true, .with_html = true
+        .brand_id = work.brand_id,
+        .email_id = saved.id,
+        .version_id = row->version_id.value,
+        .with_versions = true,
+        .with_html = true,
+        .max_versions = EMAIL_VERSIONS_SHOWN,
     };
     struct email_find_long_row *more;
     assert_ok(sql_email_find_long(conn, arena, &both, &more, &err), &err);

@@ -218,6 +218,95 @@ static void test_the_period_is_the_month(void **state)
 
 /* ---- Entries ---- */
 
+/* ---- Several calls in one transaction ---- */
+
+enum { SHARING = 4 };
+
+/* Calls 0 and 2 have keys, and call 3 has one whose response is not kept. */
+static const struct ledger_call *sharing_calls(void)
+{
+    static const char *const subjects[] = { "con_1", "con_2" };
+    struct ledger_call *calls = arena_array(arena, SHARING, sizeof(*calls));
+    for (size_t i = 0; i < SHARING; i++) {
+        struct ledger_entry *own = arena_alloc(arena, sizeof(*own));
+        unsigned char *hash = arena_alloc(arena, SECRET_HASH_BYTES);
+        memset(hash, (int)i + 1, SECRET_HASH_BYTES);
+        *own = entry;
+        own->idempotency_key = i == 1 ? NULL : hash;
+        own->request_id = arena_printf(arena, "req_%zu", i);
+        own->key_id = (int64_t)i;
+        own->client = i == 0 ? NULL : "client/1";
+        own->subjects = subjects;
+        own->subject_count = i < 3 ? i : 0;
+        calls[i] = (struct ledger_call){ &work, own, 200 + (int)i, i == 3 ? NULL : arena_printf(arena, "{\"call\":%zu}", i) };
+    }
+    return calls;
+}
+
+static bool settle_all(const struct ledger_call *calls)
+{
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    error_clear(&err);
+    return ledger_settle_all(arena, calls, SHARING, &tx, &err);
+}
+
+static void assert_used(const struct ledger_call *calls, const bool expected[SHARING])
+{
+    struct db_batch *batch = db_batch_new(conn, arena);
+    size_t at = ledger_used_keys_ask(arena, calls, SHARING, batch);
+    assert_ok(db_batch_run(batch, &err), &err);
+    bool used[SHARING];
+    bool any = ledger_used_keys_read(batch, at, calls, SHARING, used);
+    bool wanted = false;
+    for (size_t i = 0; i < SHARING; i++) {
+        assert_int_equal(used[i], expected[i]);
+        wanted = wanted || expected[i];
+    }
+    assert_int_equal(any, wanted);
+}
+
+static void test_several_calls_settle_as_each_alone(void **state)
+{
+    (void)state;
+    const struct ledger_call *calls = sharing_calls();
+    assert_used(calls, (bool[SHARING]){ false, false, false, false });
+    assert_true(settle_all(calls));
+    assert_string_equal(
+        text_of("select string_agg(concat_ws('|', request_id, organization_id, brand_id, coalesce(key_id, -1), door,"
+                " coalesce(client, '-'), operation, cardinality(subjects), array_to_string(subjects, '+')), ';' order by id)"
+                " from audit_log"),
+        "req_0|1|1|-1|rest|-|x.do|0|;req_1|1|1|1|rest|client/1|x.do|1|con_1;"
+        "req_2|1|1|2|rest|client/1|x.do|2|con_1+con_2;req_3|1|1|3|rest|client/1|x.do|0|");
+    assert_string_equal(
+        text_of("select string_agg(concat_ws('|', status, body, operation, credit_cost is null), ';' order by key_hash)"
+                " from idempotency_keys"),
+        "200|{\"call\":0}|x.do|t;202|{\"call\":2}|x.do|t");
+    assert_used(calls, (bool[SHARING]){ true, false, true, false });
+    /* The ordinary claim finds what was kept. */
+    struct ledger_replay replay;
+    entry.idempotency_key = calls[2].entry->idempotency_key;
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_int_equal(claimed(&replay), LEDGER_REPLAY);
+    assert_int_equal(replay.status, 202);
+    assert_string_equal(replay.body, "{\"call\":2}");
+}
+
+/* A key that somebody claimed between the beginning and the end fails all, so that no work is done twice. */
+static void test_a_key_claimed_meanwhile_fails_all(void **state)
+{
+    (void)state;
+    const struct ledger_call *calls = sharing_calls();
+    run_sql("insert into idempotency_keys (organization_id, key_hash, fingerprint, operation, created_at)"
+            " values (1, decode(repeat('03', 32), 'hex'), '', 'x', now())");
+    assert_false(settle_all(calls));
+    assert_string_equal(err.sqlstate, "23505");
+    assert_false(db_error_is_lost(&err));
+    assert_int_equal(number_of("select count(*) from audit_log"), 0);
+    assert_int_equal(number_of("select count(*) from idempotency_keys"), 1);
+}
+
 static void test_an_entry_through_a_job_row(void **state)
 {
     (void)state;
@@ -268,6 +357,8 @@ int main(void)
         LEDGER_TEST(test_joining_a_job),
         LEDGER_TEST(test_the_balance),
         LEDGER_TEST(test_the_period_is_the_month),
+        LEDGER_TEST(test_several_calls_settle_as_each_alone),
+        LEDGER_TEST(test_a_key_claimed_meanwhile_fails_all),
         LEDGER_TEST(test_an_entry_through_a_job_row),
     };
     return cmocka_run_group_tests_name("engine: ledger", tests, world_begin, group_teardown);

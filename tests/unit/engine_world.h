@@ -12,6 +12,7 @@
 #include "engine/emails/emails.h"
 #include "engine/installation.h"
 #include "jobs/kinds.h"
+#include "jobs/sender/sender.h"
 #include "jobs/worker.h"
 #include "mail/outbox.h"
 #include "temp_folder.h"
@@ -108,6 +109,34 @@ static inline void run_sql(const char *format, ...)
     assert_ok(db_script(conn, sql, &err), &err);
 }
 
+/* Lets workers and a sender without relays run until the number is what it should be. */
+static inline void run_until(struct job_services services, const char *sql, int64_t wanted)
+{
+    struct error err;
+    struct sender *sender;
+    struct sender_config config = {
+        .installation = installation,
+        .owner = installation_name(installation),
+        .data_dir = folder,
+        .outbox = outbox,
+        .helo_name = "localhost",
+        .rules = { .first_retry_us = US_PER_S },
+    };
+    assert_ok(sender_start(&config, &sender, &err), &err);
+    services.outbox = outbox;
+    services.sender = sender;
+    struct workers *workers = workers_start(installation, &services, 2);
+    int64_t until_us = clock_monotonic_us() + 30 * US_PER_S;
+    while (number_of(sql) != wanted && clock_monotonic_us() < until_us)
+        usleep(20000);
+    workers_stop(workers);
+    sender_stop(sender);
+    assert_int_equal(number_of(sql), wanted);
+}
+
+static const char nothing_to_do[] UNUSED = "select (select count(*) from jobs where state in ('queued', 'running')) + (select "
+                                           "count(*) from sends where status = 'running')";
+
 /* A test begins with an empty default brand. */
 static inline int world_reset(void **state)
 {
@@ -122,7 +151,8 @@ static inline int world_reset(void **state)
         .now_us = clock_now_us(),
     };
     run_sql(
-        "delete from jobs; delete from events; delete from event_counts; delete from send_results; delete from send_ranges;"
+        "delete from jobs; delete from events; delete from event_counts; delete from send_results; delete from send_retries;"
+        "delete from send_ranges; delete from senders;"
         "delete from send_recipients; delete from send_stats; delete from sends; delete from email_versions; delete from emails;"
         "delete from email_groups; delete from contacts; delete from audiences; delete from suppressions; delete from email_usage;"
         "delete from domains where kind <> 'sandbox';"

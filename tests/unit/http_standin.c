@@ -124,6 +124,10 @@ static const struct operation *const stuck_candidates[] = { &op_stuck, NULL };
 static const struct operation *const refuse_candidates[] = { &op_refuse, NULL };
 static const struct operation *const big_candidates[] = { &op_big, NULL };
 
+const struct operation *const api_signed_download[] = { &op_now, NULL };
+const struct operation *const api_subscription[] = { &op_now, NULL };
+const struct operation *const api_unsubscribe[] = { &op_later, NULL };
+
 const struct route routes[] = {
     { "GET", "/v1/things", now_candidates },
     { "POST", "/v1/things", later_candidates },

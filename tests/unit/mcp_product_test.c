@@ -30,9 +30,11 @@ static const struct operation op_list = { .id = "things.list", .args = &list_sha
 static const struct operation op_get = { .id = "things.get", .args = &no_fields };
 static const struct operation op_stop = { .id = "things.stop", .args = &no_fields };
 static const struct operation op_start = { .id = "things.start", .args = &kind_shape };
+static const struct operation op_send = { .id = "things.send", .args = &no_fields, .asks_confirmation = true };
 static const struct operation op_check = { .id = "connection.check", .args = &no_fields };
 static const struct operation *const list_candidates[] = { &op_list, NULL };
 static const struct operation *const get_candidates[] = { &op_get, NULL };
+static const struct operation *const send_candidates[] = { &op_send, NULL };
 static const struct operation *const control_candidates[] = { &op_stop, &op_start, NULL };
 static const char *const control_values[] = { "stop", "start", NULL };
 const struct operation *const api_connection_check[] = { &op_check, NULL };
@@ -41,6 +43,7 @@ const size_t operation_count = ARRAY_COUNT(operations);
 static const char *const list_arguments[] = { "limit", "q", NULL };
 static const char *const get_arguments[] = { "emailId", "include", NULL };
 static const char *const control_arguments[] = { "kind", "idempotencyKey", NULL };
+static const char *const send_arguments[] = { "idempotencyKey", "confirmationToken", NULL };
 static const char *const no_arguments[] = { NULL };
 
 const struct tool tools[] = {
@@ -69,6 +72,12 @@ const struct tool tools[] = {
       .candidates = control_candidates,
       .choose_by = "kind",
       .choose_values = control_values },
+    { .name = "send_thing",
+      .toolset = "sending",
+      .built = true,
+      .list_json = "{\"name\":\"send_thing\"}",
+      .arguments = send_arguments,
+      .candidates = send_candidates },
     { .name = "create_world",
       .toolset = "worlds",
       .built = true,
@@ -96,7 +105,8 @@ const struct mcp_resource mcp_resources[] = {
 };
 const size_t mcp_resource_count = 1;
 const struct mcp_resource mcp_resource_templates[] = {
-    { "case://things/{id}", "thing", "application/json", &op_get, "{\"id\":\"{id}\"}", NULL, "{\"uriTemplate\":\"case://things/{id}\"}" },
+    { "case://things/{id}", "thing", "application/json", &op_get, "{\"id\":\"{id}\"}", NULL,
+      "{\"uriTemplate\":\"case://things/{id}\"}" },
     { "case://things/{id}/html", "html", "text/html", &op_get, "{\"id\":\"{id}\",\"include\":[\"html\"]}", "html",
       "{\"uriTemplate\":\"case://things/{id}/html\"}" },
 };
@@ -117,14 +127,16 @@ static struct {
     const struct operation *op;
     char body[1024];
     char key[64];
+    char confirmation[64];
     enum error_code refusal;
     bool has_progress;
 } asked;
 
 static struct {
-    const char *body;          /* of the answer */
-    enum error_code error;     /* or this */
-    int64_t bound_brand_id;    /* of the credential */
+    const char *body;       /* of the answer */
+    const char *question;   /* the answer is a preview, with token "T" */
+    enum error_code error;  /* or this */
+    int64_t bound_brand_id; /* of the credential */
     bool key_is_bad;
     bool progress;
 } engine;
@@ -149,8 +161,10 @@ static void record(const struct call *call)
     asked.op = call->candidates[0];
     asked.refusal = call->input.refusal.code;
     asked.has_progress = call->progress != NULL;
-    snprintf(asked.body, sizeof(asked.body), "%s", call->input.body != NULL ? json_canonical(call->arena, call->input.body) : "(none)");
+    snprintf(asked.body, sizeof(asked.body), "%s",
+             call->input.body != NULL ? json_canonical(call->arena, call->input.body) : "(none)");
     snprintf(asked.key, sizeof(asked.key), "%s", call->idempotency_key != NULL ? call->idempotency_key : "");
+    snprintf(asked.confirmation, sizeof(asked.confirmation), "%s", call->confirmation != NULL ? call->confirmation : "");
 }
 
 void api_submit(struct api *api, struct call *call)
@@ -176,6 +190,10 @@ void api_submit(struct api *api, struct call *call)
         call->progress(call, 1, 2, "half");
     call->reply.body = buf_in_arena(call->arena, SIZE_MAX);
     buf_add_text(call->reply.body, engine.body != NULL ? engine.body : "{\"ok\":true}");
+    if (engine.question != NULL && call->confirmation == NULL) {
+        call->reply.question = engine.question;
+        call->reply.confirmation = "T";
+    }
     call->done(call);
 }
 
@@ -289,6 +307,97 @@ static void test_an_argument_chooses_the_operation(void **state)
     assert_has(call_tool(state, "control_thing", "{\"kind\":\"stop\",\"idempotencyKey\":7}", NULL), "idempotencyKey must be text");
 }
 
+/* ---- Asking a person ---- */
+
+/* A call of 2026-07-28 by a client with these capabilities; `more` are further members of params. */
+static const char *call_send(void **state, const char *capabilities, const char *more)
+{
+    static char message[2048];
+    snprintf(message, sizeof(message),
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"_meta\":{"
+             "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":%s},"
+             "\"name\":\"send_thing\",\"arguments\":{}%s}}",
+             capabilities, more);
+    struct case_stdio *client = case_stdio_new(server_of(state));
+    case_stdio_line(client, message);
+    static char answer[4096];
+    snprintf(answer, sizeof(answer), "%s", case_stdio_next(client));
+    case_stdio_free(client);
+    return answer;
+}
+
+static void test_a_person_is_asked_by_a_form(void **state)
+{
+    engine.question = "Send it?";
+    engine.body = "{\"status\":\"confirmation_required\"}";
+    const char *answer = call_send(state, "{\"elicitation\":{}}", "");
+    assert_has(answer, "\"resultType\":\"input_required\"");
+    assert_has(answer, "\"inputRequests\":{\"confirm\":{\"method\":\"elicitation/create\"");
+    assert_has(answer, "\"message\":\"Send it?\"");
+    assert_has(answer, "\"requestState\":\"T\"");
+    assert_lacks(answer, "confirmation_required");
+    assert_has(call_send(state, "{\"elicitation\":{\"form\":{},\"url\":{}}}", ""), "input_required");
+}
+
+static void test_who_has_no_form_gets_the_preview(void **state)
+{
+    static const char *const others[] = { "{}", "{\"elicitation\":{\"url\":{}}}", "{\"sampling\":{}}" };
+    engine.question = "Send it?";
+    engine.body = "{\"status\":\"confirmation_required\"}";
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++) {
+        const char *answer = call_send(state, others[i], "");
+        assert_has(answer, "\"resultType\":\"complete\"");
+        assert_has(answer, "\"structuredContent\":{\"status\":\"confirmation_required\"}");
+        assert_lacks(answer, "isError");
+    }
+}
+
+static void test_the_answer_of_a_person(void **state)
+{
+#define ANSWERED(answer) ",\"requestState\":\"T\",\"inputResponses\":{\"confirm\":" answer "}"
+    static const char can[] = "{\"elicitation\":{}}";
+    engine.question = "Send it?";
+    engine.body = "{\"status\":\"queued\"}";
+    assert_has(call_send(state, can, ANSWERED("{\"action\":\"accept\",\"content\":{\"send\":true}}")), "queued");
+    assert_string_equal(asked.confirmation, "T");
+    assert_int_equal(asked.calls, 1);
+
+    static const char *const refusals[] = {
+        ANSWERED("{\"action\":\"accept\",\"content\":{\"send\":false}}"),
+        ANSWERED("{\"action\":\"decline\"}"),
+        ANSWERED("{\"action\":\"cancel\",\"content\":{\"send\":true}}"),
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(refusals); i++) {
+        const char *answer = call_send(state, can, refusals[i]);
+        assert_has(answer, "\"structuredContent\":{\"status\":\"not_sent\"");
+        assert_has(answer, "nothing was sent");
+        assert_lacks(answer, "isError");
+    }
+    assert_int_equal(asked.calls, 1);
+
+    static const char *const none[] = {
+        ANSWERED("{\"action\":\"accept\"}"),
+        ANSWERED("{\"action\":\"accept\",\"content\":{\"send\":\"yes\"}}"),
+        ANSWERED("7"),
+        ",\"inputResponses\":{\"confirm\":{\"action\":\"accept\",\"content\":{\"send\":true}}}",
+        ",\"requestState\":\"T\",\"inputResponses\":[]",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(none); i++) {
+        assert_has(call_send(state, can, none[i]), "input_required");
+        assert_string_equal(asked.confirmation, "");
+    }
+#undef ANSWERED
+}
+
+static void test_a_token_is_an_argument_of_the_tool(void **state)
+{
+    call_tool(state, "send_thing", "{\"confirmationToken\":\"T2\"}", NULL);
+    assert_string_equal(asked.confirmation, "T2");
+    assert_string_equal(asked.body, "{}");
+    assert_has(call_tool(state, "send_thing", "{\"confirmationToken\":2}", NULL), "confirmationToken must be");
+    assert_has(call_tool(state, "control_thing", "{\"kind\":\"stop\",\"confirmationToken\":\"T\"}", NULL), "takes no argument");
+}
+
 static void test_unknown_tools(void **state)
 {
     assert_has(call_tool(state, "no_such", "{}", NULL), "\"error\":{\"code\":-32602,\"message\":\"There is no tool no_such.\"");
@@ -397,7 +506,8 @@ static void test_html_is_a_link_unless_asked_for(void **state)
 static void test_brand_connections_do_not_create(void **state)
 {
     const char *list = case_post_modern(server_of(state), "tools/list", NULL, "", NULL);
-    assert_has(list, "\"tools\":[{\"name\":\"list_things\"},{\"name\":\"get_thing\"},{\"name\":\"control_thing\"},{\"name\":\"create_world\"}]");
+    assert_has(list, "\"tools\":[{\"name\":\"list_things\"},{\"name\":\"get_thing\"},{\"name\":\"control_thing\"},{\"name\":\"send_"
+                     "thing\"},{\"name\":\"create_world\"}]");
     assert_int_equal(asked.checks, 1);
     assert_lacks(call_tool(state, "create_world", "{}", NULL), "error");
     engine.bound_brand_id = 7;
@@ -407,7 +517,8 @@ static void test_brand_connections_do_not_create(void **state)
 
 static void test_lists_need_a_good_key(void **state)
 {
-    static const char *const methods[] = { "tools/list", "prompts/list", "resources/list", "resources/templates/list", "server/discover" };
+    static const char *const methods[] = { "tools/list", "prompts/list", "resources/list", "resources/templates/list",
+                                           "server/discover" };
     engine.key_is_bad = true;
     for (size_t i = 0; i < ARRAY_COUNT(methods); i++) {
         int status = 0;
@@ -455,14 +566,16 @@ static void test_misspelt_names_are_refused(void **state)
 static void test_the_local_owner_is_not_checked(void **state)
 {
     struct case_stdio *client = case_stdio_new(server_of(state));
-    case_stdio_line(client, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\"}}");
+    case_stdio_line(client,
+                    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\"}}");
     assert_has(case_stdio_next(client), "\"instructions\":\"Instructions.\"");
     case_stdio_line(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}");
     assert_has(case_stdio_next(client), "create_world");
     assert_int_equal(asked.checks, 0);
     engine.error = ERR_INVALID_API_KEY;
     engine.progress = true;
-    case_stdio_line(client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"list_things\",\"_meta\":{\"progressToken\":1}}}");
+    case_stdio_line(client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/"
+                            "call\",\"params\":{\"name\":\"list_things\",\"_meta\":{\"progressToken\":1}}}");
     assert_has(case_stdio_next(client), "\"progressToken\":1,\"progress\":1,\"total\":2,\"message\":\"half\"");
     assert_has(case_stdio_next(client), "\"isError\":true"); /* no transport to say it with a status */
     assert_true(asked.has_progress);
@@ -483,7 +596,8 @@ static void test_resources(void **state)
     engine.body = "{\"html\":\"<b>\"}";
     const char *answer = read_resource(state, "case://things/a%20b", NULL);
     assert_string_equal(asked.body, "{\"id\":\"a b\"}");
-    assert_has(answer, "\"contents\":[{\"uri\":\"case://things/a%20b\",\"mimeType\":\"application/json\",\"text\":\"{\\\"html\\\":\\\"<b>\\\"}\"}]");
+    assert_has(answer, "\"contents\":[{\"uri\":\"case://things/a%20b\",\"mimeType\":\"application/"
+                       "json\",\"text\":\"{\\\"html\\\":\\\"<b>\\\"}\"}]");
     assert_has(answer, "\"ttlMs\":0,\"cacheScope\":\"private\"");
     answer = read_resource(state, "case://things/x/html", NULL);
     assert_string_equal(asked.body, "{\"id\":\"x\",\"include\":[\"html\"]}");
@@ -494,8 +608,9 @@ static void test_resources(void **state)
 
 static void test_resources_that_are_not_there(void **state)
 {
-    static const char *const missing[] = { "case://none", "case://things/", "case://things/a/b", "case://things/a/html/x", "case://things/%zz",
-                                           "case://things/a?b", "" };
+    static const char *const missing[] = {
+        "case://none", "case://things/", "case://things/a/b", "case://things/a/html/x", "case://things/%zz", "case://things/a?b", ""
+    };
     for (size_t i = 0; i < ARRAY_COUNT(missing); i++) {
         char uri[64];
         snprintf(uri, sizeof(uri), "\"data\":{\"uri\":\"%s\"}", missing[i]);
@@ -515,8 +630,10 @@ static void test_prompts(void **state)
 {
     const char *answer = case_post_modern(server_of(state), "prompts/get", "plan",
                                           "\"name\":\"plan\",\"arguments\":{\"goal\":\"a \\\"b\\\" {who}\"}", NULL);
-    assert_has(answer, "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Goal: a \\\"b\\\" {who}, for: .\"}}]");
-    assert_has(case_post_modern(server_of(state), "prompts/get", "plan", "\"name\":\"plan\"", NULL), "goal of this prompt is required");
+    assert_has(answer,
+               "\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Goal: a \\\"b\\\" {who}, for: .\"}}]");
+    assert_has(case_post_modern(server_of(state), "prompts/get", "plan", "\"name\":\"plan\"", NULL),
+               "goal of this prompt is required");
     assert_has(case_post_modern(server_of(state), "prompts/get", "none", "\"name\":\"none\"", NULL), "-32602");
 }
 
@@ -532,8 +649,11 @@ static void test_completion(void **state)
     assert_has(case_post_modern(server_of(state), "completion/complete", NULL, params, NULL), "\"values\":[]");
     snprintf(params, sizeof(params), "%s,\"argument\":{\"name\":\"tool\",\"value\":\"list\"}", reference);
     assert_has(case_post_modern(server_of(state), "completion/complete", NULL, params, NULL), "\"values\":[\"list_things\"]");
-    assert_has(case_post_modern(server_of(state), "completion/complete", NULL, "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"none\"},"
-                                "\"argument\":{\"name\":\"id\",\"value\":\"\"}", NULL), "-32602");
+    assert_has(case_post_modern(server_of(state), "completion/complete", NULL,
+                                "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"none\"},"
+                                "\"argument\":{\"name\":\"id\",\"value\":\"\"}",
+                                NULL),
+               "-32602");
 }
 
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -545,6 +665,10 @@ int main(void)
         WITH(test_defaults_and_fixed_arguments),
         WITH(test_unknown_arguments_wait_for_their_place_in_the_checks),
         WITH(test_an_argument_chooses_the_operation),
+        WITH(test_a_person_is_asked_by_a_form),
+        WITH(test_who_has_no_form_gets_the_preview),
+        WITH(test_the_answer_of_a_person),
+        WITH(test_a_token_is_an_argument_of_the_tool),
         WITH(test_unknown_tools),
         WITH(test_errors_of_the_engine),
         WITH(test_each_tool_bounds_its_message),

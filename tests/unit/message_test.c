@@ -204,6 +204,57 @@ static void test_soft_breaks(void **state)
     }
 }
 
+static char hex_value(const char *digits)
+{
+    static const char known[] = "0123456789ABCDEF";
+    return (char)((strchr(known, digits[0]) - known) * 16 + (strchr(known, digits[1]) - known));
+}
+
+/* Reads quoted-printable back in place; what should have been encoded is not let through. */
+static size_t read_quoted_printable(char *text, size_t size)
+{
+    size_t read = 0;
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if (byte == '=' && text[i + 1] == '\r') {
+            i += 2;
+        } else if (byte == '=') {
+            text[read++] = hex_value(text + i + 1);
+            i += 2;
+        } else {
+            assert_true((byte >= 0x20 && byte < 0x7F) || byte == '\t');
+            text[read++] = text[i];
+        }
+    }
+    return read;
+}
+
+/* Bytes are looked at eight at once: every byte at every place of a word, and two of them, come back as they were. */
+static void test_every_byte_at_every_place(void **state)
+{
+    (void)state;
+    enum { SIZE = 19 };
+    static const char others[] = { 'x', '=', '\t', '\x7F', '\x80', '\x1F', ' ' };
+    ARENA_SCOPE arena = arena_new(0);
+    for (int byte = 0; byte < 256; byte++) {
+        if (byte == '\r' || byte == '\n')
+            continue;
+        for (size_t place = 0; place < SIZE * ARRAY_COUNT(others); place++) {
+            char text[SIZE];
+            memset(text, 'x', SIZE);
+            text[(place + 3) % SIZE] = others[place / SIZE];
+            text[place % SIZE] = (char)byte;
+            const char *exact = arena_dup_bytes(arena, text, SIZE);
+            struct buf *out = buf_in_arena(arena, 1000);
+            body_encode(out, BODY_QUOTED_PRINTABLE, exact, SIZE);
+            size_t size = read_quoted_printable(out->data, out->size);
+            assert_int_equal(size, SIZE);
+            assert_memory_equal(out->data, text, SIZE);
+        }
+        arena_reset(arena);
+    }
+}
+
 static void test_base64(void **state)
 {
     (void)state;
@@ -441,6 +492,7 @@ int main(void)
         cmocka_unit_test(test_one_part),
         cmocka_unit_test(test_quoted_printable),
         cmocka_unit_test(test_soft_breaks),
+        cmocka_unit_test(test_every_byte_at_every_place),
         cmocka_unit_test(test_base64),
         cmocka_unit_test(test_choice_of_encoding),
         cmocka_unit_test(test_subjects),

@@ -178,7 +178,8 @@ static void test_reported_errors(void **state)
         enum error_code code;
     } cases[] = { { "EMAIL_IMPORT_FAILED", ERR_EMAIL_IMPORT_FAILED },
                   { "INVALID_REQUEST", ERR_INVALID_REQUEST },
-                  { "PAYLOAD_TOO_LARGE", ERR_PAYLOAD_TOO_LARGE } };
+                  { "PAYLOAD_TOO_LARGE", ERR_PAYLOAD_TOO_LARGE },
+                  { "SERVICE_UNAVAILABLE", ERR_SERVICE_UNAVAILABLE } };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct error err = { .code = ERR_NONE };
         assert_null(prepare(bench, side, cases[i].name, &err));
@@ -454,9 +455,38 @@ static void test_the_real_process(void **state)
     assert_non_null(html);
     assert_non_null(strstr(html, "{{ firstName"));
     assert_null(strstr(html, "<script"));
-    assert_false(side_prepare(side, bench->arena, "jsx", "x", NULL, &result, &err));
+    assert_false(side_prepare(side, bench->arena, "rtf", "x", NULL, &result, &err));
     assert_int_equal(err.code, ERR_INVALID_REQUEST);
     assert_string_equal(err.param, "source.format");
+    side_free(side);
+}
+
+/* the other formats, in the confinement that the process lives in: no network, no files, another user. */
+static void test_the_other_formats(void **state)
+{
+    static const struct {
+        const char *format;
+        const char *content;
+    } good[] = {
+        { "mjml",
+          "<mjml><mj-body><mj-section><mj-column><mj-text>Hi {{ firstName }}</mj-text></mj-column></mj-section></mj-body></mjml>" },
+        { "jsx", "import { Text } from '@react-email/components';\nexport default () => <Text>Hi {'{{ firstName }}'}</Text>;" },
+    };
+    struct bench *bench = *state;
+    struct side *side = side_new(
+        &(struct side_config){ .node_path = access(REAL_NODE, X_OK) == 0 ? REAL_NODE : "node", .script_path = REAL_SCRIPT });
+    struct error err = { .code = ERR_NONE };
+    const json_t *result = NULL;
+    for (size_t i = 0; i < ARRAY_COUNT(good); i++) {
+        if (!side_prepare(side, bench->arena, good[i].format, good[i].content, NULL, &result, &err))
+            fail_msg("%s: %s %s", good[i].format, err.message, err.cause);
+        assert_non_null(strstr(json_get_text(result, "html"), "Hi {{ firstName }}"));
+    }
+    assert_false(side_prepare(side, bench->arena, "jsx", "import fs from 'node:fs';\nexport default () => <p>{fs}</p>;", NULL,
+                              &result, &err));
+    assert_int_equal(err.code, ERR_EMAIL_IMPORT_FAILED);
+    assert_string_equal(err.param, "source.content");
+    assert_non_null(strstr(err.message, "Line 1"));
     side_free(side);
 }
 
@@ -477,6 +507,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_files_that_nobody_cannot_read, setup, teardown),
         cmocka_unit_test_setup_teardown(test_threads_take_turns, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_real_process, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_other_formats, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

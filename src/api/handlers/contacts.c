@@ -1,18 +1,15 @@
 #include "engine/contacts/contacts.h"
 
+#include "api/handlers/contact_args.h"
 #include "api/request.h"
 #include "catalogue/operations.h"
 #include "engine/contacts/search.h"
 
-static void take_consent(struct contact_change *change, const struct contact_consent *consent)
-{
-    change->has_proof = consent != NULL;
-    if (consent != NULL)
-        change->proof = (struct contact_proof){ consent->source, consent->captured_at, consent->policy_version, consent->evidence };
-}
+/* ---- contacts.save, whose statements travel with those of other callers ---- */
 
-bool op_contacts_save(struct request *rq, const struct contacts_save_args *args, struct reply *reply, struct error *err)
+static bool check_save(struct request *rq, const void *raw_args, void **ret_kept, const char **ret_lock_key, struct error *err)
 {
+    const struct contacts_save_args *args = raw_args;
     struct contact_change change = {
         .email = args->email,
         .first_name = args->first_name,
@@ -23,9 +20,28 @@ bool op_contacts_save(struct request *rq, const struct contacts_save_args *args,
         .subscription_groups = args->subscription_groups,
         .custom_fields = args->custom_fields,
     };
-    take_consent(&change, args->consent);
+    contact_args_consent(&change, args->consent);
+    struct contact_saving *saving;
+    if (!contact_save_check(&rq->work, &change, &saving, err))
+        return false;
+    *ret_kept = saving;
+    *ret_lock_key = contact_saving_key(saving);
+    return true;
+}
+
+static void ask_save(const struct single_write *writes, size_t count, struct db_batch *batch)
+{
+    const struct work *work = &writes[0].rq->work;
+    struct contact_saving **savings = arena_array(work->arena, count, sizeof(struct contact_saving *));
+    for (size_t i = 0; i < count; i++)
+        savings[i] = writes[i].kept;
+    contact_save_ask(work, savings, count, batch);
+}
+
+static bool reply_save(struct request *rq, void *saving, const struct db_batch *batch, struct reply *reply, struct error *err)
+{
     struct contact_saved saved;
-    if (!contact_save(&rq->work, &change, &saved, err))
+    if (!contact_save_take(&rq->work, saving, batch, &saved, err))
         return false;
     enum { STATUS_CREATED = 201, STATUS_EXISTED = 200 };
     reply->status = saved.inserted ? STATUS_CREATED : STATUS_EXISTED;
@@ -34,28 +50,16 @@ bool op_contacts_save(struct request *rq, const struct contacts_save_args *args,
     return true;
 }
 
-static struct contact_change change_of_row(const struct contact_input *row)
-{
-    struct contact_change change = {
-        .email = row->email.value,
-        .first_name = row->first_name,
-        .last_name = row->last_name,
-        .user_id = row->user_id,
-        .source = row->source,
-        .subscribed = row->subscribed,
-        .subscription_groups = row->subscription_groups,
-        .custom_fields = row->custom_fields,
-    };
-    take_consent(&change, row->consent);
-    return change;
-}
+const struct op_single_write op_contacts_save_single = { .check = check_save, .ask = ask_save, .reply = reply_save };
+
+/* ---- Many ---- */
 
 bool op_contacts_save_batch(struct request *rq, const struct contacts_save_batch_args *args, struct reply *reply, struct error *err)
 {
     size_t count = args->contacts.count;
     struct contact_change *changes = arena_array(rq->work.arena, count, sizeof(*changes));
     for (size_t i = 0; i < count; i++)
-        changes[i] = change_of_row(&args->contacts.items[i]);
+        changes[i] = contact_args_row(&args->contacts.items[i]);
     struct contact_batch batch;
     if (!contact_save_batch(&rq->work, changes, count, &batch, err))
         return false;

@@ -43,6 +43,7 @@ static bool find_long(struct request *rq, const struct emails_get_args *args, co
         .version_id = email->version_id.value,
         .with_html = (args->include & EMAILS_GET_INCLUDE_HTML) != 0,
         .with_versions = (args->include & EMAILS_GET_INCLUDE_VERSIONS) != 0,
+        .max_versions = EMAIL_VERSIONS_SHOWN,
     };
     return sql_email_find_long(rq->work.conn, rq->work.arena, &params, ret_more, err);
 }
@@ -79,30 +80,30 @@ struct import_source {
     enum email_source_format format;
 };
 
+/* A design tool cannot be connected yet, so this ends in one refusal or the other. */
+static bool refuse_figma(const char *url, struct error *err)
+{
+    if (url == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "source.figmaUrl", "Give the link of one frame as source.figmaUrl.");
+    return email_check_figma(url, "source.figmaUrl", err);
+}
+
 static bool read_source(const struct emails_import_args *args, struct import_source *ret_source, struct error *err)
 {
     if (args->source == NULL) {
         *ret_source = (struct import_source){ .is_flat = true, .content = args->content, .format = args->format };
-        return args->content != NULL || fail(err, ERR_INVALID_REQUEST, "content", "Give the HTML to import as content.");
+        return args->content != NULL || fail(err, ERR_INVALID_REQUEST, "content", "Give the source of the email as content.");
     }
     if (args->content != NULL)
         return fail(err, ERR_INVALID_REQUEST, "content", "Give source or content, not both.");
     if (args->source->kind == EMAILS_IMPORT_SOURCE_KIND_FIGMA)
-        return fail(err, ERR_NOT_IMPLEMENTED, "source.kind", "Importing from a design tool is not built yet; use kind content.");
+        return refuse_figma(args->source->figma_url, err);
     if (args->source->content == NULL)
-        return fail(err, ERR_INVALID_REQUEST, "source.content", "Give the HTML to import as source.content.");
+        return fail(err, ERR_INVALID_REQUEST, "source.content", "Give the source of the email as source.content.");
     if (args->source->figma_url != NULL)
         return fail(err, ERR_INVALID_REQUEST, "source.figmaUrl", "A source of the kind content has no figmaUrl.");
     *ret_source = (struct import_source){ .content = args->source->content, .format = args->source->format };
     return true;
-}
-
-static bool check_format(const struct import_source *source, struct error *err)
-{
-    if (source->format == EMAIL_SOURCE_FORMAT_HTML)
-        return true;
-    return fail(err, ERR_NOT_IMPLEMENTED, source->is_flat ? "format" : "source.format",
-                "Only html can be imported so far; convert %s to html first.", email_source_format_names[source->format - 1]);
 }
 
 static bool check_base_url(const char *base_url, struct error *err)
@@ -118,10 +119,12 @@ static const char *write_payload(struct request *rq, const struct emails_import_
     json_writer_init(&json, out);
     json_object_begin(&json);
     json_member_text(&json, "content", source->content);
+    json_member_text(&json, "format", email_source_format_names[source->format - 1]);
     json_member_bool(&json, "flat", source->is_flat);
     json_member_text_if(&json, "title", args->title);
     json_member_text_if(&json, "subjectLine", args->subject_line);
     json_member_text_if(&json, "baseUrl", args->base_url);
+    json_member_text_if(&json, "publicUrl", rq->work.engine->public_url);
     json_member_text_if(&json, "groupName", args->group_name);
     if (args->group_id != 0)
         json_member_int(&json, "groupId", args->group_id);
@@ -138,7 +141,6 @@ bool op_emails_import(struct request *rq, const struct emails_import_args *args,
         .group_id = args->group_id,
         .group_name = args->group_name,
     };
-    return read_source(args, &source, err) && check_format(&source, err) && check_base_url(args->base_url, err) &&
-           email_check_import(&rq->work, &import, err) &&
+    return read_source(args, &source, err) && check_base_url(args->base_url, err) && email_check_import(&rq->work, &import, err) &&
            request_enqueue(rq, reply, import_job, write_payload(rq, args, &source), rq->work.now_us, err);
 }

@@ -1,10 +1,27 @@
 #include "engine/sends/sends.h"
 #include "api/request.h"
 #include "catalogue/operations.h"
+#include "engine/sends/confirm.h"
 #include "engine/sends/test_message.h"
 
 static const char campaign_job[] = "campaign";
 static const char test_job[] = "test_send";
+
+/* Assistants are asked; programs and people at a terminal know what they do. */
+static bool is_assistant(enum door door)
+{
+    return door == DOOR_STDIO || door == DOOR_MCP_HTTP;
+}
+
+/* Nothing was done, so that the same call may be made again under its key. */
+static void reply_preview(struct request *rq, const struct send_preview *preview, struct reply *reply)
+{
+    reply->status = 200;
+    reply->keep_no_key = true;
+    reply->confirmation = preview->token;
+    reply->question = send_preview_question(rq->work.arena, preview);
+    send_write_preview(preview, &reply->json);
+}
 
 static const char *text_or_none(const char *text)
 {
@@ -26,10 +43,18 @@ bool op_sends_create(struct request *rq, const struct sends_create_args *args, s
         .from_name = args->from != NULL ? text_or_none(args->from->name) : NULL,
         .reply_to = args->reply_to,
         .scheduled_at_us = args->scheduled_at,
+        .confirmation = rq->call->confirmation,
+        .key_id = rq->call->who.key_id,
     };
+    if (is_assistant(rq->call->door))
+        order.confirm_above = rq->work.engine->confirm_above;
     struct send_accepted accepted;
     if (!send_create(&rq->work, &order, &accepted, err))
         return false;
+    if (accepted.preview != NULL) {
+        reply_preview(rq, accepted.preview, reply);
+        return true;
+    }
     const char *payload = arena_printf(rq->work.arena, "{\"sendId\":%lld}", (long long)accepted.id);
     int64_t run_after_us = accepted.scheduled_at_us.set ? accepted.scheduled_at_us.value : rq->work.now_us;
     if (!request_enqueue(rq, reply, campaign_job, payload, run_after_us, err) ||
@@ -62,7 +87,15 @@ bool op_sends_test(struct request *rq, const struct sends_test_args *args, struc
 bool op_sends_get(struct request *rq, const struct sends_get_args *args, struct reply *reply, struct error *err)
 {
     bool with_events = (args->include & SENDS_GET_INCLUDE_EVENTS) != 0;
-    return send_get(&rq->work, args->send_id, with_events, &reply->json, err);
+    struct send_course course;
+    if (!send_get(&rq->work, args->send_id, with_events, &course, &reply->json, err))
+        return false;
+    reply->goes_on = !course.has_ended;
+    reply->progress = (double)course.delivered;
+    reply->progress_total = (double)course.recipients;
+    reply->progress_note = arena_printf(rq->work.arena, "%lld of %lld recipients decided, %lld wait for another attempt",
+                                        (long long)course.decided, (long long)course.recipients, (long long)course.delayed);
+    return true;
 }
 
 /* R-266 … R-269. There are no automations yet, so no run is known and no automation has sends. */
@@ -103,6 +136,22 @@ bool op_sends_cancel(struct request *rq, const struct sends_cancel_args *args, s
 {
     struct send_row *send;
     if (!send_cancel(&rq->work, args->send_id, &send, err))
+        return false;
+    request_subject(rq, work_id(&rq->work, ID_SEND, send->id));
+    send_write(&rq->work, send, NULL, 0, &reply->json);
+    return true;
+}
+
+bool op_sends_pause(struct request *rq, const struct sends_pause_args *args, struct reply *reply, struct error *err)
+{
+    (void)reply;
+    return send_pause(&rq->work, args->send_id, err);
+}
+
+bool op_sends_resume(struct request *rq, const struct sends_resume_args *args, struct reply *reply, struct error *err)
+{
+    struct send_row *send;
+    if (!send_resume(&rq->work, args->send_id, &send, err))
         return false;
     request_subject(rq, work_id(&rq->work, ID_SEND, send->id));
     send_write(&rq->work, send, NULL, 0, &reply->json);

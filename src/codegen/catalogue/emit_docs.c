@@ -68,6 +68,10 @@ static void put_facts(struct output *out, const struct catalogue *all, const str
     if (member_true(json, "idempotencyKey")) {
         put(out, "- Honours Idempotency-Key\n");
     }
+    const char *confirmation = member_text(json, "confirmation");
+    if (confirmation != NULL) {
+        put(out, "- Asks assistants for a confirmation first: `%s`\n", confirmation);
+    }
     put(out, "- Work: %s, at most %.0f round trips to the database\n", member_text(json, "mode"), member_number(json, "queries", 0));
     const json_t *errors = json_object_get(json, "errors");
     if (json_array_size(errors) > 0) {

@@ -225,6 +225,12 @@ static void put_operation(struct output *out, const struct catalogue *all, const
     put(out, "      .organization_key = %s, .idempotent_key = %s, .open = %s,\n",
         true_or_false(member_true(json, "organizationKey")), true_or_false(member_true(json, "idempotencyKey")),
         true_or_false(json_array_size(json_object_get(json, "open")) > 0));
+    if (member_text(json, "confirmation") != NULL) {
+        put(out, "      .asks_confirmation = true,\n");
+    }
+    if (member_true(json, "waits")) {
+        put(out, "      .waits = true,\n");
+    }
     put(out, "      .status = %.0f, .query_budget = %.0f, .built = %s,\n", member_number(json, "status", 200),
         member_number(json, "queries", 0), true_or_false(op->built));
     if (!op->built) {
@@ -233,7 +239,7 @@ static void put_operation(struct output *out, const struct catalogue *all, const
     }
     put(out, "      .args = &%s_args_shape,\n", op->c_name);
     if (member_true(json, "single")) {
-        put(out, "      .single = &op_%s_single,\n    },\n", op->c_name);
+        put(out, "      .%s = &op_%s_single,\n    },\n", is_single_write(op) ? "single_write" : "single", op->c_name);
     } else {
         put(out, "      .handler = call_%s,\n    },\n", op->c_name);
     }

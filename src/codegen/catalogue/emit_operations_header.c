@@ -1,4 +1,5 @@
 #include "types.h"
+#include "words.h"
 
 #include <string.h>
 
@@ -85,7 +86,7 @@ static void put_operation(struct output *out, const struct op_decl *op)
     put_members(out, op->params, op->param_count);
     put(out, "};\n");
     if (member_true(op->json, "single")) {
-        put(out, "extern const struct op_single op_%s_single;\n\n", op->c_name);
+        put(out, "extern const struct op_single%s op_%s_single;\n\n", is_single_write(op) ? "_write" : "", op->c_name);
         return;
     }
     put(out, "bool op_%s(struct request *rq, const struct %s_args *args, struct reply *reply, struct error *err);\n\n", op->c_name,

@@ -37,7 +37,7 @@ static void emit_header(const struct catalogue *all, const char *folder)
     output_close(&out);
 }
 
-/* Plans have a header of their own: the engine reads it, and knows nothing of the rest. */
+/* Plans and what things cost have a header of their own: the engine reads it, and knows nothing of the rest. */
 static void emit_plans_header(const struct catalogue *all, const char *folder)
 {
     struct output out;
@@ -46,7 +46,14 @@ static void emit_plans_header(const struct catalogue *all, const char *folder)
     put(&out, "#pragma once\n\n#include <stdint.h>\n\n");
     put_enum(&out, "plan_index", "PLAN", json_object_get(all->policies, "plans"), "PLAN_COUNT");
     put(&out, "struct plan {\n    const char *key;\n    const char *name;\n    int64_t credits;     /* a period; -1: unlimited */\n"
-              "    int64_t email_sends; /* a period; -1: unlimited */\n};\nextern const struct plan plans[];\n");
+              "    int64_t email_sends; /* a period; -1: unlimited */\n};\nextern const struct plan plans[];\n\n");
+    put(&out, "/* Credits a call, or an item of it, as schemas/policies.json prices them. */\nenum price_credits {\n");
+    const char *name;
+    json_t *row;
+    json_object_foreach(json_object_get(all->policies, "prices"), name, row) {
+        put(&out, "    CREDITS_%s = %.0f,\n", upper_case(name), member_number(row, "credits", 0));
+    }
+    put(&out, "};\n");
     output_close(&out);
 }
 

@@ -126,9 +126,28 @@ static void lint_result(const struct catalogue *all, const struct op_decl *op)
     }
 }
 
+/* What a confirmation shows is a shape of its own; a job could not ask. */
+static void lint_confirmation(const struct catalogue *all, const struct op_decl *op)
+{
+    const char *shape = member_text(op->json, "confirmation");
+    const char *mode = member_text(op->json, "mode");
+    if (shape == NULL) {
+        return;
+    }
+    if (json_object_get(all->resources, shape) == NULL) {
+        problem(op->where, "the confirmation %s is not in schemas/resources", shape);
+    }
+    if (mode == NULL || strcmp(mode, "write") != 0 || member_true(op->json, "single")) {
+        problem(op->where, "confirmation goes with a write that is not single");
+    }
+}
+
 static void lint_consistency(const struct op_decl *op)
 {
     const char *mode = member_text(op->json, "mode");
+    if (member_true(op->json, "waits") && (mode == NULL || strcmp(mode, "read") != 0 || member_true(op->json, "single"))) {
+        problem(op->where, "waits goes with a read that is not single");
+    }
     const char *reach = member_text(op->json, "reach");
     bool honours_key = member_true(op->json, "idempotencyKey");
     if (honours_key && (op->method == NULL || strcmp(op->method, "POST") != 0)) {
@@ -136,6 +155,12 @@ static void lint_consistency(const struct op_decl *op)
     }
     if (member_true(op->json, "single") && (mode == NULL || (strcmp(mode, "read") != 0 && strcmp(mode, "write") != 0))) {
         problem(op->where, "single goes with read or write");
+    }
+    /* Calls that share a commit are not held against a balance one by one, and none may keep the others waiting. */
+    const char *lane = member_text(op->json, "lane");
+    bool is_dear = member_text(op->json, "price") != NULL || (lane != NULL && strcmp(lane, "slow") == 0);
+    if (is_single_write(op) && is_dear) {
+        problem(op->where, "a single write has no price and is quick");
     }
     if (reach != NULL && strcmp(reach, "public") != 0 && json_object_get(op->json, "policy") == NULL) {
         problem(op->where, "has no rate policy");
@@ -189,7 +214,8 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
     static const char *const known[] = {
         "id=s",   "route=sz",  "summary=s", "reach=s",  "organizationKey=b", "scope=sz",        "policy=sz", "price=sz",       "mode=s",
         "single=b", "lane=s",  "status=i",  "queries=i", "path=o",            "query=o",         "body=o",    "required=t",     "result=so",
-        "errors=t", "open=t",  "rules=t",   "when=o",    "built=b",           "idempotencyKey=b", "maxBodyBytes=i", NULL,
+        "errors=t", "open=t",  "rules=t",   "when=o",    "built=b",           "idempotencyKey=b", "maxBodyBytes=i",
+        "confirmation=s", "waits=b", NULL,
     };
     lint_members(op->json, known, op->where);
     lint_id(op);
@@ -204,6 +230,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
     lint_when(op);
     lint_result(all, op);
     lint_consistency(op);
+    lint_confirmation(all, op);
     lint_route_order(all, op);
 }
 

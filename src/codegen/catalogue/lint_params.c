@@ -7,7 +7,8 @@
 
 const char *const id_kinds[] = { "org",      "brand",      "key",         "email",   "version", "send",  "contact", "domain",
                                  "audience", "group",      "run",         "job",     "event",   "trigger", "instance", "automation",
-                                 "audienceRun", "insight", "field",       "audit",   "preview", "test",  "user",    "session", NULL };
+                                 "audienceRun", "insight", "field",       "audit",   "preview", "test",  "user",    "session",
+                                 "import",   NULL };
 
 static const char *const text_formats[] = { "email", "date-time", "tokens", NULL };
 

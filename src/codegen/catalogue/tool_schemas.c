@@ -159,6 +159,26 @@ static bool honours_key(const struct tool_decl *tool)
     return false;
 }
 
+static bool asks_confirmation(const struct tool_decl *tool)
+{
+    for (size_t i = 0; i < tool->op_count; i++) {
+        if (tool->ops[i]->built && member_text(tool->ops[i]->json, "confirmation") != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool waits(const struct tool_decl *tool)
+{
+    for (size_t i = 0; i < tool->op_count; i++) {
+        if (tool->ops[i]->built && member_true(tool->ops[i]->json, "waits")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static json_t *input_schema(const struct tool_decl *tool)
 {
     json_t *properties = json_object();
@@ -186,6 +206,12 @@ static json_t *input_schema(const struct tool_decl *tool)
     }
     if (honours_key(tool)) {
         json_object_set_new(properties, "idempotencyKey", json_pack("{s:s}", "type", "string"));
+    }
+    if (asks_confirmation(tool)) {
+        json_object_set_new(properties, "confirmationToken", json_pack("{s:s, s:s}", "type", "string", "description", "Of the preview."));
+    }
+    if (waits(tool)) {
+        json_object_set_new(properties, "waitSeconds", json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 0, "maximum", 50));
     }
     json_t *schema = json_pack("{s:s, s:o}", "type", "object", "properties", properties);
     if (json_array_size(required) > 0) {

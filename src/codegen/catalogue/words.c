@@ -102,3 +102,9 @@ const char *tool_help(const struct catalogue *all, const struct tool_decl *tool)
     }
     return words;
 }
+
+bool is_single_write(const struct op_decl *op)
+{
+    const char *mode = member_text(op->json, "mode");
+    return member_true(op->json, "single") && mode != NULL && strcmp(mode, "write") == 0;
+}

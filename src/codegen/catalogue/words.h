@@ -26,6 +26,9 @@ const char *price_list(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL;
 const char *rate_list(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL;
 const char *error_list(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL;
 
+/* Whether the operation is a write whose statements may travel with those of other callers. */
+bool is_single_write(const struct op_decl *op) NONNULL(1);
+
 /* Whether two operations are reached by the same method and path. */
 bool is_same_route(const struct op_decl *one, const struct op_decl *other) NONNULL(1, 2);
 

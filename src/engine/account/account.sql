@@ -18,7 +18,7 @@ select o.plan, o.bonus_credits,
 -- columns: id bigint, name text, filters jsonb, created_at timestamptz, updated_at timestamptz
 select id, name, filters, created_at, updated_at
   from audiences
- where brand_id = :brand_id
+ where brand_id = :brand_id and deleted_at is null
  order by id desc
  limit :limit;
 

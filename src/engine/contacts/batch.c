@@ -2,9 +2,7 @@
  * Saving many contacts: check every row, learn the custom fields of all, fold
  * rows of one person into one, then one set-based statement.
  */
-#include "engine/contacts/ready_contact.h"
-
-#include "base/text.h"
+#include "engine/contacts/contact_columns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,71 +109,14 @@ static struct ready_contact **fold_rows(struct batch_work *batch, size_t *ret_co
 
 /* ---- Saving ---- */
 
-struct columns {
-    const char **emails, **email_keys, **address_hashes, **first_names, **last_names, **user_ids, **sources, **subscribed, **groups,
-        **custom_fields, **consents;
-    bool *sets_first_name, *sets_last_name, *sets_user_id;
-};
-
-static struct columns columns_new(struct arena *arena, size_t count)
-{
-    struct columns columns;
-    const char ***const texts[] = {
-        &columns.emails,     &columns.email_keys,    &columns.address_hashes, &columns.first_names,
-        &columns.last_names, &columns.user_ids,      &columns.sources,        &columns.subscribed,
-        &columns.groups,     &columns.custom_fields, &columns.consents,
-    };
-    bool **const flags[] = { &columns.sets_first_name, &columns.sets_last_name, &columns.sets_user_id };
-    for (size_t i = 0; i < ARRAY_COUNT(texts); i++)
-        *texts[i] = arena_array(arena, count, sizeof(**texts[i]));
-    for (size_t i = 0; i < ARRAY_COUNT(flags); i++)
-        *flags[i] = arena_array(arena, count, sizeof(**flags[i]));
-    return columns;
-}
-
-static void fill_row(const struct batch_work *batch, struct columns *columns, size_t at, const struct ready_contact *ready)
-{
-    struct arena *arena = batch->work->arena;
-    char *hash = arena_alloc(arena, 2 * SECRET_HASH_BYTES + 1);
-    hex_encode(ready->address_hash, SECRET_HASH_BYTES, hash);
-    columns->emails[at] = ready->address.mailbox;
-    columns->email_keys[at] = ready->address.key;
-    columns->address_hashes[at] = hash;
-    columns->sets_first_name[at] = ready->first_name.set;
-    columns->first_names[at] = ready->first_name.value;
-    columns->sets_last_name[at] = ready->last_name.set;
-    columns->last_names[at] = ready->last_name.value;
-    columns->sets_user_id[at] = ready->user_id.set;
-    columns->user_ids[at] = ready->user_id.value;
-    columns->sources[at] = ready->source;
-    if (ready->subscribed.set)
-        columns->subscribed[at] = ready->subscribed.value ? "true" : "false";
-    columns->groups[at] = contact_groups_json(arena, ready);
-    columns->custom_fields[at] = field_book_json(&batch->book, &ready->custom);
-    columns->consents[at] = ready->consent;
-}
-
 static struct contacts_save_params save_params(const struct batch_work *batch, struct ready_contact *const *contacts, size_t count)
 {
-    struct columns columns = columns_new(batch->work->arena, count);
+    struct contact_columns columns = contact_columns_new(batch->work->arena, count);
     for (size_t i = 0; i < count; i++)
-        fill_row(batch, &columns, i, contacts[i]);
+        contact_columns_put(batch->work->arena, &columns, i, contacts[i], &batch->book);
     return (struct contacts_save_params){
         .brand_id = batch->work->brand_id,
-        .emails = { columns.emails, count },
-        .email_keys = { columns.email_keys, count },
-        .address_hashes = { columns.address_hashes, count },
-        .sets_first_name = { columns.sets_first_name, count },
-        .first_names = { columns.first_names, count },
-        .sets_last_name = { columns.sets_last_name, count },
-        .last_names = { columns.last_names, count },
-        .sets_user_id = { columns.sets_user_id, count },
-        .user_ids = { columns.user_ids, count },
-        .sources = { columns.sources, count },
-        .subscribed = { columns.subscribed, count },
-        .subscription_groups = { columns.groups, count },
-        .custom_fields = { columns.custom_fields, count },
-        .consents = { columns.consents, count },
+        CONTACT_COLUMN_PARAMS(columns),
         .max_ids = CONTACTS_BATCH_IDS,
         .now = batch->work->now_us,
     };

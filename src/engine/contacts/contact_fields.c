@@ -95,6 +95,14 @@ static bool is_letters_and_digits(const char *name)
     return true;
 }
 
+bool field_name_is_core(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(reserved_names); i++)
+        if (strcmp(name, reserved_names[i]) == 0)
+            return true;
+    return false;
+}
+
 bool field_name_normalize(struct arena *arena, const char *given, const char **ret_name, struct error *err)
 {
     if (utf8_length(given) > FIELD_NAME_MAX_CHARS)
@@ -103,9 +111,8 @@ bool field_name_normalize(struct arena *arena, const char *given, const char **r
     if (name[0] == '\0' || !is_letters_and_digits(name))
         return fail(err, ERR_INVALID_REQUEST, NULL,
                     "A field name consists of letters and digits, and spaces, - or _ between words.");
-    for (size_t i = 0; i < ARRAY_COUNT(reserved_names); i++)
-        if (strcmp(name, reserved_names[i]) == 0)
-            return fail(err, ERR_INVALID_REQUEST, NULL, "%s is a field of every contact and cannot be a custom field.", name);
+    if (field_name_is_core(name))
+        return fail(err, ERR_INVALID_REQUEST, NULL, "%s is a field of every contact and cannot be a custom field.", name);
     *ret_name = name;
     return true;
 }
@@ -289,8 +296,10 @@ bool field_book_learn(struct field_book *book, const struct db_batch *batch, siz
     const struct db_rows *rows = db_batch_rows(batch, index + 1);
     const struct contact_fields_find_row *found = rows->rows;
     json_t *learned = json_in_arena(book->arena, json_object());
+    /* Others may have asked for fields of theirs in the same statement. */
     for (size_t i = 0; i < rows->count; i++)
-        json_object_set_new(learned, found[i].name, json_integer(field_type_from_name(found[i].type)));
+        if (json_object_get(book->types, found[i].name) != NULL)
+            json_object_set_new(learned, found[i].name, json_integer(field_type_from_name(found[i].type)));
     bool differs = !json_equal(learned, book->types);
     book->types = learned;
     return differs;
@@ -347,18 +356,30 @@ const char *field_book_json(const struct field_book *book, const struct custom_v
     return buf_text(out);
 }
 
+static void write_renamed(const char *given, const char *name, struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_text(json, "code", "FIELD_NAME_NORMALIZED");
+    json_member_text(json, "field", name);
+    json_member_text(json, "message", "The field name was changed to camelCase.");
+    json_member_text(json, "original", given);
+    json_member_text(json, "normalized", name);
+    json_object_end(json);
+}
+
 void field_book_write_warnings(const struct field_book *book, struct json_writer *json)
 {
     const char *given;
     json_t *name;
-    json_object_foreach(book->renamed, given, name)
-    {
-        json_object_begin(json);
-        json_member_text(json, "code", "FIELD_NAME_NORMALIZED");
-        json_member_text(json, "field", json_string_value(name));
-        json_member_text(json, "message", "The field name was changed to camelCase.");
-        json_member_text(json, "original", given);
-        json_member_text(json, "normalized", json_string_value(name));
-        json_object_end(json);
-    }
+    json_object_foreach(book->renamed, given, name) write_renamed(given, json_string_value(name), json);
+}
+
+void field_write_renamed(const char *given, const char *name, struct json_writer *json)
+{
+    if (strcmp(given, name) == 0)
+        return;
+    json_key(json, "warnings");
+    json_array_begin(json);
+    write_renamed(given, name, json);
+    json_array_end(json);
 }

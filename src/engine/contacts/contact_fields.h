@@ -26,6 +26,9 @@ enum field_type { FIELD_NONE, FIELD_STRING, FIELD_NUMBER, FIELD_DATE, FIELD_BOOL
 /* A type by its name in the database and on the wire; FIELD_NONE when there is none. */
 enum field_type field_type_from_name(const char *name) NONNULL(1) PURE;
 
+/* Whether every contact has a field of this name. */
+bool field_name_is_core(const char *name) NONNULL(1) PURE;
+
 /* The one camelCase name of a given one. Errors: INVALID_REQUEST, the message says why it cannot be a custom field. */
 MUST_CHECK bool field_name_normalize(struct arena *arena, const char *given, const char **ret_name, struct error *err)
     NONNULL(1, 2, 3, 4);
@@ -75,6 +78,9 @@ const char *field_book_json(const struct field_book *book, const struct custom_v
 
 /* Warnings about renamed fields, as items of an array. */
 void field_book_write_warnings(const struct field_book *book, struct json_writer *json) NONNULL(1, 2);
+
+/* The member warnings, when the name was changed. Inside an open object. */
+void field_write_renamed(const char *given, const char *name, struct json_writer *json) NONNULL(1, 2, 3);
 
 /* One value as it is stored in a field of this type, written as JSON. False when it does not fit. */
 bool field_value_write(const json_t *value, enum field_type type, struct json_writer *json) NONNULL(3);

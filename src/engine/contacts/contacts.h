@@ -52,10 +52,24 @@ struct contact_saved {
     struct field_book book; /* for its warnings */
 };
 
-/* Creates or updates a contact, in one round trip, two when a custom field has not the type that its value suggests.
+/* Creates or updates a contact, in one round trip, another when a custom field has not the type that its value suggests.
  * Errors: INVALID_REQUEST, FIELD_TYPE_MISMATCH. */
 MUST_CHECK bool contact_save(const struct work *work, const struct contact_change *change, struct contact_saved *ret_saved,
                              struct error *err) NONNULL(1, 2, 3, 4);
+
+/* The same in three steps, for changes whose statements travel together with others: check each, add what saves those of one
+ * brand to a batch, and take each result after the run. The changes asked for at once are of different contacts, in the order
+ * of their keys. Taking may need more round trips; the last two steps may be done again in another transaction. */
+struct contact_saving;
+MUST_CHECK bool contact_save_check(const struct work *work, const struct contact_change *change, struct contact_saving **ret_saving,
+                                   struct error *err) NONNULL(1, 2, 3, 4);
+void contact_save_ask(const struct work *work, struct contact_saving *const *savings, size_t count, struct db_batch *batch)
+    NONNULL(1, 2, 4);
+MUST_CHECK bool contact_save_take(const struct work *work, struct contact_saving *saving, const struct db_batch *batch,
+                                  struct contact_saved *ret_saved, struct error *err) NONNULL(1, 2, 3, 4, 5);
+
+/* The merge key of the contact that is being saved. */
+const char *contact_saving_key(const struct contact_saving *saving) NONNULL(1) RETURNS_NONNULL;
 
 /* ---- Many ---- */
 
@@ -82,6 +96,25 @@ struct contact_batch {
 MUST_CHECK bool contact_save_batch(const struct work *work, const struct contact_change *changes, size_t count,
                                    struct contact_batch *ret_batch, struct error *err) NONNULL(1, 4, 5);
 
+/* ---- Changing and deleting ---- */
+
+/* Changes a contact that is there, named by change->email; its address stays as it is. Round trips as contact_save.
+ * Errors: CONTACT_NOT_FOUND, INVALID_REQUEST, FIELD_TYPE_MISMATCH. */
+MUST_CHECK bool contact_update(const struct work *work, const struct contact_change *change, struct contact_saved *ret_saved,
+                               struct error *err) NONNULL(1, 2, 3, 4);
+
+struct contact_removal {
+    struct int_list ids;        /* of the contacts that were there */
+    struct text_list not_found; /* addresses as given, each once; what is no address is not found either */
+};
+
+/* Deletes up to CONTACTS_MAX_BATCH_ROWS contacts, with what is known of their activity. One round trip. */
+MUST_CHECK bool contact_remove(const struct work *work, struct text_list emails, struct contact_removal *ret_removal,
+                               struct error *err) NONNULL(1, 3, 4);
+
+/* The events that activity counts. */
+extern const struct text_list contact_event_types;
+
 /* ---- On the wire ---- */
 
 /* The members of the resource "contact", inside an open object. */
@@ -89,6 +122,9 @@ void contact_write_members(const struct work *work, const struct contact_row *co
 
 /* The resource "contactSaved": the contact, and warnings when there are any. */
 void contact_write_saved(const struct work *work, const struct contact_saved *saved, struct json_writer *json) NONNULL(1, 2, 3);
+
+/* The resource "contactBatch" up to its warnings: the array and the object stay open for more. */
+void contact_open_batch(const struct contact_batch *batch, struct json_writer *json) NONNULL(1, 2);
 
 /* The resource "contactBatch". */
 void contact_write_batch(const struct contact_batch *batch, struct json_writer *json) NONNULL(1, 2);

@@ -11,43 +11,62 @@ select :brand_id, g.name, g.type, :now
     on conflict (brand_id, name) do nothing
 returning name;
 
--- The definitions of these custom fields; `names` null: of all.
+-- The definitions of these custom fields, by name; `names` null: of all.
 -- name: contact_fields_find :many
 -- params: brand_id bigint, names text[] null
 -- columns: name text, type text
 select name, type
   from contact_fields
- where brand_id = :brand_id and (:names::text[] is null or name = any(:names));
+ where brand_id = :brand_id and (:names::text[] is null or name = any(:names))
+ order by name;
 
--- Creates or updates one contact. What is not set stays as it is; a custom field set to JSON null goes.
--- name: contact_save :one
--- params: brand_id bigint, email text, email_key text, address_hash bytea, sets_first_name boolean, first_name text null, sets_last_name boolean, last_name text null, sets_user_id boolean, user_id text null, source text null, subscribed boolean null, subscription_groups jsonb, custom_fields jsonb, consent jsonb null, now timestamptz
+-- Creates or updates contacts and gives them. What is not set stays as it is; a custom field set to JSON null goes. The arrays
+-- hold each contact once, in the order of their keys, in which the rows are locked, so that two transactions cannot deadlock.
+-- Contacts are met by the unique index alone, and suppressions one by one: neither depends on the statistics of a young table.
+-- For a few contacts: each one that exists is looked up among all that are given.
+-- name: contact_save :many
+-- params: brand_id bigint, emails text[], email_keys text[], address_hashes text[], sets_first_name boolean[], first_names text[], sets_last_name boolean[], last_names text[], sets_user_id boolean[], user_ids text[], sources text[], subscribed text[], subscription_groups jsonb[], custom_fields jsonb[], consents jsonb[], now timestamptz
 -- row: contact
 -- columns: id bigint, email text, first_name text null, last_name text null, user_id text null, source text, subscribed boolean, subscription_groups jsonb, custom_fields jsonb, consent jsonb null, created_at timestamptz, updated_at timestamptz, inserted boolean
+with given as materialized (
+    select *
+      from unnest(:emails::text[], :email_keys::text[], :address_hashes::text[], :sets_first_name::boolean[], :first_names::text[],
+                  :sets_last_name::boolean[], :last_names::text[], :sets_user_id::boolean[], :user_ids::text[], :sources::text[],
+                  :subscribed::text[], :subscription_groups::jsonb[], :custom_fields::jsonb[], :consents::jsonb[])
+           as g(email, email_key, address_hash, sets_first_name, first_name, sets_last_name, last_name, sets_user_id, user_id,
+                source, subscribed, subscription_groups, custom_fields, consent)
+)
 insert into contacts as c (brand_id, email, email_key, first_name, last_name, user_id, source, subscribed,
                            subscription_groups, custom_fields, consent, created_at, updated_at)
-values (:brand_id, :email, :email_key, :first_name, :last_name, :user_id, coalesce(:source, 'API'),
-        coalesce(:subscribed, not exists (select 1 from suppressions s
-                                           where s.brand_id = :brand_id and s.address_hash = :address_hash)),
-        :subscription_groups, jsonb_strip_nulls(:custom_fields), :consent, :now, :now)
+select :brand_id, email, email_key, first_name, last_name, user_id, coalesce(source, 'API'),
+       coalesce(subscribed::boolean,
+                (select false from suppressions s
+                  where s.brand_id = :brand_id and s.address_hash = decode(g.address_hash, 'hex')
+                  limit 1),
+                true),
+       subscription_groups, jsonb_strip_nulls(custom_fields), consent, :now, :now
+  from given g
     on conflict (brand_id, email_key) do update
-   set email = excluded.email,
-       first_name = case when :sets_first_name then excluded.first_name else c.first_name end,
-       last_name = case when :sets_last_name then excluded.last_name else c.last_name end,
-       user_id = case when :sets_user_id then excluded.user_id else c.user_id end,
-       source = coalesce(:source, c.source),
-       subscribed = coalesce(:subscribed, c.subscribed),
-       subscription_groups = c.subscription_groups || excluded.subscription_groups,
-       custom_fields = jsonb_strip_nulls(c.custom_fields || :custom_fields),
-       consent = coalesce(excluded.consent, c.consent),
-       updated_at = excluded.updated_at
+   set (email, first_name, last_name, user_id, source, subscribed, subscription_groups, custom_fields, consent, updated_at) =
+       (select g.email,
+               case when g.sets_first_name then g.first_name else c.first_name end,
+               case when g.sets_last_name then g.last_name else c.last_name end,
+               case when g.sets_user_id then g.user_id else c.user_id end,
+               coalesce(g.source, c.source),
+               coalesce(g.subscribed::boolean, c.subscribed),
+               c.subscription_groups || g.subscription_groups,
+               jsonb_strip_nulls(c.custom_fields || g.custom_fields),
+               coalesce(g.consent, c.consent),
+               excluded.updated_at
+          from given g
+         where g.email_key = excluded.email_key)
 returning id, email, first_name, last_name, user_id, source, subscribed, subscription_groups, custom_fields, consent,
           created_at, updated_at, xmax = 0;
 
 -- Creates or updates many contacts, each at most once in the arrays. Rows are locked in the order of their keys, so
 -- that two batches with the same people cannot deadlock. `missed` rows were created by somebody else meanwhile: the
--- same statement, run again, updates them. `ids` are some of the contacts touched. Contacts are reached by their unique
--- keys only, one by one, so that no statistics of a growing table can make a bad plan of it.
+-- same statement, run again, updates them. `ids` are some of the contacts touched. Contacts and suppressions are reached by
+-- their unique keys only, one by one, so that no statistics of a growing table can make a bad plan of it.
 -- name: contacts_save :one
 -- params: brand_id bigint, emails text[], email_keys text[], address_hashes text[], sets_first_name boolean[], first_names text[], sets_last_name boolean[], last_names text[], sets_user_id boolean[], user_ids text[], sources text[], subscribed text[], subscription_groups jsonb[], custom_fields jsonb[], consents jsonb[], max_ids bigint, now timestamptz
 -- columns: inserted bigint, missed bigint, ids bigint[]
@@ -66,8 +85,10 @@ with given as (
            case when g.sets_user_id then g.user_id else c.user_id end as user_id,
            coalesce(g.source, c.source, 'API') as source,
            coalesce(g.subscribed::boolean, c.subscribed,
-                    not exists (select 1 from suppressions s
-                                 where s.brand_id = :brand_id and s.address_hash = decode(g.address_hash, 'hex'))) as subscribed,
+                    (select false from suppressions s
+                      where s.brand_id = :brand_id and s.address_hash = decode(g.address_hash, 'hex')
+                      limit 1),
+                    true) as subscribed,
            coalesce(c.subscription_groups, '{}') || g.subscription_groups as subscription_groups,
            jsonb_strip_nulls(coalesce(c.custom_fields, '{}') || g.custom_fields) as custom_fields,
            coalesce(g.consent, c.consent) as consent
@@ -108,8 +129,122 @@ delete from suppressions
  where brand_id = :brand_id and reason = 'unsubscribed'
    and address_hash in (select decode(g.address_hash, 'hex') from unnest(:address_hashes::text[]) as g(address_hash));
 
--- The conditions of an audience.
--- name: contact_audience_filters :one
--- params: brand_id bigint, audience_id bigint
--- columns: filters jsonb
-select filters from audiences where brand_id = :brand_id and id = :audience_id;
+-- Lets these people have mail again who left by the link of a message, where they agreed to it after that.
+-- name: contact_unsubscribes_release :exec
+-- params: brand_id bigint, address_hashes text[], agreed timestamptz[]
+delete from suppressions s
+ using unnest(:address_hashes::text[], :agreed::timestamptz[]) as g(address_hash, agreed)
+ where s.brand_id = :brand_id and s.address_hash = decode(g.address_hash, 'hex') and s.reason = 'unsubscribe'
+   and s.created_at < g.agreed;
+
+-- Audiences by their ids, those deleted too: others may name them.
+-- name: contact_audiences_named :many
+-- params: brand_id bigint, ids bigint[]
+-- columns: id bigint, kind text, status text, deleted boolean, filters jsonb
+select id, kind, materialization_status, deleted_at is not null, filters
+  from audiences
+ where brand_id = :brand_id and id = any(:ids);
+
+-- Changes one contact that is there. What is not set stays as it is; a custom field set to JSON null goes.
+-- name: contact_update :one
+-- params: brand_id bigint, email_key text, sets_first_name boolean, first_name text null, sets_last_name boolean, last_name text null, sets_user_id boolean, user_id text null, source text null, subscribed boolean null, subscription_groups jsonb, custom_fields jsonb, consent jsonb null, now timestamptz
+-- row: contact
+-- columns: id bigint, email text, first_name text null, last_name text null, user_id text null, source text, subscribed boolean, subscription_groups jsonb, custom_fields jsonb, consent jsonb null, created_at timestamptz, updated_at timestamptz, inserted boolean
+update contacts c
+   set first_name = case when :sets_first_name then :first_name else c.first_name end,
+       last_name = case when :sets_last_name then :last_name else c.last_name end,
+       user_id = case when :sets_user_id then :user_id else c.user_id end,
+       source = coalesce(:source, c.source),
+       subscribed = coalesce(:subscribed, c.subscribed),
+       subscription_groups = c.subscription_groups || :subscription_groups,
+       custom_fields = jsonb_strip_nulls(c.custom_fields || :custom_fields),
+       consent = coalesce(:consent, c.consent),
+       updated_at = :now
+ where c.brand_id = :brand_id and c.email_key = :email_key
+returning id, email, first_name, last_name, user_id, source, subscribed, subscription_groups, custom_fields, consent,
+          created_at, updated_at, false;
+
+-- Deletes contacts by their keys, each once and locked in the order of the keys, and gives those that were there. Who wanted
+-- no marketing mail is remembered as unsubscribed; what they opened and clicked is forgotten with them.
+-- name: contacts_delete :many
+-- params: brand_id bigint, email_keys text[], address_hashes text[], event_types text[], now timestamptz
+-- columns: id bigint, email_key text
+with given as (
+    select distinct on (g.email_key) g.email_key, g.address_hash
+      from unnest(:email_keys::text[], :address_hashes::text[]) as g(email_key, address_hash)
+     order by g.email_key
+), leaving as materialized (
+    select c.id, c.email_key, c.subscribed, g.address_hash
+      from given g
+     cross join lateral (select * from contacts k
+                          where k.brand_id = :brand_id and k.email_key = g.email_key
+                          limit 1 for update) c
+), gone as (
+    delete from contacts where brand_id = :brand_id and id in (select id from leaving)
+), kept as (
+    insert into suppressions (brand_id, address_hash, reason, created_at)
+    select :brand_id, decode(l.address_hash, 'hex'), 'unsubscribed', :now
+      from leaving l
+     where not l.subscribed
+     order by l.address_hash
+        on conflict (brand_id, address_hash) do nothing
+), forgotten as (
+    delete from contact_activity
+     where brand_id = :brand_id and event_type = any(:event_types) and email_key in (select email_key from leaving)
+)
+select id, email_key from leaving;
+
+-- Takes the values of a custom field from the next contacts behind a place; `last_id` null when there are no more.
+-- name: contact_field_clear :one
+-- params: brand_id bigint, name text, after_id bigint, limit bigint
+-- columns: seen bigint, last_id bigint null
+with next as materialized (
+    select id, custom_fields ? :name as has_it
+      from contacts
+     where brand_id = :brand_id and id > :after_id
+     order by id
+     limit :limit
+), cleared as (
+    update contacts
+       set custom_fields = custom_fields - :name
+     where brand_id = :brand_id and id in (select id from next where has_it)
+)
+select count(*), max(id) from next;
+
+-- Removes the definition of a custom field, and the values that were written while it was being cleared.
+-- name: contact_field_delete :one
+-- params: brand_id bigint, name text
+-- columns: deleted bigint
+with gone as (
+    delete from contact_fields where brand_id = :brand_id and name = :name
+    returning name
+), cleared as (
+    update contacts
+       set custom_fields = custom_fields - :name
+     where brand_id = :brand_id and custom_fields ? :name and exists (select 1 from gone)
+)
+select count(*) from gone;
+
+-- The newest contacts.
+-- name: contact_page_first :many
+-- params: brand_id bigint, limit bigint
+-- row: contact
+-- columns: id bigint, email text, first_name text null, last_name text null, user_id text null, source text, subscribed boolean, subscription_groups jsonb, custom_fields jsonb, consent jsonb null, created_at timestamptz, updated_at timestamptz, inserted boolean
+select id, email, first_name, last_name, user_id, source, subscribed, subscription_groups, custom_fields, consent, created_at,
+       updated_at, false
+  from contacts
+ where brand_id = :brand_id
+ order by created_at desc, id desc
+ limit :limit;
+
+-- The newest contacts behind a place.
+-- name: contact_page_behind :many
+-- params: brand_id bigint, at timestamptz, id bigint, limit bigint
+-- row: contact
+-- columns: id bigint, email text, first_name text null, last_name text null, user_id text null, source text, subscribed boolean, subscription_groups jsonb, custom_fields jsonb, consent jsonb null, created_at timestamptz, updated_at timestamptz, inserted boolean
+select id, email, first_name, last_name, user_id, source, subscribed, subscription_groups, custom_fields, consent, created_at,
+       updated_at, false
+  from contacts
+ where brand_id = :brand_id and (created_at, id) < (:at, :id)
+ order by created_at desc, id desc
+ limit :limit;

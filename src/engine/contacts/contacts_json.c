@@ -17,20 +17,21 @@ void contact_write_members(const struct work *work, const struct contact_row *co
     json_member_time(json, "updatedAt", contact->updated_at);
 }
 
-static void write_warnings(const struct field_book *book, struct json_writer *json)
+static void open_warnings(const struct field_book *book, struct json_writer *json)
 {
     json_key(json, "warnings");
     json_array_begin(json);
     field_book_write_warnings(book, json);
-    json_array_end(json);
 }
 
 void contact_write_saved(const struct work *work, const struct contact_saved *saved, struct json_writer *json)
 {
     json_object_begin(json);
     contact_write_members(work, saved->contact, json);
-    if (json_object_size(saved->book.renamed) > 0)
-        write_warnings(&saved->book, json);
+    if (json_object_size(saved->book.renamed) > 0) {
+        open_warnings(&saved->book, json);
+        json_array_end(json);
+    }
     json_object_end(json);
 }
 
@@ -46,7 +47,7 @@ static void write_refusal(const struct contact_refusal *refusal, struct json_wri
     json_object_end(json);
 }
 
-void contact_write_batch(const struct contact_batch *batch, struct json_writer *json)
+void contact_open_batch(const struct contact_batch *batch, struct json_writer *json)
 {
     json_object_begin(json);
     json_key(json, "summary");
@@ -65,6 +66,12 @@ void contact_write_batch(const struct contact_batch *batch, struct json_writer *
     for (size_t i = 0; i < batch->refusal_count; i++)
         write_refusal(&batch->refusals[i], json);
     json_array_end(json);
-    write_warnings(&batch->book, json);
+    open_warnings(&batch->book, json);
+}
+
+void contact_write_batch(const struct contact_batch *batch, struct json_writer *json)
+{
+    contact_open_batch(batch, json);
+    json_array_end(json);
     json_object_end(json);
 }

@@ -64,6 +64,7 @@ bool contact_make_ready(const struct work *work, const struct contact_change *ch
         .subscribed = change->subscribed,
         .groups = change->subscription_groups,
         .consent = change->has_proof ? proof_json(work->arena, &change->proof) : NULL,
+        .agreed_at = change->has_proof ? change->proof.captured_at : (struct opt_int){ .set = false },
     };
     if (!check_email(work, change->email, &ready.address, err) || !check_groups(change->subscription_groups, err) ||
         !field_book_read(book, change->custom_fields, &ready.custom, err))
@@ -107,8 +108,10 @@ void contact_merge_ready(struct arena *arena, struct ready_contact *ready, const
         ready->source = later->source;
     if (later->subscribed.set)
         ready->subscribed = later->subscribed;
-    if (later->consent != NULL)
+    if (later->consent != NULL) {
         ready->consent = later->consent;
+        ready->agreed_at = later->agreed_at;
+    }
     ready->groups = merge_groups(arena, ready->groups, later->groups);
     ready->custom = merge_values(arena, ready->custom, later->custom);
 }
@@ -120,35 +123,72 @@ const char *contact_groups_json(struct arena *arena, const struct ready_contact 
     return ready->groups != NULL ? json_compact(arena, ready->groups) : "{}";
 }
 
+/* Addresses as hashes, with a time each where one is needed. */
+struct addresses {
+    const char **hashes;
+    int64_t *times;
+    size_t count;
+};
+
+static struct addresses addresses_new(struct arena *arena, size_t room)
+{
+    return (struct addresses){ arena_array(arena, room, sizeof(char *)), arena_array(arena, room, sizeof(int64_t)), 0 };
+}
+
+static void addresses_add(struct addresses *addresses, const char *hash, int64_t time_us)
+{
+    addresses->hashes[addresses->count] = hash;
+    addresses->times[addresses->count++] = time_us;
+}
+
+static void add_keep(const struct work *work, const struct addresses *leaving, struct db_batch *batch)
+{
+    struct contact_unsubscribes_keep_params keep = {
+        .brand_id = work->brand_id,
+        .address_hashes = { leaving->hashes, leaving->count },
+        .now = work->now_us,
+    };
+    if (leaving->count > 0)
+        db_batch_add(batch, &contact_unsubscribes_keep_statement, &keep);
+}
+
+static void add_lift(const struct work *work, const struct addresses *returning, struct db_batch *batch)
+{
+    struct contact_unsubscribes_lift_params lift = {
+        .brand_id = work->brand_id,
+        .address_hashes = { returning->hashes, returning->count },
+    };
+    if (returning->count > 0)
+        db_batch_add(batch, &contact_unsubscribes_lift_statement, &lift);
+}
+
+static void add_release(const struct work *work, const struct addresses *agreed, struct db_batch *batch)
+{
+    struct contact_unsubscribes_release_params release = {
+        .brand_id = work->brand_id,
+        .address_hashes = { agreed->hashes, agreed->count },
+        .agreed = { agreed->times, agreed->count },
+    };
+    if (agreed->count > 0)
+        db_batch_add(batch, &contact_unsubscribes_release_statement, &release);
+}
+
 void contact_note_unsubscribes(const struct work *work, struct ready_contact *const *contacts, size_t count, struct db_batch *batch)
 {
-    const char **leaving = arena_array(work->arena, count, sizeof(*leaving));
-    const char **returning = arena_array(work->arena, count, sizeof(*returning));
-    size_t leaving_count = 0;
-    size_t returning_count = 0;
+    struct addresses leaving = addresses_new(work->arena, count);
+    struct addresses returning = addresses_new(work->arena, count);
+    struct addresses agreed = addresses_new(work->arena, count);
     for (size_t i = 0; i < count; i++) {
-        if (!contacts[i]->subscribed.set)
+        const struct ready_contact *contact = contacts[i];
+        if (!contact->subscribed.set)
             continue;
         char *hash = arena_alloc(work->arena, 2 * SECRET_HASH_BYTES + 1);
-        hex_encode(contacts[i]->address_hash, SECRET_HASH_BYTES, hash);
-        if (contacts[i]->subscribed.value)
-            returning[returning_count++] = hash;
-        else
-            leaving[leaving_count++] = hash;
+        hex_encode(contact->address_hash, SECRET_HASH_BYTES, hash);
+        addresses_add(contact->subscribed.value ? &returning : &leaving, hash, 0);
+        if (contact->subscribed.value && contact->agreed_at.set)
+            addresses_add(&agreed, hash, contact->agreed_at.value);
     }
-    if (leaving_count > 0) {
-        struct contact_unsubscribes_keep_params keep = {
-            .brand_id = work->brand_id,
-            .address_hashes = { leaving, leaving_count },
-            .now = work->now_us,
-        };
-        db_batch_add(batch, &contact_unsubscribes_keep_statement, &keep);
-    }
-    if (returning_count > 0) {
-        struct contact_unsubscribes_lift_params lift = {
-            .brand_id = work->brand_id,
-            .address_hashes = { returning, returning_count },
-        };
-        db_batch_add(batch, &contact_unsubscribes_lift_statement, &lift);
-    }
+    add_keep(work, &leaving, batch);
+    add_lift(work, &returning, batch);
+    add_release(work, &agreed, batch);
 }

@@ -15,8 +15,9 @@ struct ready_contact {
     struct opt_text user_id;
     const char *source; /* NULL: as it is */
     struct opt_bool subscribed;
-    const json_t *groups; /* NULL: none */
-    const char *consent;  /* JSON text, NULL: as it is */
+    const json_t *groups;     /* NULL: none */
+    const char *consent;      /* JSON text, NULL: as it is */
+    struct opt_int agreed_at; /* when the consent was given, as it says */
     struct custom_values custom;
 };
 
@@ -31,6 +32,7 @@ void contact_merge_ready(struct arena *arena, struct ready_contact *ready, const
 /* The subscription groups as JSON text. */
 const char *contact_groups_json(struct arena *arena, const struct ready_contact *ready) NONNULL(1, 2) RETURNS_NONNULL;
 
-/* Adds to the batch what keeps or lifts the unsubscribes that these contacts ask for explicitly. */
+/* Adds to the batch what keeps or lifts the unsubscribes that these contacts ask for explicitly. Who left by the link of a
+ * message comes back only with a consent given later. */
 void contact_note_unsubscribes(const struct work *work, struct ready_contact *const *contacts, size_t count, struct db_batch *batch)
     NONNULL(1, 4);

@@ -1,12 +1,18 @@
 #include "engine/contacts/search_sql.h"
 
-#include <stdlib.h>
+#include "base/text.h"
 
-enum { SQL_MAX_BYTES = 64 * 1024 };
+#include <stdlib.h>
+#include <string.h>
+
+enum { SQL_MAX_BYTES = 512 * 1024, FIRST_CAPACITY = 16 };
 
 void search_sql_init(struct search_sql *sql, struct arena *arena)
 {
-    *sql = (struct search_sql){ .arena = arena, .text = buf_in_arena(arena, SQL_MAX_BYTES) };
+    *sql = (struct search_sql){
+        .arena = arena,
+        .text = buf_in_arena(arena, SQL_MAX_BYTES),
+    };
 }
 
 void search_sql_add(struct search_sql *sql, const char *fragment)
@@ -14,14 +20,44 @@ void search_sql_add(struct search_sql *sql, const char *fragment)
     buf_add_text(sql->text, fragment);
 }
 
+static bool is_same(enum db_type type, const union search_value *left, const union search_value *right)
+{
+    if (type == DB_TEXT || type == DB_JSONB)
+        return strcmp(left->text, right->text) == 0;
+    if (type == DB_TEXT_ARRAY || type == DB_JSONB_ARRAY)
+        return left->list.items == right->list.items;
+    return type == DB_BOOLEAN ? left->truth == right->truth : left->number == right->number;
+}
+
+static void grow(struct search_sql *sql)
+{
+    size_t capacity = sql->capacity > 0 ? 2 * sql->capacity : FIRST_CAPACITY;
+    struct db_field *fields = arena_array(sql->arena, capacity, sizeof(*fields));
+    union search_value *values = arena_array(sql->arena, capacity, sizeof(*values));
+    if (sql->count > 0) {
+        memcpy(fields, sql->fields, sql->count * sizeof(*fields));
+        memcpy(values, sql->values, sql->count * sizeof(*values));
+    }
+    sql->fields = fields;
+    sql->values = values;
+    sql->capacity = capacity;
+}
+
 static void add_param(struct search_sql *sql, enum db_type type, union search_value value)
 {
-    if (sql->count == DB_MAX_PARAMS)
+    size_t at = 0;
+    while (at < sql->count && !(sql->fields[at].type == type && is_same(type, &sql->values[at], &value)))
+        at++;
+    if (at == DB_MAX_PARAMS)
         abort();
-    sql->values[sql->count] = value;
-    sql->fields[sql->count] = (struct db_field){ .name = "value", .type = type, .offset = sql->count * sizeof(value) };
-    sql->count++;
-    buf_printf(sql->text, "$%zu", sql->count);
+    if (at == sql->capacity)
+        grow(sql);
+    if (at == sql->count) {
+        sql->values[at] = value;
+        sql->fields[at] = (struct db_field){ .name = "value", .type = type, .offset = at * sizeof(value) };
+        sql->count++;
+    }
+    buf_printf(sql->text, "$%zu", at + 1);
 }
 
 void search_sql_number(struct search_sql *sql, int64_t value)
@@ -47,4 +83,64 @@ void search_sql_text(struct search_sql *sql, const char *value)
 void search_sql_jsonb(struct search_sql *sql, const char *value)
 {
     add_param(sql, DB_JSONB, (union search_value){ .text = value });
+}
+
+void search_sql_texts(struct search_sql *sql, struct text_list values)
+{
+    add_param(sql, DB_TEXT_ARRAY, (union search_value){ .list = values });
+}
+
+void search_sql_jsonbs(struct search_sql *sql, struct text_list values)
+{
+    add_param(sql, DB_JSONB_ARRAY, (union search_value){ .list = values });
+}
+
+/* ---- Texts in either case ---- */
+
+struct search_fold search_fold_for(struct text_list parts)
+{
+    for (size_t i = 0; i < parts.count; i++)
+        if (!text_is_ascii(parts.items[i]))
+            return (struct search_fold){ "lower(", " collate \"und-x-icu\")" };
+    return (struct search_fold){ "lower(", ")" };
+}
+
+static const char *pattern_of(struct arena *arena, const char *text, bool any_before, bool any_behind)
+{
+    const char *lowered = text_lower_unicode(arena, text);
+    char *pattern = arena_alloc(arena, 2 * strlen(lowered) + 3);
+    size_t size = 0;
+    if (any_before)
+        pattern[size++] = '%';
+    for (const char *at = lowered; *at != '\0'; at++) {
+        if (*at == '%' || *at == '_' || *at == '\\')
+            pattern[size++] = '\\';
+        pattern[size++] = *at;
+    }
+    if (any_behind)
+        pattern[size++] = '%';
+    return pattern;
+}
+
+void search_sql_patterns(struct search_sql *sql, struct text_list parts, bool any_before, bool any_behind)
+{
+    const char **patterns = arena_array(sql->arena, parts.count, sizeof(*patterns));
+    for (size_t i = 0; i < parts.count; i++)
+        patterns[i] = pattern_of(sql->arena, parts.items[i], any_before, any_behind);
+    search_sql_texts(sql, (struct text_list){ patterns, parts.count });
+}
+
+/* ---- Running ---- */
+
+bool search_sql_run(const struct search_sql *sql, struct db_conn *conn, const struct db_statement *shape, struct db_rows *ret_rows,
+                    struct error *err)
+{
+    struct db_statement statement = *shape;
+    statement.name = "";
+    statement.sql = buf_text(sql->text);
+    statement.params = sql->fields;
+    statement.param_count = sql->count;
+    if (sql->text->overflowed)
+        return fail(err, ERR_INVALID_REQUEST, "filters", "These conditions are too large.");
+    return db_run(conn, sql->arena, &statement, sql->values, ret_rows, err);
 }

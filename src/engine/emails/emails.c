@@ -2,19 +2,19 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
+#include "engine/emails/groups.h"
 #include "engine/page.h"
 #include "mail/template.h"
 
 #include <string.h>
 
-static const char ungrouped[] = "ungrouped";
 static const char untitled[] = "Imported email";
 
 /* ---- Reading ---- */
 
 static struct opt_int group_of_filter(const struct work *work, const char *group_id)
 {
-    bool is_id = group_id != NULL && strcmp(group_id, ungrouped) != 0;
+    bool is_id = group_id != NULL && strcmp(group_id, email_ungrouped) != 0;
     return (struct opt_int){ .set = is_id, .value = is_id ? id_decode(&work->engine->ids, ID_GROUP, group_id) : 0 };
 }
 
@@ -64,7 +64,7 @@ bool email_list(const struct work *work, const struct email_filter *filter, int6
     struct page_place end = { .set = false };
     if (shown > 0) {
         const struct email_summary_row *last = &rows[shown - 1];
-        end = (struct page_place){ .number = filter->by_created ? last->created_at : last->updated_at, .id = last->id };
+        end = (struct page_place){ .number = filter->by_created ? last->created_at : last->listed_at, .id = last->id };
     }
     page_end(json, limit, page_next(work, binding, limit, count, end));
     json_object_end(json);
@@ -73,14 +73,20 @@ bool email_list(const struct work *work, const struct email_filter *filter, int6
 
 /* ---- Importing ---- */
 
+bool email_check_subject(const struct work *work, const char *subject_line, struct error *err)
+{
+    struct bytes ignored;
+    if (template_compile(work->arena, TEMPLATE_HEADER, subject_line, strlen(subject_line), &ignored, err))
+        return true;
+    error_param_prefix(err, "subjectLine");
+    return false;
+}
+
 static bool find_group(const struct work *work, int64_t group_id, struct email_saved *saved, struct error *err)
 {
-    struct email_group_find_params params = { .brand_id = work->brand_id, .id = group_id };
     struct email_group_find_row *row;
-    if (!sql_email_group_find(work->conn, work->arena, &params, &row, err))
+    if (!email_group_find(work, group_id, &row, err))
         return false;
-    if (row == NULL)
-        return fail(err, ERR_EMAIL_GROUP_NOT_FOUND, "groupId", "No email group with this id in this brand.");
     saved->group_id = (struct opt_int){ .set = true, .value = row->id };
     saved->group_name = row->name;
     return true;
@@ -90,15 +96,11 @@ bool email_check_import(const struct work *work, const struct email_import *impo
 {
     if (import->group_id != 0 && import->group_name != NULL)
         return fail(err, ERR_INVALID_REQUEST, "groupName", "Give groupId or groupName, not both.");
-    if (import->group_name != NULL && strcmp(import->group_name, ungrouped) == 0)
-        return fail(err, ERR_INVALID_REQUEST, "groupName", "The name ungrouped stands for no group.");
-    if (import->subject_line != NULL) {
-        struct bytes ignored;
-        if (!template_compile(work->arena, TEMPLATE_HEADER, import->subject_line, strlen(import->subject_line), &ignored, err)) {
-            error_param_prefix(err, "subjectLine");
-            return false;
-        }
-    }
+    const char *name;
+    if (import->group_name != NULL && !email_group_clean_name(work, import->group_name, "groupName", &name, err))
+        return false;
+    if (import->subject_line != NULL && !email_check_subject(work, import->subject_line, err))
+        return false;
     struct email_saved group;
     return import->group_id == 0 || find_group(work, import->group_id, &group, err);
 }
@@ -110,13 +112,8 @@ static bool choose_group(const struct work *work, const struct email_import *imp
         return find_group(work, import->group_id, saved, err);
     if (import->group_name == NULL)
         return true;
-    struct email_group_ensure_params params = { .brand_id = work->brand_id, .name = import->group_name, .now = work->now_us };
-    struct email_group_ensure_row *row;
-    if (!sql_email_group_ensure(work->conn, work->arena, &params, &row, err))
-        return false;
-    saved->group_id = (struct opt_int){ .set = true, .value = row->id };
-    saved->group_name = import->group_name;
-    return true;
+    return email_group_clean_name(work, import->group_name, "groupName", &saved->group_name, err) &&
+           email_group_ensure(work, saved->group_name, &saved->group_id, err);
 }
 
 static const char *choose_title(const struct work *work, const struct email_import *import, const struct email_content *content)
@@ -126,17 +123,14 @@ static const char *choose_title(const struct work *work, const struct email_impo
     return title[0] != '\0' ? title : untitled;
 }
 
-bool email_save_import(const struct work *work, const struct email_import *import, const struct email_content *content,
-                       struct email_saved *ret_saved, struct error *err)
+bool email_insert_design(const struct work *work, const struct email_content *content, const char *subject_line,
+                         struct email_saved *saved, struct error *err)
 {
-    *ret_saved = (struct email_saved){ .title = choose_title(work, import, content) };
-    if (!choose_group(work, import, ret_saved, err))
-        return false;
     struct email_insert_params params = {
         .brand_id = work->brand_id,
-        .title = ret_saved->title,
-        .subject_line = import->subject_line,
-        .group_id = ret_saved->group_id,
+        .title = saved->title,
+        .subject_line = subject_line,
+        .group_id = saved->group_id,
         .html = content->html,
         .plain_text = content->text,
         .html_code = content->html_code,
@@ -144,13 +138,20 @@ bool email_save_import(const struct work *work, const struct email_import *impor
         .preview_text = content->preview_text,
         .links = content->links_json,
         .paths = content->paths,
-        .report = json_compact(work->arena, content->report),
+        .report = content->report != NULL ? json_compact(work->arena, content->report) : "{}",
         .now = work->now_us,
     };
     struct email_insert_row *row;
     if (!sql_email_insert(work->conn, work->arena, &params, &row, err))
         return false;
-    ret_saved->id = row->id;
-    ret_saved->version_id = row->version_id;
+    saved->id = row->id;
+    saved->version_id = row->version_id;
     return true;
+}
+
+bool email_save_import(const struct work *work, const struct email_import *import, const struct email_content *content,
+                       struct email_saved *ret_saved, struct error *err)
+{
+    *ret_saved = (struct email_saved){ .title = choose_title(work, import, content) };
+    return choose_group(work, import, ret_saved, err) && email_insert_design(work, content, import->subject_line, ret_saved, err);
 }

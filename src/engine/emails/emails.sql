@@ -1,24 +1,24 @@
--- The designs of a brand by last change, newest first, from behind a place on.
+-- The designs of a brand by last change, newest first, from behind a place on. One that is generated stands at its creation.
 -- name: email_page_by_updated :many
 -- row: email_summary
 -- params: brand_id bigint, status text null, any_group boolean, group_id bigint null, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, title text, status text, group_id bigint null, group_name text null, version_id bigint null, preview_image text null, created_at timestamptz, updated_at timestamptz
-select e.id, e.title, e.status, g.id, g.name, e.latest_version_id, e.preview_image, e.created_at, e.updated_at
+-- columns: id bigint, title text, status text, group_id bigint null, group_name text null, version_id bigint null, preview_image text null, created_at timestamptz, listed_at timestamptz
+select e.id, e.title, e.status, g.id, g.name, e.latest_version_id, e.preview_image, e.created_at, e.listed_at
   from emails e
   left join email_groups g on g.brand_id = e.brand_id and g.id = e.group_id
  where e.brand_id = :brand_id and e.deleted_at is null
-   and (:from_start or (e.updated_at, e.id) < (:at, :id))
+   and (:from_start or (e.listed_at, e.id) < (:at, :id))
    and (:status::text is null or e.status = :status)
    and (:any_group or e.group_id is not distinct from :group_id)
- order by e.updated_at desc, e.id desc
+ order by e.listed_at desc, e.id desc
  limit :limit;
 
 -- The designs of a brand by creation, newest first, from behind a place on.
 -- name: email_page_by_created :many
 -- row: email_summary
 -- params: brand_id bigint, status text null, any_group boolean, group_id bigint null, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, title text, status text, group_id bigint null, group_name text null, version_id bigint null, preview_image text null, created_at timestamptz, updated_at timestamptz
-select e.id, e.title, e.status, g.id, g.name, e.latest_version_id, e.preview_image, e.created_at, e.updated_at
+-- columns: id bigint, title text, status text, group_id bigint null, group_name text null, version_id bigint null, preview_image text null, created_at timestamptz, listed_at timestamptz
+select e.id, e.title, e.status, g.id, g.name, e.latest_version_id, e.preview_image, e.created_at, e.listed_at
   from emails e
   left join email_groups g on g.brand_id = e.brand_id and g.id = e.group_id
  where e.brand_id = :brand_id and e.deleted_at is null
@@ -32,36 +32,25 @@ select e.id, e.title, e.status, g.id, g.name, e.latest_version_id, e.preview_ima
 -- name: email_find :one
 -- params: brand_id bigint, id bigint, version_id bigint null
 -- columns: id bigint, title text, status text, subject_line text null, group_id bigint null, group_name text null, version_id bigint null, preview_text text null, preview_image text null, created_at timestamptz, updated_at timestamptz
-select e.id, e.title, e.status, e.subject_line, g.id, g.name, v.id, v.preview_text, e.preview_image, e.created_at, e.updated_at
+select e.id, e.title, e.status, v.subject_line, g.id, g.name, v.id, v.preview_text, e.preview_image, e.created_at, e.updated_at
   from emails e
   left join email_groups g on g.brand_id = e.brand_id and g.id = e.group_id
   left join email_versions v on v.brand_id = e.brand_id and v.id = coalesce(:version_id, e.latest_version_id) and v.email_id = e.id
  where e.brand_id = :brand_id and e.id = :id and e.deleted_at is null;
 
--- What is long about a design: the HTML of a version, and the versions there are.
+-- What is long about a design: the HTML of a version, and the newest versions there are.
 -- name: email_find_long :one
--- params: brand_id bigint, email_id bigint, version_id bigint, with_html boolean, with_versions boolean
+-- params: brand_id bigint, email_id bigint, version_id bigint, with_html boolean, with_versions boolean, max_versions bigint
 -- columns: html text null, version_ids bigint[] null, version_numbers bigint[] null
 select (select v.html from email_versions v
          where :with_html and v.brand_id = :brand_id and v.email_id = :email_id and v.id = :version_id),
-       (select array_agg(v.id order by v.version desc) from email_versions v
-         where :with_versions and v.brand_id = :brand_id and v.email_id = :email_id),
-       (select array_agg(v.version::bigint order by v.version desc) from email_versions v
-         where :with_versions and v.brand_id = :brand_id and v.email_id = :email_id);
-
--- A folder by its id.
--- name: email_group_find :one
--- params: brand_id bigint, id bigint
--- columns: id bigint, name text
-select id, name from email_groups where brand_id = :brand_id and id = :id;
-
--- A folder by its name, made when there is none.
--- name: email_group_ensure :one
--- params: brand_id bigint, name text, now timestamptz
--- columns: id bigint
-insert into email_groups (brand_id, name, created_at) values (:brand_id, :name, :now)
-    on conflict (brand_id, name) do update set name = excluded.name
-returning id;
+       n.ids, n.numbers
+  from (select array_agg(v.id order by v.version desc), array_agg(v.version::bigint order by v.version desc)
+          from (select id, version
+                  from email_versions
+                 where :with_versions and brand_id = :brand_id and email_id = :email_id
+                 order by version desc
+                 limit :max_versions) v) as n (ids, numbers);
 
 -- A finished design with its first version.
 -- name: email_insert :one
@@ -71,16 +60,106 @@ with ids as (
     select nextval(pg_get_serial_sequence('emails', 'id')) as email_id,
            nextval(pg_get_serial_sequence('email_versions', 'id')) as version_id
 ), email as (
-    insert into emails (brand_id, id, title, status, subject_line, group_id, latest_version_id, created_at, updated_at)
+    insert into emails (brand_id, id, title, status, group_id, latest_version_id, created_at, updated_at)
     overriding system value
-    select :brand_id, email_id, :title, 'ready', :subject_line, :group_id, version_id, :now, :now
+    select :brand_id, email_id, :title, 'ready', :group_id, version_id, :now, :now
       from ids
 ), version as (
-    insert into email_versions (brand_id, id, email_id, version, html, plain_text, html_code, text_code, preview_text, links,
-                                paths, report, created_at)
+    insert into email_versions (brand_id, id, email_id, version, subject_line, html, plain_text, html_code, text_code,
+                                preview_text, links, paths, report, created_at)
     overriding system value
-    select :brand_id, version_id, email_id, 1, :html, :plain_text, :html_code, :text_code, :preview_text, :links, :paths,
-           :report, :now
+    select :brand_id, version_id, email_id, 1, :subject_line, :html, :plain_text, :html_code, :text_code, :preview_text,
+           :links, :paths, :report, :now
       from ids
 )
 select email_id, version_id from ids;
+
+-- A design that is about to change, also a deleted one; writers of one design take turns.
+-- name: email_lock :one
+-- params: brand_id bigint, id bigint
+-- columns: status text, latest_version_id bigint null, deleted_at timestamptz null
+select status, latest_version_id, deleted_at
+  from emails
+ where brand_id = :brand_id and id = :id
+   for no key update;
+
+-- Changes what is known about a design but not its content.
+-- name: email_update :exec
+-- params: brand_id bigint, id bigint, title text null, sets_group boolean, group_id bigint null, now timestamptz
+update emails
+   set title = coalesce(:title, title), group_id = case when :sets_group then :group_id else group_id end, updated_at = :now
+ where brand_id = :brand_id and id = :id;
+
+-- The default subject stands on the version.
+-- name: email_version_set_subject :exec
+-- params: brand_id bigint, id bigint, subject_line text null
+update email_versions set subject_line = :subject_line where brand_id = :brand_id and id = :id;
+
+-- A deleted design keeps its versions: sends were made of them, and some may still have to go out.
+-- name: email_delete :exec
+-- params: brand_id bigint, id bigint, now timestamptz
+update emails set deleted_at = :now where brand_id = :brand_id and id = :id;
+
+-- A saved version of a design, by its id or by its number.
+-- name: email_version_find :one
+-- params: brand_id bigint, email_id bigint, id bigint null, version bigint null
+-- columns: id bigint
+select id
+  from email_versions
+ where brand_id = :brand_id and email_id = :email_id and (id = :id or version = :version);
+
+-- Puts a copy of a saved version on top of a design that is locked.
+-- name: email_restore :exec
+-- params: brand_id bigint, email_id bigint, version_id bigint, now timestamptz
+with copy as (
+    insert into email_versions (brand_id, email_id, version, subject_line, html, plain_text, html_code, text_code, preview_text,
+                                links, paths, report, created_at)
+    select v.brand_id, v.email_id,
+           (select max(a.version) + 1 from email_versions a where a.brand_id = v.brand_id and a.email_id = v.email_id),
+           v.subject_line, v.html, v.plain_text, v.html_code, v.text_code, v.preview_text, v.links, v.paths, v.report, :now
+      from email_versions v
+     where v.brand_id = :brand_id and v.email_id = :email_id and v.id = :version_id
+    returning id
+)
+update emails
+   set latest_version_id = copy.id, status = 'ready', updated_at = :now
+  from copy
+ where brand_id = :brand_id and emails.id = :email_id;
+
+-- A design to be copied, with the version named.
+-- name: email_clone_source :one
+-- params: brand_id bigint, id bigint, version_id bigint null
+-- columns: title text, status text, latest_version_id bigint null, version_id bigint null
+select e.title, e.status, e.latest_version_id, v.id
+  from emails e
+  left join email_versions v on v.brand_id = e.brand_id and v.email_id = e.id and v.id = coalesce(:version_id, e.latest_version_id)
+ where e.brand_id = :brand_id and e.id = :id and e.deleted_at is null;
+
+-- A new design whose first version is a copy of the version named; in the folder of its source unless one is set. A folder
+-- that is deleted meanwhile is none.
+-- name: email_clone :one
+-- params: brand_id bigint, version_id bigint, title text, sets_group boolean, group_id bigint null, now timestamptz
+-- columns: id bigint
+with ids as (
+    select nextval(pg_get_serial_sequence('emails', 'id')) as email_id,
+           nextval(pg_get_serial_sequence('email_versions', 'id')) as version_id
+), version as (
+    insert into email_versions (brand_id, id, email_id, version, subject_line, html, plain_text, html_code, text_code,
+                                preview_text, links, paths, report, created_at)
+    overriding system value
+    select v.brand_id, ids.version_id, ids.email_id, 1, v.subject_line, v.html, v.plain_text, v.html_code, v.text_code,
+           v.preview_text, v.links, v.paths, v.report, :now
+      from email_versions v, ids
+     where v.brand_id = :brand_id and v.id = :version_id
+), email as (
+    insert into emails (brand_id, id, title, status, group_id, latest_version_id, preview_image, created_at, updated_at)
+    overriding system value
+    select :brand_id, ids.email_id, :title, 'ready',
+           case when :sets_group then :group_id
+                else (select g.id from email_groups g where g.brand_id = :brand_id and g.id = e.group_id for key share) end,
+           ids.version_id, case when e.latest_version_id = v.id then e.preview_image end, :now, :now
+      from ids, email_versions v
+      join emails e on e.brand_id = v.brand_id and e.id = v.email_id
+     where v.brand_id = :brand_id and v.id = :version_id
+)
+select email_id from ids;

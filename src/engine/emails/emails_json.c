@@ -23,7 +23,7 @@ void email_write_summary(const struct work *work, const struct email_summary_row
     json_member_text(json, "title", email->title);
     json_member_text(json, "status", email->status);
     json_member_text_if(json, "previewImage", email->preview_image);
-    json_member_time(json, "updatedAt", email->updated_at);
+    json_member_time(json, "updatedAt", email->listed_at);
     write_group(work, email->group_id, email->group_name, json);
     json_object_end(json);
 }
@@ -34,7 +34,10 @@ static void write_versions(const struct work *work, const struct email_find_long
     json_array_begin(json);
     for (size_t i = 0; i < email->version_ids.count; i++) {
         json_object_begin(json);
-        json_member_int(json, "version", email->version_numbers.items[i]);
+        if (i == 0)
+            json_member_text(json, "version", "latest");
+        else
+            json_member_int(json, "version", email->version_numbers.items[i]);
         json_member_id(json, work, "emailVersionId", ID_VERSION, email->version_ids.items[i]);
         json_object_end(json);
     }
@@ -69,16 +72,6 @@ static bool is_worth_telling(const json_t *removed)
     return !text_equal(json_get_text(removed, "what"), "comment");
 }
 
-static int64_t count_removed(const json_t *report)
-{
-    int64_t total = 0;
-    size_t index;
-    const json_t *item;
-    json_array_foreach(json_for_iteration(json_object_get(report, "removed")), index, item) total +=
-        is_worth_telling(item) ? json_get_int(item, "count", 0) : 0;
-    return total;
-}
-
 static void write_warnings(const struct email_content *content, struct json_writer *json)
 {
     size_t index;
@@ -95,19 +88,20 @@ static void write_warnings(const struct email_content *content, struct json_writ
                    (long long)json_get_int(item, "count", 0));
         json_text(json, buf_text(&sentence));
     }
-    if (content->image_count > 0)
-        json_text(json, "Images stay at their addresses; this server does not host copies yet.");
+    for (size_t i = 0; i < content->images.warnings.count; i++)
+        json_text(json, content->images.warnings.items[i]);
 }
 
 static void write_asset_report(const struct email_content *content, struct json_writer *json)
 {
+    const struct asset_report *images = &content->images;
     json_key(json, "assetReport");
     json_object_begin(json);
-    json_member_int(json, "discovered", content->image_count);
-    json_member_int(json, "rehosted", 0);
-    json_member_int(json, "retained", content->image_count);
-    json_member_int(json, "stripped", count_removed(content->report));
-    json_member_int(json, "dropped", 0);
+    json_member_int(json, "discovered", images->discovered);
+    json_member_int(json, "rehosted", images->rehosted);
+    json_member_int(json, "retained", images->retained);
+    json_member_int(json, "stripped", images->stripped);
+    json_member_int(json, "dropped", images->dropped);
     json_key(json, "warnings");
     json_array_begin(json);
     write_warnings(content, json);

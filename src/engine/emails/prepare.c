@@ -24,7 +24,7 @@ static size_t add_paths(const struct template *template, const char **paths, siz
 {
     for (size_t i = 0; i < template_path_count(template); i++) {
         const char *path = template_path(template, i);
-        if (!has_path(paths, count, path))
+        if (template_path_is_listed(template, i) && !has_path(paths, count, path))
             paths[count++] = path;
     }
     return count;
@@ -43,6 +43,12 @@ static bool collect_paths(struct arena *arena, struct email_content *content, st
     return true;
 }
 
+bool email_compile(struct arena *arena, struct email_content *content, struct error *err)
+{
+    return compile(arena, TEMPLATE_HTML, content->html, &content->html_code, err) &&
+           compile(arena, TEMPLATE_TEXT, content->text, &content->text_code, err) && collect_paths(arena, content, err);
+}
+
 bool email_prepare(struct arena *arena, const json_t *prepared, struct email_content *ret_content, struct error *err)
 {
     const json_t *links = json_object_get(prepared, "links");
@@ -52,7 +58,6 @@ bool email_prepare(struct arena *arena, const json_t *prepared, struct email_con
         .title = json_get_text(prepared, "title"),
         .preview_text = json_get_text(prepared, "previewText"),
         .report = json_object_get(prepared, "report"),
-        .image_count = (int64_t)json_array_size(json_object_get(prepared, "images")),
     };
     if (ret_content->html == NULL || ret_content->text == NULL || links == NULL || ret_content->report == NULL) {
         fail(err, ERR_INTERNAL_ERROR, NULL, "The HTML service gave an incomplete answer.");
@@ -61,6 +66,5 @@ bool email_prepare(struct arena *arena, const json_t *prepared, struct email_con
     if (ret_content->preview_text != NULL && ret_content->preview_text[0] == '\0')
         ret_content->preview_text = NULL;
     ret_content->links_json = json_compact(arena, links);
-    return compile(arena, TEMPLATE_HTML, ret_content->html, &ret_content->html_code, err) &&
-           compile(arena, TEMPLATE_TEXT, ret_content->text, &ret_content->text_code, err) && collect_paths(arena, ret_content, err);
+    return email_compile(arena, ret_content, err);
 }

@@ -71,7 +71,8 @@ bool ledger_claim(const struct work *work, const struct ledger_entry *entry, enu
         return true;
     }
 
-    struct ledger_find_key_params find = { .organization_id = work->organization_id, .key_hash = hash_bytes(entry->idempotency_key) };
+    struct ledger_find_key_params find = { .organization_id = work->organization_id,
+                                           .key_hash = hash_bytes(entry->idempotency_key) };
     struct ledger_find_key_row *row;
     if (!sql_ledger_find_key(work->conn, work->arena, &find, &row, err))
         return false;
@@ -98,7 +99,7 @@ bool ledger_claim(const struct work *work, const struct ledger_entry *entry, enu
 
 /* ---- Credits ---- */
 
-bool ledger_check_credits(const struct work *work, int64_t credits, struct error *err)
+bool ledger_credits_left(const struct work *work, struct opt_int *ret_left, struct error *err)
 {
     struct ledger_credits_params params = { .organization_id = work->organization_id, .now = work->now_us };
     struct ledger_credits_row *row;
@@ -106,10 +107,18 @@ bool ledger_check_credits(const struct work *work, int64_t credits, struct error
         return false;
     if (row == NULL)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "The organization of this credential is gone.");
-    struct opt_int remaining = plan_credits_remaining(row->plan, row->bonus_credits, row->used);
-    if (remaining.set && remaining.value < credits)
+    *ret_left = plan_credits_remaining(row->plan, row->bonus_credits, row->used);
+    return true;
+}
+
+bool ledger_check_credits(const struct work *work, int64_t credits, struct error *err)
+{
+    struct opt_int left;
+    if (!ledger_credits_left(work, &left, err))
+        return false;
+    if (left.set && left.value < credits)
         return fail(err, ERR_INSUFFICIENT_CREDITS, NULL, "This needs %lld credits and %lld are left in this period.",
-                    (long long)credits, (long long)remaining.value);
+                    (long long)credits, (long long)left.value);
     return true;
 }
 

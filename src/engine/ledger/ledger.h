@@ -41,6 +41,9 @@ MUST_CHECK bool ledger_claim(const struct work *work, const struct ledger_entry 
 
 /* ---- Credits ---- */
 
+/* The credits that are left in this period; not set when the plan has no bound. */
+MUST_CHECK bool ledger_credits_left(const struct work *work, struct opt_int *ret_left, struct error *err) NONNULL(1, 2, 3);
+
 /* Fails with INSUFFICIENT_CREDITS when the plan has not `credits` left. Takes no lock: the charge is what counts. */
 MUST_CHECK bool ledger_check_credits(const struct work *work, int64_t credits, struct error *err) NONNULL(1, 3);
 
@@ -53,6 +56,31 @@ MUST_CHECK bool ledger_settle(const struct work *work, const struct ledger_entry
 
 /* Forgets a claimed key: the refusal of a job changed nothing. */
 MUST_CHECK bool ledger_release(const struct work *work, const struct ledger_entry *entry, struct error *err) NONNULL(1, 2, 3);
+
+/* ---- Several calls in one transaction ---- */
+
+/* A call that shares its transaction with others. It has no price and claims no key beforehand: a key that is in use shows
+ * at the beginning, and one that somebody else claims meanwhile makes the end fail, so that nothing is kept of any. */
+struct ledger_call {
+    const struct work *work;
+    const struct ledger_entry *entry;
+    int status;
+    const char *body; /* NULL: no response is stored */
+};
+
+/* Adds what finds the keys that are in use, and lets no statement of the transaction wait for a lock longer than
+ * LEDGER_SHARED_WAIT_MS. Gives the index for ledger_used_keys_read. */
+enum { LEDGER_SHARED_WAIT_MS = 100 };
+size_t ledger_used_keys_ask(struct arena *arena, const struct ledger_call *calls, size_t count, struct db_batch *batch)
+    NONNULL(1, 2, 4);
+
+/* Marks the calls whose key is in use; ret_used has an item a call. True when there is one. */
+bool ledger_used_keys_read(const struct db_batch *batch, size_t index, const struct ledger_call *calls, size_t count,
+                           bool *ret_used) NONNULL(1, 3, 5);
+
+/* Writes the audit rows and stored responses of all, and commits, in one round trip. */
+MUST_CHECK bool ledger_settle_all(struct arena *arena, const struct ledger_call *calls, size_t count, struct db_tx *commit,
+                                  struct error *err) NONNULL(1, 2, 4, 5);
 
 /* ---- Jobs ---- */
 

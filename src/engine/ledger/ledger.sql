@@ -50,6 +50,42 @@ delete from idempotency_keys
 insert into audit_log (occurred_at, organization_id, brand_id, key_id, door, client, request_id, operation, subjects)
 values (:now, :organization_id, :brand_id, :key_id, :door, :client, :request_id, :operation, :subjects);
 
+-- How a transaction of several calls behaves: it waits for nobody's lock for long, and plans none of its statements anew.
+-- name: ledger_share :exec
+-- params: lock_timeout text
+select set_config('lock_timeout', :lock_timeout, true), set_config('plan_cache_mode', 'force_generic_plan', true);
+
+-- Which of these keys are in use already, by their place in the arrays. Each is looked up by the primary key, whatever the
+-- statistics of a young table say.
+-- name: ledger_used_keys :many
+-- params: organization_ids bigint[], key_hashes text[]
+-- columns: place bigint
+select g.place
+  from unnest(:organization_ids::bigint[], :key_hashes::text[]) with ordinality as g(organization_id, key_hash, place)
+ cross join lateral (select 1 from idempotency_keys k
+                      where k.organization_id = g.organization_id and k.key_hash = decode(g.key_hash, 'hex')
+                      limit 1) k;
+
+-- Keeps the answers of several calls for their replays. A key that somebody else claimed meanwhile fails all of it.
+-- name: ledger_keep_responses :exec
+-- params: organization_ids bigint[], key_hashes text[], fingerprints text[], operations text[], statuses bigint[], bodies text[], created timestamptz[]
+insert into idempotency_keys (organization_id, key_hash, fingerprint, operation, created_at, status, body)
+select g.organization_id, decode(g.key_hash, 'hex'), decode(g.fingerprint, 'hex'), g.operation, g.created_at, g.status, g.body
+  from unnest(:organization_ids::bigint[], :key_hashes::text[], :fingerprints::text[], :operations::text[], :statuses::bigint[],
+              :bodies::text[], :created::timestamptz[])
+       as g(organization_id, key_hash, fingerprint, operation, status, body, created_at)
+ order by g.organization_id, g.key_hash;
+
+-- Who did what, for several calls. Subjects of one call are joined by commas; 0 is no brand or key.
+-- name: ledger_audits :exec
+-- params: times timestamptz[], organization_ids bigint[], brand_ids bigint[], key_ids bigint[], doors text[], clients text[], request_ids text[], operations text[], subjects text[]
+insert into audit_log (occurred_at, organization_id, brand_id, key_id, door, client, request_id, operation, subjects)
+select g.occurred_at, g.organization_id, nullif(g.brand_id, 0), nullif(g.key_id, 0), g.door, g.client, g.request_id, g.operation,
+       string_to_array(g.subjects, ',')
+  from unnest(:times::timestamptz[], :organization_ids::bigint[], :brand_ids::bigint[], :key_ids::bigint[], :doors::text[],
+              :clients::text[], :request_ids::text[], :operations::text[], :subjects::text[])
+       as g(occurred_at, organization_id, brand_id, key_id, door, client, request_id, operation, subjects);
+
 -- Charges the running period (calendar month, UTC).
 -- name: ledger_charge :exec
 -- params: organization_id bigint, now timestamptz, credits bigint

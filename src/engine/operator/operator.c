@@ -1,30 +1,13 @@
 #include "engine/operator/operator.h"
 
 #include "base/text.h"
-#include "engine/ledger/ledger.h"
-#include "mail/address.h"
+#include "engine/operator/operator_audit.h"
 #include "sql/engine.h"
 #include "sql/operator.h"
 
 #include <string.h>
 
 enum { NAME_MAX_CHARS = 200, KEY_PREVIEW_CHARS = 8 };
-
-/* The audit row and the end of an operator's transaction. */
-static bool commit_audited(const struct work *work, struct db_tx *tx, const char *operation, const char *subject, struct error *err)
-{
-    const char *subjects[1] = { subject };
-    struct ledger_entry entry = {
-        .operation = operation,
-        .door = "admin",
-        .request_id = "admin",
-        .credit_cost = -1,
-        .writes_audit = true,
-        .subjects = subjects,
-        .subject_count = 1,
-    };
-    return ledger_settle(work, &entry, 200, NULL, tx, err);
-}
 
 static bool check_name(const char *name, const char *param, struct error *err)
 {
@@ -69,7 +52,7 @@ bool operator_create_organization(const struct work *work, const char *name, int
         !sql_organization_insert(work->conn, work->arena, &params, &row, err))
         return false;
     *ret_id = row->id;
-    return commit_audited(work, &tx, "admin.org.create", work_id(work, ID_ORG, row->id), err);
+    return operator_commit(work, &tx, "admin.org.create", work_id(work, ID_ORG, row->id), err);
 }
 
 bool operator_create_brand(const struct work *work, int64_t organization_id, const char *name, int64_t *ret_id, struct error *err)
@@ -87,7 +70,7 @@ bool operator_create_brand(const struct work *work, int64_t organization_id, con
         !sql_brand_insert(work->conn, work->arena, &params, &row, err))
         return false;
     *ret_id = row->id;
-    return commit_audited(work, &tx, "admin.brand.create", work_id(work, ID_BRAND, row->id), err);
+    return operator_commit(work, &tx, "admin.brand.create", work_id(work, ID_BRAND, row->id), err);
 }
 
 /* ---- Keys ---- */
@@ -115,7 +98,7 @@ bool operator_create_key(const struct work *work, const struct operator_key *key
         return false;
     *ret_id = row->id;
     *ret_secret = secret;
-    return commit_audited(work, &tx, "admin.key.create", work_id(work, ID_KEY, row->id), err);
+    return operator_commit(work, &tx, "admin.key.create", work_id(work, ID_KEY, row->id), err);
 }
 
 bool operator_revoke_key(const struct work *work, const char *wire_id, bool *ret_revoked, struct error *err)
@@ -129,45 +112,7 @@ bool operator_revoke_key(const struct work *work, const char *wire_id, bool *ret
     if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_key_revoke(work->conn, work->arena, &params, &affected, err))
         return false;
     *ret_revoked = affected == 1;
-    return commit_audited(work, &tx, "admin.key.revoke", wire_id, err);
-}
-
-/* ---- Domains ---- */
-
-bool operator_create_domain(const struct work *work, int64_t brand_id, int64_t organization_id, const char *name,
-                            const char *purpose, int64_t *ret_id, struct error *err)
-{
-    if (strcmp(purpose, "marketing") != 0 && strcmp(purpose, "transactional") != 0)
-        return fail(err, ERR_INVALID_REQUEST, "purpose", "The purpose is marketing or transactional.");
-    const char *domain;
-    if (!address_domain_parse(work->arena, name, "name", &domain, err))
-        return false;
-    struct operator_domain_insert_params params = {
-        .brand_id = brand_id,
-        .organization_id = organization_id,
-        .name = domain,
-        .purpose = purpose,
-        .now = work->now_us,
-    };
-    struct operator_domain_insert_row *row;
-    DB_TX tx;
-    if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_domain_insert(work->conn, work->arena, &params, &row, err))
-        return false;
-    *ret_id = row->id;
-    return commit_audited(work, &tx, "admin.domain.create", work_id(work, ID_DOMAIN, row->id), err);
-}
-
-bool operator_trust_domain(const struct work *work, int64_t brand_id, const char *name, int64_t *ret_id, struct error *err)
-{
-    struct operator_domain_trust_params params = { .brand_id = brand_id, .name = text_lower(work->arena, name), .now = work->now_us };
-    struct operator_domain_trust_row *row;
-    DB_TX tx;
-    if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_domain_trust(work->conn, work->arena, &params, &row, err))
-        return false;
-    if (row == NULL)
-        return fail(err, ERR_DOMAIN_NOT_FOUND, "name", "The brand has no sending domain of this name.");
-    *ret_id = row->id;
-    return commit_audited(work, &tx, "admin.domain.verify", work_id(work, ID_DOMAIN, row->id), err);
+    return operator_commit(work, &tx, "admin.key.revoke", wire_id, err);
 }
 
 /* ---- Lists ---- */
@@ -245,28 +190,6 @@ bool operator_write_keys(const struct work *work, int64_t organization_id, struc
         json_member_time(json, "createdAt", rows[i].created_at);
         json_member_time_if(json, "lastUsedAt", rows[i].last_used_at);
         json_member_time_if(json, "revokedAt", rows[i].revoked_at);
-        json_object_end(json);
-    }
-    end_list(json);
-    return true;
-}
-
-bool operator_write_domains(const struct work *work, int64_t brand_id, struct json_writer *json, struct error *err)
-{
-    struct operator_domains_params params = { .brand_id = brand_id };
-    struct operator_domains_row *rows;
-    size_t count;
-    if (!sql_operator_domains(work->conn, work->arena, &params, &rows, &count, err))
-        return false;
-    begin_list(json);
-    for (size_t i = 0; i < count; i++) {
-        json_object_begin(json);
-        json_member_id(json, work, "domainId", ID_DOMAIN, rows[i].id);
-        json_member_text(json, "name", rows[i].name);
-        json_member_text(json, "kind", rows[i].kind);
-        json_member_text(json, "status", rows[i].status);
-        json_member_bool(json, "trusted", rows[i].trusted);
-        json_member_text(json, "sendingPurpose", rows[i].purpose);
         json_object_end(json);
     }
     end_list(json);

@@ -1,6 +1,7 @@
 /*
  * What only the operator of an installation does, from its command line:
- * organizations, brands, API keys, and taking a domain on the operator's word.
+ * organizations, brands, API keys, domains with their signing keys, and the
+ * master keys.
  * Each function is one transaction and leaves an audit row.
  */
 #pragma once
@@ -36,8 +37,22 @@ MUST_CHECK bool operator_revoke_key(const struct work *work, const char *wire_id
 MUST_CHECK bool operator_create_domain(const struct work *work, int64_t brand_id, int64_t organization_id, const char *name,
                                        const char *purpose, int64_t *ret_id, struct error *err) NONNULL(1, 4, 5, 6, 7);
 /* Errors: DOMAIN_NOT_FOUND. */
-MUST_CHECK bool operator_trust_domain(const struct work *work, int64_t brand_id, const char *name, int64_t *ret_id, struct error *err)
-    NONNULL(1, 3, 4, 5);
+MUST_CHECK bool operator_trust_domain(const struct work *work, int64_t brand_id, const char *name, int64_t *ret_id,
+                                      struct error *err) NONNULL(1, 3, 4, 5);
+
+/* New signing keys. First they are made and wait for their records to be published; then, when the operator says that they are
+ * (`is_published`), they take the place of those in use. Errors: DOMAIN_NOT_FOUND, INVALID_REQUEST when none wait. */
+MUST_CHECK bool operator_rotate_domain(const struct work *work, int64_t brand_id, const char *name, bool is_published,
+                                       struct error *err) NONNULL(1, 3, 5);
+/* A domain with the DNS records to publish; one without keys gets them. Errors: DOMAIN_NOT_FOUND. */
+MUST_CHECK bool operator_write_domain(const struct work *work, int64_t brand_id, const char *name, struct json_writer *json,
+                                      struct error *err) NONNULL(1, 3, 4, 5);
+
+/* A further master key, with which everything is sealed from now on. Errors: INVALID_REQUEST, SERVICE_UNAVAILABLE. */
+MUST_CHECK bool operator_add_master_key(const struct work *work, int *ret_id, struct error *err) NONNULL(1, 2, 3);
+/* Seals every secret with the newest master key, so that older ones can be taken out of the key file. Errors: SERVICE_UNAVAILABLE.
+ */
+MUST_CHECK bool operator_rewrap(const struct work *work, int64_t *ret_count, struct error *err) NONNULL(1, 2, 3);
 
 /* Lists, written as {"data":[…]}. */
 MUST_CHECK bool operator_write_organizations(const struct work *work, struct json_writer *json, struct error *err) NONNULL(1, 2, 3);

@@ -54,6 +54,16 @@ insert into domains (brand_id, organization_id, name, kind, status, sending_purp
 values (:brand_id, :organization_id, :name, 'sending', 'pending', :purpose, :now, :now)
 returning id;
 
+-- A sending domain by its name, and with how many keys it signs.
+-- name: operator_domain_find :one
+-- params: brand_id bigint, name text
+-- columns: id bigint, name text, status text, used_keys bigint
+select d.id, d.name, d.status,
+       (select count(*) from domain_keys k
+         where k.brand_id = d.brand_id and k.domain_id = d.id and k.used_from is not null and k.retired_at is null)
+  from domains d
+ where d.brand_id = :brand_id and d.name = :name and d.kind = 'sending';
+
 -- The domains of a brand.
 -- name: operator_domains :many
 -- params: brand_id bigint

@@ -1,10 +1,18 @@
 #include "engine/sends/composer.h"
 
+#include "base/clock.h"
+#include "base/json_read.h"
+#include "engine/sends/list_mail.h"
 #include "engine/sends/slots.h"
+#include "engine/subscriptions/link.h"
 
 #include <string.h>
 
-enum { UNSUBSCRIBE_BRAND_BYTES = 8, SUBJECT_MAX_BYTES = HEADER_TEXT_MAX_BYTES };
+enum {
+    SUBJECT_MAX_BYTES = HEADER_TEXT_MAX_BYTES,
+    BODY_MAX_BYTES = TEMPLATE_MAX_OUTPUT_BYTES + LIST_MAIL_FOOTER_MAX_BYTES,
+    BRAND_MAX_BYTES = 64 * 1024,
+};
 
 /* A template with the meaning of its paths. */
 struct part {
@@ -16,21 +24,39 @@ struct part {
 struct composer {
     const struct engine *engine;
     int64_t brand_id;
-    const char *brand_name;
+    int64_t send_id;
+    const json_t *brand;
+    struct template_setting setting;
     const char *domain;
+    struct buf *link;      /* to unsubscribe, of the recipient at hand */
+    size_t link_base_size; /* of it, up to the token */
+    struct buf *message_id;
+    struct buf *offer; /* the value of List-Unsubscribe */
+    int64_t date_us;
+    const char *date; /* NULL: none was written yet */
+    bool is_marketing;
+    struct list_mail list; /* of marketing mail */
     struct message_plan *plan;
     struct part subject;
     struct part html;
     struct part text;
     struct slot_fields fields;
-    bool needs_unsubscribe_url;
+    bool needs_link;
     struct arena *scratch; /* emptied for each message */
+    struct arena *dates;   /* emptied for each date */
     struct buf *message;
 };
 
 static void release_scratch(void *object)
 {
     arena_free(object);
+}
+
+static struct arena *new_scratch(struct arena *arena)
+{
+    struct arena *scratch = arena_new(0);
+    arena_defer(arena, release_scratch, scratch);
+    return scratch;
 }
 
 static bool part_load(struct composer *composer, struct arena *arena, struct bytes code, size_t max_bytes, struct part *ret_part,
@@ -40,35 +66,73 @@ static bool part_load(struct composer *composer, struct arena *arena, struct byt
         return false;
     struct slot *slots = slots_resolve(arena, &ret_part->template, &composer->fields);
     for (size_t i = 0; i < template_path_count(&ret_part->template); i++)
-        composer->needs_unsubscribe_url |= slots[i].kind == SLOT_UNSUBSCRIBE_URL;
+        composer->needs_link |= slots[i].kind == SLOT_UNSUBSCRIBE_URL;
     ret_part->slots = slots;
     ret_part->out = buf_in_arena(arena, max_bytes);
     return true;
 }
 
+enum { LINK_MAX_BYTES = 900 }; /* with its name it fits a line of RFC 5322 §2.1.1 */
+
+/* Without a public URL the mail of the outbox shows the form of its links; nobody is offered them as a header. */
+static bool begin_link(struct composer *composer, const struct work *work, struct error *err)
+{
+    const char *public_url = work->engine->public_url;
+    composer->link = buf_in_arena(work->arena, LINK_MAX_BYTES);
+    if (public_url != NULL)
+        buf_printf(composer->link, "%s/u/", public_url);
+    else
+        buf_printf(composer->link, "https://%s/u/", composer->domain);
+    composer->link_base_size = composer->link->size;
+    bool fits = !composer->link->overflowed && composer->link->size + UNSUBSCRIBE_TOKEN_CHARS <= LINK_MAX_BYTES;
+    return fits || fail(err, ERR_INVALID_REQUEST, "publicUrl", "The public address is too long for links.");
+}
+
+static void become_list_mail(struct composer *composer, const struct work *work)
+{
+    const struct list_mail_names names = {
+        .send_id = composer->send_id,
+        .class_name = "marketing",
+        .domain = composer->domain,
+        .brand_name = json_get_text(composer->brand, "name"),
+        .brand_address = json_get_text(composer->brand, "address"),
+    };
+    composer->is_marketing = true;
+    composer->needs_link = true;
+    composer->list = list_mail_new(work, &names);
+}
+
 bool composer_new(const struct work *work, const struct composer_design *design, struct composer **ret_composer, struct error *err)
 {
-    static const struct header bulk[] = { { "Precedence", "bulk" } };
     struct arena *arena = work->arena;
     struct composer *composer = arena_alloc(arena, sizeof(*composer));
     composer->engine = work->engine;
     composer->brand_id = work->brand_id;
-    composer->brand_name = design->brand_name;
+    composer->send_id = design->send_id;
     composer->domain = design->domain;
+    composer->message_id = buf_in_arena(arena, MESSAGE_ID_MAX_BYTES + 1);
+    composer->offer = buf_in_arena(arena, LINK_MAX_BYTES + 2);
     composer->message = buf_in_arena(arena, MESSAGE_MAX_BYTES);
+    const struct json_bounds bounds = { .max_bytes = BRAND_MAX_BYTES };
+    if (!begin_link(composer, work, err) ||
+        !json_read(arena, design->brand_json, strlen(design->brand_json), bounds, &composer->brand, err))
+        return false;
+    composer->setting = slots_setting(arena, composer->brand, work->now_us);
+    if (design->message_class == MESSAGE_MARKETING)
+        become_list_mail(composer, work);
     struct message_common common = {
         .from = { .name = design->sender_name, .address = design->from_address },
         .reply_to = { .address = design->reply_to },
-        .headers = bulk,
-        .header_count = design->bulk ? ARRAY_COUNT(bulk) : 0,
+        .headers = composer->list.headers,
+        .header_count = composer->list.header_count,
     };
     if (!message_plan_new(arena, &common, &composer->plan, err) ||
         !part_load(composer, arena, design->subject_code, SUBJECT_MAX_BYTES, &composer->subject, err) ||
-        !part_load(composer, arena, design->html_code, TEMPLATE_MAX_OUTPUT_BYTES, &composer->html, err) ||
-        !part_load(composer, arena, design->text_code, TEMPLATE_MAX_OUTPUT_BYTES, &composer->text, err))
+        !part_load(composer, arena, design->html_code, BODY_MAX_BYTES, &composer->html, err) ||
+        !part_load(composer, arena, design->text_code, BODY_MAX_BYTES, &composer->text, err))
         return false;
-    composer->scratch = arena_new(0);
-    arena_defer(arena, release_scratch, composer->scratch);
+    composer->scratch = new_scratch(arena);
+    composer->dates = new_scratch(arena);
     *ret_composer = composer;
     return true;
 }
@@ -85,57 +149,83 @@ struct text_list composer_fields(const struct composer *composer)
 struct evaluation {
     const struct part *part;
     const struct slot_values *values;
+    bool *shows_link;
 };
 
 static void look_up(const void *context, size_t index, const char *path, struct template_value *value)
 {
     (void)path;
     const struct evaluation *evaluation = context;
-    const char *text = slot_value(&evaluation->part->slots[index], evaluation->values);
-    if (text == NULL)
-        return;
-    value->kind = TEMPLATE_STRING;
-    value->text = text;
-    value->size = strlen(text);
+    const struct slot *slot = &evaluation->part->slots[index];
+    *evaluation->shows_link |= slot->kind == SLOT_UNSUBSCRIBE_URL;
+    *value = slot_value(slot, evaluation->values);
 }
 
-static bool part_write(const struct part *part, const struct slot_values *values, struct arena *scratch, struct error *err)
+/* `ret_shows_link`: whether this recipient's text has the unsubscribe link, which may depend on conditions. */
+static bool part_write(const struct composer *composer, const struct part *part, const struct slot_values *values,
+                       bool *ret_shows_link, struct error *err)
 {
-    struct evaluation evaluation = { part, values };
+    *ret_shows_link = false;
+    struct evaluation evaluation = { part, values, ret_shows_link };
+    struct template_lookup lookup = { .value = look_up, .context = &evaluation, .setting = &composer->setting };
     buf_clear(part->out);
-    return template_evaluate(&part->template, (struct template_lookup){ look_up, &evaluation }, scratch, part->out, err);
+    return template_evaluate(&part->template, lookup, composer->scratch, part->out, err);
 }
 
-/* The page behind the link comes with the tracking domain; until then the mail of the outbox shows its form.
- * The token names brand and address, not the contact, so that it outlives a deleted contact. */
-static const char *unsubscribe_url(const struct composer *composer, const char *email_key)
+static bool write_parts(struct composer *composer, const struct slot_values *values, struct error *err)
 {
-    unsigned char payload[UNSUBSCRIBE_BRAND_BYTES + SECRET_HASH_BYTES];
-    memcpy(payload, &composer->brand_id, UNSUBSCRIBE_BRAND_BYTES);
-    address_hash(composer->engine->address_key, email_key, payload + UNSUBSCRIBE_BRAND_BYTES);
-    const char *token = token_seal(composer->scratch, composer->engine->token_key, "unsubscribe", payload, sizeof(payload));
-    return arena_printf(composer->scratch, "https://%s/u/%s", composer->domain, token);
-}
-
-bool composer_write(struct composer *composer, const struct composer_recipient *recipient, const char *token, int64_t date_us,
-                    struct bytes *ret_message, struct error *err)
-{
-    arena_reset(composer->scratch);
-    struct slot_values values = {
-        .email = recipient->email,
-        .first_name = recipient->first_name,
-        .last_name = recipient->last_name,
-        .user_id = recipient->user_id,
-        .brand_name = composer->brand_name,
-        .fields = recipient->fields,
-    };
-    if (composer->needs_unsubscribe_url)
-        values.unsubscribe_url = unsubscribe_url(composer, recipient->email_key);
-    if (!part_write(&composer->subject, &values, composer->scratch, err) ||
-        !part_write(&composer->html, &values, composer->scratch, err) ||
-        !part_write(&composer->text, &values, composer->scratch, err))
+    bool html_shows;
+    bool text_shows;
+    bool ignored;
+    if (!part_write(composer, &composer->subject, values, &ignored, err) ||
+        !part_write(composer, &composer->html, values, &html_shows, err) ||
+        !part_write(composer, &composer->text, values, &text_shows, err))
         return false;
+    if (composer->is_marketing && !html_shows)
+        list_mail_add_to_html(&composer->list, values->unsubscribe_url, composer->html.out);
+    if (composer->is_marketing && !text_shows)
+        list_mail_add_to_text(&composer->list, values->unsubscribe_url, composer->text.out);
+    if (composer->html.out->overflowed || composer->text.out->overflowed)
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The texts of the message are too large.");
+    return true;
+}
 
+static void make_link(struct composer *composer, const struct composer_recipient *recipient)
+{
+    struct unsubscribe_link link = {
+        .brand_id = composer->brand_id,
+        .send_id = composer->send_id,
+        .ordinal = recipient->ordinal,
+    };
+    address_hash(composer->engine->address_key, recipient->email_key, link.address_hash);
+    composer->link->size = composer->link_base_size;
+    buf_add_text(composer->link, unsubscribe_token(composer->engine, composer->scratch, &link));
+}
+
+/* Messages of a range have one date. */
+static const char *date_text(struct composer *composer, int64_t date_us)
+{
+    if (composer->date == NULL || composer->date_us != date_us) {
+        composer->date_us = date_us;
+        arena_reset(composer->dates);
+        composer->date = clock_rfc5322(composer->dates, date_us);
+    }
+    return composer->date;
+}
+
+static const char *join(struct buf *out, const char *const *pieces, size_t count)
+{
+    buf_clear(out);
+    for (size_t i = 0; i < count; i++)
+        buf_add_text(out, pieces[i]);
+    return buf_text(out);
+}
+#define JOIN(out, ...) join((out), (const char *const[]){ __VA_ARGS__ }, ARRAY_COUNT(((const char *const[]){ __VA_ARGS__ })))
+
+static bool put_together(struct composer *composer, const struct composer_recipient *recipient, const char *token, int64_t date_us,
+                         struct error *err)
+{
+    struct header offer = { "List-Unsubscribe", "" };
     struct message message = {
         .to = { .address = recipient->email },
         .subject = buf_text(composer->subject.out),
@@ -144,11 +234,80 @@ bool composer_write(struct composer *composer, const struct composer_recipient *
         .html = buf_text(composer->html.out),
         .html_size = composer->html.out->size,
         .date_us = date_us,
-        .message_id = arena_printf(composer->scratch, "<%s@%s>", token, composer->domain),
+        .date = date_text(composer, date_us),
+        .message_id = JOIN(composer->message_id, "<", token, "@", composer->domain, ">"),
+        .headers = &offer,
+        .header_count = composer->list.offers_link,
     };
+    if (composer->list.offers_link)
+        offer.value = JOIN(composer->offer, "<", buf_text(composer->link), ">");
     buf_clear(composer->message);
-    if (!message_compose(composer->plan, &message, composer->scratch, composer->message, err))
+    return message_compose(composer->plan, &message, composer->scratch, composer->message, err);
+}
+
+/* What a recipient brings to the templates. */
+static struct slot_values values_of(struct composer *composer, const struct composer_recipient *recipient)
+{
+    if (composer->needs_link)
+        make_link(composer, recipient);
+    return (struct slot_values){
+        .arena = composer->scratch,
+        .email = recipient->email,
+        .first_name = recipient->first_name,
+        .last_name = recipient->last_name,
+        .user_id = recipient->user_id,
+        .unsubscribe_url = composer->needs_link ? buf_text(composer->link) : NULL,
+        .fields = recipient->fields,
+        .parsed = arena_array(composer->scratch, recipient->fields.count + 1, sizeof(json_t *)),
+        .brand = composer->brand,
+    };
+}
+
+bool composer_write(struct composer *composer, const struct composer_recipient *recipient, const char *token, int64_t date_us,
+                    struct bytes *ret_message, struct error *err)
+{
+    arena_reset(composer->scratch);
+    composer->setting.now_us = date_us;
+    struct slot_values values = values_of(composer, recipient);
+    if (!write_parts(composer, &values, err) || !put_together(composer, recipient, token, date_us, err))
         return false;
     *ret_message = (struct bytes){ (const unsigned char *)buf_text(composer->message), composer->message->size };
+    return true;
+}
+
+/* ---- A look before sending ---- */
+
+static bool names_slot(const struct composer *composer, enum slot_kind kind)
+{
+    const struct part *const parts[] = { &composer->subject, &composer->html, &composer->text };
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
+        for (size_t j = 0; j < template_path_count(&parts[i]->template); j++)
+            if (parts[i]->slots[j].kind == kind)
+                return true;
+    return false;
+}
+
+bool composer_names_first_name(const struct composer *composer)
+{
+    return names_slot(composer, SLOT_FIRST_NAME);
+}
+
+bool composer_names_last_name(const struct composer *composer)
+{
+    return names_slot(composer, SLOT_LAST_NAME);
+}
+
+bool composer_look(struct composer *composer, const struct composer_recipient *recipient, struct composer_sample *ret_sample,
+                   struct error *err)
+{
+    bool ignored;
+    arena_reset(composer->scratch);
+    struct slot_values values = values_of(composer, recipient);
+    if (!part_write(composer, &composer->subject, &values, &ignored, err) ||
+        !part_write(composer, &composer->html, &values, &ret_sample->shows_link, err) ||
+        !part_write(composer, &composer->text, &values, &ignored, err))
+        return false;
+    ret_sample->subject = buf_text(composer->subject.out);
+    ret_sample->text = buf_text(composer->text.out);
     return true;
 }

@@ -1,5 +1,7 @@
 #include "engine/ledger/plans.h"
+#include "engine/sends/confirm.h"
 #include "engine/sends/order.h"
+#include "engine/sends/target.h"
 
 #include <string.h>
 
@@ -11,6 +13,11 @@ static bool refuse_repeat(const struct work *work, const struct send_same_target
         return true;
     return fail(err, ERR_EMAIL_ALREADY_SENT, "emailId", "This design was sent to this target before.") ||
            error_with_details(err, send_state_details(work, earlier));
+}
+
+static struct send_target target_of(const struct checked_order *checked)
+{
+    return (struct send_target){ .is_all = strcmp(checked->target, "all") == 0, .audience_id = checked->audience_id };
 }
 
 /* ---- The allowance ---- */
@@ -39,12 +46,7 @@ static bool count_recipients(const struct work *work, const struct checked_order
         *ret_count = (int64_t)checked->list.count;
         return true;
     }
-    struct send_all_count_params params = { .brand_id = work->brand_id };
-    struct send_all_count_row *row;
-    if (!sql_send_all_count(work->conn, work->arena, &params, &row, err))
-        return false;
-    *ret_count = row->count;
-    return true;
+    return send_target_count(work, target_of(checked), ret_count, err);
 }
 
 static bool check_room(const struct work *work, const struct send_allowance_row *allowance, const struct checked_order *checked,
@@ -68,30 +70,30 @@ struct lookup {
     const struct send_domain_row *domain;
     const struct send_same_target_row *earlier;
     const struct send_allowance_row *allowance;
-    const struct send_audience_find_row *audience;
+    const struct db_rows *eligible;
     bool any_eligible;
 };
 
-static size_t add_eligible(const struct work *work, const struct checked_order *checked, struct db_batch *batch)
+/* Of a short list, who may not be mailed; of others, whether there is anybody. */
+static bool add_eligible(const struct work *work, const struct checked_order *checked, struct db_batch *batch, size_t *ret_at,
+                         struct error *err)
 {
-    if (checked->list.count == 0) {
-        struct send_all_any_params all = { .brand_id = work->brand_id };
-        return db_batch_add(batch, &send_all_any_statement, &all);
-    }
+    if (checked->list.count == 0)
+        return send_target_add_any(work, target_of(checked), batch, ret_at, err);
     struct send_inline_refused_params listed = {
         .brand_id = work->brand_id,
         .keys = { checked->list.keys, checked->list.count },
         .hashes = { checked->list.hashes, checked->list.count },
     };
-    return db_batch_add(batch, &send_inline_refused_statement, &listed);
+    *ret_at = db_batch_add(batch, &send_inline_refused_statement, &listed);
+    return true;
 }
 
 static bool read_eligible(const struct checked_order *checked, const struct db_rows *rows)
 {
     if (checked->list.count > 0)
         return rows->count < checked->list.count;
-    const struct send_all_any_row *any = rows->rows;
-    return any != NULL && any->any;
+    return send_target_is_any(rows);
 }
 
 static bool look_up(const struct work *work, const struct send_order *order, const struct checked_order *checked,
@@ -105,35 +107,24 @@ static bool look_up(const struct work *work, const struct send_order *order, con
         .target_hash = { checked->target_hash, sizeof(checked->target_hash) },
     };
     struct send_allowance_params allowance = { .organization_id = work->organization_id, .now = work->now_us };
-    struct send_audience_find_params audience = { .brand_id = work->brand_id, .id = checked->audience_id };
 
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t emails = db_batch_add(batch, &send_email_lock_statement, &email);
     size_t domains = db_batch_add(batch, &send_domain_find_statement, &domain);
     size_t earliers = db_batch_add(batch, &send_same_target_statement, &earlier);
     size_t allowances = db_batch_add(batch, &send_allowance_statement, &allowance);
-    size_t audiences = db_batch_add(batch, &send_audience_find_statement, &audience);
-    size_t eligible = add_eligible(work, checked, batch);
-    if (!db_batch_run(batch, err))
+    size_t eligible;
+    if (!add_eligible(work, checked, batch, &eligible, err) || !db_batch_run(batch, err))
         return false;
     *ret_found = (struct lookup){
         .email = db_batch_rows(batch, emails)->rows,
         .domain = db_batch_rows(batch, domains)->rows,
         .earlier = db_batch_rows(batch, earliers)->rows,
         .allowance = db_batch_rows(batch, allowances)->rows,
-        .audience = db_batch_rows(batch, audiences)->rows,
+        .eligible = db_batch_rows(batch, eligible),
         .any_eligible = read_eligible(checked, db_batch_rows(batch, eligible)),
     };
     return true;
-}
-
-static bool check_audience(const struct checked_order *checked, const struct lookup *found, struct error *err)
-{
-    if (strcmp(checked->target, "audience") != 0)
-        return true;
-    if (found->audience == NULL)
-        return fail(err, ERR_AUDIENCE_NOT_FOUND, "audienceId", "No audience with this id in this brand.");
-    return fail(err, ERR_NOT_IMPLEMENTED, "audienceId", "Sending to a saved audience is not built yet; use all or to.");
 }
 
 /* ---- A campaign ---- */
@@ -156,6 +147,7 @@ static bool insert(const struct work *work, const struct send_order *order, cons
         .reply_to = checked->reply_to,
         .domain_id = checked->domain->id,
         .target = checked->target,
+        .audience_id = { .set = strcmp(checked->target, "audience") == 0, .value = checked->audience_id },
         .inline_to = { is_inline ? checked->list.mailboxes : NULL, checked->list.count },
         .inline_keys = { is_inline ? checked->list.keys : NULL, checked->list.count },
         .target_hash = { checked->target_hash, sizeof(checked->target_hash) },
@@ -175,7 +167,7 @@ static bool check_found(const struct work *work, const struct send_order *order,
 {
     if (found->email == NULL)
         return order_no_email(err);
-    if (!order_check_email(found->email->status, found->email->version_id, err) || !check_audience(checked, found, err) ||
+    if (!order_check_email(found->email->status, found->email->version_id, err) ||
         !order_check_domain(found->domain, "marketing", err))
         return false;
     checked->version_id = found->email->version_id.value;
@@ -187,6 +179,28 @@ static bool check_found(const struct work *work, const struct send_order *order,
                     "Nobody in this target is subscribed and not suppressed.");
     /* A scheduled send is measured when it begins, and waits for room if there is none. */
     return order->scheduled_at_us.set || check_room(work, found->allowance, checked, err);
+}
+
+static bool is_refused(const char *key, const struct db_rows *refused)
+{
+    const struct send_inline_refused_row *rows = refused->rows;
+    for (size_t i = 0; i < refused->count; i++)
+        if (strcmp(rows[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* Of a short list, those who may be mailed. */
+static struct text_list welcome_keys(const struct work *work, const struct checked_order *checked, const struct lookup *found)
+{
+    if (checked->list.count == 0)
+        return (struct text_list){ .items = NULL };
+    const char **keys = arena_array(work->arena, checked->list.count, sizeof(*keys));
+    size_t count = 0;
+    for (size_t i = 0; i < checked->list.count; i++)
+        if (!is_refused(checked->list.keys[i], found->eligible))
+            keys[count++] = checked->list.keys[i];
+    return (struct text_list){ keys, count };
 }
 
 bool send_create(const struct work *work, const struct send_order *order, struct send_accepted *ret_accepted, struct error *err)
@@ -204,5 +218,12 @@ bool send_create(const struct work *work, const struct send_order *order, struct
         .status = order->scheduled_at_us.set ? "scheduled" : "queued",
         .scheduled_at_us = order->scheduled_at_us,
     };
-    return insert(work, order, &checked, &ret_accepted->id, err);
+    struct confirmable asked = { .order = order, .checked = &checked, .keys = welcome_keys(work, &checked, &found) };
+    bool confirm_first;
+    if (!confirm_check(work, &asked, &confirm_first, err))
+        return false;
+    if (confirm_first)
+        return confirm_preview(work, &asked, &ret_accepted->preview, err);
+    return insert(work, order, &checked, &ret_accepted->id, err) &&
+           (order->confirmation == NULL || confirm_use(work, order->confirmation, ret_accepted->id, err));
 }

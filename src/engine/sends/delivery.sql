@@ -1,9 +1,12 @@
--- Everything a round of delivery needs of its send.
+-- What delivering a send needs to know of it.
 -- name: delivery_send :one
 -- params: brand_id bigint, id bigint
--- columns: status text, email_id bigint, target text, subject_code bytea, html_code bytea, text_code bytea, from_address text, sender_name text null, reply_to text null, domain text, brand_name text, inline_to text[] null, inline_keys text[] null, started_at timestamptz null, any_suppressed boolean
-select s.status, s.email_id, s.target, s.subject_code, coalesce(s.html_code, v.html_code), v.text_code, s.from_address,
-       s.sender_name, s.reply_to, d.name, b.name, s.inline_to, s.inline_keys, s.started_at,
+-- columns: status text, organization_id bigint, message_class text, email_id bigint, audience_id bigint null, domain_id bigint, is_sandbox boolean, subject_code bytea, html_code bytea, text_code bytea, from_address text, sender_name text null, reply_to text null, domain text, brand text, inline_to text[] null, inline_keys text[] null, started_at timestamptz null, any_suppressed boolean
+select s.status, b.organization_id, s.message_class, s.email_id, s.audience_id, s.domain_id, d.kind = 'sandbox', s.subject_code, coalesce(s.html_code, v.html_code), v.text_code, s.from_address,
+       s.sender_name, s.reply_to, d.name,
+       jsonb_strip_nulls(b.identity || jsonb_build_object('name', b.name, 'domain', b.domain, 'timeZone', b.time_zone,
+                                                          'locale', b.locale))::text,
+       s.inline_to, s.inline_keys, s.started_at,
        exists (select 1 from suppressions p where p.brand_id = s.brand_id)
   from sends s
   join email_versions v on v.brand_id = s.brand_id and v.id = s.email_version_id
@@ -14,12 +17,16 @@ select s.status, s.email_id, s.target, s.subject_code, coalesce(s.html_code, v.h
 -- A send begins once; a canceled one never does.
 -- name: delivery_begin :one
 -- params: brand_id bigint, id bigint, now timestamptz
--- columns: target text, inline_to text[] null, inline_keys text[] null
+-- columns: audience_id bigint null, inline_to text[] null, inline_keys text[] null
 update sends
    set status = 'running', pause_reason = null, started_at = coalesce(started_at, :now), updated_at = :now
  where brand_id = :brand_id and id = :id
    and (status in ('scheduled', 'queued') or (status = 'paused' and pause_reason = 'plan_limit'))
-returning target, inline_to, inline_keys;
+returning audience_id, inline_to, inline_keys;
+
+-- Tells every process that sends that there is something to send.
+-- name: delivery_tell :exec
+select pg_notify('posthorn_send', '');
 
 -- The plan has no room for this send now.
 -- name: delivery_pause_for_plan :exec
@@ -36,29 +43,6 @@ select pg_advisory_xact_lock(7305792610002 + :organization_id);
 -- Expanding millions of contacts may take longer than a statement of a caller may.
 -- name: delivery_take_time :exec
 select set_config('statement_timeout', '0', true);
-
--- Every subscribed contact becomes a recipient with a dense ordinal; the ordinals are cut into ranges.
--- name: delivery_expand_all :one
--- params: brand_id bigint, send_id bigint, range_size bigint
--- columns: count bigint
-with eligible as materialized (
-    select id, email, email_key, row_number() over (order by id) as ordinal
-      from contacts
-     where brand_id = :brand_id and subscribed
-), recipients as (
-    insert into send_recipients (brand_id, send_id, ordinal, contact_id, email, email_key)
-    select :brand_id, :send_id, ordinal, id, email, email_key
-      from eligible
-), total as (
-    select count(*) as count from eligible
-), ranges as (
-    insert into send_ranges (brand_id, send_id, from_ordinal, to_ordinal, next_ordinal)
-    select :brand_id, :send_id, r.first, least(r.first + :range_size - 1, t.count), r.first
-      from total t, generate_series(1, t.count, :range_size) as r (first)
-), counted as (
-    update sends set recipient_count = t.count from total t where brand_id = :brand_id and id = :send_id
-)
-select count from total;
 
 -- A short list becomes recipients; who is a contact is linked to it.
 -- name: delivery_expand_inline :one
@@ -83,6 +67,10 @@ with listed as materialized (
 )
 select count from total;
 
+-- A great send changes what the planner knows of recipients, and nobody wants to wait for autovacuum.
+-- name: delivery_analyze :exec
+analyze send_recipients;
+
 -- Counts messages against the allowance of the period in which the send began; a negative number gives back.
 -- name: delivery_count_usage :exec
 -- params: organization_id bigint, at timestamptz, count bigint
@@ -90,39 +78,108 @@ insert into email_usage (organization_id, period_start, sent)
 values (:organization_id, date_trunc('month', :at at time zone 'UTC')::date, greatest(:count::bigint, 0))
     on conflict (organization_id, period_start) do update set sent = greatest(email_usage.sent + :count::bigint, 0);
 
--- Takes the next range for a job; one that it held before it was interrupted comes first.
+-- Leases the next range to a process that sends. Brands take turns: the first behind the one served before comes next; the sends
+-- of a brand are drawn. What a process had leased is free when its connections are gone and its lease is over; a clock that
+-- jumps does not take a range from a process that is there.
 -- name: delivery_take_range :one
--- params: brand_id bigint, send_id bigint, job_id bigint, now timestamptz
--- columns: from_ordinal bigint, to_ordinal bigint, next_ordinal bigint, started_at timestamptz
+-- params: owner text, lease_s integer, after_brand bigint, to_outbox boolean, to_relay boolean, put_off bigint[], now timestamptz
+-- columns: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, abandoned_by text null, was_begun boolean, date timestamptz null
+with waiting as (
+    select o.brand_id, o.send_id, o.from_ordinal, o.lease_owner, o.started_at
+      from (select s.brand_id, s.id
+              from sends s
+              join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
+             where s.status = 'running' and s.id <> all (:put_off::bigint[])
+               and case when d.kind = 'sandbox' then :to_outbox::boolean else :to_relay::boolean end
+             order by s.brand_id <= :after_brand, s.brand_id, random()) s
+     cross join lateral (
+            select r.*
+              from send_ranges r
+             where r.brand_id = s.brand_id and r.send_id = s.id and r.next_ordinal <= r.to_ordinal
+               and (r.lease_owner is null
+                    or (r.lease_until < clock_timestamp()
+                        and not exists (select 1 from pg_stat_activity a where a.application_name = r.lease_owner)))
+             order by r.from_ordinal
+             limit 1
+               for update skip locked) o
+     limit 1
+)
 update send_ranges r
-   set lease_job = :job_id, started_at = coalesce(r.started_at, :now)
- where (r.brand_id, r.send_id, r.from_ordinal) = (
-           select o.brand_id, o.send_id, o.from_ordinal
-             from send_ranges o
-            where o.brand_id = :brand_id and o.send_id = :send_id and o.next_ordinal <= o.to_ordinal
-              and (o.lease_job is null or o.lease_job = :job_id)
-              and exists (select 1 from sends s where s.brand_id = o.brand_id and s.id = o.send_id and s.status = 'running')
-            order by o.lease_job is null, o.from_ordinal
-            limit 1
-              for update skip locked)
-returning r.from_ordinal, r.to_ordinal, r.next_ordinal, coalesce(r.started_at, :now::timestamptz);
+   set lease_owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease_s),
+       started_at = coalesce(r.started_at, :now)
+  from waiting w
+ where r.brand_id = w.brand_id and r.send_id = w.send_id and r.from_ordinal = w.from_ordinal
+returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, w.lease_owner, w.started_at is not null, r.started_at;
 
--- The recipients of a range as they are now, with the custom fields that the design names, in the order given.
+-- Leases retries that are due, all of the send whose turn it is: the one that waits longest.
+-- name: delivery_take_retries :many
+-- params: owner text, lease_s integer, to_outbox boolean, to_relay boolean, put_off bigint[], limit integer, now timestamptz
+-- columns: brand_id bigint, send_id bigint, ordinal bigint
+with longest as (
+    select y.brand_id, y.send_id
+      from send_retries y
+      join sends s on s.brand_id = y.brand_id and s.id = y.send_id and s.status = 'running'
+      join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
+     where y.lease_owner is null and y.due_at <= :now and s.id <> all (:put_off::bigint[])
+       and case when d.kind = 'sandbox' then :to_outbox::boolean else :to_relay::boolean end
+     order by y.due_at
+     limit 1
+), due as (
+    select y.brand_id, y.send_id, y.ordinal
+      from send_retries y
+      join longest l on l.brand_id = y.brand_id and l.send_id = y.send_id
+     where y.lease_owner is null and y.due_at <= :now
+     order by y.due_at
+     limit :limit
+       for update of y skip locked
+)
+update send_retries y
+   set lease_owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease_s)
+  from due d
+ where y.brand_id = d.brand_id and y.send_id = d.send_id and y.ordinal = d.ordinal
+returning y.brand_id, y.send_id, y.ordinal;
+
+-- Recipients of a send as they are now, with the custom fields that the design names, in the order given, each behind a letter
+-- for its type; the name '' stands for all of them (engine/sends/slots.h). Those whose fate is known are left out: of a range
+-- whoever has a result or waits for a retry, of retries whatever is not leased to `owner`. Each "limit 1" is one look by a whole
+-- key, also while the tables have no statistics yet.
 -- name: delivery_recipients :many
--- params: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, fields text[]
--- columns: ordinal bigint, email text, email_key text, contact_id bigint null, was_contact boolean, subscribed boolean null, first_name text null, last_name text null, user_id text null, fields text[]
-select r.ordinal, r.email, r.email_key, c.id, r.contact_id is not null, c.subscribed, c.first_name, c.last_name, c.user_id,
-       array(select c.custom_fields ->> f.name from unnest(:fields::text[]) with ordinality as f (name, place) order by f.place)
-  from send_recipients r
-  left join contacts c on c.brand_id = r.brand_id and c.email_key = r.email_key
- where r.brand_id = :brand_id and r.send_id = :send_id and r.ordinal between :from_ordinal and :to_ordinal
+-- params: brand_id bigint, send_id bigint, ordinals bigint[], fields text[], is_fresh boolean, is_retry boolean, owner text, date timestamptz null
+-- columns: ordinal bigint, email text, email_key text, contact_id bigint null, was_contact boolean, subscribed boolean null, is_invalid boolean, attempts bigint, first_at timestamptz null, uncertain boolean, date timestamptz, first_name text null, last_name text null, user_id text null, fields text[]
+select r.ordinal, r.email, r.email_key, c.id, r.contact_id is not null, c.subscribed,
+       coalesce((select true from contact_validations v
+                  where v.brand_id = :brand_id and v.contact_id = c.id and v.status = 'invalid' limit 1), false),
+       coalesce(y.attempts, 0)::bigint, y.first_at, coalesce(y.uncertain, false),
+       coalesce(:date::timestamptz,
+                (select g.started_at from send_ranges g
+                  where g.brand_id = :brand_id and g.send_id = :send_id and g.from_ordinal <= r.ordinal
+                  order by g.from_ordinal desc limit 1)),
+       c.first_name, c.last_name, c.user_id,
+       array(select case jsonb_typeof(v.value) when 'null' then null when 'object' then 'j' || v.value::text
+                                               when 'array' then 'j' || v.value::text
+                                               else left(jsonb_typeof(v.value), 1) || (v.value #>> '{}') end
+               from unnest(:fields::text[]) with ordinality as f (name, place)
+              cross join lateral (select case f.name when '' then c.custom_fields else c.custom_fields -> f.name end) v (value)
+              order by f.place)
+  from unnest(:ordinals::bigint[]) as w (ordinal)
+ cross join lateral (select * from send_recipients
+                      where brand_id = :brand_id and send_id = :send_id and ordinal = w.ordinal limit 1) r
+  left join lateral (select * from send_retries
+                      where brand_id = :brand_id and send_id = :send_id and ordinal = w.ordinal limit 1) y on true
+  left join lateral (select * from contacts where brand_id = :brand_id and email_key = r.email_key limit 1) c on true
+ where case when :is_retry::boolean then y.lease_owner = :owner else y.ordinal is null end
+   and (:is_fresh::boolean
+        or (select true from send_results
+             where brand_id = :brand_id and send_id = :send_id and ordinal = w.ordinal limit 1) is null)
  order by r.ordinal;
 
 -- The design of a test message.
 -- name: delivery_test_version :one
 -- params: brand_id bigint, id bigint
--- columns: html_code bytea, text_code bytea, brand_name text
-select v.html_code, v.text_code, b.name
+-- columns: html_code bytea, text_code bytea, brand text
+select v.html_code, v.text_code,
+       jsonb_strip_nulls(b.identity || jsonb_build_object('name', b.name, 'domain', b.domain, 'timeZone', b.time_zone,
+                                                          'locale', b.locale))::text
   from email_versions v
   join brands b on b.id = v.brand_id
  where v.brand_id = :brand_id and v.id = :id;
@@ -132,7 +189,12 @@ select v.html_code, v.text_code, b.name
 -- params: brand_id bigint, email_key text, fields text[]
 -- columns: first_name text null, last_name text null, user_id text null, fields text[]
 select c.first_name, c.last_name, c.user_id,
-       array(select c.custom_fields ->> f.name from unnest(:fields::text[]) with ordinality as f (name, place) order by f.place)
+       array(select case jsonb_typeof(v.value) when 'null' then null when 'object' then 'j' || v.value::text
+                                               when 'array' then 'j' || v.value::text
+                                               else left(jsonb_typeof(v.value), 1) || (v.value #>> '{}') end
+               from unnest(:fields::text[]) with ordinality as f (name, place)
+              cross join lateral (select case f.name when '' then c.custom_fields else c.custom_fields -> f.name end) v (value)
+              order by f.place)
   from contacts c
  where c.brand_id = :brand_id and c.email_key = :email_key;
 
@@ -145,62 +207,130 @@ select encode(s.address_hash, 'hex')
  where s.brand_id = :brand_id
    and s.address_hash = any (array(select decode(h.hash, 'hex') from unnest(:hashes::text[]) as h (hash)));
 
--- Moves a range forward; no row when another worker has moved it.
--- name: delivery_advance :one
--- params: brand_id bigint, send_id bigint, from_ordinal bigint, job_id bigint, next_ordinal bigint, new_next_ordinal bigint
--- columns: from_ordinal bigint
+-- Holds a range for the settling, and tells whose it is.
+-- name: delivery_hold_range :one
+-- params: brand_id bigint, send_id bigint, from_ordinal bigint
+-- columns: lease_owner text null
+select lease_owner
+  from send_ranges
+ where brand_id = :brand_id and send_id = :send_id and from_ordinal = :from_ordinal
+   for update;
+
+-- Holds retries for the settling, as far as they are leased to `owner` and nobody has decided them; an attempt that was settled
+-- and leased again has another number.
+-- name: delivery_hold_retries :many
+-- params: brand_id bigint, send_id bigint, ordinals bigint[], owner text
+-- columns: ordinal bigint, attempts bigint
+select y.ordinal, y.attempts::bigint
+  from send_retries y
+ where y.brand_id = :brand_id and y.send_id = :send_id and y.ordinal = any (:ordinals::bigint[]) and y.lease_owner = :owner
+   and not exists (select 1 from send_results r
+                    where r.brand_id = y.brand_id and r.send_id = y.send_id and r.ordinal = y.ordinal)
+ order by y.ordinal
+   for update of y;
+
+-- Whose fate somebody else has written down.
+-- name: delivery_known :many
+-- params: brand_id bigint, send_id bigint, ordinals bigint[]
+-- columns: ordinal bigint
+select ordinal from send_results where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[])
+ union all
+select ordinal from send_retries where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[]);
+
+-- Ends a range all of whose recipients have a result or wait for a retry.
+-- name: delivery_close_range :exec
+-- params: brand_id bigint, send_id bigint, from_ordinal bigint, owner text
 update send_ranges
-   set next_ordinal = :new_next_ordinal
- where brand_id = :brand_id and send_id = :send_id and from_ordinal = :from_ordinal and lease_job = :job_id
-   and next_ordinal = :next_ordinal
-returning from_ordinal;
+   set next_ordinal = to_ordinal + 1, lease_owner = null, lease_until = null
+ where brand_id = :brand_id and send_id = :send_id and from_ordinal = :from_ordinal and lease_owner = :owner;
 
--- What became of each recipient of a range.
+-- What became of recipients.
 -- name: delivery_results :exec
--- params: brand_id bigint, send_id bigint, ordinals bigint[], outcomes text[], reasons text[], at timestamptz
-insert into send_results (brand_id, send_id, ordinal, outcome, reason, occurred_at)
-select :brand_id, :send_id, t.ordinal, t.outcome, t.reason, :at
-  from unnest(:ordinals::bigint[], :outcomes::text[], :reasons::text[]) as t (ordinal, outcome, reason);
+-- params: brand_id bigint, send_id bigint, ordinals bigint[], outcomes text[], reasons text[], replies text[], relays text[], attempts bigint[], uncertain boolean[], at timestamptz
+insert into send_results (brand_id, send_id, ordinal, outcome, reason, reply, relay, attempts, uncertain, occurred_at)
+select :brand_id, :send_id, t.ordinal, t.outcome, t.reason, t.reply, t.relay, t.attempts, t.uncertain, :at
+  from unnest(:ordinals::bigint[], :outcomes::text[], :reasons::text[], :replies::text[], :relays::text[], :attempts::bigint[],
+              :uncertain::boolean[]) as t (ordinal, outcome, reason, reply, relay, attempts, uncertain);
 
--- The events of the messages that the outbox took: sent, and delivered as there is no way further.
+-- Whoever is to be tried again later.
+-- name: delivery_put_off :exec
+-- params: brand_id bigint, send_id bigint, ordinals bigint[], attempts bigint[], first_ats timestamptz[], due_ats timestamptz[], replies text[], relays text[], uncertain boolean[]
+insert into send_retries (brand_id, send_id, ordinal, attempts, first_at, due_at, reply, relay, uncertain)
+select :brand_id, :send_id, t.ordinal, t.attempts, t.first_at, t.due_at, t.reply, t.relay, t.uncertain
+  from unnest(:ordinals::bigint[], :attempts::bigint[], :first_ats::timestamptz[], :due_ats::timestamptz[], :replies::text[],
+              :relays::text[], :uncertain::boolean[]) as t (ordinal, attempts, first_at, due_at, reply, relay, uncertain)
+    on conflict (brand_id, send_id, ordinal)
+       do update set attempts = excluded.attempts, due_at = excluded.due_at, reply = excluded.reply, relay = excluded.relay,
+                     uncertain = excluded.uncertain, lease_owner = null, lease_until = null;
+
+-- Retries that have a result: this one's, or one that came from elsewhere.
+-- name: delivery_retried :exec
+-- params: brand_id bigint, send_id bigint, ordinals bigint[]
+delete from send_retries y
+ where y.brand_id = :brand_id and y.send_id = :send_id and y.ordinal = any (:ordinals::bigint[])
+   and exists (select 1 from send_results r where r.brand_id = y.brand_id and r.send_id = y.send_id and r.ordinal = y.ordinal);
+
+-- Events of recipients, of each these types in this order.
 -- name: delivery_events :exec
--- params: brand_id bigint, send_id bigint, email_id bigint, emails text[], keys text[], at timestamptz, summary text
+-- params: brand_id bigint, send_id bigint, email_id bigint, types text[], emails text[], keys text[], summaries text[], at timestamptz
 insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, send_id, email_id, summary)
-select :brand_id, :at, 'email', e.type, t.email, t.key, :send_id, :email_id, :summary
-  from unnest(:emails::text[], :keys::text[]) with ordinality as t (email, key, place),
-       (values (1, 'sent'), (2, 'delivered')) as e (step, type)
+select :brand_id, :at, 'email', e.type, t.email, t.key, :send_id, :email_id, t.summary
+  from unnest(:emails::text[], :keys::text[], :summaries::text[]) with ordinality as t (email, key, summary, place),
+       unnest(:types::text[]) with ordinality as e (type, step)
  order by t.place, e.step;
 
--- Adds a range to the figures of its send and of the hour.
+-- What happened to contacts, folded into their activity of the day, in the order of the keys, so that two sends to the same people
+-- cannot deadlock. Of "sent" and "delivered", which come together, only the first is folded, and filters read it for both.
+-- name: delivery_activity :exec
+-- params: brand_id bigint, type text, keys text[], at timestamptz
+insert into contact_activity (brand_id, event_type, email_key, day, count)
+select :brand_id, :type, k.key, (:at::timestamptz at time zone 'UTC')::date, 1
+  from unnest(:keys::text[]) as k (key)
+ order by k.key
+    on conflict (brand_id, event_type, email_key, day) do update set count = contact_activity.count + 1;
+
+-- Addresses that do not exist are not mailed again.
+-- name: delivery_suppress :exec
+-- params: brand_id bigint, hashes text[], now timestamptz
+insert into suppressions (brand_id, address_hash, reason, created_at)
+select :brand_id, decode(h.hash, 'hex'), 'bounce', :now
+  from unnest(:hashes::text[]) as h (hash)
+ order by 2
+    on conflict (brand_id, address_hash) do nothing;
+
+-- Adds to the figures of a send and of the hour.
 -- name: delivery_count :exec
--- params: brand_id bigint, send_id bigint, delivered bigint, skipped bigint, failed bigint, at timestamptz
+-- params: brand_id bigint, send_id bigint, delivered bigint, bounced bigint, skipped bigint, failed bigint, held bigint, at timestamptz
 with figures as (
     update send_stats
        set accepted = accepted + :delivered, sent = sent + :delivered, delivered = delivered + :delivered,
-           skipped = skipped + :skipped, failed = failed + :failed
+           bounced = bounced + :bounced, skipped = skipped + :skipped, failed = failed + :failed, held = held + :held
      where brand_id = :brand_id and send_id = :send_id
 )
 insert into event_counts (brand_id, hour, event_type, count)
-select :brand_id, date_trunc('hour', :at, 'UTC'), e.type, :delivered
-  from (values ('delivered'), ('sent')) as e (type)
- where :delivered > 0
+select :brand_id, date_trunc('hour', :at, 'UTC'), e.type, e.count
+  from (values ('bounced', :bounced::bigint), ('delivered', :delivered::bigint), ('sent', :delivered::bigint)) as e (type, count)
+ where e.count > 0
+ order by e.type
     on conflict (brand_id, hour, event_type) do update set count = event_counts.count + excluded.count;
 
--- Ends a send none of whose ranges is open; no row while one is, or when it has ended already.
+-- Ends a send of which nothing is open; no row while something is, or when it has ended already.
 -- name: delivery_complete :one
 -- params: brand_id bigint, id bigint, now timestamptz
 -- columns: status text
 update sends s
-   set status = case when t.failed = 0 then 'completed' when t.delivered > 0 then 'partially_completed' else 'failed' end,
-       error = case when t.failed > 0 then t.failed || ' messages could not be composed.' end,
-       completed_at = case when t.failed = 0 or t.delivered > 0 then :now::timestamptz end,
-       failed_at = case when t.failed > 0 and t.delivered = 0 then :now::timestamptz end,
+   set status = case when t.failed + t.held = 0 then 'completed' when t.delivered > 0 then 'partially_completed' else 'failed' end,
+       error = nullif(concat_ws(' ', case when t.failed > 0 then t.failed || ' messages could not be composed.' end,
+                                     case when t.held > 0 then t.held || ' messages may or may not have arrived and were not sent again.' end), ''),
+       completed_at = case when t.failed + t.held = 0 or t.delivered > 0 then :now::timestamptz end,
+       failed_at = case when t.failed + t.held > 0 and t.delivered = 0 then :now::timestamptz end,
        updated_at = :now
   from send_stats t
  where s.brand_id = :brand_id and s.id = :id and s.status = 'running'
    and t.brand_id = s.brand_id and t.send_id = s.id
    and not exists (select 1 from send_ranges r
                     where r.brand_id = s.brand_id and r.send_id = s.id and r.next_ordinal <= r.to_ordinal)
+   and not exists (select 1 from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id)
 returning s.status;
 
 -- Ends a send that cannot go on and gives back the allowance of those it did not reach.
@@ -213,10 +343,82 @@ with ended as (
       from send_stats t
      where s.brand_id = :brand_id and s.id = :id and s.status in ('scheduled', 'queued', 'running', 'paused')
        and t.brand_id = s.brand_id and t.send_id = s.id
-    returning s.started_at, s.recipient_count - t.delivered - t.skipped - t.failed as unused
+    returning s.started_at, s.recipient_count - t.delivered - t.bounced - t.skipped - t.failed - t.held as unused
 )
 update email_usage u
    set sent = greatest(u.sent - e.unused, 0)
   from ended e
  where e.started_at is not null and u.organization_id = :organization_id
    and u.period_start = date_trunc('month', e.started_at at time zone 'UTC')::date;
+
+-- ---- Leases ----
+
+-- Renews the leases of ranges; gives those that are still held.
+-- name: delivery_renew_ranges :many
+-- params: brand_ids bigint[], send_ids bigint[], from_ordinals bigint[], owner text, lease_s integer
+-- columns: send_id bigint, from_ordinal bigint
+update send_ranges r
+   set lease_until = clock_timestamp() + make_interval(secs => :lease_s)
+  from unnest(:brand_ids::bigint[], :send_ids::bigint[], :from_ordinals::bigint[]) as m (brand_id, send_id, from_ordinal)
+ where r.brand_id = m.brand_id and r.send_id = m.send_id and r.from_ordinal = m.from_ordinal and r.lease_owner = :owner
+returning r.send_id, r.from_ordinal;
+
+-- Renews the leases of retries.
+-- name: delivery_renew_retries :exec
+-- params: owner text, lease_s integer
+update send_retries set lease_until = clock_timestamp() + make_interval(secs => :lease_s) where lease_owner = :owner;
+
+-- Gives back what a process has leased, which has ended or whose journal was read.
+-- name: delivery_release :exec
+-- params: owner text
+with ranges as (
+    update send_ranges set lease_owner = null, lease_until = null where lease_owner = :owner and next_ordinal <= to_ordinal
+), retries as (
+    update send_retries set lease_owner = null, lease_until = null where lease_owner = :owner
+)
+delete from senders where owner = :owner;
+
+-- Gives back whatever a process has leased but these.
+-- name: delivery_keep_only :exec
+-- params: owner text, range_sends bigint[], ranges bigint[], retry_sends bigint[], retries bigint[]
+with ranges as (
+    update send_ranges r set lease_owner = null, lease_until = null
+     where r.lease_owner = :owner and r.next_ordinal <= r.to_ordinal
+       and not exists (select 1 from unnest(:range_sends::bigint[], :ranges::bigint[]) as k (send_id, from_ordinal)
+                        where k.send_id = r.send_id and k.from_ordinal = r.from_ordinal)
+)
+update send_retries y set lease_owner = null, lease_until = null
+ where y.lease_owner = :owner
+   and not exists (select 1 from unnest(:retry_sends::bigint[], :retries::bigint[]) as k (send_id, ordinal)
+                    where k.send_id = y.send_id and k.ordinal = y.ordinal);
+
+-- Retries whose process is gone without a trace: nobody knows what became of them.
+-- name: delivery_reclaim_retries :exec
+update send_retries y
+   set lease_owner = null, lease_until = null, uncertain = true
+ where y.lease_until < clock_timestamp()
+   and not exists (select 1 from pg_stat_activity a where a.application_name = y.lease_owner);
+
+-- Shows that a process is there, with the relays it has.
+-- name: delivery_sender_seen :exec
+-- params: owner text, relays text[], state jsonb, now timestamptz
+insert into senders (owner, relays, state, started_at, seen_at)
+values (:owner, :relays, :state, :now, clock_timestamp())
+    on conflict (owner) do update set state = excluded.state, seen_at = excluded.seen_at;
+
+-- The processes that send, as they were seen last.
+-- name: delivery_senders :many
+-- columns: owner text, state jsonb, started_at timestamptz, seen_at timestamptz
+select owner, state, started_at, seen_at
+  from senders
+ where seen_at > clock_timestamp() - interval '1 minute'
+ order by started_at;
+
+-- Forgets processes that ended without a word, a day after.
+-- name: delivery_senders_forget :exec
+delete from senders where seen_at < clock_timestamp() - interval '1 day';
+
+-- Whether anything is being sent.
+-- name: delivery_any_running :one
+-- columns: running boolean
+select exists (select 1 from sends where status = 'running');

@@ -186,10 +186,10 @@ bool order_check_domain(const struct send_domain_row *domain, const char *purpos
     if (purpose != NULL && strcmp(domain->sending_purpose, purpose) != 0)
         return fail(err, ERR_DOMAIN_PURPOSE_NOT_ALLOWED, "domainId", "The domain %s is for %s mail; a campaign is %s mail.",
                     domain->name, domain->sending_purpose, purpose);
-    if (strcmp(domain->kind, "sandbox") != 0)
-        return fail(err, ERR_SERVICE_UNAVAILABLE, "domainId",
-                    "This server has no relay for %s. Use the sandbox domain, whose mail is captured in the outbox.", domain->name);
-    return true;
+    return domain->is_sandbox || domain->has_relay ||
+           fail(err, ERR_SERVICE_UNAVAILABLE, "domainId",
+                "No process with a relay is there to send for %s (--relay). The sandbox domain's mail is captured in the outbox.",
+                domain->name);
 }
 
 /* ---- The preview text ---- */

@@ -10,7 +10,8 @@ static bool not_found(struct error *err)
 
 /* ---- Reading ---- */
 
-bool send_get(const struct work *work, int64_t send_id, bool with_events, struct json_writer *json, struct error *err)
+bool send_get(const struct work *work, int64_t send_id, bool with_events, struct send_course *ret_course, struct json_writer *json,
+              struct error *err)
 {
     struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
     struct send_events_params events = { .brand_id = work->brand_id, .send_id = send_id, .limit = SEND_EVENTS_MAX };
@@ -23,6 +24,8 @@ bool send_get(const struct work *work, int64_t send_id, bool with_events, struct
     if (send == NULL)
         return not_found(err);
 
+    if (ret_course != NULL)
+        *ret_course = send_course_of(send);
     static const struct send_events_row none;
     const struct db_rows *rows = with_events ? db_batch_rows(batch, listed) : NULL;
     bool any = rows != NULL && rows->count > 0;
@@ -106,4 +109,38 @@ bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret
                     "This send is %s; only one that has not begun or is paused can be canceled.", send->status);
     *ret_send = send;
     return true;
+}
+
+bool send_pause(const struct work *work, int64_t send_id, struct error *err)
+{
+    struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
+    struct send_row *send;
+    if (!sql_send_find(work->conn, work->arena, &find, &send, err))
+        return false;
+    if (send == NULL)
+        return not_found(err);
+    return fail(err, ERR_SEND_NOT_PAUSABLE, "sendId",
+                "This send is %s and not gradual; only a gradual send in flight can be paused.", send->status);
+}
+
+bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
+{
+    struct send_resume_params resume = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
+    struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t resumed = db_batch_add(batch, &send_resume_statement, &resume);
+    size_t found = db_batch_add(batch, &send_find_statement, &find);
+    if (!db_batch_run(batch, err))
+        return false;
+    struct send_row *send = db_batch_rows(batch, found)->rows;
+    if (send == NULL)
+        return not_found(err);
+    *ret_send = send;
+    if (db_batch_rows(batch, resumed)->count > 0)
+        return true;
+    if (text_equal(send->pause_reason, "plan_limit"))
+        return fail(err, ERR_SEND_NOT_RESUMABLE, "sendId",
+                    "This send waits for room in the plan's allowance and goes on by itself; cancel it to stop it.");
+    return fail(err, ERR_SEND_NOT_RESUMABLE, "sendId", "This send is %s; only one that was paused by hand can be resumed.",
+                send->status);
 }

@@ -25,6 +25,9 @@ struct send_order {
     const char *from_name;
     const char *reply_to;
     struct opt_int scheduled_at_us;
+    struct opt_int confirm_above; /* recipients; for more, a preview comes first (confirm.h). Unset: for no number */
+    const char *confirmation;     /* the token of that preview; NULL: none */
+    int64_t key_id;               /* whose order it is; 0: the local owner's */
 };
 
 /* ---- Campaigns ---- */
@@ -33,10 +36,11 @@ struct send_accepted {
     int64_t id;
     const char *status; /* queued or scheduled */
     struct opt_int scheduled_at_us;
+    const struct send_preview *preview; /* not NULL: nothing was written, this has to be confirmed first */
 };
 
-/* Checks a campaign and writes its row; the caller enqueues the job and names it with send_set_job.
- * Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_NOT_READY, EMAIL_ALREADY_SENT, DOMAIN_NOT_FOUND, DOMAIN_NOT_READY,
+/* Checks a campaign and writes its row, or gives a preview that has to be confirmed; the caller enqueues the job and names it with
+ * send_set_job. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_NOT_READY, EMAIL_ALREADY_SENT, DOMAIN_NOT_FOUND, DOMAIN_NOT_READY,
  * DOMAIN_PURPOSE_NOT_ALLOWED, AUDIENCE_NOT_FOUND, NOT_IMPLEMENTED, NO_ELIGIBLE_RECIPIENTS, SEND_QUOTA_EXCEEDED,
  * SERVICE_UNAVAILABLE. */
 MUST_CHECK bool send_create(const struct work *work, const struct send_order *order, struct send_accepted *ret_accepted,
@@ -50,14 +54,34 @@ MUST_CHECK bool send_set_job(const struct work *work, int64_t send_id, int64_t j
 MUST_CHECK bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
     NONNULL(1, 3, 4);
 
+/* Pauses a gradual send in flight. There are none yet (gradualSend answers 501), so every send is refused.
+ * Errors: SEND_NOT_FOUND, SEND_NOT_PAUSABLE. */
+MUST_CHECK bool send_pause(const struct work *work, int64_t send_id, struct error *err) NONNULL(1, 3);
+
+/* Lets a send go on that was paused by hand, and gives it. Errors: SEND_NOT_FOUND, SEND_NOT_RESUMABLE. */
+MUST_CHECK bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
+    NONNULL(1, 3, 4);
+
 /* What the plan of the organization leaves of its sends in this period; unset when unlimited. */
 MUST_CHECK bool send_room(const struct work *work, struct opt_int *ret_room, struct error *err) NONNULL(1, 2, 3);
 
 /* ---- Reading ---- */
 
-/* One send, with the newest events of its recipients when they are wanted. Errors: SEND_NOT_FOUND. */
-MUST_CHECK bool send_get(const struct work *work, int64_t send_id, bool with_events, struct json_writer *json, struct error *err)
-    NONNULL(1, 4, 5);
+/* How far a send is. */
+struct send_course {
+    bool has_ended;
+    int64_t decided; /* recipients; waiting for another attempt is not decided */
+    int64_t delivered;
+    int64_t delayed;
+    int64_t recipients;
+};
+
+/* One send, with the newest events of its recipients when they are wanted. `ret_course` may be NULL. Errors: SEND_NOT_FOUND. */
+MUST_CHECK bool send_get(const struct work *work, int64_t send_id, bool with_events, struct send_course *ret_course,
+                         struct json_writer *json, struct error *err) NONNULL(1, 5, 6);
+
+/* What the figures of a row say (sends_json.c). */
+struct send_course send_course_of(const struct send_row *send) NONNULL(1);
 
 struct send_filter {
     int64_t email_id;   /* 0: any */

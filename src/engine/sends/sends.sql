@@ -25,9 +25,10 @@ select html from email_versions where brand_id = :brand_id and id = :id;
 -- name: send_domain_find :one
 -- row: send_domain
 -- params: brand_id bigint, id bigint
--- columns: id bigint, name text, kind text, status text, sending_purpose text, sender_name text, from_email text null, reply_to text null
-select d.id, d.name, d.kind, d.status, d.sending_purpose, coalesce(d.default_sender_name, b.name), d.default_from_email,
-       d.default_reply_to
+-- columns: id bigint, brand_id bigint, name text, is_sandbox boolean, status text, sending_purpose text, sender_name text, from_email text null, reply_to text null, has_relay boolean
+select d.id, d.brand_id, d.name, d.kind = 'sandbox', d.status, d.sending_purpose, coalesce(d.default_sender_name, b.name),
+       d.default_from_email, d.default_reply_to,
+       exists (select 1 from senders r where cardinality(r.relays) > 0 and r.seen_at > clock_timestamp() - interval '1 minute')
   from domains d
   join brands b on b.id = d.brand_id
  where d.brand_id = :brand_id and d.id = :id;
@@ -36,9 +37,10 @@ select d.id, d.name, d.kind, d.status, d.sending_purpose, coalesce(d.default_sen
 -- name: send_domain_for_test :one
 -- row: send_domain
 -- params: organization_id bigint, brand_id bigint, id bigint
--- columns: id bigint, name text, kind text, status text, sending_purpose text, sender_name text, from_email text null, reply_to text null
-select d.id, d.name, d.kind, d.status, d.sending_purpose, coalesce(d.default_sender_name, b.name), d.default_from_email,
-       d.default_reply_to
+-- columns: id bigint, brand_id bigint, name text, is_sandbox boolean, status text, sending_purpose text, sender_name text, from_email text null, reply_to text null, has_relay boolean
+select d.id, d.brand_id, d.name, d.kind = 'sandbox', d.status, d.sending_purpose, coalesce(d.default_sender_name, b.name),
+       d.default_from_email, d.default_reply_to,
+       exists (select 1 from senders r where cardinality(r.relays) > 0 and r.seen_at > clock_timestamp() - interval '1 minute')
   from domains d
   join brands b on b.id = :brand_id
  where d.organization_id = :organization_id
@@ -56,24 +58,6 @@ select id, status, scheduled_at, started_at, completed_at
    and status not in ('canceled', 'failed')
  order by id desc
  limit 1;
-
--- Whether an audience is there.
--- name: send_audience_find :one
--- params: brand_id bigint, id bigint
--- columns: id bigint
-select id from audiences where brand_id = :brand_id and id = :id;
-
--- Whether anybody would get a send to all.
--- name: send_all_any :one
--- params: brand_id bigint
--- columns: any boolean
-select exists (select 1 from contacts where brand_id = :brand_id and subscribed);
-
--- How many would get a send to all; only asked where the plan limits it.
--- name: send_all_count :one
--- params: brand_id bigint
--- columns: count bigint
-select count(*) from contacts where brand_id = :brand_id and subscribed;
 
 -- The addresses of a short list that may not be mailed: unsubscribed contacts and suppressed addresses.
 -- name: send_inline_refused :many
@@ -121,26 +105,32 @@ update sends set job_id = :job_id where brand_id = :brand_id and id = :id;
 -- name: send_find :one
 -- row: send
 -- params: brand_id bigint, id bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
-       s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, s.recipient_count, s.scheduled_at, s.started_at,
-       s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
-       t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed
+       s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
+       s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
+       t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed, t.held,
+       case when s.status = 'running'
+            then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
+  left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
  where s.brand_id = :brand_id and s.id = :id;
 
 -- The campaign sends of a brand, newest first, from behind a place on.
 -- name: send_page :many
 -- row: send
 -- params: brand_id bigint, status text null, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
-       s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, s.recipient_count, s.scheduled_at, s.started_at,
-       s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
-       t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed
+       s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
+       s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
+       t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed, t.held,
+       case when s.status = 'running'
+            then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
+  left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
  where s.brand_id = :brand_id and s.kind = 'campaign'
    and (:from_start or (s.created_at, s.id) < (:at, :id))
    and (:status::text is null or s.status = :status)
@@ -151,13 +141,16 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
 -- name: send_page_of_email :many
 -- row: send
 -- params: brand_id bigint, email_id bigint, status text null, from_start boolean, id bigint, limit bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
-       s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, s.recipient_count, s.scheduled_at, s.started_at,
-       s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
-       t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed
+       s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
+       s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
+       t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed, t.held,
+       case when s.status = 'running'
+            then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
+  left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
  where s.brand_id = :brand_id and s.email_id = :email_id and s.kind = 'campaign'
    and (:from_start or s.id < :id)
    and (:status::text is null or s.status = :status)
@@ -187,3 +180,17 @@ with canceled as (
      where id = (select job_id from canceled) and state = 'queued'
 )
 select 1 from canceled;
+
+-- Lets a send go on that was paused by hand, and tells every process that sends.
+-- name: send_resume :one
+-- params: brand_id bigint, id bigint, now timestamptz
+-- columns: id bigint
+with resumed as (
+    update sends
+       set status = 'running', pause_reason = null, updated_at = :now
+     where brand_id = :brand_id and id = :id and status = 'paused' and pause_reason = 'manual'
+    returning id
+), told as materialized (
+    select pg_notify('posthorn_send', '') from resumed
+)
+select r.id from resumed r, told;

@@ -21,7 +21,6 @@ static void write_stats(const struct send_row *send, struct json_writer *json)
     json_object_end(json);
 }
 
-/* Recipients of a send that has ended are waiting no more. */
 static bool has_ended(const struct send_row *send)
 {
     static const char *const ends[] = { "completed", "partially_completed", "failed", "canceled" };
@@ -31,14 +30,27 @@ static bool has_ended(const struct send_row *send)
     return false;
 }
 
+struct send_course send_course_of(const struct send_row *send)
+{
+    return (struct send_course){
+        .has_ended = has_ended(send),
+        .decided = send->accepted + send->bounced + send->skipped + send->failed + send->held,
+        .delivered = send->delivered,
+        .delayed = send->delayed,
+        .recipients = send->recipient_count.value,
+    };
+}
+
+/* Accepted by a relay, or not yet decided; of these, delayed are those that wait for another attempt. When a send has ended,
+ * nobody waits any more. */
 static void write_delivery(const struct send_row *send, struct json_writer *json)
 {
-    int64_t handled = send->accepted + send->skipped + send->failed;
+    struct send_course course = send_course_of(send);
     json_key(json, "delivery");
     json_object_begin(json);
     json_member_int(json, "accepted", send->accepted);
-    json_member_int(json, "pending", has_ended(send) ? 0 : at_least_zero(send->recipient_count.value - handled));
-    json_member_int(json, "delayed", 0);
+    json_member_int(json, "pending", course.has_ended ? 0 : at_least_zero(course.recipients - course.decided));
+    json_member_int(json, "delayed", course.delayed);
     json_member_int(json, "delivered", send->delivered);
     json_member_int(json, "bounced", send->bounced);
     json_object_end(json);
@@ -50,6 +62,7 @@ static void write_target(const struct work *work, const struct send_row *send, s
         json_member_text(json, "audienceId", "all");
     else
         json_member_id_if(json, work, "audienceId", ID_AUDIENCE, send->audience_id);
+    json_member_text_if(json, "audienceName", send->audience_name);
     json_member_int(json, "recipientCount", send->recipient_count.value);
 }
 

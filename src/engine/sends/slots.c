@@ -1,20 +1,36 @@
 #include "engine/sends/slots.h"
 
+#include "base/json_read.h"
 #include "base/text.h"
+#include "mail/template_value.h"
+#include "mail/template_zone.h"
 
 #include <string.h>
 
-static const struct {
-    const char *path;
-    enum slot_kind kind;
-} known_slots[] = {
-    { "email", SLOT_EMAIL },    { "firstName", SLOT_FIRST_NAME },  { "lastName", SLOT_LAST_NAME },
-    { "userId", SLOT_USER_ID }, { "brand.name", SLOT_BRAND_NAME }, { "unsubscribeUrl", SLOT_UNSUBSCRIBE_URL },
-};
+enum { FIELD_JSON_MAX_BYTES = 1024 * 1024 };
 
-static const char *without_prefix(const char *path, const char *prefix)
+static const struct template_value nil = { .kind = TEMPLATE_NIL };
+
+/* ---- Resolving ---- */
+
+static bool is_named(const char *name, size_t size, const char *expected)
 {
-    return text_starts_with(path, prefix) ? path + strlen(prefix) : path;
+    return strlen(expected) == size && memcmp(name, expected, size) == 0;
+}
+
+/* The next name of a path: `.name` or `["name"]`, or the first. Gives its size, 0 when there is none; `ret_rest` is behind it. */
+static size_t next_name(const char *path, const char **ret_name, const char **ret_rest)
+{
+    if (path[0] == '[' && path[1] == '"') {
+        const char *close = strstr(path + 2, "\"]");
+        *ret_name = path + 2;
+        *ret_rest = close != NULL ? close + 2 : path;
+        return close != NULL ? (size_t)(close - path) - 2 : 0;
+    }
+    *ret_name = path + (path[0] == '.');
+    size_t size = template_root_size(*ret_name);
+    *ret_rest = *ret_name + size;
+    return size;
 }
 
 static size_t field_place(struct arena *arena, struct slot_fields *fields, const char *name)
@@ -34,13 +50,57 @@ static size_t field_place(struct arena *arena, struct slot_fields *fields, const
     return fields->count++;
 }
 
+static struct slot resolve_field(struct arena *arena, const char *path, struct slot_fields *fields)
+{
+    const char *name;
+    const char *rest;
+    size_t size = next_name(path, &name, &rest);
+    if (*path == '\0') /* all of them */
+        return (struct slot){ .kind = SLOT_CUSTOM_FIELDS, .field = field_place(arena, fields, ""), .rest = path };
+    if (size == 0) /* [0], [] */
+        return (struct slot){ .kind = SLOT_NIL, .rest = path };
+    return (
+        struct slot){ .kind = SLOT_FIELD, .field = field_place(arena, fields, arena_dup_bytes(arena, name, size)), .rest = rest };
+}
+
+/* A path inside the contact. */
+static struct slot resolve_contact(struct arena *arena, const char *path, struct slot_fields *fields)
+{
+    static const struct {
+        const char *name;
+        enum slot_kind kind;
+    } known[] = {
+        { "email", SLOT_EMAIL }, { "firstName", SLOT_FIRST_NAME }, { "lastName", SLOT_LAST_NAME }, { "userId", SLOT_USER_ID }
+    };
+    const char *name;
+    const char *rest;
+    size_t size = next_name(path, &name, &rest);
+    if (*path == '\0')
+        return (struct slot){ .kind = SLOT_CONTACT, .field = field_place(arena, fields, ""), .rest = path };
+    for (size_t i = 0; i < ARRAY_COUNT(known); i++)
+        if (is_named(name, size, known[i].name))
+            return (struct slot){ .kind = known[i].kind, .rest = rest };
+    return resolve_field(arena, is_named(name, size, "customFields") ? rest : path, fields);
+}
+
 static struct slot resolve(struct arena *arena, const char *path, struct slot_fields *fields)
 {
-    const char *name = without_prefix(path, "contact.");
-    for (size_t i = 0; i < ARRAY_COUNT(known_slots); i++)
-        if (strcmp(known_slots[i].path, name) == 0)
-            return (struct slot){ .kind = known_slots[i].kind };
-    return (struct slot){ .kind = SLOT_FIELD, .field = field_place(arena, fields, without_prefix(name, "customFields.")) };
+    static const struct {
+        const char *name;
+        enum slot_kind kind;
+    } roots[] = { { "payload", SLOT_PAYLOAD }, { "brand", SLOT_BRAND }, { "unsubscribeUrl", SLOT_UNSUBSCRIBE_URL } };
+    size_t size = template_root_size(path);
+    for (size_t i = 0; i < ARRAY_COUNT(roots); i++)
+        if (is_named(path, size, roots[i].name))
+            return (struct slot){ .kind = roots[i].kind, .rest = path + size };
+    if (is_named(path, size, "contact"))
+        return resolve_contact(arena, path + size, fields);
+    if (is_named(path, size, "customFields"))
+        return resolve_field(arena, path + size, fields);
+    struct slot slot = resolve_contact(arena, path, fields);
+    slot.bare = path;
+    slot.bare_size = size;
+    return slot;
 }
 
 struct slot *slots_resolve(struct arena *arena, const struct template *template, struct slot_fields *fields)
@@ -52,23 +112,131 @@ struct slot *slots_resolve(struct arena *arena, const struct template *template,
     return slots;
 }
 
-const char *slot_value(const struct slot *slot, const struct slot_values *values)
+/* ---- Values ---- */
+
+static struct template_value text_value(const char *text)
+{
+    return text != NULL ? template_string(text, strlen(text)) : nil;
+}
+
+static struct template_value number_field(const char *text)
+{
+    int64_t whole;
+    double number = 0;
+    if (int64_parse(text, &whole))
+        return template_integer(whole);
+    struct template_value written = text_value(text);
+    return template_to_number(&written, &number) ? template_number(number) : nil;
+}
+
+/* Parsed once for a message, however often it is looked up. NULL when it is no JSON. */
+static const json_t *json_field(const struct slot *slot, const struct slot_values *values)
+{
+    struct error ignored = { .code = ERR_NONE };
+    const struct json_bounds bounds = { .max_bytes = FIELD_JSON_MAX_BYTES };
+    const char *text = values->fields.items[slot->field] + 1;
+    const json_t **parsed = &values->parsed[slot->field];
+    if (*parsed == NULL && !json_read(values->arena, text, strlen(text), bounds, parsed, &ignored))
+        *parsed = NULL;
+    return *parsed;
+}
+
+static struct template_value field_value(const struct slot *slot, const struct slot_values *values)
+{
+    const char *typed = slot->field < values->fields.count ? values->fields.items[slot->field] : NULL;
+    if (typed == NULL)
+        return nil;
+    switch (typed[0]) {
+    case 's':
+        return text_value(typed + 1);
+    case 'n':
+        return number_field(typed + 1);
+    case 'b':
+        return template_bool(strcmp(typed + 1, "true") == 0);
+    case 'j':
+        return template_value_of_json(json_field(slot, values));
+    default:
+        return nil;
+    }
+}
+
+/* The whole contact as an object: its own members, customFields, and each custom field whose name is free. */
+static const json_t *make_contact(const struct slot *slot, const struct slot_values *values)
+{
+    const struct {
+        const char *name;
+        const char *value;
+    } members[] = { { "email", values->email },
+                    { "firstName", values->first_name },
+                    { "lastName", values->last_name },
+                    { "userId", values->user_id } };
+    json_t *contact = json_in_arena(values->arena, json_object());
+    struct template_value fields = field_value(slot, values);
+    if (template_is_object(&fields)) {
+        json_object_update(contact, json_for_iteration(fields.json));
+        json_object_set(contact, "customFields", json_for_iteration(fields.json));
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(members); i++) {
+        if (members[i].value != NULL)
+            json_object_set_new(contact, members[i].name, json_string(members[i].value));
+        else
+            json_object_del(contact, members[i].name);
+    }
+    return contact;
+}
+
+static struct template_value contact_value(const struct slot *slot, const struct slot_values *values)
+{
+    const json_t **contact = &values->parsed[values->fields.count];
+    if (*contact == NULL)
+        *contact = make_contact(slot, values);
+    return template_value_of_json(*contact);
+}
+
+static struct template_value root_value(const struct slot *slot, const struct slot_values *values)
 {
     switch (slot->kind) {
+    case SLOT_NIL:
+        break;
     case SLOT_EMAIL:
-        return values->email;
+        return text_value(values->email);
     case SLOT_FIRST_NAME:
-        return values->first_name;
+        return text_value(values->first_name);
     case SLOT_LAST_NAME:
-        return values->last_name;
+        return text_value(values->last_name);
     case SLOT_USER_ID:
-        return values->user_id;
-    case SLOT_BRAND_NAME:
-        return values->brand_name;
-    case SLOT_UNSUBSCRIBE_URL:
-        return values->unsubscribe_url;
+        return text_value(values->user_id);
     case SLOT_FIELD:
-        return slot->field < values->fields.count ? values->fields.items[slot->field] : NULL;
+    case SLOT_CUSTOM_FIELDS:
+        return field_value(slot, values);
+    case SLOT_CONTACT:
+        return contact_value(slot, values);
+    case SLOT_BRAND:
+        return template_value_of_json(values->brand);
+    case SLOT_PAYLOAD:
+        return template_value_of_json(values->payload);
+    case SLOT_UNSUBSCRIBE_URL:
+        return text_value(values->unsubscribe_url);
     }
-    return NULL;
+    return nil;
+}
+
+struct template_value slot_value(const struct slot *slot, const struct slot_values *values)
+{
+    if (slot->bare != NULL && values->payload != NULL && json_object_getn(values->payload, slot->bare, slot->bare_size) != NULL)
+        return template_follow(template_value_of_json(values->payload), slot->bare);
+    struct template_value value = root_value(slot, values);
+    return slot->rest[0] != '\0' ? template_follow(value, slot->rest) : value;
+}
+
+struct template_setting slots_setting(struct arena *arena, const json_t *brand, int64_t now_us)
+{
+    const char *zone = json_get_text(brand, "timeZone");
+    return (struct template_setting){
+        .locale = json_get_text(brand, "locale"),
+        .currency = json_get_text(brand, "currency"),
+        .zone_name = zone,
+        .zone = zone != NULL ? template_zone_load(arena, zone) : NULL,
+        .now_us = now_us,
+    };
 }

@@ -2,11 +2,15 @@
  * Slots: what the paths of a template mean for a recipient. They are resolved
  * once a send, so that a message costs array lookups only.
  *
- *     email firstName lastName userId     of the contact, also as contact.firstName …
- *     customFields.plan, plan             a custom field
- *     brand.name  unsubscribeUrl
+ *     contact.email firstName lastName userId      of the contact
+ *     contact.customFields.plan, contact.plan      a custom field, with its type; customFields.plan is the same
+ *     payload.order.id                             of the event that caused the message
+ *     brand.name domain timeZone locale address …  of the brand and its identity
+ *     unsubscribeUrl
+ *     plan                                         a bare name: of the payload, if that has it, else of the contact
  *
- * Whatever is not known is nil, and `default` filters see it as such.
+ * Whatever is not known is nil, and `default` filters see it as such. Values
+ * borrow from the recipient and the arena that the values name.
  */
 #pragma once
 
@@ -14,22 +18,31 @@
 #include "base/values.h"
 #include "mail/template.h"
 
+#include <jansson.h>
+
 enum slot_kind {
+    SLOT_NIL,
     SLOT_EMAIL,
     SLOT_FIRST_NAME,
     SLOT_LAST_NAME,
     SLOT_USER_ID,
-    SLOT_BRAND_NAME,
+    SLOT_FIELD,         /* a custom field */
+    SLOT_CUSTOM_FIELDS, /* all of them */
+    SLOT_CONTACT,       /* the whole contact */
+    SLOT_BRAND,
+    SLOT_PAYLOAD,
     SLOT_UNSUBSCRIBE_URL,
-    SLOT_FIELD,
 };
 
 struct slot {
     enum slot_kind kind;
-    size_t field; /* SLOT_FIELD: its place in the set */
+    size_t field;     /* SLOT_FIELD, SLOT_CUSTOM_FIELDS and SLOT_CONTACT: the place of the field in the set */
+    const char *rest; /* of the path, to be followed in the value */
+    const char *bare; /* a bare path, which the payload may have; NULL otherwise */
+    size_t bare_size; /* of its first name */
 };
 
-/* The custom fields that the templates of one send name, each once. Filled by slots_resolve; names borrow from the blobs. */
+/* The custom fields that the templates of one send name, each once; "" stands for all. Filled by slots_resolve. */
 struct slot_fields {
     const char **names;
     size_t count;
@@ -42,13 +55,19 @@ struct slot *slots_resolve(struct arena *arena, const struct template *template,
 
 /* What a recipient brings to its slots; what is NULL is nil. */
 struct slot_values {
+    struct arena *arena; /* for what has to be parsed; emptied by the owner after the evaluation */
     const char *email;
     const char *first_name;
     const char *last_name;
     const char *user_id;
-    const char *brand_name;
     const char *unsubscribe_url;
-    struct text_list fields; /* in the order of slot_fields */
+    struct text_list fields; /* in the order of slot_fields: a letter for the type (s text, n number, b truth, j JSON), the text */
+    const json_t **parsed;   /* room for one more than fields, zeroed: what has been parsed of them, and the whole contact */
+    const json_t *brand;
+    const json_t *payload;
 };
 
-const char *slot_value(const struct slot *slot, const struct slot_values *values) NONNULL(1, 2);
+struct template_value slot_value(const struct slot *slot, const struct slot_values *values) NONNULL(1, 2);
+
+/* How a brand writes dates and money: its locale, currency and time zone, of the members of the object `brand`. */
+struct template_setting slots_setting(struct arena *arena, const json_t *brand, int64_t now_us) NONNULL(1);

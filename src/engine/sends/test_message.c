@@ -1,6 +1,7 @@
 #include "engine/sends/test_message.h"
 
 #include "base/json_read.h"
+#include "base/text.h"
 #include "engine/sends/composer.h"
 #include "engine/sends/order.h"
 #include "mail/address.h"
@@ -52,6 +53,10 @@ bool send_check_test(const struct work *work, const struct send_order *order, st
         .sender_name = checked.sender_name,
         .reply_to = checked.reply_to,
         .domain = checked.domain->name,
+        .domain_id = checked.domain->id,
+        .domain_brand_id = checked.domain->brand_id,
+        .is_sandbox = checked.domain->is_sandbox,
+        .is_marketing = text_equal(checked.domain->sending_purpose, "marketing"),
     };
     return true;
 }
@@ -71,6 +76,10 @@ char *send_test_write(const struct work *work, const struct send_test *test)
     json_member_text_if(&json, "senderName", test->sender_name);
     json_member_text_if(&json, "replyTo", test->reply_to);
     json_member_text(&json, "domain", test->domain);
+    json_member_int(&json, "domainId", test->domain_id);
+    json_member_int(&json, "domainBrandId", test->domain_brand_id);
+    json_member_bool(&json, "isSandbox", test->is_sandbox);
+    json_member_bool(&json, "isMarketing", test->is_marketing);
     json_object_end(&json);
     return arena_dup(work->arena, buf_text(out));
 }
@@ -87,6 +96,10 @@ void send_test_read(const json_t *payload, struct send_test *ret_test)
         .sender_name = json_get_text(payload, "senderName"),
         .reply_to = json_get_text(payload, "replyTo"),
         .domain = json_get_text(payload, "domain"),
+        .domain_id = json_get_int(payload, "domainId", 0),
+        .domain_brand_id = json_get_int(payload, "domainBrandId", 0),
+        .is_sandbox = json_get_bool(payload, "isSandbox", true),
+        .is_marketing = json_get_bool(payload, "isMarketing", true),
     };
 }
 
@@ -108,7 +121,8 @@ static bool load_design(const struct work *work, const struct send_test *test, s
         .sender_name = test->sender_name,
         .reply_to = test->reply_to,
         .domain = test->domain,
-        .brand_name = version->brand_name,
+        .brand_json = version->brand,
+        .message_class = test->is_marketing ? MESSAGE_MARKETING : MESSAGE_TRANSACTIONAL,
     };
     if (test->preview_text != NULL &&
         !order_replace_preview(work, test->email_version_id, test->preview_text, &ret_design->html_code, err))

@@ -22,6 +22,10 @@ struct send_test {
     const char *sender_name; /* NULL: none */
     const char *reply_to;    /* NULL: none */
     const char *domain;
+    int64_t domain_id;
+    int64_t domain_brand_id; /* another brand of the organization may own it */
+    bool is_sandbox;
+    bool is_marketing; /* composed as such mail is */
 };
 
 /* Checks an order of exactly one address.

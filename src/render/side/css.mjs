@@ -5,6 +5,7 @@
 import parseLeniently from 'postcss-safe-parser';
 
 import { LIMITS } from './limits.mjs';
+import { flattenNesting } from './nesting.mjs';
 import { cleanUrl } from './url.mjs';
 import { KIND } from './vault.mjs';
 
@@ -63,6 +64,7 @@ export function cleanStyleSheet(css, context) {
     return refuse('style sheet', context);
   }
   const root = parseLeniently(source);
+  flattenNesting(root);
   cleanNodes(root, context);
   if (hidesForbidden(root.toString())) return refuse('style sheet', context);
   return root;
@@ -202,7 +204,7 @@ function stripComments(css) {
 }
 
 /** CSS escapes undone (CSS Syntax §4.3.7), so that `\65xpression(` reads as what it means. */
-function unescapeCss(text) {
+export function unescapeCss(text) {
   if (!text.includes('\\')) return text;
   return text.replace(/\\(?:([0-9a-f]{1,6})\s?|(\r\n|[\s\S]))/gi, (_, hex, char) => {
     if (char !== undefined) return /[\r\n\f]/.test(char) ? '' : char;

@@ -3,9 +3,9 @@
 
 export class RequestError extends Error {
   /**
-   * @param {"EMAIL_IMPORT_FAILED"|"INVALID_REQUEST"|"PAYLOAD_TOO_LARGE"|"INTERNAL_ERROR"} code
+   * @param {"EMAIL_IMPORT_FAILED"|"INVALID_REQUEST"|"PAYLOAD_TOO_LARGE"|"SERVICE_UNAVAILABLE"|"INTERNAL_ERROR"} code
    * @param {string|null} param the field at fault, as the caller named it
-   * @param {string} message one sentence, free of input text
+   * @param {string} message one sentence; of the input only what `quote` has made harmless
    */
   constructor(code, param, message) {
     super(message);
@@ -35,4 +35,16 @@ export function tooLarge(param, message) {
 
 export function internalError(message) {
   return new RequestError('INTERNAL_ERROR', null, message);
+}
+
+export function unavailable(message) {
+  return new RequestError('SERVICE_UNAVAILABLE', null, message);
+}
+
+const QUOTE_CHARS = 200;
+
+/** Words of the input for a message: one line, printable, short. */
+export function quote(text) {
+  const line = String(text).toWellFormed().replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
+  return line.length <= QUOTE_CHARS ? line : `${[...line.slice(0, QUOTE_CHARS * 2)].slice(0, QUOTE_CHARS - 1).join('')}…`;
 }

@@ -21,13 +21,35 @@ export const LIMITS = Object.freeze({
   cssBraces: 8,
   cssParens: 32,
   selectorChars: 1_000,
+  /** Selectors that one nested rule may become. */
+  nestedSelectors: 64,
   selectorParens: 8,
   /** Simple selectors times elements: the work of inlining grows with this product. A real newsletter needs 0.5 million. */
   inliningWork: 4_000_000,
+  /** JSX source, and brackets open at one place of it: the compiler works recursively, a few KB a bracket. */
+  jsxChars: 200_000,
+  jsxBrackets: 500,
+  /** Elements of an MJML source, and how deep they may stand in each other: mjml works recursively. */
+  mjmlElements: 20_000,
+  mjmlDepth: 100,
+  /** Different images embedded as data: addresses; further ones are removed. */
+  embeddedImages: 100,
   /** One preparation, wall clock. */
   prepareMs: 15_000,
   /** JavaScript heap of the preparing thread. */
   workerHeapMb: 512,
+  /** Running the code of one JSX design; compiling it; and starting the browser and opening a page, each. */
+  jsxRenderMs: 5_000,
+  jsxCompileMs: 5_000,
+  jsxStartMs: 10_000,
+  /** The browser: JavaScript heap of a page, data of one process, size of one file, one message of its pipe. */
+  browserHeapMb: 256,
+  browserDataMb: 2_048,
+  browserFileMb: 128,
+  browserMessageBytes: 32 * 1024 * 1024,
+  /** The browser is replaced after so many designs, and ended when it had nothing to do for so long. */
+  browserJobs: 100,
+  browserIdleMs: 60_000,
   /** Requests waiting behind the running one, by count and by bytes. */
   waitingRequests: 64,
   waitingBytes: 32 * 1024 * 1024,

@@ -12,16 +12,18 @@ export class LineSplitter {
    * @param {number} maxBytes the longest line, without its newline
    * @param {(line: string) => void} onLine invalid UTF-8 arrives as U+FFFD
    * @param {(start: string) => void} onLongLine called once, at its end, for a line over the limit, with its beginning
+   * @param {number} [delimiter] the byte that ends a line
    */
-  constructor(maxBytes, onLine, onLongLine) {
+  constructor(maxBytes, onLine, onLongLine, delimiter = NEWLINE) {
     this.maxBytes = maxBytes;
+    this.delimiter = delimiter;
     this.onLine = onLine;
     this.onLongLine = onLongLine;
   }
 
   push(chunk) {
     let from = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+    for (let end = chunk.indexOf(this.delimiter); end >= 0; end = chunk.indexOf(this.delimiter, from)) {
       this.#keep(chunk.subarray(from, end));
       this.#finishLine();
       from = end + 1;

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 
+import { findBrowser } from './browser.mjs';
 import { internalError, RequestError, tooLarge } from './errors.mjs';
 import { LIMITS } from './limits.mjs';
 import { LineSplitter } from './lines.mjs';
@@ -11,6 +12,8 @@ import { idOfLongLine, readRequest } from './request.mjs';
 
 const { version } = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8'));
 const preparer = new Preparer();
+/** The renderer of JSX, loaded and started by the first design that needs it. */
+let jsxRenderer = null;
 
 function reply(message) {
   process.stdout.write(`${JSON.stringify(message)}\n`);
@@ -24,6 +27,14 @@ function replyError(id, error) {
   reply({ id, ok: false, error: error.toWire() });
 }
 
+/** Resolves with the result of a `prepare` request. */
+async function prepare({ format, content, baseUrl }) {
+  if (format !== 'jsx') return preparer.prepare({ format, content, baseUrl });
+  const { JsxRenderer } = await import('./jsx.mjs');
+  jsxRenderer ??= new JsxRenderer();
+  return preparer.prepare({ format: 'html', content: await jsxRenderer.render(content), baseUrl });
+}
+
 async function handleLine(line) {
   const { id, request, error } = readRequest(line);
   if (error) {
@@ -31,11 +42,11 @@ async function handleLine(line) {
     return;
   }
   if (request.op === 'ping') {
-    reply({ id, ok: true, result: { pong: true, version } });
+    reply({ id, ok: true, result: { pong: true, version, jsx: findBrowser() !== null } });
     return;
   }
   try {
-    reply({ id, ok: true, result: await preparer.prepare(request) });
+    reply({ id, ok: true, result: await (request.op === 'rehost' ? preparer.prepare(request) : prepare(request)) });
   } catch (failure) {
     if (!(failure instanceof RequestError)) log('error', 'request_bug', { name: failure?.name });
     replyError(id, failure instanceof RequestError ? failure : internalError('The request failed because of an internal error.'));
@@ -50,8 +61,9 @@ const lines = new LineSplitter(LIMITS.lineBytes, handleLine, (start) => {
 async function leave() {
   lines.end();
   const deadline = performance.now() + LIMITS.drainMs;
-  while (!preparer.idle && performance.now() < deadline) await new Promise((done) => { setTimeout(done, 10); });
-  if (!preparer.idle) log('warn', 'left_unfinished');
+  const isIdle = () => preparer.idle && (jsxRenderer?.idle ?? true);
+  while (!isIdle() && performance.now() < deadline) await new Promise((done) => { setTimeout(done, 10); });
+  if (!isIdle()) log('warn', 'left_unfinished');
   setTimeout(() => process.exit(0), 150); // for a reader that does not read
   process.stdout.end(() => process.exit(0));
 }

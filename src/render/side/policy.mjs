@@ -25,7 +25,7 @@ export const DROPPED_WITH_CONTENT = new Set(words(`
 `));
 
 export const ATTRIBUTES = new Set(words(`
-  style class id title lang dir role name
+  style class id title lang dir role name hidden
   align valign bgcolor background width height cellpadding cellspacing border bordercolor nowrap rules frame
   colspan rowspan scope headers abbr axis summary char charoff span
   color face size hspace vspace clear noshade compact start type value reversed datetime

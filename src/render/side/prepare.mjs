@@ -8,10 +8,12 @@
 import { serialize } from 'parse5';
 
 import { attribute, findChild, isElement, isText, newElement, parseDocument, setAttribute, walk } from './document.mjs';
+import { takeEmbeddedImages } from './embedded.mjs';
 import { importFailed, tooLarge } from './errors.mjs';
 import { filterAttributes, filterDocument } from './filter.mjs';
 import { inlineStyles } from './inline.mjs';
 import { CLIP_WARNING_BYTES, LIMITS } from './limits.mjs';
+import { listImages } from './rehost.mjs';
 import { Report } from './report.mjs';
 import { sanitize } from './sanitize.mjs';
 import { heaviestParts, linksAndImages, showsSomething, titleOf } from './survey.mjs';
@@ -24,18 +26,20 @@ const KNOWN_DOCTYPE = /^-\/\/W3C\/\/DTD X?HTML [\w. ]{3,30}\/\/EN$/;
 const KNOWN_DTD = /^(?:https?:\/\/www\.w3\.org\/TR\/[\w./-]{1,60})?$/;
 
 /**
- * @param {{content: string, baseUrl?: string|null}} source
+ * @param {{content: string, baseUrl?: string|null, warnings?: {code: string, message: string}[]}} source the warnings are
+ *   what was noticed when the content was made from another format
  * @returns the result of a `prepare` request (see README.md)
  * @throws {import('./errors.mjs').RequestError}
  */
-export function prepareHtml({ content, baseUrl = null }) {
+export function prepareHtml({ content, baseUrl = null, warnings = [] }) {
   if (content.length > LIMITS.contentChars) {
     throw tooLarge('source.content', `The content is longer than ${LIMITS.contentChars} characters.`);
   }
-  const source = readSource(content);
+  const { source, images: embedded } = takeEmbeddedImages(readSource(content));
   const vault = new Vault(source);
   const report = new Report();
-  const context = { vault, report, baseUrl, conditionalTags: 0 };
+  for (const { code, message } of warnings) report.warn(code, message);
+  const context = { vault, report, baseUrl, embedded, conditionalTags: 0 };
 
   const raw = parseDocument(maskTemplates(source, vault, report), vault);
   const doctype = doctypeOf(raw.document);
@@ -71,7 +75,8 @@ function finish(document, { vault, report, baseUrl }) {
   });
   filterAttributes(html, again);
   for (const attr of html.attrs) attr.value = vault.expand(attr.value);
-  if (!attribute(html, 'lang')) setAttribute(html, 'lang', 'en');
+  // mjml writes `und`, which tells a screen reader nothing.
+  if ([null, '', 'und'].includes(attribute(html, 'lang'))) setAttribute(html, 'lang', 'en');
   const head = findChild(html, 'head');
   head.childNodes.unshift(newElement('meta', [{ name: 'charset', value: 'utf-8' }], head));
 }
@@ -83,7 +88,7 @@ function finishText(node, vault, report) {
   if (node.parentNode.tagName === 'title') node.value = vault.expand(node.value);
 }
 
-function describe(document, doctype, { vault, report }) {
+function describe(document, doctype, { vault, report, embedded }) {
   const html = findChild(document, 'html');
   const body = findChild(html, 'body');
   if (!showsSomething(body, vault)) throw importFailed('Nothing to show is left of the content after cleaning.');
@@ -99,7 +104,17 @@ function describe(document, doctype, { vault, report }) {
   const { links, images } = linksAndImages(html, vault);
   const text = plainText(document, vault); // uses the tree up
   const { outputs, tags } = vault.usedExpressions();
-  return { html: final, text, title, previewText: preview, links, images, slots: outputs, tags, report: report.toResult(htmlBytes) };
+  const assets = assetsOf(final, embedded);
+  return {
+    html: final, text, title, previewText: preview, links, images, assets, slots: outputs, tags, report: report.toResult(htmlBytes),
+  };
+}
+
+/** The addresses of images to host, and the bytes of those that were embedded: only what is still there. */
+function assetsOf(html, embedded) {
+  const urls = listImages(html);
+  const data = urls.filter((url) => embedded.has(url)).map((url) => [url, embedded.get(url)]);
+  return { urls, embedded: Object.fromEntries(data) };
 }
 
 function withoutDoctype(document) {

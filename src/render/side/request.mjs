@@ -8,11 +8,14 @@ import { readBaseUrl } from './url.mjs';
 const MEMBERS = {
   ping: new Set(['id', 'op']),
   prepare: new Set(['id', 'op', 'format', 'content', 'baseUrl']),
+  rehost: new Set(['id', 'op', 'content', 'images']),
 };
+
+const FORMATS = new Set(['html', 'mjml', 'jsx']);
 
 /**
  * Reads a request line.
- * @returns {{id: number|null, request?: {op: string, content?: string, baseUrl?: string|null}, error?: RequestError}}
+ * @returns {{id: number|null, request?: {op: string, format?: string, content?: string, baseUrl?: string|null}, error?: RequestError}}
  *   `id` is given whenever it could be read, also beside an error
  */
 export function readRequest(line) {
@@ -42,21 +45,30 @@ export function idOfLongLine(start) {
 
 function checkRequest(message) {
   const members = Object.hasOwn(MEMBERS, message.op) ? MEMBERS[message.op] : null;
-  if (!members) throw invalidRequest('op', 'The op must be "prepare" or "ping".');
+  if (!members) throw invalidRequest('op', 'The op must be "prepare", "rehost" or "ping".');
   if (Object.keys(message).some((name) => !members.has(name))) {
     throw invalidRequest(null, 'The request has a member that this operation does not know.');
   }
-  return message.op === 'ping' ? { op: 'ping' } : checkPrepare(message);
+  if (message.op === 'ping') return { op: 'ping' };
+  return message.op === 'rehost' ? checkRehost(message) : checkPrepare(message);
+}
+
+function checkRehost({ content, images }) {
+  if (typeof content !== 'string' || content.length > LIMITS.htmlChars) throw invalidRequest(null, 'The content must be a finished document.');
+  const isMap = images !== null && typeof images === 'object' && !Array.isArray(images)
+    && Object.values(images).every((image) => image === null || typeof image === 'string');
+  if (!isMap) throw invalidRequest(null, 'The images must be addresses by address.');
+  return { op: 'rehost', content, images };
 }
 
 function checkPrepare({ format, content, baseUrl }) {
-  if (format !== 'html') throw invalidRequest('source.format', 'The format must be "html".');
+  if (!FORMATS.has(format)) throw invalidRequest('source.format', 'The format must be "html", "mjml" or "jsx".');
   if (typeof content !== 'string') throw invalidRequest('source.content', 'The content must be a string.');
   if (content.length > LIMITS.contentChars) {
     throw tooLarge('source.content', `The content is longer than ${LIMITS.contentChars} characters.`);
   }
-  if (baseUrl === undefined || baseUrl === null) return { op: 'prepare', content, baseUrl: null };
+  if (baseUrl === undefined || baseUrl === null) return { op: 'prepare', format, content, baseUrl: null };
   const base = typeof baseUrl === 'string' ? readBaseUrl(baseUrl) : null;
   if (base === null) throw invalidRequest('source.baseUrl', 'The base URL must be an http or https address.');
-  return { op: 'prepare', content, baseUrl: base };
+  return { op: 'prepare', format, content, baseUrl: base };
 }

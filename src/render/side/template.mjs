@@ -3,6 +3,7 @@
 
 import { decodeHTMLStrict } from 'entities';
 
+import { isComment, isText, walk } from './document.mjs';
 import { importFailed } from './errors.mjs';
 import { LIMITS } from './limits.mjs';
 import { KIND } from './vault.mjs';
@@ -49,4 +50,99 @@ function isExpression(raw, report) {
 /** The expression its author meant: character references decoded, and editors' no-break spaces read as spaces. */
 function readExpression(raw) {
   return decodeHTMLStrict(raw).replaceAll('\u00a0', ' ');
+}
+
+/** The name of a `{% … %}`, "" when it has none. */
+export function tagName(expression) {
+  return /^\{%-?\s*(#|[a-z]+)/i.exec(expression)?.[1] ?? '';
+}
+
+const BLOCKS = new Set(['if', 'unless', 'for', 'case', 'capture', 'comment', 'raw']);
+
+/**
+ * The tokens of a part of the document that is left out of the text, as far as the text needs them: assignments with the
+ * conditions around them, and what begins or ends a block that goes on outside. Everything else would show nothing.
+ * @returns {string} tokens, with the text that is captured between them
+ */
+export function tagsToKeep(node, vault) {
+  const blocks = [newBlock('')];
+  for (const piece of piecesOf(node, vault)) {
+    const block = blocks.at(-1);
+    const name = piece.isTag ? tagName(piece.value) : null;
+    if (name === null) {
+      if (blocks.some(({ captures }) => captures)) block.text += piece.text;
+    } else if (BLOCKS.has(name)) {
+      blocks.push(newBlock(piece.text, name === 'capture'));
+    } else if (name.startsWith('end') && blocks.length > 1) {
+      const outer = blocks.at(-2);
+      blocks.pop();
+      if (block.assigns) {
+        outer.text += block.text + piece.text;
+        outer.assigns = true;
+      }
+    } else {
+      block.text += piece.text;
+      block.assigns ||= name === 'assign';
+    }
+  }
+  return blocks.map(({ text }) => text).join('');
+}
+
+function newBlock(text, captures = false) {
+  return { text, captures, assigns: captures };
+}
+
+/** Text and expressions below a node, in order. */
+function piecesOf(node, vault) {
+  const pieces = [];
+  walk(node, (child) => {
+    if (isText(child)) pieces.push(...piecesOfText(child.value, vault));
+    else if (isComment(child) && vault.isToken(child.data) && vault.hasTemplate(child.data)) pieces.push(...piecesOfText(child.data, vault));
+  });
+  return pieces;
+}
+
+/** @returns {{text: string, isTag: boolean, value?: string}[]} */
+function piecesOfText(text, vault) {
+  const pieces = [];
+  let from = 0;
+  for (const { 0: token, index } of text.matchAll(vault.templateTokens)) {
+    if (index > from) pieces.push({ text: text.slice(from, index), isTag: false });
+    const { kind, value } = vault.item(token);
+    pieces.push({ text: token, isTag: kind === KIND.tag, value });
+    from = index + token.length;
+  }
+  if (from < text.length) pieces.push({ text: text.slice(from), isTag: false });
+  return pieces;
+}
+
+/**
+ * Plain text whose lines of nothing but tags are joined to the lines behind them: a line that shows nothing must not leave
+ * an empty one. So a loop around paragraphs repeats paragraphs and the space between them.
+ */
+export function joinTagLines(text, vault) {
+  const lines = [];
+  let tags = '';
+  for (const line of text.split('\n')) {
+    if (isTagLine(line, vault)) tags += line.trim();
+    else if (tags === '' || line.trim() !== '') {
+      lines.push(tags + line);
+      tags = '';
+    }
+  }
+  return lines.join('\n') + (tags ? `\n\n${tags}` : '');
+}
+
+/** A line that shows nothing: tags, and what is captured between them. */
+function isTagLine(line, vault) {
+  if (!vault.hasTemplate(line)) return false;
+  let shows = '';
+  let captures = 0;
+  for (const { text, isTag, value } of piecesOfText(line, vault)) {
+    const name = isTag ? tagName(value) : null;
+    if (name === 'capture') captures++;
+    if (name === null && captures === 0) shows += text;
+    if (name === 'endcapture') captures--;
+  }
+  return shows.trim() === '';
 }

@@ -6,6 +6,7 @@ import { compile } from 'html-to-text';
 import { serialize } from 'parse5';
 
 import { attribute, findChild, isComment, isElement, isText, newText, walk } from './document.mjs';
+import { joinTagLines, tagsToKeep } from './template.mjs';
 
 const GRID = { rows: 200, columns: 12, cellChars: 40 };
 const TABLE_PARTS = new Set(['table', 'tbody', 'thead', 'tfoot', 'tr']);
@@ -48,9 +49,11 @@ const convert = compile({
 
 /** The text of a finished document, which is used up: hidden elements are taken out and tables are marked. */
 export function plainText(document, vault) {
-  const body = findChild(findChild(document, 'html'), 'body');
+  const html = findChild(document, 'html');
+  const body = findChild(html, 'body');
+  const tagsOfHead = tagsToKeep(findChild(html, 'head'), vault);
   prepareForText(body, vault);
-  const text = convert(`<body>${serialize(body)}</body>`);
+  const text = joinTagLines(`${tagsOfHead}\n${convert(`<body>${serialize(body)}</body>`)}`, vault);
   const lines = text.replace(WIDTHLESS, '').split('\n').map((line) => line.trimEnd());
   return vault.expand(lines.join('\n').replace(/\n{3,}/g, '\n\n').trim());
 }
@@ -82,7 +85,7 @@ export function textOf(node, vault) {
 }
 
 function isHidden(element) {
-  if (element.tagName === 'title') return true;
+  if (element.tagName === 'title' || attribute(element, 'hidden') !== null) return true;
   const style = (attribute(element, 'style') ?? '').toLowerCase().replace(/\s+/g, '');
   return /(?:^|;)(?:display:none|visibility:hidden|opacity:0(?:\.0+)?(?:!important)?(?:;|$)|max-height:0(?:px)?(?:!important)?(?:;|$))/.test(style);
 }
@@ -92,11 +95,23 @@ function prepareForText(parent, vault) {
     if (isComment(node)) return vault.isToken(node.data) && vault.hasTemplate(node.data) ? [newText(node.data, parent)] : [];
     if (isText(node)) node.value = node.value.replaceAll('\u00a0', ' ');
     if (!isElement(node)) return [node];
-    if (isHidden(node)) return [];
+    if (isHidden(node)) {
+      const tags = tagsToKeep(node, vault);
+      return tags ? [newText(tags, parent)] : [];
+    }
     prepareForText(node, vault);
-    if (node.tagName === 'table' && isGrid(node, vault)) node.attrs.push({ name: GRID_MARK, value: '' });
-    return [node];
+    if (node.tagName !== 'table' || !isGrid(node, vault)) return [node];
+    node.attrs.push({ name: GRID_MARK, value: '' });
+    return [...takeCaptions(node), node];
   });
+}
+
+/** A table in columns shows nothing but its rows, so its caption goes before it. */
+function takeCaptions(table) {
+  const captions = table.childNodes.filter(({ tagName }) => tagName === 'caption');
+  table.childNodes = table.childNodes.filter((node) => !captions.includes(node));
+  for (const caption of captions) Object.assign(caption, { nodeName: 'p', tagName: 'p', parentNode: table.parentNode });
+  return captions;
 }
 
 /** A table of figures: no table inside, nothing but rows, and every row of equally many short cells. */

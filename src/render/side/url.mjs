@@ -2,6 +2,7 @@
 // is refused. Values arrive HTML-decoded.
 
 import { LIMITS } from './limits.mjs';
+import { KIND } from './vault.mjs';
 
 const LINK_SCHEMES = new Set(['http', 'https', 'mailto', 'tel', 'sms', 'webcal']);
 const IMAGE_SCHEMES = new Set(['http', 'https', 'cid']);
@@ -21,6 +22,12 @@ const IGNORED_BY_BROWSERS = /[\u0000-\u001f\u007f]/g;
 export function cleanUrl(value, use, context) {
   const url = value.replace(IGNORED_BY_BROWSERS, '').trim();
   if (url === '' || url.length > LIMITS.urlChars) return refuse('empty or overlong URL', context);
+  // Each branch of a tag may be the beginning, so each must be an address of its own; pieces of schemes are none.
+  const branches = context.vault.withoutTags(url);
+  if (branches.length !== 1 || branches[0] !== url) {
+    const allAreFine = branches.length > 0 && branches.every((branch) => cleanUrl(branch, use, { ...context, baseUrl: null }) !== null);
+    return allAreFine ? context.vault.put(KIND.address, url) : null;
+  }
   const leading = context.vault.startsWithTemplate(url) ? context.vault.expressionsIn(url) : [];
   if (leading.some((expression) => SCRIPT_SCHEME.test(expression))) return refuse('script URL', context);
   const scheme = SCHEME.exec(url)?.[1].toLowerCase();

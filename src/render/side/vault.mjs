@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto';
 export const KIND = Object.freeze({
   output: 'o', // {{ … }}
   tag: 't', // {% … %}
+  address: 'a', // an address whose beginning depends on {% … %}; holds tokens of these two kinds
   conditional: 'c', // <!--[if …]> … <![endif]--> and its relatives
   style: 's', // <style> … </style>
 });
@@ -28,10 +29,10 @@ export class Vault {
     const nonce = createHash('sha256').update(source).digest('hex').slice(0, 20);
     this.prefix = `q${nonce}`;
     /** Matches every token; only for replace, matchAll and split, which ignore lastIndex. */
-    this.tokens = new RegExp(`q${nonce}[otcs]\\d+q`, 'g');
-    this.templateTokens = new RegExp(`q${nonce}[ot]\\d+q`, 'g');
-    this.commentedTokens = new RegExp(`<!--(q${nonce}[otcs]\\d+q)-->`, 'g');
-    this.single = new RegExp(`^q${nonce}[otcs]\\d+q$`);
+    this.tokens = new RegExp(`q${nonce}[otacs]\\d+q`, 'g');
+    this.templateTokens = new RegExp(`q${nonce}[ota]\\d+q`, 'g');
+    this.commentedTokens = new RegExp(`<!--(q${nonce}[otacs]\\d+q)-->`, 'g');
+    this.single = new RegExp(`^q${nonce}[otacs]\\d+q$`);
   }
 
   /** Stores a value and gives the token that stands for it. */
@@ -50,7 +51,13 @@ export class Vault {
   }
 
   startsWithTemplate(text) {
-    return text.startsWith(`${this.prefix}${KIND.output}`) || text.startsWith(`${this.prefix}${KIND.tag}`);
+    return [KIND.output, KIND.tag, KIND.address].some((kind) => text.startsWith(`${this.prefix}${kind}`));
+  }
+
+  /** What stands between the `{% … %}` of a text, or the text itself when there is none. */
+  withoutTags(text) {
+    if (!text.includes(`${this.prefix}${KIND.tag}`)) return [text];
+    return text.split(new RegExp(`${this.prefix}${KIND.tag}\\d+q`)).filter((part) => part !== '');
   }
 
   hasTemplate(text) {
@@ -93,7 +100,7 @@ export class Vault {
     return text.replace(this.templateTokens, (token) => {
       const item = this.item(token);
       item.used = true;
-      return encode(item.value);
+      return encode(item.kind === KIND.address ? this.expand(item.value) : item.value);
     });
   }
 }

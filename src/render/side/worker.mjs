@@ -1,14 +1,23 @@
-// The preparing thread: takes { content, baseUrl }, answers { result } or { error }. It has its own heap and stack and
+// The preparing thread: takes { format, content, baseUrl } or a `rehost` request, answers { result } or { error }. It has its own heap and stack and
 // can be ended from outside, so that no input can hold up or bring down the process that speaks the protocol.
 
 import { parentPort } from 'node:worker_threads';
 
 import { RequestError } from './errors.mjs';
 import { prepareHtml } from './prepare.mjs';
+import { rehost } from './rehost.mjs';
 
-parentPort.on('message', (source) => {
+/** mjml is large, so it is loaded by the first source that needs it. */
+async function prepare({ format, content, baseUrl }) {
+  if (format !== 'mjml') return prepareHtml({ content, baseUrl });
+  const { renderMjml } = await import('./mjml.mjs');
+  const { html, warnings } = await renderMjml(content);
+  return prepareHtml({ content: html, baseUrl, warnings });
+}
+
+parentPort.on('message', async (source) => {
   try {
-    parentPort.postMessage({ result: prepareHtml(source) });
+    parentPort.postMessage({ result: source.op === 'rehost' ? rehost(source) : await prepare(source) });
   } catch (error) {
     if (error instanceof RequestError) parentPort.postMessage({ error: error.toWire() });
     // The message of a bug may quote input; its place in the code is what helps.

@@ -9,7 +9,7 @@ function plain(value, seen, key) {
   }
   if (typeof value !== 'string') return value;
   if (TIME.test(value)) return '<time>';
-  if (key === 'cursor') return '<cursor>';
+  if (key === 'cursor' || key === 'errorFileUrl' || key === 'confirmationToken') return `<${key}>`;
   if (ID.test(value)) {
     if (!seen.has(value)) seen.set(value, `<${value.slice(0, 3)} ${seen.size + 1}>`);
     return seen.get(value);

@@ -20,18 +20,22 @@ export function loadCatalogue(root) {
   for (const file of filesBelow(join(root, 'schemas/resources'))) {
     resources.set(file.split('/').pop(), readJson(file));
   }
-  const tools = filesBelow(join(root, 'tools')).map(readJson).filter((tool) => tool.name && tool.run);
+  const tools = filesBelow(join(root, 'tools')).map(readJson).filter((tool) => tool.name && operationsOf(tool).length > 0);
   return { operations, resources, tools, errors: readJson(join(root, 'schemas/errors.json')) };
 }
 
-const candidates = (tool) => [tool.run].flat();
+// Every operation that a tool may run.
+export function operationsOf(tool) {
+  const { values = {}, present = {}, otherwise } = tool.chooseBy ?? {};
+  return [tool.run, ...Object.values(values), ...Object.values(present), otherwise].flat().filter(Boolean);
+}
 
 // The tool that reaches an operation, with the argument that chooses it.
 export function toolFor(catalogue, operationId) {
   for (const tool of catalogue.tools) {
-    const chosen = tool.chooseBy && Object.entries(tool.chooseBy.values).find(([, id]) => id === operationId);
+    const chosen = Object.entries(tool.chooseBy?.values ?? {}).find(([, id]) => id === operationId);
     if (chosen) return { tool, choose: { [tool.chooseBy.argument]: chosen[0] } };
-    if (!tool.chooseBy && candidates(tool).includes(operationId)) return { tool, choose: {} };
+    if (operationsOf(tool).includes(operationId)) return { tool, choose: {} };
   }
   return null;
 }

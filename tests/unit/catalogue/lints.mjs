@@ -62,7 +62,7 @@ function goodTree() {
       },
       {
         id: 'things.make', route: 'POST /v1/things', summary: 'Makes a thing.', reach: 'brand', scope: 'things', policy: 'things.write',
-        price: 'check', mode: 'write', status: 201, queries: 2, built: true, idempotencyKey: true,
+        price: 'check', mode: 'write', status: 201, queries: 2, built: true, idempotencyKey: true, confirmation: 'thing',
         body: {
           name: { type: 'string', minLength: 1, maxLength: 10, description: 'Name.' },
           nick: { type: 'string', maxLength: 10, nullable: true, description: 'Other name.' },
@@ -151,7 +151,12 @@ const broken = [
   ['a path parameter the path does not name', (t) => (op(t, MAKE).path = { thingId: row('contact') }), 'that its path does not name'],
   ['a GET with a body', (t) => (op(t, 0).body = { x: { type: 'boolean', description: 'X.' } }), 'a GET has no body'],
   ['an idempotency key on a GET', (t) => (op(t, 0).idempotencyKey = true), 'only a POST honours an idempotency key'],
+  ['a confirmation of no shape', (t) => (op(t, MAKE).confirmation = 'else'), 'the confirmation else is not in schemas/resources'],
+  ['a read that asks for a confirmation', (t) => (op(t, 0).confirmation = 'thing'), 'confirmation goes with a write that is not single'],
   ['a job that is one statement', (t) => (op(t, 0).mode = 'job'), 'single goes with read or write'],
+  ['a write that waits', (t) => (op(t, MAKE).waits = true), 'waits goes with a read that is not single'],
+  ['a single write with a price', (t) => (op(t, MAKE).single = true), 'a single write has no price and is quick'],
+  ['a slow single write', (t) => Object.assign(op(t, MAKE), { single: true, price: undefined, lane: 'slow' }), 'a single write has no price and is quick'],
   ['a status that is no success', (t) => (op(t, 0).status = 404), 'status must be 2xx'],
   ['no budget of queries', (t) => delete op(t, 0).queries, 'needs a budget of queries'],
   ['a condition on no parameter', (t) => (op(t, 1).when = { present: 'else' }), 'when looks at else'],
@@ -264,6 +269,7 @@ if (good.status === 0) {
   check('a null description', /nick[^}]*description/.test(source) ? 'is not left out' : null);
   check('the cost', source.includes('Makes things. Costs 2 credits per thing.') ? null : 'is not at the end of the description');
   check('the idempotency key', source.includes('idempotencyKey') ? null : 'is not an argument');
+  check('the confirmation token', source.includes('confirmationToken') ? null : 'is not an argument');
   check('the operation', readFileSync(join(good.output, 'catalogue/operations.h'), 'utf8').includes('struct things_make_many_things_item_list things;')
     ? null : 'has no typed list');
 }
@@ -277,5 +283,5 @@ for (const [name, change, expected] of broken) {
   else if (existsSync(join(result.output, 'catalogue/operations.h'))) check(name, 'wrote files');
 }
 rmSync(folder, { recursive: true, force: true });
-console.log(`${broken.length + 6} checks, ${failures} failed`);
+console.log(`${broken.length + 7} checks, ${failures} failed`);
 process.exit(failures > 0 ? 1 : 0);

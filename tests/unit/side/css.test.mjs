@@ -92,9 +92,21 @@ describe('dangerous CSS', () => {
     assert.match(html, /style="color: red; top: 0;"/);
   });
 
-  test('nested rules are removed with a warning', () => {
-    const { report } = prepare('.a { color: red; & b { color: blue } }');
-    assert.ok(report.warnings.some(({ code }) => code === 'CSS_NESTING'));
+  test('nested rules are made flat, since no mail client understands them', () => {
+    const { html, report } = prepare(`.a { color: red; & b { top: 1px } i { top: 2px } &:hover { @media (hover: hover) { left: 3px } }
+      @media (min-width: 40rem) { color: blue; b { left: 4px } } }`, '<p class="a">x<b>y</b><i>z</i></p>');
+    assert.match(html, /<p class="a" style="color: red;">x<b style="top: 1px;">y<\/b><i style="top: 2px;">z<\/i>/);
+    assert.equal(styleOf(html).replace(/\s+/g, ' ').replace(/ ?([{}:;]) ?/g, '$1'),
+      '@media (hover:hover){.a:hover{left:3px}}@media (min-width:40rem){.a{color:blue}.a b{left:4px}}');
+    assert.deepEqual(report.warnings, []);
+  });
+
+  test('nested rules that cannot be made flat are removed with a warning', () => {
+    for (const css of ['.a { [x="&"] & { top: 0 } }', `${'.a,'.repeat(20)}.a { ${'b,'.repeat(20)} b { top: 0 } }`]) {
+      const { html, report } = prepare(css, '<p class="a">x<b>y</b></p>');
+      assert.ok(report.warnings.some(({ code }) => code === 'CSS_NESTING'));
+      assert.doesNotMatch(html, /top/);
+    }
   });
 
   test('nothing in a sheet can end it', () => {

@@ -50,9 +50,9 @@ afterEach(() => {
 const prepare = (id, content, more = {}) => ({ id, op: 'prepare', format: 'html', content, ...more });
 
 describe('requests', () => {
-  test('ping gives the version', async () => {
+  test('ping gives the version, and whether there is a browser for JSX', async () => {
     const side = new Side().send({ id: 7, op: 'ping' });
-    assert.deepEqual(await side.reply(), { id: 7, ok: true, result: { pong: true, version } });
+    assert.deepEqual(await side.reply(), { id: 7, ok: true, result: { pong: true, version, jsx: true } });
     assert.equal(await side.end(), 0);
   });
 
@@ -60,10 +60,20 @@ describe('requests', () => {
     const side = new Side().send(prepare(1, "<title>T</title><p>Hi {{ n }}</p><a href='a'>x</a>", { baseUrl: 'https://e.example/' }));
     const { id, ok, result } = await side.reply();
     assert.deepEqual([id, ok], [1, true]);
-    assert.deepEqual(Object.keys(result), ['html', 'text', 'title', 'previewText', 'links', 'images', 'slots', 'tags', 'report']);
+    assert.deepEqual(Object.keys(result), ['html', 'text', 'title', 'previewText', 'links', 'images', 'assets', 'slots', 'tags', 'report']);
     assert.deepEqual(result.links, [{ index: 0, href: 'https://e.example/a', text: 'x' }]);
     assert.equal(await side.end(), 0);
     assert.equal(side.errors, '');
+  });
+
+  test('rehost exchanges the addresses that a preparation told', async () => {
+    const side = new Side().send(prepare(1, '<p>K</p><img src="https://e.example/a.png">'));
+    const { html, assets } = (await side.reply()).result;
+    assert.deepEqual(assets.urls, ['https://e.example/a.png']);
+    side.send({ id: 2, op: 'rehost', content: html, images: { 'https://e.example/a.png': 'https://f.example/b.png' } });
+    const { id, ok, result } = await side.reply();
+    assert.deepEqual([id, ok, result.html], [2, true, html.replace('e.example/a', 'f.example/b')]);
+    assert.equal(await side.end(), 0);
   });
 
   test('a ping is answered while a preparation runs', async () => {
@@ -92,9 +102,12 @@ describe('bad requests', () => {
     ['an id that is a string', '{"id":"1","op":"ping"}\n', null, 'INVALID_REQUEST', 'id'],
     ['an unknown operation', '{"id":3,"op":"toString"}\n', 3, 'INVALID_REQUEST', 'op'],
     ['an unknown member', '{"id":3,"op":"ping","x":1}\n', 3, 'INVALID_REQUEST', undefined],
-    ['another format', '{"id":3,"op":"prepare","format":"mjml","content":""}\n', 3, 'INVALID_REQUEST', 'source.format'],
+    ['another format', '{"id":3,"op":"prepare","format":"rtf","content":""}\n', 3, 'INVALID_REQUEST', 'source.format'],
     ['content that is no string', '{"id":3,"op":"prepare","format":"html","content":1}\n', 3, 'INVALID_REQUEST', 'source.content'],
     ['a base URL that is none', '{"id":3,"op":"prepare","format":"html","content":"x","baseUrl":"javascript:1"}\n', 3, 'INVALID_REQUEST', 'source.baseUrl'],
+    ['images that are no object', '{"id":3,"op":"rehost","content":"x","images":["a"]}\n', 3, 'INVALID_REQUEST', undefined],
+    ['an image that is no address', '{"id":3,"op":"rehost","content":"x","images":{"a":1}}\n', 3, 'INVALID_REQUEST', undefined],
+    ['a rehost without a document', '{"id":3,"op":"rehost","images":{}}\n', 3, 'INVALID_REQUEST', undefined],
     ['nothing to show', '{"id":3,"op":"prepare","format":"html","content":""}\n', 3, 'EMAIL_IMPORT_FAILED', 'source.content'],
   ];
   for (const [name, line, id, code, param] of BAD) {

@@ -47,7 +47,7 @@ const HOSTILE = {
   'CSS behavior': '<p style="behavior: url(https://e.example/x.htc)">x</p>',
   'CSS -moz-binding': '<p style="-moz-binding: url(https://e.example/x.xml#x)">x</p>',
   'CSS @import': '<style>@import "https://e.example/x.css"; p { color: red }</style>',
-  'a data image in CSS': '<p style="background: url(data:image/png;base64,AAAA)">x</p>',
+  'a data image in CSS': '<p style="background: url(data:image/svg+xml;base64,AAAA)">x</p>',
   'a style sheet that ends itself': '<style>p { color: red }</style><img src=x onerror=alert(1)></style>',
   'a style sheet with an escaped end': '<style>p::before { content: "</style><img src=x onerror=alert(1)>" }</style>',
   'noscript and an attribute': '<noscript><p title="</noscript><img src=x onerror=alert(1)>"></noscript>',

@@ -164,3 +164,52 @@ describe('blocks and places', () => {
     assert.equal(bodyOf(html), `<p>q${'0'.repeat(20)}o0q {{ x }}</p>`);
   });
 });
+
+describe('in the text part', () => {
+  const textOf = (content) => prepare(content).text;
+
+  test('a loop around paragraphs repeats paragraphs and the space between them', () => {
+    assert.equal(textOf('<p>a</p>{% for i in x %}<p>{{ i }}</p>{% else %}<p>none</p>{% endfor %}<p>b</p>'),
+      'a\n\n{% for i in x %}{{ i }}\n\n{% else %}none\n\n{% endfor %}b');
+  });
+
+  test('rows and list items keep their tags', () => {
+    assert.equal(textOf('<table>{% for i in x %}<tr><td>{{ i }}</td></tr>{% endfor %}</table>'), '{% for i in x %}{{ i }}\n\n{% endfor %}');
+    assert.equal(textOf('<ul>{% for i in x %}<li>{{ i }}</li>{% endfor %}</ul>'), '{% for i in x %} - {{ i }}\n\n{% endfor %}');
+  });
+
+  test('tags in a sentence stay in it', () => {
+    assert.equal(textOf('<p>one{% if b %}s{% endif %}.</p>'), 'one{% if b %}s{% endif %}.');
+  });
+
+  test('what is assigned in a part that is left out stays, with its conditions; the rest of the part goes', () => {
+    assert.equal(textOf('<div style="display:none">{% if a %}{% assign n = 1 %}{% else %}secret{% endif %}{% if b %}gone{% endif %}x</div><p>{{ n }}</p>'),
+      '{% if a %}{% assign n = 1 %}{% else %}{% endif %}{{ n }}');
+    assert.equal(textOf('<html><head>{% assign n = 1 %}<title>{{ t }}</title></head><body><p>{{ n }}</p></body></html>'), '{% assign n = 1 %}{{ n }}');
+    assert.equal(textOf('<div style="display:none">{% capture c %}Hi {{ n }}{% endcapture %}</div><p>{{ c }}</p>'),
+      '{% capture c %}Hi {{ n }}{% endcapture %}{{ c }}');
+  });
+
+  test('a block that is begun in a hidden part and goes on outside stays whole', () => {
+    assert.equal(textOf('<div style="display:none">a{% if b %}</div><p>x</p>{% endif %}'), '{% if b %}x\n\n{% endif %}');
+  });
+});
+
+describe('addresses that depend on a condition', () => {
+  test('stay when each branch is an address', () => {
+    const href = "{% if a %}{{ url }}{% elsif b %}https://b.example/{{ x }}{% else %}mailto:c@example.com{% endif %}";
+    const { html, links, slots, tags } = prepare(`<a href="${href}">x</a>`);
+    assert.equal(bodyOf(html), `<a href="${href}">x</a>`);
+    assert.equal(links[0].href, href);
+    assert.deepEqual(slots, ['url', 'x']);
+    assert.deepEqual(tags, ['if a', 'elsif b', 'else', 'endif']);
+  });
+
+  for (const href of ['{% if a %}https://a.example/{% else %}javascript:alert(1){% endif %}', '{% if a %}java{% endif %}script:alert(1)',
+    'java{% if a %}{% endif %}script:alert(1)', '{% if a %}javascript{% endif %}{% if b %}:alert(1){% endif %}', '{% if a %}data:text/html,x{% endif %}',
+    '{% if a %}{{ "javascript:x" }}{% endif %}', '{% if a %}{% endif %}']) {
+    test(`go when one is not, or when they could make a script together: ${href}`, () => {
+      assert.equal(bodyOf(prepare(`<a href='${href}'>x</a>`).html), '<a>x</a>');
+    });
+  }
+});

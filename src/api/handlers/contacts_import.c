@@ -1,0 +1,63 @@
+#include "api/request.h"
+#include "catalogue/operations.h"
+#include "engine/imports/imports.h"
+
+static const char import_job[] = "import_contacts";
+
+bool op_contacts_import_csv(struct request *rq, const struct contacts_import_csv_args *args, struct reply *reply, struct error *err)
+{
+    struct import_request request = {
+        .csv = args->csv,
+        .path = args->path,
+        .mapping = args->mapping,
+        .validate = args->validate,
+        .over_http = rq->call->door == DOOR_REST || rq->call->door == DOOR_MCP_HTTP,
+        .may_join = rq->call->idempotency_key == NULL,
+    };
+    struct import_asked asked;
+    if (!import_create(&rq->work, &request, &asked, err))
+        return false;
+    reply->job_id = asked.job_id;
+    if (asked.job_id != 0)
+        return true;
+    const char *payload = arena_printf(rq->work.arena, "{\"importId\":%lld}", (long long)asked.id);
+    return request_enqueue(rq, reply, import_job, payload, rq->work.now_us, err) &&
+           import_set_job(&rq->work, asked.id, reply->job_id, err);
+}
+
+bool op_contacts_get_import(struct request *rq, const struct contacts_get_import_args *args, struct reply *reply, struct error *err)
+{
+    return import_write(&rq->work, args->import_id, &reply->json, err);
+}
+
+/* ---- The rows that failed ---- */
+
+static bool reply_error_file(const struct work *work, int64_t id, struct reply *reply, struct error *err)
+{
+    const char *csv;
+    if (!import_error_file(work, id, &csv, err))
+        return false;
+    json_object_begin(&reply->json);
+    json_member_text(&reply->json, "csv", csv);
+    json_object_end(&reply->json);
+    return true;
+}
+
+bool op_contacts_get_import_errors(struct request *rq, const struct contacts_get_import_errors_args *args, struct reply *reply,
+                                   struct error *err)
+{
+    return reply_error_file(&rq->work, args->import_id, reply, err);
+}
+
+/* The token is the credential: it was given to a caller who could read the file, and names the brand. */
+bool op_contacts_download_import_errors(struct request *rq, const struct contacts_download_import_errors_args *args,
+                                        struct reply *reply, struct error *err)
+{
+    struct work work = rq->work;
+    int64_t id;
+    if (!import_link_open(&work, args->token, &work.brand_id, &id))
+        return fail(err, ERR_NOT_FOUND, "token", "There is no such file, or its link is older than a day.");
+    return reply_error_file(&work, id, reply, err);
+}
+
+const struct operation *const api_signed_download[] = { &operations[OP_CONTACTS_DOWNLOAD_IMPORT_ERRORS], NULL };

@@ -1,0 +1,110 @@
+#include "engine/validation/validated_save.h"
+
+#include "api/handlers/contact_args.h"
+#include "api/request.h"
+#include "catalogue/operations.h"
+
+enum { PAYLOAD_MAX_BYTES = 256 * 1024 };
+
+/* ---- contacts.validate ---- */
+
+bool op_contacts_validate(struct request *rq, const struct contacts_validate_args *args, struct reply *reply, struct error *err)
+{
+    static const char validate_job[] = "validate_addresses";
+    /* What is charged in the end may be less: each address once, and only what was checked. */
+    if (!validation_check_credits(&rq->work, (int64_t)args->emails.count, err))
+        return false;
+    struct buf *payload = buf_in_arena(rq->work.arena, PAYLOAD_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, payload);
+    json_object_begin(&json);
+    json_key(&json, "emails");
+    json_array_begin(&json);
+    for (size_t i = 0; i < args->emails.count; i++)
+        json_text(&json, args->emails.items[i]);
+    json_array_end(&json);
+    json_object_end(&json);
+    return request_enqueue(rq, reply, validate_job, buf_text(payload), rq->work.now_us, err);
+}
+
+/* ---- contacts.saveValidated ---- */
+
+static struct contact_change change_of_one(const struct contacts_save_validated_args *args)
+{
+    struct contact_change change = {
+        .email = args->email,
+        .first_name = args->first_name,
+        .last_name = args->last_name,
+        .user_id = args->user_id,
+        .source = args->source,
+        .subscribed = args->subscribed,
+        .subscription_groups = args->subscription_groups,
+        .custom_fields = args->custom_fields,
+    };
+    contact_args_consent(&change, args->consent);
+    return change;
+}
+
+/* The field of one contact that stands beside a batch, NULL when none does. */
+static const char *field_beside(const struct contacts_save_validated_args *args)
+{
+    const struct {
+        const char *name;
+        bool is_given;
+    } fields[] = {
+        { "email", args->email != NULL },
+        { "firstName", args->first_name.set },
+        { "lastName", args->last_name.set },
+        { "userId", args->user_id.set },
+        { "source", args->source != NULL },
+        { "subscribed", args->subscribed.set },
+        { "subscriptionGroups", args->subscription_groups != NULL },
+        { "customFields", args->custom_fields != NULL },
+        { "consent", args->consent != NULL },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(fields); i++)
+        if (fields[i].is_given)
+            return fields[i].name;
+    return NULL;
+}
+
+static bool check_form(const struct contacts_save_validated_args *args, struct error *err)
+{
+    const char *beside = field_beside(args);
+    if (args->contacts.count > 0 && beside != NULL)
+        return fail(err, ERR_INVALID_REQUEST, beside, "Give contacts, or the fields of one contact, not both.");
+    if (args->contacts.count == 0 && args->email == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "email", "Give the email of one contact, or contacts.");
+    return true;
+}
+
+/* Saved at once and checked in the background, which charges what it has checked. */
+static bool save_many(struct request *rq, const struct contact_change *changes, size_t count, struct reply *reply,
+                      struct error *err)
+{
+    struct int_list ids;
+    reply->charge_nothing = true;
+    if (!validated_save_many(&rq->work, changes, count, &ids, &reply->json, err))
+        return false;
+    for (size_t i = 0; i < ids.count; i++)
+        request_subject(rq, work_id(&rq->work, ID_CONTACT, ids.items[i]));
+    return true;
+}
+
+bool op_contacts_save_validated(struct request *rq, const struct contacts_save_validated_args *args, struct reply *reply,
+                                struct error *err)
+{
+    bool is_single = args->contacts.count == 0;
+    size_t count = is_single ? 1 : args->contacts.count;
+    if (!check_form(args, err) || !validation_check_credits(&rq->work, (int64_t)count, err))
+        return false;
+    struct contact_change *changes = arena_array(rq->work.arena, count, sizeof(*changes));
+    if (is_single)
+        changes[0] = change_of_one(args);
+    for (size_t i = 0; i < args->contacts.count; i++)
+        changes[i] = contact_args_row(&args->contacts.items[i]);
+    if (count > VALIDATION_MAX_WAITED_FOR)
+        return save_many(rq, changes, count, reply, err);
+    const char *payload = validated_save_write(rq->work.arena, changes, count, is_single);
+    return request_enqueue(rq, reply, validated_save_job, payload, rq->work.now_us, err);
+}

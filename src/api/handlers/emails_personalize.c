@@ -1,0 +1,16 @@
+#include "api/request.h"
+#include "catalogue/operations.h"
+#include "engine/emails/personalize.h"
+
+bool op_emails_personalize(struct request *rq, const struct emails_personalize_args *args, struct reply *reply, struct error *err)
+{
+    const struct email_personalization personalization = {
+        .email_id = args->email_id,
+        .version_id = args->email_version_id,
+        .contact = args->contact,
+        .sample = args->sample,
+        .payload = args->payload,
+        .with_html = (args->include & EMAILS_PERSONALIZE_INCLUDE_HTML) != 0,
+    };
+    return email_personalize(&rq->work, &personalization, &reply->json, err);
+}

@@ -1,0 +1,55 @@
+#include "engine/contacts/fields.h"
+
+#include "api/request.h"
+#include "catalogue/operations.h"
+
+enum { PAYLOAD_MAX_BYTES = 1024 };
+
+bool op_fields_list(struct request *rq, const struct fields_list_args *args, struct reply *reply, struct error *err)
+{
+    return field_list(&rq->work, args->limit, args->cursor, &reply->json, err);
+}
+
+bool op_fields_create(struct request *rq, const struct fields_create_args *args, struct reply *reply, struct error *err)
+{
+    enum { STATUS_CREATED = 201, STATUS_EXISTED = 200 };
+    const char *type = fields_create_field_type_names[args->field_type - 1];
+    struct field_created created;
+    if (!field_create(&rq->work, args->field_name, type, &created, err))
+        return false;
+    reply->status = created.is_new ? STATUS_CREATED : STATUS_EXISTED;
+    struct json_writer *json = &reply->json;
+    json_object_begin(json);
+    json_member_text(json, "fieldName", created.name);
+    json_member_text(json, "fieldType", type);
+    json_member_bool(json, "isCore", false);
+    field_write_renamed(args->field_name, created.name, json);
+    json_object_end(json);
+    return true;
+}
+
+static bool reply_absent(const struct fields_delete_args *args, struct reply *reply)
+{
+    json_object_begin(&reply->json);
+    json_member_text(&reply->json, "fieldName", args->field_name);
+    json_member_bool(&reply->json, "deleted", false);
+    json_object_end(&reply->json);
+    return true;
+}
+
+bool op_fields_delete(struct request *rq, const struct fields_delete_args *args, struct reply *reply, struct error *err)
+{
+    const char *name;
+    bool exists;
+    if (!field_find_for_deletion(&rq->work, args->field_name, &name, &exists, err))
+        return false;
+    if (!exists)
+        return reply_absent(args, reply);
+    struct buf *payload = buf_in_arena(rq->work.arena, PAYLOAD_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, payload);
+    json_object_begin(&json);
+    json_member_text(&json, "fieldName", name);
+    json_object_end(&json);
+    return request_enqueue(rq, reply, "delete_field", buf_text(payload), rq->work.now_us, err);
+}

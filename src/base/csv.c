@@ -1,0 +1,391 @@
+#include "base/csv.h"
+
+#include "base/text.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* A row that is too long is noticed with a block more than it may have, three bytes for each of the file at most. */
+enum { TEXT_MAX_BYTES = CSV_ROW_MAX_BYTES + 4 * CSV_BLOCK_BYTES, SNIFF_ROWS = 20 };
+
+static const char replacement[] = "\xEF\xBF\xBD";
+
+void csv_begin(struct csv_reader *reader, enum charset charset, char delimiter, int64_t offset, int64_t line)
+{
+    *reader = (struct csv_reader){ .charset = charset, .delimiter = delimiter, .offset = offset, .line = line };
+    buf_init(&reader->text, TEXT_MAX_BYTES);
+}
+
+void csv_end(struct csv_reader *reader)
+{
+    buf_done(&reader->text);
+}
+
+size_t csv_feed(struct csv_reader *reader, const unsigned char *bytes, size_t size, bool is_last)
+{
+    buf_drop_front(&reader->text, reader->at);
+    reader->at = 0;
+    size_t taken = charset_decode(reader->charset, bytes, size, is_last, &reader->text);
+    reader->is_complete = is_last && taken == size;
+    return taken;
+}
+
+/* ---- One row ---- */
+
+struct scan {
+    struct csv_reader *reader;
+    char *at;
+    char *end;
+    bool is_complete;
+    struct csv_row *row;
+    uint64_t escaped[(CSV_MAX_CELLS + 63) / 64]; /* cells that hold doubled quotes */
+    bool any_escaped;
+    int64_t line_ends; /* within quotes */
+    char *open_quote;  /* when it does not close */
+};
+
+enum scanned { SCAN_DONE, SCAN_CUT, SCAN_QUOTE_OPEN };
+
+static void set_fault(struct csv_row *row, enum csv_fault fault, int64_t line)
+{
+    if (row->fault == CSV_FINE) {
+        row->fault = fault;
+        row->fault_line = line;
+    }
+}
+
+static int64_t count_line_ends(const char *text, const char *end)
+{
+    int64_t count = 0;
+    for (const char *at = text; at < end; at++)
+        count += *at == '\n' || (*at == '\r' && (at + 1 == end || at[1] != '\n'));
+    return count;
+}
+
+/* The end of an unquoted cell: a delimiter, a line end or the end of the text. */
+static void skip_unquoted(struct scan *scan)
+{
+    const char delimiter = scan->reader->delimiter;
+    char *at = scan->at;
+    for (;; at++) {
+        char byte = *at;
+        if (byte == delimiter || byte == '\n' || byte == '\r')
+            break;
+        if (byte != '\0')
+            continue;
+        if (at == scan->end)
+            break;
+        set_fault(scan->row, CSV_NUL, scan->row->line + scan->line_ends);
+    }
+    scan->at = at;
+}
+
+static void add_cell(struct scan *scan, char *text, const char *end, bool is_escaped)
+{
+    struct csv_row *row = scan->row;
+    size_t place = row->count++;
+    if (place >= CSV_MAX_CELLS)
+        return;
+    size_t size = (size_t)(end - text);
+    scan->reader->cells[place] = (struct csv_cell){ text, size };
+    if (is_escaped) {
+        scan->escaped[place / 64] |= UINT64_C(1) << place % 64;
+        scan->any_escaped = true;
+    }
+    if (size > CSV_CELL_MAX_BYTES)
+        set_fault(row, CSV_CELL_LONG, row->line);
+}
+
+static enum scanned scan_quoted(struct scan *scan)
+{
+    char *open = scan->at;
+    char *from = open + 1;
+    bool is_escaped = false;
+    for (;;) {
+        char *close = memchr(from, '"', (size_t)(scan->end - from));
+        bool is_far = (close != NULL ? close : scan->end) - open > CSV_CELL_MAX_BYTES + 1;
+        scan->open_quote = open;
+        if (is_far || (close == NULL && scan->is_complete))
+            return SCAN_QUOTE_OPEN;
+        if (close == NULL || (close + 1 == scan->end && !scan->is_complete))
+            return SCAN_CUT;
+        if (close[1] != '"') {
+            scan->at = close + 1;
+            break;
+        }
+        is_escaped = true;
+        from = close + 2;
+    }
+    char *end = scan->at - 1;
+    if (memchr(open, '\0', (size_t)(end - open)) != NULL)
+        set_fault(scan->row, CSV_NUL, scan->row->line + scan->line_ends);
+    scan->line_ends += count_line_ends(open, end);
+    char *behind = scan->at;
+    skip_unquoted(scan);
+    if (scan->at != behind)
+        set_fault(scan->row, CSV_AFTER_QUOTE, scan->row->line + scan->line_ends);
+    add_cell(scan, open + 1, end, is_escaped);
+    return SCAN_DONE;
+}
+
+/* Cells up to the line end. Nothing in the text is changed, because a row that is cut is scanned again. */
+static enum scanned scan_row(struct scan *scan, char **ret_next)
+{
+    for (;;) {
+        if (*scan->at == '"' && scan->at < scan->end) {
+            enum scanned scanned = scan_quoted(scan);
+            if (scanned != SCAN_DONE)
+                return scanned;
+        } else {
+            char *start = scan->at;
+            skip_unquoted(scan);
+            add_cell(scan, start, scan->at, false);
+        }
+        if (scan->at < scan->end && *scan->at == scan->reader->delimiter) {
+            scan->at++;
+            continue;
+        }
+        if (scan->at == scan->end) {
+            *ret_next = scan->at;
+            return scan->is_complete ? SCAN_DONE : SCAN_CUT;
+        }
+        bool may_be_pair = *scan->at == '\r';
+        if (may_be_pair && scan->at + 1 == scan->end && !scan->is_complete)
+            return SCAN_CUT;
+        *ret_next = scan->at + (may_be_pair && scan->at[1] == '\n' ? 2 : 1);
+        return SCAN_DONE;
+    }
+}
+
+static void unescape(struct csv_cell *cell)
+{
+    char *out = cell->text;
+    const char *end = cell->text + cell->size;
+    for (const char *at = cell->text; at < end; at++) {
+        *out++ = *at;
+        if (*at == '"' && at + 1 < end && at[1] == '"')
+            at++;
+    }
+    cell->size = (size_t)(out - cell->text);
+}
+
+static bool is_ascii(const char *text, size_t size)
+{
+    uint64_t seen = 0;
+    size_t at = 0;
+    for (; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, text + at, sizeof(word));
+        seen |= word;
+    }
+    for (; at < size; at++)
+        seen |= (unsigned char)text[at];
+    return (seen & UINT64_C(0x8080808080808080)) == 0;
+}
+
+static bool is_text(const struct csv_reader *reader, const char *text, size_t size)
+{
+    if (is_ascii(text, size))
+        return true;
+    if (reader->charset != CHARSET_UTF8)
+        return memmem(text, size, replacement, strlen(replacement)) == NULL;
+    return utf8_is_valid(text, size);
+}
+
+/* Makes texts of the cells and moves behind the row. */
+static void finish_row(struct scan *scan, const char *next)
+{
+    struct csv_reader *reader = scan->reader;
+    struct csv_row *row = scan->row;
+    char *start = reader->text.data + reader->at;
+    size_t size = (size_t)(next - start);
+    if (size > CSV_ROW_MAX_BYTES)
+        set_fault(row, CSV_ROW_LONG, row->line);
+    if (row->fault == CSV_FINE && !is_text(reader, start, size))
+        set_fault(row, CSV_NOT_TEXT, row->line);
+    reader->offset += (int64_t)charset_encoded_bytes(reader->charset, start, size);
+    reader->line += scan->line_ends + 1;
+    reader->at += size;
+
+    size_t kept = row->count < CSV_MAX_CELLS ? row->count : (size_t)CSV_MAX_CELLS;
+    for (size_t i = 0; i < kept; i++) {
+        struct csv_cell *cell = &reader->cells[i];
+        if (scan->any_escaped && (scan->escaped[i / 64] >> i % 64 & 1) != 0)
+            unescape(cell);
+        cell->text[cell->size] = '\0';
+    }
+    row->cells = reader->cells;
+    row->is_blank =
+        row->count == 1 && row->fault == CSV_FINE && strspn(reader->cells[0].text, " \t") == reader->cells[0].size && *start != '"';
+}
+
+static char *line_end_behind(char *at, const char *end)
+{
+    while (at < end && *at != '\n' && *at != '\r')
+        at++;
+    if (at + 1 < end && at[0] == '\r' && at[1] == '\n')
+        at++;
+    return at < end ? at + 1 : at;
+}
+
+/* The row is what stands before the end of the line on which the quote opens; its cells are of no use. */
+static void give_up_quote(struct scan *scan)
+{
+    struct csv_row *row = scan->row;
+    char *next = line_end_behind(scan->open_quote, scan->end);
+    *row = (struct csv_row){ .line = row->line };
+    set_fault(row, CSV_QUOTE_OPEN, row->line + scan->line_ends);
+    scan->any_escaped = false;
+    finish_row(scan, next);
+}
+
+/* ---- Rows that are too long ---- */
+
+/* Drops the rest of a long row; true once its end was found. */
+static bool skip_rest(struct csv_reader *reader, struct csv_row *ret_row)
+{
+    char *start = reader->text.data + reader->at;
+    char *end = reader->text.data + reader->text.size;
+    char *next = line_end_behind(start, end);
+    bool is_ended = next > start && (next[-1] == '\n' || (next[-1] == '\r' && next < end));
+    bool is_cut = !is_ended && !reader->is_complete;
+    /* A CR at the very end may be half of a line end. */
+    if (is_cut && next > start && next[-1] == '\r')
+        next--;
+    reader->offset += (int64_t)charset_encoded_bytes(reader->charset, start, (size_t)(next - start));
+    reader->at += (size_t)(next - start);
+    if (is_cut)
+        return false;
+    reader->is_skipping = false;
+    reader->line++;
+    *ret_row = (struct csv_row){
+        .cells = reader->cells, .line = reader->skipped_line, .fault = CSV_ROW_LONG, .fault_line = reader->skipped_line
+    };
+    return true;
+}
+
+enum csv_step csv_next(struct csv_reader *reader, struct csv_row *ret_row)
+{
+    if (reader->at == reader->text.size && !reader->is_skipping)
+        return reader->is_complete ? CSV_END : CSV_HUNGRY;
+    if (reader->is_skipping)
+        return skip_rest(reader, ret_row) ? CSV_ROW : CSV_HUNGRY;
+
+    *ret_row = (struct csv_row){ .line = reader->line };
+    struct scan scan = {
+        .reader = reader,
+        .at = reader->text.data + reader->at,
+        .end = reader->text.data + reader->text.size,
+        .is_complete = reader->is_complete,
+        .row = ret_row,
+    };
+    char *next;
+    switch (scan_row(&scan, &next)) {
+    case SCAN_DONE:
+        finish_row(&scan, next);
+        return CSV_ROW;
+    case SCAN_QUOTE_OPEN:
+        give_up_quote(&scan);
+        return CSV_ROW;
+    case SCAN_CUT:
+        break;
+    }
+    if (reader->text.size - reader->at > CSV_ROW_MAX_BYTES) {
+        reader->is_skipping = true;
+        reader->skipped_line = reader->line;
+        return skip_rest(reader, ret_row) ? CSV_ROW : CSV_HUNGRY;
+    }
+    return CSV_HUNGRY;
+}
+
+/* ---- What parts the cells ---- */
+
+static const char delimiters[] = ",;\t|";
+
+/* How well a delimiter explains the first rows: those that have as many cells as the first. Nothing when it has one cell. */
+static size_t score(const char *text, size_t size, bool is_whole, char delimiter)
+{
+    struct csv_reader reader;
+    struct csv_row row;
+    size_t columns = 0;
+    size_t alike = 0;
+    size_t rows = 0;
+    csv_begin(&reader, CHARSET_UTF8, delimiter, 0, 1);
+    csv_feed(&reader, (const unsigned char *)text, size, is_whole);
+    while (rows < SNIFF_ROWS && csv_next(&reader, &row) == CSV_ROW) {
+        if (row.is_blank)
+            continue;
+        if (rows++ == 0)
+            columns = row.count;
+        alike += row.count == columns;
+    }
+    csv_end(&reader);
+    if (columns < 2)
+        return 0;
+    /* Agreement of the rows counts most, then the number of columns. */
+    size_t share = alike * 100 / rows;
+    return share * 1000 + (columns < 1000 ? columns : 999);
+}
+
+struct csv_dialect csv_sniff(const char *text, size_t size, bool is_whole)
+{
+    static const char declaration[] = "sep=";
+    size_t length = strlen(declaration);
+    if (size > length + 1 && strncasecmp(text, declaration, length) == 0 &&
+        (text[length + 1] == '\r' || text[length + 1] == '\n')) {
+        bool is_pair = size > length + 2 && text[length + 1] == '\r' && text[length + 2] == '\n';
+        return (struct csv_dialect){ .delimiter = text[length], .skip_bytes = length + (is_pair ? 3 : 2) };
+    }
+    size_t sample = size < CSV_BLOCK_BYTES ? size : (size_t)CSV_BLOCK_BYTES;
+    struct csv_dialect dialect = { .delimiter = ',' };
+    size_t best = 0;
+    for (const char *candidate = delimiters; *candidate != '\0'; candidate++) {
+        size_t own = score(text, sample, is_whole && sample == size, *candidate);
+        if (own > best) {
+            best = own;
+            dialect.delimiter = *candidate;
+        }
+    }
+    return dialect;
+}
+
+/* ---- Writing ---- */
+
+static void write_cell(struct buf *out, const char *text, bool with_apostrophe)
+{
+    bool needs_quotes = strpbrk(text, ",;\t|\"\r\n") != NULL || text[0] == ' ';
+    if (needs_quotes)
+        buf_add_char(out, '"');
+    if (with_apostrophe)
+        buf_add_char(out, '\'');
+    for (const char *at = text; *at != '\0';) {
+        size_t size = strcspn(at, "\"");
+        buf_add(out, at, size);
+        at += size;
+        if (*at == '"') {
+            buf_add_text(out, "\"\"");
+            at++;
+        }
+    }
+    if (needs_quotes)
+        buf_add_char(out, '"');
+}
+
+void csv_write_cell(struct buf *out, const char *text)
+{
+    write_cell(out, text, false);
+}
+
+/* A sign before digits is a number or a telephone number, and calculates nothing. */
+static bool is_formula(const char *text)
+{
+    if (text[0] == '\0' || strchr("=+-@\t\r", text[0]) == NULL)
+        return false;
+    bool is_signed_number = (text[0] == '+' || text[0] == '-') && strspn(text + 1, "0123456789 .,") == strlen(text + 1);
+    return !is_signed_number;
+}
+
+void csv_write_safe_cell(struct buf *out, const char *text)
+{
+    write_cell(out, text, is_formula(text));
+}

@@ -1,0 +1,254 @@
+#include "engine/audiences/audiences.h"
+
+#include "base/json_read.h"
+#include "base/text.h"
+#include "engine/contacts/filter.h"
+#include "engine/page.h"
+
+#include <string.h>
+
+static const struct opt_int not_counted = { .set = false };
+
+/* ---- Counting ---- */
+
+struct count_row {
+    int64_t count;
+};
+static const struct db_field count_columns[] = {
+    { .name = "count", .type = DB_BIGINT, .offset = offsetof(struct count_row, count) }
+};
+
+/* A statement in the making: the number of contacts c that meet what is appended. */
+static struct search_sql *counting(const struct work *work)
+{
+    struct search_sql *sql = arena_alloc(work->arena, sizeof(*sql));
+    search_sql_init(sql, work->arena);
+    search_sql_add(sql, "select count(*) from contacts c where c.brand_id = ");
+    search_sql_number(sql, work->brand_id);
+    search_sql_add(sql, " and ");
+    return sql;
+}
+
+/* Run once, so it has no name to be prepared under. */
+static size_t add_count(const struct work *work, const struct search_sql *sql, struct db_batch *batch)
+{
+    struct db_statement *statement = arena_alloc(work->arena, sizeof(*statement));
+    *statement = (struct db_statement){
+        .name = "",
+        .result = DB_ONE,
+        .sql = buf_text(sql->text),
+        .params = sql->fields,
+        .param_count = sql->count,
+        .columns = count_columns,
+        .column_count = ARRAY_COUNT(count_columns),
+        .row_size = sizeof(struct count_row),
+    };
+    return db_batch_add(batch, statement, sql->values);
+}
+
+static struct opt_int count_of(const struct db_batch *batch, size_t index)
+{
+    const struct count_row *row = db_batch_rows(batch, index)->rows;
+    return (struct opt_int){ .set = true, .value = row->count };
+}
+
+/* The members of several audiences now. A cohort that is not ready has no number, nor have conditions on a field that is
+ * gone. */
+static bool count_all(const struct work *work, const struct audience_row *audiences, size_t count, struct opt_int *ret_counts,
+                      struct error *err)
+{
+    const struct filter **filters = arena_array(work->arena, count, sizeof(*filters));
+    const struct filter_scope *scope;
+    for (size_t i = 0; i < count; i++)
+        filters[i] = filter_of_audience(work, audiences[i].id, false, "audienceId");
+    if (!filter_resolve(work, filters, count, &scope, err))
+        return false;
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t *places = arena_array(work->arena, count, sizeof(*places));
+    for (size_t i = 0; i < count; i++) {
+        struct error no_number = { .code = ERR_NONE };
+        struct search_sql *sql = counting(work);
+        ret_counts[i].set = filter_compile(filters[i], scope, sql, &no_number);
+        if (ret_counts[i].set)
+            places[i] = add_count(work, sql, batch);
+    }
+    if (!db_batch_run(batch, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (ret_counts[i].set)
+            ret_counts[i] = count_of(batch, places[i]);
+    return true;
+}
+
+/* ---- Reading ---- */
+
+static bool not_found(struct error *err)
+{
+    return fail(err, ERR_AUDIENCE_NOT_FOUND, "audienceId", "No audience with this id in this brand.");
+}
+
+bool audience_get(const struct work *work, int64_t id, bool counted, struct audience_row **ret_audience, struct opt_int *ret_count,
+                  struct error *err)
+{
+    struct audience_find_params params = { .brand_id = work->brand_id, .id = id };
+    *ret_count = not_counted;
+    if (!sql_audience_find(work->conn, work->arena, &params, ret_audience, err))
+        return false;
+    if (*ret_audience == NULL)
+        return not_found(err);
+    return !counted || count_all(work, *ret_audience, 1, ret_count, err);
+}
+
+bool audience_list(const struct work *work, bool counted, bool with_builds, int64_t limit, const char *cursor,
+                   struct json_writer *json, struct error *err)
+{
+    static const char binding[] = "audiences.list";
+    struct page_place place;
+    struct audience_row *rows;
+    size_t count;
+    if (!page_place_read(work, binding, cursor, &place, err))
+        return false;
+    struct audience_page_params params = {
+        .brand_id = work->brand_id,
+        .from_start = !place.set,
+        .id = place.id,
+        .limit = limit + 1,
+    };
+    if (!sql_audience_page(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    size_t shown = count > (size_t)limit ? (size_t)limit : count;
+    struct opt_int *counts = arena_array(work->arena, shown, sizeof(*counts));
+    if (counted && !count_all(work, rows, shown, counts, err))
+        return false;
+
+    page_begin(json, limit, count);
+    for (size_t i = 0; i < shown; i++)
+        audience_write(work, &rows[i], (struct audience_parts){ .count = counts[i], .build = with_builds }, json);
+    struct page_place end = { .id = shown > 0 ? rows[shown - 1].id : 0 };
+    page_end(json, limit, page_next(work, binding, limit, count, end));
+    json_object_end(json);
+    return true;
+}
+
+/* ---- Changing ---- */
+
+static bool read_name(const struct work *work, const char *given, const char **ret_name, struct error *err)
+{
+    *ret_name = given != NULL ? text_trim(work->arena, given) : NULL;
+    return *ret_name == NULL || (*ret_name)[0] != '\0' ||
+           fail(err, ERR_INVALID_REQUEST, "name", "The name of an audience cannot be blank.");
+}
+
+/* Conditions are kept as an object, also when they were given as a bare array. */
+static bool read_filters(const struct work *work, const json_t *given, const char **ret_filters, struct error *err)
+{
+    json_t *object = json_in_arena(work->arena, json_object());
+    const json_t *logic = json_object_get(given, "logic");
+    const json_t *list = json_is_array(given) ? given : json_object_get(given, "filters");
+    json_object_set_new(object, "logic", logic != NULL ? json_copy(json_for_iteration(logic)) : json_string("and"));
+    json_object_set(object, "filters", json_for_iteration(list));
+    *ret_filters = json_compact(work->arena, object);
+    return strlen(*ret_filters) <= AUDIENCE_FILTERS_MAX_BYTES ||
+           fail(err, ERR_INVALID_REQUEST, "filters", "The conditions take more than %d KiB.", AUDIENCE_FILTERS_MAX_BYTES / 1024);
+}
+
+/* Counting proves that the conditions run. `audience_id` 0: of a new audience. */
+static bool check_and_count(const struct work *work, const json_t *filters, int64_t audience_id, struct opt_int *ret_count,
+                            struct error *err)
+{
+    const struct filter *filter;
+    const struct filter_scope *scope;
+    struct error no_number = { .code = ERR_NONE };
+    struct search_sql *sql = counting(work);
+    *ret_count = not_counted;
+    if (!filter_check(work, filters, "filters", audience_id, &filter, &scope, err))
+        return false;
+    if (!filter_compile(filter, scope, sql, &no_number)) /* it names a cohort that is being built */
+        return true;
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t at = add_count(work, sql, batch);
+    if (!db_batch_run(batch, err))
+        return false;
+    *ret_count = count_of(batch, at);
+    return true;
+}
+
+bool audience_create(const struct work *work, const char *name, const json_t *filters, struct audience_row **ret_audience,
+                     struct opt_int *ret_count, struct error *err)
+{
+    struct audience_insert_params params = { .brand_id = work->brand_id, .now = work->now_us };
+    return read_name(work, name, &params.name, err) && check_and_count(work, filters, 0, ret_count, err) &&
+           read_filters(work, filters, &params.filters, err) &&
+           sql_audience_insert(work->conn, work->arena, &params, ret_audience, err);
+}
+
+static bool check_change(const struct work *work, int64_t id, const char *name, const json_t *filters, struct error *err)
+{
+    struct audience_row *audience;
+    struct opt_int ignored;
+    if (name == NULL && filters == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "name", "Give what is to change: name or filters.");
+    if (!audience_get(work, id, false, &audience, &ignored, err))
+        return false;
+    return filters == NULL || audience->readiness == NULL ||
+           fail(err, ERR_INVALID_REQUEST, "filters", "The members of this audience are frozen; make another from other events.");
+}
+
+bool audience_update(const struct work *work, int64_t id, const char *name, const json_t *filters,
+                     struct audience_row **ret_audience, struct opt_int *ret_count, struct error *err)
+{
+    struct audience_change_params params = { .brand_id = work->brand_id, .id = id, .now = work->now_us };
+    if (!check_change(work, id, name, filters, err) || !read_name(work, name, &params.name, err))
+        return false;
+    if (filters != NULL &&
+        (!check_and_count(work, filters, id, ret_count, err) || !read_filters(work, filters, &params.filters, err)))
+        return false;
+    if (!sql_audience_change(work->conn, work->arena, &params, ret_audience, err))
+        return false;
+    if (*ret_audience == NULL)
+        return not_found(err);
+    return filters != NULL || count_all(work, *ret_audience, 1, ret_count, err);
+}
+
+bool audience_delete(const struct work *work, int64_t id, bool *ret_deleted, struct error *err)
+{
+    struct audience_delete_params params = { .brand_id = work->brand_id, .id = id, .now = work->now_us };
+    int64_t affected;
+    if (!sql_audience_delete(work->conn, work->arena, &params, &affected, err))
+        return false;
+    *ret_deleted = affected > 0;
+    return true;
+}
+
+static const char *name_of_copy(const struct work *work, const char *name, const struct audience_row *original)
+{
+    const char *copy = arena_printf(work->arena, "Copy of %s", original->name);
+    return name != NULL ? name : text_visible(work->arena, copy, AUDIENCE_NAME_MAX_CHARS);
+}
+
+bool audience_duplicate(const struct work *work, int64_t id, const char *name, struct audience_row **ret_audience,
+                        struct opt_int *ret_count, struct error *err)
+{
+    struct audience_row *original;
+    const char *given;
+    if (!audience_get(work, id, false, &original, ret_count, err) || !read_name(work, name, &given, err))
+        return false;
+    const char *copy = name_of_copy(work, given, original);
+    if (original->selection != NULL) {
+        struct audience_insert_cohort_params cohort = {
+            .brand_id = work->brand_id,
+            .name = copy,
+            .selection = original->selection,
+            .now = work->now_us,
+        };
+        return sql_audience_insert_cohort(work->conn, work->arena, &cohort, ret_audience, err);
+    }
+    struct audience_insert_params filter = {
+        .brand_id = work->brand_id,
+        .name = copy,
+        .filters = original->filters,
+        .now = work->now_us,
+    };
+    return sql_audience_insert(work->conn, work->arena, &filter, ret_audience, err) &&
+           count_all(work, *ret_audience, 1, ret_count, err);
+}

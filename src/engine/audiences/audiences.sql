@@ -1,0 +1,113 @@
+-- The audiences of a brand, newest first, from behind a place on.
+-- name: audience_page :many
+-- row: audience
+-- params: brand_id bigint, from_start boolean, id bigint, limit bigint
+-- columns: id bigint, name text, kind text, filters jsonb, selection jsonb null, readiness text null, build_job bigint null, events_scanned bigint, stamped_contacts bigint, enqueued_at timestamptz null, completed_at timestamptz null, created_at timestamptz, updated_at timestamptz
+select a.id, a.name, a.kind, a.filters, a.selection,
+       case when a.kind = 'cohort' then a.materialization_status end, a.build_job, a.events_scanned,
+       a.stamped_contacts, a.enqueued_at, a.completed_at, a.created_at, a.updated_at
+  from audiences a
+ where a.brand_id = :brand_id and a.deleted_at is null
+   and (:from_start or a.id < :id)
+ order by a.id desc
+ limit :limit;
+
+-- One audience.
+-- name: audience_find :one
+-- row: audience
+-- params: brand_id bigint, id bigint
+-- columns: id bigint, name text, kind text, filters jsonb, selection jsonb null, readiness text null, build_job bigint null, events_scanned bigint, stamped_contacts bigint, enqueued_at timestamptz null, completed_at timestamptz null, created_at timestamptz, updated_at timestamptz
+select a.id, a.name, a.kind, a.filters, a.selection,
+       case when a.kind = 'cohort' then a.materialization_status end, a.build_job, a.events_scanned,
+       a.stamped_contacts, a.enqueued_at, a.completed_at, a.created_at, a.updated_at
+  from audiences a
+ where a.brand_id = :brand_id and a.id = :id and a.deleted_at is null;
+
+-- A new audience that is a filter.
+-- name: audience_insert :one
+-- row: audience
+-- params: brand_id bigint, name text, filters jsonb, now timestamptz
+-- columns: id bigint, name text, kind text, filters jsonb, selection jsonb null, readiness text null, build_job bigint null, events_scanned bigint, stamped_contacts bigint, enqueued_at timestamptz null, completed_at timestamptz null, created_at timestamptz, updated_at timestamptz
+insert into audiences (brand_id, name, filters, created_at, updated_at)
+values (:brand_id, :name, :filters, :now, :now)
+returning id, name, kind, filters, selection, case when kind = 'cohort' then materialization_status end, build_job,
+          events_scanned, stamped_contacts, enqueued_at, completed_at, created_at, updated_at;
+
+-- A new cohort, whose build waits.
+-- name: audience_insert_cohort :one
+-- row: audience
+-- params: brand_id bigint, name text, selection jsonb, now timestamptz
+-- columns: id bigint, name text, kind text, filters jsonb, selection jsonb null, readiness text null, build_job bigint null, events_scanned bigint, stamped_contacts bigint, enqueued_at timestamptz null, completed_at timestamptz null, created_at timestamptz, updated_at timestamptz
+insert into audiences (brand_id, name, kind, filters, selection, materialization_status, enqueued_at, created_at, updated_at)
+values (:brand_id, :name, 'cohort', '{"logic": "and", "filters": []}', :selection, 'pending', :now, :now, :now)
+returning id, name, kind, filters, selection, case when kind = 'cohort' then materialization_status end, build_job,
+          events_scanned, stamped_contacts, enqueued_at, completed_at, created_at, updated_at;
+
+-- The job that builds a cohort.
+-- name: audience_set_job :exec
+-- params: brand_id bigint, id bigint, job_id bigint
+update audiences set build_job = :job_id where brand_id = :brand_id and id = :id;
+
+-- Changes name or conditions; null leaves them.
+-- name: audience_change :one
+-- row: audience
+-- params: brand_id bigint, id bigint, name text null, filters jsonb null, now timestamptz
+-- columns: id bigint, name text, kind text, filters jsonb, selection jsonb null, readiness text null, build_job bigint null, events_scanned bigint, stamped_contacts bigint, enqueued_at timestamptz null, completed_at timestamptz null, created_at timestamptz, updated_at timestamptz
+update audiences a
+   set name = coalesce(:name, a.name), filters = coalesce(:filters, a.filters), updated_at = :now
+ where a.brand_id = :brand_id and a.id = :id and a.deleted_at is null
+returning a.id, a.name, a.kind, a.filters, a.selection,
+       case when a.kind = 'cohort' then a.materialization_status end, a.build_job, a.events_scanned,
+          a.stamped_contacts, a.enqueued_at, a.completed_at, a.created_at, a.updated_at;
+
+-- Takes an audience out of every list. Sends and audiences that name it still reach it.
+-- name: audience_delete :exec
+-- params: brand_id bigint, id bigint, now timestamptz
+update audiences set deleted_at = :now where brand_id = :brand_id and id = :id and deleted_at is null;
+
+-- The next step of a build: the cohort as it stands, locked against a second build.
+-- name: audience_build_lock :one
+-- params: brand_id bigint, id bigint
+-- columns: selection jsonb null, readiness text, scanned_at timestamptz null, scanned_id bigint null, created_at timestamptz
+select selection, materialization_status, scanned_at, scanned_id, created_at
+  from audiences
+ where brand_id = :brand_id and id = :id and kind = 'cohort'
+   for update;
+
+-- Makes members of the contacts of the next events, and says how many events were read and where they ended. Who is no
+-- contact any more is left out. Null stands for any.
+-- name: audience_build_step :one
+-- params: brand_id bigint, id bigint, event_types text[], from timestamptz, to timestamptz, send_id bigint null, email_id bigint null, recipient_key text null, after_at timestamptz, after_id bigint, limit bigint
+-- columns: scanned bigint, stamped bigint, last_at timestamptz null, last_id bigint null
+with chosen as materialized (
+    select e.occurred_at, e.id, e.recipient_key
+      from events e
+     where e.brand_id = :brand_id and e.occurred_at >= :from and e.occurred_at < :to
+       and (e.occurred_at, e.id) > (:after_at, :after_id)
+       and e.domain = 'email' and e.mode = 'live' and e.event_type = any(:event_types::text[])
+       and (:send_id::bigint is null or e.send_id = :send_id)
+       and (:email_id::bigint is null or e.email_id = :email_id)
+       and (:recipient_key::text is null or e.recipient_key = :recipient_key)
+     order by e.occurred_at, e.id
+     limit :limit
+), stamped as (
+    insert into audience_members (brand_id, audience_id, contact_id)
+    select distinct :brand_id, :id::bigint, c.id
+      from chosen e
+      join contacts c on c.brand_id = :brand_id and c.email_key = e.recipient_key
+        on conflict do nothing
+    returning contact_id
+), ending as (
+    select occurred_at, id from chosen order by occurred_at desc, id desc limit 1
+)
+select (select count(*) from chosen), (select count(*) from stamped), (select occurred_at from ending), (select id from ending);
+
+-- How far a build has come. Readiness is running, ready or failed.
+-- name: audience_build_note :exec
+-- params: brand_id bigint, id bigint, readiness text, scanned bigint, stamped bigint, last_at timestamptz null, last_id bigint null, now timestamptz
+update audiences
+   set materialization_status = :readiness, events_scanned = events_scanned + :scanned,
+       stamped_contacts = stamped_contacts + :stamped,
+       scanned_at = coalesce(:last_at, scanned_at), scanned_id = coalesce(:last_id, scanned_id),
+       completed_at = case when :readiness in ('ready', 'failed') then :now::timestamptz end
+ where brand_id = :brand_id and id = :id;

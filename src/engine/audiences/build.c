@@ -1,0 +1,256 @@
+/*
+ * Cohorts: an audience frozen from events. A selection says which events; the
+ * build reads them by keyset, a step a transaction, and keeps its place in the
+ * row, so that it goes on where it was after a crash. Once it is done nothing
+ * changes the members any more.
+ */
+#include "engine/audiences/audiences.h"
+
+#include "base/clock.h"
+#include "base/json_read.h"
+#include "engine/contacts/filter.h"
+#include "mail/address.h"
+
+#include <string.h>
+
+enum { SELECTION_MAX_BYTES = 16 * 1024, NAME_MAX_BYTES = 256 };
+
+static const char *const event_types[] = { "sent", "delivered", "opened", "clicked", "bounced", "complained", "unsubscribed" };
+
+bool audience_needs_build(const struct audience_row *audience)
+{
+    return audience->readiness != NULL && strcmp(audience->readiness, "pending") == 0;
+}
+
+/* ---- The selection ---- */
+
+static bool check_event_types(const struct work *work, const struct text_list *types, struct error *err)
+{
+    for (size_t i = 0; i < types->count; i++) {
+        size_t known = 0;
+        while (known < ARRAY_COUNT(event_types) && strcmp(event_types[known], types->items[i]) != 0)
+            known++;
+        if (known == ARRAY_COUNT(event_types))
+            return fail(
+                err, ERR_INVALID_REQUEST, arena_printf(work->arena, "eventTypes.%zu", i),
+                "%.20s is not an event of email; use sent, delivered, opened, clicked, bounced, complained or unsubscribed.",
+                types->items[i]);
+    }
+    return true;
+}
+
+static bool check_window(const struct work *work, const struct audience_selection *selection, int64_t *ret_to_us, struct error *err)
+{
+    /* Frozen: what happens from now on is never part of it. */
+    *ret_to_us = selection->to_us.set && selection->to_us.value < work->now_us ? selection->to_us.value : work->now_us;
+    if (selection->from_us.value >= *ret_to_us)
+        return fail(err, ERR_INVALID_REQUEST, "from", "The window is empty: from must lie before to, and not in the future.");
+    return true;
+}
+
+static bool check_audience(const struct work *work, int64_t id, const char *param, struct error *err)
+{
+    struct audience_find_params params = { .brand_id = work->brand_id, .id = id };
+    struct audience_row *audience;
+    if (!sql_audience_find(work->conn, work->arena, &params, &audience, err))
+        return false;
+    return audience != NULL || fail(err, ERR_AUDIENCE_NOT_FOUND, param, "No audience with this id in this brand.");
+}
+
+/* Audiences are kept by their inner ids; each must be there. */
+static bool write_audiences(const struct work *work, const struct text_list *wire_ids, struct json_writer *json, struct error *err)
+{
+    json_key(json, "audienceIds");
+    json_array_begin(json);
+    for (size_t i = 0; i < wire_ids->count; i++) {
+        int64_t id = id_decode(&work->engine->ids, ID_AUDIENCE, wire_ids->items[i]);
+        if (!check_audience(work, id, arena_printf(work->arena, "audienceIds.%zu", i), err))
+            return false;
+        json_int(json, id);
+    }
+    json_array_end(json);
+    return true;
+}
+
+static bool write_recipient(const struct work *work, const char *recipient, struct json_writer *json, struct error *err)
+{
+    struct address address;
+    if (recipient == NULL)
+        return true;
+    if (!address_parse(work->arena, recipient, "recipient", &address, err))
+        return false;
+    json_member_text(json, "recipientKey", address.key);
+    return true;
+}
+
+static bool write_selection(const struct work *work, const struct audience_selection *selection, const char **ret_json,
+                            struct error *err)
+{
+    int64_t to_us;
+    if (!check_event_types(work, &selection->event_types, err) || !check_window(work, selection, &to_us, err))
+        return false;
+    struct buf *out = buf_in_arena(work->arena, SELECTION_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    json_object_begin(&json);
+    json_key(&json, "eventTypes");
+    json_array_begin(&json);
+    for (size_t i = 0; i < selection->event_types.count; i++)
+        json_text(&json, selection->event_types.items[i]);
+    json_array_end(&json);
+    json_member_int(&json, "fromUs", selection->from_us.value);
+    json_member_int(&json, "toUs", to_us);
+    if (selection->send_id != 0)
+        json_member_int(&json, "sendId", selection->send_id);
+    if (selection->email_id != 0)
+        json_member_int(&json, "emailId", selection->email_id);
+    /* No event belongs to an automation yet, so whoever asks for those of one gets none. */
+    json_member_bool(&json, "ofAutomation", selection->automation_ids.count > 0);
+    if (!write_recipient(work, selection->recipient, &json, err) ||
+        (selection->audience_ids.count > 0 && !write_audiences(work, &selection->audience_ids, &json, err)))
+        return false;
+    json_object_end(&json);
+    *ret_json = buf_text(out);
+    return true;
+}
+
+/* "opened, clicked since 2026-11-01" */
+static const char *name_of(const struct work *work, const struct audience_selection *selection)
+{
+    if (selection->name != NULL)
+        return selection->name;
+    char since[CLOCK_ISO_CHARS + 1];
+    struct buf *name = buf_in_arena(work->arena, NAME_MAX_BYTES);
+    clock_format_iso(selection->from_us.value, since);
+    for (size_t i = 0; i < selection->event_types.count; i++)
+        buf_printf(name, "%s%s", i > 0 ? ", " : "", selection->event_types.items[i]);
+    buf_printf(name, " since %.10s", since);
+    return buf_text(name);
+}
+
+bool audience_create_cohort(const struct work *work, const struct audience_selection *selection, struct audience_row **ret_audience,
+                            struct error *err)
+{
+    struct audience_insert_cohort_params params = {
+        .brand_id = work->brand_id,
+        .name = name_of(work, selection),
+        .now = work->now_us,
+    };
+    return write_selection(work, selection, &params.selection, err) &&
+           sql_audience_insert_cohort(work->conn, work->arena, &params, ret_audience, err);
+}
+
+/* ---- The build ---- */
+
+static struct opt_int opt_id(const json_t *selection, const char *name)
+{
+    int64_t id = json_get_int(selection, name, 0);
+    return (struct opt_int){ .set = id != 0, .value = id };
+}
+
+static struct text_list types_of(struct arena *arena, const json_t *selection)
+{
+    const json_t *list = json_object_get(selection, "eventTypes");
+    size_t count = json_array_size(list);
+    const char **items = arena_array(arena, count, sizeof(*items));
+    for (size_t i = 0; i < count; i++)
+        items[i] = json_string_value(json_array_get(list, i));
+    return (struct text_list){ .items = items, .count = count };
+}
+
+static bool read_selection(const struct work *work, const char *text, const json_t **ret_selection, struct error *err)
+{
+    static const struct json_bounds bounds = { .max_bytes = SELECTION_MAX_BYTES, .max_depth = 4 };
+    return json_read(work->arena, text, strlen(text), bounds, ret_selection, err);
+}
+
+static bool scan(const struct work *work, int64_t id, const struct audience_build_lock_row *cohort, const json_t *selection,
+                 struct audience_build_step_row **ret_step, struct error *err)
+{
+    struct audience_build_step_params params = {
+        .brand_id = work->brand_id,
+        .id = id,
+        .event_types = types_of(work->arena, selection),
+        .from = json_get_int(selection, "fromUs", 0),
+        .to = json_get_int(selection, "toUs", 0),
+        .send_id = opt_id(selection, "sendId"),
+        .email_id = opt_id(selection, "emailId"),
+        .recipient_key = json_get_text(selection, "recipientKey"),
+        .after_at = cohort->scanned_at.set ? cohort->scanned_at.value : DB_TIME_MINUS_INFINITY,
+        .after_id = cohort->scanned_id.value,
+        .limit = json_get_bool(selection, "ofAutomation", false) ? 0 : AUDIENCE_BUILD_STEP_EVENTS,
+    };
+    return sql_audience_build_step(work->conn, work->arena, &params, ret_step, err);
+}
+
+/* Takes those out who are in none of the audiences. */
+static bool restrict_members(const struct work *work, int64_t cohort_id, const json_t *audiences, int64_t *ret_removed,
+                             struct error *err)
+{
+    size_t count = json_array_size(audiences);
+    const struct filter **filters = arena_array(work->arena, count, sizeof(*filters));
+    const struct filter_scope *scope;
+    struct search_sql sql;
+    for (size_t i = 0; i < count; i++)
+        filters[i] = filter_of_audience(work, json_integer_value(json_array_get(audiences, i)), true, "audienceIds");
+    if (!filter_resolve(work, filters, count, &scope, err))
+        return false;
+    search_sql_init(&sql, work->arena);
+    search_sql_add(&sql, "delete from audience_members k where k.brand_id = ");
+    search_sql_number(&sql, work->brand_id);
+    search_sql_add(&sql, " and k.audience_id = ");
+    search_sql_number(&sql, cohort_id);
+    search_sql_add(&sql,
+                   " and not exists (select 1 from contacts c where c.brand_id = k.brand_id and c.id = k.contact_id and (false");
+    for (size_t i = 0; i < count; i++) {
+        search_sql_add(&sql, " or ");
+        if (!filter_compile(filters[i], scope, &sql, err))
+            return false;
+    }
+    search_sql_add(&sql, "))");
+    const struct db_statement statement = {
+        .name = "", .result = DB_EXEC, .sql = buf_text(sql.text), .params = sql.fields, .param_count = sql.count
+    };
+    struct db_rows rows;
+    if (!db_run(work->conn, work->arena, &statement, sql.values, &rows, err))
+        return false;
+    *ret_removed = rows.affected;
+    return true;
+}
+
+bool audience_build_step(const struct work *work, int64_t id, bool *ret_done, struct error *err)
+{
+    struct audience_build_lock_params lock = { .brand_id = work->brand_id, .id = id };
+    struct audience_build_lock_row *cohort;
+    struct audience_build_step_row *step;
+    const json_t *selection;
+    *ret_done = true;
+    if (!sql_audience_build_lock(work->conn, work->arena, &lock, &cohort, err))
+        return false;
+    if (cohort == NULL || strcmp(cohort->readiness, "ready") == 0)
+        return true;
+    if (!read_selection(work, cohort->selection, &selection, err) || !scan(work, id, cohort, selection, &step, err))
+        return false;
+    *ret_done = step->scanned < AUDIENCE_BUILD_STEP_EVENTS;
+    int64_t removed = 0;
+    const json_t *audiences = json_object_get(selection, "audienceIds");
+    if (*ret_done && audiences != NULL && !restrict_members(work, id, audiences, &removed, err))
+        return false;
+    struct audience_build_note_params note = {
+        .brand_id = work->brand_id,
+        .id = id,
+        .readiness = *ret_done ? "ready" : "running",
+        .scanned = step->scanned,
+        .stamped = step->stamped - removed,
+        .last_at = step->last_at,
+        .last_id = step->last_id,
+        .now = work->now_us,
+    };
+    return sql_audience_build_note(work->conn, work->arena, &note, NULL, err);
+}
+
+bool audience_build_fail(const struct work *work, int64_t id, struct error *err)
+{
+    struct audience_build_note_params note = { .brand_id = work->brand_id, .id = id, .readiness = "failed", .now = work->now_us };
+    return sql_audience_build_note(work->conn, work->arena, &note, NULL, err);
+}

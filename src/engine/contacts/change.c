@@ -1,0 +1,70 @@
+/*
+ * Changing one contact that is there. As in saving, everything travels at once
+ * on the assumption that every custom field has the type its value suggests;
+ * where that proves wrong the row is written again, or refused, and then
+ * nothing of the transaction is kept.
+ */
+#include "engine/contacts/ready_contact.h"
+
+static struct contact_update_params update_params(const struct work *work, const struct ready_contact *ready,
+                                                  const struct field_book *book)
+{
+    return (struct contact_update_params){
+        .brand_id = work->brand_id,
+        .email_key = ready->address.key,
+        .sets_first_name = ready->first_name.set,
+        .first_name = ready->first_name.value,
+        .sets_last_name = ready->last_name.set,
+        .last_name = ready->last_name.value,
+        .sets_user_id = ready->user_id.set,
+        .user_id = ready->user_id.value,
+        .source = ready->source,
+        .subscribed = ready->subscribed,
+        .subscription_groups = contact_groups_json(work->arena, ready),
+        .custom_fields = field_book_json(book, &ready->custom),
+        .consent = ready->consent,
+        .now = work->now_us,
+    };
+}
+
+static bool update_again(const struct work *work, const struct ready_contact *ready, const struct field_book *book,
+                         struct contact_saved *saved, struct error *err)
+{
+    if (!field_book_fit(book, &ready->custom, err))
+        return false;
+    struct contact_update_params params = update_params(work, ready, book);
+    struct contact_row *row;
+    if (!sql_contact_update(work->conn, work->arena, &params, &row, err))
+        return false;
+    saved->contact = row;
+    return true;
+}
+
+bool contact_update(const struct work *work, const struct contact_change *change, struct contact_saved *ret_saved,
+                    struct error *err)
+{
+    struct field_book book = field_book_new(work->arena);
+    struct ready_contact ready;
+    if (!contact_make_ready(work, change, &book, &ready, err)) {
+        if (err->code == ERR_MISSING_EMAIL)
+            err->code = ERR_INVALID_REQUEST;
+        return false;
+    }
+    struct ready_contact *const alone[] = { &ready };
+    struct contact_update_params params = update_params(work, &ready, &book);
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t fields_at = field_book_ask(&book, work, batch);
+    size_t updated_at = db_batch_add(batch, &contact_update_statement, &params);
+    contact_note_unsubscribes(work, alone, ARRAY_COUNT(alone), batch);
+    if (!db_batch_run(batch, err))
+        return false;
+
+    struct contact_saved saved = { .contact = db_batch_rows(batch, updated_at)->rows };
+    if (saved.contact == NULL)
+        return fail(err, ERR_CONTACT_NOT_FOUND, "email", "No contact has this address.");
+    if (field_book_learn(&book, batch, fields_at) && !update_again(work, &ready, &book, &saved, err))
+        return false;
+    saved.book = book;
+    *ret_saved = saved;
+    return true;
+}

@@ -1,0 +1,134 @@
+#include "engine/contacts/fields.h"
+
+#include "base/text.h"
+#include "sql/contacts.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    const char *type;
+} core_fields[] = {
+    { "email", "string" },  { "firstName", "string" }, { "lastName", "string" },
+    { "userId", "string" }, { "source", "string" },    { "subscribed", "bool" },
+};
+
+/* ---- Listing ---- */
+
+static void write_field(const char *name, const char *type, bool is_core, struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_text(json, "fieldName", name);
+    json_member_text(json, "fieldType", type);
+    json_member_bool(json, "isCore", is_core);
+    json_object_end(json);
+}
+
+/* There are few fields, so a page is cut out of all of them (R-175: by offset). */
+bool field_list(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json, struct error *err)
+{
+    static const char binding[] = "fields.list";
+    struct contact_fields_find_params params = { .brand_id = work->brand_id };
+    struct contact_fields_find_row *custom;
+    struct page_place place;
+    size_t count;
+    if (!page_place_read(work, binding, cursor, &place, err) ||
+        !sql_contact_fields_find(work->conn, work->arena, &params, &custom, &count, err))
+        return false;
+    size_t core_count = ARRAY_COUNT(core_fields);
+    size_t from = (size_t)place.number < core_count + count ? (size_t)place.number : core_count + count;
+    size_t left = core_count + count - from;
+    size_t shown = page_begin(json, limit, left);
+    for (size_t i = from; i < from + shown; i++) {
+        if (i < core_count)
+            write_field(core_fields[i].name, core_fields[i].type, true, json);
+        else
+            write_field(custom[i - core_count].name, custom[i - core_count].type, false, json);
+    }
+    struct page_place next = { .set = true, .number = (int64_t)(from + shown) };
+    page_end(json, limit, page_next(work, binding, limit, left, next));
+    json_object_end(json);
+    return true;
+}
+
+/* ---- Creating ---- */
+
+bool field_create(const struct work *work, const char *given_name, const char *type, struct field_created *ret_created,
+                  struct error *err)
+{
+    const char *name;
+    if (!field_name_normalize(work->arena, given_name, &name, err)) {
+        snprintf(err->param, sizeof(err->param), "fieldName");
+        return false;
+    }
+    const struct text_list names = { &name, 1 };
+    struct contact_fields_define_params define = {
+        .brand_id = work->brand_id,
+        .names = names,
+        .types = { &type, 1 },
+        .max_fields = FIELDS_MAX_PER_BRAND,
+        .now = work->now_us,
+    };
+    struct contact_fields_find_params find = { .brand_id = work->brand_id, .names = names };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t defined_at = db_batch_add(batch, &contact_fields_define_statement, &define);
+    size_t found_at = db_batch_add(batch, &contact_fields_find_statement, &find);
+    if (!db_batch_run(batch, err))
+        return false;
+    const struct contact_fields_find_row *found = db_batch_rows(batch, found_at)->rows;
+    if (found == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "fieldName", "A brand has at most %d custom fields; this would be one more.",
+                    FIELDS_MAX_PER_BRAND);
+    if (strcmp(found->type, type) != 0)
+        return fail(err, ERR_FIELD_TYPE_MISMATCH, "fieldType", "This field is there already and holds %s.",
+                    field_type_holds(field_type_from_name(found->type)));
+    *ret_created = (struct field_created){ .name = name, .is_new = db_batch_rows(batch, defined_at)->count > 0 };
+    return true;
+}
+
+/* ---- Deleting ---- */
+
+bool field_find_for_deletion(const struct work *work, const char *given_name, const char **ret_name, bool *ret_exists,
+                             struct error *err)
+{
+    struct error why = { .code = ERR_NONE };
+    *ret_exists = false;
+    *ret_name = given_name;
+    if (field_name_is_core(given_name))
+        return fail(err, ERR_CORE_FIELD_IMMUTABLE, "fieldName", "%s is a field of every contact and stays.", given_name);
+    if (!field_name_normalize(work->arena, given_name, ret_name, &why)) {
+        *ret_name = given_name;
+        return true;
+    }
+    struct contact_fields_find_params find = { .brand_id = work->brand_id, .names = { ret_name, 1 } };
+    struct contact_fields_find_row *found;
+    size_t count;
+    if (!sql_contact_fields_find(work->conn, work->arena, &find, &found, &count, err))
+        return false;
+    *ret_exists = count > 0;
+    return true;
+}
+
+bool field_clear_step(const struct work *work, const char *name, int64_t *after_id, int64_t *ret_seen, struct error *err)
+{
+    struct contact_field_clear_params params = {
+        .brand_id = work->brand_id, .name = name, .after_id = *after_id, .limit = FIELD_CLEAR_STEP
+    };
+    struct contact_field_clear_row *row;
+    if (!sql_contact_field_clear(work->conn, work->arena, &params, &row, err))
+        return false;
+    *ret_seen = row->seen;
+    if (row->last_id.set)
+        *after_id = row->last_id.value;
+    return true;
+}
+
+bool field_delete(const struct work *work, const char *name, bool *ret_deleted, struct error *err)
+{
+    struct contact_field_delete_params params = { .brand_id = work->brand_id, .name = name };
+    struct contact_field_delete_row *row;
+    if (!sql_contact_field_delete(work->conn, work->arena, &params, &row, err))
+        return false;
+    *ret_deleted = row->deleted > 0;
+    return true;
+}

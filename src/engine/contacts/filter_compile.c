@@ -1,0 +1,381 @@
+/*
+ * Compiling filters: a tree becomes SQL of fixed fragments. What is not an
+ * operator's fragment is a parameter. A negated operator is "… is not true", so
+ * that it holds where there is no value; memberships are negated as NOT EXISTS,
+ * which PostgreSQL can join.
+ */
+#include "base/text.h"
+#include "engine/contacts/filter_tree.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+enum {
+    CONDITION_MAX_PARAMS = 16, /* more than any condition has */
+    /* Half of what a statement may have. A condition may name hundreds of audiences, and a statement that is cut is none. */
+    CONDITIONS_MAX_BYTES = 256 * 1024,
+};
+
+/* ---- Subjects ---- */
+
+static void add_member(struct search_sql *sql, const char *object, const char *arrow, const char *name)
+{
+    search_sql_add(sql, "(");
+    search_sql_add(sql, object);
+    search_sql_add(sql, arrow);
+    search_sql_text(sql, name);
+    search_sql_add(sql, ")");
+}
+
+void filter_add_subject(struct search_sql *sql, const struct filter_condition *condition)
+{
+    switch (condition->subject) {
+    case SUBJECT_COLUMN:
+        search_sql_add(sql, condition->column);
+        break;
+    case SUBJECT_CUSTOM:
+        add_member(sql, "c.custom_fields", " ->> ", condition->name);
+        break;
+    case SUBJECT_GROUP:
+        add_member(sql, "c.subscription_groups", " ->> ", condition->name);
+        break;
+    case SUBJECT_AUDIENCE:
+    case SUBJECT_ACTIVITY:
+        break;
+    }
+}
+
+/* ---- Having a value, for all types ---- */
+
+static void add_presence(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb)
+{
+    filter_add_subject(sql, condition);
+    bool may_be_empty = condition->type == TYPE_TEXT || condition->type == TYPE_ADDRESS;
+    search_sql_add(sql, verb == VERB_FILLED && may_be_empty ? " <> ''" : " is not null");
+}
+
+/* ---- Texts ---- */
+
+static bool add_pattern(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb, struct error *err)
+{
+    struct text_list parts;
+    const char *alone;
+    if (verb == VERB_CONTAINS_ANY) {
+        if (!filter_value_texts(condition, sql->arena, &parts, err))
+            return false;
+    } else {
+        if (!filter_value_text(condition, sql->arena, &alone, err))
+            return false;
+        parts = (struct text_list){ &alone, 1 };
+    }
+    for (size_t i = 0; i < parts.count; i++)
+        if (parts.items[i][0] == '\0')
+            return fail(err, ERR_INVALID_REQUEST, arena_printf(sql->arena, "%s.value", condition->path),
+                        "An empty text is part of every text.");
+    bool any_before = verb != VERB_STARTS_WITH;
+    bool any_behind = verb != VERB_ENDS_WITH;
+    /* The keys of addresses are in lower case already. */
+    struct search_fold fold = condition->type == TYPE_ADDRESS ? (struct search_fold){ "", "" } : search_fold_for(parts);
+    search_sql_add(sql, fold.open);
+    filter_add_subject(sql, condition);
+    search_sql_add(sql, fold.close);
+    search_sql_add(sql, " like any (");
+    search_sql_patterns(sql, parts, any_before, any_behind);
+    search_sql_add(sql, ")");
+    return true;
+}
+
+static bool compile_text(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb, struct error *err)
+{
+    const char *text;
+    struct text_list texts;
+    bool many = verb == VERB_IN;
+    if (verb != VERB_EQUALS && verb != VERB_IN)
+        return add_pattern(sql, condition, verb, err);
+    if (condition->type == TYPE_ADDRESS) {
+        if (!filter_value_addresses(condition, sql->arena, many, &texts, err))
+            return false;
+    } else if (many) {
+        if (!filter_value_texts(condition, sql->arena, &texts, err))
+            return false;
+    } else {
+        if (!filter_value_text(condition, sql->arena, &text, err))
+            return false;
+        texts = (struct text_list){ &text, 1 };
+    }
+    filter_add_subject(sql, condition);
+    search_sql_add(sql, many ? " = any (" : " = ");
+    if (many)
+        search_sql_texts(sql, texts);
+    else
+        search_sql_text(sql, texts.items[0]);
+    search_sql_add(sql, many ? ")" : "");
+    return true;
+}
+
+/* ---- Numbers, compared as jsonb, which orders them exactly and refuses nothing ---- */
+
+static bool compile_number(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb,
+                           struct error *err)
+{
+    static const char *const between[] = {
+        [VERB_EQUALS] = " = ",   [VERB_GREATER] = " > ",       [VERB_AT_LEAST] = " >= ", [VERB_LESS] = " < ",
+        [VERB_AT_MOST] = " <= ", [VERB_BETWEEN] = " between ", [VERB_IN] = " = any (",
+    };
+    struct text_list numbers;
+    size_t wanted = verb == VERB_IN ? 0 : verb == VERB_BETWEEN ? 2 : 1;
+    if (!filter_value_numbers(condition, sql->arena, wanted, &numbers, err))
+        return false;
+    add_member(sql, "c.custom_fields", " -> ", condition->name);
+    search_sql_add(sql, between[verb]);
+    if (verb == VERB_IN) {
+        search_sql_jsonbs(sql, numbers);
+        search_sql_add(sql, ")");
+        return true;
+    }
+    search_sql_jsonb(sql, numbers.items[0]);
+    if (verb == VERB_BETWEEN) {
+        search_sql_add(sql, " and ");
+        search_sql_jsonb(sql, numbers.items[1]);
+    }
+    return true;
+}
+
+/* ---- Truth ---- */
+
+static bool compile_truth(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb,
+                          struct error *err)
+{
+    bool truth = verb == VERB_TRUE;
+    if (verb == VERB_EQUALS && !filter_value_truth(condition, sql->arena, &truth, err))
+        return false;
+    filter_add_subject(sql, condition);
+    search_sql_add(sql, " = ");
+    if (condition->subject == SUBJECT_COLUMN)
+        search_sql_truth(sql, truth);
+    else
+        search_sql_text(sql, truth ? "true" : "false");
+    return true;
+}
+
+/* ---- Activity ---- */
+
+static bool count_holds(enum filter_verb verb, const int64_t counts[2], int64_t count)
+{
+    switch (verb) {
+    case VERB_GREATER:
+        return count > counts[0];
+    case VERB_AT_LEAST:
+        return count >= counts[0];
+    case VERB_LESS:
+        return count < counts[0];
+    case VERB_AT_MOST:
+        return count <= counts[0];
+    case VERB_BETWEEN:
+        return count >= counts[0] && count <= counts[1];
+    case VERB_EQUALS:
+    case VERB_CONTAINS:
+    case VERB_CONTAINS_ANY:
+    case VERB_STARTS_WITH:
+    case VERB_ENDS_WITH:
+    case VERB_IN:
+    case VERB_EXISTS:
+    case VERB_FILLED:
+    case VERB_BEFORE:
+    case VERB_AFTER:
+    case VERB_LAST_DAYS:
+    case VERB_NEXT_DAYS:
+    case VERB_TRUE:
+    case VERB_FALSE:
+        break;
+    }
+    return count == counts[0];
+}
+
+static void add_having(struct search_sql *sql, enum filter_verb verb, const int64_t counts[2], bool opposite)
+{
+    static const char *const between[] = {
+        [VERB_EQUALS] = " = ", [VERB_GREATER] = " > ",  [VERB_AT_LEAST] = " >= ",
+        [VERB_LESS] = " < ",   [VERB_AT_MOST] = " <= ", [VERB_BETWEEN] = " between ",
+    };
+    search_sql_add(sql, opposite ? " group by a.email_key having not (sum(a.count)" : " group by a.email_key having (sum(a.count)");
+    search_sql_add(sql, between[verb]);
+    search_sql_number(sql, counts[0]);
+    if (verb == VERB_BETWEEN) {
+        search_sql_add(sql, " and ");
+        search_sql_number(sql, counts[1]);
+    }
+    search_sql_add(sql, ")");
+}
+
+/* Who has no row has done it 0 times: where 0 is a count that is wanted, those are sought of whom it does not hold. */
+static bool compile_activity(struct filter_compiler *compiler, const struct filter_condition *condition, enum filter_verb verb,
+                             bool negated, struct error *err)
+{
+    struct search_sql *sql = compiler->sql;
+    const struct work *work = compiler->scope->work;
+    int64_t counts[2] = { 0, 0 };
+    if (!filter_value_counts(condition, sql->arena, verb == VERB_BETWEEN ? 2 : 1, counts, err))
+        return false;
+    bool zero_holds = count_holds(verb, counts, 0);
+    /* Rows count at least 1, so "ever" and "never" need no sums. */
+    bool sums = count_holds(verb, counts, 1) == zero_holds || count_holds(verb, counts, INT64_MAX) == zero_holds ||
+                verb == VERB_BETWEEN || (verb == VERB_EQUALS && counts[0] != 0);
+    search_sql_add(sql, zero_holds != negated ? "not exists (" : "exists (");
+    search_sql_add(sql, "select from (select a.email_key from contact_activity a where a.brand_id = ");
+    search_sql_number(sql, work->brand_id);
+    search_sql_add(sql, " and a.event_type = ");
+    /* The two come together, and the rollup keeps one of them (delivery_activity). */
+    search_sql_text(sql, text_equal(condition->name, "delivered") ? "sent" : condition->name);
+    if (condition->within_days > 0) {
+        search_sql_add(sql, " and a.day >= (");
+        search_sql_time(sql, work->now_us - condition->within_days * INT64_C(86400) * US_PER_S);
+        search_sql_add(sql, " at time zone 'UTC')::date");
+    }
+    if (sums)
+        add_having(sql, verb, counts, zero_holds);
+    search_sql_add(sql, ") d where d.email_key = c.email_key)");
+    return true;
+}
+
+/* ---- Membership ---- */
+
+static bool check_audience(const struct filter_compiler *compiler, const struct filter_condition *condition,
+                           const struct scope_audience *audience, struct error *err)
+{
+    const char *path = condition->is_parameter ? condition->path : arena_printf(compiler->sql->arena, "%s.value", condition->path);
+    if (compiler->depth >= FILTER_MAX_AUDIENCE_DEPTH)
+        return fail(err, ERR_INVALID_REQUEST, path, "Audiences name audiences at most %d deep, and not in a circle.",
+                    FILTER_MAX_AUDIENCE_DEPTH);
+    /* Who deletes an audience does not change those that name it. */
+    if (audience == NULL || (audience->is_deleted && !compiler->in_audience && !condition->deleted_too))
+        return fail(err, condition->is_parameter ? ERR_AUDIENCE_NOT_FOUND : ERR_INVALID_REQUEST, path,
+                    "No audience with this id in this brand.");
+    if (!audience->is_cohort || compiler->unready_too || strcmp(audience->status, "ready") == 0)
+        return true;
+    return fail(err, ERR_AUDIENCE_BUILD_ACTIVE, path, "The members of this audience are not ready; they are %s.", audience->status);
+}
+
+static bool add_membership(struct filter_compiler *compiler, const struct scope_audience *audience, bool negated, struct error *err)
+{
+    struct search_sql *sql = compiler->sql;
+    if (audience->is_cohort) {
+        search_sql_add(sql, negated ? "not exists (" : "exists (");
+        search_sql_add(sql, "select from audience_members m where m.brand_id = ");
+        search_sql_number(sql, compiler->scope->work->brand_id);
+        search_sql_add(sql, " and m.audience_id = ");
+        search_sql_number(sql, audience->id);
+        search_sql_add(sql, " and m.contact_id = c.id)");
+        return true;
+    }
+    struct filter_compiler inner = *compiler;
+    inner.depth++;
+    inner.in_audience = true;
+    search_sql_add(sql, "(");
+    bool ok = filter_compile_tree(&inner, audience->filter, err);
+    search_sql_add(sql, negated ? ") is not true" : ")");
+    return ok;
+}
+
+static bool compile_membership(struct filter_compiler *compiler, const struct filter_condition *condition, bool negated,
+                               struct error *err)
+{
+    search_sql_add(compiler->sql, "(");
+    for (size_t i = 0; i < condition->audiences.count; i++) {
+        const struct scope_audience *audience = filter_scope_find(compiler->scope, condition->audiences.items[i]);
+        if (i > 0)
+            search_sql_add(compiler->sql, negated ? " and " : " or ");
+        if (!check_audience(compiler, condition, audience, err) || !add_membership(compiler, audience, negated, err))
+            return false;
+    }
+    search_sql_add(compiler->sql, ")");
+    return true;
+}
+
+/* ---- Conditions ---- */
+
+static bool type_custom(const struct filter_compiler *compiler, struct filter_condition *condition, struct error *err)
+{
+    static const enum filter_type types[] = {
+        [FIELD_STRING] = TYPE_TEXT, [FIELD_NUMBER] = TYPE_NUMBER, [FIELD_DATE] = TYPE_DATE, [FIELD_BOOL] = TYPE_TRUTH
+    };
+    int64_t type = json_integer_value(json_object_get(compiler->scope->field_types, condition->name));
+    if (type == FIELD_NONE)
+        return fail(err, ERR_INVALID_REQUEST, arena_printf(compiler->sql->arena, "%s.field", condition->path),
+                    "Contacts have no field %.64s.", condition->name);
+    condition->type = types[type];
+    return true;
+}
+
+static bool compile_value(struct filter_compiler *compiler, const struct filter_condition *condition, enum filter_verb verb,
+                          struct error *err)
+{
+    if (verb == VERB_EXISTS || verb == VERB_FILLED) {
+        add_presence(compiler->sql, condition, verb);
+        return true;
+    }
+    switch (condition->type) {
+    case TYPE_TEXT:
+    case TYPE_ADDRESS:
+        return compile_text(compiler->sql, condition, verb, err);
+    case TYPE_NUMBER:
+        return compile_number(compiler->sql, condition, verb, err);
+    case TYPE_DATE:
+        return filter_compile_date(compiler, condition, verb, err);
+    case TYPE_TRUTH:
+    case TYPE_MEMBERSHIP:
+    case TYPE_COUNT:
+        break;
+    }
+    return compile_truth(compiler->sql, condition, verb, err);
+}
+
+static bool compile_condition(struct filter_compiler *compiler, const struct filter_condition *given, struct error *err)
+{
+    struct search_sql *sql = compiler->sql;
+    struct filter_condition condition = *given;
+    const struct filter_operator *operator;
+    if (++sql->conditions > FILTER_MAX_COMPILED || sql->count + CONDITION_MAX_PARAMS > DB_MAX_PARAMS)
+        return fail(err, ERR_INVALID_REQUEST, condition.path,
+                    "With those of the audiences they name these are more than %d conditions.", FILTER_MAX_COMPILED);
+    if ((condition.subject == SUBJECT_CUSTOM && !type_custom(compiler, &condition, err)) ||
+        !filter_operator_find(&condition, sql->arena, &operator, err))
+        return false;
+    if (condition.type == TYPE_MEMBERSHIP)
+        return compile_membership(compiler, &condition, operator->negated, err);
+    if (condition.type == TYPE_COUNT)
+        return compile_activity(compiler, &condition, operator->verb, operator->negated, err);
+    search_sql_add(sql, "(");
+    if (!compile_value(compiler, &condition, operator->verb, err))
+        return false;
+    search_sql_add(sql, operator->negated ? ") is not true" : ")");
+    return true;
+}
+
+bool filter_compile_tree(struct filter_compiler *compiler, const struct filter *filter, struct error *err)
+{
+    if (!filter->is_group)
+        return compile_condition(compiler, &filter->condition, err) &&
+               (compiler->sql->text->size <= CONDITIONS_MAX_BYTES ||
+                fail(err, ERR_INVALID_REQUEST, filter->condition.path, "The conditions are too large together."));
+    if (filter->count == 0) {
+        search_sql_add(compiler->sql, "true");
+        return true;
+    }
+    search_sql_add(compiler->sql, "(");
+    for (size_t i = 0; i < filter->count; i++) {
+        if (i > 0)
+            search_sql_add(compiler->sql, filter->joint);
+        if (!filter_compile_tree(compiler, &filter->children[i], err))
+            return false;
+    }
+    search_sql_add(compiler->sql, ")");
+    return true;
+}
+
+bool filter_compile(const struct filter *filter, const struct filter_scope *scope, struct search_sql *sql, struct error *err)
+{
+    struct filter_compiler compiler = { .scope = scope, .sql = sql };
+    return filter_compile_tree(&compiler, filter, err);
+}

@@ -1,0 +1,170 @@
+/*
+ * Conditions on dates. A condition becomes a range with perhaps one end. A date
+ * of a contact is a time, or a whole day without a zone, so the range has two
+ * forms: of times, from its first instant up to but not including its end, and
+ * of days, both included. A day becomes times, and a time a day, in the time
+ * zone of the brand, once a statement and by PostgreSQL, which knows zones.
+ */
+#include "engine/contacts/filter_tree.h"
+
+#include "base/clock.h"
+
+/* One end of a range. */
+struct edge {
+    bool set;
+    struct filter_moment moment;
+    int instant_days;   /* of a day: the instant is the beginning of the day so much later */
+    int64_t instant_us; /* of a time: the instant is so much later */
+    int day_days;       /* the day is so much later */
+};
+
+struct range {
+    struct edge from;
+    struct edge to; /* as times: not included */
+    bool times_only;
+};
+
+static struct range range_on(const struct filter_moment *moment)
+{
+    return (struct range){
+        .from = { true, *moment, 0, 0, 0 },
+        .to = { true, *moment, 1, US_PER_MS, 0 },
+        .times_only = !moment->is_day, /* no day is equal to an instant */
+    };
+}
+
+static struct filter_moment now_of(const struct work *work)
+{
+    return (struct filter_moment){ .time_us = work->now_us - work->now_us % US_PER_MS };
+}
+
+static bool range_of_days(const struct filter_compiler *compiler, const struct filter_condition *condition, enum filter_verb verb,
+                          struct range *ret_range, struct error *err)
+{
+    int64_t days;
+    struct filter_moment now = now_of(compiler->scope->work);
+    if (!filter_value_days(condition, compiler->sql->arena, &days, err))
+        return false;
+    int64_t length_us = days * INT64_C(86400) * US_PER_S;
+    if (verb == VERB_LAST_DAYS)
+        *ret_range = (struct range){ .from = { true, now, 0, -length_us, (int)-days }, .to = { true, now, 0, US_PER_MS, 0 } };
+    else
+        *ret_range = (struct range){ .from = { true, now, 0, 0, 0 }, .to = { true, now, 0, length_us + US_PER_MS, (int)days } };
+    return true;
+}
+
+static bool range_of(const struct filter_compiler *compiler, const struct filter_condition *condition, enum filter_verb verb,
+                     struct range *ret_range, struct error *err)
+{
+    struct filter_moment moments[2] = { 0 };
+    if (verb == VERB_LAST_DAYS || verb == VERB_NEXT_DAYS)
+        return range_of_days(compiler, condition, verb, ret_range, err);
+    if (!filter_value_moments(condition, compiler->sql->arena, verb == VERB_BETWEEN ? 2 : 1, moments, err))
+        return false;
+    if (verb == VERB_BEFORE)
+        *ret_range = (struct range){ .to = { true, moments[0], 0, 0, -1 } };
+    else if (verb == VERB_AFTER)
+        *ret_range = (struct range){ .from = { true, moments[0], 1, US_PER_MS, 1 } };
+    else if (verb == VERB_BETWEEN)
+        *ret_range = (struct range){ .from = { true, moments[0], 0, 0, 0 }, .to = { true, moments[1], 1, US_PER_MS, 0 } };
+    else
+        *ret_range = range_on(&moments[0]);
+    return true;
+}
+
+/* ---- The two forms of an edge ---- */
+
+static void add_brand_zone_end(struct filter_compiler *compiler)
+{
+    search_sql_add(compiler->sql, " from brands b where b.id = ");
+    search_sql_number(compiler->sql, compiler->scope->work->brand_id);
+    search_sql_add(compiler->sql, ")");
+}
+
+static void add_instant(struct filter_compiler *compiler, const struct edge *edge)
+{
+    struct search_sql *sql = compiler->sql;
+    if (!edge->moment.is_day) {
+        search_sql_time(sql, edge->moment.time_us + edge->instant_us);
+        return;
+    }
+    search_sql_add(sql, "(select (");
+    search_sql_text(sql, arena_dup(sql->arena, edge->moment.day));
+    search_sql_add(sql, edge->instant_days > 0 ? "::date + 1)" : "::date)");
+    search_sql_add(sql, "::timestamp at time zone b.time_zone");
+    add_brand_zone_end(compiler);
+}
+
+/* As custom fields keep times: ISO 8601 in UTC with milliseconds, whose order as text is that of time. */
+static void add_instant_text(struct filter_compiler *compiler, const struct edge *edge)
+{
+    struct search_sql *sql = compiler->sql;
+    if (!edge->moment.is_day) {
+        search_sql_text(sql, clock_iso(sql->arena, edge->moment.time_us + edge->instant_us));
+        return;
+    }
+    search_sql_add(sql, "(select to_char(");
+    add_instant(compiler, edge);
+    search_sql_add(sql, " at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))");
+}
+
+static void add_day(struct filter_compiler *compiler, const struct edge *edge)
+{
+    struct search_sql *sql = compiler->sql;
+    if (edge->moment.is_day) {
+        struct filter_moment day = filter_day_shifted(&edge->moment, edge->day_days);
+        search_sql_text(sql, arena_dup(sql->arena, day.day));
+        return;
+    }
+    search_sql_add(sql, "(select to_char((");
+    search_sql_time(sql, edge->moment.time_us);
+    search_sql_add(sql, " at time zone b.time_zone)::date + ");
+    search_sql_number(sql, edge->day_days);
+    search_sql_add(sql, "::int, 'YYYY-MM-DD')");
+    add_brand_zone_end(compiler);
+}
+
+/* ---- Columns and custom fields ---- */
+
+typedef void add_edge(struct filter_compiler *compiler, const struct edge *edge);
+
+static void add_range(struct filter_compiler *compiler, const struct filter_condition *condition, const struct range *range,
+                      add_edge *add, const char *at_least, const char *below)
+{
+    if (range->from.set) {
+        filter_add_subject(compiler->sql, condition);
+        search_sql_add(compiler->sql, at_least);
+        add(compiler, &range->from);
+    }
+    if (range->from.set && range->to.set)
+        search_sql_add(compiler->sql, " and ");
+    if (range->to.set) {
+        filter_add_subject(compiler->sql, condition);
+        search_sql_add(compiler->sql, below);
+        add(compiler, &range->to);
+    }
+}
+
+bool filter_compile_date(struct filter_compiler *compiler, const struct filter_condition *condition, enum filter_verb verb,
+                         struct error *err)
+{
+    struct search_sql *sql = compiler->sql;
+    struct range range;
+    if (!range_of(compiler, condition, verb, &range, err))
+        return false;
+    if (condition->subject == SUBJECT_COLUMN) {
+        add_range(compiler, condition, &range, add_instant, " >= ", " < ");
+        return true;
+    }
+    search_sql_add(sql, "case when length(");
+    filter_add_subject(sql, condition);
+    search_sql_add(sql, ") = 10 then ");
+    if (range.times_only)
+        search_sql_add(sql, "false");
+    else
+        add_range(compiler, condition, &range, add_day, " collate \"C\" >= ", " collate \"C\" <= ");
+    search_sql_add(sql, " else ");
+    add_range(compiler, condition, &range, add_instant_text, " collate \"C\" >= ", " collate \"C\" < ");
+    search_sql_add(sql, " end");
+    return true;
+}

@@ -1,0 +1,156 @@
+/*
+ * What filters name outside of a contact: definitions of custom fields and
+ * audiences. All of one level are loaded in one round trip.
+ */
+#include "engine/contacts/filter_tree.h"
+
+#include "base/json_read.h"
+#include "sql/contacts.h"
+
+#include <string.h>
+
+/* ---- What is named ---- */
+
+bool filter_uses_custom_fields(const struct filter *filter)
+{
+    if (!filter->is_group)
+        return filter->condition.subject == SUBJECT_CUSTOM;
+    for (size_t i = 0; i < filter->count; i++)
+        if (filter_uses_custom_fields(&filter->children[i]))
+            return true;
+    return false;
+}
+
+const struct scope_audience *filter_scope_find(const struct filter_scope *scope, int64_t audience_id)
+{
+    const struct scope_audience *audience = scope->audiences;
+    while (audience != NULL && audience->id != audience_id)
+        audience = audience->next;
+    return audience;
+}
+
+/* Ids to look up. More than FILTER_MAX_COMPILED cannot be compiled, so they are not even looked up. */
+struct named {
+    int64_t ids[FILTER_MAX_COMPILED];
+    size_t count;
+};
+
+static void name_audience(const struct filter_scope *scope, int64_t id, struct named *named)
+{
+    for (size_t i = 0; i < named->count; i++)
+        if (named->ids[i] == id)
+            return;
+    if (id > 0 && named->count < FILTER_MAX_COMPILED && filter_scope_find(scope, id) == NULL)
+        named->ids[named->count++] = id;
+}
+
+static void name_audiences(const struct filter_scope *scope, const struct filter *filter, struct named *named)
+{
+    for (size_t i = 0; i < filter->condition.audiences.count; i++)
+        name_audience(scope, filter->condition.audiences.items[i], named);
+    for (size_t i = 0; i < filter->count; i++)
+        name_audiences(scope, &filter->children[i], named);
+}
+
+/* ---- Loading ---- */
+
+static json_t *types_of(struct arena *arena, const struct db_rows *rows)
+{
+    json_t *types = json_in_arena(arena, json_object());
+    const struct contact_fields_find_row *fields = rows->rows;
+    for (size_t i = 0; i < rows->count; i++)
+        json_object_set_new(types, fields[i].name, json_integer(field_type_from_name(fields[i].type)));
+    return types;
+}
+
+static bool read_saved(const struct work *work, const struct contact_audiences_named_row *row, struct scope_audience *audience,
+                       struct error *err)
+{
+    *audience = (struct scope_audience){
+        .id = row->id,
+        .is_cohort = strcmp(row->kind, "cohort") == 0,
+        .is_deleted = row->deleted,
+        .status = row->status,
+    };
+    if (audience->is_cohort)
+        return true;
+    struct json_bounds bounds = { .max_bytes = AUDIENCE_FILTERS_MAX_BYTES };
+    const json_t *json;
+    const char *param = arena_printf(work->arena, "audiences.%s", work_id(work, ID_AUDIENCE, row->id));
+    return json_read(work->arena, row->filters, strlen(row->filters), bounds, &json, err) &&
+           filter_read(work, json, param, NULL, &audience->filter, err);
+}
+
+/* Keeps the audiences found and gathers those they name into `next`, without those known. */
+static bool take_audiences(struct filter_scope *scope, const struct db_rows *rows, struct named *next, struct error *err)
+{
+    const struct contact_audiences_named_row *found = rows->rows;
+    for (size_t i = 0; i < rows->count; i++) {
+        struct scope_audience *audience = arena_alloc(scope->work->arena, sizeof(*audience));
+        if (!read_saved(scope->work, &found[i], audience, err))
+            return false;
+        audience->next = scope->audiences;
+        scope->audiences = audience;
+    }
+    for (const struct scope_audience *audience = scope->audiences; audience != NULL; audience = audience->next)
+        if (audience->filter != NULL)
+            name_audiences(scope, audience->filter, next);
+    return true;
+}
+
+static bool load(struct filter_scope *scope, bool asks_fields, struct named *named, struct error *err)
+{
+    const struct work *work = scope->work;
+    struct contact_fields_find_params fields = { .brand_id = work->brand_id };
+    struct contact_audiences_named_params audiences = { .brand_id = work->brand_id, .ids = { named->ids, named->count } };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t fields_at = asks_fields ? db_batch_add(batch, &contact_fields_find_statement, &fields) : 0;
+    size_t audiences_at = named->count > 0 ? db_batch_add(batch, &contact_audiences_named_statement, &audiences) : 0;
+    if (!db_batch_run(batch, err))
+        return false;
+    if (asks_fields)
+        scope->field_types = types_of(work->arena, db_batch_rows(batch, fields_at));
+    bool asked = named->count > 0;
+    named->count = 0;
+    return !asked || take_audiences(scope, db_batch_rows(batch, audiences_at), named, err);
+}
+
+bool filter_resolve(const struct work *work, const struct filter *const *filters, size_t count,
+                    const struct filter_scope **ret_scope, struct error *err)
+{
+    struct filter_scope *scope = arena_alloc(work->arena, sizeof(*scope));
+    struct named named = { .count = 0 };
+    bool asks_fields = false;
+    *scope = (struct filter_scope){ .work = work };
+    for (size_t i = 0; i < count; i++) {
+        if (filters[i] == NULL)
+            continue;
+        name_audiences(scope, filters[i], &named);
+        asks_fields = asks_fields || filter_uses_custom_fields(filters[i]);
+    }
+    /* An audience may well have a condition on a custom field. */
+    asks_fields = asks_fields || named.count > 0;
+    if (!load(scope, asks_fields, &named, err))
+        return false;
+    for (int depth = 1; depth < FILTER_MAX_AUDIENCE_DEPTH && named.count > 0; depth++)
+        if (!load(scope, false, &named, err))
+            return false;
+    *ret_scope = scope;
+    return true;
+}
+
+/* ---- Checking a filter that is to be saved ---- */
+
+bool filter_check(const struct work *work, const json_t *json, const char *param, int64_t audience_id,
+                  const struct filter **ret_filter, const struct filter_scope **ret_scope, struct error *err)
+{
+    struct search_sql scratch;
+    if (!filter_read(work, json, param, NULL, ret_filter, err) || !filter_resolve(work, ret_filter, 1, ret_scope, err))
+        return false;
+    if (audience_id != 0 && filter_scope_find(*ret_scope, audience_id) != NULL)
+        return fail(err, ERR_INVALID_REQUEST, param, "An audience cannot name itself, not even by way of others.");
+    search_sql_init(&scratch, work->arena);
+    /* The audience to be is the first of the chain. */
+    struct filter_compiler compiler = { .scope = *ret_scope, .sql = &scratch, .depth = 1, .unready_too = true };
+    return filter_compile_tree(&compiler, *ret_filter, err);
+}

@@ -1,0 +1,58 @@
+-- A folder by its id; it stays as long as the transaction that puts something into it.
+-- name: email_group_find :one
+-- params: brand_id bigint, id bigint
+-- columns: id bigint, name text
+select id, name from email_groups where brand_id = :brand_id and id = :id for key share;
+
+-- A folder by its name, made when there is none.
+-- name: email_group_ensure :one
+-- params: brand_id bigint, name text, now timestamptz
+-- columns: id bigint
+insert into email_groups (brand_id, name, created_at) values (:brand_id, :name, :now)
+    on conflict (brand_id, name) do update set name = excluded.name
+returning id;
+
+-- The folders of a brand by name with how many designs each holds, from behind a place on.
+-- name: email_group_page :many
+-- row: email_group
+-- params: brand_id bigint, from_start boolean, key text null, id bigint, limit bigint
+-- columns: id bigint, name text, email_count bigint, sort_key text
+select g.id, g.name,
+       (select count(*) from emails e where e.brand_id = g.brand_id and e.group_id = g.id and e.deleted_at is null),
+       lower(g.name)
+  from email_groups g
+ where g.brand_id = :brand_id
+   and (:from_start or (lower(g.name), g.id) > (:key, :id))
+ order by lower(g.name), g.id
+ limit :limit;
+
+-- A new folder; no row when its name is taken.
+-- name: email_group_create :one
+-- row: email_group
+-- params: brand_id bigint, name text, now timestamptz
+-- columns: id bigint, name text, email_count bigint, sort_key text
+insert into email_groups (brand_id, name, created_at) values (:brand_id, :name, :now)
+    on conflict (brand_id, name) do nothing
+returning id, name, 0::bigint, lower(name);
+
+-- Gives a folder another name.
+-- name: email_group_rename :one
+-- row: email_group
+-- params: brand_id bigint, id bigint, name text
+-- columns: id bigint, name text, email_count bigint, sort_key text
+update email_groups g
+   set name = :name
+ where g.brand_id = :brand_id and g.id = :id
+returning g.id, g.name,
+          (select count(*) from emails e where e.brand_id = g.brand_id and e.group_id = g.id and e.deleted_at is null),
+          lower(g.name);
+
+-- Deletes a folder; whoever puts a design into it has committed by then.
+-- name: email_group_delete :exec
+-- params: brand_id bigint, id bigint
+delete from email_groups where brand_id = :brand_id and id = :id;
+
+-- What was in a folder that is gone is in none.
+-- name: email_group_empty :exec
+-- params: brand_id bigint, group_id bigint
+update emails set group_id = null where brand_id = :brand_id and group_id = :group_id;

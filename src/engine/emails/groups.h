@@ -1,0 +1,49 @@
+/*
+ * Folders of designs ("email groups" on the wire). A design is in one or in
+ * none; the literal "ungrouped" stands for none and names no folder.
+ */
+#pragma once
+
+#include "engine/emails/emails.h"
+#include "sql/email_groups.h"
+
+enum { EMAIL_GROUP_NAME_MAX_CHARS = 60 };
+
+extern const char email_ungrouped[];
+
+/* A name as it is kept: trimmed, without invisible characters. Errors: INVALID_REQUEST for one that is blank or reserved. */
+MUST_CHECK bool email_group_clean_name(const struct work *work, const char *name, const char *param, const char **ret_name,
+                                       struct error *err) NONNULL(1, 2, 3, 4, 5);
+
+/* A folder that must be there; it is not deleted before this transaction ends. Errors: EMAIL_GROUP_NOT_FOUND. */
+MUST_CHECK bool email_group_find(const struct work *work, int64_t group_id, struct email_group_find_row **ret_group,
+                                 struct error *err) NONNULL(1, 3, 4);
+
+/* The folder of a clean name, made when missing. */
+MUST_CHECK bool email_group_ensure(const struct work *work, const char *name, struct opt_int *ret_id, struct error *err)
+    NONNULL(1, 2, 3, 4);
+
+/* The folder that is meant; *ret_sets is false when none is named, so that a design stays where it is.
+ * Errors: INVALID_REQUEST (groupName), EMAIL_GROUP_NOT_FOUND. */
+MUST_CHECK bool email_folder_choose(const struct work *work, const struct email_folder *folder, bool *ret_sets,
+                                    struct opt_int *ret_group_id, struct error *err) NONNULL(1, 2, 3, 4, 5);
+
+/* A page of folders by name. Errors: INVALID_REQUEST (cursor). */
+MUST_CHECK bool email_group_list(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json,
+                                 struct error *err) NONNULL(1, 4, 5);
+
+/* Errors: INVALID_REQUEST (name), EMAIL_GROUP_NAME_CONFLICT. */
+MUST_CHECK bool email_group_create(const struct work *work, const char *name, struct email_group_row **ret_group, struct error *err)
+    NONNULL(1, 2, 3, 4);
+
+/* `group_id` is as the caller wrote it. Errors: INVALID_REQUEST (name, groupId), EMAIL_GROUP_NOT_FOUND,
+ * EMAIL_GROUP_NAME_CONFLICT. */
+MUST_CHECK bool email_group_rename(const struct work *work, const char *group_id, const char *name,
+                                   struct email_group_row **ret_group, struct error *err) NONNULL(1, 2, 3, 4, 5);
+
+/* Its designs are in no folder then. Errors: INVALID_REQUEST (groupId). */
+MUST_CHECK bool email_group_delete(const struct work *work, const char *group_id, bool *ret_deleted, struct error *err)
+    NONNULL(1, 2, 3, 4);
+
+/* The resource "emailGroup". */
+void email_group_write(const struct work *work, const struct email_group_row *group, struct json_writer *json) NONNULL(1, 2, 3);

@@ -1,0 +1,276 @@
+#include "engine/imports/imports.h"
+
+#include "base/json_read.h"
+#include "base/text.h"
+#include "engine/validation/validation.h"
+
+#include <string.h>
+
+enum { MAPPING_JSON_MAX_BYTES = 1024 * 1024 };
+
+/* ---- Asking for one ---- */
+
+static bool check_request(const struct work *work, const struct import_request *request, struct error *err)
+{
+    if ((request->csv != NULL) == (request->path != NULL))
+        return fail(err, ERR_INVALID_REQUEST, request->csv != NULL ? "path" : "csv", "Give either csv or path.");
+    if (request->csv != NULL && strlen(request->csv) > IMPORT_TEXT_MAX_BYTES)
+        return fail(err, ERR_INVALID_REQUEST, "csv", "A text has at most %d bytes; larger ones are imported from a file.",
+                    IMPORT_TEXT_MAX_BYTES);
+    if (request->path != NULL && request->over_http)
+        return fail(err, ERR_INVALID_REQUEST, "path", "Files are read only for local callers. Send the text as csv.");
+    if (request->path != NULL && work->engine->import_root == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "path", "No import folder is set; start this program with --import-root DIR.");
+    const char *header;
+    json_t *name;
+    json_object_foreach(json_for_iteration(request->mapping), header, name)
+    {
+        if (json_is_null(name) || json_is_string(name))
+            continue;
+        fail(err, ERR_INVALID_REQUEST, NULL, "A column is mapped to the name of a field, or to null to leave it out.");
+        snprintf(err->param, sizeof(err->param), "mapping.%s", header);
+        return false;
+    }
+    return true;
+}
+
+static struct opt_int set_int(int64_t value)
+{
+    return (struct opt_int){ .set = true, .value = value };
+}
+
+/* Who asks again for a file that is being imported, because the first call took too long, waits for its end. */
+static bool find_open(const struct work *work, const struct import_insert_params *wanted, int64_t *ret_job_id, struct error *err)
+{
+    struct import_find_open_params params = {
+        .brand_id = work->brand_id,
+        .root = wanted->root,
+        .path = wanted->path,
+        .device = wanted->device.value,
+        .inode = wanted->inode.value,
+        .modified_ns = wanted->modified_ns.value,
+        .size_bytes = wanted->size_bytes,
+        .mapping = wanted->mapping,
+        .validate = wanted->validate,
+    };
+    struct import_find_open_row *row;
+    if (!sql_import_find_open(work->conn, work->arena, &params, &row, err))
+        return false;
+    *ret_job_id = row != NULL ? row->job_id.value : 0;
+    return true;
+}
+
+static bool name_file(const struct work *work, const char *path, struct import_insert_params *insert, struct error *err)
+{
+    struct import_file file;
+    insert->root = work->engine->import_root;
+    if (!import_path_relative(work->arena, insert->root, path, &insert->path, err) ||
+        !import_file_look(insert->root, insert->path, &file, err))
+        return false;
+    insert->device = set_int(file.device);
+    insert->inode = set_int(file.inode);
+    insert->modified_ns = set_int(file.modified_ns);
+    insert->size_bytes = file.size_bytes;
+    return true;
+}
+
+bool import_create(const struct work *work, const struct import_request *request, struct import_asked *ret_asked, struct error *err)
+{
+    *ret_asked = (struct import_asked){ .id = 0 };
+    if (!check_request(work, request, err) || (request->validate && !validation_check_credits(work, 1, err)))
+        return false;
+    struct import_insert_params insert = {
+        .brand_id = work->brand_id,
+        .lanes = IMPORT_LANES,
+        .mapping = request->mapping != NULL ? json_compact(work->arena, request->mapping) : NULL,
+        .validate = request->validate,
+        .over_http = request->over_http,
+        .now = work->now_us,
+    };
+    if (request->csv != NULL) {
+        insert.csv = (struct bytes){ (const unsigned char *)request->csv, strlen(request->csv) };
+        insert.size_bytes = (int64_t)insert.csv.size;
+    } else {
+        if (!name_file(work, request->path, &insert, err) ||
+            (request->may_join && !find_open(work, &insert, &ret_asked->job_id, err)))
+            return false;
+        if (ret_asked->job_id != 0)
+            return true;
+    }
+    struct import_insert_row *row;
+    if (!sql_import_insert(work->conn, work->arena, &insert, &row, err))
+        return false;
+    ret_asked->id = row->id;
+    return true;
+}
+
+bool import_set_job(const struct work *work, int64_t id, int64_t job_id, struct error *err)
+{
+    struct import_bind_job_params params = { .brand_id = work->brand_id, .id = id, .job_id = job_id };
+    return sql_import_bind_job(work->conn, work->arena, &params, NULL, err);
+}
+
+/* ---- A round ---- */
+
+static bool not_found(struct error *err)
+{
+    return fail(err, ERR_NOT_FOUND, "importId", "No import with this id in this brand.");
+}
+
+static bool find_row(const struct work *work, int64_t id, const struct import_row **ret_row,
+                     const struct import_lane_row **ret_lanes, struct error *err)
+{
+    struct import_find_params find = { .brand_id = work->brand_id, .id = id };
+    struct import_lanes_find_params lanes = { .brand_id = work->brand_id, .id = id };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t row_at = db_batch_add(batch, &import_find_statement, &find);
+    size_t lanes_at = db_batch_add(batch, &import_lanes_find_statement, &lanes);
+    if (!db_batch_run(batch, err))
+        return false;
+    *ret_row = db_batch_rows(batch, row_at)->rows;
+    *ret_lanes = db_batch_rows(batch, lanes_at)->rows;
+    return (*ret_row != NULL && db_batch_rows(batch, lanes_at)->count == IMPORT_LANES) || not_found(err);
+}
+
+static bool open_source(const struct work *work, struct import *import, struct error *err)
+{
+    const struct import_row *row = import->row;
+    import->source.work = work;
+    import->source.import_id = row->id;
+    if (row->path == NULL) {
+        import_source_open_text(&import->source, row->size_bytes);
+        return true;
+    }
+    struct import_file expected = {
+        .device = row->device.value,
+        .inode = row->inode.value,
+        .modified_ns = row->modified_ns.value,
+        .size_bytes = row->size_bytes,
+    };
+    return import_source_open_file(&import->source, row->root, row->path, &expected, err);
+}
+
+static bool read_mapping(const struct work *work, const struct import_row *row, const json_t **ret_mapping, struct error *err)
+{
+    struct json_bounds bounds = { .max_bytes = MAPPING_JSON_MAX_BYTES };
+    *ret_mapping = NULL;
+    return row->mapping == NULL || json_read(work->arena, row->mapping, strlen(row->mapping), bounds, ret_mapping, err);
+}
+
+/* The plan, the fields it defines and the places where the lanes begin are one commit. */
+static bool make_plan(const struct work *work, const struct import *import, struct error *err)
+{
+    const struct import_row *row = import->row;
+    struct import_plan plan;
+    const json_t *mapping;
+    int64_t validation_id = 0;
+    if (!read_mapping(work, row, &mapping, err))
+        return false;
+    DB_TX tx;
+    if (!db_tx_begin(work->conn, &tx, err) ||
+        !import_plan_make(work, &import->source, mapping, row->path != NULL ? "path" : "csv", &plan, err) ||
+        (row->validate && !validation_open(work, &validation_id, err)))
+        return false;
+    struct import_plan_keep_params keep = {
+        .brand_id = work->brand_id,
+        .id = row->id,
+        .plan = import_plan_json(work->arena, &plan),
+        .fields_created = plan.fields_created,
+        .validation_id = { .set = validation_id != 0, .value = validation_id },
+        .offset = plan.data_offset,
+        .line = plan.data_line,
+    };
+    return sql_import_plan_keep(work->conn, work->arena, &keep, NULL, err) && db_tx_commit(&tx, err);
+}
+
+static bool has_ended(const struct import_row *row)
+{
+    return strcmp(row->status, "queued") != 0 && strcmp(row->status, "running") != 0;
+}
+
+bool import_open(const struct work *work, int64_t id, struct import *ret_import, struct error *err)
+{
+    *ret_import = (struct import){ .source = { .fd = -1 } };
+    if (!find_row(work, id, &ret_import->row, &ret_import->lanes, err))
+        return false;
+    ret_import->has_ended = has_ended(ret_import->row);
+    if (ret_import->has_ended)
+        return true;
+    if (!open_source(work, ret_import, err))
+        return false;
+    if (ret_import->row->plan == NULL &&
+        (!make_plan(work, ret_import, err) || !find_row(work, id, &ret_import->row, &ret_import->lanes, err)))
+        return false;
+    ret_import->budget = (struct import_error_budget){ ret_import->lanes[0].errors_kept, ret_import->lanes[0].error_bytes };
+    return import_plan_load(work->arena, ret_import->row->plan, &ret_import->plan, err);
+}
+
+void import_close(struct import *import)
+{
+    import_source_close(&import->source);
+}
+
+const struct import_lane_row *import_hindmost(const struct import *import)
+{
+    const struct import_lane_row *hindmost = &import->lanes[0];
+    for (size_t i = 1; i < IMPORT_LANES; i++)
+        if (import->lanes[i].chunks < hindmost->chunks)
+            hindmost = &import->lanes[i];
+    return hindmost;
+}
+
+void import_explain_stop(const struct work *work, int64_t id, struct error *err)
+{
+    const struct import_row *row;
+    const struct import_lane_row *lanes;
+    struct error ignored = { .code = ERR_NONE };
+    if (!find_row(work, id, &row, &lanes, &ignored))
+        return;
+    struct import_totals totals = import_totals_of(lanes, IMPORT_LANES);
+    int64_t saved = totals.inserted + totals.updated + totals.unchanged;
+    size_t size = strlen(err->message);
+    if (saved > 0)
+        snprintf(err->message + size, sizeof(err->message) - size, " %lld rows had been saved by then, and stay so.",
+                 (long long)saved);
+}
+
+/* ---- The end ---- */
+
+bool import_finish(const struct work *work, int64_t id, enum import_end end, const char *message, struct error *err)
+{
+    static const char *const statuses[] = {
+        [IMPORT_COMPLETED] = "completed", [IMPORT_CANCELED] = "canceled", [IMPORT_FAILED] = "failed"
+    };
+    const struct import_row *row;
+    const struct import_lane_row *lanes;
+    int64_t job_id = 0;
+    if (!find_row(work, id, &row, &lanes, err))
+        return false;
+    if (has_ended(row))
+        return true;
+    if (row->validation_id.set && !validation_start(work, row->validation_id.value, &job_id, err))
+        return false;
+    struct import_finish_params finish = {
+        .brand_id = work->brand_id,
+        .id = id,
+        .status = statuses[end],
+        .message = message,
+        .validation_job = { .set = job_id != 0, .value = job_id },
+        .now = work->now_us,
+    };
+    return sql_import_finish(work->conn, work->arena, &finish, NULL, err);
+}
+
+struct import_totals import_totals_of(const struct import_lane_row *lanes, size_t count)
+{
+    struct import_totals totals = { 0 };
+    for (size_t i = 0; i < count; i++) {
+        totals.inserted += lanes[i].inserted;
+        totals.updated += lanes[i].updated;
+        totals.unchanged += lanes[i].unchanged;
+        totals.skipped += lanes[i].skipped;
+        totals.failed += lanes[i].failed;
+        totals.errors_kept += lanes[i].errors_kept;
+    }
+    return totals;
+}

@@ -1,0 +1,176 @@
+-- An import that was asked for.
+-- name: import_insert :one
+-- params: brand_id bigint, lanes bigint, mapping jsonb null, validate boolean, over_http boolean, csv bytea null, root text null, path text null, device bigint null, inode bigint null, modified_ns bigint null, size_bytes bigint, now timestamptz
+-- columns: id bigint
+with import as (
+    insert into imports (brand_id, mapping, validate, over_http, csv, root, path, device, inode, modified_ns, size_bytes, created_at)
+    values (:brand_id, :mapping, :validate, :over_http, :csv, :root, :path, :device, :inode, :modified_ns, :size_bytes, :now)
+    returning id
+), lanes as (
+    insert into import_lanes (brand_id, import_id, lane)
+    select :brand_id, import.id, lane from import, generate_series(0, :lanes::bigint - 1) as lane
+)
+select id from import;
+
+-- The job of an import of the very same file that has not ended.
+-- name: import_find_open :one
+-- params: brand_id bigint, root text, path text, device bigint, inode bigint, modified_ns bigint, size_bytes bigint, mapping jsonb null, validate boolean
+-- columns: job_id bigint null
+select job_id
+  from imports
+ where brand_id = :brand_id and path = :path and status in ('queued', 'running') and root = :root and device = :device
+   and inode = :inode and modified_ns = :modified_ns and size_bytes = :size_bytes and mapping is not distinct from :mapping::jsonb
+   and validate = :validate and job_id is not null
+ order by id desc
+ limit 1;
+
+-- The job that does an import.
+-- name: import_bind_job :exec
+-- params: brand_id bigint, id bigint, job_id bigint
+update imports set job_id = :job_id where brand_id = :brand_id and id = :id;
+
+-- Imports are kept for a while, with the rows that failed.
+-- name: import_forget :exec
+-- params: before timestamptz
+delete from imports
+ where created_at < :before and status in ('completed', 'canceled', 'failed');
+
+-- An import as it stands.
+-- name: import_find :one
+-- params: brand_id bigint, id bigint
+-- row: import
+-- columns: id bigint, status text, mapping jsonb null, validate boolean, over_http boolean, root text null, path text null, device bigint null, inode bigint null, modified_ns bigint null, size_bytes bigint, plan jsonb null, fields_created text[], message text null, validation_id bigint null, validation_job bigint null, created_at timestamptz
+select id, status, mapping, validate, over_http, root, path, device, inode, modified_ns, size_bytes, plan, fields_created, message,
+       validation_id, validation_job, created_at
+  from imports
+ where brand_id = :brand_id and id = :id;
+
+-- How far the lanes of an import are.
+-- name: import_lanes_find :many
+-- params: brand_id bigint, id bigint
+-- row: import_lane
+-- columns: lane integer, chunks bigint, next_offset bigint, next_line bigint, inserted bigint, updated bigint, unchanged bigint, skipped bigint, failed bigint, errors_kept bigint, error_bytes bigint
+select lane, chunks, next_offset, next_line, inserted, updated, unchanged, skipped, failed, errors_kept, error_bytes
+  from import_lanes
+ where brand_id = :brand_id and import_id = :id
+ order by lane;
+
+-- A part of the text that came with the call; offsets from 0.
+-- name: import_text_slice :one
+-- params: brand_id bigint, id bigint, offset bigint, size bigint
+-- columns: slice bytea
+select substring(csv from (:offset + 1)::integer for :size::integer)
+  from imports
+ where brand_id = :brand_id and id = :id and csv is not null;
+
+-- What was found out about the text before its first row is saved.
+-- name: import_plan_keep :exec
+-- params: brand_id bigint, id bigint, plan jsonb, fields_created text[], validation_id bigint null, offset bigint, line bigint
+with import as (
+    update imports set plan = :plan, fields_created = :fields_created, validation_id = :validation_id, status = 'running'
+     where brand_id = :brand_id and id = :id and plan is null
+    returning id
+)
+update import_lanes l set next_offset = :offset, next_line = :line
+  from import
+ where l.brand_id = :brand_id and l.import_id = import.id;
+
+-- The end of an import. Its text has done its duty.
+-- name: import_finish :exec
+-- params: brand_id bigint, id bigint, status text, message text null, validation_job bigint null, now timestamptz
+update imports set status = :status, message = :message, validation_job = :validation_job, finished_at = :now, csv = null
+ where brand_id = :brand_id and id = :id and status in ('queued', 'running');
+
+-- ---- A chunk of a lane ----
+
+-- The statements of a chunk reach contacts one by one through their unique keys, in the order of the keys: whatever the
+-- statistics of a growing table say, and so that two writers lock in the same order. A plan made while the table was empty
+-- must not be kept for when it is full.
+-- name: import_planner :exec
+select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+       set_config('enable_mergejoin', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true);
+
+-- Holds the place of a lane; no row when somebody else has gone on from it.
+-- name: import_lane_hold :one
+-- params: brand_id bigint, id bigint, lane integer, chunks bigint
+-- columns: lane integer
+select lane
+  from import_lanes
+ where brand_id = :brand_id and import_id = :id and lane = :lane and chunks = :chunks
+   for update;
+
+-- Which of these keys are contacts already: their places in the array, from 1.
+-- name: import_known_keys :many
+-- params: brand_id bigint, email_keys text[]
+-- columns: place bigint
+select g.place
+  from unnest(:email_keys::text[]) with ordinality as g(email_key, place)
+ cross join lateral (select 1 from contacts c where c.brand_id = :brand_id and c.email_key = g.email_key limit 1) as known;
+
+-- Whether the brand has any suppressions, and any that an import can lift.
+-- name: import_suppressions_any :one
+-- params: brand_id bigint
+-- columns: any boolean, any_unsubscribed boolean
+select exists (select 1 from suppressions where brand_id = :brand_id),
+       exists (select 1 from suppressions where brand_id = :brand_id and reason = 'unsubscribed');
+
+-- Which of these addresses are suppressed: their places in the array, from 1.
+-- name: import_suppressed :many
+-- params: brand_id bigint, address_hashes text[]
+-- columns: place bigint
+select g.place
+  from unnest(:address_hashes::text[]) with ordinality as g(address_hash, place)
+ cross join lateral (select 1 from suppressions s
+                      where s.brand_id = :brand_id and s.address_hash = decode(g.address_hash, 'hex') limit 1) as known;
+
+-- Changes contacts as far as they differ; what is null stays as it is, and a row that says nothing new is not written.
+-- name: import_update :exec
+-- params: brand_id bigint, email_keys text[], emails text[], first_names text[], last_names text[], user_ids text[], sources text[], subscribed text[], custom_fields jsonb[], now timestamptz
+update contacts c
+   set email = g.email,
+       first_name = coalesce(g.first_name, c.first_name),
+       last_name = coalesce(g.last_name, c.last_name),
+       user_id = coalesce(g.user_id, c.user_id),
+       source = coalesce(g.source, c.source),
+       subscribed = coalesce(g.subscribed::boolean, c.subscribed),
+       custom_fields = c.custom_fields || g.custom_fields,
+       updated_at = :now
+  from unnest(:email_keys::text[], :emails::text[], :first_names::text[], :last_names::text[], :user_ids::text[], :sources::text[],
+              :subscribed::text[], :custom_fields::jsonb[])
+       as g(email_key, email, first_name, last_name, user_id, source, subscribed, custom_fields)
+ where c.brand_id = :brand_id and c.email_key = g.email_key
+   and (c.email <> g.email
+        or (g.first_name is not null and g.first_name is distinct from c.first_name)
+        or (g.last_name is not null and g.last_name is distinct from c.last_name)
+        or (g.user_id is not null and g.user_id is distinct from c.user_id)
+        or (g.source is not null and g.source <> c.source)
+        or (g.subscribed is not null and g.subscribed::boolean <> c.subscribed)
+        or not c.custom_fields @> g.custom_fields);
+
+-- Keeps rows that were not saved.
+-- name: import_errors_keep :exec
+-- params: brand_id bigint, id bigint, lines bigint[], emails text[], codes text[], fields text[], messages text[], records text[]
+insert into import_errors (brand_id, import_id, line, email, code, field, message, record)
+select :brand_id, :id, g.line, g.email, g.code, g.field, g.message, g.record
+  from unnest(:lines::bigint[], :emails::text[], :codes::text[], :fields::text[], :messages::text[], :records::text[])
+       as g(line, email, code, field, message, record);
+
+-- The rows that were not saved, in the order of the text.
+-- name: import_errors_find :many
+-- params: brand_id bigint, id bigint, limit bigint
+-- row: import_error
+-- columns: line bigint, email text null, code text, field text null, message text, record text null
+select line, email, code, field, message, record
+  from import_errors
+ where brand_id = :brand_id and import_id = :id
+ order by line
+ limit :limit;
+
+-- A lane has gone through a chunk.
+-- name: import_lane_advance :exec
+-- params: brand_id bigint, id bigint, lane integer, next_offset bigint, next_line bigint, inserted bigint, updated bigint, unchanged bigint, skipped bigint, failed bigint, errors_kept bigint, error_bytes bigint
+update import_lanes
+   set chunks = chunks + 1, next_offset = :next_offset, next_line = :next_line, inserted = inserted + :inserted,
+       updated = updated + :updated, unchanged = unchanged + :unchanged, skipped = skipped + :skipped, failed = failed + :failed,
+       errors_kept = errors_kept + :errors_kept, error_bytes = error_bytes + :error_bytes
+ where brand_id = :brand_id and import_id = :id and lane = :lane;

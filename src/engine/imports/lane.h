@@ -1,0 +1,24 @@
+/*
+ * A lane saves its part of each chunk, in a transaction of its
+ * own together with its place. Contacts that are new are copied in, contacts
+ * that are known are changed where they differ, by the rules of every other save
+ * of contacts. Two lanes never touch the same person.
+ *
+ * A lane belongs to one thread and has a connection of its own.
+ */
+#pragma once
+
+#include "engine/imports/chunk.h"
+
+struct import_lane {
+    struct work work; /* its arena is the lane's scratch */
+    int64_t import_id;
+    int64_t lane;
+    int64_t validation_id; /* 0: none */
+    int64_t chunks;        /* that it has gone through */
+};
+
+/* Saves the lane's part of a chunk; nothing when the lane has been through it before. What others change meanwhile is met by
+ * trying again. Lane 0 keeps the rows that failed.
+ * Errors: SERVICE_UNAVAILABLE when another worker has gone on from the lane's place, and those of the database. */
+MUST_CHECK bool import_lane_apply(struct import_lane *lane, const struct import_chunk *chunk, struct error *err) NONNULL(1, 2, 3);

@@ -1,0 +1,277 @@
+#include "engine/imports/plan.h"
+
+#include "base/json_read.h"
+#include "base/text.h"
+#include "sql/contacts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLAN_JSON_MAX_BYTES = 1024 * 1024, SNIFF_MAX_BYTES = 4 * CSV_BLOCK_BYTES };
+
+/* What is looked at before the first row is saved. */
+struct survey {
+    const struct work *work;
+    const struct import_source *source;
+    const char *param;
+    struct import_plan *plan;
+    struct column_sample samples[CSV_MAX_CELLS];
+    bool saw_all;
+};
+
+/* ---- The encoding ---- */
+
+/* Workbooks are what people send when they are asked for CSV. */
+static bool check_signature(const struct bytes *first, const char *param, struct error *err)
+{
+    static const char zip[] = "PK\x03\x04";
+    static const char compound[] = "\xD0\xCF\x11\xE0";
+    if (first->size == 0)
+        return fail(err, ERR_INVALID_REQUEST, param, "There is no text to import.");
+    if (first->size > strlen(zip) &&
+        (memcmp(first->data, zip, strlen(zip)) == 0 || memcmp(first->data, compound, strlen(compound)) == 0))
+        return fail(err, ERR_INVALID_REQUEST, param, "This is a workbook or an archive, not CSV. Save it as CSV first.");
+    return true;
+}
+
+/* The first block that tells charsets apart decides; a file of ASCII alone is UTF-8. */
+static bool find_charset(struct survey *survey, const struct bytes *first, size_t *ret_mark_bytes, struct error *err)
+{
+    struct import_plan *plan = survey->plan;
+    plan->charset = charset_of_mark(first->data, first->size, ret_mark_bytes);
+    if (*ret_mark_bytes > 0 || survey->source->fd < 0)
+        return true;
+    unsigned char *room = arena_alloc(survey->work->arena, CSV_BLOCK_BYTES);
+    struct bytes block = *first;
+    for (int64_t offset = (int64_t)first->size; !charset_is_told(block.data, block.size) && block.size > 0;
+         offset += (int64_t)block.size)
+        if (!import_source_read(survey->source, survey->work->arena, offset, room, CSV_BLOCK_BYTES, &block, err))
+            return false;
+    plan->charset = charset_guess(block.data, block.size);
+    return true;
+}
+
+static bool find_dialect(struct survey *survey, struct error *err)
+{
+    struct import_plan *plan = survey->plan;
+    ARENA_SCOPE arena = arena_new(0);
+    BUF_SCOPE text;
+    buf_init(&text, SNIFF_MAX_BYTES);
+    struct bytes first;
+    size_t mark_bytes;
+    unsigned char *room = arena_alloc(arena, CSV_BLOCK_BYTES);
+    if (!import_source_read(survey->source, arena, 0, room, CSV_BLOCK_BYTES, &first, err) ||
+        !check_signature(&first, survey->param, err) || !find_charset(survey, &first, &mark_bytes, err))
+        return false;
+    bool is_whole = (int64_t)first.size == survey->source->file.size_bytes;
+    charset_decode(plan->charset, first.data + mark_bytes, first.size - mark_bytes, is_whole, &text);
+    struct csv_dialect dialect = csv_sniff(buf_text(&text), text.size, is_whole);
+    plan->delimiter = dialect.delimiter;
+    plan->data_offset = (int64_t)(mark_bytes + charset_encoded_bytes(plan->charset, buf_text(&text), dialect.skip_bytes));
+    plan->data_line = dialect.skip_bytes > 0 ? 2 : 1;
+    return true;
+}
+
+/* ---- The header and the first rows ---- */
+
+static bool read_header(struct survey *survey, struct import_reading *reading, const json_t *mapping, struct error *err)
+{
+    struct arena *arena = survey->work->arena;
+    struct csv_row row;
+    bool got;
+    do {
+        if (!import_reading_next(reading, &got, &row, err))
+            return false;
+    } while (got && row.is_blank);
+    if (!got)
+        return fail(err, ERR_INVALID_REQUEST, survey->param, "There is no text to import.");
+    if (row.fault != CSV_FINE)
+        return fail(err, ERR_INVALID_REQUEST, survey->param, "%s", import_fault_message(arena, &row));
+    if (!import_columns_read(arena, &row, mapping, survey->param, &survey->plan->columns, err))
+        return false;
+    survey->plan->data_offset = reading->csv.offset;
+    survey->plan->data_line = reading->csv.line;
+    return true;
+}
+
+static bool sample_rows(struct survey *survey, struct import_reading *reading, struct error *err)
+{
+    const struct import_columns *columns = &survey->plan->columns;
+    ARENA_SCOPE arena = arena_new(0);
+    for (size_t rows = 0; rows < IMPORT_SAMPLE_ROWS; rows++) {
+        struct csv_row row;
+        bool got;
+        if (!import_reading_next(reading, &got, &row, err))
+            return false;
+        survey->saw_all = !got;
+        if (!got)
+            return true;
+        arena_reset(arena);
+        for (size_t i = 0; i < columns->count && i < row.count && row.fault == CSV_FINE; i++) {
+            if (columns->items[i].kind != COLUMN_CUSTOM)
+                continue;
+            const char *cell = text_trim(arena, row.cells[i].text);
+            if (cell[0] != '\0')
+                column_sample_add(&survey->samples[i], cell);
+        }
+    }
+    return true;
+}
+
+static bool look(struct survey *survey, const json_t *mapping, struct error *err)
+{
+    struct import_plan *plan = survey->plan;
+    IMPORT_READING_SCOPE reading;
+    import_reading_begin(&reading, survey->source, plan->charset, plan->delimiter, plan->data_offset, plan->data_line);
+    return read_header(survey, &reading, mapping, err) && sample_rows(survey, &reading, err);
+}
+
+/* ---- Types ---- */
+
+static bool find_defined(const struct work *work, json_t **ret_types, struct error *err)
+{
+    struct contact_fields_find_params params = { .brand_id = work->brand_id };
+    struct contact_fields_find_row *rows;
+    size_t count;
+    if (!sql_contact_fields_find(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    json_t *types = json_in_arena(work->arena, json_object());
+    for (size_t i = 0; i < count; i++)
+        json_object_set_new(types, rows[i].name, json_integer(field_type_from_name(rows[i].type)));
+    *ret_types = types;
+    return true;
+}
+
+/* The field's own type, else what its first values are; a column of which nothing was seen to the end is left out. */
+static void choose_type(const struct survey *survey, size_t place, const json_t *defined)
+{
+    struct import_column *column = &survey->plan->columns.items[place];
+    bool decimal_comma;
+    enum field_type seen = column_sample_type(&survey->samples[place], survey->plan->delimiter, &decimal_comma);
+    enum field_type own = (enum field_type)json_get_int(defined, column->name, FIELD_NONE);
+    if (seen == FIELD_NONE && own == FIELD_NONE && survey->saw_all) {
+        column->kind = COLUMN_SKIP;
+        column->name = NULL;
+        return;
+    }
+    if (seen == FIELD_NONE)
+        seen = FIELD_STRING;
+    column->decimal_comma = decimal_comma;
+    import_column_set_type(survey->work->arena, column, own != FIELD_NONE ? own : seen);
+}
+
+/* Fields that the brand does not have. Somebody else may define the same ones meanwhile; their type counts then. */
+static bool define_fields(struct survey *survey, const json_t *defined, struct error *err)
+{
+    static const char *const type_names[] = {
+        [FIELD_NONE] = "", [FIELD_STRING] = "string", [FIELD_NUMBER] = "number", [FIELD_DATE] = "date", [FIELD_BOOL] = "bool",
+    };
+    const struct work *work = survey->work;
+    const struct import_columns *columns = &survey->plan->columns;
+    const char **names = arena_array(work->arena, columns->count, sizeof(*names));
+    const char **types = arena_array(work->arena, columns->count, sizeof(*types));
+    size_t count = 0;
+    for (size_t i = 0; i < columns->count; i++) {
+        if (columns->items[i].kind != COLUMN_CUSTOM || json_object_get(defined, columns->items[i].name) != NULL)
+            continue;
+        names[count] = columns->items[i].name;
+        types[count++] = type_names[columns->items[i].type];
+    }
+    if (count == 0)
+        return true;
+    struct contact_fields_define_params params = {
+        .brand_id = work->brand_id,
+        .names = { names, count },
+        .types = { types, count },
+        .max_fields = FIELDS_MAX_PER_BRAND,
+        .now = work->now_us,
+    };
+    struct contact_fields_define_row *created;
+    size_t created_count;
+    if (!sql_contact_fields_define(work->conn, work->arena, &params, &created, &created_count, err))
+        return false;
+    if (json_object_size(defined) + created_count < FIELDS_MAX_PER_BRAND || created_count == count) {
+        const char **list = arena_array(work->arena, created_count, sizeof(*list));
+        for (size_t i = 0; i < created_count; i++)
+            list[i] = created[i].name;
+        survey->plan->fields_created = (struct text_list){ list, created_count };
+        return true;
+    }
+    return fail(err, ERR_INVALID_REQUEST, survey->param,
+                "A brand has at most %d custom fields; this import would need %zu more. Skip columns with mapping.",
+                FIELDS_MAX_PER_BRAND, count - created_count);
+}
+
+static bool check_defined(struct survey *survey, struct error *err)
+{
+    json_t *defined;
+    if (!find_defined(survey->work, &defined, err))
+        return false;
+    for (size_t i = 0; i < survey->plan->columns.count; i++) {
+        struct import_column *column = &survey->plan->columns.items[i];
+        if (column->kind != COLUMN_CUSTOM)
+            continue;
+        enum field_type type = (enum field_type)json_get_int(defined, column->name, FIELD_NONE);
+        if (type != FIELD_NONE)
+            column->type = type;
+    }
+    return true;
+}
+
+static bool settle_types(struct survey *survey, struct error *err)
+{
+    json_t *defined;
+    if (!find_defined(survey->work, &defined, err))
+        return false;
+    for (size_t i = 0; i < survey->plan->columns.count; i++)
+        if (survey->plan->columns.items[i].kind == COLUMN_CUSTOM)
+            choose_type(survey, i, defined);
+    return define_fields(survey, defined, err) && check_defined(survey, err);
+}
+
+bool import_plan_make(const struct work *work, const struct import_source *source, const json_t *mapping, const char *param,
+                      struct import_plan *ret_plan, struct error *err)
+{
+    *ret_plan = (struct import_plan){ .fields_created = { .items = arena_alloc(work->arena, sizeof(char *)) } };
+    struct survey *survey = arena_alloc(work->arena, sizeof(*survey));
+    *survey = (struct survey){ .work = work, .source = source, .param = param, .plan = ret_plan };
+    if (!find_dialect(survey, err) || !look(survey, mapping, err) || !settle_types(survey, err))
+        return false;
+    if (ret_plan->charset == CHARSET_WINDOWS_1252)
+        import_warn(&ret_plan->columns, "ENCODING_ASSUMED", NULL, "The file is not UTF-8; it was read as Windows-1252.");
+    return true;
+}
+
+/* ---- In the row of the import ---- */
+
+char *import_plan_json(struct arena *arena, const struct import_plan *plan)
+{
+    char delimiter[] = { plan->delimiter, '\0' };
+    json_t *json = json_in_arena(arena, json_object());
+    json_object_set_new(json, "charset", json_string(charset_name(plan->charset)));
+    json_object_set_new(json, "delimiter", json_string(delimiter));
+    json_object_set_new(json, "dataOffset", json_integer(plan->data_offset));
+    json_object_set_new(json, "dataLine", json_integer(plan->data_line));
+    json_object_set_new(json, "columns", import_columns_json(&plan->columns));
+    return json_compact(arena, json);
+}
+
+bool import_plan_load(struct arena *arena, const char *text, struct import_plan *ret_plan, struct error *err)
+{
+    const json_t *json;
+    struct json_bounds bounds = { .max_bytes = PLAN_JSON_MAX_BYTES };
+    if (!json_read(arena, text, strlen(text), bounds, &json, err))
+        return false;
+    const char *charset = json_get_text(json, "charset");
+    const char *delimiter = json_get_text(json, "delimiter");
+    *ret_plan = (struct import_plan){
+        .charset = charset_from_name(charset != NULL ? charset : ""),
+        .delimiter = delimiter != NULL ? delimiter[0] : ',',
+        .data_offset = json_get_int(json, "dataOffset", 0),
+        .data_line = json_get_int(json, "dataLine", 1),
+    };
+    if (import_columns_load(arena, json_object_get(json, "columns"), &ret_plan->columns))
+        return true;
+    fail(err, ERR_INTERNAL_ERROR, NULL, "An unexpected error happened.");
+    return error_because(err, "the plan of an import cannot be read");
+}

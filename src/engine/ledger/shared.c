@@ -1,0 +1,153 @@
+/*
+ * The ledger of calls that share a transaction: the same rows as for a call
+ * alone, written set by set instead of call by call.
+ */
+#include "engine/ledger/ledger.h"
+
+#include "base/text.h"
+#include "sql/ledger.h"
+
+static const char *hash_text(struct arena *arena, const unsigned char *hash)
+{
+    char *text = arena_alloc(arena, 2 * SECRET_HASH_BYTES + 1);
+    hex_encode(hash, SECRET_HASH_BYTES, text);
+    return text;
+}
+
+/* ---- The beginning ---- */
+
+size_t ledger_used_keys_ask(struct arena *arena, const struct ledger_call *calls, size_t count, struct db_batch *batch)
+{
+    struct ledger_share_params share = { .lock_timeout = arena_printf(arena, "%dms", LEDGER_SHARED_WAIT_MS) };
+    int64_t *organizations = arena_array(arena, count, sizeof(*organizations));
+    const char **hashes = arena_array(arena, count, sizeof(*hashes));
+    size_t keys = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (calls[i].entry->idempotency_key == NULL)
+            continue;
+        organizations[keys] = calls[i].work->organization_id;
+        hashes[keys++] = hash_text(arena, calls[i].entry->idempotency_key);
+    }
+    struct ledger_used_keys_params used = { .organization_ids = { organizations, keys }, .key_hashes = { hashes, keys } };
+    db_batch_add(batch, &ledger_share_statement, &share);
+    return db_batch_add(batch, &ledger_used_keys_statement, &used);
+}
+
+bool ledger_used_keys_read(const struct db_batch *batch, size_t index, const struct ledger_call *calls, size_t count,
+                           bool *ret_used)
+{
+    const struct db_rows *rows = db_batch_rows(batch, index);
+    const struct ledger_used_keys_row *used = rows->rows;
+    int64_t place = 0; /* among the calls with a key, from 1 */
+    for (size_t i = 0; i < count; i++) {
+        ret_used[i] = false;
+        if (calls[i].entry->idempotency_key == NULL)
+            continue;
+        place++;
+        for (size_t row = 0; row < rows->count; row++)
+            ret_used[i] = ret_used[i] || used[row].place == place;
+    }
+    return rows->count > 0;
+}
+
+/* ---- The end ---- */
+
+static const char *join_subjects(struct arena *arena, const struct ledger_entry *entry)
+{
+    const char *joined = entry->subject_count > 0 ? entry->subjects[0] : "";
+    for (size_t i = 1; i < entry->subject_count; i++)
+        joined = arena_printf(arena, "%s,%s", joined, entry->subjects[i]);
+    return joined;
+}
+
+static int64_t *numbers(struct arena *arena, size_t count)
+{
+    return arena_array(arena, count, sizeof(int64_t));
+}
+
+static const char **texts(struct arena *arena, size_t count)
+{
+    return arena_array(arena, count, sizeof(const char *));
+}
+
+static void add_audits(struct arena *arena, const struct ledger_call *calls, size_t count, struct db_batch *batch)
+{
+    int64_t *times = numbers(arena, count);
+    int64_t *organizations = numbers(arena, count);
+    int64_t *brands = numbers(arena, count);
+    int64_t *keys = numbers(arena, count);
+    const char **doors = texts(arena, count);
+    const char **clients = texts(arena, count);
+    const char **requests = texts(arena, count);
+    const char **operations = texts(arena, count);
+    const char **subjects = texts(arena, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct work *work = calls[i].work;
+        const struct ledger_entry *entry = calls[i].entry;
+        times[i] = work->now_us;
+        organizations[i] = work->organization_id;
+        brands[i] = work->brand_id;
+        keys[i] = entry->key_id;
+        doors[i] = entry->door;
+        clients[i] = entry->client;
+        requests[i] = entry->request_id;
+        operations[i] = entry->operation;
+        subjects[i] = join_subjects(arena, entry);
+    }
+    struct ledger_audits_params params = {
+        .times = { times, count },
+        .organization_ids = { organizations, count },
+        .brand_ids = { brands, count },
+        .key_ids = { keys, count },
+        .doors = { doors, count },
+        .clients = { clients, count },
+        .request_ids = { requests, count },
+        .operations = { operations, count },
+        .subjects = { subjects, count },
+    };
+    db_batch_add(batch, &ledger_audits_statement, &params);
+}
+
+static void add_responses(struct arena *arena, const struct ledger_call *calls, size_t count, struct db_batch *batch)
+{
+    int64_t *organizations = numbers(arena, count);
+    int64_t *statuses = numbers(arena, count);
+    int64_t *created = numbers(arena, count);
+    const char **keys = texts(arena, count);
+    const char **fingerprints = texts(arena, count);
+    const char **operations = texts(arena, count);
+    const char **bodies = texts(arena, count);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct ledger_entry *entry = calls[i].entry;
+        if (entry->idempotency_key == NULL || calls[i].body == NULL)
+            continue;
+        organizations[kept] = calls[i].work->organization_id;
+        statuses[kept] = calls[i].status;
+        created[kept] = calls[i].work->now_us;
+        keys[kept] = hash_text(arena, entry->idempotency_key);
+        fingerprints[kept] = hash_text(arena, entry->fingerprint);
+        operations[kept] = entry->operation;
+        bodies[kept++] = calls[i].body;
+    }
+    if (kept == 0)
+        return;
+    struct ledger_keep_responses_params params = {
+        .organization_ids = { organizations, kept },
+        .key_hashes = { keys, kept },
+        .fingerprints = { fingerprints, kept },
+        .operations = { operations, kept },
+        .statuses = { statuses, kept },
+        .bodies = { bodies, kept },
+        .created = { created, kept },
+    };
+    db_batch_add(batch, &ledger_keep_responses_statement, &params);
+}
+
+bool ledger_settle_all(struct arena *arena, const struct ledger_call *calls, size_t count, struct db_tx *commit, struct error *err)
+{
+    struct db_batch *batch = db_batch_new(commit->conn, arena);
+    add_audits(arena, calls, count, batch);
+    add_responses(arena, calls, count, batch);
+    return db_batch_run_commit(batch, commit, err);
+}

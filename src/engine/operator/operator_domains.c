@@ -1,0 +1,195 @@
+#include "engine/operator/operator.h"
+
+#include "engine/domains/domain_keys.h"
+#include "engine/domains/records.h"
+#include "engine/operator/operator_audit.h"
+#include "mail/address.h"
+#include "sql/operator.h"
+
+#include <string.h>
+
+enum { ZONE_LINE_MAX_BYTES = 4096 };
+
+/* Work in the brand of a domain. */
+static struct work in_brand(const struct work *work, int64_t brand_id)
+{
+    struct work inside = *work;
+    inside.brand_id = brand_id;
+    return inside;
+}
+
+static bool find_domain(const struct work *work, const char *name, struct operator_domain_find_row **ret_domain, struct error *err)
+{
+    const char *domain;
+    if (!address_domain_parse(work->arena, name, "name", &domain, err))
+        return false;
+    struct operator_domain_find_params params = { .brand_id = work->brand_id, .name = domain };
+    if (!sql_operator_domain_find(work->conn, work->arena, &params, ret_domain, err))
+        return false;
+    return *ret_domain != NULL || fail(err, ERR_DOMAIN_NOT_FOUND, "name", "The brand has no sending domain of this name.");
+}
+
+/* ---- Connecting ---- */
+
+bool operator_create_domain(const struct work *work, int64_t brand_id, int64_t organization_id, const char *name,
+                            const char *purpose, int64_t *ret_id, struct error *err)
+{
+    if (strcmp(purpose, "marketing") != 0 && strcmp(purpose, "transactional") != 0)
+        return fail(err, ERR_INVALID_REQUEST, "purpose", "The purpose is marketing or transactional.");
+    const char *domain;
+    struct domain_key_pair *pair;
+    if (!address_domain_parse(work->arena, name, "name", &domain, err) || !domain_key_pair_new(work->arena, &pair, err))
+        return false;
+    struct operator_domain_insert_params params = {
+        .brand_id = brand_id,
+        .organization_id = organization_id,
+        .name = domain,
+        .purpose = purpose,
+        .now = work->now_us,
+    };
+    struct work inside = in_brand(work, brand_id);
+    struct operator_domain_insert_row *row;
+    DB_TX tx;
+    if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_domain_insert(work->conn, work->arena, &params, &row, err) ||
+        !domain_key_pair_keep(&inside, row->id, pair, true, err))
+        return false;
+    *ret_id = row->id;
+    return operator_commit(work, &tx, "admin.domain.create", work_id(work, ID_DOMAIN, row->id), err);
+}
+
+bool operator_trust_domain(const struct work *work, int64_t brand_id, const char *name, int64_t *ret_id, struct error *err)
+{
+    const char *domain;
+    if (!address_domain_parse(work->arena, name, "name", &domain, err))
+        return false;
+    struct operator_domain_trust_params params = { .brand_id = brand_id, .name = domain, .now = work->now_us };
+    struct operator_domain_trust_row *row;
+    DB_TX tx;
+    if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_domain_trust(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row == NULL)
+        return fail(err, ERR_DOMAIN_NOT_FOUND, "name", "The brand has no sending domain of this name.");
+    *ret_id = row->id;
+    return operator_commit(work, &tx, "admin.domain.verify", work_id(work, ID_DOMAIN, row->id), err);
+}
+
+/* ---- Keys ---- */
+
+static bool begin_rotation(const struct work *work, int64_t domain_id, struct error *err)
+{
+    ARENA_SCOPE secrets = arena_new(0);
+    struct domain_key_pair *pair;
+    struct domain_key_counts counts;
+    DB_TX tx;
+    if (!domain_key_pair_new(secrets, &pair, err) || !db_tx_begin(work->conn, &tx, err) ||
+        !domain_keys_lock(work, domain_id, &counts, err))
+        return false;
+    if (counts.waiting > 0)
+        return true;
+    /* A domain that has no keys yet needs no others to be published first. */
+    if (!domain_key_pair_keep(work, domain_id, pair, counts.used == 0, err))
+        return false;
+    return operator_commit(work, &tx, "admin.domain.rotate", work_id(work, ID_DOMAIN, domain_id), err);
+}
+
+static bool end_rotation(const struct work *work, int64_t domain_id, struct error *err)
+{
+    struct domain_key_counts counts;
+    DB_TX tx;
+    if (!db_tx_begin(work->conn, &tx, err) || !domain_keys_lock(work, domain_id, &counts, err))
+        return false;
+    if (counts.waiting == 0)
+        return fail(err, ERR_INVALID_REQUEST, "trust", "No new keys wait for this domain; rotate without --trust makes them.");
+    return domain_keys_exchange(work, domain_id, err) &&
+           operator_commit(work, &tx, "admin.domain.rotate.trust", work_id(work, ID_DOMAIN, domain_id), err);
+}
+
+bool operator_rotate_domain(const struct work *work, int64_t brand_id, const char *name, bool is_published, struct error *err)
+{
+    struct work inside = in_brand(work, brand_id);
+    struct operator_domain_find_row *domain;
+    if (!find_domain(&inside, name, &domain, err))
+        return false;
+    return is_published ? end_rotation(&inside, domain->id, err) : begin_rotation(&inside, domain->id, err);
+}
+
+/* ---- Records ---- */
+
+/* As a zone file has it (RFC 1035 §5.1). */
+static void write_zone_line(const struct work *work, const struct domain_record *record, const struct text_list *strings,
+                            struct json_writer *json)
+{
+    struct buf *line = buf_in_arena(work->arena, (size_t)ZONE_LINE_MAX_BYTES);
+    buf_printf(line, "%s. 3600 IN TXT (", record->name);
+    for (size_t i = 0; i < strings->count; i++)
+        buf_printf(line, " \"%s\"", strings->items[i]);
+    buf_add_text(line, " )");
+    json_member_text(json, "zone", buf_text(line));
+}
+
+static void write_record(const struct work *work, const struct domain_record *record, struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_text(json, "record", record->purpose);
+    json_member_text(json, "state", record->state);
+    json_member_text(json, "name", record->name);
+    json_member_text(json, "type", record->type);
+    json_member_text(json, "value", record->value);
+    if (strcmp(record->type, "TXT") == 0) {
+        struct text_list strings = domain_txt_strings(work->arena, record->value);
+        json_key(json, "strings");
+        json_array_begin(json);
+        for (size_t i = 0; i < strings.count; i++)
+            json_text(json, strings.items[i]);
+        json_array_end(json);
+        write_zone_line(work, record, &strings, json);
+    }
+    json_member_text_if(json, "note", record->note);
+    json_object_end(json);
+}
+
+bool operator_write_domain(const struct work *work, int64_t brand_id, const char *name, struct json_writer *json, struct error *err)
+{
+    struct work inside = in_brand(work, brand_id);
+    struct operator_domain_find_row *domain;
+    struct domain_records records;
+    if (!find_domain(&inside, name, &domain, err) || (domain->used_keys == 0 && !domain_keys_ensure(&inside, domain->id, err)) ||
+        !domain_records_list(&inside, domain->id, domain->name, &records, err))
+        return false;
+    json_object_begin(json);
+    json_member_id(json, work, "domainId", ID_DOMAIN, domain->id);
+    json_member_text(json, "name", domain->name);
+    json_member_text(json, "status", domain->status);
+    json_key(json, "records");
+    json_array_begin(json);
+    for (size_t i = 0; i < records.count; i++)
+        write_record(work, &records.items[i], json);
+    json_array_end(json);
+    json_object_end(json);
+    return true;
+}
+
+bool operator_write_domains(const struct work *work, int64_t brand_id, struct json_writer *json, struct error *err)
+{
+    struct operator_domains_params params = { .brand_id = brand_id };
+    struct operator_domains_row *rows;
+    size_t count;
+    if (!sql_operator_domains(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    json_object_begin(json);
+    json_key(json, "data");
+    json_array_begin(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object_begin(json);
+        json_member_id(json, work, "domainId", ID_DOMAIN, rows[i].id);
+        json_member_text(json, "name", rows[i].name);
+        json_member_text(json, "kind", rows[i].kind);
+        json_member_text(json, "status", rows[i].status);
+        json_member_bool(json, "trusted", rows[i].trusted);
+        json_member_text(json, "sendingPurpose", rows[i].purpose);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_object_end(json);
+    return true;
+}

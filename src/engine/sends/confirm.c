@@ -1,0 +1,167 @@
+#include "engine/sends/confirm.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "engine/sends/target.h"
+#include "sql/confirm.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char param[] = "confirmationToken";
+static const char purpose[] = "send confirmation";
+
+/* What a token holds. */
+struct confirmed {
+    int64_t organization_id;
+    int64_t brand_id;
+    int64_t key_id;
+    int64_t version_id;
+    int64_t recipient_count;
+    int64_t expires_at_us;
+    unsigned char order[SECRET_HASH_BYTES];
+    unsigned char nonce[16];
+};
+
+static_assert(sizeof(struct confirmed) == 6 * sizeof(int64_t) + SECRET_HASH_BYTES + 16, "a token holds no padding");
+
+/* ---- The token ---- */
+
+/* One text for all that the recipients would see and who they are, so that another order cannot pass as this one. */
+static void hash_order(const struct work *work, const struct confirmable *asked, unsigned char ret_hash[SECRET_HASH_BYTES])
+{
+    enum { ORDER_MAX_BYTES = 64 * 1024 };
+    const struct send_order *order = asked->order;
+    const struct checked_order *checked = asked->checked;
+    char target[2 * SECRET_HASH_BYTES + 1];
+    hex_encode(checked->target_hash, sizeof(checked->target_hash), target);
+
+    struct buf *text = buf_in_arena(work->arena, ORDER_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, text);
+    json_object_begin(&json);
+    json_member_int(&json, "email", order->email_id);
+    json_member_int(&json, "domain", checked->domain->id);
+    json_member_text(&json, "target", target);
+    json_member_text(&json, "subject", order->subject);
+    json_member_text_if(&json, "previewText", order->preview_text);
+    json_member_text(&json, "from", checked->from_address);
+    json_member_text_if(&json, "name", checked->sender_name);
+    json_member_text_if(&json, "replyTo", checked->reply_to);
+    json_member_time_if(&json, "scheduledAt", order->scheduled_at_us);
+    json_object_end(&json);
+    sha256(buf_text(text), text->size, ret_hash);
+}
+
+char *confirm_seal(const struct work *work, const struct confirmable *asked, int64_t recipient_count, int64_t *ret_expires_at_us)
+{
+    struct confirmed confirmed = {
+        .organization_id = work->organization_id,
+        .brand_id = work->brand_id,
+        .key_id = asked->order->key_id,
+        .version_id = asked->checked->version_id,
+        .recipient_count = recipient_count,
+        .expires_at_us = work->now_us + CONFIRM_LIFETIME_S * US_PER_S,
+    };
+    hash_order(work, asked, confirmed.order);
+    random_bytes(confirmed.nonce, sizeof(confirmed.nonce));
+    *ret_expires_at_us = confirmed.expires_at_us;
+    return token_seal(work->arena, work->engine->token_key, purpose, &confirmed, sizeof(confirmed));
+}
+
+static bool open_token(const struct work *work, const char *token, struct confirmed *ret_confirmed)
+{
+    struct bytes payload;
+    if (!token_open(work->arena, work->engine->token_key, purpose, token, &payload) || payload.size != sizeof(*ret_confirmed))
+        return false;
+    memcpy(ret_confirmed, payload.data, sizeof(*ret_confirmed));
+    return true;
+}
+
+/* ---- Checking one ---- */
+
+static bool check_caller(const struct work *work, const struct confirmable *asked, const struct confirmed *confirmed,
+                         struct error *err)
+{
+    bool is_callers = confirmed->organization_id == work->organization_id && confirmed->brand_id == work->brand_id &&
+                      confirmed->key_id == asked->order->key_id;
+    if (!is_callers)
+        return fail(err, ERR_INVALID_REQUEST, param, "This token was given to another caller or for another brand.");
+    return confirmed->expires_at_us > work->now_us ||
+           fail(err, ERR_INVALID_REQUEST, param,
+                "This confirmation has expired. Call without confirmationToken for a new preview.");
+}
+
+static bool check_order(const struct work *work, const struct confirmable *asked, const struct confirmed *confirmed,
+                        struct error *err)
+{
+    unsigned char order[SECRET_HASH_BYTES];
+    hash_order(work, asked, order);
+    if (memcmp(order, confirmed->order, sizeof(order)) != 0)
+        return fail(err, ERR_INVALID_REQUEST, param,
+                    "These are not the arguments that were previewed. Repeat exactly those, or call without confirmationToken.");
+    return confirmed->version_id == asked->checked->version_id ||
+           fail(err, ERR_INVALID_REQUEST, param,
+                "The design was changed after the preview. Call without confirmationToken for a new one.");
+}
+
+static bool count_now(const struct work *work, const struct confirmable *asked, int64_t *ret_count, struct error *err)
+{
+    const struct checked_order *checked = asked->checked;
+    struct send_target target = { .is_all = strcmp(checked->target, "all") == 0, .audience_id = checked->audience_id };
+    *ret_count = (int64_t)asked->keys.count;
+    return asked->keys.items != NULL || send_target_count(work, target, ret_count, err);
+}
+
+static bool check_growth(int64_t confirmed, int64_t now, struct error *err)
+{
+    int64_t share = confirmed * CONFIRM_GROWTH_PERCENT / 100;
+    int64_t growth = share > CONFIRM_GROWTH ? share : CONFIRM_GROWTH;
+    return now - confirmed <= growth ||
+           fail(err, ERR_INVALID_REQUEST, param,
+                "%lld recipients were confirmed and there are %lld now. Call without confirmationToken for a new preview.",
+                (long long)confirmed, (long long)now);
+}
+
+bool confirm_check(const struct work *work, const struct confirmable *asked, bool *ret_is_due, struct error *err)
+{
+    const struct send_order *order = asked->order;
+    struct confirmed confirmed;
+    int64_t count;
+    *ret_is_due = false;
+    if (order->confirmation == NULL && !order->confirm_above.set)
+        return true;
+    if (order->confirmation != NULL) {
+        if (!open_token(work, order->confirmation, &confirmed))
+            return fail(err, ERR_INVALID_REQUEST, param, "This is no token of a preview.");
+        return check_caller(work, asked, &confirmed, err) && check_order(work, asked, &confirmed, err) &&
+               count_now(work, asked, &count, err) && check_growth(confirmed.recipient_count, count, err);
+    }
+    if (!count_now(work, asked, &count, err))
+        return false;
+    /* Who is in the target when a scheduled send begins is not known now. */
+    bool is_open = order->scheduled_at_us.set && asked->keys.items == NULL;
+    *ret_is_due = is_open || count > order->confirm_above.value;
+    return true;
+}
+
+bool confirm_use(const struct work *work, const char *token, int64_t send_id, struct error *err)
+{
+    struct confirmed confirmed = { .expires_at_us = 0 };
+    unsigned char hash[SECRET_HASH_BYTES];
+    if (!open_token(work, token, &confirmed))
+        return fail(err, ERR_INVALID_REQUEST, param, "This is no token of a preview.");
+    /* What it holds, not its letters: base64url may be written in more than one way. */
+    sha256(&confirmed, sizeof(confirmed), hash);
+    struct send_confirmation_use_params params = {
+        .brand_id = work->brand_id,
+        .token_hash = { hash, sizeof(hash) },
+        .send_id = send_id,
+        .expires_at = confirmed.expires_at_us,
+        .now = work->now_us,
+    };
+    struct send_confirmation_use_row *row;
+    if (!sql_send_confirmation_use(work->conn, work->arena, &params, &row, err))
+        return false;
+    return row != NULL || fail(err, ERR_INVALID_REQUEST, param, "This confirmation was used before; it is good for one send.");
+}

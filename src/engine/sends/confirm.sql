@@ -1,0 +1,40 @@
+-- What a preview tells besides the order itself: the design's templates, the brand as they see it, the name of the audience, and
+-- the largest send of the brand so far.
+-- name: send_preview_facts :one
+-- params: brand_id bigint, version_id bigint, audience_id bigint
+-- columns: html_code bytea, text_code bytea, brand text, audience_name text null, largest bigint null
+select v.html_code, v.text_code,
+       jsonb_strip_nulls(b.identity || jsonb_build_object('name', b.name, 'domain', b.domain, 'timeZone', b.time_zone,
+                                                          'locale', b.locale))::text,
+       (select a.name from audiences a where a.brand_id = v.brand_id and a.id = :audience_id),
+       (select max(s.recipient_count) from sends s
+         where s.brand_id = v.brand_id and s.kind = 'campaign' and s.status in ('running', 'completed', 'partially_completed'))
+  from email_versions v
+  join brands b on b.id = v.brand_id
+ where v.brand_id = :brand_id and v.id = :version_id;
+
+-- The contact of the sample, with the custom fields that the design names (engine/sends/slots.h).
+-- name: send_preview_sample :one
+-- params: brand_id bigint, email_key text, fields text[]
+-- columns: email text, first_name text null, last_name text null, user_id text null, fields text[]
+select c.email, c.first_name, c.last_name, c.user_id,
+       array(select case jsonb_typeof(v.value) when 'null' then null when 'object' then 'j' || v.value::text
+                                               when 'array' then 'j' || v.value::text
+                                               else left(jsonb_typeof(v.value), 1) || (v.value #>> '{}') end
+               from unnest(:fields::text[]) with ordinality as f (name, place)
+              cross join lateral (select case f.name when '' then c.custom_fields else c.custom_fields -> f.name end) v (value)
+              order by f.place)
+  from contacts c
+ where c.brand_id = :brand_id and c.email_key = :email_key;
+
+-- Uses a confirmation for a send, once: no row when it was used before. What expired long ago is forgotten.
+-- name: send_confirmation_use :one
+-- params: brand_id bigint, token_hash bytea, send_id bigint, expires_at timestamptz, now timestamptz
+-- columns: send_id bigint
+with forgotten as (
+    delete from send_confirmations where brand_id = :brand_id and expires_at < :now::timestamptz - interval '1 day'
+)
+insert into send_confirmations (brand_id, token_hash, send_id, expires_at)
+values (:brand_id, :token_hash, :send_id, :expires_at)
+    on conflict do nothing
+returning send_id;

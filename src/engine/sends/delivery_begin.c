@@ -1,0 +1,105 @@
+#include "engine/sends/delivery.h"
+#include "engine/sends/sends.h"
+#include "engine/sends/target.h"
+
+#include <string.h>
+
+enum { ANALYZE_ABOVE = 10 * 1000 };
+
+static struct send_target target_of(struct opt_int audience_id)
+{
+    return (struct send_target){ .is_all = !audience_id.set, .audience_id = audience_id.value, .is_accepted = true };
+}
+
+/* The allowance is measured under a lock, so that two sends do not both take what is left. */
+static bool has_room(const struct work *work, const struct delivery_send_row *send, bool *ret_has_room, struct error *err)
+{
+    struct opt_int room;
+    *ret_has_room = true;
+    if (!send_room(work, &room, err))
+        return false;
+    if (!room.set)
+        return true;
+
+    struct delivery_allowance_lock_params lock = { .organization_id = work->organization_id };
+    int64_t count = (int64_t)send->inline_keys.count;
+    if (!sql_delivery_allowance_lock(work->conn, work->arena, &lock, NULL, err) || !send_room(work, &room, err))
+        return false;
+    if (send->inline_keys.items == NULL && !send_target_count(work, target_of(send->audience_id), &count, err))
+        return false;
+    *ret_has_room = count <= room.value;
+    return true;
+}
+
+static bool expand(const struct work *work, int64_t send_id, const struct delivery_begin_row *begun, int64_t *ret_count,
+                   struct error *err)
+{
+    if (begun->inline_to.items == NULL)
+        return sql_delivery_take_time(work->conn, work->arena, NULL, err) &&
+               send_target_expand(work, send_id, target_of(begun->audience_id), DELIVERY_RANGE_SIZE, ret_count, err);
+    struct delivery_expand_inline_params params = {
+        .brand_id = work->brand_id,
+        .send_id = send_id,
+        .range_size = DELIVERY_RANGE_SIZE,
+        .emails = begun->inline_to,
+        .keys = begun->inline_keys,
+    };
+    struct delivery_expand_inline_row *row;
+    if (!sql_delivery_expand_inline(work->conn, work->arena, &params, &row, err))
+        return false;
+    *ret_count = row->count;
+    return true;
+}
+
+/* What a send of nobody needs, and what one of somebody does. */
+static bool count_or_complete(const struct work *work, int64_t send_id, int64_t count, struct error *err)
+{
+    struct delivery_complete_params complete = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
+    struct delivery_complete_row *ignored;
+    struct delivery_count_usage_params usage = { .organization_id = work->organization_id, .at = work->now_us, .count = count };
+    if (count > ANALYZE_ABOVE && !sql_delivery_analyze(work->conn, work->arena, NULL, err))
+        return false;
+    if (count == 0)
+        return sql_delivery_complete(work->conn, work->arena, &complete, &ignored, err);
+    return sql_delivery_count_usage(work->conn, work->arena, &usage, NULL, err) &&
+           sql_delivery_tell(work->conn, work->arena, NULL, err);
+}
+
+bool delivery_begin(const struct work *work, int64_t send_id, bool *ret_begun, struct error *err)
+{
+    *ret_begun = true;
+    bool room;
+    struct delivery_send_params find = { .brand_id = work->brand_id, .id = send_id };
+    struct delivery_send_row *send;
+    if (!sql_delivery_send(work->conn, work->arena, &find, &send, err))
+        return false;
+    if (send == NULL)
+        return true;
+    if (!has_room(work, send, &room, err))
+        return false;
+    if (!room) {
+        struct delivery_pause_for_plan_params pause = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
+        *ret_begun = false;
+        return sql_delivery_pause_for_plan(work->conn, work->arena, &pause, NULL, err);
+    }
+
+    struct delivery_begin_params begin = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
+    struct delivery_begin_row *begun;
+    if (!sql_delivery_begin(work->conn, work->arena, &begin, &begun, err))
+        return false;
+    int64_t count;
+    /* NULL: canceled meanwhile, or begun by an earlier run of this job. */
+    return begun == NULL || (expand(work, send_id, begun, &count, err) && count_or_complete(work, send_id, count, err));
+}
+
+bool delivery_give_up(const struct work *work, int64_t send_id, const char *reason, struct error *err)
+{
+    struct delivery_fail_params params = {
+        .organization_id = work->organization_id,
+        .brand_id = work->brand_id,
+        .id = send_id,
+        .error = reason,
+        .now = work->now_us,
+    };
+    return sql_delivery_fail(work->conn, work->arena, &params, NULL, err);
+}

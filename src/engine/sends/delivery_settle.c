@@ -1,0 +1,306 @@
+/*
+ * Settling: what became of the recipients of a batch, written in two round
+ * trips, whatever their number: one that holds the range or the retries and
+ * tells whether somebody else has settled them, one that writes and commits.
+ */
+#include "engine/sends/delivery.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+/* In send_results; who is tried again later has no result. */
+static const char *const outcome_names[DELIVERY_LATER + 1] = {
+    [DELIVERY_DELIVERED] = "delivered", [DELIVERY_BOUNCED] = "bounced", [DELIVERY_SKIPPED] = "skipped",
+    [DELIVERY_FAILED] = "failed",       [DELIVERY_HELD] = "held",
+};
+static const char captured[] = "Captured in the outbox; simulated, nothing left this server.";
+
+/* The columns of one kind of rows, gathered from the results. */
+struct columns {
+    size_t count;
+    int64_t *ordinals;
+    const char **emails;
+    const char **keys;
+    const char **outcomes;
+    const char **reasons;
+    const char **replies;
+    const char **relays;
+    const char **summaries;
+    int64_t *attempts;
+    int64_t *first_us;
+    int64_t *due_us;
+    bool *uncertain;
+};
+
+struct gathered {
+    struct columns decided; /* send_results */
+    struct columns later;   /* send_retries */
+    struct columns delivered;
+    struct columns bounced;
+    const char **suppressed; /* hashes */
+    size_t suppressed_count;
+    int64_t counts[DELIVERY_LATER + 1];
+    bool any_open;
+};
+
+static struct columns columns_new(struct arena *arena, size_t room)
+{
+    return (struct columns){
+        .ordinals = arena_array(arena, room, sizeof(int64_t)),
+        .emails = arena_array(arena, room, sizeof(char *)),
+        .keys = arena_array(arena, room, sizeof(char *)),
+        .outcomes = arena_array(arena, room, sizeof(char *)),
+        .reasons = arena_array(arena, room, sizeof(char *)),
+        .replies = arena_array(arena, room, sizeof(char *)),
+        .relays = arena_array(arena, room, sizeof(char *)),
+        .summaries = arena_array(arena, room, sizeof(char *)),
+        .attempts = arena_array(arena, room, sizeof(int64_t)),
+        .first_us = arena_array(arena, room, sizeof(int64_t)),
+        .due_us = arena_array(arena, room, sizeof(int64_t)),
+        .uncertain = arena_array(arena, room, sizeof(bool)),
+    };
+}
+
+static void add(struct columns *columns, const struct work *work, const struct delivery_recipients_row *recipient,
+                const struct delivery_result *result, const char *summary)
+{
+    size_t at = columns->count++;
+    columns->ordinals[at] = recipient->ordinal;
+    columns->emails[at] = recipient->email;
+    columns->keys[at] = recipient->email_key;
+    columns->outcomes[at] = outcome_names[result->outcome];
+    columns->reasons[at] = result->reason;
+    columns->replies[at] = result->reply;
+    columns->relays[at] = result->relay;
+    columns->summaries[at] = summary;
+    columns->attempts[at] = result->attempts;
+    columns->first_us[at] = recipient->first_at.set ? recipient->first_at.value : work->now_us;
+    columns->due_us[at] = result->due_us;
+    columns->uncertain[at] = result->uncertain;
+}
+
+static void add_suppressed(struct gathered *all, const struct work *work, const char *email_key)
+{
+    unsigned char hash[SECRET_HASH_BYTES];
+    char *hex = arena_alloc(work->arena, 2 * sizeof(hash) + 1);
+    address_hash(work->engine->address_key, email_key, hash);
+    hex_encode(hash, sizeof(hash), hex);
+    all->suppressed[all->suppressed_count++] = hex;
+}
+
+static void gather_one(struct gathered *all, const struct work *work, const struct delivery_batch *batch, size_t index)
+{
+    const struct delivery_recipients_row *recipient = &batch->recipients[index];
+    const struct delivery_result *result = &batch->results[index];
+    all->counts[result->outcome]++;
+    if (result->outcome == DELIVERY_LATER) {
+        add(&all->later, work, recipient, result, NULL);
+        return;
+    }
+    add(&all->decided, work, recipient, result, NULL);
+    if (result->outcome == DELIVERY_DELIVERED)
+        add(&all->delivered, work, recipient, result, batch->send->is_sandbox ? captured : NULL);
+    if (result->outcome != DELIVERY_BOUNCED)
+        return;
+    add(&all->bounced, work, recipient, result, result->reply);
+    if (text_equal(result->reason, "hard"))
+        add_suppressed(all, work, recipient->email_key);
+}
+
+/* ---- Whose it is ---- */
+
+/* Recipients whose fate somebody else has written, or whose retry is no longer ours: nothing is said about them. */
+static bool find_foreign(const struct work *work, const struct delivery_batch *batch, bool *ret_foreign, struct error *err)
+{
+    struct int_list ordinals = { batch->ordinals, batch->ordinal_count };
+    if (batch->from_ordinal > 0) {
+        struct delivery_hold_range_params hold = { batch->brand_id, batch->send_id, batch->from_ordinal };
+        struct delivery_hold_range_row *held;
+        if (!sql_delivery_hold_range(work->conn, work->arena, &hold, &held, err))
+            return false;
+        if (held != NULL && text_equal(held->lease_owner, batch->owner) && !batch->is_unsure)
+            return true;
+        struct delivery_known_params known = { batch->brand_id, batch->send_id, ordinals };
+        struct delivery_known_row *rows;
+        size_t count;
+        if (!sql_delivery_known(work->conn, work->arena, &known, &rows, &count, err))
+            return false;
+        for (size_t i = 0; i < batch->count; i++)
+            for (size_t j = 0; j < count; j++)
+                ret_foreign[i] |= rows[j].ordinal == batch->recipients[i].ordinal;
+        return true;
+    }
+    struct delivery_hold_retries_params hold = { batch->brand_id, batch->send_id, ordinals, batch->owner };
+    struct delivery_hold_retries_row *rows;
+    size_t count;
+    if (!sql_delivery_hold_retries(work->conn, work->arena, &hold, &rows, &count, err))
+        return false;
+    for (size_t i = 0; i < batch->count; i++) {
+        ret_foreign[i] = true;
+        for (size_t j = 0; j < count; j++)
+            ret_foreign[i] &= rows[j].ordinal != batch->recipients[i].ordinal || rows[j].attempts != batch->recipients[i].attempts;
+    }
+    return true;
+}
+
+static struct gathered gather(const struct work *work, const struct delivery_batch *batch, const bool *foreign)
+{
+    size_t room = batch->count + 1;
+    struct gathered all = {
+        .decided = columns_new(work->arena, room),
+        .later = columns_new(work->arena, room),
+        .delivered = columns_new(work->arena, room),
+        .bounced = columns_new(work->arena, room),
+        .suppressed = arena_array(work->arena, room, sizeof(char *)),
+    };
+    for (size_t i = 0; i < batch->count; i++) {
+        if (batch->results[i].outcome == DELIVERY_OPEN)
+            all.any_open = true;
+        else if (!batch->results[i].is_settled && !foreign[i])
+            gather_one(&all, work, batch, i);
+    }
+    return all;
+}
+
+/* ---- Writing ---- */
+
+static void add_results(const struct delivery_batch *batch, const struct work *work, const struct columns *rows,
+                        struct db_batch *statements)
+{
+    struct delivery_results_params results = {
+        .brand_id = batch->brand_id,
+        .send_id = batch->send_id,
+        .ordinals = { rows->ordinals, rows->count },
+        .outcomes = { rows->outcomes, rows->count },
+        .reasons = { rows->reasons, rows->count },
+        .replies = { rows->replies, rows->count },
+        .relays = { rows->relays, rows->count },
+        .attempts = { rows->attempts, rows->count },
+        .uncertain = { rows->uncertain, rows->count },
+        .at = work->now_us,
+    };
+    if (rows->count > 0)
+        db_batch_add(statements, &delivery_results_statement, &results);
+}
+
+static void add_retries(const struct delivery_batch *batch, const struct gathered *all, struct db_batch *statements)
+{
+    const struct columns *rows = &all->later;
+    struct delivery_put_off_params later = {
+        .brand_id = batch->brand_id,
+        .send_id = batch->send_id,
+        .ordinals = { rows->ordinals, rows->count },
+        .attempts = { rows->attempts, rows->count },
+        .first_ats = { rows->first_us, rows->count },
+        .due_ats = { rows->due_us, rows->count },
+        .replies = { rows->replies, rows->count },
+        .relays = { rows->relays, rows->count },
+        .uncertain = { rows->uncertain, rows->count },
+    };
+    struct delivery_retried_params retried = {
+        .brand_id = batch->brand_id,
+        .send_id = batch->send_id,
+        .ordinals = { batch->ordinals, batch->ordinal_count },
+    };
+    if (rows->count > 0)
+        db_batch_add(statements, &delivery_put_off_statement, &later);
+    if (batch->from_ordinal == 0)
+        db_batch_add(statements, &delivery_retried_statement, &retried);
+}
+
+static void add_events(const struct delivery_batch *batch, const struct work *work, const struct columns *rows,
+                       struct text_list types, struct db_batch *statements)
+{
+    struct delivery_events_params events = {
+        .brand_id = batch->brand_id,
+        .send_id = batch->send_id,
+        .email_id = batch->send->email_id,
+        .types = types,
+        .emails = { rows->emails, rows->count },
+        .keys = { rows->keys, rows->count },
+        .summaries = { rows->summaries, rows->count },
+        .at = work->now_us,
+    };
+    struct delivery_activity_params activity = {
+        .brand_id = batch->brand_id,
+        .type = types.items[0],
+        .keys = { rows->keys, rows->count },
+        .at = work->now_us,
+    };
+    if (rows->count == 0)
+        return;
+    db_batch_add(statements, &delivery_events_statement, &events);
+    db_batch_add(statements, &delivery_activity_statement, &activity);
+}
+
+/* Figures, and what follows from them. */
+static void add_counts(const struct delivery_batch *batch, const struct work *work, const struct gathered *all,
+                       struct db_batch *statements)
+{
+    struct delivery_count_params counts = {
+        .brand_id = batch->brand_id,
+        .send_id = batch->send_id,
+        .delivered = all->counts[DELIVERY_DELIVERED],
+        .bounced = all->counts[DELIVERY_BOUNCED],
+        .skipped = all->counts[DELIVERY_SKIPPED],
+        .failed = all->counts[DELIVERY_FAILED],
+        .held = all->counts[DELIVERY_HELD],
+        .at = work->now_us,
+    };
+    /* Whoever was not mailed costs no allowance. */
+    int64_t unused = counts.skipped + counts.failed;
+    struct delivery_count_usage_params usage = {
+        .organization_id = batch->organization_id,
+        .at = batch->send->started_at.value,
+        .count = -unused,
+    };
+    struct delivery_suppress_params suppress = {
+        .brand_id = batch->brand_id,
+        .hashes = { all->suppressed, all->suppressed_count },
+        .now = work->now_us,
+    };
+    if (all->suppressed_count > 0)
+        db_batch_add(statements, &delivery_suppress_statement, &suppress);
+    if (unused > 0)
+        db_batch_add(statements, &delivery_count_usage_statement, &usage);
+    /* Locks the row of the figures until the commit, so that of several processes the last sees that nothing is open. */
+    db_batch_add(statements, &delivery_count_statement, &counts);
+}
+
+static bool write_all(const struct work *work, struct delivery_batch *batch, const struct gathered *all, struct db_tx *tx,
+                      struct error *err)
+{
+    static const char *const delivered[] = { "sent", "delivered" };
+    static const char *const bounced[] = { "bounced" };
+    struct db_batch *statements = db_batch_new(work->conn, work->arena);
+    add_results(batch, work, &all->decided, statements);
+    add_retries(batch, all, statements);
+    add_events(batch, work, &all->delivered, (struct text_list){ delivered, ARRAY_COUNT(delivered) }, statements);
+    add_events(batch, work, &all->bounced, (struct text_list){ bounced, ARRAY_COUNT(bounced) }, statements);
+    if (!all->any_open && !batch->is_part && batch->from_ordinal > 0) {
+        struct delivery_close_range_params close = { batch->brand_id, batch->send_id, batch->from_ordinal, batch->owner };
+        db_batch_add(statements, &delivery_close_range_statement, &close);
+    }
+    add_counts(batch, work, all, statements);
+    struct delivery_complete_params complete = { .brand_id = batch->brand_id, .id = batch->send_id, .now = work->now_us };
+    if (!all->any_open)
+        db_batch_add(statements, &delivery_complete_statement, &complete);
+    return db_batch_run_commit(statements, tx, err);
+}
+
+bool delivery_settle(const struct work *work, struct delivery_batch *batch, struct error *err)
+{
+    bool *foreign = arena_array(work->arena, batch->count + 1, sizeof(*foreign));
+    DB_TX tx;
+    if (!db_tx_begin(work->conn, &tx, err) || !find_foreign(work, batch, foreign, err))
+        return false;
+    struct gathered all = gather(work, batch, foreign);
+    if (!write_all(work, batch, &all, &tx, err)) {
+        batch->is_unsure = true; /* the commit may have come through */
+        return false;
+    }
+    for (size_t i = 0; i < batch->count; i++)
+        batch->results[i].is_settled |= batch->results[i].outcome != DELIVERY_OPEN;
+    return true;
+}

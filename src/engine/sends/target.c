@@ -1,0 +1,166 @@
+#include "engine/sends/target.h"
+
+#include "engine/contacts/filter.h"
+
+struct any_row {
+    bool any;
+};
+struct count_row {
+    int64_t count;
+};
+
+static const struct db_field any_columns[] = { { .name = "any", .type = DB_BOOLEAN, .offset = offsetof(struct any_row, any) } };
+static const struct db_field count_columns[] = {
+    { .name = "count", .type = DB_BIGINT, .offset = offsetof(struct count_row, count) }
+};
+
+/* " from contacts c where …" */
+static bool add_members(const struct work *work, struct send_target target, struct search_sql *sql, struct error *err)
+{
+    search_sql_add(sql, " from contacts c where c.brand_id = ");
+    search_sql_number(sql, work->brand_id);
+    search_sql_add(sql, " and c.subscribed");
+    if (target.is_all)
+        return true;
+    const struct filter *members = filter_of_audience(work, target.audience_id, target.is_accepted, "audienceId");
+    const struct filter_scope *scope;
+    search_sql_add(sql, " and ");
+    return filter_resolve(work, &members, 1, &scope, err) && filter_compile(members, scope, sql, err);
+}
+
+static const struct db_field survey_columns[] = {
+    { .name = "count", .type = DB_BIGINT, .offset = offsetof(struct survey, count) },
+    { .name = "sample_key", .type = DB_TEXT, .nullable = true, .offset = offsetof(struct survey, sample_key) },
+    { .name = "without_first_name", .type = DB_BIGINT, .offset = offsetof(struct survey, without_first_name) },
+    { .name = "without_last_name", .type = DB_BIGINT, .offset = offsetof(struct survey, without_last_name) },
+    { .name = "without_field", .type = DB_BIGINT_ARRAY, .offset = offsetof(struct survey, without_field) },
+};
+
+/* Run once, so it has no name to be prepared under. */
+static struct db_statement *statement_of(const struct work *work, const struct search_sql *sql, const struct db_field *column,
+                                         size_t row_size)
+{
+    struct db_statement *statement = arena_alloc(work->arena, sizeof(*statement));
+    *statement = (struct db_statement){
+        .name = "",
+        .result = DB_ONE,
+        .sql = buf_text(sql->text),
+        .params = sql->fields,
+        .param_count = sql->count,
+        .columns = column,
+        .column_count = 1,
+        .row_size = row_size,
+    };
+    return statement;
+}
+
+static struct search_sql *new_sql(const struct work *work)
+{
+    struct search_sql *sql = arena_alloc(work->arena, sizeof(*sql));
+    search_sql_init(sql, work->arena);
+    return sql;
+}
+
+bool send_target_add_any(const struct work *work, struct send_target target, struct db_batch *batch, size_t *ret_at,
+                         struct error *err)
+{
+    struct search_sql *sql = new_sql(work);
+    search_sql_add(sql, "select exists (select 1");
+    if (!add_members(work, target, sql, err))
+        return false;
+    search_sql_add(sql, ")");
+    *ret_at = db_batch_add(batch, statement_of(work, sql, any_columns, sizeof(struct any_row)), sql->values);
+    return true;
+}
+
+bool send_target_is_any(const struct db_rows *rows)
+{
+    const struct any_row *row = rows->rows;
+    return row != NULL && row->any;
+}
+
+static bool run_count(const struct work *work, const struct search_sql *sql, int64_t *ret_count, struct error *err)
+{
+    struct db_rows rows;
+    const struct db_statement *statement = statement_of(work, sql, count_columns, sizeof(struct count_row));
+    if (!db_run(work->conn, work->arena, statement, sql->values, &rows, err))
+        return false;
+    *ret_count = ((const struct count_row *)rows.rows)->count;
+    return true;
+}
+
+bool send_target_count(const struct work *work, struct send_target target, int64_t *ret_count, struct error *err)
+{
+    struct search_sql *sql = new_sql(work);
+    search_sql_add(sql, "select count(*)");
+    return add_members(work, target, sql, err) && run_count(work, sql, ret_count, err);
+}
+
+/* Numbered by address: whoever stands in one range is then a neighbour in every index by address, which a fetch and a settling
+ * feel. */
+bool send_target_expand(const struct work *work, int64_t send_id, struct send_target target, int64_t range_size, int64_t *ret_count,
+                        struct error *err)
+{
+    struct search_sql *sql = new_sql(work);
+    search_sql_add(sql, "with target as materialized (select ");
+    search_sql_number(sql, send_id);
+    search_sql_add(sql, "::bigint as send_id, ");
+    search_sql_number(sql, range_size);
+    search_sql_add(sql, "::bigint as range_size, ");
+    search_sql_number(sql, work->brand_id);
+    search_sql_add(sql, "::bigint as brand_id), eligible as materialized ("
+                        "select c.id, c.email, c.email_key, row_number() over (order by c.email_key) as ordinal");
+    if (!add_members(work, target, sql, err))
+        return false;
+    search_sql_add(sql, "), recipients as ("
+                        "insert into send_recipients (brand_id, send_id, ordinal, contact_id, email, email_key)"
+                        " select t.brand_id, t.send_id, e.ordinal, e.id, e.email, e.email_key from target t, eligible e"
+                        "), total as (select count(*) as count from eligible), ranges as ("
+                        "insert into send_ranges (brand_id, send_id, from_ordinal, to_ordinal, next_ordinal)"
+                        " select t.brand_id, t.send_id, r.first, least(r.first + t.range_size - 1, n.count), r.first"
+                        " from target t, total n, generate_series(1, n.count, t.range_size) as r (first)"
+                        "), counted as ("
+                        "update sends s set recipient_count = n.count from target t, total n"
+                        " where s.brand_id = t.brand_id and s.id = t.send_id"
+                        ") select count from total");
+    return run_count(work, sql, ret_count, err);
+}
+
+/* ---- A look before sending ---- */
+
+/* " from … c": contacts, or keys that may belong to one. */
+static bool add_surveyed(const struct work *work, const struct survey_question *question, struct search_sql *sql, struct error *err)
+{
+    if (question->keys.items == NULL)
+        return add_members(work, question->target, sql, err);
+    search_sql_add(sql, " from (select k.key as email_key, c.first_name, c.last_name, c.custom_fields from unnest(");
+    search_sql_texts(sql, question->keys);
+    search_sql_add(sql, "::text[]) as k (key) left join contacts c on c.email_key = k.key and c.brand_id = ");
+    search_sql_number(sql, work->brand_id);
+    search_sql_add(sql, ") c");
+    return true;
+}
+
+bool send_target_survey(const struct work *work, const struct survey_question *question, struct survey *ret_survey,
+                        struct error *err)
+{
+    struct search_sql *sql = new_sql(work);
+    search_sql_add(sql, "select count(*), min(c.email_key collate \"C\"), count(*) filter (where c.first_name is null),"
+                        " count(*) filter (where c.last_name is null), array[");
+    for (size_t i = 0; i < question->fields.count && i < SURVEY_FIELDS_MAX; i++) {
+        search_sql_add(sql, i > 0 ? ", count(*) filter (where nullif(c.custom_fields -> "
+                                  : "count(*) filter (where nullif(c.custom_fields -> ");
+        search_sql_text(sql, question->fields.items[i]);
+        search_sql_add(sql, ", 'null') is null)");
+    }
+    search_sql_add(sql, "]::bigint[]");
+    if (!add_surveyed(work, question, sql, err))
+        return false;
+    struct db_rows rows;
+    struct db_statement *statement = statement_of(work, sql, survey_columns, sizeof(struct survey));
+    statement->column_count = ARRAY_COUNT(survey_columns);
+    if (!db_run(work->conn, work->arena, statement, sql->values, &rows, err))
+        return false;
+    *ret_survey = *(const struct survey *)rows.rows;
+    return true;
+}

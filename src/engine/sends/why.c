@@ -1,0 +1,149 @@
+#include "engine/sends/why.h"
+
+#include "base/text.h"
+#include "mail/address.h"
+
+static const char *const event_types[] = { "sent", "delivered", "opened", "clicked", "bounced", "complained", "unsubscribed" };
+
+/* ---- The person ---- */
+
+static void write_contact(const struct work *work, const struct why_decisions_row *row, struct json_writer *json)
+{
+    json_key(json, "contact");
+    if (!row->contact_id.set) {
+        json_null_value(json);
+        return;
+    }
+    json_object_begin(json);
+    json_member_id(json, work, "contactId", ID_CONTACT, row->contact_id.value);
+    json_member_bool(json, "subscribed", row->subscribed.value);
+    if (row->consent != NULL)
+        json_member_raw(json, "consent", row->consent);
+    if (row->validation_status != NULL) {
+        json_key(json, "validation");
+        json_object_begin(json);
+        json_member_text(json, "status", row->validation_status);
+        json_member_text_if(json, "reason", row->validation_reason);
+        json_member_time_if(json, "checkedAt", row->validated_at);
+        json_object_end(json);
+    }
+    json_member_time_if(json, "createdAt", row->contact_created_at);
+    json_member_time_if(json, "updatedAt", row->contact_updated_at);
+    json_object_end(json);
+}
+
+static void write_suppression(const struct why_decisions_row *row, struct json_writer *json)
+{
+    json_key(json, "suppression");
+    if (row->suppression_reason == NULL) {
+        json_null_value(json);
+        return;
+    }
+    json_object_begin(json);
+    json_member_text(json, "reason", row->suppression_reason);
+    json_member_time_if(json, "since", row->suppressed_at);
+    json_object_end(json);
+}
+
+/* ---- A send ---- */
+
+static void write_audience(const struct work *work, const struct why_decisions_row *row, struct json_writer *json)
+{
+    json_member_text(json, "target", row->target);
+    json_member_id_if(json, work, "audienceId", ID_AUDIENCE, row->audience_id);
+    json_member_text_if(json, "audienceName", row->audience_name);
+    if (row->recipient_count.set)
+        json_member_int(json, "recipientCount", row->recipient_count.value);
+    json_member_bool(json, "isRecipient", row->ordinal.set);
+    if (row->ordinal.set)
+        json_member_int(json, "ordinal", row->ordinal.value);
+}
+
+static void write_delivery(const struct why_decisions_row *row, struct json_writer *json)
+{
+    json_member_text_if(json, "outcome", row->outcome != NULL ? row->outcome : row->due_at.set ? "waiting" : NULL);
+    json_member_text_if(json, "reason", row->reason);
+    json_member_time_if(json, "decidedAt", row->decided_at);
+    if (row->attempts.set)
+        json_member_int(json, "attempts", row->attempts.value);
+    json_member_time_if(json, "firstAttemptAt", row->first_at);
+    json_member_time_if(json, "nextAttemptAt", row->due_at);
+    json_member_text_if(json, "relay", row->relay);
+    json_member_text_if(json, "reply", row->reply);
+    if (row->uncertain.set && row->uncertain.value)
+        json_member_bool(json, "uncertain", true);
+    if (row->ordinal.set && row->is_sandbox.value)
+        json_member_bool(json, "simulated", true);
+    json_member_time_if(json, "unsubscribedAt", row->unsubscribed_at);
+}
+
+static void write_send(const struct work *work, const struct why_decisions_row *row, struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_text(json, "summary", why_sentence(work, row));
+    json_member_id(json, work, "sendId", ID_SEND, row->send_id.value);
+    json_member_text(json, "status", row->status);
+    json_member_id_if(json, work, "emailId", ID_EMAIL, row->email_id);
+    json_member_text_if(json, "emailName", row->email_name);
+    json_member_time_if(json, "createdAt", row->created_at);
+    json_member_time_if(json, "scheduledAt", row->scheduled_at);
+    json_member_time_if(json, "startedAt", row->started_at);
+    json_member_time_if(json, "endedAt", row->ended_at);
+    json_member_text_if(json, "pauseReason", row->pause_reason);
+    json_member_text_if(json, "error", row->error);
+    write_audience(work, row, json);
+    write_delivery(row, json);
+    json_member_raw(json, "events", row->events != NULL ? row->events : "[]");
+    json_object_end(json);
+}
+
+/* ---- All of it ---- */
+
+static void write_all(const struct work *work, const char *email, bool of_one_send, const struct why_decisions_row *rows,
+                      size_t count, struct json_writer *json)
+{
+    /* What is known of nobody concerns no send, unless one was asked about. */
+    bool tells_sends = rows[0].send_id.set && (rows[0].is_known || of_one_send);
+    size_t shown = !tells_sends ? 0 : count > WHY_SENDS_MAX ? WHY_SENDS_MAX : count;
+    json_object_begin(json);
+    json_member_text(json, "email", email);
+    json_member_bool(json, "known", rows[0].is_known);
+    json_member_text(json, "summary", why_person_sentence(work, &rows[0]));
+    write_contact(work, &rows[0], json);
+    write_suppression(&rows[0], json);
+    json_member_raw(json, "activity", rows[0].activity != NULL ? rows[0].activity : "[]");
+    json_key(json, "sends");
+    json_array_begin(json);
+    for (size_t i = 0; i < shown; i++)
+        write_send(work, &rows[i], json);
+    json_array_end(json);
+    json_member_bool(json, "hasMoreSends", tells_sends && count > shown);
+    json_object_end(json);
+}
+
+bool send_why(const struct work *work, const char *email, int64_t send_id, struct json_writer *json, struct error *err)
+{
+    struct address address;
+    if (!address_parse(work->arena, text_trim(work->arena, email), "email", &address, err))
+        return false;
+    unsigned char hash[SECRET_HASH_BYTES];
+    char hex[2 * SECRET_HASH_BYTES + 1];
+    address_hash(work->engine->address_key, address.key, hash);
+    hex_encode(hash, sizeof(hash), hex);
+    struct why_decisions_params params = {
+        .brand_id = work->brand_id,
+        .email_key = address.key,
+        .address_hash = hex,
+        .event_types = { event_types, ARRAY_COUNT(event_types) },
+        .send_id = send_id,
+        .limit = WHY_SENDS_MAX + 1,
+    };
+    struct why_decisions_row *rows;
+    size_t count;
+    if (!sql_why_decisions(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    if (count == 0 || (send_id != 0 && !rows[0].send_id.set))
+        return fail(err, ERR_SEND_NOT_FOUND, "sendId", "No send with this id in this brand.");
+    write_all(work, address.mailbox, send_id != 0, rows, count, json);
+    return true;
+}

@@ -1,0 +1,61 @@
+-- Everything that decides about mail to one address: what is known of the person, and the newest sends of the brand (or the one
+-- named) with what each did about them. One row a send; a single row without a send when there is none.
+-- name: why_decisions :many
+-- params: brand_id bigint, email_key text, address_hash text, event_types text[], send_id bigint, limit bigint
+-- columns: contact_id bigint null, subscribed boolean null, consent jsonb null, contact_created_at timestamptz null, contact_updated_at timestamptz null, validation_status text null, validation_reason text null, validated_at timestamptz null, suppression_reason text null, suppressed_at timestamptz null, activity jsonb null, is_known boolean, send_id bigint null, status text null, email_id bigint null, email_name text null, target text null, audience_id bigint null, audience_name text null, is_listed boolean null, is_sandbox boolean null, created_at timestamptz null, scheduled_at timestamptz null, started_at timestamptz null, ended_at timestamptz null, pause_reason text null, error text null, recipient_count bigint null, ordinal bigint null, range_begun_at timestamptz null, is_leased boolean null, outcome text null, reason text null, decided_at timestamptz null, attempts bigint null, reply text null, relay text null, uncertain boolean null, first_at timestamptz null, due_at timestamptz null, unsubscribed_at timestamptz null, events jsonb null
+with person as (
+    select c.id, c.subscribed, c.consent, c.created_at, c.updated_at, v.status as validation_status,
+           v.reason as validation_reason, v.checked_at, p.reason as suppression_reason, p.created_at as suppressed_at,
+           (select jsonb_agg(jsonb_build_object('eventType', a.event_type, 'count', a.count, 'lastDay', a.last_day)
+                             order by a.event_type)
+              from (select event_type, sum(count) as count, max(day) as last_day
+                      from contact_activity
+                     where brand_id = :brand_id and event_type = any (:event_types::text[]) and email_key = :email_key
+                     group by event_type) a) as activity
+      from (values (1)) as one
+      left join contacts c on c.brand_id = :brand_id and c.email_key = :email_key
+      left join contact_validations v on v.brand_id = c.brand_id and v.contact_id = c.id
+      left join suppressions p on p.brand_id = :brand_id and p.address_hash = decode(:address_hash, 'hex')
+), chosen as materialized (
+    select s.*
+      from sends s
+     where s.brand_id = :brand_id and (:send_id::bigint = 0 or s.id = :send_id)
+     order by s.created_at desc, s.id desc
+     limit :limit
+), happened as materialized (
+    select e.send_id, e.event_type, e.occurred_at, e.summary, e.id
+      from events e
+     where e.brand_id = :brand_id and e.recipient_key = :email_key and e.mode = 'live'
+       and e.send_id in (select id from chosen)
+     order by e.occurred_at desc, e.id desc
+     limit 1000
+)
+select p.id, p.subscribed, p.consent, p.created_at, p.updated_at, p.validation_status, p.validation_reason, p.checked_at,
+       p.suppression_reason, p.suppressed_at, p.activity,
+       p.id is not null or p.suppression_reason is not null or p.activity is not null
+           or exists (select 1 from chosen n
+                        join send_recipients o on o.brand_id = n.brand_id and o.send_id = n.id and o.email_key = :email_key),
+       s.id, s.status, s.email_id, m.title, s.target, s.audience_id, a.name, :email_key = any (s.inline_keys), d.kind = 'sandbox',
+       s.created_at, s.scheduled_at, s.started_at, coalesce(s.completed_at, s.failed_at), s.pause_reason, s.error,
+       s.recipient_count, r.ordinal, g.started_at, case when y.due_at is null then g.lease_owner else y.lease_owner end is not null, t.outcome, t.reason,
+       t.occurred_at, coalesce(t.attempts, y.attempts)::bigint, coalesce(t.reply, y.reply), coalesce(t.relay, y.relay),
+       coalesce(t.uncertain, y.uncertain), y.first_at, y.due_at, u.occurred_at,
+       (select jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+                   'eventType', h.event_type, 'summary', h.summary,
+                   'occurredAt', to_char(h.occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+               order by h.occurred_at desc, h.id desc)
+          from (select * from happened where send_id = s.id order by occurred_at desc, id desc limit 100) h)
+  from person p
+  left join chosen s on true
+  left join emails m on m.brand_id = s.brand_id and m.id = s.email_id
+  left join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
+  left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
+  left join send_recipients r on r.brand_id = s.brand_id and r.send_id = s.id and r.email_key = :email_key
+  left join lateral (select * from send_ranges q
+                      where q.brand_id = r.brand_id and q.send_id = r.send_id and q.from_ordinal <= r.ordinal
+                      order by q.from_ordinal desc
+                      limit 1) g on true
+  left join send_results t on t.brand_id = r.brand_id and t.send_id = r.send_id and t.ordinal = r.ordinal
+  left join send_retries y on y.brand_id = r.brand_id and y.send_id = r.send_id and y.ordinal = r.ordinal
+  left join unsubscribes u on u.brand_id = r.brand_id and u.send_id = r.send_id and u.ordinal = r.ordinal
+ order by s.created_at desc, s.id desc;

@@ -1,0 +1,216 @@
+/*
+ * The decisions about one person in words. Every sentence says only what a row
+ * proves: who was left out of an audience then cannot be asked again now.
+ */
+#include "engine/sends/why.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+enum { SENTENCE_MAX_BYTES = 16 * 1024 };
+
+static void add_time(struct buf *out, const char *before, struct opt_int time_us)
+{
+    char text[CLOCK_ISO_CHARS + 1];
+    if (!time_us.set)
+        return;
+    clock_format_iso(time_us.value, text);
+    buf_printf(out, "%s%s", before, text);
+}
+
+static void add_relay(struct buf *out, const struct why_decisions_row *row)
+{
+    if (row->relay != NULL)
+        buf_printf(out, " by relay %s", row->relay);
+    if (row->reply != NULL)
+        buf_printf(out, ": %s", row->reply);
+}
+
+/* ---- The person ---- */
+
+/* Since when: for whoever left, when the address was written down for it. */
+static void add_unsubscribed(struct buf *out, const struct why_decisions_row *row)
+{
+    bool by_person = text_equal(row->suppression_reason, "unsubscribe") || text_equal(row->suppression_reason, "unsubscribed");
+    buf_add_text(out, "unsubscribed");
+    if (by_person)
+        add_time(out, " on ", row->suppressed_at);
+}
+
+char *why_person_sentence(const struct work *work, const struct why_decisions_row *row)
+{
+    struct buf *out = buf_in_arena(work->arena, SENTENCE_MAX_BYTES);
+    if (!row->is_known) {
+        buf_add_text(out, "Unknown: no contact and no suppression has this address, and no send that is shown went to it.");
+    } else if (row->contact_id.set && !row->subscribed.value) {
+        buf_add_text(out, "Gets no campaign: ");
+        add_unsubscribed(out, row);
+        buf_add_char(out, '.');
+    } else if (row->suppression_reason != NULL) {
+        buf_printf(out, "Gets no campaign: the address is suppressed (%s)", row->suppression_reason);
+        add_time(out, " since ", row->suppressed_at);
+        buf_add_char(out, '.');
+    } else if (text_equal(row->validation_status, "invalid")) {
+        buf_printf(out, "Gets no campaign: the address was found invalid (%s)", row->validation_reason);
+        add_time(out, " on ", row->validated_at);
+        buf_add_char(out, '.');
+    } else if (row->contact_id.set) {
+        buf_add_text(out, "A subscribed contact whose address is not suppressed.");
+    } else {
+        buf_add_text(out, "No contact of the brand now; only a short list of addresses can reach it.");
+    }
+    return arena_dup(work->arena, buf_text(out));
+}
+
+/* ---- Before there were recipients ---- */
+
+static void say_not_begun(struct buf *out, const struct why_decisions_row *row)
+{
+    if (text_equal(row->status, "canceled")) {
+        buf_add_text(out, "Not mailed: the send was canceled before it began.");
+    } else if (text_equal(row->status, "failed")) {
+        buf_printf(out, "Not mailed: the send failed before it began: %s", row->error != NULL ? row->error : "no reason is known.");
+    } else if (text_equal(row->status, "paused")) {
+        buf_add_text(out, "Not mailed yet: the send waits until the plan has room for it.");
+    } else if (text_equal(row->status, "scheduled")) {
+        buf_add_text(out, "Not mailed yet: the send is scheduled");
+        add_time(out, " for ", row->scheduled_at);
+        buf_add_char(out, '.');
+    } else {
+        buf_add_text(out, "Not mailed yet: the send is about to begin.");
+    }
+}
+
+static void say_not_in_audience(struct buf *out, const struct why_decisions_row *row)
+{
+    if (text_equal(row->target, "all")) {
+        buf_add_text(out, "Not mailed: the send went to the contacts that were subscribed when it began");
+        add_time(out, ", ", row->started_at);
+        buf_add_text(out, ", and this one was not.");
+        return;
+    }
+    buf_printf(out, "Not mailed: not a subscribed member of the audience %s when the send began",
+               row->audience_name != NULL ? row->audience_name : "of the send");
+    add_time(out, ", ", row->started_at);
+    buf_add_char(out, '.');
+}
+
+static void say_no_recipient(struct buf *out, const struct why_decisions_row *row)
+{
+    bool is_late = row->contact_created_at.set && row->contact_created_at.value > row->started_at.value;
+    bool had_left = row->contact_id.set && !row->subscribed.value && row->suppressed_at.set &&
+                    row->suppressed_at.value <= row->started_at.value;
+    if (text_equal(row->target, "inline")) {
+        buf_add_text(out, "Not mailed: the address is not among those the send was given.");
+    } else if (!row->contact_id.set) {
+        buf_add_text(out, "Not mailed: no contact of the brand has this address.");
+    } else if (is_late) {
+        buf_add_text(out, "Not mailed: the contact was created");
+        add_time(out, " at ", row->contact_created_at);
+        add_time(out, ", after the send began at ", row->started_at);
+        buf_add_char(out, '.');
+    } else if (had_left) {
+        buf_add_text(out, "Not mailed: ");
+        add_unsubscribed(out, row);
+        add_time(out, ", before the send began at ", row->started_at);
+        buf_add_char(out, '.');
+    } else {
+        say_not_in_audience(out, row);
+    }
+}
+
+/* ---- A recipient ---- */
+
+static void say_waiting(struct buf *out, const struct why_decisions_row *row)
+{
+    buf_printf(out, "Waiting after %lld attempt%s; the last was put off", (long long)row->attempts.value,
+               row->attempts.value == 1 ? "" : "s");
+    add_relay(out, row);
+    if (row->is_leased.value)
+        buf_add_text(out, ". It is being tried again now.");
+    else
+        add_time(out, ". Next attempt: ", row->due_at);
+}
+
+static void say_undecided(struct buf *out, const struct why_decisions_row *row)
+{
+    if (text_equal(row->status, "running"))
+        buf_add_text(out, row->is_leased.value ? "Being sent now." : "Waits for its turn in the running send.");
+    else
+        buf_printf(out, "Not mailed: the send is %s. %s", row->status, row->error != NULL ? row->error : "");
+}
+
+static void say_delivered(struct buf *out, const struct why_decisions_row *row)
+{
+    if (row->is_sandbox.value) {
+        buf_add_text(out, "Captured in the outbox");
+        add_time(out, " at ", row->decided_at);
+        buf_add_text(out, "; simulated, nothing left this server.");
+        return;
+    }
+    buf_add_text(out, "Delivered");
+    add_time(out, " at ", row->decided_at);
+    add_relay(out, row);
+}
+
+static void say_bounced(struct buf *out, const struct why_decisions_row *row)
+{
+    if (text_equal(row->reason, "expired"))
+        buf_printf(out, "Given up after %lld attempts", (long long)row->attempts.value);
+    else
+        buf_printf(out, "Refused for good (%s)", row->reason != NULL ? row->reason : "no class");
+    add_time(out, " at ", row->decided_at);
+    add_relay(out, row);
+}
+
+static void say_skipped(struct buf *out, const struct why_decisions_row *row)
+{
+    buf_add_text(out, "Not mailed: ");
+    if (text_equal(row->reason, "unsubscribed"))
+        add_unsubscribed(out, row);
+    else
+        buf_add_text(out, row->reason != NULL ? row->reason : "left out");
+    add_time(out, " (decided at ", row->decided_at);
+    buf_add_text(out, ").");
+}
+
+static void say_held(struct buf *out, const struct why_decisions_row *row)
+{
+    buf_add_text(out, "May have arrived and is not sent again");
+    add_time(out, ", since ", row->decided_at);
+    buf_printf(out, ": %s", row->reason != NULL ? row->reason : "nobody knows how the last attempt ended");
+    buf_add_char(out, '.');
+}
+
+static void say_outcome(struct buf *out, const struct why_decisions_row *row)
+{
+    if (text_equal(row->outcome, "delivered"))
+        say_delivered(out, row);
+    else if (text_equal(row->outcome, "bounced"))
+        say_bounced(out, row);
+    else if (text_equal(row->outcome, "skipped"))
+        say_skipped(out, row);
+    else if (text_equal(row->outcome, "held"))
+        say_held(out, row);
+    else
+        buf_printf(out, "Not mailed: the message could not be composed: %s",
+                   row->reason != NULL ? row->reason : "no reason is known.");
+}
+
+char *why_sentence(const struct work *work, const struct why_decisions_row *row)
+{
+    struct buf *out = buf_in_arena(work->arena, SENTENCE_MAX_BYTES);
+    if (row->outcome != NULL)
+        say_outcome(out, row);
+    else if (row->due_at.set)
+        say_waiting(out, row);
+    else if (row->ordinal.set)
+        say_undecided(out, row);
+    else if (row->started_at.set)
+        say_no_recipient(out, row);
+    else
+        say_not_begun(out, row);
+    if (row->uncertain.value && !text_equal(row->outcome, "held"))
+        buf_add_text(out, " (an earlier attempt may have arrived as well, under the same Message-ID)");
+    return arena_dup(work->arena, buf_text(out));
+}

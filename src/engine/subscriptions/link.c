@@ -1,0 +1,44 @@
+#include "engine/subscriptions/link.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <string.h>
+
+static const char purpose[] = "unsubscribe";
+
+/* As it is signed: numbers in big-endian order, so that a dump means the same on any machine. */
+struct payload {
+    uint64_t brand_id;
+    uint64_t send_id;
+    uint64_t ordinal;
+    unsigned char address_hash[SECRET_HASH_BYTES];
+};
+static_assert(sizeof(struct payload) == 56, "the signed bytes have no gaps");
+
+char *unsubscribe_token(const struct engine *engine, struct arena *arena, const struct unsubscribe_link *link)
+{
+    struct payload payload = {
+        .brand_id = htobe64((uint64_t)link->brand_id),
+        .send_id = htobe64((uint64_t)link->send_id),
+        .ordinal = htobe64((uint64_t)link->ordinal),
+    };
+    memcpy(payload.address_hash, link->address_hash, sizeof(payload.address_hash));
+    return token_seal(arena, engine->token_key, purpose, &payload, sizeof(payload));
+}
+
+bool unsubscribe_token_open(const struct engine *engine, struct arena *arena, const char *token, struct unsubscribe_link *ret_link)
+{
+    struct bytes bytes;
+    struct payload payload;
+    if (strlen(token) != UNSUBSCRIBE_TOKEN_CHARS || !token_open(arena, engine->token_key, purpose, token, &bytes) ||
+        bytes.size != sizeof(payload))
+        return false;
+    memcpy(&payload, bytes.data, sizeof(payload));
+    *ret_link = (struct unsubscribe_link){
+        .brand_id = (int64_t)be64toh(payload.brand_id),
+        .send_id = (int64_t)be64toh(payload.send_id),
+        .ordinal = (int64_t)be64toh(payload.ordinal),
+    };
+    memcpy(ret_link->address_hash, payload.address_hash, sizeof(payload.address_hash));
+    return true;
+}

@@ -1,0 +1,53 @@
+#include "engine/subscriptions/subscriptions.h"
+
+#include "sql/subscriptions.h"
+
+static struct bytes hash_of(const struct unsubscribe_link *link)
+{
+    return (struct bytes){ link->address_hash, sizeof(link->address_hash) };
+}
+
+bool subscription_find(const struct work *work, const struct unsubscribe_link *link, struct subscription *ret_subscription,
+                       struct error *err)
+{
+    struct subscription_find_params params = { .brand_id = link->brand_id, .address_hash = hash_of(link) };
+    struct subscription_find_row *row;
+    if (!sql_subscription_find(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row == NULL)
+        return fail(err, ERR_NOT_FOUND, "token", "The sender of this message is no longer here.");
+    *ret_subscription = (struct subscription){
+        .organization_id = row->organization_id,
+        .brand_name = row->brand_name,
+        .has_left = row->has_left,
+    };
+    return true;
+}
+
+bool subscription_leave(const struct work *work, const struct unsubscribe_link *link, struct error *err)
+{
+    if (link->send_id == 0)
+        return true;
+    struct subscription_end_params end = {
+        .brand_id = link->brand_id,
+        .send_id = link->send_id,
+        .ordinal = link->ordinal,
+        .now = work->now_us,
+    };
+    struct subscription_suppress_params suppress = {
+        .brand_id = link->brand_id,
+        .address_hash = hash_of(link),
+        .now = work->now_us,
+    };
+    struct subscription_tell_params tell = {
+        .brand_id = link->brand_id,
+        .send_id = link->send_id,
+        .ordinal = link->ordinal,
+        .now = work->now_us,
+    };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    db_batch_add(batch, &subscription_end_statement, &end);
+    db_batch_add(batch, &subscription_suppress_statement, &suppress);
+    db_batch_add(batch, &subscription_tell_statement, &tell);
+    return db_batch_run(batch, err);
+}

@@ -1,0 +1,172 @@
+#include "engine/templates/gallery.h"
+
+#include "base/text.h"
+#include "engine/page.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* ---- Pages: the gallery is a catalogue, so a place is an offset (R-175) ---- */
+
+static bool read_offset(const struct work *work, const char *binding, const char *cursor, size_t *ret_offset, struct error *err)
+{
+    struct page_place place;
+    if (!page_place_read(work, binding, cursor, &place, err))
+        return false;
+    *ret_offset = place.set ? (size_t)place.number : 0;
+    return true;
+}
+
+static void end_page(const struct work *work, const char *binding, int64_t limit, size_t offset, bool is_last,
+                     struct json_writer *json)
+{
+    struct page_place next = { .number = (int64_t)offset };
+    page_end(json, limit, is_last ? NULL : page_cursor(work, binding, &next));
+    json_object_end(json);
+}
+
+/* ---- Templates ---- */
+
+const struct gallery_template *gallery_find_template(const char *id)
+{
+    for (size_t i = 0; i < gallery_template_count; i++)
+        if (strcmp(gallery_templates[i].id, id) == 0)
+            return &gallery_templates[i];
+    return NULL;
+}
+
+static bool is_same(const char *wanted, const char *actual)
+{
+    return wanted == NULL || (actual != NULL && strcasecmp(wanted, actual) == 0);
+}
+
+static bool fits(const struct gallery_template *template, const struct gallery_filter *filter)
+{
+    bool is_meant =
+        filter->query == NULL || strcmp(template->id, filter->query) == 0 || strcasestr(template->title, filter->query) != NULL;
+    return is_meant && is_same(filter->category, template->category) && is_same(filter->brand, template->brand);
+}
+
+bool gallery_list_templates(const struct work *work, const struct gallery_filter *filter, bool with_html, int64_t limit,
+                            const char *cursor, struct json_writer *json, struct error *err)
+{
+    const char *binding = arena_printf(work->arena, "templates.list|%s|%s|%s", filter->category != NULL ? filter->category : "",
+                                       filter->brand != NULL ? filter->brand : "", filter->query != NULL ? filter->query : "");
+    size_t offset;
+    if (!read_offset(work, binding, cursor, &offset, err))
+        return false;
+
+    page_begin(json, limit, 0);
+    size_t fitting = 0;
+    size_t end = offset + (size_t)limit;
+    for (size_t i = 0; i < gallery_template_count && fitting <= end; i++) {
+        if (!fits(&gallery_templates[i], filter))
+            continue;
+        if (fitting >= offset && fitting < end)
+            gallery_write_template(work, &gallery_templates[i], with_html ? GALLERY_HTML : 0, json);
+        fitting++;
+    }
+    end_page(work, binding, limit, end, fitting <= end, json);
+    return true;
+}
+
+const struct gallery_picture *gallery_find_picture(const char *name)
+{
+    for (size_t i = 0; i < gallery_template_count; i++) {
+        const struct gallery_picture *picture = gallery_templates[i].picture;
+        if (picture != NULL && strcmp(picture->name, name) == 0)
+            return picture;
+    }
+    return NULL;
+}
+
+/* Programs of recipients and of designers load it like a hosted image, so it has an address only where those have one. */
+static void write_picture(const struct work *work, const struct gallery_template *template, struct json_writer *json)
+{
+    const char *base = work->engine->public_url;
+    if (base != NULL && template->picture != NULL)
+        json_member_text(json, "previewImage", arena_printf(work->arena, "%s/assets/%s", base, template->picture->name));
+}
+
+void gallery_write_template(const struct work *work, const struct gallery_template *template, unsigned parts,
+                            struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_text(json, "emailId", template->id);
+    json_member_text(json, "title", template->title);
+    json_member_text_if(json, "category", template->category);
+    json_member_text_if(json, "brand", template->brand);
+    write_picture(work, template, json);
+    json_member_time(json, "updatedAt", template->updated_at_us);
+    if ((parts & GALLERY_SUBJECT) != 0) {
+        json_member_text_if(json, "subjectLine", template->subject_line);
+        json_member_text_if(json, "previewText", template->preview_text);
+    }
+    if ((parts & GALLERY_TEXT) != 0)
+        json_member_text(json, "text", template->text);
+    if ((parts & GALLERY_HTML) != 0)
+        json_member_text(json, "html", template->html);
+    json_object_end(json);
+}
+
+/* ---- Sequences ---- */
+
+const struct gallery_flow *gallery_find_flow(const char *slug)
+{
+    for (size_t i = 0; i < gallery_flow_count; i++)
+        if (strcmp(gallery_flows[i].slug, slug) == 0)
+            return &gallery_flows[i];
+    return NULL;
+}
+
+/* The members that a list shows too; the object stays open. */
+static void write_flow_members(const struct gallery_flow *flow, struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_text(json, "slug", flow->slug);
+    json_member_text(json, "title", flow->title);
+    json_key(json, "brand");
+    json_object_begin(json);
+    json_member_text(json, "name", flow->brand);
+    json_object_end(json);
+    json_member_text_if(json, "type", flow->type);
+    json_member_text_if(json, "category", flow->category);
+    json_member_int(json, "emailCount", (int64_t)flow->step_count);
+}
+
+bool gallery_list_flows(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json, struct error *err)
+{
+    static const char binding[] = "flows.list";
+    size_t offset;
+    if (!read_offset(work, binding, cursor, &offset, err))
+        return false;
+    page_begin(json, limit, 0);
+    size_t end = offset + (size_t)limit;
+    for (size_t i = offset; i < gallery_flow_count && i < end; i++) {
+        write_flow_members(&gallery_flows[i], json);
+        json_object_end(json);
+    }
+    end_page(work, binding, limit, end, gallery_flow_count <= end, json);
+    return true;
+}
+
+void gallery_write_flow(const struct gallery_flow *flow, bool with_html, struct json_writer *json)
+{
+    write_flow_members(flow, json);
+    json_key(json, "steps");
+    json_array_begin(json);
+    for (size_t i = 0; i < flow->step_count; i++) {
+        const struct gallery_step *step = &flow->steps[i];
+        json_object_begin(json);
+        json_member_int(json, "order", step->order);
+        json_member_int(json, "dayOffset", step->day_offset);
+        json_member_text(json, "subject", step->subject);
+        json_member_text_if(json, "previewText", step->preview_text);
+        json_member_text(json, "emailId", step->template->id);
+        if (with_html)
+            json_member_text(json, "html", step->template->html);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_object_end(json);
+}

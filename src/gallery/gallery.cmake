@@ -1,0 +1,23 @@
+# The gallery: src/gallery → generated/gallery/gallery.c. It needs the Node 22 and the side process that tests/setup.sh installs;
+# without them the service is built with an empty gallery.
+
+set(gallery_folder ${CMAKE_SOURCE_DIR}/src/gallery)
+set(gallery_source ${generated}/gallery/gallery.c)
+set(gallery_node ${CMAKE_SOURCE_DIR}/build/node/node_modules/.bin/node)
+if(EXISTS ${gallery_node} AND EXISTS ${CMAKE_SOURCE_DIR}/src/render/side/node_modules)
+    file(GLOB_RECURSE gallery_files CONFIGURE_DEPENDS ${gallery_folder}/*.json ${gallery_folder}/*.mjml ${gallery_folder}/*.html
+        ${gallery_folder}/previews/*)
+    file(GLOB side_files CONFIGURE_DEPENDS src/render/side/*.mjs)
+    add_custom_command(
+        OUTPUT ${gallery_source}
+        COMMAND ${gallery_node} ${gallery_folder}/build.mjs ${CMAKE_SOURCE_DIR}/src/render/side ${gallery_source}
+        DEPENDS ${gallery_folder}/build.mjs ${gallery_files} ${side_files} src/render/side/package-lock.json
+        COMMENT "Rendering the gallery"
+        VERBATIM)
+else()
+    message(WARNING "No Node 22 or no side process (run tests/setup.sh): the gallery stays empty")
+    file(WRITE ${gallery_source} "#include \"engine/templates/gallery.h\"\n\
+const struct gallery_template gallery_templates[] = { { 0 } };\nconst size_t gallery_template_count = 0;\n\
+const struct gallery_flow gallery_flows[] = { { 0 } };\nconst size_t gallery_flow_count = 0;\n")
+endif()
+list(APPEND generated_sources ${gallery_source})

@@ -1,0 +1,85 @@
+/*
+ * The hosted images: GET and HEAD of /assets/NAME, for anybody, without a key,
+ * a brand or the database. A name stands for its bytes, so an answer may be kept
+ * for ever; mail programs' proxies do.
+ *
+ * What is behind a name is up to the owner of the server (`open_asset`), who
+ * takes only names of its own form: a path never becomes one of a file here.
+ */
+#include "http/server_state.h"
+
+#include <microhttpd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAME_MAX_BYTES = 100, ETAG_BYTES = NAME_MAX_BYTES + 3 };
+
+static const char prefix[] = "/assets/";
+
+bool asset_path(const struct exchange *exchange)
+{
+    size_t size = strlen(prefix);
+    return exchange->path_size > size && memcmp(exchange->target, prefix, size) == 0;
+}
+
+static void asset_begin(struct exchange *exchange)
+{
+    exchange->max_body_bytes = 0;
+}
+
+static void refuse(struct exchange *exchange, int status, const char *code)
+{
+    exchange_log_refusal(exchange, status, code);
+    exchange_add_header(exchange, "cache-control", "no-store");
+    exchange_answer(exchange, status, NULL, NULL, 0);
+}
+
+/* Whether If-None-Match (RFC 9110 §13.1.2) names what is there. */
+static bool client_has(const struct exchange *exchange, const char *etag)
+{
+    const char *known = exchange->headers.values[HEADER_IF_NONE_MATCH];
+    return known != NULL && (strcmp(known, "*") == 0 || strstr(known, etag) != NULL);
+}
+
+/* It is shown as what it is said to be, on its own, and can do nothing else. */
+static void add_headers(struct exchange *exchange, const char *etag)
+{
+    exchange_add_header(exchange, "cache-control", "public, max-age=31536000, immutable");
+    exchange_add_header(exchange, "etag", etag);
+    exchange_add_header(exchange, "x-content-type-options", "nosniff");
+    exchange_add_header(exchange, "content-security-policy", "default-src 'none'; sandbox");
+    exchange_add_header(exchange, "content-disposition", "inline");
+    exchange_add_header(exchange, "cross-origin-resource-policy", "cross-origin");
+}
+
+static void asset_run(struct exchange *exchange)
+{
+    const struct http_server *server = exchange->server;
+    bool reads = strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
+    if (!reads) {
+        exchange_add_header(exchange, "allow", "GET, HEAD");
+        refuse(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED");
+        return;
+    }
+    size_t size = exchange->path_size - strlen(prefix);
+    const char *name = size <= NAME_MAX_BYTES ? arena_dup_bytes(exchange->arena, exchange->target + strlen(prefix), size) : "";
+    struct http_asset asset;
+    if (!server->open_asset(server->assets_context, name, &asset)) {
+        refuse(exchange, MHD_HTTP_NOT_FOUND, "NOT_FOUND");
+        return;
+    }
+    const char *etag = arena_printf(exchange->arena, "\"%s\"", name);
+    add_headers(exchange, etag);
+    if (client_has(exchange, etag)) {
+        close(asset.fd);
+        exchange_answer(exchange, MHD_HTTP_NOT_MODIFIED, NULL, NULL, 0);
+        return;
+    }
+    exchange_answer_file(exchange, asset.content_type, asset.fd, asset.bytes);
+}
+
+const struct http_door asset_door = {
+    .begin = asset_begin,
+    .run = asset_run,
+};

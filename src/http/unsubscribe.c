@@ -1,0 +1,222 @@
+/*
+ * Leaving by the link of a message: /u/TOKEN, for whoever has the message.
+ *
+ * GET and HEAD show a page and change nothing, since scanners of mail follow
+ * every link. POST of List-Unsubscribe=One-Click, by a mailbox (RFC 8058 §3.1)
+ * or by the button of the page, unsubscribes; it asks for no cookie, does not
+ * redirect, and may come again. All answers are pages; nothing is kept, found by
+ * search engines, framed or told to other sites.
+ */
+#include "api/call.h"
+#include "base/clock.h"
+#include "base/json_read.h"
+#include "http/address_gate.h"
+#include "http/guard.h"
+#include "http/server_state.h"
+#include "http/unsubscribe_page.h"
+
+#include <microhttpd.h>
+#include <string.h>
+
+enum {
+    TOKEN_MAX_BYTES = 200,
+    FORM_MAX_BYTES = 8 * 1024,
+    PAGE_MAX_BYTES = 16 * 1024,
+    ANSWER_MAX_BYTES = 64 * 1024,
+    UNITS_OF_REQUEST = 1,
+    UNITS_OF_WRONG_LINK = 50, /* a guess costs as much as fifty people who leave */
+};
+
+static const char prefix[] = "/u/";
+
+struct unsubscribe_state {
+    struct exchange *exchange;
+    struct call call;
+    bool leaves;    /* POST */
+    bool abandoned; /* under the exchange's lock */
+    bool is_counted;
+    struct gate_address client;
+};
+
+bool unsubscribe_path(const struct exchange *exchange)
+{
+    size_t size = strlen(prefix);
+    return exchange->path_size > size && memcmp(exchange->target, prefix, size) == 0;
+}
+
+/* ---- Answers ---- */
+
+static void answer_page(struct exchange *exchange, int status, enum unsubscribe_page page, const char *brand)
+{
+    struct buf *html = buf_in_arena(exchange->arena, PAGE_MAX_BYTES);
+    unsubscribe_page_write(html, page, brand);
+    exchange_add_header(exchange, "cache-control", "no-store");
+    exchange_add_header(exchange, "content-security-policy", unsubscribe_policy);
+    exchange_add_header(exchange, "referrer-policy", "no-referrer");
+    exchange_add_header(exchange, "x-content-type-options", "nosniff");
+    exchange_add_header(exchange, "x-robots-tag", "noindex, nofollow");
+    if (page == UNSUBSCRIBE_LATER)
+        exchange_add_header(exchange, "retry-after", "60");
+    exchange_answer(exchange, status, "text/html; charset=utf-8", buf_text(html), html->size);
+}
+
+static void refuse(struct exchange *exchange, int status, const char *code, enum unsubscribe_page page)
+{
+    exchange_log_refusal(exchange, status, code);
+    answer_page(exchange, status, page, "");
+}
+
+static void answer_subscription(struct unsubscribe_state *state)
+{
+    struct exchange *exchange = state->exchange;
+    const json_t *json;
+    struct error ignored = { .code = ERR_NONE };
+    const struct json_bounds bounds = { .max_bytes = ANSWER_MAX_BYTES };
+    const struct buf *body = state->call.reply.body;
+    if (!json_read(exchange->arena, buf_text(body), body->size, bounds, &json, &ignored)) {
+        answer_page(exchange, MHD_HTTP_INTERNAL_SERVER_ERROR, UNSUBSCRIBE_LATER, "");
+        return;
+    }
+    enum unsubscribe_page page = json_get_bool(json, "unsubscribed", false) ? UNSUBSCRIBE_LEFT : UNSUBSCRIBE_ASK;
+    if (json_get_bool(json, "test", false))
+        page = UNSUBSCRIBE_TEST;
+    answer_page(exchange, MHD_HTTP_OK, page, json_get_text(json, "brandName"));
+}
+
+/* A link that is not ours is told as one that is not there. */
+static void answer_failure(struct unsubscribe_state *state)
+{
+    bool is_wrong = state->call.error.code == ERR_NOT_FOUND;
+    if (is_wrong && state->is_counted)
+        (void)address_gate_take(state->exchange->server->gate, &state->client, UNITS_OF_WRONG_LINK, clock_monotonic_us());
+    answer_page(state->exchange, is_wrong ? MHD_HTTP_NOT_FOUND : MHD_HTTP_SERVICE_UNAVAILABLE,
+                is_wrong ? UNSUBSCRIBE_WRONG : UNSUBSCRIBE_LATER, "");
+}
+
+static void call_done(struct call *call)
+{
+    struct unsubscribe_state *state = call->door_data;
+    struct exchange *exchange = state->exchange;
+    pthread_mutex_lock(&exchange->lock);
+    bool abandoned = state->abandoned;
+    if (!abandoned && call->ok)
+        answer_subscription(state);
+    else if (!abandoned)
+        answer_failure(state);
+    pthread_mutex_unlock(&exchange->lock);
+    if (abandoned)
+        exchange_unref(exchange);
+}
+
+/* ---- From the request to the call ---- */
+
+/* Whether a form says List-Unsubscribe=One-Click: in its urlencoded form, or as a part of multipart/form-data. */
+static bool says_one_click(const struct buf *body)
+{
+    const char *text = buf_text(body);
+    const char *field = memmem(text, body->size, UNSUBSCRIBE_FIELD, strlen(UNSUBSCRIBE_FIELD));
+    if (field == NULL)
+        return false;
+    const char *behind = field + strlen(UNSUBSCRIBE_FIELD);
+    size_t left = body->size - (size_t)(behind - text);
+    if (*behind != '=' && *behind != '"')
+        return false;
+    return memmem(behind, left, UNSUBSCRIBE_VALUE, strlen(UNSUBSCRIBE_VALUE)) != NULL;
+}
+
+static void unsubscribe_begin(struct exchange *exchange)
+{
+    struct unsubscribe_state *state = arena_alloc(exchange->arena, sizeof(*state));
+    state->exchange = exchange;
+    state->leaves = strcmp(exchange->method, "POST") == 0;
+    exchange->door_state = state;
+    exchange->max_body_bytes = state->leaves ? FORM_MAX_BYTES : 0;
+}
+
+static bool may_go_on(struct unsubscribe_state *state)
+{
+    const struct exchange *exchange = state->exchange;
+    const struct http_server *server = exchange->server;
+    const struct sockaddr *peer = exchange_peer(exchange);
+    state->is_counted = guard_peer_is_trusted(server->guard, peer)
+                            ? gate_address_of_forwarded(exchange->headers.values[HEADER_X_FORWARDED_FOR], &state->client)
+                            : gate_address_of_peer(peer, &state->client);
+    return !state->is_counted || address_gate_take(server->gate, &state->client, UNITS_OF_REQUEST, clock_monotonic_us());
+}
+
+/* What of the request can be judged without a database. */
+static bool check_request(struct unsubscribe_state *state)
+{
+    struct exchange *exchange = state->exchange;
+    bool reads = strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
+    if (!reads && !state->leaves) {
+        exchange_add_header(exchange, "allow", "GET, HEAD, POST");
+        refuse(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", UNSUBSCRIBE_FORM);
+        return false;
+    }
+    if (!may_go_on(state)) {
+        refuse(exchange, MHD_HTTP_TOO_MANY_REQUESTS, "RATE_LIMITED", UNSUBSCRIBE_LATER);
+        return false;
+    }
+    if (exchange->headers.contradictory || (state->leaves && (exchange->too_large || !says_one_click(&exchange->body)))) {
+        refuse(exchange, MHD_HTTP_BAD_REQUEST, "INVALID_REQUEST", UNSUBSCRIBE_FORM);
+        return false;
+    }
+    return true;
+}
+
+static void fill_call(struct unsubscribe_state *state, const char *token)
+{
+    struct arena *arena = state->exchange->arena;
+    json_t *body = json_in_arena(arena, json_object());
+    json_object_set_new(body, "token", json_string(token));
+    state->call = (struct call){
+        .arena = arena,
+        .door = DOOR_REST,
+        .candidates = state->leaves ? api_unsubscribe : api_subscription,
+        .input = { .flat = true, .body = body },
+        .request_id = api_request_id(arena),
+        .done = call_done,
+        .door_data = state,
+        .credit_cost = -1,
+    };
+}
+
+static void unsubscribe_run(struct exchange *exchange)
+{
+    struct unsubscribe_state *state = exchange->door_state;
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    if (!check_request(state))
+        return;
+    size_t size = exchange->path_size - strlen(prefix);
+    const char *token = arena_dup_bytes(exchange->arena, exchange->target + strlen(prefix), size);
+    if (size > TOKEN_MAX_BYTES || strspn(token, letters) != size) {
+        refuse(exchange, MHD_HTTP_NOT_FOUND, "NOT_FOUND", UNSUBSCRIBE_WRONG);
+        return;
+    }
+    fill_call(state, token);
+    if (!api_is_immediate(exchange->server->api, &state->call))
+        exchange_suspend(exchange);
+    api_submit(exchange->server->api, &state->call);
+}
+
+/* As in the REST door: cancelling keeps the lock, so that `done` cannot return meanwhile. */
+static void unsubscribe_give_up(struct exchange *exchange, enum give_up_reason reason)
+{
+    struct unsubscribe_state *state = exchange->door_state;
+    pthread_mutex_lock(&exchange->lock);
+    if (exchange->state == EXCHANGE_SUSPENDED && reason == GIVE_UP_ABANDON) {
+        state->abandoned = true;
+        exchange_ref(exchange); /* until the call is done after all */
+        answer_page(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, UNSUBSCRIBE_LATER, "");
+    } else if (exchange->state == EXCHANGE_SUSPENDED) {
+        api_cancel(exchange->server->api, &state->call);
+    }
+    pthread_mutex_unlock(&exchange->lock);
+}
+
+const struct http_door unsubscribe_door = {
+    .begin = unsubscribe_begin,
+    .run = unsubscribe_run,
+    .give_up = unsubscribe_give_up,
+};

@@ -1,0 +1,68 @@
+/*
+ * The job of fields.delete: the values of a custom field are taken from the
+ * contacts of the brand, a step a transaction, then its definition goes. A job
+ * that was interrupted begins again; contacts without the value cost little.
+ */
+#include "base/clock.h"
+#include "base/json_read.h"
+#include "engine/contacts/fields.h"
+#include "jobs/kinds.h"
+
+/* Well within the lease of a job. */
+enum { DELETE_FIELD_MAX_ATTEMPTS = 5, ROUND_MAX_S = 60 };
+
+struct clearing {
+    bool done;
+};
+
+static const char *name_of(const struct job *job)
+{
+    const char *name = json_get_text(job->payload, "fieldName");
+    return name != NULL ? name : "";
+}
+
+static bool perform(struct job *job, struct error *err)
+{
+    struct clearing *clearing = arena_alloc(job->work.arena, sizeof(*clearing));
+    int64_t deadline_us = clock_monotonic_us() + ROUND_MAX_S * US_PER_S;
+    int64_t after_id = 0;
+    int64_t total = 0;
+    job->performed = clearing;
+    while (!clearing->done && clock_monotonic_us() < deadline_us) {
+        int64_t seen;
+        ARENA_SCOPE scratch = arena_new(0);
+        struct work work = job->work;
+        work.arena = scratch;
+        if (!field_clear_step(&work, name_of(job), &after_id, &seen, err))
+            return false;
+        clearing->done = seen < FIELD_CLEAR_STEP;
+        total += seen;
+        job_progress(job, (double)total, 0, "Clearing the values");
+    }
+    return true;
+}
+
+static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)
+{
+    const struct clearing *clearing = job->performed;
+    bool deleted;
+    *ret_status = 200;
+    if (!clearing->done) {
+        job_run_again(job, job->work.now_us);
+        return true;
+    }
+    if (!field_delete(&job->work, name_of(job), &deleted, err))
+        return false;
+    json_object_begin(answer);
+    json_member_text(answer, "fieldName", name_of(job));
+    json_member_bool(answer, "deleted", deleted);
+    json_object_end(answer);
+    return true;
+}
+
+const struct job_kind job_delete_field = {
+    .name = "delete_field",
+    .max_attempts = DELETE_FIELD_MAX_ATTEMPTS,
+    .perform = perform,
+    .settle = settle,
+};

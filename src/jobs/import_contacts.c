@@ -1,0 +1,285 @@
+/*
+ * The job of a CSV import. A round reads the text on the worker's thread, while
+ * each lane saves its part of the chunks on a thread and a connection of its
+ * own; a few chunks are under way at a time. The lanes commit, so a round may
+ * end anywhere: the next one goes on from their places.
+ */
+#include "base/clock.h"
+#include "base/json_read.h"
+#include "engine/imports/imports.h"
+#include "jobs/kinds.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    IMPORT_MAX_ATTEMPTS = 50,
+    CHUNKS_UNDER_WAY = 3, /* one that is read, and one ahead for the lanes */
+    NOTE_CHARS = 96,
+};
+static const int64_t round_us = 20 * US_PER_S; /* well within the lease */
+static const int64_t progress_every_us = US_PER_S / 2;
+
+/* ---- The pump: one reader, a thread a lane ---- */
+
+struct pump;
+
+struct pump_lane {
+    struct pump *pump;
+    struct import_lane lane;
+    pthread_t thread;
+    bool is_started;
+    int64_t next; /* the chunk it waits for; under the pump's lock, as the next two */
+    bool has_failed;
+    struct error error;
+};
+
+struct pump {
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    struct import_chunk *chunks[CHUNKS_UNDER_WAY]; /* number n lies in n % CHUNKS_UNDER_WAY */
+    int64_t read;                                  /* the chunk that is read next */
+    bool has_ended;                                /* nothing is read any more */
+    bool must_stop;                                /* a lane has failed */
+    struct pump_lane lanes[IMPORT_LANES];
+};
+
+/* The chunk that a lane applies next; NULL when it is done. */
+static const struct import_chunk *await_chunk(struct pump_lane *lane)
+{
+    struct pump *pump = lane->pump;
+    pthread_mutex_lock(&pump->lock);
+    while (lane->next == pump->read && !pump->has_ended && !pump->must_stop)
+        pthread_cond_wait(&pump->moved, &pump->lock);
+    bool is_done = pump->must_stop || lane->next == pump->read;
+    pthread_mutex_unlock(&pump->lock);
+    return is_done ? NULL : pump->chunks[lane->next % CHUNKS_UNDER_WAY];
+}
+
+static void *lane_thread(void *argument)
+{
+    struct pump_lane *lane = argument;
+    struct pump *pump = lane->pump;
+    const struct import_chunk *chunk;
+    while ((chunk = await_chunk(lane)) != NULL) {
+        struct error err = { .code = ERR_NONE };
+        bool ok = import_lane_apply(&lane->lane, chunk, &err);
+        pthread_mutex_lock(&pump->lock);
+        lane->next++;
+        if (!ok) {
+            lane->has_failed = true;
+            lane->error = err;
+            pump->must_stop = true;
+        }
+        pthread_cond_broadcast(&pump->moved);
+        pthread_mutex_unlock(&pump->lock);
+    }
+    return NULL;
+}
+
+/* Waits until the place of the next chunk is free; false when a lane has failed. */
+static bool await_room(struct pump *pump)
+{
+    pthread_mutex_lock(&pump->lock);
+    for (size_t i = 0; i < IMPORT_LANES; i++)
+        while (!pump->must_stop && pump->read - pump->lanes[i].next >= CHUNKS_UNDER_WAY)
+            pthread_cond_wait(&pump->moved, &pump->lock);
+    bool may_go_on = !pump->must_stop;
+    pthread_mutex_unlock(&pump->lock);
+    return may_go_on;
+}
+
+static void hand_over(struct pump *pump)
+{
+    pthread_mutex_lock(&pump->lock);
+    pump->read++;
+    pthread_cond_broadcast(&pump->moved);
+    pthread_mutex_unlock(&pump->lock);
+}
+
+static bool pump_start(struct pump *pump, struct job *job, const struct import *import, struct error *err)
+{
+    const struct import_lane_row *begin = import_hindmost(import);
+    pthread_mutex_init(&pump->lock, NULL);
+    pthread_cond_init(&pump->moved, NULL);
+    pump->read = begin->chunks;
+    for (size_t i = 0; i < CHUNKS_UNDER_WAY; i++)
+        pump->chunks[i] = import_chunk_new(job->work.arena);
+    for (size_t i = 0; i < IMPORT_LANES; i++) {
+        struct pump_lane *lane = &pump->lanes[i];
+        lane->pump = pump;
+        lane->next = begin->chunks;
+        lane->lane = (struct import_lane){
+            .work = job->work,
+            .import_id = import->row->id,
+            .lane = (int64_t)i,
+            .validation_id = import->row->validation_id.value,
+            .chunks = import->lanes[i].chunks,
+        };
+        lane->lane.work.arena = arena_new(0);
+        lane->lane.work.conn = NULL;
+        if (!job_connect(job, &lane->lane.work.conn, err))
+            return false;
+        lane->is_started = pthread_create(&lane->thread, NULL, lane_thread, lane) == 0;
+        if (!lane->is_started)
+            abort();
+    }
+    return true;
+}
+
+/* Lets the lanes finish what was read, and frees everything. Gives the error of a lane, if one has failed. */
+static bool pump_end(struct pump *pump, struct error *err)
+{
+    bool ok = true;
+    pthread_mutex_lock(&pump->lock);
+    pump->has_ended = true;
+    pthread_cond_broadcast(&pump->moved);
+    pthread_mutex_unlock(&pump->lock);
+    for (size_t i = 0; i < IMPORT_LANES; i++) {
+        struct pump_lane *lane = &pump->lanes[i];
+        if (lane->is_started)
+            pthread_join(lane->thread, NULL);
+        if (lane->has_failed && ok) {
+            *err = lane->error;
+            ok = false;
+        }
+        db_disconnect(lane->lane.work.conn);
+        arena_free(lane->lane.work.arena);
+    }
+    pthread_mutex_destroy(&pump->lock);
+    pthread_cond_destroy(&pump->moved);
+    return ok;
+}
+
+/* ---- A round ---- */
+
+enum round_end { ROUND_GOES_ON, ROUND_COMPLETED, ROUND_CANCELED };
+
+struct round {
+    struct job *job;
+    struct import import;
+    struct pump pump;
+    int64_t begun_at_us;
+    int64_t begun_line;
+    int64_t told_at_us;
+};
+
+static void tell_progress(struct round *round, const struct import_reading *reading)
+{
+    int64_t now_us = clock_monotonic_us();
+    if (now_us - round->told_at_us < progress_every_us)
+        return;
+    round->told_at_us = now_us;
+    int64_t lines = reading->csv.line - 1;
+    double seconds = (double)(now_us - round->begun_at_us) / (double)US_PER_S;
+    double rate = (double)(reading->csv.line - round->begun_line) / seconds;
+    char note[NOTE_CHARS];
+    snprintf(note, sizeof(note), "%lld rows read, %.0f a second", (long long)lines, rate);
+    job_progress(round->job, (double)reading->csv.offset, (double)round->import.row->size_bytes, note);
+}
+
+/* Chunks that the keeper of errors has been through are read for the other lane only. */
+static bool read_chunk(struct round *round, struct import_reading *reading, struct error *err)
+{
+    struct pump *pump = &round->pump;
+    struct import_chunk *chunk = pump->chunks[pump->read % CHUNKS_UNDER_WAY];
+    struct import_error_budget none = { .kept = IMPORT_MAX_ERRORS_KEPT };
+    bool is_repeated = pump->read < round->import.lanes[0].chunks;
+    if (!import_chunk_read(chunk, &round->import.plan, reading, is_repeated ? &none : &round->import.budget, err))
+        return false;
+    chunk->number = pump->read;
+    return true;
+}
+
+static bool read_chunks(struct round *round, struct import_reading *reading, enum round_end *ret_end, struct error *err)
+{
+    struct pump *pump = &round->pump;
+    *ret_end = ROUND_GOES_ON;
+    while (await_room(pump)) {
+        if (job_is_cancelled(round->job)) {
+            *ret_end = ROUND_CANCELED;
+            return true;
+        }
+        if (clock_monotonic_us() - round->begun_at_us > round_us)
+            return true;
+        if (!read_chunk(round, reading, err))
+            return false;
+        bool is_last = pump->chunks[pump->read % CHUNKS_UNDER_WAY]->is_last;
+        hand_over(pump);
+        if (is_last) {
+            *ret_end = ROUND_COMPLETED;
+            return true;
+        }
+        tell_progress(round, reading);
+    }
+    return true;
+}
+
+static bool run_round(struct round *round, enum round_end *ret_end, struct error *err)
+{
+    const struct import *import = &round->import;
+    const struct import_lane_row *begin = import_hindmost(import);
+    IMPORT_READING_SCOPE reading;
+    import_reading_begin(&reading, &import->source, import->plan.charset, import->plan.delimiter, begin->next_offset,
+                         begin->next_line);
+    round->begun_at_us = clock_monotonic_us();
+    round->begun_line = begin->next_line;
+    struct error lane_error = { .code = ERR_NONE };
+    bool read = pump_start(&round->pump, round->job, import, err) && read_chunks(round, &reading, ret_end, err);
+    bool applied = pump_end(&round->pump, &lane_error);
+    if (read && !applied)
+        *err = lane_error;
+    return read && applied && import_source_is_unchanged(&import->source, err);
+}
+
+/* ---- The job ---- */
+
+static int64_t import_of(const struct job *job)
+{
+    return json_get_int(job->payload, "importId", 0);
+}
+
+static bool perform(struct job *job, struct error *err)
+{
+    enum round_end *end = arena_alloc(job->work.arena, sizeof(*end));
+    job->performed = end;
+    struct round *round = arena_alloc(job->work.arena, sizeof(*round));
+    round->job = job;
+    bool ok = import_open(&job->work, import_of(job), &round->import, err);
+    if (ok && round->import.has_ended)
+        *end = ROUND_COMPLETED;
+    else if (ok)
+        ok = run_round(round, end, err);
+    import_close(&round->import);
+    if (!ok && err->code == ERR_INVALID_REQUEST)
+        import_explain_stop(&job->work, import_of(job), err);
+    return ok;
+}
+
+static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)
+{
+    *ret_status = 200;
+    enum round_end end = *(const enum round_end *)job->performed;
+    if (end == ROUND_GOES_ON) {
+        job_run_again(job, job->work.now_us);
+        return true;
+    }
+    job_subject(job, work_id(&job->work, ID_IMPORT, import_of(job)));
+    return import_finish(&job->work, import_of(job), end == ROUND_CANCELED ? IMPORT_CANCELED : IMPORT_COMPLETED, NULL, err) &&
+           import_write(&job->work, import_of(job), answer, err);
+}
+
+static bool give_up(struct job *job, const struct error *why, struct error *err)
+{
+    return import_finish(&job->work, import_of(job), IMPORT_FAILED, why->message, err);
+}
+
+const struct job_kind job_import_contacts = {
+    .name = "import_contacts",
+    .max_attempts = IMPORT_MAX_ATTEMPTS,
+    .reports_cancel = true,
+    .perform = perform,
+    .settle = settle,
+    .give_up = give_up,
+};

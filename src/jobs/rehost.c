@@ -1,0 +1,396 @@
+#include "jobs/rehost.h"
+
+#include "base/json_read.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "net/fetch.h"
+#include "render/image.h"
+#include "render/side.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    MAX_WARNINGS = 40,
+    SHOWN_URL_CHARS = 200,
+    REASON_BYTES = 160,
+    IMAGES_JSON_MAX_BYTES = 8 * 1024 * 1024,
+};
+
+static_assert((int)IMAGE_MAX_BYTES == 15 * 1000 * 1000, "fetch_config_default fetches what image_check takes");
+
+/* An image is UNSEEN until its fate is known; those that are never looked at are retained. */
+enum fate { FATE_UNSEEN, FATE_REHOSTED, FATE_RETAINED, FATE_STRIPPED, FATE_DROPPED };
+
+struct image {
+    const char *url;      /* as it stands in the document */
+    const char *embedded; /* base64 of an image that stood in the document itself; NULL: an address */
+    enum fate fate;
+    const char *new_url; /* what to name it by; NULL: as before, or not at all when stripped or dropped */
+    const char *reason;  /* NULL: nothing to warn about */
+};
+
+struct rehosting {
+    struct job *job;
+    struct arena *arena;
+    const char *public_url; /* NULL: none */
+    struct image *images;
+    size_t count;
+    struct image_checker *checker;
+    struct asset_room room;
+    struct asset *assets;
+    size_t asset_count;
+    struct image **fetched; /* by place in the list given to fetch_all */
+    size_t arrived;
+    size_t fetch_count;
+    bool is_cancelled;
+};
+
+static void settle_fate(struct image *image, enum fate fate, const char *reason)
+{
+    image->fate = fate;
+    image->reason = reason;
+}
+
+static void log_trouble(const struct error *err)
+{
+    struct log_line line;
+    log_begin(&line, LOG_WARNING, "rehost");
+    log_error_members(&line, err);
+    log_end(&line);
+}
+
+/* ---- Listing ---- */
+
+static bool has_template(const char *url)
+{
+    return strstr(url, "{{") != NULL || strstr(url, "{%") != NULL;
+}
+
+static bool is_web_address(const char *url)
+{
+    return strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0;
+}
+
+static bool is_hosted_here(const struct rehosting *work, const char *url)
+{
+    size_t size = work->public_url != NULL ? strlen(work->public_url) : 0;
+    return size > 0 && strncmp(url, work->public_url, size) == 0 && text_starts_with(url + size, "/assets/");
+}
+
+/* What can be said of an image without looking at it. */
+static void judge_address(const struct rehosting *work, struct image *image)
+{
+    if (image->embedded != NULL)
+        return;
+    if (has_template(image->url) || is_hosted_here(work, image->url))
+        settle_fate(image, FATE_RETAINED, NULL);
+    else if (strncasecmp(image->url, "cid:", 4) == 0)
+        settle_fate(image, FATE_RETAINED, "it names an attachment, and designs have none");
+    else if (!is_web_address(image->url))
+        settle_fate(image, FATE_RETAINED, "its address is not complete; give baseUrl");
+    else if (work->public_url == NULL)
+        settle_fate(image, FATE_RETAINED, NULL); /* one warning for all of them */
+}
+
+static bool list_images(struct rehosting *work, const json_t *prepared, struct error *err)
+{
+    const json_t *assets = json_object_get(prepared, "assets");
+    const json_t *urls = json_object_get(assets, "urls");
+    const json_t *embedded = json_object_get(assets, "embedded");
+    if (!json_is_array(urls) || !json_is_object(embedded)) {
+        fail(err, ERR_INTERNAL_ERROR, NULL, "The HTML service gave an incomplete answer.");
+        return error_because(err, "prepare: assets is missing");
+    }
+    work->count = json_array_size(urls);
+    work->images = arena_array(work->arena, work->count + 1, sizeof(*work->images));
+    size_t looked_at = 0;
+    for (size_t i = 0; i < work->count; i++) {
+        struct image *image = &work->images[i];
+        image->url = json_string_value(json_array_get(urls, i));
+        image->embedded = json_get_text(embedded, image->url);
+        judge_address(work, image);
+        if (image->fate == FATE_UNSEEN && image->embedded == NULL && ++looked_at > REHOST_MAX_IMAGES)
+            settle_fate(image, FATE_RETAINED, "only 100 images are fetched for one design");
+    }
+    return true;
+}
+
+/* ---- Taking an image ---- */
+
+static enum asset_type asset_type_of(enum image_type type)
+{
+    switch (type) {
+    case IMAGE_JPEG:
+        return ASSET_JPEG;
+    case IMAGE_PNG:
+        return ASSET_PNG;
+    case IMAGE_GIF:
+        return ASSET_GIF;
+    case IMAGE_WEBP:
+        return ASSET_WEBP;
+    case IMAGE_AVIF:
+    case IMAGE_NONE:
+        break;
+    }
+    return ASSET_AVIF;
+}
+
+static void store_image(struct rehosting *work, struct image *image, const void *bytes, size_t size,
+                        const struct image_facts *facts)
+{
+    struct error err = { .code = ERR_NONE };
+    struct asset asset = {
+        .type = asset_type_of(facts->type),
+        .bytes = (int64_t)size,
+        .width = facts->width,
+        .height = facts->height,
+        .frames = facts->frames,
+        .source_url = image->embedded == NULL ? image->url : NULL,
+    };
+    if (work->room.count < 1 || work->room.bytes < asset.bytes) {
+        settle_fate(image, FATE_RETAINED, "the brand hosts as many images as it may");
+        return;
+    }
+    sha256(bytes, size, asset.hash);
+    struct asset_name name = asset_name_of(asset.hash, asset.type);
+    if (!asset_put(work->job->services->assets, &name, bytes, size, &err)) {
+        log_trouble(&err);
+        settle_fate(image, FATE_RETAINED, "it could not be stored");
+        return;
+    }
+    settle_fate(image, FATE_REHOSTED, NULL);
+    image->new_url = asset_url(work->arena, work->public_url, &name);
+    work->assets[work->asset_count++] = asset;
+    work->room.count--;
+    work->room.bytes -= asset.bytes;
+}
+
+/* The document keeps an embedded image, under its true type. */
+static void keep_embedded(struct rehosting *work, struct image *image, const struct image_facts *facts)
+{
+    settle_fate(image, FATE_RETAINED, "it is embedded, which many mail programs do not show");
+    image->new_url =
+        arena_printf(work->arena, "data:image/%s;base64,%s", asset_type_name(asset_type_of(facts->type)), image->embedded);
+}
+
+static void take_image(struct rehosting *work, struct image *image, const void *bytes, size_t size)
+{
+    struct image_facts facts;
+    struct error err = { .code = ERR_NONE };
+    if (!image_check(work->checker, bytes, size, &facts, &err)) {
+        log_trouble(&err);
+        /* Unchecked bytes are not passed on; an address may stay, since its server answers for it. */
+        settle_fate(image, image->embedded != NULL ? FATE_DROPPED : FATE_RETAINED, "images cannot be checked right now");
+    } else if (facts.type == IMAGE_NONE) {
+        settle_fate(image, FATE_DROPPED, arena_dup(work->arena, facts.problem));
+    } else if (work->public_url == NULL) {
+        keep_embedded(work, image, &facts);
+    } else {
+        store_image(work, image, bytes, size, &facts);
+        if (image->embedded != NULL && image->fate == FATE_RETAINED)
+            image->new_url =
+                arena_printf(work->arena, "data:image/%s;base64,%s", asset_type_name(asset_type_of(facts.type)), image->embedded);
+    }
+}
+
+static void take_embedded(struct rehosting *work)
+{
+    for (size_t i = 0; i < work->count; i++) {
+        struct image *image = &work->images[i];
+        if (image->embedded == NULL)
+            continue;
+        size_t size;
+        const unsigned char *bytes = base64_decode(work->arena, image->embedded, &size);
+        if (bytes != NULL)
+            take_image(work, image, bytes, size);
+        else
+            settle_fate(image, FATE_DROPPED, "it is not proper base64");
+    }
+}
+
+/* ---- Fetching ---- */
+
+static void image_arrived(void *context, size_t index, const struct fetch_answer *answer)
+{
+    struct rehosting *work = context;
+    struct image *image = work->fetched[index];
+    switch (answer->outcome) {
+    case FETCH_OK:
+        take_image(work, image, answer->bytes, answer->size);
+        break;
+    case FETCH_REFUSED:
+        settle_fate(image, FATE_STRIPPED, arena_dup(work->arena, answer->reason));
+        break;
+    case FETCH_FAILED:
+    case FETCH_TOO_LARGE:
+    case FETCH_TOO_SLOW:
+        settle_fate(image, FATE_RETAINED, arena_dup(work->arena, answer->reason));
+        break;
+    }
+    work->arrived++;
+    job_progress(work->job, 1 + (double)work->arrived / (double)(work->fetch_count + 1), 3, "Fetching images");
+}
+
+static bool asked_to_stop(void *context)
+{
+    struct rehosting *work = context;
+    work->is_cancelled = work->is_cancelled || job_is_cancelled(work->job);
+    return work->is_cancelled;
+}
+
+static void fetch_images(struct rehosting *work)
+{
+    struct fetch_config config = fetch_config_default();
+    config.allow_loopback = work->job->services->fetch_allow_loopback;
+    config.arrived = image_arrived;
+    config.should_stop = asked_to_stop;
+    config.context = work;
+    const char **urls = arena_array(work->arena, work->count + 1, sizeof(*urls));
+    work->fetched = arena_array(work->arena, work->count + 1, sizeof(struct image *));
+    for (size_t i = 0; i < work->count; i++) {
+        struct image *image = &work->images[i];
+        if (image->fate != FATE_UNSEEN)
+            continue;
+        work->fetched[work->fetch_count] = image;
+        urls[work->fetch_count++] = image->url;
+    }
+    if (work->fetch_count > 0)
+        fetch_all(&config, urls, work->fetch_count);
+}
+
+/* ---- Rewriting ---- */
+
+static bool is_renamed(const struct image *image)
+{
+    return image->new_url != NULL || image->fate == FATE_STRIPPED || image->fate == FATE_DROPPED;
+}
+
+/* The document with the new addresses, as the side process writes it. */
+static bool rewrite(struct rehosting *work, const json_t *prepared, struct rehosted *rehosted, const char **ret_warning,
+                    struct error *err)
+{
+    struct buf *map = buf_in_arena(work->arena, IMAGES_JSON_MAX_BYTES);
+    struct json_writer json;
+    bool any = false;
+    json_writer_init(&json, map);
+    json_object_begin(&json);
+    for (size_t i = 0; i < work->count; i++) {
+        if (!is_renamed(&work->images[i]))
+            continue;
+        any = true;
+        json_member_text(&json, work->images[i].url, work->images[i].new_url);
+    }
+    json_object_end(&json);
+    *ret_warning = NULL;
+    rehosted->prepared = prepared;
+    if (!any)
+        return true;
+    const json_t *answer;
+    if (!side_rehost(work->job->services->side, work->arena, json_get_text(prepared, "html"), buf_text(map), &answer, err))
+        return false;
+    *ret_warning = json_get_text(answer, "warning");
+    json_t *changed = json_in_arena(work->arena, json_copy(json_for_iteration(prepared)));
+    if (json_object_set(changed, "html", json_object_get(answer, "html")) != 0)
+        abort();
+    rehosted->prepared = changed;
+    return true;
+}
+
+/* ---- Reporting ---- */
+
+struct warnings {
+    struct arena *arena;
+    const char *items[MAX_WARNINGS + 4];
+    size_t count;
+    size_t left_out;
+};
+
+static void warn_about_image(struct warnings *warnings, const struct image *image, size_t embedded_number)
+{
+    if (warnings->count >= MAX_WARNINGS) {
+        warnings->left_out++;
+        return;
+    }
+    const char *name = image->embedded != NULL
+                           ? arena_printf(warnings->arena, "embedded image %zu", embedded_number)
+                           : arena_printf(warnings->arena, "image %s", text_visible(warnings->arena, image->url, SHOWN_URL_CHARS));
+    const char *what = image->fate == FATE_RETAINED ? "stays as it is" : "was removed";
+    warnings->items[warnings->count++] = arena_printf(warnings->arena, "The %s %s: %s.", name, what, image->reason);
+}
+
+static void count_fate(struct asset_report *report, enum fate fate)
+{
+    switch (fate) {
+    case FATE_REHOSTED:
+        report->rehosted++;
+        break;
+    case FATE_UNSEEN:
+    case FATE_RETAINED:
+        report->retained++;
+        break;
+    case FATE_STRIPPED:
+        report->stripped++;
+        break;
+    case FATE_DROPPED:
+        report->dropped++;
+        break;
+    }
+}
+
+static struct asset_report make_report(const struct rehosting *work, const char *size_warning)
+{
+    struct asset_report report = { .discovered = (int64_t)work->count };
+    struct warnings *warnings = arena_alloc(work->arena, sizeof(*warnings));
+    size_t embedded = 0;
+    bool could_host = false;
+    warnings->arena = work->arena;
+    for (size_t i = 0; i < work->count; i++) {
+        const struct image *image = &work->images[i];
+        count_fate(&report, image->fate);
+        embedded += image->embedded != NULL;
+        could_host = could_host || image->embedded != NULL || (is_web_address(image->url) && !has_template(image->url));
+        if (image->reason != NULL)
+            warn_about_image(warnings, image, embedded);
+    }
+    if (warnings->left_out > 0)
+        warnings->items[warnings->count++] = arena_printf(work->arena, "%zu more images are like these.", warnings->left_out);
+    if (size_warning != NULL)
+        warnings->items[warnings->count++] = size_warning;
+    if (could_host && work->public_url == NULL)
+        warnings->items[warnings->count++] = "Images stay at their addresses: a server started with --public-url hosts copies.";
+    report.warnings = (struct text_list){ warnings->items, warnings->count };
+    return report;
+}
+
+/* ---- All of it ---- */
+
+/* The address that was known where the call was made counts; this process may not have been told one. */
+static const char *public_url_of(const struct job *job)
+{
+    const char *told = json_get_text(job->payload, "publicUrl");
+    return told != NULL ? told : job->work.engine->public_url;
+}
+
+bool rehost_images(struct job *job, const json_t *prepared, struct rehosted *ret_rehosted, struct error *err)
+{
+    struct rehosting work = { .job = job, .arena = job->work.arena, .public_url = public_url_of(job) };
+    const char *size_warning;
+    if (!list_images(&work, prepared, err))
+        return false;
+    if (work.public_url != NULL && work.count > 0 && !asset_room_left(&job->work, &work.room, err))
+        return false;
+    work.assets = arena_array(work.arena, work.count + 1, sizeof(*work.assets));
+    work.checker = image_checker_new(job->services->image_program);
+    take_embedded(&work);
+    fetch_images(&work);
+    image_checker_free(work.checker);
+    if (work.is_cancelled)
+        return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.");
+    if (!rewrite(&work, prepared, ret_rehosted, &size_warning, err))
+        return false;
+    ret_rehosted->report = make_report(&work, size_warning);
+    ret_rehosted->assets = work.assets;
+    ret_rehosted->asset_count = work.asset_count;
+    return true;
+}

@@ -1,0 +1,25 @@
+/*
+ * Composing: one thread's means to compose and sign the messages of a piece,
+ * made anew when the piece changes.
+ */
+#pragma once
+
+#include "jobs/sender/line.h"
+
+struct composing {
+    struct arena *arena;   /* of the composer and the signer */
+    struct arena *scratch; /* of one message */
+    int64_t serial;        /* of the piece they are made for; 0: none */
+    struct composer *composer;
+    struct dkim_signer *signer; /* NULL: unsigned */
+    struct buf *signatures;
+};
+
+void composing_begin(struct composing *composing) NONNULL(1);
+void composing_end(struct composing *composing) NONNULL(1);
+
+/* The message of a slot in hand, and the headers that sign it, until the next one is composed.
+ * Errors: as delivery_compose. */
+MUST_CHECK bool composing_write(struct composing *composing, const struct sender *sender, const struct slot *slot,
+                                struct bytes *ret_signatures, struct bytes *ret_message, struct error *err)
+    NONNULL(1, 2, 3, 4, 5, 6);

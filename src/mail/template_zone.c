@@ -1,0 +1,120 @@
+#include "mail/template_zone.h"
+
+#include "base/buf.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    ZONE_FILE_MAX_BYTES = 64 * 1024,
+    ZONE_HEADER_BYTES = 44,
+    ZONE_TYPE_BYTES = 6,
+    ZONE_LEAP_BYTES_V1 = 8,
+};
+
+struct template_zone {
+    size_t count;
+    const unsigned char *times; /* big-endian, 8 bytes each */
+    const unsigned char *kinds; /* of each time, the number of its type */
+    const unsigned char *types;
+    size_t type_count;
+};
+
+static int64_t read_big_endian(const unsigned char *at, int bytes)
+{
+    uint64_t value = at[0] >= 0x80 ? UINT64_MAX : 0;
+    for (int i = 0; i < bytes; i++)
+        value = value << 8 | at[i];
+    return (int64_t)value;
+}
+
+/* The counts of a header (RFC 8536 §3.1), in the order of the file. */
+struct zone_counts {
+    size_t is_utc, is_standard, leaps, times, types, characters;
+};
+
+static bool read_header(const unsigned char *at, size_t size, struct zone_counts *ret_counts)
+{
+    if (size < ZONE_HEADER_BYTES || memcmp(at, "TZif", 4) != 0)
+        return false;
+    size_t counts[6];
+    for (size_t i = 0; i < ARRAY_COUNT(counts); i++) {
+        counts[i] = (size_t)read_big_endian(at + 20 + 4 * i, 4);
+        if (counts[i] > ZONE_FILE_MAX_BYTES)
+            return false;
+    }
+    *ret_counts = (struct zone_counts){ counts[0], counts[1], counts[2], counts[3], counts[4], counts[5] };
+    return true;
+}
+
+/* The second block of the file, with times of 8 bytes; the first is for readers of the last century. */
+static bool parse(const unsigned char *data, size_t size, struct template_zone *zone)
+{
+    struct zone_counts old;
+    struct zone_counts counts;
+    if (!read_header(data, size, &old) || data[4] < '2')
+        return false;
+    size_t skipped = ZONE_HEADER_BYTES + old.times * 5 + old.types * ZONE_TYPE_BYTES + old.characters +
+                     old.leaps * ZONE_LEAP_BYTES_V1 + old.is_standard + old.is_utc;
+    if (skipped > size || !read_header(data + skipped, size - skipped, &counts))
+        return false;
+    size_t needed = ZONE_HEADER_BYTES + counts.times * 9 + counts.types * ZONE_TYPE_BYTES;
+    if (counts.types == 0 || needed > size - skipped)
+        return false;
+    zone->count = counts.times;
+    zone->times = data + skipped + ZONE_HEADER_BYTES;
+    zone->kinds = zone->times + counts.times * 8;
+    zone->types = zone->kinds + counts.times;
+    zone->type_count = counts.types;
+    for (size_t i = 0; i < counts.times; i++)
+        if (zone->kinds[i] >= counts.types)
+            return false;
+    return true;
+}
+
+/* Names of the database are words divided by slashes; nothing else may reach the file system. */
+static bool is_zone_name(const char *name)
+{
+    enum { LONGEST = 64 };
+    size_t size = strlen(name);
+    bool is_plain = name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/")] == '\0';
+    return is_plain && size > 0 && size <= LONGEST && name[0] != '/' && strstr(name, "//") == NULL;
+}
+
+static void close_file(const int *file)
+{
+    if (*file >= 0)
+        close(*file);
+}
+
+const struct template_zone *template_zone_load(struct arena *arena, const char *name)
+{
+    if (!is_zone_name(name))
+        return NULL;
+    CLEANUP(close_file) int file = open(arena_printf(arena, "/usr/share/zoneinfo/%s", name), O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return NULL;
+    unsigned char *data = arena_alloc(arena, ZONE_FILE_MAX_BYTES);
+    ssize_t size = read(file, data, ZONE_FILE_MAX_BYTES);
+    struct template_zone *zone = arena_alloc(arena, sizeof(*zone));
+    return size > 0 && parse(data, (size_t)size, zone) ? zone : NULL;
+}
+
+int64_t template_zone_offset_s(const struct template_zone *zone, int64_t at_s)
+{
+    if (zone == NULL)
+        return 0;
+    size_t from = 0;
+    size_t to = zone->count; /* the first change that lies behind the moment */
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (read_big_endian(zone->times + middle * 8, 8) <= at_s)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    size_t type = from > 0 ? zone->kinds[from - 1] : 0;
+    return read_big_endian(zone->types + type * ZONE_TYPE_BYTES, 4);
+}

@@ -1,0 +1,58 @@
+/*
+ * posthorn why EMAIL [SEND_ID]: what decided about mail to one address, as one
+ * JSON object (engine/sends/why.h).
+ */
+#include "cli/commands.h"
+
+#include "base/clock.h"
+#include "engine/installation.h"
+#include "engine/operator/operator.h"
+#include "engine/sends/why.h"
+
+#include <stdio.h>
+
+enum { OUTPUT_MAX_BYTES = 16 * 1024 * 1024 };
+
+static bool tell(struct work *work, struct installation *installation, const struct options *options, struct json_writer *json,
+                 struct error *err)
+{
+    const char *email = options->words[0];
+    const char *send = email != NULL ? options->words[1] : NULL;
+    if (email == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "email", "Name the address: posthorn why EMAIL [SEND_ID].");
+    if (send != NULL && options->words[2] != NULL)
+        return fail(err, ERR_INVALID_REQUEST, NULL, "There are too many arguments: posthorn why EMAIL [SEND_ID].");
+    DB_CONN_SCOPE conn = NULL;
+    if (!installation_connect(installation, &conn, err))
+        return false;
+    work->conn = conn;
+    int64_t send_id = send != NULL ? id_decode(&work->engine->ids, ID_SEND, send) : 0;
+    if (send != NULL && send_id == 0)
+        return fail(err, ERR_SEND_NOT_FOUND, "sendId", "%.60s is not the id of a send.", send);
+    return operator_find_brand(work, options->brand, &work->brand_id, &work->organization_id, err) &&
+           send_why(work, email, send_id, json, err);
+}
+
+int command_why(const struct process *process, const struct options *options)
+{
+    struct installation_config config = {
+        .data_dir = options->data_dir,
+        .database_url = options->database_url,
+        .runner_argv = process->runner_argv,
+        .application_name = "posthorn why",
+    };
+    struct installation *installation = installation_new(&config);
+    struct work work = { .engine = installation_engine(installation), .arena = process->arena, .now_us = clock_now_us() };
+    BUF_SCOPE out;
+    buf_init(&out, OUTPUT_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, &out);
+
+    struct error err = { .code = ERR_NONE };
+    bool ok = tell(&work, installation, options, &json, &err);
+    installation_free(installation);
+    if (!ok)
+        return command_failed(&err);
+    printf("%s\n", buf_text(&out));
+    return 0;
+}

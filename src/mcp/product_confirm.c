@@ -1,0 +1,90 @@
+/*
+ * Asking a person before a tool does what cannot be undone. The engine answers
+ * such a call with a preview and a token (struct reply). A client of 2026-07-28
+ * that can show a form gets the question as a result of type input_required,
+ * with the token as its requestState, and repeats the call with the person's
+ * answer; everybody else gets the preview as an ordinary result. The token is
+ * sealed, bound to caller and call, and used once by the engine, in whichever
+ * process the call is repeated.
+ */
+#include "base/json_read.h"
+#include "base/text.h"
+#include "mcp/product_core.h"
+
+static const char question_key[] = "confirm";
+static const char answer_member[] = "send";
+static const char form[] = "{\"type\":\"object\",\"properties\":{\"send\":{\"type\":\"boolean\",\"title\":\"Send it\","
+                           "\"description\":\"Mail that was delivered cannot be called back.\",\"default\":false}},"
+                           "\"required\":[\"send\"]}";
+
+static bool asks_confirmation(const struct tool *tool)
+{
+    for (const struct operation *const *candidate = tool->candidates; *candidate != NULL; candidate++) {
+        if ((*candidate)->asks_confirmation)
+            return true;
+    }
+    return false;
+}
+
+/* An empty capability means forms; one that names modes must name that one. */
+static bool can_show_form(const struct mcp_request *request)
+{
+    const json_t *elicitation = json_object_get(request->client_capabilities, "elicitation");
+    return request->era == MCP_MODERN && json_is_object(elicitation) &&
+           (json_object_size(elicitation) == 0 || json_object_get(elicitation, "form") != NULL);
+}
+
+enum product_consent product_consent_of(const struct mcp_request *request, const struct tool *tool, const char **ret_token)
+{
+    const json_t *answer = json_object_get(json_object_get(request->params, "inputResponses"), question_key);
+    const char *action = json_is_object(answer) ? json_get_text(answer, "action") : NULL;
+    *ret_token = json_string_value(json_object_get(request->params, "requestState"));
+    if (request->era != MCP_MODERN || *ret_token == NULL || action == NULL || !asks_confirmation(tool))
+        return CONSENT_NOT_ASKED;
+    const json_t *send = json_object_get(json_object_get(answer, "content"), answer_member);
+    if (text_equal(action, "accept") && !json_is_boolean(send))
+        return CONSENT_NOT_ASKED;
+    return text_equal(action, "accept") && json_is_true(send) ? CONSENT_GIVEN : CONSENT_REFUSED;
+}
+
+bool product_ask_consent(const struct product_call *product_call)
+{
+    struct mcp_request *request = product_call->request;
+    const struct reply *reply = &product_call->call.reply;
+    if (reply->confirmation == NULL || !can_show_form(request))
+        return false;
+    struct json_writer json;
+    mcp_input_required_begin(request, &json);
+    json_key(&json, "inputRequests");
+    json_object_begin(&json);
+    json_key(&json, question_key);
+    json_object_begin(&json);
+    json_member_text(&json, "method", "elicitation/create");
+    json_key(&json, "params");
+    json_object_begin(&json);
+    json_member_text(&json, "mode", "form");
+    json_member_text(&json, "message", reply->question);
+    json_member_raw(&json, "requestedSchema", form);
+    json_object_end(&json);
+    json_object_end(&json);
+    json_object_end(&json);
+    json_member_text(&json, "requestState", reply->confirmation);
+    mcp_result_end(request, &json);
+    return true;
+}
+
+void product_answer_refused(struct product_call *product_call)
+{
+    static const char body[] = "{\"status\":\"not_sent\",\"message\":\"The user did not agree; nothing was sent.\"}";
+    struct json_writer json;
+    mcp_result_begin(product_call->request, &json);
+    json_key(&json, "content");
+    json_array_begin(&json);
+    json_object_begin(&json);
+    json_member_text(&json, "type", "text");
+    json_member_text(&json, "text", body);
+    json_object_end(&json);
+    json_array_end(&json);
+    json_member_raw(&json, "structuredContent", body);
+    mcp_result_end(product_call->request, &json);
+}

@@ -1,0 +1,393 @@
+#include "net/dns.h"
+
+#include "base/clock.h"
+
+#include <ares.h>
+#include <arpa/nameser.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /* The second try waits twice as long: together DNS_LOOKUP_MS with one server. */
+    TRY_MS = 1000,
+    TRIES = 2,
+    CACHE_SLOTS = 8192,
+    LOOK_EVERY_MS = 100,
+};
+
+struct cache_slot {
+    char *domain; /* NULL: empty */
+    enum dns_mail answer;
+    int64_t until_us; /* monotonic */
+};
+
+struct dns {
+    char *servers;        /* NULL: those of the system */
+    pthread_mutex_t lock; /* guards the cache */
+    struct cache_slot cache[CACHE_SLOTS];
+};
+
+/* ---- The cache: a domain has one place, whoever comes later takes it over ---- */
+
+static struct cache_slot *slot_of(struct dns *dns, const char *domain)
+{
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    for (const char *at = domain; *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
+    return &dns->cache[hash % CACHE_SLOTS];
+}
+
+static bool cache_find(struct dns *dns, const char *domain, enum dns_mail *ret_answer)
+{
+    pthread_mutex_lock(&dns->lock);
+    const struct cache_slot *slot = slot_of(dns, domain);
+    bool found = slot->domain != NULL && strcmp(slot->domain, domain) == 0 && clock_monotonic_us() < slot->until_us;
+    if (found)
+        *ret_answer = slot->answer;
+    pthread_mutex_unlock(&dns->lock);
+    return found;
+}
+
+/* A life of 0 seconds is not kept; what is unknown has none. */
+static void cache_keep(struct dns *dns, const char *domain, enum dns_mail answer, int64_t ttl_s)
+{
+    if (ttl_s <= 0)
+        return;
+    pthread_mutex_lock(&dns->lock);
+    struct cache_slot *slot = slot_of(dns, domain);
+    free(slot->domain);
+    slot->domain = strdup(domain);
+    slot->answer = answer;
+    slot->until_us = clock_monotonic_us() + (ttl_s < DNS_CACHE_MAX_S ? ttl_s : DNS_CACHE_MAX_S) * US_PER_S;
+    pthread_mutex_unlock(&dns->lock);
+}
+
+/* ---- Reading answers ---- */
+
+enum { HEADER_BYTES = 12, RECORD_FIXED_BYTES = 10 };
+
+static unsigned read_u16(const unsigned char *at)
+{
+    return (unsigned)at[0] << 8 | at[1];
+}
+
+/* Steps over a domain name. False when it is malformed. */
+static bool skip_name(const unsigned char **at, const unsigned char *answer, int size)
+{
+    char *name;
+    long used;
+    if (ares_expand_name(*at, answer, size, &name, &used) != ARES_SUCCESS)
+        return false;
+    ares_free_string(name);
+    *at += used;
+    return true;
+}
+
+/* The shortest life of the records of an answer (RFC 1035 §4.1), in seconds; 0 when it is malformed. */
+static int64_t answer_ttl_s(const unsigned char *answer, int size)
+{
+    if (size < HEADER_BYTES)
+        return 0;
+    const unsigned char *end = answer + size;
+    const unsigned char *at = answer + HEADER_BYTES;
+    for (unsigned question = 0; question < read_u16(answer + 4); question++) {
+        if (!skip_name(&at, answer, size) || end - at < 4)
+            return 0;
+        at += 4;
+    }
+    int64_t shortest = DNS_CACHE_MAX_S;
+    for (unsigned record = 0; record < read_u16(answer + 6); record++) {
+        if (!skip_name(&at, answer, size) || end - at < RECORD_FIXED_BYTES)
+            return 0;
+        int64_t ttl_s = (int64_t)read_u16(at + 4) << 16 | read_u16(at + 6);
+        long data_size = (long)read_u16(at + 8);
+        if (end - at - RECORD_FIXED_BYTES < data_size)
+            return 0;
+        at += RECORD_FIXED_BYTES + data_size;
+        shortest = ttl_s < shortest ? ttl_s : shortest;
+    }
+    return shortest;
+}
+
+enum mx_kind { MX_NONE, MX_NULL, MX_USABLE, MX_MALFORMED };
+
+static enum mx_kind read_mx(const unsigned char *answer, int size)
+{
+    struct ares_mx_reply *records = NULL;
+    int status = ares_parse_mx_reply(answer, size, &records);
+    enum mx_kind kind = status == ARES_SUCCESS || status == ARES_ENODATA ? MX_NONE : MX_MALFORMED;
+    for (const struct ares_mx_reply *record = records; record != NULL; record = record->next) {
+        /* The root is a null MX; localhost says the same in the old way. */
+        bool is_usable = record->host[0] != '\0' && strcmp(record->host, ".") != 0 && strcasecmp(record->host, "localhost") != 0;
+        if (is_usable)
+            kind = MX_USABLE;
+        else if (kind == MX_NONE)
+            kind = MX_NULL;
+    }
+    ares_free_data(records);
+    return kind;
+}
+
+/* Whether an address can be somebody else's mail server: not this host, not the unspecified one. */
+static bool has_usable_address(const unsigned char *answer, int size, bool is_v6)
+{
+    enum { MAX_ADDRESSES = 32 };
+    int count = MAX_ADDRESSES;
+    bool usable = false;
+    if (is_v6) {
+        struct ares_addr6ttl found[MAX_ADDRESSES];
+        if (ares_parse_aaaa_reply(answer, size, NULL, found, &count) != ARES_SUCCESS)
+            return false;
+        for (int i = 0; i < count; i++) {
+            struct in6_addr address;
+            memcpy(&address, &found[i].ip6addr, sizeof(address));
+            usable = usable || !(IN6_IS_ADDR_UNSPECIFIED(&address) || IN6_IS_ADDR_LOOPBACK(&address));
+        }
+        return usable;
+    }
+    struct ares_addrttl found[MAX_ADDRESSES];
+    if (ares_parse_a_reply(answer, size, NULL, found, &count) != ARES_SUCCESS)
+        return false;
+    for (int i = 0; i < count; i++) {
+        uint32_t first_byte = ntohl(found[i].ipaddr.s_addr) >> 24;
+        usable = usable || (first_byte != 0 && first_byte != 127);
+    }
+    return usable;
+}
+
+/* ---- Looking up ---- */
+
+enum question { ASK_MX, ASK_A, ASK_AAAA };
+
+struct lookup {
+    struct round *round;
+    const char *domain;
+    enum question question;
+    enum dns_mail *answer;
+    int64_t deadline_us; /* monotonic */
+    bool is_open;
+};
+
+/* The lookups of one call. */
+struct round {
+    struct dns *dns;
+    ares_channel channel;
+    struct lookup *lookups;
+    size_t count;
+    size_t started;
+    size_t open;
+};
+
+static void end_lookup(struct lookup *lookup, enum dns_mail answer, int64_t ttl_s)
+{
+    lookup->is_open = false;
+    lookup->round->open--;
+    *lookup->answer = answer;
+    cache_keep(lookup->round->dns, lookup->domain, answer, ttl_s);
+}
+
+static void on_answer(void *argument, int status, int timeouts, unsigned char *answer, int size);
+
+static void ask(struct lookup *lookup, enum question question)
+{
+    static const int types[] = { [ASK_MX] = ns_t_mx, [ASK_A] = ns_t_a, [ASK_AAAA] = ns_t_aaaa };
+    lookup->question = question;
+    ares_query(lookup->round->channel, lookup->domain, ns_c_in, types[question], on_answer, lookup);
+}
+
+/* The name is there and has none of what was asked for: an address is an implicit MX (RFC 5321 §5.1). */
+static void ask_further(struct lookup *lookup)
+{
+    if (lookup->question == ASK_MX)
+        ask(lookup, ASK_A);
+    else if (lookup->question == ASK_A)
+        ask(lookup, ASK_AAAA);
+    else
+        end_lookup(lookup, DNS_MAIL_REFUSED, DNS_CACHE_NEGATIVE_S);
+}
+
+static void read_answer(struct lookup *lookup, const unsigned char *answer, int size)
+{
+    int64_t ttl_s = answer_ttl_s(answer, size);
+    if (lookup->question != ASK_MX) {
+        if (has_usable_address(answer, size, lookup->question == ASK_AAAA))
+            end_lookup(lookup, DNS_MAIL_ACCEPTED, ttl_s);
+        else
+            ask_further(lookup);
+        return;
+    }
+    switch (read_mx(answer, size)) {
+    case MX_USABLE:
+        end_lookup(lookup, DNS_MAIL_ACCEPTED, ttl_s);
+        return;
+    case MX_NULL:
+        end_lookup(lookup, DNS_MAIL_REFUSED, ttl_s);
+        return;
+    case MX_NONE:
+        ask_further(lookup);
+        return;
+    case MX_MALFORMED:
+        end_lookup(lookup, DNS_MAIL_UNKNOWN, 0);
+        return;
+    }
+}
+
+static void on_answer(void *argument, int status, int timeouts, unsigned char *answer, int size)
+{
+    (void)timeouts;
+    struct lookup *lookup = argument;
+    if (!lookup->is_open) /* its time was over before */
+        return;
+    if (status == ARES_SUCCESS)
+        read_answer(lookup, answer, size);
+    else if (status == ARES_ENODATA)
+        ask_further(lookup);
+    else if (status == ARES_ENOTFOUND)
+        end_lookup(lookup, DNS_MAIL_NO_DOMAIN, DNS_CACHE_NEGATIVE_S);
+    else
+        end_lookup(lookup, DNS_MAIL_UNKNOWN, 0);
+}
+
+static void start_lookups(struct round *round, int64_t now_us)
+{
+    while (round->open < DNS_PARALLEL && round->started < round->count) {
+        struct lookup *lookup = &round->lookups[round->started++];
+        lookup->is_open = true;
+        lookup->deadline_us = now_us + DNS_LOOKUP_MS * US_PER_MS;
+        round->open++;
+        ask(lookup, ASK_MX);
+    }
+}
+
+static void end_overdue(struct round *round, int64_t now_us)
+{
+    for (size_t i = 0; i < round->started; i++)
+        if (round->lookups[i].is_open && now_us >= round->lookups[i].deadline_us)
+            end_lookup(&round->lookups[i], DNS_MAIL_UNKNOWN, 0);
+}
+
+/* Waits until a server has answered, or it is time to ask again. */
+static void wait_and_process(struct round *round)
+{
+    ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
+    struct pollfd fds[ARES_GETSOCK_MAXNUM];
+    /* A bit for each socket to read, and 16 places above it one to write; the macros of c-ares shift a signed 1 by 31. */
+    unsigned bits = (unsigned)ares_getsock(round->channel, sockets, ARES_GETSOCK_MAXNUM);
+    nfds_t count = 0;
+    for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
+        bool reads = (bits >> i & 1U) != 0;
+        bool writes = (bits >> (i + ARES_GETSOCK_MAXNUM) & 1U) != 0;
+        short events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0));
+        if (events != 0)
+            fds[count++] = (struct pollfd){ .fd = sockets[i], .events = events };
+    }
+    struct timeval longest = { .tv_usec = LOOK_EVERY_MS * US_PER_MS };
+    struct timeval next;
+    const struct timeval *wait = ares_timeout(round->channel, &longest, &next);
+    poll(fds, count, (int)(wait->tv_sec * 1000 + wait->tv_usec / 1000) + 1);
+    for (nfds_t i = 0; i < count; i++) {
+        bool readable = (fds[i].revents & (POLLIN | POLLERR | POLLHUP)) != 0;
+        bool writable = (fds[i].revents & (POLLOUT | POLLERR | POLLHUP)) != 0;
+        if (readable || writable)
+            ares_process_fd(round->channel, readable ? fds[i].fd : ARES_SOCKET_BAD, writable ? fds[i].fd : ARES_SOCKET_BAD);
+    }
+    ares_process_fd(round->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+}
+
+static bool open_channel(const char *servers, ares_channel *ret_channel)
+{
+    struct ares_options options = {
+        .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES,
+        .timeout = TRY_MS,
+        .tries = TRIES,
+    };
+    if (ares_init_options(ret_channel, &options, ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES) != ARES_SUCCESS)
+        return false;
+    if (servers == NULL || ares_set_servers_ports_csv(*ret_channel, servers) == ARES_SUCCESS)
+        return true;
+    ares_destroy(*ret_channel);
+    return false;
+}
+
+static void look_up(struct round *round, int total_ms)
+{
+    int64_t end_us = clock_monotonic_us() + total_ms * US_PER_MS;
+    for (int64_t now_us = clock_monotonic_us(); now_us < end_us; now_us = clock_monotonic_us()) {
+        end_overdue(round, now_us);
+        start_lookups(round, now_us);
+        if (round->open > 0)
+            wait_and_process(round);
+        else if (round->started == round->count)
+            break;
+    }
+    end_overdue(round, INT64_MAX);
+}
+
+void dns_find_mail(struct dns *dns, const char *const *domains, size_t count, int total_ms, enum dns_mail *ret_answers)
+{
+    struct round round = { .dns = dns, .lookups = calloc(count + 1, sizeof(struct lookup)) };
+    if (round.lookups == NULL)
+        abort();
+    for (size_t i = 0; i < count; i++) {
+        ret_answers[i] = DNS_MAIL_UNKNOWN;
+        if (!cache_find(dns, domains[i], &ret_answers[i]))
+            round.lookups[round.count++] = (struct lookup){ .round = &round, .domain = domains[i], .answer = &ret_answers[i] };
+    }
+    if (round.count > 0 && open_channel(dns->servers, &round.channel)) {
+        look_up(&round, total_ms);
+        ares_destroy(round.channel);
+    }
+    free(round.lookups);
+}
+
+/* ---- Making one ---- */
+
+static void start_library(void)
+{
+    if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS)
+        abort();
+}
+
+/* Each server takes a UDP and a TCP socket, and c-ares tells of 16 sockets at most. */
+static bool is_few(const char *servers)
+{
+    int count = 1;
+    for (const char *at = servers; *at != '\0'; at++)
+        count += *at == ',';
+    return count <= DNS_MAX_SERVERS;
+}
+
+bool dns_new(const char *servers, struct dns **ret_dns, struct error *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start_library);
+    ares_channel channel;
+    if (servers != NULL && !(is_few(servers) && open_channel(servers, &channel)))
+        return fail(err, ERR_INVALID_REQUEST, "--dns-servers",
+                    "--dns-servers is a list of at most %d addresses, each with or without a port.", DNS_MAX_SERVERS);
+    if (servers != NULL)
+        ares_destroy(channel);
+
+    struct dns *dns = calloc(1, sizeof(*dns));
+    if (dns == NULL)
+        abort();
+    dns->servers = servers != NULL ? strdup(servers) : NULL;
+    pthread_mutex_init(&dns->lock, NULL);
+    *ret_dns = dns;
+    return true;
+}
+
+void dns_free(struct dns *dns)
+{
+    if (dns == NULL)
+        return;
+    for (size_t i = 0; i < CACHE_SLOTS; i++)
+        free(dns->cache[i].domain);
+    free(dns->servers);
+    pthread_mutex_destroy(&dns->lock);
+    free(dns);
+}

@@ -1,0 +1,438 @@
+#include "net/fetch.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "net/guard_address.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum {
+    MAX_PARALLEL = 32,
+    URL_MAX_BYTES = 8192,
+    HEADERS_MAX_BYTES = 32 * 1024,
+    POLL_MS = 200,
+    ASK_STOP_EVERY_US = 500000,
+    STATUS_OK = 200,
+};
+
+static const char user_agent[] = "Posthorn/" POSTHORN_VERSION " (image fetcher)";
+
+/* One address on its way; a slot is used again for the next. */
+struct transfer {
+    struct fetch *fetch;
+    CURL *curl;
+    size_t index;
+    CURLU *url; /* of this hop */
+    unsigned redirects;
+    int64_t until_us; /* monotonic */
+    struct buf body;
+    size_t header_bytes;
+    long status;
+    char location[URL_MAX_BYTES];
+    bool is_compressed;
+    bool address_refused;
+    bool address_taken; /* a name can have addresses of both kinds */
+    bool was_stopped;   /* by one of our callbacks, which filled in the answer */
+    struct fetch_answer answer;
+};
+
+struct fetch {
+    const struct fetch_config *config;
+    const char *const *urls;
+    size_t count;
+    size_t next; /* address not started yet */
+    CURLM *multi;
+    struct transfer slots[MAX_PARALLEL];
+    unsigned running;
+    size_t total_bytes;
+    int64_t until_us;
+    int64_t asked_us; /* should_stop, last */
+    bool is_over;     /* the common deadline has passed, or we were told to stop */
+};
+
+struct fetch_config fetch_config_default(void)
+{
+    return (struct fetch_config){
+        .max_bytes = 15 * 1000 * 1000,
+        .max_total_bytes = 50 * 1000 * 1000,
+        .each_ms = 15000,
+        .all_ms = 60000,
+        .max_parallel = 8,
+        .max_redirects = 5,
+    };
+}
+
+/* ---- Outcomes ---- */
+
+static void conclude(struct transfer *transfer, enum fetch_outcome outcome, const char *reason)
+{
+    transfer->answer = (struct fetch_answer){ .outcome = outcome };
+    snprintf(transfer->answer.reason, sizeof(transfer->answer.reason), "%s", reason);
+}
+
+/* From inside a callback of libcurl, which then gives up the transfer. */
+static size_t stop(struct transfer *transfer, enum fetch_outcome outcome, const char *reason)
+{
+    conclude(transfer, outcome, reason);
+    transfer->was_stopped = true;
+    return 0;
+}
+
+static void conclude_from(struct transfer *transfer, CURLcode code)
+{
+    if (transfer->address_refused && !transfer->address_taken)
+        return conclude(transfer, FETCH_REFUSED, "its server is not on the public internet");
+    switch ((int)code) {
+    case CURLE_OK:
+        conclude(transfer, FETCH_OK, "");
+        transfer->answer.bytes = (const unsigned char *)buf_text(&transfer->body); /* never NULL */
+        transfer->answer.size = transfer->body.size;
+        return;
+    case CURLE_OPERATION_TIMEDOUT:
+        return conclude(transfer, FETCH_TOO_SLOW, "it took too long");
+    case CURLE_COULDNT_RESOLVE_HOST:
+        return conclude(transfer, FETCH_FAILED, "the name of its server is not known");
+    case CURLE_COULDNT_CONNECT:
+        return conclude(transfer, FETCH_FAILED, "its server cannot be reached");
+    case CURLE_PEER_FAILED_VERIFICATION:
+        return conclude(transfer, FETCH_FAILED, "the certificate of its server cannot be trusted");
+    case CURLE_PARTIAL_FILE:
+        return conclude(transfer, FETCH_FAILED, "the answer was cut short");
+    case CURLE_FILESIZE_EXCEEDED:
+        return conclude(transfer, FETCH_TOO_LARGE, "it is too large");
+    default:
+        return conclude(transfer, FETCH_FAILED, "its server gave no proper answer");
+    }
+}
+
+/* ---- Callbacks of libcurl ---- */
+
+static curl_socket_t open_guarded_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct transfer *transfer = context;
+    bool allowed = guard_address_is_public(&address->addr) ||
+                   (transfer->fetch->config->allow_loopback && guard_address_is_loopback(&address->addr));
+    if (purpose != CURLSOCKTYPE_IPCXN || !allowed) {
+        transfer->address_refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    transfer->address_taken = true;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+static bool header_is(const char *line, size_t size, const char *name)
+{
+    size_t name_size = strlen(name);
+    return size > name_size && strncasecmp(line, name, name_size) == 0 && line[name_size] == ':';
+}
+
+/* The value of a header line without white space around it. */
+static void copy_value(const char *line, size_t size, char *ret_value, size_t value_bytes)
+{
+    const char *colon = memchr(line, ':', size);
+    const char *start = colon != NULL ? colon + 1 : line + size;
+    const char *end = line + size;
+    while (start < end && (*start == ' ' || *start == '\t'))
+        start++;
+    while (end > start && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r' || end[-1] == '\n'))
+        end--;
+    snprintf(ret_value, value_bytes, "%.*s", (int)(end - start), start);
+}
+
+/* Called for the status line, each header and the blank line behind them, for 1xx answers too. */
+static size_t take_header(char *line, size_t one, size_t size, void *context)
+{
+    struct transfer *transfer = context;
+    (void)one;
+    transfer->header_bytes += size;
+    if (transfer->header_bytes > HEADERS_MAX_BYTES)
+        return stop(transfer, FETCH_FAILED, "the headers of the answer are too large");
+    if (header_is(line, size, "location"))
+        copy_value(line, size, transfer->location, sizeof(transfer->location));
+    if (header_is(line, size, "content-encoding")) {
+        char coding[32];
+        copy_value(line, size, coding, sizeof(coding));
+        transfer->is_compressed = coding[0] != '\0' && strcasecmp(coding, "identity") != 0;
+    }
+    bool is_end = size <= 2 && (line[0] == '\r' || line[0] == '\n');
+    if (!is_end)
+        return size;
+    curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &transfer->status);
+    /* The body of a redirect or an error page is of no interest, however long. */
+    bool is_final = transfer->status >= STATUS_OK;
+    if (is_final && transfer->status != STATUS_OK)
+        return stop(transfer, FETCH_FAILED, "");
+    if (is_final && transfer->is_compressed)
+        return stop(transfer, FETCH_FAILED, "the answer is compressed, although that was not asked for");
+    return size;
+}
+
+static size_t take_body(char *bytes, size_t one, size_t size, void *context)
+{
+    struct transfer *transfer = context;
+    struct fetch *fetch = transfer->fetch;
+    (void)one;
+    if (transfer->body.size + size > fetch->config->max_bytes)
+        return stop(transfer, FETCH_TOO_LARGE, "it is too large");
+    if (fetch->total_bytes + size > fetch->config->max_total_bytes)
+        return stop(transfer, FETCH_TOO_LARGE, "with the others it is too large");
+    fetch->total_bytes += size;
+    buf_add(&transfer->body, bytes, size);
+    return size;
+}
+
+/* ---- One hop ---- */
+
+static bool url_part_is(CURLU *url, CURLUPart part, const char *wanted)
+{
+    char *text = NULL;
+    bool same = curl_url_get(url, part, &text, 0) == CURLUE_OK && strcasecmp(text, wanted) == 0;
+    curl_free(text);
+    return same;
+}
+
+static bool url_has(CURLU *url, CURLUPart part)
+{
+    char *text = NULL;
+    bool has = curl_url_get(url, part, &text, 0) == CURLUE_OK;
+    curl_free(text);
+    return has;
+}
+
+static unsigned url_port(CURLU *url)
+{
+    char *text = NULL;
+    unsigned long port = 0;
+    if (curl_url_get(url, CURLUPART_PORT, &text, CURLU_DEFAULT_PORT) == CURLUE_OK)
+        port = strtoul(text, NULL, 10);
+    curl_free(text);
+    return (unsigned)port;
+}
+
+/* Makes `text`, absolute or relative to the hop before, the address of the next hop. False: it was concluded. */
+static bool aim(struct transfer *transfer, const char *text)
+{
+    const struct fetch_config *config = transfer->fetch->config;
+    bool too_long = strlen(text) >= URL_MAX_BYTES;
+    if (too_long || curl_url_set(transfer->url, CURLUPART_URL, text, CURLU_URLENCODE | CURLU_ALLOW_SPACE) != CURLUE_OK) {
+        conclude(transfer, FETCH_FAILED, "its address cannot be read");
+        return false;
+    }
+    if (!url_part_is(transfer->url, CURLUPART_SCHEME, "http") && !url_part_is(transfer->url, CURLUPART_SCHEME, "https")) {
+        conclude(transfer, FETCH_FAILED, "only http and https addresses are fetched");
+        return false;
+    }
+    if (url_has(transfer->url, CURLUPART_USER) || url_has(transfer->url, CURLUPART_PASSWORD)) {
+        conclude(transfer, FETCH_FAILED, "its address holds a user name or a password");
+        return false;
+    }
+    if (!config->allow_loopback && !guard_port_is_web(url_port(transfer->url))) {
+        conclude(transfer, FETCH_FAILED, "only the ports 80, 443, 8080 and 8443 are fetched from");
+        return false;
+    }
+    return true;
+}
+
+static void set_options(struct transfer *transfer)
+{
+    CURL *curl = transfer->curl;
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_CURLU, transfer->url);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, user_agent);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_guarded_socket);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, transfer);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, transfer);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
+    curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)transfer->fetch->config->max_bytes);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* a name server that does not answer holds up nobody */
+    curl_easy_setopt(curl, CURLOPT_PRIVATE, transfer);
+}
+
+static void start_hop(struct transfer *transfer)
+{
+    int64_t left_ms = (transfer->until_us - clock_monotonic_us()) / US_PER_MS;
+    transfer->header_bytes = 0;
+    transfer->status = 0;
+    transfer->location[0] = '\0';
+    transfer->is_compressed = false;
+    transfer->address_refused = false;
+    transfer->address_taken = false;
+    transfer->was_stopped = false;
+    buf_clear(&transfer->body);
+    set_options(transfer);
+    curl_easy_setopt(transfer->curl, CURLOPT_TIMEOUT_MS, (long)(left_ms > 0 ? left_ms : 1));
+    curl_multi_add_handle(transfer->fetch->multi, transfer->curl);
+    transfer->fetch->running++;
+}
+
+/* ---- One address ---- */
+
+static void hand_over(struct transfer *transfer)
+{
+    const struct fetch_config *config = transfer->fetch->config;
+    config->arrived(config->context, transfer->index, &transfer->answer);
+    buf_done(&transfer->body); /* megabytes, which the next address may not need */
+    curl_url_cleanup(transfer->url);
+    transfer->url = NULL;
+}
+
+/* Puts the slot to work on the next address there is; refused ones are handed over on the way. */
+static void start_next(struct transfer *transfer)
+{
+    struct fetch *fetch = transfer->fetch;
+    while (fetch->next < fetch->count && !fetch->is_over) {
+        int64_t until_us = clock_monotonic_us() + fetch->config->each_ms * US_PER_MS;
+        transfer->index = fetch->next++;
+        transfer->redirects = 0;
+        transfer->until_us = until_us < fetch->until_us ? until_us : fetch->until_us;
+        transfer->url = curl_url();
+        if (transfer->url == NULL)
+            abort();
+        if (aim(transfer, fetch->urls[transfer->index])) {
+            start_hop(transfer);
+            return;
+        }
+        hand_over(transfer);
+    }
+}
+
+static bool is_redirect(const struct transfer *transfer)
+{
+    long status = transfer->status;
+    bool points_on = status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+    return transfer->was_stopped && points_on && transfer->location[0] != '\0';
+}
+
+/* A hop has ended; another one may follow. */
+static void end_hop(struct transfer *transfer, CURLcode code)
+{
+    struct fetch *fetch = transfer->fetch;
+    curl_multi_remove_handle(fetch->multi, transfer->curl);
+    fetch->running--;
+    if (is_redirect(transfer)) {
+        if (transfer->redirects++ == fetch->config->max_redirects) {
+            conclude(transfer, FETCH_FAILED, "it redirects too often");
+        } else if (aim(transfer, transfer->location)) {
+            start_hop(transfer);
+            return;
+        }
+    } else if (!transfer->was_stopped) {
+        conclude_from(transfer, code);
+    } else if (transfer->answer.reason[0] == '\0') {
+        snprintf(transfer->answer.reason, sizeof(transfer->answer.reason), "its server answered %ld", transfer->status);
+    }
+    hand_over(transfer);
+    start_next(transfer);
+}
+
+/* ---- All ---- */
+
+static void collect_ended(struct fetch *fetch)
+{
+    int waiting;
+    const CURLMsg *message;
+    while ((message = curl_multi_info_read(fetch->multi, &waiting)) != NULL) {
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        struct transfer *transfer = NULL;
+        CURLcode code = message->data.result;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+        end_hop(transfer, code);
+    }
+}
+
+static void look_at_the_clock(struct fetch *fetch)
+{
+    int64_t now_us = clock_monotonic_us();
+    if (now_us >= fetch->until_us)
+        fetch->is_over = true;
+    if (fetch->config->should_stop == NULL || now_us - fetch->asked_us < ASK_STOP_EVERY_US)
+        return;
+    fetch->asked_us = now_us;
+    if (fetch->config->should_stop(fetch->config->context))
+        fetch->is_over = true;
+}
+
+/* Whatever is under way or waiting is told that the time is over. */
+static void give_up_rest(struct fetch *fetch)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(fetch->slots); i++) {
+        struct transfer *transfer = &fetch->slots[i];
+        if (transfer->url == NULL)
+            continue;
+        curl_multi_remove_handle(fetch->multi, transfer->curl);
+        conclude(transfer, FETCH_TOO_SLOW, "all of them together took too long");
+        hand_over(transfer);
+    }
+    const struct fetch_answer late = { .outcome = FETCH_TOO_SLOW, .reason = "all of them together took too long" };
+    for (; fetch->next < fetch->count; fetch->next++)
+        fetch->config->arrived(fetch->config->context, fetch->next, &late);
+}
+
+static void start_slots(struct fetch *fetch)
+{
+    unsigned parallel = fetch->config->max_parallel < MAX_PARALLEL ? fetch->config->max_parallel : MAX_PARALLEL;
+    parallel = parallel < fetch->count ? parallel : (unsigned)fetch->count;
+    for (unsigned i = 0; i < parallel; i++) {
+        struct transfer *transfer = &fetch->slots[i];
+        *transfer = (struct transfer){ .fetch = fetch, .curl = curl_easy_init() };
+        if (transfer->curl == NULL)
+            abort();
+        buf_init(&transfer->body, fetch->config->max_bytes + 1);
+    }
+    for (unsigned i = 0; i < parallel; i++)
+        start_next(&fetch->slots[i]);
+}
+
+static void start_libcurl(void)
+{
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+void fetch_all(const struct fetch_config *config, const char *const *urls, size_t count)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start_libcurl);
+    struct fetch *fetch = calloc(1, sizeof(*fetch));
+    if (fetch == NULL)
+        abort();
+    *fetch = (struct fetch){
+        .config = config,
+        .urls = urls,
+        .count = count,
+        .multi = curl_multi_init(),
+        .until_us = clock_monotonic_us() + config->all_ms * US_PER_MS,
+    };
+    if (fetch->multi == NULL)
+        abort();
+    start_slots(fetch);
+    while (fetch->running > 0 && !fetch->is_over) {
+        int running;
+        curl_multi_perform(fetch->multi, &running);
+        collect_ended(fetch);
+        if (fetch->running > 0)
+            curl_multi_poll(fetch->multi, NULL, 0, POLL_MS, NULL);
+        look_at_the_clock(fetch);
+    }
+    give_up_rest(fetch);
+    for (size_t i = 0; i < ARRAY_COUNT(fetch->slots); i++) {
+        buf_done(&fetch->slots[i].body);
+        curl_easy_cleanup(fetch->slots[i].curl);
+    }
+    curl_multi_cleanup(fetch->multi);
+    free(fetch);
+}

@@ -1,0 +1,149 @@
+#include "net/smtp_answer.h"
+
+#include "base/buf.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CODE_CHARS = 3 };
+
+void smtp_answer_reader_init(struct smtp_answer_reader *reader)
+{
+    reader->size = 0;
+    reader->lines = 0;
+}
+
+void smtp_answer_describe(const struct smtp_answer *answer, const char *what, char *ret_text, size_t text_bytes)
+{
+    BUF_SCOPE text;
+    buf_init(&text, text_bytes + sizeof(answer->text));
+    buf_printf(&text, "%s: %d ", what, answer->code);
+    if (answer->enhanced[0] != '\0')
+        buf_printf(&text, "%s ", answer->enhanced);
+    buf_add_text(&text, answer->text);
+    snprintf(ret_text, text_bytes, "%s", buf_text(&text));
+}
+
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+/* The code at the start of a line; 0 when there is none from 200 to 599. */
+static int read_code(const char *line, size_t size)
+{
+    if (size < CODE_CHARS || line[0] < '2' || line[0] > '5' || !is_digit(line[1]) || !is_digit(line[2]))
+        return 0;
+    return (line[0] - '0') * 100 + (line[1] - '0') * 10 + (line[2] - '0');
+}
+
+/* How many characters at the start are digits, at most three (RFC 3463 §2). */
+static size_t digits(const char *text, size_t size)
+{
+    size_t count = 0;
+    while (count < 3 && count < size && is_digit(text[count]))
+        count++;
+    return count;
+}
+
+/* The size of an enhanced code of this class (RFC 2034 §4) at the start of a text; 0 when there is none. */
+static size_t enhanced_size(char class, const char *text, size_t size)
+{
+    if (size < 5 || text[0] != class || text[1] != '.')
+        return 0;
+    size_t subject = digits(text + 2, size - 2);
+    size_t at = 2 + subject;
+    if (subject == 0 || at >= size || text[at] != '.')
+        return 0;
+    size_t detail = digits(text + at + 1, size - at - 1);
+    size_t end = at + 1 + detail;
+    bool ends = end == size || text[end] == ' ';
+    return detail > 0 && ends ? end : 0;
+}
+
+static void add_text(struct smtp_answer_reader *reader, const char *text, size_t size)
+{
+    struct smtp_answer *answer = &reader->answer;
+    size_t room = sizeof(answer->text) - 1 - reader->text_size;
+    if (reader->text_size > 0 && size > 0 && room > 0) {
+        answer->text[reader->text_size++] = ' ';
+        room--;
+    }
+    size_t count = size < room ? size : room;
+    for (size_t i = 0; i < count; i++)
+        answer->text[reader->text_size + i] = (char)(text[i] >= ' ' && text[i] <= '~' ? text[i] : '?');
+    reader->text_size += count;
+    answer->text[reader->text_size] = '\0';
+}
+
+/* A line without its end. */
+static enum smtp_answer_state read_line(struct smtp_answer_reader *reader, const char *line, size_t size)
+{
+    struct smtp_answer *answer = &reader->answer;
+    int code = read_code(line, size);
+    bool goes_on = size > CODE_CHARS && line[CODE_CHARS] == '-';
+    bool is_first = reader->lines == 0;
+    if (code == 0 || (size > CODE_CHARS && !goes_on && line[CODE_CHARS] != ' '))
+        return SMTP_ANSWER_MALFORMED;
+    if ((!is_first && code != answer->code) || ++reader->lines > SMTP_ANSWER_MAX_LINES)
+        return SMTP_ANSWER_MALFORMED;
+    if (is_first) {
+        answer->code = code;
+        answer->enhanced[0] = answer->text[0] = '\0';
+        reader->text_size = 0;
+    }
+    const char *text = line + (size > CODE_CHARS ? CODE_CHARS + 1 : size);
+    size_t text_size = (size_t)(line + size - text);
+    size_t enhanced = enhanced_size(line[0], text, text_size);
+    if (enhanced > 0 && answer->enhanced[0] == '\0')
+        snprintf(answer->enhanced, sizeof(answer->enhanced), "%.*s", (int)enhanced, text);
+    if (enhanced > 0) {
+        size_t skipped = enhanced + (enhanced < text_size);
+        text += skipped;
+        text_size -= skipped;
+    }
+    add_text(reader, text, text_size);
+    if (goes_on)
+        return SMTP_ANSWER_INCOMPLETE;
+    reader->lines = 0;
+    return SMTP_ANSWER_READY;
+}
+
+/* Keeps what may be the start of a line. */
+static enum smtp_answer_state keep(struct smtp_answer_reader *reader, const char *bytes, size_t size)
+{
+    if (size > sizeof(reader->line) - reader->size)
+        return SMTP_ANSWER_MALFORMED;
+    memcpy(reader->line + reader->size, bytes, size);
+    reader->size += size;
+    return SMTP_ANSWER_INCOMPLETE;
+}
+
+enum smtp_answer_state smtp_answer_read(struct smtp_answer_reader *reader, const char **bytes, size_t *size)
+{
+    enum smtp_answer_state state = SMTP_ANSWER_INCOMPLETE;
+    while (state == SMTP_ANSWER_INCOMPLETE && *size > 0) {
+        const char *line = *bytes;
+        const char *end = memchr(line, '\n', *size);
+        size_t taken = end != NULL ? (size_t)(end - line) + 1 : *size;
+        size_t line_size = taken;
+        *bytes += taken;
+        *size -= taken;
+        if (end == NULL || reader->size > 0) {
+            if (keep(reader, line, taken) == SMTP_ANSWER_MALFORMED)
+                return SMTP_ANSWER_MALFORMED;
+            if (end == NULL)
+                return SMTP_ANSWER_INCOMPLETE;
+            line = reader->line;
+            line_size = reader->size;
+            reader->size = 0;
+        }
+        if (line_size > SMTP_ANSWER_LINE_MAX_BYTES)
+            return SMTP_ANSWER_MALFORMED;
+        line_size--;
+        if (line_size > 0 && line[line_size - 1] == '\r')
+            line_size--;
+        state = read_line(reader, line, line_size);
+    }
+    return state;
+}

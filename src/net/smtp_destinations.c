@@ -1,0 +1,78 @@
+#include "net/smtp_destinations.h"
+
+#include "net/smtp_relay.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/* Linear probing with room to spare; what is removed leaves no gap in a chain, so there are no graves. */
+enum { SLOTS = 16384 };
+
+static_assert(SLOTS >= 4 * 2 * SMTP_MAX_RELAYS * SMTP_MAX_CONNECTIONS, "two messages a session fill a quarter at most");
+
+struct destination {
+    uint64_t key; /* 0: empty */
+    int count;
+};
+
+struct smtp_destinations {
+    struct destination slots[SLOTS];
+};
+
+struct smtp_destinations *smtp_destinations_new(void)
+{
+    struct smtp_destinations *destinations = calloc(1, sizeof(*destinations));
+    if (destinations == NULL)
+        abort();
+    return destinations;
+}
+
+void smtp_destinations_free(struct smtp_destinations *destinations)
+{
+    free(destinations);
+}
+
+/* The slot of the key, or the empty one where it would be. */
+static size_t find(const struct smtp_destinations *destinations, uint64_t key)
+{
+    size_t at = key % SLOTS;
+    while (destinations->slots[at].key != 0 && destinations->slots[at].key != key)
+        at = (at + 1) % SLOTS;
+    return at;
+}
+
+int smtp_destinations_count(const struct smtp_destinations *destinations, uint64_t key)
+{
+    return destinations->slots[find(destinations, key)].count;
+}
+
+void smtp_destinations_add(struct smtp_destinations *destinations, uint64_t key)
+{
+    struct destination *slot = &destinations->slots[find(destinations, key)];
+    slot->key = key;
+    slot->count++;
+}
+
+/* Closes the gap at `hole`: whatever stands behind it and would not be found past a gap moves up (Knuth 6.4, algorithm R). */
+static void close_gap(struct smtp_destinations *destinations, size_t hole)
+{
+    struct destination *slots = destinations->slots;
+    for (size_t at = (hole + 1) % SLOTS; slots[at].key != 0; at = (at + 1) % SLOTS) {
+        size_t steps_from_home = (at + SLOTS - slots[at].key % SLOTS) % SLOTS;
+        size_t steps_from_hole = (at + SLOTS - hole) % SLOTS;
+        if (steps_from_home < steps_from_hole)
+            continue;
+        slots[hole] = slots[at];
+        hole = at;
+    }
+    slots[hole] = (struct destination){ .key = 0 };
+}
+
+void smtp_destinations_end(struct smtp_destinations *destinations, uint64_t key)
+{
+    size_t at = find(destinations, key);
+    assert(destinations->slots[at].count > 0);
+    if (--destinations->slots[at].count == 0)
+        close_gap(destinations, at);
+}

@@ -1,0 +1,123 @@
+#include "net/smtp_letter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What one message may leave behind as storage for the next. */
+enum { KEPT_BYTES = 256 * 1024, COMMANDS_BYTES = 4096 };
+
+void smtp_letter_init(struct smtp_letter *letter)
+{
+    *letter = (struct smtp_letter){ .tag = NULL };
+    /* Every dot doubled, and the envelope of the next message behind it. */
+    buf_init(&letter->bytes, (size_t)SMTP_MESSAGE_MAX_BYTES * 2 + COMMANDS_BYTES);
+}
+
+void smtp_letter_done(struct smtp_letter *letter)
+{
+    buf_done(&letter->bytes);
+}
+
+void smtp_letter_clear(struct smtp_letter *letter)
+{
+    if (letter->bytes.capacity > KEPT_BYTES)
+        buf_done(&letter->bytes);
+    else
+        buf_clear(&letter->bytes);
+    letter->tag = NULL;
+    letter->destination = 0;
+    letter->is_dot_announced = false;
+    letter->is_refused = false;
+}
+
+void smtp_letter_decide(struct smtp_letter *letter, enum smtp_stage stage, int code, const char *enhanced, const char *text)
+{
+    struct smtp_outcome *outcome = &letter->outcome;
+    outcome->end = SMTP_REPLIED;
+    outcome->stage = stage;
+    outcome->code = code;
+    snprintf(outcome->enhanced, sizeof(outcome->enhanced), "%s", enhanced);
+    snprintf(outcome->text, sizeof(outcome->text), "%s", text);
+}
+
+const char *smtp_letter_domain(const struct smtp_letter *letter)
+{
+    const char *at = strrchr(letter->rcpt_to, '@');
+    return at != NULL ? at + 1 : "";
+}
+
+/* ---- Filling ---- */
+
+/* Nothing may end the command or the angle brackets it is put in: no control, no space, no bracket. */
+static bool is_safe_address(const char *address, bool allows_utf8)
+{
+    size_t size = strlen(address);
+    if (size > SMTP_ADDRESS_MAX_BYTES)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = (unsigned char)address[i];
+        if (byte <= ' ' || byte == 0x7f || byte == '<' || byte == '>' || (byte > 0x7f && !allows_utf8))
+            return false;
+    }
+    return true;
+}
+
+static bool take_envelope(struct smtp_letter *letter, const struct smtp_message *message)
+{
+    bool is_recipient = message->rcpt_to[0] != '\0' && is_safe_address(message->rcpt_to, message->needs_smtputf8);
+    if (!is_recipient) {
+        smtp_letter_decide(letter, SMTP_STAGE_RCPT, 553, "5.1.3", "The recipient's address cannot be put into a command");
+        return false;
+    }
+    if (!is_safe_address(message->mail_from, message->needs_smtputf8)) {
+        smtp_letter_decide(letter, SMTP_STAGE_MAIL, 553, "5.1.7", "The sender's address cannot be put into a command");
+        return false;
+    }
+    snprintf(letter->mail_from, sizeof(letter->mail_from), "%s", message->mail_from);
+    snprintf(letter->rcpt_to, sizeof(letter->rcpt_to), "%s", message->rcpt_to);
+    return true;
+}
+
+/* Doubles a dot behind any line end, a bare one too: what some server takes for the end of a message must not get past. */
+static void add_stuffed(struct buf *out, struct bytes part)
+{
+    const char *from = (const char *)part.data;
+    const char *end = from + part.size;
+    for (const char *at = from; (at = memchr(at, '.', (size_t)(end - at))) != NULL; at++) {
+        const char *before = at > from ? at - 1 : out->size > 0 ? out->data + out->size - 1 : NULL;
+        if (before != NULL && *before != '\n' && *before != '\r')
+            continue;
+        buf_add(out, from, (size_t)(at - from));
+        buf_add_char(out, '.');
+        from = at;
+    }
+    buf_add(out, from, (size_t)(end - from));
+}
+
+static bool ends_line(const struct buf *bytes)
+{
+    return bytes->size >= 2 && memcmp(bytes->data + bytes->size - 2, "\r\n", 2) == 0;
+}
+
+bool smtp_letter_fill(struct smtp_letter *letter, const struct smtp_message *message)
+{
+    smtp_letter_clear(letter);
+    letter->tag = message->tag;
+    letter->needs_smtputf8 = message->needs_smtputf8;
+    letter->message_bytes = message->parts[0].size + message->parts[1].size;
+    if (!take_envelope(letter, message))
+        return false;
+    if (message->parts[0].size > SMTP_MESSAGE_MAX_BYTES || letter->message_bytes > SMTP_MESSAGE_MAX_BYTES) {
+        smtp_letter_decide(letter, SMTP_STAGE_MAIL, 552, "5.3.4", "The message is too large");
+        return false;
+    }
+    if (letter->message_bytes == 0) {
+        smtp_letter_decide(letter, SMTP_STAGE_DATA, 554, "5.6.0", "The message is empty");
+        return false;
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(message->parts); i++)
+        if (message->parts[i].size > 0)
+            add_stuffed(&letter->bytes, message->parts[i]);
+    buf_add_text(&letter->bytes, ends_line(&letter->bytes) ? ".\r\n" : "\r\n.\r\n");
+    return true;
+}

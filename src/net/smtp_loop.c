@@ -1,0 +1,377 @@
+#include "net/smtp_loop.h"
+
+#include "base/clock.h"
+#include "net/smtp_connect.h"
+#include "net/smtp_session.h"
+#include "net/smtp_watch.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { EVENTS_A_ROUND = 64, LONGEST_WAIT_MS = 60 * 1000, LOOK_AGAIN_MS = 20 };
+
+/* ---- Making and freeing ---- */
+
+static void watch_wake(struct smtp_loop *loop)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.u64 = SMTP_WATCH_WAKE };
+    loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop->epoll_fd < 0 || loop->wake_fd < 0 || epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->wake_fd, &event) < 0)
+        abort();
+}
+
+struct smtp_loop *smtp_loop_new(struct smtp_relays *relays, int loop_count, const char *helo_name, const struct smtp_events *events)
+{
+    struct smtp_loop *loop = calloc(1, sizeof(*loop));
+    assert(relays->count > 0 && loop_count > 0);
+    if (loop == NULL)
+        abort();
+    *loop = (struct smtp_loop){
+        .relays = relays,
+        .events = *events,
+        .helo_name = strdup(helo_name),
+        .earliest_us = INT64_MAX,
+        .ask_us = INT64_MAX,
+        .asking = calloc(1, sizeof(*loop->asking)),
+    };
+    for (size_t i = 0; i < relays->count; i++) {
+        loop->shares[i] = (relays->items[i].settings.connections + loop_count - 1) / loop_count;
+        loop->session_count += (uint32_t)loop->shares[i];
+    }
+    loop->sessions = calloc(loop->session_count, sizeof(*loop->sessions));
+    if (loop->sessions == NULL || loop->helo_name == NULL || loop->asking == NULL)
+        abort();
+    for (uint32_t i = 0; i < loop->session_count; i++)
+        smtp_session_init(&loop->sessions[i], loop, i);
+    watch_wake(loop);
+    smtp_connect_init(loop);
+    return loop;
+}
+
+void smtp_loop_free(struct smtp_loop *loop)
+{
+    if (loop == NULL)
+        return;
+    for (uint32_t i = 0; i < loop->session_count; i++) {
+        if (loop->sessions[i].phase != SMTP_FREE)
+            smtp_session_stop(&loop->sessions[i], true);
+        smtp_session_done(&loop->sessions[i]);
+    }
+    smtp_connect_done(loop);
+    close(loop->epoll_fd);
+    close(loop->wake_fd);
+    free(loop->sessions);
+    free(loop->helo_name);
+    free(loop->asking);
+    free(loop);
+}
+
+/* ---- For the sessions ---- */
+
+void smtp_loop_set_deadline(struct smtp_session *session, int64_t after_ms)
+{
+    struct smtp_loop *loop = session->loop;
+    session->deadline_us = loop->now_us + after_ms * US_PER_MS;
+    if (session->deadline_us < loop->earliest_us)
+        loop->earliest_us = session->deadline_us;
+}
+
+void smtp_loop_watch(struct smtp_session *session, bool writing)
+{
+    if (session->is_watched && session->watches_writing == writing)
+        return;
+    struct epoll_event event = { .events = EPOLLIN | (writing ? EPOLLOUT : 0U), .data.u64 = smtp_watch_session(session->index) };
+    epoll_ctl(session->loop->epoll_fd, session->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, session->fd, &event);
+    session->is_watched = true;
+    session->watches_writing = writing;
+}
+
+void smtp_loop_vacate(struct smtp_session *session)
+{
+    struct smtp_loop *loop = session->loop;
+    if (session->is_idle)
+        loop->idle_count--;
+    session->is_idle = false;
+    loop->busy_count--;
+    loop->used[session->relay - loop->relays->items]--;
+    smtp_traffic_close(session->relay);
+}
+
+/* The implementer's promise from smtp_loop_has_room becomes the message's place, or is taken back. */
+static void keep_promise(struct smtp_loop *loop, struct smtp_relay *relay, const struct smtp_message *message)
+{
+    struct smtp_asking *asking = loop->asking;
+    const char *at = message != NULL ? strrchr(message->rcpt_to, '@') : NULL;
+    uint64_t key = at != NULL ? smtp_destination_key(relay, at + 1, strlen(at + 1)) : 0;
+    if (key != asking->reserved) {
+        smtp_destination_add(relay, key);
+        smtp_destination_end(relay, asking->reserved);
+    }
+    asking->reserved = 0;
+}
+
+bool smtp_loop_next(struct smtp_loop *loop, struct smtp_relay *relay, struct smtp_message *ret_message)
+{
+    if (loop->is_dry || loop->is_stopping)
+        return false;
+    *loop->asking = (struct smtp_asking){ .relay = relay };
+    bool given = loop->events.next(loop->events.context, ret_message);
+    keep_promise(loop, relay, given ? ret_message : NULL);
+    loop->asking->relay = NULL;
+    if (given)
+        return true;
+    loop->is_dry = true;
+    if (loop->asking->lacked_room)
+        loop->ask_us = loop->now_us + LOOK_AGAIN_MS * US_PER_MS;
+    return false;
+}
+
+bool smtp_loop_has_room(const struct smtp_loop *loop, const char *domain)
+{
+    struct smtp_asking *asking = loop->asking;
+    if (asking->relay == NULL)
+        return true;
+    uint64_t key = smtp_destination_key(asking->relay, domain, strlen(domain));
+    if (key != 0 && key == asking->reserved)
+        return true;
+    smtp_destination_end(asking->relay, asking->reserved);
+    bool has_room = smtp_destination_take(asking->relay, key);
+    asking->reserved = has_room ? key : 0;
+    asking->lacked_room = asking->lacked_room || !has_room;
+    return has_room;
+}
+
+void smtp_loop_settle(struct smtp_session *session, struct smtp_letter *letter)
+{
+    const struct smtp_events *events = &session->loop->events;
+    letter->outcome.relay = session->relay->settings.name;
+    smtp_destination_end(session->relay, letter->destination);
+    events->done(events->context, letter->tag, &letter->outcome);
+    smtp_letter_clear(letter);
+}
+
+/* ---- Giving work to sessions ---- */
+
+static struct smtp_session *free_place(struct smtp_loop *loop)
+{
+    for (uint32_t i = 0; i < loop->session_count; i++)
+        if (loop->sessions[i].phase == SMTP_FREE)
+            return &loop->sessions[i];
+    return NULL;
+}
+
+/* There was a message perhaps, and the relay could not take it: it is left alone for a while. */
+static void ask_later(struct smtp_loop *loop, struct smtp_relay *relay)
+{
+    loop->relay_ask_us[relay - loop->relays->items] = smtp_traffic_ready_us(relay);
+}
+
+static bool may_ask(const struct smtp_loop *loop, const struct smtp_relay *relay)
+{
+    return loop->now_us >= loop->relay_ask_us[relay - loop->relays->items];
+}
+
+static void offer_to_idle(struct smtp_loop *loop)
+{
+    for (uint32_t i = 0; i < loop->session_count && loop->idle_count > 0 && !loop->is_dry; i++) {
+        struct smtp_session *session = &loop->sessions[i];
+        if (!session->is_idle || !may_ask(loop, session->relay))
+            continue;
+        smtp_session_offer(session);
+        if (session->is_idle && !loop->is_dry)
+            ask_later(loop, session->relay);
+    }
+}
+
+/* Opens one more session with the relay, if there is a message for it. */
+static bool open_one(struct smtp_loop *loop, size_t index)
+{
+    struct smtp_relay *relay = &loop->relays->items[index];
+    if (loop->used[index] >= loop->shares[index] || !may_ask(loop, relay))
+        return false;
+    struct smtp_session *session = free_place(loop);
+    if (session == NULL || !smtp_traffic_open(relay)) {
+        ask_later(loop, relay);
+        return false;
+    }
+    if (!smtp_session_start(session, relay)) {
+        smtp_traffic_close(relay);
+        if (!loop->is_dry)
+            ask_later(loop, relay);
+        return false;
+    }
+    loop->used[index]++;
+    loop->busy_count++;
+    return true;
+}
+
+static void open_more(struct smtp_loop *loop)
+{
+    size_t count = loop->relays->count;
+    bool opened = true;
+    while (opened && !loop->is_dry) {
+        opened = false;
+        for (size_t i = 0; i < count && !loop->is_dry; i++)
+            opened |= open_one(loop, (loop->first_relay + i) % count);
+        loop->first_relay = (loop->first_relay + 1) % count;
+    }
+}
+
+static void give_work(struct smtp_loop *loop)
+{
+    bool is_time = loop->now_us >= loop->ask_us;
+    if (is_time) {
+        loop->ask_us = INT64_MAX;
+        loop->is_dry = false;
+    }
+    if (loop->is_dry || loop->is_stopping)
+        return;
+    offer_to_idle(loop);
+    open_more(loop);
+}
+
+/* ---- A round ---- */
+
+static void on_wake(struct smtp_loop *loop)
+{
+    uint64_t count;
+    ssize_t size = read(loop->wake_fd, &count, sizeof(count));
+    (void)size; /* nothing to read is as good */
+    atomic_store(&loop->is_woken, false);
+    loop->is_dry = false;
+    loop->ask_us = INT64_MAX;
+}
+
+static void on_event(struct smtp_loop *loop, const struct epoll_event *event)
+{
+    uint32_t low = (uint32_t)event->data.u64;
+    switch ((enum smtp_watch)(event->data.u64 >> 32)) {
+    case SMTP_WATCH_WAKE:
+        on_wake(loop);
+        return;
+    case SMTP_WATCH_CURL:
+        smtp_connect_socket_ready(loop, (int)low, event->events);
+        return;
+    case SMTP_WATCH_SESSION:
+        smtp_session_ready(&loop->sessions[low], (event->events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0);
+        return;
+    }
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Ends what is overdue and finds the next deadline. */
+static void look_at_deadlines(struct smtp_loop *loop)
+{
+    if (loop->now_us < loop->earliest_us)
+        return;
+    for (uint32_t i = 0; i < loop->session_count; i++)
+        if (loop->sessions[i].phase != SMTP_FREE && loop->now_us >= loop->sessions[i].deadline_us)
+            smtp_session_overdue(&loop->sessions[i]);
+    loop->earliest_us = INT64_MAX;
+    for (uint32_t i = 0; i < loop->session_count; i++)
+        if (loop->sessions[i].phase != SMTP_FREE)
+            loop->earliest_us = least(loop->earliest_us, loop->sessions[i].deadline_us);
+}
+
+static void stop_sessions(struct smtp_loop *loop, bool now)
+{
+    for (uint32_t i = 0; i < loop->session_count; i++)
+        if (loop->sessions[i].phase != SMTP_FREE)
+            smtp_session_stop(&loop->sessions[i], now);
+}
+
+static int wait_ms(const struct smtp_loop *loop, int64_t stop_at_us)
+{
+    int64_t until_us = least(least(loop->earliest_us, loop->curl_due_us), least(loop->ask_us, stop_at_us));
+    for (size_t i = 0; i < loop->relays->count && !loop->is_dry; i++)
+        if (loop->relay_ask_us[i] > loop->now_us)
+            until_us = least(until_us, loop->relay_ask_us[i]);
+    int64_t left_us = until_us == INT64_MAX ? INT64_MAX : until_us - loop->now_us;
+    if (left_us <= 0)
+        return 0;
+    int64_t ms = left_us / US_PER_MS + 1;
+    return (int)least(ms, LONGEST_WAIT_MS);
+}
+
+static void run_round(struct smtp_loop *loop, int64_t stop_at_us)
+{
+    struct epoll_event events[EVENTS_A_ROUND];
+    int count = epoll_wait(loop->epoll_fd, events, EVENTS_A_ROUND, wait_ms(loop, stop_at_us));
+    loop->now_us = clock_monotonic_us();
+    for (int i = 0; i < count; i++)
+        on_event(loop, &events[i]);
+    if (loop->now_us >= loop->curl_due_us)
+        smtp_connect_time_passed(loop);
+    look_at_deadlines(loop);
+    give_work(loop);
+}
+
+/* A relay that goes away while TLS writes to it must not end the process. What is pending is taken back at the end. */
+static void block_pipe_signal(sigset_t *ret_before)
+{
+    sigset_t pipe_signal;
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, ret_before);
+}
+
+static void unblock_pipe_signal(const sigset_t *before)
+{
+    sigset_t pipe_signal;
+    const struct timespec at_once = { .tv_sec = 0 };
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    if (!sigismember(before, SIGPIPE))
+        sigtimedwait(&pipe_signal, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+void smtp_loop_run(struct smtp_loop *loop, int stop_ms)
+{
+    int64_t stop_at_us = INT64_MAX;
+    sigset_t before;
+    block_pipe_signal(&before);
+    loop->now_us = clock_monotonic_us();
+    give_work(loop);
+    while (!loop->is_stopping || (loop->busy_count > 0 && loop->now_us < stop_at_us)) {
+        run_round(loop, stop_at_us);
+        if (!loop->is_stopping && atomic_load(&loop->must_stop)) {
+            loop->is_stopping = true;
+            stop_at_us = loop->now_us + stop_ms * US_PER_MS;
+            stop_sessions(loop, false);
+        }
+    }
+    stop_sessions(loop, true);
+    unblock_pipe_signal(&before);
+}
+
+/* ---- From any thread ---- */
+
+static void wake(struct smtp_loop *loop)
+{
+    static const uint64_t one = 1;
+    ssize_t size = write(loop->wake_fd, &one, sizeof(one));
+    (void)size; /* it can only fail where a wake-up is already waiting */
+}
+
+void smtp_loop_wake(struct smtp_loop *loop)
+{
+    if (!atomic_exchange(&loop->is_woken, true))
+        wake(loop);
+}
+
+void smtp_loop_stop(struct smtp_loop *loop)
+{
+    atomic_store(&loop->must_stop, true);
+    wake(loop);
+}

@@ -1,0 +1,106 @@
+/*
+ * SMTP traffic: what all loops of a process share about their relays: the
+ * settings of each, who may open a session or begin a message, which relay
+ * rests, and how much is under way to each recipient domain. Internal to the
+ * SMTP client; others see net/smtp_relay.h.
+ *
+ * Settings never change after smtp_relays_new. Everything else lies behind one
+ * mutex of the set and is reached through the functions below, from any thread.
+ */
+#pragma once
+
+#include "net/smtp_destinations.h"
+#include "net/smtp_relay.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+enum smtp_tls {
+    SMTP_TLS_IF_OFFERED, /* STARTTLS */
+    SMTP_TLS_REQUIRED,   /* STARTTLS */
+    SMTP_TLS_NEVER,
+    SMTP_TLS_AT_ONCE, /* smtps */
+};
+
+struct smtp_settings {
+    char *name; /* host:port */
+    char *host; /* with brackets around an IPv6 address */
+    int port;
+    char *user; /* NULL: no log-in */
+    char *password;
+    char *ca_file; /* NULL: the system's */
+    enum smtp_tls tls;
+    bool takes_any_certificate;
+    int connections;
+    int per_destination; /* 0: no bound */
+    int messages;
+    int timeout_s;
+    int final_timeout_s;
+};
+
+struct smtp_relay {
+    struct smtp_relays *set;
+    struct smtp_settings settings;
+
+    /* Behind the lock of the set. */
+    int open;
+    unsigned failures;      /* in a row */
+    unsigned era;           /* counts the rests, so that ten sessions that fail of one cause make one of them */
+    int64_t rests_until_us; /* monotonic */
+    bool is_tried;          /* a session tries whether it works again */
+    char trouble[SMTP_TROUBLE_MAX_BYTES];
+    int64_t accepted;
+    int64_t refused;
+};
+
+struct smtp_relays {
+    pthread_mutex_t lock;
+    struct smtp_relay items[SMTP_MAX_RELAYS];
+    size_t count;
+    struct smtp_destinations *destinations; /* NULL when no relay bounds them */
+};
+
+/* Reads an address of the form in net/smtp_relay.h. False: `ret_why` is part of a sentence, without anything of the address. */
+MUST_CHECK bool smtp_settings_read(const char *url, struct smtp_settings *ret_settings, const char **ret_why) NONNULL(1, 2, 3);
+void smtp_settings_done(struct smtp_settings *settings) NONNULL(1);
+
+/* ---- Sessions ---- */
+
+/* Counts a session more, unless the relay has as many as it may. */
+MUST_CHECK bool smtp_traffic_open(struct smtp_relay *relay) NONNULL(1);
+void smtp_traffic_close(struct smtp_relay *relay) NONNULL(1);
+
+/* ---- Beginning and ending messages ---- */
+
+/* A session's leave to begin; zeroed at first. */
+struct smtp_turn {
+    unsigned era;
+    bool is_trial; /* the only session that may, until it is known how the relay does */
+};
+
+/* Whether a session may begin a message now. The leave ends with one of the three below. */
+MUST_CHECK bool smtp_traffic_begin(struct smtp_relay *relay, struct smtp_turn *turn) NONNULL(1, 2);
+
+/* The relay decided about a message. */
+void smtp_traffic_worked(struct smtp_relay *relay, struct smtp_turn *turn, bool accepted) NONNULL(1, 2);
+
+/* The relay failed as such: it rests. `why` is kept for smtp_relay_look. */
+void smtp_traffic_failed(struct smtp_relay *relay, struct smtp_turn *turn, const char *why) NONNULL(1, 2, 3);
+
+/* Nothing came of it. */
+void smtp_traffic_abandon(struct smtp_relay *relay, struct smtp_turn *turn) NONNULL(1, 2);
+
+/* When it is worth while to ask again after smtp_traffic_open or _begin said no, monotonic. */
+int64_t smtp_traffic_ready_us(struct smtp_relay *relay) NONNULL(1);
+
+/* ---- Recipient domains ---- */
+
+/* The key of a domain (lower case) at a relay; 0 when the relay does not bound them, which the functions below ignore. */
+uint64_t smtp_destination_key(const struct smtp_relay *relay, const char *domain, size_t size) NONNULL(1, 2) PURE;
+
+/* Whether one more may be under way; if so, it is counted. */
+MUST_CHECK bool smtp_destination_take(struct smtp_relay *relay, uint64_t key) NONNULL(1);
+
+/* Counts one more, whatever the bound. */
+void smtp_destination_add(struct smtp_relay *relay, uint64_t key) NONNULL(1);
+void smtp_destination_end(struct smtp_relay *relay, uint64_t key) NONNULL(1);

@@ -1,0 +1,87 @@
+// What a JSX design may import: react and the components of react-email. They are bundled once, in memory, into a script
+// that a page runs before any design; designs are compiled against the names that page reports.
+
+import { build } from './compiler.mjs';
+
+const COMPONENTS = '@react-email/components';
+const CODE_BLOCK = '@react-email/code-block';
+const PARTS = ['body', 'button', 'code-block', 'code-inline', 'column', 'container', 'font', 'head', 'heading', 'hr', 'html',
+  'img', 'link', 'markdown', 'preview', 'render', 'row', 'section', 'tailwind', 'text'];
+
+/** Where each import is found: a member of `__designs.modules`. The parts of react-email are all in one. */
+export const IMPORTS = new Map([
+  ['react', 'react'], ['react/jsx-runtime', 'jsx'], [COMPONENTS, 'components'], ['react-email', 'components'],
+  ...PARTS.map((part) => [`@react-email/${part}`, 'components']),
+]);
+
+export const IMPORTS_IN_WORDS = `react, ${COMPONENTS} and its parts such as @react-email/button`;
+
+/** The script. `__designs.names` tells what there is, `__designs.run` is called in the page, after a design has been evaluated there. */
+const ENTRY = `
+  import * as react from 'react';
+  import * as jsx from 'react/jsx-runtime';
+  import * as components from '${COMPONENTS}';
+  import { render } from '@react-email/render';
+  import { renderToReadableStream } from 'react-dom/server';
+
+  const modules = { react, jsx, components };
+  /** Knows every programming language, which takes as long as all the rest together: only for designs that show code. */
+  const codeBlock = () => require('${CODE_BLOCK}');
+  const names = () => Object.fromEntries(Object.entries({ ...modules, codeBlock: codeBlock() }).map(([name, module]) => [name, Object.keys(module)]));
+
+  /** When an element is wrong, React's stack has no line of the design; the names of the components around it help. */
+  async function componentsAround(element) {
+    let stack = '';
+    try {
+      const onError = (_, info) => { stack ||= String(info.componentStack ?? ''); };
+      await (await renderToReadableStream(element, { onError })).allReady;
+    } catch {
+      // the first error is what is reported
+    }
+    return [...stack.matchAll(/^\\s+at ([\\w$.]+)/gm)].slice(0, 3).map(([, name]) => name);
+  }
+
+  async function run(design, maxChars) {
+    const component = design?.default;
+    if (typeof component !== 'function') return { failure: component === undefined ? 'no default' : 'no component' };
+    const element = react.createElement(component, component.PreviewProps ?? {});
+    try {
+      const html = await render(element);
+      return html.length > maxChars ? { failure: 'too long' } : { html };
+    } catch (error) {
+      const message = error instanceof Error ? error.name + ': ' + error.message : String(error);
+      return { failure: 'threw', message, stack: String(error?.stack ?? ''), around: await componentsAround(element) };
+    }
+  }
+  Object.defineProperty(globalThis, '__designs', { value: { modules, codeBlock, names, run } });
+`;
+
+/** Formatting is never asked for, and the formatter is heavy; the code block comes by itself, not with the components. */
+const withoutWeight = {
+  name: 'without-weight',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^prettier(?:\/|$)/ }, ({ path }) => ({ path, namespace: 'absent' }));
+    onResolve({ filter: /^@react-email\/code-block$/ }, ({ path, importer }) => (importer.includes('components') ? { path, namespace: 'absent' } : null));
+    onLoad({ filter: /.*/, namespace: 'absent' }, () => ({ contents: 'export const format = null;' }));
+  },
+};
+
+/** Builds the script (a quarter of a second); React's development build, because its errors are words. */
+export async function buildModules() {
+  const { outputFiles } = await build({
+    stdin: { contents: ENTRY, resolveDir: import.meta.dirname },
+    bundle: true,
+    write: false,
+    format: 'iife',
+    platform: 'browser',
+    target: 'es2022',
+    minifyWhitespace: true,
+    minifySyntax: true,
+    charset: 'utf8',
+    legalComments: 'none',
+    logLevel: 'silent',
+    define: { 'process.env.NODE_ENV': '"development"' },
+    plugins: [withoutWeight],
+  });
+  return outputFiles[0].text;
+}

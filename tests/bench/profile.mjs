@@ -1,0 +1,141 @@
+// The tables of docs/performance.md; profile.sh starts it.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import readline from 'node:readline';
+
+import { Campaign } from './campaign.mjs';
+import { isRunning } from './family.mjs';
+import { cleanUp, runToEnd } from './programs.mjs';
+
+const READERS = Number(process.env.BENCH_READERS ?? 100_000);
+const SAMPLES_PER_S = 499;
+const STACK_BYTES = 8192;
+const TICKS_PER_S = 100; // of /proc/PID/stat, proc(5)
+
+// A sample belongs to the first part that one of its functions matches; the order is that of precedence. OpenSSL's assembler keeps
+// no record of its callers, so whatever of OpenSSL is not called for a hash is a signature.
+const PARTS = [
+  ['DKIM: hashing', /^digest_/],
+  ['DKIM: signatures (RSA-2048, Ed25519)', /^sign_|\(.*libcrypto/],
+  ['DKIM: canonical form, headers', /^dkim_/],
+  ['composing: filling in the templates', /^template_/],
+  ['composing: encoding the message', /^message_|^body_encod|^header_/],
+  ['composing: the rest (tokens, links, addresses)', /^composing_|^composer_|^delivery_compos/],
+  ['journal', /^journal_/],
+  ['feeder: leases, recipients', /^feeder_thread|^feed$|^take_one/],
+  ['settler: results, events, figures', /^settler_thread|^settle_one|^work_once/],
+  ['SMTP: receiving and sending in the kernel', /sys_sendto|sys_recvfrom|^tcp_|^sock_/],
+  ['SMTP: waiting and waking', /epoll|schedule|futex/],
+  ['SMTP: the protocol, copying', /^smtp_|^curl_|^Curl_/],
+];
+const OTHER = 'everything else';
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));
+process.on('exit', cleanUp);
+
+async function profile(isSigned) {
+  const campaign = await Campaign.prepare({ readers: READERS, isSigned });
+  await campaign.countStatements();
+  await campaign.send();
+  await campaign.psql('select pg_stat_statements_reset()');
+  const before = processorTimes(campaign);
+  const { perSecond, bytes } = await campaign.send({ keepsRows: true });
+  const after = processorTimes(campaign);
+  const statements = await campaign.statements();
+  await campaign.forget();
+
+  console.log(`\n${rounded(READERS)} messages of ${rounded(bytes)} bytes, ${isSigned ? 'signed twice' : 'not signed'}, `
+    + `${os.cpus().length} cores: ${rounded(perSecond)} messages/s\n`);
+  if (isSigned) console.log(`${await signatureCosts()}\n`);
+  printProcesses(before, after);
+  await printParts(await record(campaign), after.runner - before.runner);
+  printStatements(statements);
+}
+
+// Looks at the runner during one more campaign, which is slower by that; gives the file.
+async function record(campaign) {
+  const file = path.join(campaign.folder.parent, 'perf.data');
+  const perf = spawn('perf', ['record', '-q', '-e', 'cpu-clock', '-F', String(SAMPLES_PER_S),
+    '--call-graph', `dwarf,${STACK_BYTES}`, '-p', String(campaign.runner), '-o', file], { stdio: ['ignore', 'ignore', 'inherit'] });
+  await campaign.send();
+  perf.kill('SIGINT');
+  await once(perf, 'close');
+  return file;
+}
+
+// What the signatures cost by themselves, since OpenSSL's assembler does not tell which of them it works for.
+async function signatureCosts() {
+  const out = await runToEnd(['openssl', 'speed', '-seconds', '1', 'rsa2048', 'ed25519']);
+  const us = (pattern) => (1e6 / Number(pattern.exec(out)[1])).toFixed(1);
+  return `openssl speed on one core, just now: RSA-2048 ${us(/^rsa 2048 bits\s+\S+\s+\S+\s+([\d.]+)/m)} µs a signature, `
+    + `Ed25519 ${us(/\(Ed25519\)\s+\S+\s+\S+\s+([\d.]+)/m)} µs`;
+}
+
+const rounded = (number) => Math.round(number).toLocaleString('en-US');
+const perMessage = (seconds) => ((seconds * 1e6) / READERS).toFixed(1);
+
+function table(head, rows) {
+  console.log(`| µs | ${head} |\n|---:|---|`);
+  for (const [seconds, name] of rows) console.log(`| ${perMessage(seconds)} | ${name} |`);
+  console.log('');
+}
+
+// ---- Processes ----
+
+function processorTimes(campaign) {
+  const seconds = (pid) => {
+    if (!isRunning(pid)) return 0; // autovacuum comes and goes
+    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').pop().split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
+  };
+  const sum = (pids) => pids.reduce((total, pid) => total + seconds(pid), 0);
+  return { runner: seconds(campaign.runner), postgres: sum(campaign.postgres), sink: seconds(campaign.sink.child.pid) };
+}
+
+function printProcesses(before, after) {
+  const rows = [['runner', 'the runner'], ['postgres', 'PostgreSQL, all its processes'], ['sink', 'the sink']]
+    .map(([key, name]) => [after[key] - before[key], name]);
+  table('processor time a message', [...rows, [rows.reduce((total, [seconds]) => total + seconds, 0), 'all of it']]);
+}
+
+// ---- Functions ----
+
+async function printParts(recording, runnerSeconds) {
+  const words = ['script', '--no-inline', '-F', 'ip,sym,dso', '-i', recording];
+  const script = spawn('perf', words, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const counts = new Map();
+  let stack = [];
+  let samples = 0;
+  for await (const line of readline.createInterface({ input: script.stdout })) {
+    if (line.trim() !== '') {
+      stack.push(line.trim().replace(/^[0-9a-f]+ /, ''));
+    } else if (stack.length > 0) {
+      const part = partOf(stack);
+      counts.set(part, (counts.get(part) ?? 0) + 1);
+      samples++;
+      stack = [];
+    }
+  }
+  const rows = [...counts].map(([name, count]) => [(count / samples) * runnerSeconds, name]).sort((a, b) => b[0] - a[0]);
+  table(`of the runner, by ${samples.toLocaleString('en-US')} samples`, rows);
+}
+
+function partOf(stack) {
+  return PARTS.find(([, pattern]) => stack.some((name) => pattern.test(name)))?.[0] ?? OTHER;
+}
+
+// ---- Statements ----
+
+function printStatements(statements) {
+  table('of PostgreSQL, by statement', statements.map(({ seconds, calls, query }) =>
+    [seconds, `${calls} × \`${query.replace(/\s+/g, ' ').slice(0, 90)}\``]));
+}
+
+for (const isSigned of [false, true]) {
+  await profile(isSigned);
+  cleanUp();
+}

@@ -1,0 +1,135 @@
+/*
+ * Composes marketing mail for the bench of composing, as the sender does: JSON lines in, JSON lines out.
+ *
+ *     {"html", "text", "subject", "publicUrl"?, "bench"?: rounds}
+ *     → {"bytes": "…"} or, of that many messages, {"nanoseconds": of one, "size"} or {"error": "…"}
+ *
+ * The templates name firstName, lastName, email, plan and score.
+ */
+#include "base/clock.h"
+#include "base/json_read.h"
+#include "base/json_write.h"
+#include "crypto/keys.h"
+#include "engine/sends/composer.h"
+#include "mail/template.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LINE_BYTES = 1024 * 1024, NAME_BYTES = 64, SEND_ID = 5, BRAND_ID = 2 };
+
+static bool compile(struct arena *arena, enum template_kind kind, const char *source, struct bytes *ret_blob, struct error *err)
+{
+    const char *given = source != NULL ? source : "";
+    return template_compile(arena, kind, given, strlen(given), ret_blob, err);
+}
+
+static bool make_composer(const struct work *work, const json_t *request, struct composer **ret_composer, struct error *err)
+{
+    struct composer_design design = {
+        .from_address = "news@shop.example",
+        .sender_name = "The Harbour Shop",
+        .reply_to = "hello@shop.example",
+        .domain = "shop.example",
+        .brand_json = "{\"name\": \"Harbour\", \"address\": \"1 Quay\"}",
+        .message_class = MESSAGE_MARKETING,
+        .send_id = SEND_ID,
+    };
+    return compile(work->arena, TEMPLATE_HEADER, json_get_text(request, "subject"), &design.subject_code, err) &&
+           compile(work->arena, TEMPLATE_HTML, json_get_text(request, "html"), &design.html_code, err) &&
+           compile(work->arena, TEMPLATE_TEXT, json_get_text(request, "text"), &design.text_code, err) &&
+           composer_new(work, &design, ret_composer, err);
+}
+
+/* A field as the database gives it (engine/sends/slots.h). */
+static const char *field_of(const char *name)
+{
+    if (strcmp(name, "plan") == 0)
+        return "sPro";
+    return strcmp(name, "score") == 0 ? "n412" : NULL;
+}
+
+static bool write_one(const struct work *work, struct composer *composer, int64_t ordinal, struct arena *scratch,
+                      struct bytes *ret_message, struct error *err)
+{
+    char email[NAME_BYTES];
+    snprintf(email, sizeof(email), "reader%lld@example.com", (long long)ordinal);
+    struct text_list names = composer_fields(composer);
+    const char **fields = arena_array(scratch, names.count + 1, sizeof(*fields));
+    for (size_t i = 0; i < names.count; i++)
+        fields[i] = field_of(names.items[i]);
+    const struct composer_recipient recipient = {
+        .email = email,
+        .email_key = email,
+        .ordinal = ordinal,
+        .first_name = "Ada",
+        .last_name = "M\xC3\xBCller",
+        .fields = { fields, names.count },
+    };
+    const int64_t payload[] = { BRAND_ID, SEND_ID, ordinal };
+    const char *token = token_seal(scratch, work->engine->token_key, "message", payload, sizeof(payload));
+    return composer_write(composer, &recipient, token, INT64_C(1795253400) * US_PER_S, ret_message, err);
+}
+
+static bool run(const struct work *work, const json_t *request, struct json_writer *json, struct error *err)
+{
+    struct composer *composer;
+    struct bytes message = { .size = 0 };
+    if (!make_composer(work, request, &composer, err))
+        return false;
+    int64_t rounds = json_get_int(request, "bench", 0);
+    ARENA_SCOPE scratch = arena_new(0);
+    int64_t from_us = clock_monotonic_us();
+    for (int64_t i = 0; i < (rounds > 0 ? rounds : 1); i++) {
+        arena_reset(scratch);
+        if (!write_one(work, composer, i + 1, scratch, &message, err))
+            return false;
+    }
+    int64_t took_us = clock_monotonic_us() - from_us;
+    if (rounds > 0) {
+        json_member_int(json, "nanoseconds", took_us * 1000 / rounds);
+        json_member_int(json, "size", (int64_t)message.size);
+        return true;
+    }
+    json_key(json, "bytes");
+    json_bytes(json, (const char *)message.data, message.size);
+    return true;
+}
+
+static void answer(const char *line, size_t size)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct error err = { .code = ERR_NONE };
+    const json_t *request = NULL;
+    const struct json_bounds bounds = { .max_bytes = MAX_LINE_BYTES };
+    struct buf *reply = buf_in_arena(arena, (size_t)MAX_LINE_BYTES * 16);
+    struct json_writer json;
+    json_writer_init(&json, reply);
+    json_object_begin(&json);
+    struct engine engine = { .public_url = NULL };
+    const struct work work = { .engine = &engine, .arena = arena, .organization_id = 1, .brand_id = BRAND_ID };
+    bool done = json_read(arena, line, size, bounds, &request, &err);
+    if (done) {
+        engine.public_url = json_get_text(request, "publicUrl");
+        done = run(&work, request, &json, &err);
+    }
+    if (!done)
+        json_member_text(&json, "error", err.message);
+    json_object_end(&json);
+    buf_add_char(reply, '\n');
+    fwrite(reply->data, 1, reply->size, stdout);
+    fflush(stdout);
+}
+
+int main(void)
+{
+    crypto_start();
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t size;
+    while ((size = getline(&line, &capacity, stdin)) > 0)
+        answer(line, (size_t)size);
+    free(line);
+    return 0;
+}

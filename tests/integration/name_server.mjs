@@ -1,0 +1,72 @@
+// A real DNS server on loopback: dnsmasq, which knows the zone "test" and nothing else.
+
+import { spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { isAlive, kill, until } from './processes.mjs';
+
+// plain: an MX. long: so many that an answer over UDP is truncated. null: no mail at all. implicit: only an address.
+// empty: a name without either. silent: a server that is not there is asked for it. xn--mnchen-3ya: münchen.
+const ZONE = [
+  'local=/test/',
+  'mx-host=plain.test,mx.plain.test,10',
+  'mx-host=xn--mnchen-3ya.test,mx.plain.test,10',
+  ...Array.from({ length: 30 }, (_, i) => `mx-host=long.test,mx-number-${i}-of-a-long-list.long.test,${i}`),
+  'dns-rr=null.test,15,000000',
+  'host-record=implicit.test,192.0.2.1',
+  'txt-record=empty.test,nothing else',
+  'server=/silent.test/127.0.0.1#1',
+];
+
+/** A port that is free for UDP and TCP, at least for a moment. */
+async function freePort() {
+  for (;;) {
+    const udp = createSocket('udp4');
+    await new Promise((bound) => udp.bind(0, '127.0.0.1', bound));
+    const { port } = udp.address();
+    const tcp = createServer();
+    const isFree = await new Promise((settle) => tcp.once('error', () => settle(false)).listen(port, '127.0.0.1', () => settle(true)));
+    if (isFree) await new Promise((closed) => tcp.close(closed));
+    await new Promise((closed) => udp.close(closed));
+    if (isFree) return port;
+  }
+}
+
+export class NameServer {
+  #process;
+
+  static async prepare() {
+    const server = new NameServer();
+    server.port = await freePort();
+    server.folder = mkdtempSync(join(tmpdir(), 'posthorn-dns-'));
+    server.configuration = join(server.folder, 'dnsmasq.conf');
+    const lines = [`port=${server.port}`, 'listen-address=127.0.0.1', 'bind-interfaces', 'no-resolv', 'no-hosts', 'no-poll', `user=${userInfo().username}`, ...ZONE];
+    writeFileSync(server.configuration, `${lines.join('\n')}\n`);
+    return server;
+  }
+
+  /** What --dns-servers takes. */
+  get place() {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  async start() {
+    const path = `${process.env.PATH}:/usr/sbin`;
+    const options = { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, PATH: path } };
+    this.#process = spawn('dnsmasq', ['--keep-in-foreground', '--log-facility=-', `--conf-file=${this.configuration}`], options);
+    let log = '';
+    this.#process.stderr.on('data', (chunk) => (log += chunk));
+    await until('dnsmasq is ready', () => log.includes('started'));
+  }
+
+  async dispose() {
+    if (this.#process && isAlive(this.#process.pid)) {
+      kill(this.#process.pid, 'SIGTERM');
+      await until('dnsmasq has ended', () => !isAlive(this.#process.pid));
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

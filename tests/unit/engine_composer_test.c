@@ -1,0 +1,373 @@
+/*
+ * Composing for a send: what marketing mail carries and transactional mail does
+ * not, that everybody has a way out, and that no input breaks a header. What
+ * mail parsers make of it is checked by tests/integration/message_roundtrip.mjs
+ * and tests/integration/unsubscribe.test.mjs.
+ */
+#include "base/json_read.h"
+#include "engine/sends/composer.h"
+#include "engine/subscriptions/link.h"
+#include "mail/template.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char shown[] = "<html><body><p>Hello {{ firstName }}</p><a href=\"{{ unsubscribeUrl }}\">Leave</a></body></html>";
+static const char silent[] = "<html><body><p>Hello {{ firstName }}</p></body></html>";
+static const char silent_text[] = "Hello {{ firstName }}\n";
+static const char brand[] = "{\"name\": \"Tea & Co\", \"address\": \"1 Quay <B>\\nHarbour\"}";
+
+static struct arena *arena;
+static struct engine engine;
+static struct work work;
+
+static int begin(void **state)
+{
+    (void)state;
+    crypto_start();
+    static const unsigned char id_key[ID_KEY_BYTES] = "0123456789abcde";
+    arena = arena_new(0);
+    engine = (struct engine){ .public_url = "https://mail.example/ph" };
+    id_codec_init(&engine.ids, id_key);
+    memset(engine.token_key, 7, sizeof(engine.token_key));
+    memset(engine.address_key, 9, sizeof(engine.address_key));
+    work = (struct work){ .engine = &engine, .arena = arena, .organization_id = 1, .brand_id = 2 };
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    arena_free(arena);
+    return 0;
+}
+
+static struct bytes compile(enum template_kind kind, const char *source)
+{
+    struct error err = { .code = ERR_NONE };
+    struct bytes blob;
+    if (!template_compile(arena, kind, source, strlen(source), &blob, &err))
+        fail_msg("%s: %s", source, err.message);
+    return blob;
+}
+
+static struct composer_design marketing(const char *html, const char *text)
+{
+    return (struct composer_design){
+        .subject_code = compile(TEMPLATE_HEADER, "For {{ firstName }}"),
+        .html_code = compile(TEMPLATE_HTML, html),
+        .text_code = compile(TEMPLATE_TEXT, text),
+        .from_address = "news@shop.example",
+        .sender_name = "Shop",
+        .domain = "shop.example",
+        .brand_json = brand,
+        .message_class = MESSAGE_MARKETING,
+        .send_id = 5,
+    };
+}
+
+static const struct composer_recipient ada = {
+    .email = "ada@example.com", .email_key = "ada@example.com", .ordinal = 17, .first_name = "Ada"
+};
+
+static bool try_compose(const struct composer_design *design, const struct composer_recipient *recipient, const char *token,
+                        const char **ret_text, struct error *err)
+{
+    struct composer *composer;
+    struct bytes message;
+    if (!composer_new(&work, design, &composer, err) ||
+        !composer_write(composer, recipient, token, INT64_C(1795253400000000), &message, err))
+        return false;
+    *ret_text = arena_dup_bytes(arena, (const char *)message.data, message.size);
+    return true;
+}
+
+static char hex_value(const char *digits)
+{
+    static const char known[] = "0123456789ABCDEF";
+    return (char)((strchr(known, digits[0]) - known) * 16 + (strchr(known, digits[1]) - known));
+}
+
+/* The message with folded headers in one line and its quoted-printable read. */
+static const char *compose(const struct composer_design *design, const struct composer_recipient *recipient)
+{
+    struct error err = { .code = ERR_NONE };
+    const char *text = "";
+    if (!try_compose(design, recipient, "token", &text, &err))
+        fail_msg("%s: %s", err.param, err.message);
+    char *plain = arena_dup(arena, text);
+    char *to = plain;
+    for (const char *from = text; *from != '\0';) {
+        if (strncmp(from, "=\r\n", 3) == 0) {
+            from += 3;
+        } else if (strncmp(from, "\r\n ", 3) == 0) {
+            from += 2;
+        } else if (*from == '=' && strspn(from + 1, "0123456789ABCDEF") >= 2) {
+            *to++ = hex_value(from + 1);
+            from += 3;
+        } else {
+            *to++ = *from++;
+        }
+    }
+    *to = '\0';
+    return plain;
+}
+
+static void assert_has(const char *message, const char *part)
+{
+    if (strstr(message, part) == NULL)
+        fail_msg("expected \"%s\" in:\n%s", part, message);
+}
+
+static void assert_has_not(const char *message, const char *part)
+{
+    if (strstr(message, part) != NULL)
+        fail_msg("did not expect \"%s\" in:\n%s", part, message);
+}
+
+static size_t count_of(const char *message, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = strstr(message, part); at != NULL; at = strstr(at + 1, part))
+        count++;
+    return count;
+}
+
+static const char *text_behind(const char *message, const char *before, const char *ends)
+{
+    const char *at = strstr(message, before);
+    if (at == NULL)
+        fail_msg("expected \"%s\" in:\n%s", before, message);
+    at += strlen(before);
+    return arena_dup_bytes(arena, at, strcspn(at, ends));
+}
+
+/* ---- Headers ---- */
+
+static void test_marketing_mail_is_marked(void **state)
+{
+    (void)state;
+    struct composer_design design = marketing(shown, "{{ unsubscribeUrl }}");
+    const char *message = compose(&design, &ada);
+    assert_has(message, "\r\nPrecedence: bulk\r\n");
+    assert_has(message, "\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n");
+    assert_has(message, "\r\nMessage-ID: <token@shop.example>\r\n");
+    const char *brand_id = work_id(&work, ID_BRAND, 2);
+    assert_has(message, arena_printf(arena, "\r\nList-Id: <%s.shop.example>\r\n", brand_id));
+    const char *sender = strchr(work_id(&work, ID_ORG, 1), '_') + 1;
+    assert_in_range(strlen(sender), 5, 15);
+    assert_has(message,
+               arena_printf(arena, "\r\nFeedback-ID: %s:%s:marketing:%s\r\n", work_id(&work, ID_SEND, 5), brand_id, sender));
+}
+
+/* The link in the header, in the HTML and in the text is one, and means this recipient of this send. */
+static void test_the_link_names_the_recipient(void **state)
+{
+    (void)state;
+    struct composer_design design = marketing(shown, "Leave: {{ unsubscribeUrl }} ");
+    const char *message = compose(&design, &ada);
+    const char *url = text_behind(message, "\r\nList-Unsubscribe: <", ">");
+    assert_int_equal(count_of(message, url), 3);
+    assert_string_equal(arena_dup_bytes(arena, url, strlen("https://mail.example/ph/u/")), "https://mail.example/ph/u/");
+
+    struct unsubscribe_link link;
+    unsigned char hash[SECRET_HASH_BYTES];
+    char *token = arena_dup(arena, url + strlen("https://mail.example/ph/u/"));
+    assert_true(unsubscribe_token_open(&engine, arena, token, &link));
+    address_hash(engine.address_key, "ada@example.com", hash);
+    assert_int_equal(link.brand_id, 2);
+    assert_int_equal(link.send_id, 5);
+    assert_int_equal(link.ordinal, 17);
+    assert_memory_equal(link.address_hash, hash, sizeof(hash));
+    for (size_t i = 0; i < strlen(token); i += 7) {
+        char kept = token[i];
+        token[i] = kept == 'A' ? 'B' : 'A';
+        assert_false(unsubscribe_token_open(&engine, arena, token, &link));
+        token[i] = kept;
+    }
+    assert_false(unsubscribe_token_open(&engine, arena, "", &link));
+    engine.token_key[0] ^= 1; /* another installation */
+    assert_false(unsubscribe_token_open(&engine, arena, token, &link));
+}
+
+static void test_transactional_mail_is_not(void **state)
+{
+    (void)state;
+    struct composer_design design = marketing(silent, silent_text);
+    design.message_class = MESSAGE_TRANSACTIONAL;
+    const char *message = compose(&design, &ada);
+    static const char *const none[] = { "Precedence", "List-", "Feedback-ID", "nsubscribe" };
+    for (size_t i = 0; i < ARRAY_COUNT(none); i++)
+        assert_has_not(message, none[i]);
+    assert_has(message, "Hello Ada");
+}
+
+/* Without a page of ours nothing is offered to mailboxes; the texts show the form of the link. */
+static void test_without_a_public_url(void **state)
+{
+    (void)state;
+    engine.public_url = NULL;
+    struct composer_design design = marketing(silent, silent_text);
+    const char *message = compose(&design, &ada);
+    assert_has_not(message, "List-Unsubscribe");
+    assert_has(message, "\r\nList-Id: ");
+    assert_int_equal(count_of(message, "https://shop.example/u/"), 2);
+}
+
+/* ---- The way out ---- */
+
+static void test_a_design_without_a_way_out_gets_one(void **state)
+{
+    (void)state;
+    struct composer_design design = marketing(silent, silent_text);
+    const char *message = compose(&design, &ada);
+    assert_int_equal(count_of(message, "https://mail.example/ph/u/"), 3);
+    assert_has(message, "Hello Ada\r\n\r\n--\r\nTea & Co\r\n1 Quay <B>\r\nHarbour\r\nUnsubscribe: https://mail.example/ph/u/");
+    assert_has(message, "<p>Hello Ada</p><div style=");
+    assert_has(message, "Tea &amp; Co<br />1 Quay &lt;B&gt;<br />\r\nHarbour<br /><a ");
+    assert_has(message, "\">Unsubscribe</a></div></body></html>");
+}
+
+/* What is there is not doubled, part by part. */
+static void test_a_way_out_is_not_doubled(void **state)
+{
+    (void)state;
+    struct composer_design design = marketing(shown, silent_text);
+    const char *message = compose(&design, &ada);
+    assert_int_equal(count_of(message, "https://mail.example/ph/u/"), 3);
+    assert_has(message, "Unsubscribe: https://");
+    assert_has_not(message, ">Unsubscribe</a>");
+}
+
+/* A condition may hide the link from some: they get the line, the others do not. */
+static void test_a_hidden_way_out_is_none(void **state)
+{
+    (void)state;
+    static const char hiding[] =
+        "<html><body>{% if firstName == 'Ada' %}<a href=\"{{ unsubscribeUrl }}\">Leave</a>{% endif %}</BODY ></html>";
+    struct composer_design design = marketing(hiding, "{{ unsubscribeUrl }}");
+    struct composer_recipient bob = ada;
+    bob.first_name = "Bob";
+    assert_has_not(compose(&design, &ada), ">Unsubscribe</a>");
+    assert_has(compose(&design, &bob), ">Unsubscribe</a></div></BODY ></html>");
+}
+
+/* Where no end of the body is written, the end of the text is it. */
+static void test_fragments_of_html(void **state)
+{
+    (void)state;
+    struct composer_design design = marketing("<p>one</p><b>two</b>", "");
+    design.brand_json = "{}";
+    const char *message = compose(&design, &ada);
+    assert_has(message, "<b>two</b><div");
+    assert_has(message, "\r\n\r\n\r\n--\r\nUnsubscribe: https://");
+}
+
+/* ---- What composing refuses ---- */
+
+static void assert_refused(const struct composer_design *design, const struct composer_recipient *recipient, const char *token,
+                           const char *param)
+{
+    struct error err = { .code = ERR_NONE };
+    const char *text = NULL;
+    if (try_compose(design, recipient, token, &text, &err))
+        fail_msg("composed, but %s is wrong:\n%s", param, text);
+    assert_int_equal(err.code, ERR_INVALID_REQUEST);
+    assert_string_equal(err.param, param);
+}
+
+/* Line breaks and controls never reach a header, whichever input brings them. */
+static void test_no_input_breaks_a_header(void **state)
+{
+    (void)state;
+    static const char *const breaks[] = { "\r\n", "\n", "\r", "\x01", "\xC2\x85" };
+    for (size_t i = 0; i < ARRAY_COUNT(breaks); i++) {
+        const char *evil = arena_printf(arena, "x%sBcc: eve@example.com", breaks[i]);
+        const char *evil_address = arena_printf(arena, "x%sBcc:eve@shop.example", breaks[i]);
+        struct composer_design design = marketing(shown, silent_text);
+        struct composer_recipient recipient = ada;
+        recipient.email = evil_address;
+        assert_refused(&design, &recipient, "token", "to");
+        assert_refused(&design, &ada, evil, "messageId");
+        design.sender_name = evil;
+        assert_refused(&design, &ada, "token", "senderName");
+        design.sender_name = NULL;
+        design.reply_to = evil_address;
+        assert_refused(&design, &ada, "token", "replyTo");
+        design.reply_to = NULL;
+        design.from_address = evil_address;
+        assert_refused(&design, &ada, "token", "fromAddress");
+        design.from_address = "news@shop.example";
+        design.domain = evil;
+        assert_refused(&design, &ada, "token", "List-Id");
+        engine.public_url = evil;
+        design.domain = "shop.example";
+        assert_refused(&design, &ada, "token", "List-Unsubscribe");
+        engine.public_url = "https://mail.example/ph";
+    }
+}
+
+/* A subject is a template of its own kind: what contacts bring into it comes as blanks. */
+static void test_values_in_a_subject(void **state)
+{
+    (void)state;
+    static const char *const values[] = { "sA\r\nBcc: eve@example.com", "s\xE2\x80\xA8next" };
+    struct composer_design design = marketing(shown, silent_text);
+    design.subject_code = compile(TEMPLATE_HEADER, "{{ firstName }}|{{ city }}|{{ line }}");
+    struct composer_recipient recipient = ada;
+    recipient.first_name = "A\nda";
+    recipient.fields = (struct text_list){ values, ARRAY_COUNT(values) };
+    const char *message = compose(&design, &recipient);
+    assert_has(message, "\r\nSubject: =?utf-8?Q?A_da|A__Bcc:_eve@example.com|_next?");
+    assert_has_not(message, "\nBcc");
+}
+
+/* RFC 6532: a local part beyond ASCII stays as it is, a domain is in A-labels always. */
+static void test_addresses_beyond_ascii(void **state)
+{
+    (void)state;
+    struct composer_design design = marketing(shown, silent_text);
+    struct composer_recipient recipient = ada;
+    recipient.email = "m\xC3\xBCller@xn--mnchen-3ya.example";
+    assert_has(compose(&design, &recipient), "\r\nTo: m\xC3\xBCller@xn--mnchen-3ya.example\r\n");
+    recipient.email = "mueller@m\xC3\xBCnchen.example";
+    assert_refused(&design, &recipient, "token", "to");
+}
+
+static void test_the_same_recipient_gives_the_same_bytes(void **state)
+{
+    (void)state;
+    struct composer_design design = marketing(silent, silent_text);
+    struct error err;
+    const char *one = NULL;
+    const char *two = NULL;
+    assert_true(try_compose(&design, &ada, "token", &one, &err));
+    work.now_us = 12345;
+    assert_true(try_compose(&design, &ada, "token", &two, &err));
+    assert_string_equal(one, two);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_marketing_mail_is_marked),
+        TEST(test_the_link_names_the_recipient),
+        TEST(test_transactional_mail_is_not),
+        TEST(test_without_a_public_url),
+        TEST(test_a_design_without_a_way_out_gets_one),
+        TEST(test_a_way_out_is_not_doubled),
+        TEST(test_a_hidden_way_out_is_none),
+        TEST(test_fragments_of_html),
+        TEST(test_no_input_breaks_a_header),
+        TEST(test_values_in_a_subject),
+        TEST(test_addresses_beyond_ascii),
+        TEST(test_the_same_recipient_gives_the_same_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
