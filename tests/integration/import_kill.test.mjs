@@ -15,6 +15,7 @@ import { Random } from './random.mjs';
 const KILLS = Number(process.env.POSTHORN_FAULT_ROUNDS ?? 3);
 const SEED = Number(process.env.POSTHORN_FAULT_SEED ?? Date.now() % 1_000_000);
 const ROWS = 120_000;
+const RESTART_LIMIT_MS = 60_000;
 
 // How far the import has come, in chunks of its lanes; -1 when there is none.
 async function chunksDone(installation) {
@@ -50,7 +51,9 @@ test(`an import of ${ROWS} rows is killed ${KILLS} times: nobody missing, nobody
       killGroup(runner);
       kills++;
       t.diagnostic(`round ${round}: killed runner ${runner} at ${at} chunks`);
-      await until('another runner has come', () => installation.runnerPid > 0 && installation.runnerPid !== runner);
+      // Whoever waits for the import brings another runner; when it had just ended, nobody does.
+      const isReplaced = () => installation.runnerPid > 0 && installation.runnerPid !== runner;
+      await until('another runner has come', () => isReplaced() || hasEnded, RESTART_LIMIT_MS);
     }
     const { ok, body } = await importing;
     assert.ok(ok, JSON.stringify(body));
