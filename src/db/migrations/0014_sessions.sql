@@ -1,0 +1,2 @@
+-- Sessions of people who sign in.
+comment on table brands is null; -- placeholder
