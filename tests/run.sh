@@ -80,6 +80,7 @@ step cases cases
 step judges bash tests/integration/judges.sh build/debug 3000 30000
 step first-operation first_operation
 step clients bash tests/clients.sh
+step sdk bash tests/sdk.sh
 step story bash tests/story/run.sh
 step conformance bash tests/conformance.sh
 step faults bash tests/faults.sh short

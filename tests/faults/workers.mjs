@@ -2,8 +2,8 @@
 // with clocks that jump by a day.
 
 import { spawn } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { Clock } from '../integration/clock.mjs';
 import { BINARY } from '../integration/installation.mjs';
 import { Postgres } from '../integration/postgres.mjs';
 import { kill, pause, processesOf, until } from '../integration/processes.mjs';
@@ -146,23 +146,7 @@ export async function databaseRestarts({ recipients, startSink, random, log }) {
 
 // ---- Clocks ----
 
-const DAY_S = 86_400n;
-const SHIM = join(dirname(BINARY), 'posthorn-clock.so');
-
-/** A wall clock that jumps, for a program started with `environment`. */
-class Clock {
-  constructor(file) {
-    this.file = file;
-    this.set(0n);
-    this.environment = { LD_PRELOAD: SHIM, POSTHORN_TEST_CLOCK: file };
-  }
-
-  set(days) {
-    const bytes = Buffer.alloc(8);
-    bytes.writeBigInt64LE(days * DAY_S);
-    writeFileSync(this.file, bytes, { flag: existsSync(this.file) ? 'r+' : 'w' });
-  }
-}
+const DAY_S = 86_400;
 
 /** The wall clocks of the worker and of PostgreSQL jump by a day, forward and back, one alone and both. */
 export async function clocksJump({ recipients, startSink, random, log }) {
@@ -179,10 +163,10 @@ export async function clocksJump({ recipients, startSink, random, log }) {
   });
   await sink.behave('delay 3');
   const send = await mailing.start();
-  const jumps = [['worker', 1n], ['postgres', 1n], ['worker', 0n], ['postgres', -1n], ['worker', -1n], ['postgres', 0n], ['worker', 0n]];
+  const jumps = [['worker', 1], ['postgres', 1], ['worker', 0], ['postgres', -1], ['worker', -1], ['postgres', 0], ['worker', 0]];
   for (const [index, [who, days]] of jumps.entries()) {
     await untilSent(sink, 0, Math.floor((recipients * (index + random.below(100) / 100)) / (jumps.length + 1)));
-    clocks[who].set(days);
+    clocks[who].setSeconds(days * DAY_S);
     log(`  the clock of ${who}: ${days} days`);
   }
   await mailing.ended(send, LIMIT_MS);
@@ -205,7 +189,7 @@ export async function clockJumpsIdle({ recipients, startSink, log }) {
   });
   await mailing.ended(await mailing.start(), LIMIT_MS);
   sink.takeRecords();
-  clock.set(1n); // what waits from now on waits as if the clock was set back meanwhile
+  clock.setSeconds(DAY_S); // what waits from now on waits as if the clock was set back meanwhile
   await pause(IDLE_MS);
   log(`  a campaign after ${IDLE_MS} ms without work`);
   const send = await mailing.start();

@@ -1,0 +1,29 @@
+// A wall clock that jumps, for a program started with `environment`. It is loaded before the program, so not into one that was
+// built with a sanitizer.
+
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { BINARY } from './installation.mjs';
+
+const SHIM = join(dirname(BINARY), 'posthorn-clock.so');
+
+export class Clock {
+  /** The shift stands in `file`. */
+  constructor(file) {
+    this.file = file;
+    this.setSeconds(0);
+    this.environment = { LD_PRELOAD: SHIM, POSTHORN_TEST_CLOCK: file };
+  }
+
+  /** How far it is ahead of the real one. */
+  setSeconds(seconds) {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigInt64LE(BigInt(seconds));
+    writeFileSync(this.file, bytes, { flag: existsSync(this.file) ? 'r+' : 'w' });
+    this.seconds = seconds;
+  }
+
+  dispose() {
+    rmSync(this.file, { force: true });
+  }
+}
