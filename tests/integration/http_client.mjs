@@ -15,14 +15,21 @@ export class HttpClient {
     this.#agent = new http.Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  /** {status, headers, body}; the body parsed when it is JSON. Fails only when there is no answer. */
+  /**
+   * {status, headers, body}; the body parsed when it is JSON. Fails only when there is no answer. A list of buffers is sent in
+   * chunks, without a length; a header of null is not sent.
+   */
   request(method, path, body, headers = {}) {
-    const payload = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    const inChunks = Array.isArray(body) && Buffer.isBuffer(body[0]);
+    const asIs = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) || inChunks;
+    const payload = asIs ? body : JSON.stringify(body);
     const sent = { ...this.headers, ...headers };
     if (payload !== undefined) {
-      sent['content-type'] ??= 'application/json';
-      sent['content-length'] ??= Buffer.byteLength(payload);
+      if (sent['content-type'] === undefined) sent['content-type'] = 'application/json';
+      if (inChunks) sent['transfer-encoding'] = 'chunked';
+      else sent['content-length'] ??= Buffer.byteLength(payload);
     }
+    for (const [name, value] of Object.entries(sent)) if (value === null) delete sent[name];
     return new Promise((resolve, reject) => {
       const options = { agent: this.#agent, host: '127.0.0.1', port: this.port, method, path, headers: sent };
       const request = http.request(options, (response) => {
@@ -33,7 +40,8 @@ export class HttpClient {
       });
       request.setTimeout(ANSWER_LIMIT_MS, () => request.destroy(new Error(`no answer to ${method} ${path} in ${ANSWER_LIMIT_MS} ms`)));
       request.on('error', reject);
-      request.end(payload);
+      if (inChunks) for (const chunk of payload) request.write(chunk);
+      request.end(inChunks ? undefined : payload);
     });
   }
 

@@ -1,0 +1,183 @@
+// Bad input for every operation: from each declaration follow the requests that must be refused, with which status, code and
+// param, and by sums over all tables nothing may have been written. An operation that is added is covered by itself.
+
+import assert from 'node:assert/strict';
+import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { loadCatalogue } from '../cases/runner/catalogue.mjs';
+import { Installation } from './installation.mjs';
+import { Requests, routesOf } from './matrix_requests.mjs';
+import { FILTERS, World, sums } from './matrix_world.mjs';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const CONNECTIONS = 8;
+const SHOWN_FAILURES = 40;
+const TYPES = {
+  400: 'invalid_request', 401: 'authentication_error', 403: 'authorization_error', 404: 'not_found', 413: 'invalid_request',
+  429: 'rate_limit', 501: 'not_implemented',
+};
+const ENVELOPE = ['code', 'type', 'message', 'param', 'suggestion', 'docs', 'retryAfter', 'details'];
+
+/** The not-found codes of the contract (R-085 to R-107, A-25). */
+const NOT_FOUND = {
+  email: 'EMAIL_NOT_FOUND', version: 'EMAIL_VERSION_NOT_FOUND', send: 'SEND_NOT_FOUND', domain: 'DOMAIN_NOT_FOUND',
+  audience: 'AUDIENCE_NOT_FOUND', group: 'EMAIL_GROUP_NOT_FOUND', brand: 'BRAND_NOT_FOUND', template: 'TEMPLATE_NOT_FOUND',
+  flow: 'FLOW_NOT_FOUND', contact: 'CONTACT_NOT_FOUND', run: 'AUTOMATION_RUN_NOT_FOUND', audienceRun: 'AUDIENCE_RUN_NOT_FOUND',
+  trigger: 'TRIGGER_EVENT_NOT_FOUND', instance: 'TRIGGER_INSTANCE_NOT_FOUND', automation: 'AUTOMATION_NOT_FOUND',
+  insight: 'INSIGHT_NOT_FOUND', audit: 'AUDIT_NOT_FOUND', preview: 'PREVIEW_NOT_FOUND', test: 'EMAIL_NOT_FOUND', field: 'FIELD_NOT_FOUND',
+};
+
+/** What makes a request of an operation good but for its ids, where the required parameters alone do not. */
+const usable = ({ ids: { own } }) => ({
+  'audiences.update': { body: { name: 'Matrix' } },
+  'audiences.createFromEvents': { body: { eventTypes: ['sent'], from: '2026-11-01T00:00:00Z' } },
+  'audiences.create': { body: { name: 'Matrix', filters: FILTERS } },
+  'contacts.update': { body: { firstName: 'Matrix' } },
+  'emails.update': { body: { title: 'Matrix' } },
+  'emails.edit': { body: { prompt: 'Shorter' } },
+  'emails.import': { body: { content: '<p>Hi</p>' } },
+  'emails.restore': { body: { emailVersionId: own.version } },
+  'sends.create': { body: { emailId: own.email, domainId: own.domain, subject: 'Hi', audienceId: own.audience } },
+  // A test may leave from any domain of the organization (A-32).
+  'sends.test': { body: { test: true, emailId: own.email, subject: 'Hi', to: ['matrix@example.com'] }, elsewhere: ['domainId'] },
+});
+
+function problemOf({ expected }, { status, headers, body }) {
+  if (status !== expected.status) return `answered ${status}`;
+  if (!/^req_[0-9a-f]{32}$/.test(headers['x-request-id'])) return 'no request id';
+  for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) if (!/^\d+$/.test(headers[name])) return `no ${name}`;
+  if (expected.deleted !== undefined) return body.deleted === expected.deleted ? null : 'deleted something';
+
+  const { error } = body;
+  if (Object.keys(body).join() !== 'error' || !Object.keys(error).every((name) => ENVELOPE.includes(name))) return 'not the envelope';
+  if (error.code !== expected.code) return `code ${error.code}`;
+  if (error.type !== TYPES[status]) return `type ${error.type}`;
+  if (!error.message || !error.suggestion || !URL.canParse(error.docs)) return 'says too little';
+  if (expected.code === 'INVALID_REQUEST' || expected.status === 403) {
+    if (error.param !== expected.param) return `param ${error.param}`;
+  }
+  if (status === 429 && (!(error.retryAfter >= 1) || String(error.retryAfter) !== headers['retry-after'])) return 'no time to come back';
+  if (status === 401 && headers['www-authenticate'] !== 'Bearer') return 'no challenge';
+  return null;
+}
+
+describe('every operation refuses bad input', { timeout: 180_000 }, () => {
+  const installation = new Installation();
+  const policies = JSON.parse(readFileSync(join(ROOT, 'schemas/policies.json'), 'utf8'));
+  const catalogue = loadCatalogue(ROOT);
+  const routes = routesOf(catalogue);
+  const operations = routes.flatMap((route) => route.operations);
+  let server;
+  let world;
+  let requests;
+  let client;
+
+  before(async () => {
+    server = await installation.serve('--log-level', 'error');
+    world = await World.make(installation, server, policies);
+    requests = new Requests(world, policies);
+    client = server.client(undefined, {}, CONNECTIONS);
+  });
+
+  after(async () => {
+    client.close();
+    assert.deepEqual(await installation.dispose(), []);
+  });
+
+  /** Sends what was generated, and fails when an answer is not the expected one, a table changed, or a kind is missing. */
+  async function walk(t, kinds, changing = []) {
+    const list = requests.take();
+    const before = await sums(installation, changing);
+    const counts = Object.fromEntries(kinds.map((kind) => [kind, 0]));
+    const problems = [];
+    const began = performance.now();
+    let next = 0;
+    const worker = async () => {
+      while (next < list.length) {
+        const request = list[next++];
+        const answer = await client.request(request.method, request.target, request.body, request.headers);
+        counts[request.kind]++;
+        const problem = problemOf(request, answer);
+        if (problem) problems.push(shown(request, answer, problem));
+      }
+    };
+    await Promise.all(Array.from({ length: 2 * CONNECTIONS }, worker));
+    t.diagnostic(`${list.length} requests in ${Math.round(performance.now() - began)} ms: ${JSON.stringify(counts)}`);
+    assert.equal(problems.length, 0, `${problems.length} answers are wrong:\n${problems.slice(0, SHOWN_FAILURES).join('\n')}`);
+    for (const [kind, count] of Object.entries(counts)) assert.ok(count > 0, `no request of the kind ${kind}`);
+    assert.deepEqual(await sums(installation, changing), before, 'a refused call has written something');
+  }
+
+  function shown({ kind, what, operation, method, target, body, expected }, answer, problem) {
+    const sent = body === undefined ? '' : ` ${Buffer.isBuffer(body) ? body.toString('latin1', 0, 60) : JSON.stringify(body).slice(0, 160)}`;
+    return `${operation.id}, ${kind}, ${what}: ${problem}, expected ${JSON.stringify(expected)}\n    ${method} ${target.slice(0, 120)}${sent}\n    ` +
+      JSON.stringify(answer.body).slice(0, 300);
+  }
+
+  test('credentials come first, then rate windows (A-27, R-041, R-042, R-043, R-080, R-074)', async (t) => {
+    for (const operation of operations) requests.credentials(operation);
+    await walk(t, ['credential', 'order', 'rate']);
+  });
+
+  test('brands and scopes come before what is asked (R-047, R-056, R-057, R-058, R-060, R-068, R-069, R-070, R-071, R-074)', async (t) => {
+    for (const operation of operations) {
+      requests.scopes(operation);
+      requests.brand(operation);
+    }
+    await walk(t, ['session', 'organization', 'scope', 'brand', 'order']);
+  });
+
+  test('keys that are not declared are refused by name (R-003, R-004, R-005, R-008, R-019, R-020, R-021)', async (t) => {
+    for (const operation of operations) requests.keys(operation);
+    for (const route of routes) requests.queries(route);
+    await walk(t, ['query key', 'body key', 'malformed query']);
+  });
+
+  test('values that the declaration does not take are refused by name (R-007, R-034)', async (t) => {
+    for (const route of routes) for (const operation of route.operations) requests.values(route, operation);
+    await walk(t, ['path value', 'query value', 'body value', 'body value within', 'missing', 'missing within']);
+  });
+
+  test('bodies are JSON objects and say so (R-001, R-006)', async (t) => {
+    for (const route of routes) requests.bodies(route);
+    await walk(t, ['malformed body', 'no object', 'content type']);
+  });
+
+  test('bodies have an end (D-10)', async (t) => {
+    for (const route of routes) requests.oversized(route);
+    await walk(t, ['oversized body']);
+  });
+
+  test('an idempotency key has 1 to 100 characters and is looked at before the body (R-142, R-141)', async (t) => {
+    for (const operation of operations) requests.idempotency(operation);
+    await walk(t, ['idempotency key', 'order']);
+  });
+
+  test('ids that name nothing in the brand are not found (R-062, R-063, R-031)', async (t) => {
+    const good = usable(world);
+    for (const operation of operations) {
+      for (const [name, schema] of Object.entries(operation.built ? operation.path ?? {} : {})) {
+        const kind = world.kindOf(name, schema);
+        assert.ok(NOT_FOUND[kind] || operation.reach === 'session', `${operation.id}: ${name} names a resource of no known kind`);
+      }
+      if (!operation.route.startsWith('DELETE ')) requests.ids(operation, good[operation.id] ?? {}, (kind) => NOT_FOUND[kind]);
+    }
+    await walk(t, ['path id', 'query id', 'body id']);
+  });
+
+  test('deleting what is not there changes nothing and says so (R-017, R-018)', async (t) => {
+    for (const operation of operations) if (operation.route.startsWith('DELETE ')) requests.ids(operation, {}, () => null);
+    // A delete that found nothing was done, not refused: it leaves its audit row.
+    await walk(t, ['deleted id'], ['audit_log']);
+  });
+
+  test('the sums see what is written, so that the walks above could have failed', async () => {
+    const before = await sums(installation);
+    const answer = await client.post('/v1/contacts', { email: 'written@example.com' }, world.keys.brand);
+    assert.equal(answer.status, 201, JSON.stringify(answer.body));
+    const written = Object.entries(await sums(installation)).filter(([table, sum]) => sum !== before[table]).map(([table]) => table);
+    assert.deepEqual(written, ['audit_log', 'contacts']);
+  });
+});

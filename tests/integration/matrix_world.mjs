@@ -1,0 +1,144 @@
+// What the matrix asks with and about: keys of every sort, brands of two organizations, a resource of every kind in two brands,
+// and sums over every table that tell whether anything was written.
+
+import { sql } from './import_files.mjs';
+
+const ANY_ID = '2222222222222'; // of the right form in every alphabet that ids may have; names nothing
+const BY_NAME = { emailId: 'email', groupId: 'group', audienceId: 'audience', templateId: 'template', slug: 'flow', email: 'contact', fieldName: 'field' };
+/** Told apart from ids by their form. */
+const NAMES = { contact: ['nobody@example.com', 'no+body@example.com', 'nobody%40example.com@example.com'], field: ['noSuchField'] };
+const PREFIXES = {
+  email: 'eml', version: 'ver', send: 'snd', domain: 'dom', audience: 'aud', group: 'grp', run: 'run', audienceRun: 'aru', trigger: 'trg',
+  instance: 'ins', automation: 'aut', insight: 'isg', audit: 'adt', preview: 'prv', test: 'tst', key: 'key', brand: 'brd', import: 'imp',
+};
+
+/** How one of each kind is made over REST in the brand of a client; `made` holds what was made before. */
+const MAKERS = {
+  email: async (client) => (await created(client, '/v1/emails/import', { content: '<p>Hi</p>', title: 'Matrix' })).emailId,
+  version: async (client, made) => (await client.get(`/v1/emails/${made.email}?include=versions`)).body.versions[0].emailVersionId,
+  group: async (client) => (await created(client, '/v1/email-groups', { name: 'Matrix' })).groupId,
+  audience: async (client) => (await created(client, '/v1/audiences', { name: 'Matrix', filters: FILTERS })).audienceId,
+  domain: async (client) => (await client.get('/v1/domains')).body.data[0].domainId,
+  contact: async (client) => (await created(client, '/v1/contacts', { email: 'matrix@example.com', customFields: { plan: 'pro' } })).email,
+  field: async () => 'plan',
+  send: async (client, made) => (await created(client, '/v1/sends', {
+    emailId: made.email, domainId: made.domain, subject: 'Hi', to: ['matrix@example.com'], scheduledAt: new Date(Date.now() + 864e5).toISOString(),
+  })).sendId,
+};
+
+export const FILTERS = { logic: 'and', filters: [{ field: 'email', operator: 'contains', value: 'matrix' }] };
+
+async function created(client, path, body) {
+  const answer = await client.post(path, body);
+  if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+async function resources(client, brandId) {
+  const made = { brand: brandId };
+  for (const [kind, make] of Object.entries(MAKERS)) made[kind] = await make(client, made);
+  return made;
+}
+
+export class World {
+  /** A dashboard session that may administer: none is to be had. */
+  session = null;
+
+  static async make(installation, server, policies) {
+    const world = new World();
+    await world.#makeBrands(installation);
+    await world.#makeKeys(installation, policies);
+    world.ids = {};
+    for (const [whose, brandId] of [['own', world.brands.own], ['other', world.brands.other]]) {
+      const client = server.client(await installation.key('--brand', brandId));
+      world.ids[whose] = await resources(client, brandId);
+      client.close();
+    }
+    return world;
+  }
+
+  async #makeBrands(installation) {
+    const stranger = await installation.admin('org', 'create', 'Stranger');
+    this.brands = {
+      own: await installation.brandId(),
+      other: (await installation.admin('brand', 'create', 'Other')).brandId,
+      foreign: (await installation.admin('brand', 'create', 'Theirs', '--org', stranger.orgId)).brandId,
+      unknown: this.unknownId('brand'),
+    };
+  }
+
+  async #makeKeys(installation, { scopes }) {
+    const bearer = async (...options) => ({ authorization: `Bearer ${await installation.key(...options)}` });
+    const own = ['--brand', this.brands.own];
+    // The last multiplier given counts; a window of this one is spent before its first call.
+    const spent = ['--rate-multiplier', '0.0001'];
+    this.keys = {
+      organization: await bearer(),
+      brand: await bearer(...own),
+      spent: await bearer(...spent),
+      spentBrand: await bearer(...own, ...spent),
+      scoped: { sendsOfBrand: await bearer(...own, '--scopes', 'sends') },
+    };
+    for (const scope of Object.keys(scopes)) this.keys.scoped[scope] = await bearer('--scopes', scope);
+
+    const revoked = await installation.admin('key', 'create');
+    await installation.admin('key', 'revoke', revoked.keyId);
+    const gone = await installation.admin('key', 'create', '--name', 'gone');
+    await sql(installation, "delete from api_keys where name = 'gone'");
+    const good = this.keys.brand.authorization.slice('Bearer '.length);
+    this.strangers = [
+      ['no credential', {}, 'AUTHENTICATION_REQUIRED'],
+      ['a malformed key', { authorization: 'Bearer nonsense' }, 'INVALID_API_KEY'],
+      ['a malformed X-API-Key', { 'x-api-key': good.slice(0, -1) }, 'INVALID_API_KEY'],
+      ['another scheme', { authorization: `Basic ${good}` }, 'INVALID_API_KEY'],
+      ['a good key behind a malformed one', { authorization: 'Bearer nonsense', 'x-api-key': good }, 'INVALID_API_KEY'],
+      ['an unknown key', { authorization: `Bearer ${gone.key}` }, 'INVALID_API_KEY'],
+      ['a revoked key', { 'x-api-key': revoked.key }, 'API_KEY_REVOKED'],
+    ];
+  }
+
+  // ---- Ids ----
+
+  /** Of which kind is what a parameter names; undefined where it names no resource. */
+  kindOf(name, { format }) {
+    return format?.startsWith('id:') ? format.slice(3) : BY_NAME[name];
+  }
+
+  unknownId(kind) {
+    return `${PREFIXES[kind] ?? 'xxx'}_${ANY_ID}`;
+  }
+
+  /** Every way not to name a resource of the own brand: [what, id]. */
+  strangeIds(kind) {
+    if (NAMES[kind]) return NAMES[kind].map((name) => ['that names nothing', name]);
+    const other = this.ids.other[kind];
+    const strange = [
+      ['nonsense', 'nonsense'],
+      ['unknown', this.unknownId(kind)],
+      ['of another kind', this.ids.own[kind === 'email' ? 'audience' : 'email']],
+      ['with a percent sign', '%00%2f'],
+      ['with quotes', "eml_' or 1=1 --"],
+    ];
+    return other ? [...strange, ['of another brand', other]] : strange;
+  }
+}
+
+// ---- Whether anything was written ----
+
+/**
+ * What a refused call may change: when a key was used last is noted with its authentication, once a minute (and told by
+ * `admin key list`). Jobs and senders are the running server's own: leases and signs of life, whoever calls.
+ */
+const NOT_SUMMED = { api_keys: ['last_used_at'], senders: null };
+
+/** {table: sum over its rows}; tables named in `without` are left out. */
+export async function sums(installation, without = []) {
+  const tables = await sql(installation, `select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind in ('r', 'p') and not c.relispartition and n.nspname = 'posthorn' order by 1`);
+  const parts = tables.filter((table) => NOT_SUMMED[table] !== null && !without.includes(table)).map((table) => {
+    const row = (NOT_SUMMED[table] ?? []).reduce((json, column) => `${json} - '${column}'`, 'to_jsonb(t)');
+    return `select '${table}', count(*), coalesce(sum(hashtextextended((${row})::text, 0)::numeric), 0) from posthorn."${table}" t`;
+  });
+  const lines = await sql(installation, parts.join(' union all '));
+  return Object.fromEntries(lines.map((line) => [line.split('|')[0], line]));
+}
