@@ -21,7 +21,7 @@ const ROOMS = {
 };
 // Generated headers belong to the rooms that may know what they were made of.
 const GENERATED = {
-  catalogue: { 'catalogue/error_codes.h': Object.keys(ROOMS), 'catalogue/plans.h': ['engine', 'api'] },
+  catalogue: { 'catalogue/error_codes.h': Object.keys(ROOMS), 'catalogue/plans.h': ['engine', 'api'], 'catalogue/integrations.h': ['engine', 'api'] },
   sql: ['engine', 'api', 'jobs', 'main', 'db'],
 };
 

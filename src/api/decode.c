@@ -523,17 +523,19 @@ bool decode_arguments(struct arena *arena, const struct id_codec *ids, const str
     return decode_object(&decoder, shape, input->body, args, err);
 }
 
-/* Whether canonical JSON text of a condition says the same as a value; a tool's client may send "true" for true. */
+/* Whether canonical JSON text of a condition says the same as a text; where all is text, "true" is also true. */
+static bool text_equals_canonical(const char *text, const char *canonical, bool coerces)
+{
+    size_t size = strlen(text);
+    bool same_text = canonical[0] == '"' && strlen(canonical) == size + 2 && memcmp(canonical + 1, text, size) == 0;
+    return same_text || (coerces && strcmp(canonical, text) == 0);
+}
+
 static bool equals_canonical(const json_t *value, const char *canonical, bool flat)
 {
     if (json_is_boolean(value))
         return strcmp(json_is_true(value) ? "true" : "false", canonical) == 0;
-    if (!json_is_string(value))
-        return false;
-    const char *text = json_string_value(value);
-    size_t size = strlen(text);
-    bool same_text = canonical[0] == '"' && strlen(canonical) == size + 2 && memcmp(canonical + 1, text, size) == 0;
-    return same_text || (flat && strcmp(canonical, text) == 0);
+    return json_is_string(value) && text_equals_canonical(json_string_value(value), canonical, flat);
 }
 
 bool decode_when_holds(const struct op_when *when, const struct call_input *input)
@@ -541,7 +543,8 @@ bool decode_when_holds(const struct op_when *when, const struct call_input *inpu
     if (when->kind == WHEN_ALWAYS)
         return true;
     const json_t *value = json_object_get(input->body, when->argument);
-    if (value == NULL)
-        return false;
-    return when->kind == WHEN_PRESENT ? !json_is_null(value) : equals_canonical(value, when->value, input->flat);
+    if (value != NULL)
+        return when->kind == WHEN_PRESENT ? !json_is_null(value) : equals_canonical(value, when->value, input->flat);
+    const char *text = value_named(input->query, when->argument);
+    return text != NULL && (when->kind == WHEN_PRESENT || text_equals_canonical(text, when->value, true));
 }

@@ -17,7 +17,7 @@ static const char *const prefixes[ID_KIND_COUNT] = {
     [ID_RUN] = "run",     [ID_JOB] = "job",     [ID_EVENT] = "evt",      [ID_TRIGGER] = "trg",      [ID_INSTANCE] = "ins",
     [ID_AUTOMATION] = "aut", [ID_AUDIENCE_RUN] = "aru", [ID_INSIGHT] = "isg", [ID_FIELD] = "fld",   [ID_AUDIT] = "adt",
     [ID_PREVIEW] = "prv", [ID_TEST] = "tst",    [ID_USER] = "usr",       [ID_SESSION] = "ses",      [ID_RECIPIENT] = "rcp",
-    [ID_IMPORT] = "imp",
+    [ID_IMPORT] = "imp",  [ID_ASSET] = "ast",
 };
 
 void id_codec_init(struct id_codec *codec, const unsigned char key[ID_KEY_BYTES])

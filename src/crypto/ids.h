@@ -40,6 +40,7 @@ enum id_kind {
     ID_SESSION,
     ID_RECIPIENT,
     ID_IMPORT,
+    ID_ASSET,
     ID_KIND_COUNT,
 };
 

@@ -107,3 +107,20 @@ void page_end(struct json_writer *json, int64_t limit, const char *next)
     json_member_bool(json, "hasMore", next != NULL);
     json_object_end(json);
 }
+
+bool page_offset_read(const struct work *work, const char *binding, const char *cursor, size_t *ret_offset, struct error *err)
+{
+    struct page_place place;
+    if (!page_place_read(work, binding, cursor, &place, err))
+        return false;
+    *ret_offset = place.set ? (size_t)place.number : 0;
+    return true;
+}
+
+void page_offset_end(const struct work *work, const char *binding, int64_t limit, size_t next_offset, bool is_last,
+                     struct json_writer *json)
+{
+    struct page_place next = { .number = (int64_t)next_offset };
+    page_end(json, limit, is_last ? NULL : page_cursor(work, binding, &next));
+    json_object_end(json);
+}

@@ -40,4 +40,14 @@ size_t page_begin(struct json_writer *json, int64_t limit, size_t count) NONNULL
 void page_end(struct json_writer *json, int64_t limit, const char *next) NONNULL(1);
 
 /* The cursor behind `last` when `count` rows are more than a page, else NULL. */
-const char *page_next(const struct work *work, const char *binding, int64_t limit, size_t count, struct page_place last) NONNULL(1, 2);
+const char *page_next(const struct work *work, const char *binding, int64_t limit, size_t count, struct page_place last)
+    NONNULL(1, 2);
+
+/*
+ * A catalogue, which is compiled in or short, is paged by offset (R-175); the place is how many rows were passed. The end
+ * closes the object.
+ */
+MUST_CHECK bool page_offset_read(const struct work *work, const char *binding, const char *cursor, size_t *ret_offset,
+                                 struct error *err) NONNULL(1, 2, 4, 5);
+void page_offset_end(const struct work *work, const char *binding, int64_t limit, size_t next_offset, bool is_last,
+                     struct json_writer *json) NONNULL(1, 2, 6);

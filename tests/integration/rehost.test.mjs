@@ -113,6 +113,25 @@ describe('with a public address', LIMIT, () => {
     anybody.close();
   });
 
+  test('R-187: the brand can browse its copies, each at an address that loads', async () => {
+    await importHtml(rest, `<p>Browsed</p><img src="${images.base}/logo.png">`);
+    const seen = [];
+    for (let cursor = ''; cursor !== null;) {
+      const page = await rest.get(`/v1/brand/images?limit=3${cursor && `&cursor=${cursor}`}`);
+      assert.equal(page.status, 200, JSON.stringify(page.body));
+      seen.push(...page.body.data);
+      cursor = page.body.pagination.cursor;
+    }
+    assert.equal(seen.length, storedFiles(installation).length, 'every file is one row');
+    assert.equal(new Set(seen.map(({ assetId }) => assetId)).size, seen.length, 'each once');
+    const logo = seen.find(({ width, height }) => width === 120 && height === 40);
+    assert.deepEqual([logo.kind, logo.type, logo.aspectRatio], ['brand', 'png', 'landscape']);
+    const answer = await fetch(logo.url.replace(PUBLIC_URL, `http://127.0.0.1:${server.port}`));
+    assert.deepEqual(Buffer.from(await answer.arrayBuffer()), png(120, 40));
+    const shown = await rest.get('/v1/brand/images?sort=oldest&type=gif');
+    assert.deepEqual([...new Set(shown.body.data.map(({ type }) => type))], ['gif']);
+  });
+
   test('embedded images are hosted too', async () => {
     const data = png(11, 3, 77).toString('base64');
     const { report, html } = await importHtml(rest, `<p>Text</p><img src="data:image/png;base64,${data}">

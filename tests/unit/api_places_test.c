@@ -173,15 +173,34 @@ static void test_conditions(void **state)
     assert_false(holds(WHEN_EQUALS, "\"account\"", false, "{}"));
 }
 
+static bool holds_in_query(enum when_kind kind, const char *value, const char *name, const char *text)
+{
+    struct op_when when = { kind, "k", value };
+    struct name_value item = { name, text };
+    struct call_input input = { .query = { &item, 1 } };
+    return decode_when_holds(&when, &input);
+}
+
+/* A GET tells its operation in the query, where all is text. */
+static void test_conditions_in_the_query(void **state)
+{
+    (void)state;
+    assert_true(holds_in_query(WHEN_PRESENT, NULL, "k", "x"));
+    assert_true(holds_in_query(WHEN_PRESENT, NULL, "k", ""));
+    assert_false(holds_in_query(WHEN_PRESENT, NULL, "other", "x"));
+    assert_true(holds_in_query(WHEN_EQUALS, "true", "k", "true"));
+    assert_true(holds_in_query(WHEN_EQUALS, "\"account\"", "k", "account"));
+    assert_false(holds_in_query(WHEN_EQUALS, "\"account\"", "k", "accounts"));
+    assert_false(holds_in_query(WHEN_EQUALS, "true", "k", "false"));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_places),
-        TEST(test_limits_in_the_query),
-        TEST(test_misplaced_keys),
-        TEST(test_conditions),
+        TEST(test_places),     TEST(test_limits_in_the_query),     TEST(test_misplaced_keys),
+        TEST(test_conditions), TEST(test_conditions_in_the_query),
     };
     return cmocka_run_group_tests_name("api: places and conditions", tests, NULL, NULL);
 }

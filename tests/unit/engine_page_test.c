@@ -124,6 +124,35 @@ static void test_age(void **state)
     assert_int_equal(read_place(cursor).id, 2);
 }
 
+/* A catalogue is paged by offset, and its cursor is bound like any other. */
+static void test_offsets(void **state)
+{
+    (void)state;
+    struct buf *out = buf_in_arena(arena, 4096);
+    struct json_writer json;
+    size_t offset = 99;
+    err = (struct error){ .code = ERR_NONE };
+    assert_true(page_offset_read(&work, binding, NULL, &offset, &err));
+    assert_int_equal(offset, 0);
+
+    json_writer_init(&json, out);
+    page_begin(&json, 3, 0);
+    page_offset_end(&work, binding, 3, 3, false, &json);
+    assert_non_null(strstr(buf_text(out), "\"hasMore\":true"));
+    const char *start = strstr(buf_text(out), "\"cursor\":\"") + strlen("\"cursor\":\"");
+    const char *cursor = arena_dup_bytes(arena, start, strcspn(start, "\""));
+    assert_true(page_offset_read(&work, binding, cursor, &offset, &err));
+    assert_int_equal(offset, 3);
+    assert_false(page_offset_read(&work, "another", cursor, &offset, &err));
+    assert_string_equal(err.param, "cursor");
+
+    buf_clear(out);
+    json_writer_init(&json, out);
+    page_begin(&json, 3, 0);
+    page_offset_end(&work, binding, 3, 6, true, &json);
+    assert_string_equal(buf_text(out), "{\"data\":[],\"pagination\":{\"limit\":3,\"cursor\":null,\"hasMore\":false}}");
+}
+
 static void test_tampering(void **state)
 {
     (void)state;
@@ -193,6 +222,7 @@ int main(void)
         TEST(test_long_keys_are_bounded),
         TEST(test_bound_to_list_and_brand),
         TEST(test_age),
+        TEST(test_offsets),
         TEST(test_tampering),
         TEST(test_pages),
     };

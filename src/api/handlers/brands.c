@@ -2,7 +2,19 @@
 
 #include "api/request.h"
 #include "catalogue/operations.h"
+#include "engine/assets/assets.h"
 #include "engine/page.h"
+
+/* What says how to read a website is refused as long as none is read: it would be lost without a word. */
+static bool refuse_reading_website(const struct brands_create_args *args, struct error *err)
+{
+    const char *param = args->instructions != NULL      ? "instructions"
+                        : args->include_paths.count > 0 ? "includePaths"
+                        : args->exclude_paths.count > 0 ? "excludePaths"
+                        : args->exclude_subdomains      ? "excludeSubdomains"
+                                                        : NULL;
+    return param == NULL || fail(err, ERR_NOT_IMPLEMENTED, param, "Websites are not read here; leave %s out.", param);
+}
 
 bool op_brands_create(struct request *rq, const struct brands_create_args *args, struct reply *reply, struct error *err)
 {
@@ -19,7 +31,7 @@ bool op_brands_create(struct request *rq, const struct brands_create_args *args,
         .locale = args->locale,
     };
     struct brand_row *brand;
-    if (!brand_create(&rq->work, &fields, &brand, err))
+    if (!refuse_reading_website(args, err) || !brand_create(&rq->work, &fields, &brand, err))
         return false;
     request_subject(rq, work_id(&rq->work, ID_BRAND, brand->id));
     return brand_write(&rq->work, brand, &reply->json, err);
@@ -66,4 +78,36 @@ bool op_brand_read(struct request *rq, const struct brand_read_args *args, struc
     (void)args;
     struct brand_row *brand;
     return brand_get(&rq->work, rq->work.brand_id, &brand, err) && brand_write(&rq->work, brand, &reply->json, err);
+}
+
+bool op_brand_update(struct request *rq, const struct brand_update_args *args, struct reply *reply, struct error *err)
+{
+    struct brand_change change = { .email_design = args->email_design, .image_style = args->image_style };
+    const struct brand_update_identity *identity = args->identity;
+    if (identity != NULL) {
+        change.name = identity->brand_name;
+        change.description = identity->description;
+        change.tagline = identity->tagline;
+        change.contact_email = identity->contact_email;
+        change.contact_phone = identity->contact_phone;
+        change.address = identity->address;
+    }
+    struct brand_row *brand;
+    if (!brand_update(&rq->work, &change, &brand, err))
+        return false;
+    request_subject(rq, work_id(&rq->work, ID_BRAND, brand->id));
+    return brand_write(&rq->work, brand, &reply->json, err);
+}
+
+/* ---- Images ---- */
+
+bool op_brand_images(struct request *rq, const struct brand_images_args *args, struct reply *reply, struct error *err)
+{
+    struct asset_filter filter = {
+        .type = args->type != IMAGE_TYPE_ABSENT ? image_type_names[args->type - 1] : NULL,
+        .kind = args->kind != IMAGE_KIND_ABSENT ? image_kind_names[args->kind - 1] : NULL,
+        .aspect_ratio = args->aspect_ratio != IMAGE_ASPECT_RATIO_ABSENT ? image_aspect_ratio_names[args->aspect_ratio - 1] : NULL,
+        .oldest_first = args->sort == IMAGE_SORT_OLDEST,
+    };
+    return asset_list(&rq->work, &filter, args->limit, args->cursor, &reply->json, err);
 }

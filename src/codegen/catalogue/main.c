@@ -16,6 +16,7 @@ static void lint_declarations(void)
 {
     lint_errors(&all);
     lint_policies(&all);
+    lint_integrations(&all);
     lint_resources(&all);
     lint_operations(&all);
     lint_types(&all);
@@ -45,6 +46,7 @@ int main(int count, char **arguments)
     const char *folder = text("%s/catalogue", arguments[2]);
     emit_errors(&all, folder);
     emit_policies(&all, folder);
+    emit_integrations(&all, folder);
     emit_operations_header(&all, folder);
     emit_operations(&all, folder);
     emit_tools(&all, folder);

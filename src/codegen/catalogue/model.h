@@ -76,6 +76,7 @@ struct catalogue {
     json_t *errors;
     json_t *policies;
     json_t *resources; /* name → schema */
+    json_t *integrations;
     json_t *open_details; /* id → what the contract leaves open, and the choice */
     json_t *mcp;
     json_t *topics;
@@ -110,6 +111,7 @@ bool error_is_known(const struct catalogue *all, const char *code) NONNULL(1, 2)
 void lint_errors(const struct catalogue *all) NONNULL(1);
 void lint_policies(const struct catalogue *all) NONNULL(1);
 void lint_operations(const struct catalogue *all) NONNULL(1);
+void lint_integrations(const struct catalogue *all) NONNULL(1);
 void lint_resources(const struct catalogue *all) NONNULL(1);
 void lint_tools(const struct catalogue *all) NONNULL(1);
 void lint_listed_tools(const struct catalogue *all) NONNULL(1);
@@ -140,6 +142,7 @@ json_t *openapi_document(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL
 
 void emit_errors(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_policies(const struct catalogue *all, const char *folder) NONNULL(1, 2);
+void emit_integrations(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_operations_header(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_operations(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_tools(const struct catalogue *all, const char *folder) NONNULL(1, 2);

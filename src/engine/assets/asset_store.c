@@ -23,6 +23,14 @@ const char *asset_type_name(enum asset_type type)
     return types[type].name;
 }
 
+enum asset_type asset_type_named(const char *name)
+{
+    size_t i = 0;
+    while (i + 1 < ARRAY_COUNT(types) && strcmp(types[i].name, name) != 0)
+        i++;
+    return (enum asset_type)i;
+}
+
 struct asset_name asset_name_of(const unsigned char hash[SECRET_HASH_BYTES], enum asset_type type)
 {
     struct asset_name name;

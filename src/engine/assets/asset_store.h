@@ -21,6 +21,9 @@ enum asset_type { ASSET_JPEG, ASSET_PNG, ASSET_GIF, ASSET_WEBP, ASSET_AVIF };
 /* The name of a type in the database. */
 const char *asset_type_name(enum asset_type type) RETURNS_NONNULL PURE;
 
+/* The type of this name in the database, which holds no other. */
+enum asset_type asset_type_named(const char *name) NONNULL(1) PURE;
+
 /* What an object is called, in a store and in its public address: 52 digits of lower-case base32, a dot and an extension.
  * A name of this form cannot leave a folder. */
 enum { ASSET_NAME_BYTES = 52 + 1 + 4 + 1 };

@@ -1,6 +1,7 @@
 #include "engine/assets/assets.h"
 
 #include "base/text.h"
+#include "engine/page.h"
 #include "sql/assets.h"
 
 bool asset_room_left(const struct work *work, struct asset_room *ret_room, struct error *err)
@@ -53,4 +54,72 @@ bool assets_keep(const struct work *work, const struct asset *assets, size_t cou
 char *asset_url(struct arena *arena, const char *public_url, const struct asset_name *name)
 {
     return arena_printf(arena, "%s/assets/%s", public_url, name->text);
+}
+
+/* ---- Browsing ---- */
+
+static bool find_page(const struct work *work, const struct asset_filter *filter, const struct page_place *place, int64_t limit,
+                      struct asset_row **ret_rows, size_t *ret_count, struct error *err)
+{
+    if (filter->oldest_first) {
+        struct asset_page_oldest_params params = {
+            .brand_id = work->brand_id,
+            .type = filter->type,
+            .kind = filter->kind,
+            .aspect_ratio = filter->aspect_ratio,
+            .after_id = place->id,
+            .limit = limit,
+        };
+        return sql_asset_page_oldest(work->conn, work->arena, &params, ret_rows, ret_count, err);
+    }
+    struct asset_page_newest_params params = {
+        .brand_id = work->brand_id,
+        .type = filter->type,
+        .kind = filter->kind,
+        .aspect_ratio = filter->aspect_ratio,
+        .before_id = place->set ? place->id : INT64_MAX,
+        .limit = limit,
+    };
+    return sql_asset_page_newest(work->conn, work->arena, &params, ret_rows, ret_count, err);
+}
+
+static void write_asset(const struct work *work, const struct asset_row *row, struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_id(json, work, "assetId", ID_ASSET, row->id);
+    if (work->engine->public_url != NULL && row->hash.size == SECRET_HASH_BYTES) {
+        struct asset_name name = asset_name_of(row->hash.data, asset_type_named(row->type));
+        json_member_text(json, "url", asset_url(work->arena, work->engine->public_url, &name));
+    }
+    json_member_text(json, "kind", row->kind);
+    json_member_text(json, "type", row->type);
+    json_member_int(json, "width", row->width);
+    json_member_int(json, "height", row->height);
+    json_member_text(json, "aspectRatio", row->aspect_ratio);
+    json_member_time(json, "addedAt", row->created_at);
+    json_object_end(json);
+}
+
+static const char *or_all(const char *wanted)
+{
+    return wanted != NULL ? wanted : "";
+}
+
+bool asset_list(const struct work *work, const struct asset_filter *filter, int64_t limit, const char *cursor,
+                struct json_writer *json, struct error *err)
+{
+    const char *binding = arena_printf(work->arena, "brand.images|%s|%s|%s|%s", filter->oldest_first ? "oldest" : "newest",
+                                       or_all(filter->kind), or_all(filter->type), or_all(filter->aspect_ratio));
+    struct page_place place;
+    struct asset_row *rows;
+    size_t count;
+    if (!page_place_read(work, binding, cursor, &place, err) || !find_page(work, filter, &place, limit + 1, &rows, &count, err))
+        return false;
+    size_t shown = page_begin(json, limit, count);
+    for (size_t i = 0; i < shown; i++)
+        write_asset(work, &rows[i], json);
+    struct page_place last = { .id = shown > 0 ? rows[shown - 1].id : 0 };
+    page_end(json, limit, page_next(work, binding, limit, count, last));
+    json_object_end(json);
+    return true;
 }

@@ -32,5 +32,18 @@ MUST_CHECK bool asset_room_left(const struct work *work, struct asset_room *ret_
 /* Notes that the brand of the work uses these; again is no error. */
 MUST_CHECK bool assets_keep(const struct work *work, const struct asset *assets, size_t count, struct error *err) NONNULL(1, 4);
 
+/* Which images of a brand are meant; NULL: all. */
+struct asset_filter {
+    const char *type;         /* as asset_type_name has it */
+    const char *kind;         /* logo, brand, generated */
+    const char *aspect_ratio; /* landscape, portrait, square */
+    bool oldest_first;
+};
+
+/* A page of the brand's images. They have an address where the installation has a public one. Errors: INVALID_REQUEST
+ * (cursor). */
+MUST_CHECK bool asset_list(const struct work *work, const struct asset_filter *filter, int64_t limit, const char *cursor,
+                           struct json_writer *json, struct error *err) NONNULL(1, 2, 5, 6);
+
 /* The address under which anybody can read it; `public_url` has no slash at its end. */
 char *asset_url(struct arena *arena, const char *public_url, const struct asset_name *name) NONNULL(1, 2, 3) RETURNS_NONNULL;

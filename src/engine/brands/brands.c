@@ -47,16 +47,16 @@ static const char *identity_json(const struct work *work, const struct brand_fie
     return buf_text(out);
 }
 
-static bool check_contact_email(const struct work *work, const char *email, struct error *err)
+static bool check_contact_email(const struct work *work, const char *email, const char *param, struct error *err)
 {
     struct address address;
-    return email == NULL || address_parse(work->arena, email, "contactEmail", &address, err);
+    return email == NULL || address_parse(work->arena, email, param, &address, err);
 }
 
 bool brand_create(const struct work *work, const struct brand_fields *fields, struct brand_row **ret_brand, struct error *err)
 {
     const char *domain;
-    if (!find_domain(work, fields, &domain, err) || !check_contact_email(work, fields->contact_email, err))
+    if (!find_domain(work, fields, &domain, err) || !check_contact_email(work, fields->contact_email, "contactEmail", err))
         return false;
     const char *name = fields->name != NULL ? fields->name : domain;
     if (name == NULL)
@@ -90,6 +90,53 @@ bool brand_get(const struct work *work, int64_t brand_id, struct brand_row **ret
     return *ret_brand != NULL || fail(err, ERR_BRAND_NOT_FOUND, "brandId", "No brand with this id in the organization.");
 }
 
+/* ---- Changing ---- */
+
+static struct opt_text without_empty(struct opt_text text)
+{
+    if (text.value != NULL && text.value[0] == '\0')
+        text.value = NULL;
+    return text;
+}
+
+bool brand_update(const struct work *work, const struct brand_change *change, struct brand_row **ret_brand, struct error *err)
+{
+    const struct opt_text identity[ARRAY_COUNT(identity_members)] = {
+        without_empty(change->description),   without_empty(change->tagline), without_empty(change->contact_email),
+        without_empty(change->contact_phone), without_empty(change->address),
+    };
+    struct brand_update_params params = {
+        .organization_id = work->organization_id,
+        .brand_id = work->brand_id,
+        .name = change->name,
+        .sets_email_design = change->email_design.set,
+        .email_design = without_empty(change->email_design).value,
+        .sets_image_style = change->image_style.set,
+        .image_style = without_empty(change->image_style).value,
+        .now = work->now_us,
+    };
+    bool changes = params.name != NULL || params.sets_email_design || params.sets_image_style;
+    struct buf *patch = buf_in_arena(work->arena, IDENTITY_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, patch);
+    json_object_begin(&json);
+    for (size_t i = 0; i < ARRAY_COUNT(identity); i++) {
+        if (identity[i].set)
+            json_member_text(&json, identity_members[i], identity[i].value);
+        changes = changes || identity[i].set;
+    }
+    json_object_end(&json);
+    params.identity = buf_text(patch);
+    if (!changes)
+        return fail(err, ERR_INVALID_REQUEST, "identity", "Give what to change: identity, emailDesign or imageStyle.");
+    if (!check_contact_email(work, without_empty(change->contact_email).value, "identity.contactEmail", err) ||
+        !sql_brand_update(work->conn, work->arena, &params, ret_brand, err))
+        return false;
+    return *ret_brand != NULL || fail(err, ERR_BRAND_NOT_FOUND, NULL, "No brand with this id in the organization.");
+}
+
+/* ---- Writing ---- */
+
 bool brand_write(const struct work *work, const struct brand_row *brand, struct json_writer *json, struct error *err)
 {
     struct json_bounds bounds = { .max_bytes = IDENTITY_MAX_BYTES };
@@ -104,6 +151,8 @@ bool brand_write(const struct work *work, const struct brand_row *brand, struct 
     json_member_bool(json, "ready", strcmp(brand->status, "completed") == 0);
     for (size_t i = 0; i < ARRAY_COUNT(identity_members); i++)
         json_member_text_if(json, identity_members[i], json_get_text(identity, identity_members[i]));
+    json_member_text_if(json, "emailDesign", brand->email_design);
+    json_member_text_if(json, "imageStyle", brand->image_style);
     json_member_text(json, "timeZone", brand->time_zone);
     json_member_text(json, "locale", brand->locale);
     json_member_time(json, "createdAt", brand->created_at);

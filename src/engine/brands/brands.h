@@ -20,6 +20,18 @@ struct brand_fields {
     const char *locale;    /* BCP 47 tag; NULL: en */
 };
 
+/* What changes of a brand. A text that is set but NULL or empty is taken away. */
+struct brand_change {
+    const char *name; /* NULL: stays */
+    struct opt_text description;
+    struct opt_text tagline;
+    struct opt_text contact_email;
+    struct opt_text contact_phone;
+    struct opt_text address; /* postal, the last lines of marketing mail from the next message on */
+    struct opt_text email_design;
+    struct opt_text image_style;
+};
+
 /* Creates a brand. Errors: INVALID_REQUEST. */
 MUST_CHECK bool brand_create(const struct work *work, const struct brand_fields *fields, struct brand_row **ret_brand,
                              struct error *err) NONNULL(1, 2, 3, 4);
@@ -27,6 +39,10 @@ MUST_CHECK bool brand_create(const struct work *work, const struct brand_fields 
 /* A brand of the organization. Errors: BRAND_NOT_FOUND. */
 MUST_CHECK bool brand_get(const struct work *work, int64_t brand_id, struct brand_row **ret_brand, struct error *err)
     NONNULL(1, 3, 4);
+
+/* Changes the brand of the work. Errors: INVALID_REQUEST (params as PATCH /v1/brand names them), BRAND_NOT_FOUND. */
+MUST_CHECK bool brand_update(const struct work *work, const struct brand_change *change, struct brand_row **ret_brand,
+                             struct error *err) NONNULL(1, 2, 3, 4);
 
 /* The resource "brand". */
 bool brand_write(const struct work *work, const struct brand_row *brand, struct json_writer *json, struct error *err)

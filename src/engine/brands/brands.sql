@@ -2,8 +2,8 @@
 -- name: brand_find :one
 -- params: organization_id bigint, brand_id bigint
 -- row: brand
--- columns: id bigint, name text, domain text null, status text, identity jsonb, time_zone text, locale text, created_at timestamptz, updated_at timestamptz
-select id, name, domain, status, identity, time_zone, locale, created_at, updated_at
+-- columns: id bigint, name text, domain text null, status text, identity jsonb, email_design text null, image_style text null, time_zone text, locale text, created_at timestamptz, updated_at timestamptz
+select id, name, domain, status, identity, email_design, image_style, time_zone, locale, created_at, updated_at
   from brands
  where organization_id = :organization_id and id = :brand_id and status <> 'deleting';
 
@@ -11,8 +11,8 @@ select id, name, domain, status, identity, time_zone, locale, created_at, update
 -- name: brand_page :many
 -- params: organization_id bigint, only_id bigint, after_id bigint, limit bigint
 -- row: brand
--- columns: id bigint, name text, domain text null, status text, identity jsonb, time_zone text, locale text, created_at timestamptz, updated_at timestamptz
-select id, name, domain, status, identity, time_zone, locale, created_at, updated_at
+-- columns: id bigint, name text, domain text null, status text, identity jsonb, email_design text null, image_style text null, time_zone text, locale text, created_at timestamptz, updated_at timestamptz
+select id, name, domain, status, identity, email_design, image_style, time_zone, locale, created_at, updated_at
   from brands
  where organization_id = :organization_id and status <> 'deleting'
    and (:only_id = 0 or id = :only_id) and id > :after_id
@@ -35,3 +35,17 @@ with brand as (
       from brand
 )
 select id from brand;
+
+-- Changes a brand; what is null in `identity` goes, what it does not name stays.
+-- name: brand_update :one
+-- params: organization_id bigint, brand_id bigint, name text null, identity jsonb, sets_email_design boolean, email_design text null, sets_image_style boolean, image_style text null, now timestamptz
+-- row: brand
+-- columns: id bigint, name text, domain text null, status text, identity jsonb, email_design text null, image_style text null, time_zone text, locale text, created_at timestamptz, updated_at timestamptz
+update brands
+   set name = coalesce(:name, name),
+       identity = jsonb_strip_nulls(identity || :identity),
+       email_design = case when :sets_email_design then :email_design else email_design end,
+       image_style = case when :sets_image_style then :image_style else image_style end,
+       updated_at = :now
+ where organization_id = :organization_id and id = :brand_id and status <> 'deleting'
+returning id, name, domain, status, identity, email_design, image_style, time_zone, locale, created_at, updated_at;

@@ -30,13 +30,13 @@ bool field_list(const struct work *work, int64_t limit, const char *cursor, stru
     static const char binding[] = "fields.list";
     struct contact_fields_find_params params = { .brand_id = work->brand_id };
     struct contact_fields_find_row *custom;
-    struct page_place place;
+    size_t offset;
     size_t count;
-    if (!page_place_read(work, binding, cursor, &place, err) ||
+    if (!page_offset_read(work, binding, cursor, &offset, err) ||
         !sql_contact_fields_find(work->conn, work->arena, &params, &custom, &count, err))
         return false;
     size_t core_count = ARRAY_COUNT(core_fields);
-    size_t from = (size_t)place.number < core_count + count ? (size_t)place.number : core_count + count;
+    size_t from = offset < core_count + count ? offset : core_count + count;
     size_t left = core_count + count - from;
     size_t shown = page_begin(json, limit, left);
     for (size_t i = from; i < from + shown; i++) {
@@ -45,9 +45,7 @@ bool field_list(const struct work *work, int64_t limit, const char *cursor, stru
         else
             write_field(custom[i - core_count].name, custom[i - core_count].type, false, json);
     }
-    struct page_place next = { .set = true, .number = (int64_t)(from + shown) };
-    page_end(json, limit, page_next(work, binding, limit, left, next));
-    json_object_end(json);
+    page_offset_end(work, binding, limit, from + shown, shown == left, json);
     return true;
 }
 

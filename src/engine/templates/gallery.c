@@ -6,25 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- Pages: the gallery is a catalogue, so a place is an offset (R-175) ---- */
-
-static bool read_offset(const struct work *work, const char *binding, const char *cursor, size_t *ret_offset, struct error *err)
-{
-    struct page_place place;
-    if (!page_place_read(work, binding, cursor, &place, err))
-        return false;
-    *ret_offset = place.set ? (size_t)place.number : 0;
-    return true;
-}
-
-static void end_page(const struct work *work, const char *binding, int64_t limit, size_t offset, bool is_last,
-                     struct json_writer *json)
-{
-    struct page_place next = { .number = (int64_t)offset };
-    page_end(json, limit, is_last ? NULL : page_cursor(work, binding, &next));
-    json_object_end(json);
-}
-
 /* ---- Templates ---- */
 
 const struct gallery_template *gallery_find_template(const char *id)
@@ -53,7 +34,7 @@ bool gallery_list_templates(const struct work *work, const struct gallery_filter
     const char *binding = arena_printf(work->arena, "templates.list|%s|%s|%s", filter->category != NULL ? filter->category : "",
                                        filter->brand != NULL ? filter->brand : "", filter->query != NULL ? filter->query : "");
     size_t offset;
-    if (!read_offset(work, binding, cursor, &offset, err))
+    if (!page_offset_read(work, binding, cursor, &offset, err))
         return false;
 
     page_begin(json, limit, 0);
@@ -66,7 +47,7 @@ bool gallery_list_templates(const struct work *work, const struct gallery_filter
             gallery_write_template(work, &gallery_templates[i], with_html ? GALLERY_HTML : 0, json);
         fitting++;
     }
-    end_page(work, binding, limit, end, fitting <= end, json);
+    page_offset_end(work, binding, limit, end, fitting <= end, json);
     return true;
 }
 
@@ -138,7 +119,7 @@ bool gallery_list_flows(const struct work *work, int64_t limit, const char *curs
 {
     static const char binding[] = "flows.list";
     size_t offset;
-    if (!read_offset(work, binding, cursor, &offset, err))
+    if (!page_offset_read(work, binding, cursor, &offset, err))
         return false;
     page_begin(json, limit, 0);
     size_t end = offset + (size_t)limit;
@@ -146,7 +127,7 @@ bool gallery_list_flows(const struct work *work, int64_t limit, const char *curs
         write_flow_members(&gallery_flows[i], json);
         json_object_end(json);
     }
-    end_page(work, binding, limit, end, gallery_flow_count <= end, json);
+    page_offset_end(work, binding, limit, end, gallery_flow_count <= end, json);
     return true;
 }
 

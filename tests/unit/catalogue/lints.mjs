@@ -32,6 +32,7 @@ function goodTree() {
       prices: { check: { kind: 'perItem', credits: 2, unit: 'thing' }, make: { kind: 'metered', credits: 1 } },
       plans: { basic: { name: 'Basic', credits: 10, emailSends: null } },
     },
+    'schemas/integrations.json': [{ provider: 'shop', name: 'Shop', category: 'data_in', events: ['orders/paid'] }],
     'schemas/open-details.json': {
       'X-1': { question: 'What is a thing?', choice: 'This.' },
       'X-2': { question: 'How often?', choice: 'Sixty times.' },
@@ -112,6 +113,7 @@ function goodTree() {
 
 const op = (tree, at) => tree['schemas/operations/things.json'][at];
 const tool = (tree, name) => tree[`tools/things/${name}.json`];
+const integrations = (tree) => tree['schemas/integrations.json'];
 const policies = (tree) => tree['schemas/policies.json'];
 const MAKE = 2;
 
@@ -126,6 +128,11 @@ const broken = [
   ['a scope that implies an unknown one', (t) => (policies(t).scopes.all.implies = ['else']), 'implies the unknown scope else'],
   ['a rate without a window', (t) => delete policies(t).rates['things.read'].windowS, 'needs a limit and a window'],
   ['a price of an unknown kind', (t) => (policies(t).prices.make.kind = 'free'), 'must be fixed, perItem or metered'],
+  ['a provider twice', (t) => integrations(t).push(integrations(t)[0]), 'each once'],
+  ['a provider key with capitals', (t) => (integrations(t)[0].provider = 'Shop'), 'provider must be lower-case words'],
+  ['a provider of an unknown category', (t) => (integrations(t)[0].category = 'both'), 'category must be data_in or data_out'],
+  ['a provider without events', (t) => (integrations(t)[0].events = []), 'has no events'],
+  ['an event twice', (t) => integrations(t)[0].events.push('orders/paid'), 'has an empty event or orders/paid twice'],
   ['a wrong count of routes', (t) => (policies(t).counts = { routes: 7, tools: 3 }), 'counts 7 routes and 3 tools, but 3 and 3 are declared'],
 
   ['an open detail that is not told', (t) => (op(t, 0).open = ['X-9']), 'the open detail X-9 is not in'],
