@@ -5,8 +5,8 @@ import { kill, killGroup, pause, until } from '../integration/processes.mjs';
 import { fateOf, judge, sumOf } from './judge.mjs';
 import { Mailing, addressesOf } from './mailing.mjs';
 
-const RESTART_LIMIT_MS = 60_000;
-const CAMPAIGN_LIMIT_MS = 180_000;
+const RESTART_LIMIT_MS = 30_000;
+const CAMPAIGN_LIMIT_MS = 90_000;
 const DELAYS_MS = [0, 2, 5]; // of the relay's last reply: the longer, the more messages are in hand at a kill
 const KILLS_OF_CAMPAIGN = { least: 4, spread: 7 };
 

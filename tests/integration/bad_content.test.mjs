@@ -12,7 +12,7 @@ import { ImageServer } from './image_server.mjs';
 import { sql } from './import_files.mjs';
 import { BINARY, Installation } from './installation.mjs';
 
-const LIMIT = { timeout: 120_000 };
+const LIMIT = { timeout: 360_000 };
 const PUBLIC_URL = 'https://mail.example/posthorn';
 const MEMORY_KIB = 160 * 1024;
 // A sanitizer keeps freed memory aside on purpose.

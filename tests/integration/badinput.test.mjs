@@ -10,7 +10,7 @@ import { RawConnection } from './http_client.mjs';
 import { BINARY, Installation, installationFor } from './installation.mjs';
 import { openDescriptors, pause, residentKib, until } from './processes.mjs';
 
-const LIMIT = { timeout: 60_000 };
+const LIMIT = { timeout: 180_000 };
 const MIB_KIB = 1024;
 /** What allocators and thread stacks may keep after a storm. */
 const GROWTH_LIMIT_KIB = 24 * MIB_KIB;

@@ -7,7 +7,7 @@ import { awaitSend, prepareSend, saveContacts } from './campaign.mjs';
 import { installationFor } from './installation.mjs';
 import { doorsOfKey, makePlace, must, stdioDoor } from './tool_place.mjs';
 
-const LIMIT = { timeout: 60_000 };
+const LIMIT = { timeout: 180_000 };
 const COUNT = 4;
 const VERSION = '2026-07-28';
 

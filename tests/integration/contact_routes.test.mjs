@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { installationFor } from './installation.mjs';
 import { makePlace, must } from './tool_place.mjs';
 
-const LIMIT = { timeout: 60_000 };
+const LIMIT = { timeout: 180_000 };
 const installation = installationFor({ after });
 let place;
 

@@ -9,7 +9,7 @@ import { sql, storedContacts, writeContacts } from './import_files.mjs';
 import { BINARY, installationFor } from './installation.mjs';
 import { until } from './processes.mjs';
 
-const LIMIT = { timeout: 120_000 };
+const LIMIT = { timeout: 360_000 };
 const MEMORY_LIMIT_KIB = 64 * 1024;
 
 function filesFor(installation) {

@@ -15,7 +15,6 @@ import { Random } from './random.mjs';
 const KILLS = Number(process.env.POSTHORN_FAULT_ROUNDS ?? 3);
 const SEED = Number(process.env.POSTHORN_FAULT_SEED ?? Date.now() % 1_000_000);
 const ROWS = 120_000;
-const RESTART_LIMIT_MS = 60_000;
 
 // How far the import has come, in chunks of its lanes; -1 when there is none.
 async function chunksDone(installation) {
@@ -24,7 +23,7 @@ async function chunksDone(installation) {
   return Number(line);
 }
 
-test(`an import of ${ROWS} rows is killed ${KILLS} times: nobody missing, nobody twice (R-371)`, { timeout: 120_000 + KILLS * 30_000 }, async (t) => {
+test(`an import of ${ROWS} rows is killed ${KILLS} times: nobody missing, nobody twice (R-371)`, { timeout: 360_000 + KILLS * 30_000 }, async (t) => {
   t.diagnostic(`POSTHORN_FAULT_SEED=${SEED}`);
   const random = new Random(SEED);
   const installation = installationFor(t);
@@ -53,7 +52,7 @@ test(`an import of ${ROWS} rows is killed ${KILLS} times: nobody missing, nobody
       t.diagnostic(`round ${round}: killed runner ${runner} at ${at} chunks`);
       // Whoever waits for the import brings another runner; when it had just ended, nobody does.
       const isReplaced = () => installation.runnerPid > 0 && installation.runnerPid !== runner;
-      await until('another runner has come', () => isReplaced() || hasEnded, RESTART_LIMIT_MS);
+      await until('another runner has come', () => isReplaced() || hasEnded);
     }
     const { ok, body } = await importing;
     assert.ok(ok, JSON.stringify(body));

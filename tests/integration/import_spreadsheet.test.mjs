@@ -9,7 +9,7 @@ import { sql } from './import_files.mjs';
 import { installationFor } from './installation.mjs';
 import { captured, exportNow, sheets } from './spreadsheets/spreadsheet.mjs';
 
-test('exports of a spreadsheet are understood (R-371)', { timeout: 120_000 }, async (t) => {
+test('exports of a spreadsheet are understood (R-371)', { timeout: 360_000 }, async (t) => {
   const installation = installationFor(t);
   const root = join(installation.folder, 'files');
   mkdirSync(root);

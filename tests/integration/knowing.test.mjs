@@ -6,7 +6,7 @@ import { address, awaitSend, prepareSend, saveContacts } from './campaign.mjs';
 import { installationFor } from './installation.mjs';
 import { makePlace, must } from './tool_place.mjs';
 
-const LIMIT = { timeout: 90_000 };
+const LIMIT = { timeout: 270_000 };
 const CONTACTS = 3;
 const installation = installationFor({ after });
 let server;

@@ -51,13 +51,16 @@ export function killGroup(pid) {
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Waits until `holds` gives something true and gives that; fails after `limitMs`, naming what was waited for. */
+/** How much longer than on a machine that is free anything may take before a test gives up. */
+const PATIENCE = 4;
+
+/** Waits until `holds` gives something true and gives that; fails after `limitMs` (of a free machine), naming what was waited for. */
 export async function until(what, holds, limitMs = 15_000) {
-  const deadline = Date.now() + limitMs;
+  const deadline = Date.now() + limitMs * PATIENCE;
   for (;;) {
     const value = await holds();
     if (value) return value;
-    if (Date.now() > deadline) throw new Error(`waited ${limitMs} ms in vain until ${what}`);
+    if (Date.now() > deadline) throw new Error(`waited ${limitMs * PATIENCE} ms in vain until ${what}`);
     await pause(20);
   }
 }

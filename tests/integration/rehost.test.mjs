@@ -12,7 +12,7 @@ import { BINARY, Installation, installationFor } from './installation.mjs';
 import { png } from './images.mjs';
 import { residentKib } from './processes.mjs';
 
-const LIMIT = { timeout: 90_000 };
+const LIMIT = { timeout: 270_000 };
 const PUBLIC_URL = 'https://mail.example/posthorn';
 const ASSET = /https:\/\/mail\.example\/posthorn(\/assets\/[0-9a-z]{52}\.(?:png|jpg|gif|webp|avif))/g;
 // A sanitizer keeps freed memory aside on purpose.

@@ -8,7 +8,7 @@ import { installationFor } from './installation.mjs';
 import { Random } from './random.mjs';
 import { makePlace, must, stdioDoor } from './tool_place.mjs';
 
-const LIMIT = { timeout: 60_000 };
+const LIMIT = { timeout: 180_000 };
 const BUDGET = 6000; // characters of text and structured content together
 const MAX_LIMIT = 100;
 const installation = installationFor({ after });

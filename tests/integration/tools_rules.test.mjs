@@ -11,7 +11,7 @@ import { saveContacts, sendConfirmed } from './campaign.mjs';
 import { installationFor } from './installation.mjs';
 import { doorsOfKey, makePlace, must, sql, stdioDoor } from './tool_place.mjs';
 
-const LIMIT = { timeout: 60_000 };
+const LIMIT = { timeout: 180_000 };
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const HTML = '<!doctype html><html><head><title>Rules</title></head><body><p>Hello {{ firstName }}</p></body></html>';
 const DEFAULT_PAGE = 10;

@@ -11,7 +11,7 @@ import { until } from './processes.mjs';
 
 const { simpleParser } = load('mailparser');
 
-const LIMIT = { timeout: 120_000 };
+const LIMIT = { timeout: 360_000 };
 const PUBLIC_URL = 'https://mail.example/ph';
 const PROXY_CLIENT = '203.0.113.77'; // RFC 5737
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };

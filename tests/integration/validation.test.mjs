@@ -7,7 +7,7 @@ import { installationFor } from './installation.mjs';
 import { NameServer } from './name_server.mjs';
 import { until } from './processes.mjs';
 
-const LIMIT = { timeout: 60_000 };
+const LIMIT = { timeout: 180_000 };
 
 /** A server that asks a DNS server of its own, and a client in the default brand. `started` false: it is not there yet. */
 async function place(test, { started = true, plan } = {}) {
