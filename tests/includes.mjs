@@ -42,6 +42,13 @@ for (const file of readdirSync(source, { recursive: true }).filter((name) => /\.
     else wrong.push(`src/${file} includes ${target}`);
   }
 }
+// Nothing below the doors knows through which one it was called.
+for (const room of ['api/handlers', 'engine', 'jobs']) {
+  for (const file of readdirSync(join(source, room), { recursive: true }).filter((name) => /\.[ch]$/.test(name))) {
+    if (/\bDOOR_|call->door\b/.test(readFileSync(join(source, room, file), 'utf8'))) wrong.push(`src/${room}/${file} asks for the door`);
+    else passed++;
+  }
+}
 for (const edge of wrong) console.log(`FAILED ${edge}`);
 console.log(`${passed} passed, ${wrong.length} failed`);
 process.exitCode = wrong.length > 0 || passed === 0 ? 1 : 0;

@@ -17,7 +17,14 @@
 struct api;
 struct call;
 
+/* For the log and the audit row only; what a call's work may depend on is in struct caller. */
 enum door { DOOR_STDIO, DOOR_MCP_HTTP, DOOR_REST, DOOR_COMMAND_LINE, DOOR_EMBEDDED };
+
+/* What kind of caller a door has. */
+struct caller {
+    bool is_model;  /* a language model, which may be wrong about what its user wants */
+    bool is_remote; /* on another machine, perhaps: it names no files here, but may be given links */
+};
 
 enum credential_kind {
     CREDENTIAL_NONE,
@@ -91,6 +98,7 @@ struct call {
     /* Filled by the door. */
     struct arena *arena;
     enum door door;
+    struct caller caller;
     const struct operation *const *candidates; /* NULL-ended; the first whose condition holds is run */
     struct call_input input;
     struct credentials credentials;

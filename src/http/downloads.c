@@ -90,6 +90,7 @@ static void fill_call(struct download_state *download, const char *token)
     download->call = (struct call){
         .arena = arena,
         .door = DOOR_REST,
+        .caller = { .is_remote = true },
         .candidates = api_signed_download,
         .input = { .flat = true, .body = body },
         .request_id = api_request_id(arena),

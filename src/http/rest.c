@@ -157,6 +157,7 @@ static void fill_call(struct rest_state *rest)
     const char *const *headers = exchange->headers.values;
     call->arena = exchange->arena;
     call->door = DOOR_REST;
+    call->caller.is_remote = true;
     call->candidates = rest->match.route->candidates;
     call->credentials = credentials_read(exchange->arena, &exchange->headers, true);
     call->idempotency_key = strcmp(exchange->method, "POST") == 0 ? headers[HEADER_IDEMPOTENCY_KEY] : NULL;

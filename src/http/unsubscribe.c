@@ -173,6 +173,7 @@ static void fill_call(struct unsubscribe_state *state, const char *token)
     state->call = (struct call){
         .arena = arena,
         .door = DOOR_REST,
+        .caller = { .is_remote = true },
         .candidates = state->leaves ? api_unsubscribe : api_subscription,
         .input = { .flat = true, .body = body },
         .request_id = api_request_id(arena),

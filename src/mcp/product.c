@@ -34,6 +34,7 @@ struct product_call *product_call_new(const struct mcp_product *product, struct 
     product_call->call = (struct call){
         .arena = request->arena,
         .door = request->door,
+        .caller = { .is_model = true, .is_remote = request->door == DOOR_MCP_HTTP },
         .candidates = candidates,
         .input = { .flat = true },
         .credentials = request->credentials,

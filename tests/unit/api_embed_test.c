@@ -247,7 +247,7 @@ static void test_idempotency(void **state)
 
 /* ---- Calls on threads ---- */
 
-struct caller {
+struct calling {
     pthread_t thread;
     struct posthorn_call call;
     struct posthorn_reply *reply;
@@ -255,19 +255,19 @@ struct caller {
 
 static void *call_once(void *data)
 {
-    struct caller *caller = data;
+    struct calling *caller = data;
     caller->reply = posthorn_call(posthorn, &caller->call);
     return NULL;
 }
 
-static void begin_call(struct caller *caller, struct posthorn_call call)
+static void begin_call(struct calling *caller, struct posthorn_call call)
 {
     call.struct_size = sizeof(call);
-    *caller = (struct caller){ .call = call };
+    *caller = (struct calling){ .call = call };
     assert_int_equal(pthread_create(&caller->thread, NULL, call_once, caller), 0);
 }
 
-static const struct posthorn_reply *join(struct caller *caller)
+static const struct posthorn_reply *join(struct calling *caller)
 {
     pthread_join(caller->thread, NULL);
     assert_non_null(caller->reply);
@@ -304,10 +304,10 @@ static void test_cancelling_by_token(void **state)
     (void)state;
     made((struct posthorn_call){ .name = "contacts.search" });
     struct db_conn *locker = lock_contacts();
-    struct caller first;
-    struct caller twin;
-    struct caller other;
-    struct caller unnamed;
+    struct calling first;
+    struct calling twin;
+    struct calling other;
+    struct calling unnamed;
     begin_call(&first, saving("a@example.com", "mine"));
     begin_call(&twin, saving("b@example.com", "mine"));
     begin_call(&other, saving("c@example.com", "other"));
@@ -348,7 +348,7 @@ static void test_jobs(void **state)
 {
     (void)state;
     struct watcher watcher = { .lock = PTHREAD_MUTEX_INITIALIZER };
-    struct caller caller;
+    struct calling caller;
     begin_call(&caller, (struct posthorn_call){ .name = "emails.import",
                                                 .arguments = "{\"content\":\"<p>x</p>\"}",
                                                 .token = "import",
@@ -423,7 +423,7 @@ static void test_closing_waits_for_calls(void **state)
     (void)state;
     made((struct posthorn_call){ .name = "contacts.search" });
     struct db_conn *locker = lock_contacts();
-    struct caller callers[3];
+    struct calling callers[3];
     for (int i = 0; i < 3; i++)
         begin_call(&callers[i], saving(arena_printf(arena, "%d@example.com", i), NULL));
     await_number(lock_waits, 3);
@@ -443,7 +443,7 @@ static void test_closing_stops_what_does_not_end(void **state)
     (void)state;
     made((struct posthorn_call){ .name = "contacts.search" });
     struct db_conn *locker = lock_contacts();
-    struct caller caller;
+    struct calling caller;
     begin_call(&caller, saving("a@example.com", NULL));
     await_number(lock_waits, 1);
     int64_t start_us = clock_monotonic_us();

@@ -11,7 +11,7 @@ bool op_contacts_import_csv(struct request *rq, const struct contacts_import_csv
         .path = args->path,
         .mapping = args->mapping,
         .validate = args->validate,
-        .over_http = rq->call->door == DOOR_REST || rq->call->door == DOOR_MCP_HTTP,
+        .over_http = rq->call->caller.is_remote,
         .may_join = rq->call->idempotency_key == NULL,
     };
     struct import_asked asked;

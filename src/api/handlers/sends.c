@@ -7,12 +7,6 @@
 static const char campaign_job[] = "campaign";
 static const char test_job[] = "test_send";
 
-/* Assistants are asked; programs and people at a terminal know what they do. */
-static bool is_assistant(enum door door)
-{
-    return door == DOOR_STDIO || door == DOOR_MCP_HTTP;
-}
-
 /* Nothing was done, so that the same call may be made again under its key. */
 static void reply_preview(struct request *rq, const struct send_preview *preview, struct reply *reply)
 {
@@ -46,7 +40,8 @@ bool op_sends_create(struct request *rq, const struct sends_create_args *args, s
         .confirmation = rq->call->confirmation,
         .key_id = rq->call->who.key_id,
     };
-    if (is_assistant(rq->call->door))
+    /* Assistants are asked; programs and people at a terminal know what they do. */
+    if (rq->call->caller.is_model)
         order.confirm_above = rq->work.engine->confirm_above;
     struct send_accepted accepted;
     if (!send_create(&rq->work, &order, &accepted, err))
