@@ -26,6 +26,7 @@ export const isAlive = (pid) => {
 export const parentOf = (pid) => Number(statFields(pid)?.[1]);
 export const commandLine = (pid) => unless('', () => readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').trim());
 export const openDescriptors = (pid) => readdirSync(`/proc/${pid}/fd`).length;
+export const descriptorNames = (pid) => readdirSync(`/proc/${pid}/fd`).map((fd) => unless('gone', () => readlinkSync(`/proc/${pid}/fd/${fd}`)));
 export const residentKib = (pid) => Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_KIB;
 
 /** Every process that works in `folder` or names it on its command line, such as {pid, command}. */
