@@ -55,7 +55,9 @@ bool auth_principal_cached(struct auth *auth, const struct credentials *credenti
         *ret_who = local_owner();
         return true;
     }
-    if (credentials->kind != CREDENTIAL_API_KEY || !api_key_is_well_formed(credentials->secret))
+    bool is_secret = (credentials->kind == CREDENTIAL_API_KEY && api_key_is_well_formed(credentials->secret)) ||
+                     (credentials->kind == CREDENTIAL_SESSION && session_token_is_well_formed(credentials->secret));
+    if (!is_secret)
         return false;
     unsigned char hash[SECRET_HASH_BYTES];
     secret_hash(credentials->secret, hash);
@@ -72,6 +74,7 @@ static bool principal_from_key(struct auth *auth, const struct work *work, const
     if (short_cache_get(auth->principals, hash, ret_who))
         return true;
 
+    uint64_t generation = short_cache_generation(auth->principals);
     struct auth_key_by_hash_params params = { .secret_hash = { hash, sizeof(hash) }, .now = work->now_us };
     struct auth_key_by_hash_row *row;
     if (!sql_auth_key_by_hash(work->conn, work->arena, &params, &row, err))
@@ -88,7 +91,42 @@ static bool principal_from_key(struct auth *auth, const struct work *work, const
         .scopes = (uint32_t)row->scopes,
         .rate_multiplier = row->rate_multiplier,
     };
-    short_cache_put(auth->principals, hash, ret_who);
+    short_cache_put(auth->principals, hash, ret_who, generation);
+    return true;
+}
+
+static bool no_session(struct error *err)
+{
+    return fail(err, ERR_AUTHENTICATION_REQUIRED, NULL, "This session is unknown or has ended. Sign in again.");
+}
+
+/* A person who is signed in may do everything, within the brands of the role. */
+static bool principal_from_session(struct auth *auth, const struct work *work, const char *token, struct principal *ret_who,
+                                   struct error *err)
+{
+    if (!session_token_is_well_formed(token))
+        return no_session(err);
+    unsigned char hash[SECRET_HASH_BYTES];
+    secret_hash(token, hash);
+    if (short_cache_get(auth->principals, hash, ret_who))
+        return true;
+
+    uint64_t generation = short_cache_generation(auth->principals);
+    struct auth_session_by_hash_params params = { .secret_hash = { hash, sizeof(hash) }, .now = work->now_us };
+    struct auth_session_by_hash_row *row;
+    if (!sql_auth_session_by_hash(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row == NULL)
+        return no_session(err);
+    *ret_who = (struct principal){
+        .kind = CREDENTIAL_SESSION,
+        .organization_id = row->organization_id,
+        .session_id = row->id,
+        .scopes = SCOPE_ALL,
+        .rate_multiplier = 1,
+        .administrator = row->administrator,
+    };
+    short_cache_put(auth->principals, hash, ret_who, generation);
     return true;
 }
 
@@ -99,7 +137,7 @@ bool auth_principal(struct auth *auth, const struct work *work, const struct cre
     case CREDENTIAL_NONE:
         return fail(err, ERR_AUTHENTICATION_REQUIRED, NULL, "No credential was sent.");
     case CREDENTIAL_SESSION:
-        return fail(err, ERR_AUTHENTICATION_REQUIRED, NULL, "Dashboard sessions are not served yet.");
+        return principal_from_session(auth, work, credentials->secret, ret_who, err);
     case CREDENTIAL_LOCAL_OWNER:
         *ret_who = local_owner();
         return true;
@@ -114,23 +152,37 @@ static bool brand_not_found(struct error *err)
     return fail(err, ERR_BRAND_NOT_FOUND, NULL, "No brand with this id in the organization.");
 }
 
-static bool organization_brand(struct auth *auth, const struct work *work, int64_t organization_id, int64_t brand_id,
+int64_t auth_member_session(const struct principal *who)
+{
+    return who->kind == CREDENTIAL_SESSION && !who->administrator ? who->session_id : 0;
+}
+
+/* A brand of another organization does not exist; one of its own a member may not be let into. */
+static bool organization_brand(struct auth *auth, const struct work *work, const struct principal *who, int64_t brand_id,
                                struct error *err)
 {
     unsigned char hash[SECRET_HASH_BYTES];
-    int64_t pair[2] = { organization_id, brand_id };
-    sha256(pair, sizeof(pair), hash);
+    int64_t member_session_id = auth_member_session(who);
+    int64_t asked[3] = { who->organization_id, brand_id, member_session_id };
+    sha256(asked, sizeof(asked), hash);
     int64_t cached;
     if (short_cache_get(auth->brands, hash, &cached))
         return true;
 
-    struct auth_brand_params params = { .organization_id = organization_id, .brand_id = brand_id };
+    uint64_t generation = short_cache_generation(auth->brands);
+    struct auth_brand_params params = {
+        .organization_id = who->organization_id,
+        .brand_id = brand_id,
+        .member_session_id = member_session_id,
+    };
     struct auth_brand_row *row;
     if (!sql_auth_brand(work->conn, work->arena, &params, &row, err))
         return false;
     if (row == NULL)
         return brand_not_found(err);
-    short_cache_put(auth->brands, hash, &brand_id);
+    if (!row->reachable)
+        return fail(err, ERR_INSUFFICIENT_ROLE, "member", "This person has no access to the brand.");
+    short_cache_put(auth->brands, hash, &brand_id, generation);
     return true;
 }
 
@@ -153,9 +205,9 @@ bool auth_brand(struct auth *auth, const struct work *work, const struct princip
         return true;
     }
     if (named == NULL)
-        return fail(err, ERR_BRAND_ID_REQUIRED, NULL, "An organization key must name the brand in the X-Brand-Id header.");
+        return fail(err, ERR_BRAND_ID_REQUIRED, NULL, "This credential reaches several brands; name one in the X-Brand-Id header.");
     if (brand_id == 0)
         return brand_not_found(err);
     *ret_brand_id = brand_id;
-    return organization_brand(auth, work, who->organization_id, brand_id, err);
+    return organization_brand(auth, work, who, brand_id, err);
 }

@@ -19,12 +19,15 @@ void auth_forget(struct auth *auth) NONNULL(1);
 bool auth_principal_cached(struct auth *auth, const struct credentials *credentials, struct principal *ret_who) NONNULL(1, 2, 3);
 
 /* Authenticates, asking the database when needed.
- * Errors: AUTHENTICATION_REQUIRED, INVALID_API_KEY, API_KEY_REVOKED. */
+ * Errors: AUTHENTICATION_REQUIRED, INVALID_API_KEY, API_KEY_REVOKED. A session that is over is no credential. */
 MUST_CHECK bool auth_principal(struct auth *auth, const struct work *work, const struct credentials *credentials,
                                struct principal *ret_who, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
+/* The session of a person who reaches some brands only, 0 for everybody else. */
+int64_t auth_member_session(const struct principal *who) NONNULL(1) PURE;
+
 /* The brand this call works in.
- * Errors: BRAND_ID_REQUIRED, BRAND_SCOPE_MISMATCH, BRAND_NOT_FOUND. */
+ * Errors: BRAND_ID_REQUIRED, BRAND_SCOPE_MISMATCH, BRAND_NOT_FOUND, INSUFFICIENT_ROLE (param member). */
 MUST_CHECK bool auth_brand(struct auth *auth, const struct work *work, const struct principal *who,
                            const struct credentials *credentials, int64_t *ret_brand_id, struct error *err)
     NONNULL(1, 2, 3, 4, 5, 6);

@@ -11,10 +11,19 @@ select id, organization_id, brand_id, scopes, rate_multiplier, revoked_at is not
   from api_keys
  where secret_hash = :secret_hash;
 
--- Whether a brand is one of the organization's.
+-- Whose session this is, while it lasts.
+-- name: auth_session_by_hash :one
+-- params: secret_hash bytea, now timestamptz
+-- columns: id bigint, organization_id bigint, administrator boolean
+select id, organization_id, role = 'org:admin'
+  from sessions
+ where secret_hash = :secret_hash and ended_at is null and expires_at > :now;
+
+-- Whether a brand is one of the organization's, and within the reach of the session of a member (0: not a member's).
 -- name: auth_brand :one
--- params: organization_id bigint, brand_id bigint
--- columns: ready boolean
-select status = 'completed'
-  from brands
- where organization_id = :organization_id and id = :brand_id and status <> 'deleting';
+-- params: organization_id bigint, brand_id bigint, member_session_id bigint
+-- columns: reachable boolean
+select :member_session_id::bigint = 0
+       or exists (select 1 from session_brands s where s.session_id = :member_session_id and s.brand_id = b.id)
+  from brands b
+ where b.organization_id = :organization_id and b.id = :brand_id and b.status <> 'deleting';

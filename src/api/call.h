@@ -62,11 +62,12 @@ struct call_input {
 struct principal {
     enum credential_kind kind;
     int64_t organization_id;
-    int64_t key_id;         /* 0 for the local owner */
+    int64_t key_id;         /* 0 unless an API key */
+    int64_t session_id;     /* 0 unless a session */
     int64_t bound_brand_id; /* 0: an organization credential */
     uint32_t scopes;
     double rate_multiplier;
-    bool administrator; /* session of role org:admin */
+    bool administrator; /* session of role org:admin; other sessions reach some brands only */
 };
 
 struct rate_state {
@@ -83,6 +84,7 @@ struct reply {
     int64_t item_count;       /* items of PRICE_PER_ITEM; preset to 1 */
     bool charge_nothing;      /* a success that is not billed (a partial audit) */
     bool keep_no_key;         /* the idempotency key is released although it went well */
+    bool changes_credentials; /* what this process believes of credentials is asked anew once this is committed */
     const char *confirmation; /* nothing was done: the body is a preview, and this the token that confirms it */
     const char *question;     /* of that preview, for a person */
     int64_t job_id;           /* a job was enqueued: OP_JOB waits for it, others wake the workers */

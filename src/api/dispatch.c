@@ -3,6 +3,7 @@
 #include "api/decode.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "catalogue/policies.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,8 @@ static bool check_reach(const struct call *call, struct error *err)
     const struct operation *op = call->op;
     if (op->reach == REACH_SESSION && !(call->who.kind == CREDENTIAL_SESSION && call->who.administrator))
         return fail(err, ERR_INSUFFICIENT_ROLE, "org_admin", "Only a signed-in organization administrator may do this.");
+    if (op->reach == REACH_ORGANIZATION && op->organization_key && auth_member_session(&call->who) != 0)
+        return fail(err, ERR_INSUFFICIENT_ROLE, "org_admin", "This concerns the whole organization and needs its administrator.");
     if (op->reach == REACH_ORGANIZATION && op->organization_key && call->who.bound_brand_id != 0)
         return fail(err, ERR_ORG_SCOPE_REQUIRED, NULL, "This needs an organization key; this key belongs to one brand.");
     return true;
@@ -102,8 +105,14 @@ static bool check_rate(struct api *api, struct call *call, struct error *err)
     const struct rate_policy *policy = call->op->policy;
     if (policy == NULL)
         return true;
+    struct principal counted = call->who;
+    if (counted.kind == CREDENTIAL_SESSION) {
+        /* One window for all a session does, under a number that no key has. */
+        policy = &rate_policies[RATE_SESSIONS];
+        counted.key_id = -counted.session_id;
+    }
     int64_t now_us = clock_now_us();
-    if (limits_admit(api->limits, &call->who, policy, now_us, &call->rate))
+    if (limits_admit(api->limits, &counted, policy, now_us, &call->rate))
         return true;
     int64_t wait_s = call->rate.reset_s - now_us / US_PER_S;
     err->retry_after_s = wait_s > 0 ? wait_s : 1;
@@ -274,6 +283,8 @@ static void log_call(const struct call_state *state, int64_t took_us)
     json_member_int(&line.json, "us", took_us);
     json_member_int(&line.json, "roundTrips", (int64_t)state->round_trips);
     json_member_int(&line.json, "keyId", call->who.key_id);
+    if (call->who.session_id != 0)
+        json_member_int(&line.json, "sessionId", call->who.session_id);
     json_member_int(&line.json, "brandId", state->brand_id);
     if (!call->ok)
         log_error_members(&line, &call->error);

@@ -42,6 +42,7 @@ bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct e
         .client = call->client,
         .request_id = call->request_id,
         .key_id = call->who.key_id,
+        .session_id = call->who.session_id,
         .credits = price->kind == PRICE_FREE ? 0 : price->credits,
         .credit_cost = price->kind == PRICE_FIXED || price->kind == PRICE_PER_ITEM ? price->credits : -1,
         .writes_audit = true,
@@ -141,6 +142,8 @@ static bool try_once(struct api *api, struct call_state *state, struct request *
         return false;
     if (call->reply.job_id != 0)
         dispatch_wake_workers(rq->work.conn);
+    if (call->reply.changes_credentials)
+        auth_forget(api->auth);
     return true;
 }
 

@@ -19,6 +19,7 @@ struct entry {
 struct short_cache {
     size_t value_size;
     pthread_mutex_t lock;
+    uint64_t generation; /* grows when it is cleared */
     struct entry entries[SETS][WAYS];
 };
 
@@ -66,9 +67,16 @@ bool short_cache_get(struct short_cache *cache, const unsigned char key[SHORT_CA
     return fresh;
 }
 
-void short_cache_put(struct short_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], const void *value)
+uint64_t short_cache_generation(struct short_cache *cache)
 {
     pthread_mutex_lock(&cache->lock);
+    uint64_t generation = cache->generation;
+    pthread_mutex_unlock(&cache->lock);
+    return generation;
+}
+
+static void put(struct short_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], const void *value)
+{
     struct entry *set = set_of(cache, key);
     struct entry *entry = find(set, key);
     if (entry == NULL)
@@ -76,6 +84,14 @@ void short_cache_put(struct short_cache *cache, const unsigned char key[SHORT_CA
     entry->read_at_us = clock_monotonic_us();
     memcpy(entry->key, key, SHORT_CACHE_KEY_BYTES);
     memcpy(entry->value, value, cache->value_size);
+}
+
+void short_cache_put(struct short_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], const void *value,
+                     uint64_t generation)
+{
+    pthread_mutex_lock(&cache->lock);
+    if (generation == cache->generation)
+        put(cache, key, value);
     pthread_mutex_unlock(&cache->lock);
 }
 
@@ -83,5 +99,6 @@ void short_cache_clear(struct short_cache *cache)
 {
     pthread_mutex_lock(&cache->lock);
     memset(cache->entries, 0, sizeof(cache->entries));
+    cache->generation++;
     pthread_mutex_unlock(&cache->lock);
 }

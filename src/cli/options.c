@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
@@ -9,7 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum option_type { OPTION_TEXT, OPTION_NUMBER, OPTION_NUMBER_OR_OFF, OPTION_REAL, OPTION_SWITCH, OPTION_WEB_ADDRESS };
+enum option_type {
+    OPTION_TEXT,
+    OPTION_TEXTS, /* a flag given again adds to what it said before, comma-separated */
+    OPTION_NUMBER,
+    OPTION_NUMBER_OR_OFF,
+    OPTION_REAL,
+    OPTION_SWITCH,
+    OPTION_WEB_ADDRESS,
+    OPTION_DURATION, /* seconds, written as 90s, 30m, 12h or 7d */
+};
 
 struct option {
     const char *flag;
@@ -36,7 +46,7 @@ static const struct option table[] = {
       "folder of the installation (default: ~/.local/share/posthorn)" },
     { "--database", "POSTHORN_DATABASE", OPTION_TEXT, offsetof(struct options, database_url), EVERYWHERE, "URL",
       "PostgreSQL to use (default: a private cluster in the data folder)" },
-    { "--brand", "POSTHORN_BRAND", OPTION_TEXT, offsetof(struct options, brand), EVERYWHERE & ~(COMMAND_WORKER | COMMAND_RUNNER),
+    { "--brand", "POSTHORN_BRAND", OPTION_TEXTS, offsetof(struct options, brand), EVERYWHERE & ~(COMMAND_WORKER | COMMAND_RUNNER),
       "ID", "brand to work in (default: the first one)" },
     { "--listen", "POSTHORN_LISTEN", OPTION_TEXT, offsetof(struct options, listen), COMMAND_SERVE, "ADDRESS:PORT",
       "where to listen (default: 127.0.0.1:8420)" },
@@ -101,7 +111,12 @@ static const struct option table[] = {
       "makes the call safe to repeat for 24 hours" },
     { "--scopes", NULL, OPTION_TEXT, offsetof(struct options, scopes), COMMAND_ADMIN, "NAMES",
       "scopes of a new key (default: all)" },
-    { "--name", NULL, OPTION_TEXT, offsetof(struct options, name), COMMAND_ADMIN, "TEXT", "name of a new key" },
+    { "--name", NULL, OPTION_TEXT, offsetof(struct options, name), COMMAND_ADMIN, "TEXT",
+      "name of a new key, or of the person a new session is for" },
+    { "--role", NULL, OPTION_TEXT, offsetof(struct options, role), COMMAND_ADMIN, "NAME",
+      "role of a new session: admin, or member, who reaches the brands that --brand names (default: admin)" },
+    { "--expires", NULL, OPTION_DURATION, offsetof(struct options, expires_s), COMMAND_ADMIN, "TIME",
+      "how long a new session lasts, such as 30m, 12h or 7d (default: 24h)" },
     { "--org", NULL, OPTION_TEXT, offsetof(struct options, organization), COMMAND_ADMIN, "ID",
       "organization (default: the first one)" },
     { "--rate-multiplier", NULL, OPTION_REAL, offsetof(struct options, rate_multiplier), COMMAND_ADMIN, "X",
@@ -159,6 +174,26 @@ static bool set_switch(struct options *options, const struct option *option, con
     return true;
 }
 
+static bool set_duration(struct options *options, const struct option *option, const char *value, const char *source,
+                         struct error *err)
+{
+    static const struct {
+        char unit;
+        int64_t seconds;
+    } units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+    enum { DIGITS_MAX = 9 };
+    size_t digits = strspn(value, "0123456789");
+    char number[DIGITS_MAX + 1] = "";
+    if (digits >= 1 && digits <= DIGITS_MAX && strlen(value) == digits + 1)
+        memcpy(number, value, digits);
+    int64_t count = 0;
+    for (size_t i = 0; number[0] != '\0' && i < ARRAY_COUNT(units); i++)
+        if (units[i].unit == value[digits] && int64_parse(number, &count))
+            count *= units[i].seconds;
+    *(int64_t *)slot(options, option) = count;
+    return count > 0 || fail(err, ERR_INVALID_REQUEST, option->flag, "%s needs a time such as 30m, 12h or 7d.", source);
+}
+
 /* What goes into HTML and headers as it is: an http or https address without user, query and fragment. It ends without
  * a slash, because paths are added to it. */
 static bool set_web_address(struct options *options, const struct option *option, const char *value, const char *source,
@@ -180,7 +215,10 @@ static bool set_option(struct options *options, const struct option *option, con
     switch (option->type) {
     case OPTION_WEB_ADDRESS:
         return set_web_address(options, option, value, source, err);
+    case OPTION_DURATION:
+        return set_duration(options, option, value, source, err);
     case OPTION_TEXT:
+    case OPTION_TEXTS:
         *(const char **)slot(options, option) = value;
         return true;
     case OPTION_NUMBER:
@@ -219,8 +257,10 @@ static const struct option *find_option(const char *argument, const char **ret_v
     return NULL;
 }
 
-static bool read_flag(enum command_bit command, int argc, char **argv, int *at, struct options *options, struct error *err)
+static bool read_flag(struct arena *arena, enum command_bit command, int argc, char **argv, int *at, struct options *options,
+                      struct error *err)
 {
+    static_assert(ARRAY_COUNT(table) <= 64, "a bit for each flag");
     const char *argument = argv[*at];
     const char *value;
     const struct option *option = find_option(argument, &value);
@@ -231,6 +271,10 @@ static bool read_flag(enum command_bit command, int argc, char **argv, int *at, 
             return fail(err, ERR_INVALID_REQUEST, option->flag, "%s needs a value.", option->flag);
         value = argv[++*at];
     }
+    uint64_t bit = UINT64_C(1) << (option - table);
+    if (option->type == OPTION_TEXTS && (options->given & bit) != 0)
+        value = arena_printf(arena, "%s,%s", *(const char **)slot(options, option), value);
+    options->given |= bit;
     return set_option(options, option, value, option->flag, err);
 }
 
@@ -282,7 +326,7 @@ bool options_read(struct arena *arena, enum command_bit command, int argc, char 
         } else if (!only_words && (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)) {
             options->help = true;
         } else if (!only_words && argument[0] == '-' && argument[1] != '\0') {
-            if (!read_flag(command, argc, argv, &i, options, err))
+            if (!read_flag(arena, command, argc, argv, &i, options, err))
                 return false;
         } else if (words + 1 < ARRAY_COUNT(options->words)) {
             options->words[words++] = argument;

@@ -56,11 +56,14 @@ struct options {
     const char *key_file;
     const char *scopes;
     const char *name;
+    const char *role;
+    int64_t expires_s; /* 0: not given */
     const char *organization;
     double rate_multiplier;
     bool trust;
     const char *purpose;
     const char *words[8]; /* what is not an option: subcommands, a tool, its JSON; NULL-ended */
+    uint64_t given;       /* bits of the flags in the table; the rest came from the environment or is a default */
     bool help;
 };
 

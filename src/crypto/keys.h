@@ -1,9 +1,9 @@
 /*
- * Secrets: API keys, fingerprints and signed tokens.
+ * Secrets: API keys, sessions, fingerprints and signed tokens.
  *
- * An API key is ph_ and 40 random base32 characters; the store keeps only its
- * SHA-256 (a 200-bit random secret needs no slow hash). Nothing here is ever
- * logged.
+ * An API key is ph_ and 40 random base32 characters, the token of a session
+ * phs_ and as many; the store keeps only their SHA-256 (a 200-bit random secret
+ * needs no slow hash). Nothing here is ever logged.
  */
 #pragma once
 
@@ -12,7 +12,8 @@
 #include "base/values.h"
 
 enum {
-    API_KEY_CHARS = 43,
+    CREDENTIAL_DIGITS = 40,
+    API_KEY_CHARS = 3 + CREDENTIAL_DIGITS,
     SECRET_HASH_BYTES = 32,
     TOKEN_KEY_BYTES = 32,
 };
@@ -27,6 +28,10 @@ char *api_key_new(struct arena *arena) NONNULL(1) RETURNS_NONNULL;
 
 /* Whether the text has the form of an API key; says nothing about its validity. */
 bool api_key_is_well_formed(const char *text) NONNULL(1) PURE;
+
+/* The same of the token that a session cookie holds. */
+char *session_token_new(struct arena *arena) NONNULL(1) RETURNS_NONNULL;
+bool session_token_is_well_formed(const char *text) NONNULL(1) PURE;
 
 void secret_hash(const char *secret, unsigned char ret_hash[SECRET_HASH_BYTES]) NONNULL(1, 2);
 

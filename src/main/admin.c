@@ -3,20 +3,23 @@
  */
 #include "cli/commands.h"
 
+#include "api/key_scopes.h"
 #include "base/clock.h"
-#include "catalogue/policies.h"
+#include "base/text.h"
 #include "engine/installation.h"
 #include "engine/operator/operator.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { OUTPUT_MAX_BYTES = 16 * 1024 * 1024 };
+enum { OUTPUT_MAX_BYTES = 16 * 1024 * 1024, SESSION_DEFAULT_S = 24 * 3600 };
 
 static const char usage[] =
-    "org create NAME | org list\n"
+    "org create NAME | org list | org plan ORG PLAN | org credits ORG BONUS\n"
     "  brand create NAME [--org ID] | brand list [--org ID]\n"
     "  key create [--scopes NAMES] [--brand ID] [--name TEXT] [--rate-multiplier X] | key list | key revoke ID\n"
+    "  session create [--org ID] [--role admin|member] [--name TEXT] [--brand ID]... [--expires TIME]\n"
+    "  session list [--org ID] | session end ID\n"
     "  domain create NAME [--brand ID] [--purpose NAME] | domain list [--brand ID] | domain verify NAME --trust [--brand ID]\n"
     "  domain records NAME [--brand ID] | domain rotate NAME [--trust] [--brand ID]\n"
     "  keys add | keys rewrap";
@@ -26,12 +29,35 @@ struct admin {
     struct work work;
     const struct options *options;
     const char *argument; /* the word behind the verb, NULL when none */
+    const char *value;    /* the word behind that one */
     struct json_writer json;
 };
 
 static bool need_argument(const struct admin *admin, const char *what, struct error *err)
 {
     return admin->argument != NULL || fail(err, ERR_INVALID_REQUEST, what, "Name the %s.", what);
+}
+
+static bool need_value(const struct admin *admin, const char *what, struct error *err)
+{
+    return admin->value != NULL || fail(err, ERR_INVALID_REQUEST, what, "Name the %s.", what);
+}
+
+/* Whose this is shows in the audit row. */
+static bool find_organization(struct admin *admin, const char *wire_id, int64_t *ret_id, struct error *err)
+{
+    if (!operator_find_organization(&admin->work, wire_id, ret_id, err))
+        return false;
+    admin->work.organization_id = *ret_id;
+    return true;
+}
+
+static bool find_brand(struct admin *admin, int64_t *ret_brand_id, int64_t *ret_organization_id, struct error *err)
+{
+    if (!operator_find_brand(&admin->work, admin->options->brand, ret_brand_id, ret_organization_id, err))
+        return false;
+    admin->work.organization_id = *ret_organization_id;
+    return true;
 }
 
 /* ---- org, brand ---- */
@@ -53,12 +79,41 @@ static bool org_list(struct admin *admin, struct error *err)
     return operator_write_organizations(&admin->work, &admin->json, err);
 }
 
+static bool org_plan(struct admin *admin, struct error *err)
+{
+    int64_t id;
+    if (!need_argument(admin, "org", err) || !need_value(admin, "plan", err) ||
+        !find_organization(admin, admin->argument, &id, err) || !operator_set_plan(&admin->work, id, admin->value, err))
+        return false;
+    json_object_begin(&admin->json);
+    json_member_id(&admin->json, &admin->work, "orgId", ID_ORG, id);
+    json_member_text(&admin->json, "plan", admin->value);
+    json_object_end(&admin->json);
+    return true;
+}
+
+static bool org_credits(struct admin *admin, struct error *err)
+{
+    int64_t id;
+    int64_t credits;
+    if (!need_argument(admin, "org", err) || !need_value(admin, "credits", err))
+        return false;
+    if (!int64_parse(admin->value, &credits))
+        return fail(err, ERR_INVALID_REQUEST, "credits", "Bonus credits are a whole number.");
+    if (!find_organization(admin, admin->argument, &id, err) || !operator_set_bonus(&admin->work, id, credits, err))
+        return false;
+    json_object_begin(&admin->json);
+    json_member_id(&admin->json, &admin->work, "orgId", ID_ORG, id);
+    json_member_int(&admin->json, "bonusCredits", credits);
+    json_object_end(&admin->json);
+    return true;
+}
+
 static bool brand_create(struct admin *admin, struct error *err)
 {
     int64_t organization_id;
     int64_t id;
-    if (!need_argument(admin, "name", err) ||
-        !operator_find_organization(&admin->work, admin->options->organization, &organization_id, err) ||
+    if (!need_argument(admin, "name", err) || !find_organization(admin, admin->options->organization, &organization_id, err) ||
         !operator_create_brand(&admin->work, organization_id, admin->argument, &id, err))
         return false;
     json_object_begin(&admin->json);
@@ -71,49 +126,41 @@ static bool brand_create(struct admin *admin, struct error *err)
 static bool brand_list(struct admin *admin, struct error *err)
 {
     int64_t organization_id;
-    return operator_find_organization(&admin->work, admin->options->organization, &organization_id, err) &&
+    return find_organization(admin, admin->options->organization, &organization_id, err) &&
            operator_write_brands(&admin->work, organization_id, &admin->json, err);
 }
 
 /* ---- key ---- */
 
-static bool read_scopes(struct arena *arena, const char *text, uint32_t *ret_scopes, struct error *err)
+static size_t count_of(const char *const *names)
 {
-    *ret_scopes = 0;
-    const char *const *names = options_list(arena, text != NULL ? text : "all");
-    for (size_t i = 0; names[i] != NULL; i++) {
-        uint32_t satisfies = 0;
-        for (size_t j = 0; j < scope_count; j++)
-            if (strcmp(scopes[j].name, names[i]) == 0)
-                satisfies = scopes[j].bit;
-        if (satisfies == 0)
-            return fail(err, ERR_INVALID_REQUEST, "scopes", "%.60s is not a scope.", names[i]);
-        *ret_scopes |= satisfies;
-    }
-    return *ret_scopes != 0 || fail(err, ERR_INVALID_REQUEST, "scopes", "A key needs at least one scope.");
+    size_t count = 0;
+    while (names != NULL && names[count] != NULL)
+        count++;
+    return count;
 }
 
 static bool key_create(struct admin *admin, struct error *err)
 {
     const struct options *options = admin->options;
-    struct operator_key key = {
-        .name = options->name != NULL ? options->name : "API key",
-        .rate_multiplier = options->rate_multiplier,
-    };
-    bool found = options->brand != NULL
-                     ? operator_find_brand(&admin->work, options->brand, &key.brand_id, &key.organization_id, err)
-                     : operator_find_organization(&admin->work, options->organization, &key.organization_id, err);
-    int64_t id;
+    struct api_key_fields fields = { .name = options->name, .rate_multiplier = options->rate_multiplier };
+    const char *const *scopes = options_list(admin->work.arena, options->scopes);
+    struct api_key_row *key;
     const char *secret;
-    if (!found || !read_scopes(admin->work.arena, options->scopes, &key.scopes, err) ||
-        !operator_create_key(&admin->work, &key, &id, &secret, err))
+    if (options->brand != NULL) {
+        if (!find_brand(admin, &fields.brand_id, &fields.organization_id, err))
+            return false;
+    } else if (!find_organization(admin, options->organization, &fields.organization_id, err)) {
+        return false;
+    }
+    if (!key_scopes_read(scopes, count_of(scopes), "scopes", &fields.scopes, err) ||
+        !operator_create_key(&admin->work, &fields, &key, &secret, err))
         return false;
     json_object_begin(&admin->json);
-    json_member_id(&admin->json, &admin->work, "keyId", ID_KEY, id);
+    json_member_id(&admin->json, &admin->work, "keyId", ID_KEY, key->id);
     json_member_text(&admin->json, "key", secret);
-    json_member_text(&admin->json, "name", key.name);
-    if (key.brand_id != 0)
-        json_member_id(&admin->json, &admin->work, "brandId", ID_BRAND, key.brand_id);
+    json_member_text(&admin->json, "name", key->name);
+    json_member_id_if(&admin->json, &admin->work, "brandId", ID_BRAND, key->brand_id);
     json_member_text(&admin->json, "message", "Keep this key now; it is not shown again.");
     json_object_end(&admin->json);
     return true;
@@ -122,7 +169,7 @@ static bool key_create(struct admin *admin, struct error *err)
 static bool key_list(struct admin *admin, struct error *err)
 {
     int64_t organization_id;
-    return operator_find_organization(&admin->work, admin->options->organization, &organization_id, err) &&
+    return find_organization(admin, admin->options->organization, &organization_id, err) &&
            operator_write_keys(&admin->work, organization_id, &admin->json, err);
 }
 
@@ -138,12 +185,53 @@ static bool key_revoke(struct admin *admin, struct error *err)
     return true;
 }
 
-/* ---- domain ---- */
+/* ---- session ---- */
 
-static bool find_brand(struct admin *admin, int64_t *ret_brand_id, int64_t *ret_organization_id, struct error *err)
+static bool session_create(struct admin *admin, struct error *err)
 {
-    return operator_find_brand(&admin->work, admin->options->brand, ret_brand_id, ret_organization_id, err);
+    const struct options *options = admin->options;
+    struct operator_session session = {
+        .user_name = options->name != NULL ? options->name : "Operator",
+        .role = options->role != NULL ? options->role : "admin",
+        .brand_ids = options_list(admin->work.arena, options->brand),
+        .lasts_s = options->expires_s != 0 ? options->expires_s : SESSION_DEFAULT_S,
+    };
+    int64_t id;
+    const char *token;
+    if (!find_organization(admin, options->organization, &session.organization_id, err) ||
+        !operator_create_session(&admin->work, &session, &id, &token, err))
+        return false;
+    json_object_begin(&admin->json);
+    json_member_id(&admin->json, &admin->work, "sessionId", ID_SESSION, id);
+    json_member_text(&admin->json, "cookie", token);
+    json_member_text(&admin->json, "name", session.user_name);
+    json_member_text(&admin->json, "role", arena_printf(admin->work.arena, "org:%s", session.role));
+    json_member_time(&admin->json, "expiresAt", admin->work.now_us + session.lasts_s * US_PER_S);
+    json_member_text(&admin->json, "message", "Send it as the cookie __session; it is not shown again.");
+    json_object_end(&admin->json);
+    return true;
 }
+
+static bool session_list(struct admin *admin, struct error *err)
+{
+    int64_t organization_id;
+    return find_organization(admin, admin->options->organization, &organization_id, err) &&
+           operator_write_sessions(&admin->work, organization_id, &admin->json, err);
+}
+
+static bool session_end(struct admin *admin, struct error *err)
+{
+    bool ended;
+    if (!need_argument(admin, "sessionId", err) || !operator_end_session(&admin->work, admin->argument, &ended, err))
+        return false;
+    json_object_begin(&admin->json);
+    json_member_text(&admin->json, "sessionId", admin->argument);
+    json_member_bool(&admin->json, "ended", ended);
+    json_object_end(&admin->json);
+    return true;
+}
+
+/* ---- domain ---- */
 
 static bool domain_create(struct admin *admin, struct error *err)
 {
@@ -235,19 +323,12 @@ static const struct {
     const char *verb;
     bool (*run)(struct admin *admin, struct error *err);
 } actions[] = {
-    { "org", "create", org_create },
-    { "org", "list", org_list },
-    { "brand", "create", brand_create },
-    { "brand", "list", brand_list },
-    { "key", "create", key_create },
-    { "key", "list", key_list },
-    { "key", "revoke", key_revoke },
-    { "domain", "create", domain_create },
-    { "domain", "list", domain_list },
-    { "domain", "verify", domain_verify },
-    { "domain", "records", domain_records },
-    { "domain", "rotate", domain_rotate },
-    { "keys", "add", keys_add },
+    { "org", "create", org_create },         { "org", "list", org_list },           { "org", "plan", org_plan },
+    { "org", "credits", org_credits },       { "brand", "create", brand_create },   { "brand", "list", brand_list },
+    { "key", "create", key_create },         { "key", "list", key_list },           { "key", "revoke", key_revoke },
+    { "session", "create", session_create }, { "session", "list", session_list },   { "session", "end", session_end },
+    { "domain", "create", domain_create },   { "domain", "list", domain_list },     { "domain", "verify", domain_verify },
+    { "domain", "records", domain_records }, { "domain", "rotate", domain_rotate }, { "keys", "add", keys_add },
     { "keys", "rewrap", keys_rewrap },
 };
 
@@ -264,6 +345,7 @@ static bool run_action(struct admin *admin, struct installation *installation, s
         admin->work.conn = conn;
         admin->work.organization_id = admin->work.engine->default_organization_id;
         admin->argument = admin->options->words[2];
+        admin->value = admin->argument != NULL ? admin->options->words[3] : NULL;
         return actions[i].run(admin, err);
     }
     return fail(err, ERR_INVALID_REQUEST, NULL, "This is not an admin command.");

@@ -11,6 +11,10 @@ static const struct operation strict_op = {
     .scope = "sends",
 };
 
+static const struct operation session_op = { OPERATION(OP_READ, REACH_SESSION) };
+/* It concerns more than a brand. */
+static const struct operation whole_organization_op = { OPERATION(OP_READ, REACH_ORGANIZATION), .organization_key = true };
+
 /* ---- Who calls ---- */
 
 static void test_public_operations_need_nothing(void **state)
@@ -51,7 +55,7 @@ static void test_credentials(void **state)
     visit = visit_new(&organization_op, NULL);
     visit->call.credentials.kind = CREDENTIAL_SESSION;
     visit->call.credentials.secret = "session";
-    assert_refusal(visit_run(visit), ERR_AUTHENTICATION_REQUIRED, "", "sessions");
+    assert_refusal(visit_run(visit), ERR_AUTHENTICATION_REQUIRED, "", "session");
     assert_refusal(visit_run(with_key(visit_new(&organization_op, NULL), "nonsense")), ERR_INVALID_API_KEY, "", "not an API key");
     assert_refusal(visit_run(with_key(visit_new(&organization_op, NULL), api_key_new(arena))), ERR_INVALID_API_KEY, "", "No such");
 
@@ -99,6 +103,114 @@ static void test_a_cached_key_is_immediate(void **state)
     assert_int_equal(second->answers, 1);
     assert_answer(second, 200, "{\"organization\":1,\"brand\":0}");
     assert_int_equal(second->call.who.key_id, first->call.who.key_id);
+}
+
+/* ---- Sessions ---- */
+
+/* The number of a fresh session is kept in `ret_id`. */
+static const char *session_new(const char *role, int64_t *ret_id)
+{
+    const char *token = session_token_new(arena);
+    unsigned char hash[SECRET_HASH_BYTES];
+    char hex[2 * SECRET_HASH_BYTES + 1];
+    secret_hash(token, hash);
+    hex_encode(hash, sizeof(hash), hex);
+    run_sql("insert into sessions (organization_id, user_name, role, secret_hash, created_at, expires_at)"
+            " values (1, 'Mia', '%s', '\\x%s', now(), now() + interval '1 hour')",
+            role, hex);
+    *ret_id = number_of("select max(id) from sessions");
+    return token;
+}
+
+static struct visit *with_session(struct visit *visit, const char *token)
+{
+    visit->call.credentials.kind = CREDENTIAL_SESSION;
+    visit->call.credentials.secret = token;
+    return visit;
+}
+
+static enum error_code session_verdict(const struct operation *op, const char *token)
+{
+    struct visit *visit = visit_run(with_session(visit_new(op, NULL), token));
+    return visit->call.ok ? ERR_NONE : visit->call.error.code;
+}
+
+/* who is signed in is known by the token alone, until the session is over. */
+static void test_sessions(void **state)
+{
+    (void)state;
+    int64_t admin_id;
+    int64_t member_id;
+    const char *admin = session_new("org:admin", &admin_id);
+    const char *member = session_new("org:member", &member_id);
+    struct visit *visit = visit_run(with_session(visit_new(&organization_op, NULL), admin));
+    assert_answer(visit, 200, "{\"organization\":1,\"brand\":0}");
+    assert_true(visit->call.who.administrator);
+    assert_int_equal(visit->call.who.session_id, admin_id);
+    assert_int_equal(visit->call.who.key_id, 0);
+    assert_int_equal(session_verdict(&organization_op, member), ERR_NONE);
+    assert_int_equal(session_verdict(&session_op, admin), ERR_NONE);
+    assert_int_equal(session_verdict(&session_op, member), ERR_INSUFFICIENT_ROLE);
+
+    assert_int_equal(session_verdict(&organization_op, session_token_new(arena)), ERR_AUTHENTICATION_REQUIRED);
+    assert_refusal(visit_run(with_key(visit_new(&organization_op, NULL), admin)), ERR_INVALID_API_KEY, "", "not an API key");
+    run_sql("update sessions set ended_at = now() where id = %lld", (long long)admin_id);
+    run_sql("update sessions set expires_at = now() where id = %lld", (long long)member_id);
+    api_forget_credentials(api);
+    assert_int_equal(session_verdict(&organization_op, admin), ERR_AUTHENTICATION_REQUIRED);
+    assert_int_equal(session_verdict(&organization_op, member), ERR_AUTHENTICATION_REQUIRED);
+}
+
+/* a person works in the brands that the role opens; what is not the organization's does not exist for anybody. */
+static void test_a_member_reaches_some_brands(void **state)
+{
+    (void)state;
+    open_service();
+    int64_t id;
+    const char *member = session_new("org:member", &id);
+    int64_t own = brand_new(1);
+    int64_t other = brand_new(1);
+    int64_t foreign = brand_new(organization_new("trial"));
+    run_sql("insert into session_brands values (%lld, %lld)", (long long)id, (long long)own);
+    const struct {
+        int64_t brand_id;
+        enum error_code code;
+    } expected[] = { { own, ERR_NONE }, { other, ERR_INSUFFICIENT_ROLE }, { foreign, ERR_BRAND_NOT_FOUND }, { own, ERR_NONE } };
+    for (size_t i = 0; i < ARRAY_COUNT(expected); i++) {
+        struct visit *visit = with_session(visit_new(&brand_op, NULL), member);
+        visit->call.credentials.brand = brand_wire_id(expected[i].brand_id);
+        visit_run(visit);
+        assert_int_equal(visit->call.ok ? ERR_NONE : visit->call.error.code, expected[i].code);
+        if (expected[i].code == ERR_INSUFFICIENT_ROLE)
+            assert_string_equal(visit->call.error.param, "member");
+    }
+    assert_int_equal(session_verdict(&brand_op, member), ERR_BRAND_ID_REQUIRED);
+    assert_int_equal(session_verdict(&whole_organization_op, member), ERR_INSUFFICIENT_ROLE);
+}
+
+/* one window for all that a session does, and none of a key. */
+static void test_a_session_has_one_window(void **state)
+{
+    (void)state;
+    int64_t id;
+    const char *first = session_new("org:admin", &id);
+    const char *second = session_new("org:admin", &id);
+    static const struct rate_policy other_policy = { .name = "other", .index = 1001, .limit = 5, .window_s = 60 };
+    static const struct operation policied[] = {
+        { OPERATION(OP_READ, REACH_ORGANIZATION), .policy = &two_a_minute },
+        { OPERATION(OP_READ, REACH_ORGANIZATION), .policy = &other_policy },
+    };
+    for (int64_t left = 299; left >= 0; left--) {
+        struct visit *visit = visit_run(with_session(visit_new(&policied[left % 2], NULL), first));
+        assert_true(visit->call.ok);
+        assert_int_equal(visit->call.rate.limit, 300);
+        assert_int_equal(visit->call.rate.remaining, left);
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(policied); i++)
+        assert_int_equal(session_verdict(&policied[i], first), ERR_RATE_LIMITED);
+    assert_int_equal(session_verdict(&policied[0], second), ERR_NONE);
+    const char *key = key_new(1, 0, SCOPE_ALL, 1);
+    assert_true(visit_run(with_key(visit_new(&policied[0], NULL), key))->call.ok);
 }
 
 static void test_a_connection_check_answers_who(void **state)
@@ -183,7 +295,6 @@ static void test_the_local_owner_works_in_a_brand(void **state)
 static void test_session_operations(void **state)
 {
     (void)state;
-    static const struct operation session_op = { OPERATION(OP_READ, REACH_SESSION) };
     assert_refusal(visit_run(visit_new(&session_op, NULL)), ERR_INSUFFICIENT_ROLE, "org_admin", "administrator");
     const char *key = key_new(1, 0, SCOPE_ALL, 1);
     assert_refusal(visit_run(with_key(visit_new(&session_op, NULL), key)), ERR_INSUFFICIENT_ROLE, "org_admin", "administrator");
@@ -193,11 +304,11 @@ static void test_session_operations(void **state)
 static void test_organization_operations(void **state)
 {
     (void)state;
-    static const struct operation billing_op = { OPERATION(OP_READ, REACH_ORGANIZATION), .organization_key = true };
     const char *bound = key_new(1, 1, SCOPE_ALL, 1);
     const char *wide = key_new(1, 0, SCOPE_ALL, 1);
-    assert_refusal(visit_run(with_key(visit_new(&billing_op, NULL), bound)), ERR_ORG_SCOPE_REQUIRED, "", "organization key");
-    assert_answer(visit_run(with_key(visit_new(&billing_op, NULL), wide)), 200, "{\"organization\":1,\"brand\":0}");
+    assert_refusal(visit_run(with_key(visit_new(&whole_organization_op, NULL), bound)), ERR_ORG_SCOPE_REQUIRED, "",
+                   "organization key");
+    assert_answer(visit_run(with_key(visit_new(&whole_organization_op, NULL), wide)), 200, "{\"organization\":1,\"brand\":0}");
     assert_answer(visit_run(with_key(visit_new(&organization_op, NULL), bound)), 200, "{\"organization\":1,\"brand\":0}");
 }
 
@@ -368,6 +479,9 @@ int main(void)
         WORLD_TEST(test_a_revoked_key_is_believed_for_a_second),
         WORLD_TEST(test_a_key_notes_its_use),
         WORLD_TEST(test_a_cached_key_is_immediate),
+        WORLD_TEST(test_sessions),
+        WORLD_TEST(test_a_member_reaches_some_brands),
+        WORLD_TEST(test_a_session_has_one_window),
         WORLD_TEST(test_a_connection_check_answers_who),
         WORLD_TEST(test_a_brand_key_reaches_one_brand),
         WORLD_TEST(test_an_organization_key_names_its_brand),

@@ -274,20 +274,36 @@ static void test_cache_keeps_what_was_put(void **state)
     struct value value = { 7, "seven" };
     struct value found = { 0, "" };
     assert_false(short_cache_get(cache, cache_key(1, 'a'), &found));
-    short_cache_put(cache, cache_key(1, 'a'), &value);
+    short_cache_put(cache, cache_key(1, 'a'), &value, short_cache_generation(cache));
     assert_true(short_cache_get(cache, cache_key(1, 'a'), &found));
     assert_int_equal(found.number, 7);
     assert_string_equal(found.text, "seven");
     assert_false(short_cache_get(cache, cache_key(1, 'b'), &found));
     assert_false(short_cache_get(cache, cache_key(2, 'a'), &found));
     value.number = 8;
-    short_cache_put(cache, cache_key(1, 'a'), &value);
+    short_cache_put(cache, cache_key(1, 'a'), &value, short_cache_generation(cache));
     assert_true(short_cache_get(cache, cache_key(1, 'a'), &found));
     assert_int_equal(found.number, 8);
     short_cache_clear(cache);
     assert_false(short_cache_get(cache, cache_key(1, 'a'), &found));
     short_cache_free(cache);
     short_cache_free(NULL);
+}
+
+/* an answer that was asked for before the cache was cleared may be the old truth. */
+static void test_cache_forgets_what_is_under_way(void **state)
+{
+    (void)state;
+    struct short_cache *cache = short_cache_new(sizeof(struct value));
+    struct value value = { 1, "" };
+    struct value found;
+    uint64_t before = short_cache_generation(cache);
+    short_cache_clear(cache);
+    short_cache_put(cache, cache_key(3, 'a'), &value, before);
+    assert_false(short_cache_get(cache, cache_key(3, 'a'), &found));
+    short_cache_put(cache, cache_key(3, 'a'), &value, short_cache_generation(cache));
+    assert_true(short_cache_get(cache, cache_key(3, 'a'), &found));
+    short_cache_free(cache);
 }
 
 /* A third entry of one set replaces the older one. */
@@ -297,11 +313,11 @@ static void test_cache_is_bounded(void **state)
     struct short_cache *cache = short_cache_new(sizeof(struct value));
     struct value value = { 1, "" };
     struct value found;
-    short_cache_put(cache, cache_key(5, 'a'), &value);
+    short_cache_put(cache, cache_key(5, 'a'), &value, short_cache_generation(cache));
     usleep(2000);
-    short_cache_put(cache, cache_key(5, 'b'), &value);
+    short_cache_put(cache, cache_key(5, 'b'), &value, short_cache_generation(cache));
     usleep(2000);
-    short_cache_put(cache, cache_key(5 + 1024, 'c'), &value);
+    short_cache_put(cache, cache_key(5 + 1024, 'c'), &value, short_cache_generation(cache));
     assert_false(short_cache_get(cache, cache_key(5, 'a'), &found));
     assert_true(short_cache_get(cache, cache_key(5, 'b'), &found));
     assert_true(short_cache_get(cache, cache_key(5 + 1024, 'c'), &found));
@@ -316,7 +332,7 @@ static void test_cache_believes_for_a_second(void **state)
     struct value value = { 1, "" };
     struct value found;
     int64_t put_us = clock_monotonic_us();
-    short_cache_put(cache, cache_key(9, 'a'), &value);
+    short_cache_put(cache, cache_key(9, 'a'), &value, short_cache_generation(cache));
     bool fresh = true;
     while (fresh) {
         usleep(5000);
@@ -326,7 +342,7 @@ static void test_cache_believes_for_a_second(void **state)
     assert_true(age_us >= US_PER_S);
     assert_true(age_us < US_PER_S + 500 * US_PER_MS);
     /* It is asked for again and believed again. */
-    short_cache_put(cache, cache_key(9, 'a'), &value);
+    short_cache_put(cache, cache_key(9, 'a'), &value, short_cache_generation(cache));
     assert_true(short_cache_get(cache, cache_key(9, 'a'), &found));
     short_cache_free(cache);
 }
@@ -337,7 +353,7 @@ static void *use_cache(void *cache)
         unsigned char name[SHORT_CACHE_KEY_BYTES] = { (unsigned char)(i % 7) };
         struct value value = { i % 7, "" };
         struct value found;
-        short_cache_put(cache, name, &value);
+        short_cache_put(cache, name, &value, short_cache_generation(cache));
         if (short_cache_get(cache, name, &found) && found.number != i % 7)
             return cache;
         if (i % 1000 == 0)
@@ -378,6 +394,7 @@ int main(void)
         TEST(test_idle_windows_are_dropped),
         TEST(test_threads_share_a_window),
         cmocka_unit_test(test_cache_keeps_what_was_put),
+        cmocka_unit_test(test_cache_forgets_what_is_under_way),
         cmocka_unit_test(test_cache_is_bounded),
         cmocka_unit_test(test_cache_believes_for_a_second),
         cmocka_unit_test(test_cache_in_threads),

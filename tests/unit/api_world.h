@@ -50,15 +50,14 @@ static inline int world_setup(void **state)
     if (setup(state) != 0)
         return -1;
     struct error err = { .code = ERR_NONE };
-    assert_ok(
-        db_script(
-            conn,
-            "drop table if exists items; create table items (id bigint primary key);"
-            "delete from audit_log; delete from credit_usage; delete from idempotency_keys; delete from jobs;"
-            "delete from api_keys; delete from contacts; delete from domains where brand_id > 1; delete from brands where id > 1;"
-            "delete from organizations where id > 1; update organizations set plan = 'self_hosted', bonus_credits = 0",
-            &err),
-        &err);
+    assert_ok(db_script(conn,
+                        "drop table if exists items; create table items (id bigint primary key);"
+                        "delete from audit_log; delete from credit_usage; delete from idempotency_keys; delete from jobs;"
+                        "delete from api_keys; delete from session_brands; delete from sessions; delete from contacts; delete from "
+                        "domains where brand_id > 1; delete from brands where id > 1;"
+                        "delete from organizations where id > 1; update organizations set plan = 'self_hosted', bonus_credits = 0",
+                        &err),
+              &err);
     api = service_new((struct api_config){ .quick_threads = 4 });
     return 0;
 }

@@ -36,6 +36,20 @@ static int teardown(void **state)
     return 0;
 }
 
+/* ---- Sessions ---- */
+
+static void test_session_tokens(void **state)
+{
+    (void)state;
+    const char *token = session_token_new(arena);
+    assert_true(session_token_is_well_formed(token));
+    assert_string_not_equal(token, session_token_new(arena));
+    assert_false(api_key_is_well_formed(token));
+    assert_false(session_token_is_well_formed(api_key_new(arena)));
+    assert_false(session_token_is_well_formed(""));
+    assert_false(session_token_is_well_formed(arena_printf(arena, "%sa", token)));
+}
+
 /* ---- API keys ---- */
 
 static void test_fresh_keys(void **state)
@@ -195,6 +209,7 @@ static void test_tampering_is_seen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_session_tokens),
         TEST(test_fresh_keys),
         TEST(test_the_form_of_a_key),
         TEST(test_sha256),

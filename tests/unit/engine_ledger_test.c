@@ -235,6 +235,7 @@ static const struct ledger_call *sharing_calls(void)
         own->idempotency_key = i == 1 ? NULL : hash;
         own->request_id = arena_printf(arena, "req_%zu", i);
         own->key_id = (int64_t)i;
+        own->session_id = i == 2 ? 9 : 0;
         own->client = i == 0 ? NULL : "client/1";
         own->subjects = subjects;
         own->subject_count = i < 3 ? i : 0;
@@ -282,6 +283,7 @@ static void test_several_calls_settle_as_each_alone(void **state)
         text_of("select string_agg(concat_ws('|', status, body, operation, credit_cost is null), ';' order by key_hash)"
                 " from idempotency_keys"),
         "200|{\"call\":0}|x.do|t;202|{\"call\":2}|x.do|t");
+    assert_string_equal(text_of("select string_agg(coalesce(session_id, -1)::text, ';' order by id) from audit_log"), "-1;-1;9;-1");
     assert_used(calls, (bool[SHARING]){ true, false, true, false });
     /* The ordinary claim finds what was kept. */
     struct ledger_replay replay;
@@ -312,6 +314,7 @@ static void test_an_entry_through_a_job_row(void **state)
     (void)state;
     entry.client = "cl\"i\xc3\xa9nt";
     entry.key_id = INT64_MAX;
+    entry.session_id = 7;
     entry.credits = 3;
     entry.credit_cost = 0;
     struct ledger_entry back;
@@ -321,6 +324,7 @@ static void test_an_entry_through_a_job_row(void **state)
     assert_string_equal(back.client, entry.client);
     assert_string_equal(back.request_id, "req_1");
     assert_true(back.key_id == INT64_MAX);
+    assert_int_equal(back.session_id, 7);
     assert_int_equal(back.credits, 3);
     assert_int_equal(back.credit_cost, 0);
     assert_true(back.writes_audit);

@@ -1,5 +1,6 @@
 #include "engine/brands/brands.h"
 
+#include "api/auth.h"
 #include "api/request.h"
 #include "catalogue/operations.h"
 #include "engine/assets/assets.h"
@@ -46,6 +47,7 @@ bool op_brands_list(struct request *rq, const struct brands_list_args *args, str
     struct brand_page_params params = {
         .organization_id = rq->work.organization_id,
         .only_id = rq->call->who.bound_brand_id,
+        .member_session_id = auth_member_session(&rq->call->who),
         .after_id = place.id,
         .limit = args->limit + 1,
     };
@@ -68,9 +70,19 @@ bool op_brands_get(struct request *rq, const struct brands_get_args *args, struc
 {
     int64_t bound = rq->call->who.bound_brand_id;
     /* A brand that a credential cannot reach does not exist for it. */
-    int64_t wanted = bound != 0 && bound != args->brand_id ? -1 : args->brand_id;
-    struct brand_row *brand;
-    return brand_get(&rq->work, wanted, &brand, err) && brand_write(&rq->work, brand, &reply->json, err);
+    struct brand_page_params params = {
+        .organization_id = rq->work.organization_id,
+        .only_id = bound != 0 && bound != args->brand_id ? -1 : args->brand_id,
+        .member_session_id = auth_member_session(&rq->call->who),
+        .limit = 1,
+    };
+    struct brand_row *brands;
+    size_t count;
+    if (!sql_brand_page(rq->work.conn, rq->work.arena, &params, &brands, &count, err))
+        return false;
+    if (count == 0)
+        return fail(err, ERR_BRAND_NOT_FOUND, "brandId", "No brand with this id in the organization.");
+    return brand_write(&rq->work, &brands[0], &reply->json, err);
 }
 
 bool op_brand_read(struct request *rq, const struct brand_read_args *args, struct reply *reply, struct error *err)

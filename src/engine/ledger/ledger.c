@@ -131,6 +131,7 @@ static void add_audit(const struct work *work, const struct ledger_entry *entry,
         .organization_id = work->organization_id,
         .brand_id = id_or_null(work->brand_id),
         .key_id = id_or_null(entry->key_id),
+        .session_id = id_or_null(entry->session_id),
         .door = entry->door,
         .client = entry->client,
         .request_id = entry->request_id,
@@ -228,6 +229,7 @@ char *ledger_entry_write(struct arena *arena, const struct ledger_entry *entry)
     json_member_text(&json, "client", entry->client);
     json_member_text(&json, "requestId", entry->request_id);
     json_member_int(&json, "keyId", entry->key_id);
+    json_member_int(&json, "sessionId", entry->session_id);
     json_member_int(&json, "credits", entry->credits);
     json_member_int(&json, "creditCost", entry->credit_cost);
     json_member_bool(&json, "writesAudit", entry->writes_audit);
@@ -258,6 +260,7 @@ bool ledger_entry_read(struct arena *arena, const char *json, struct ledger_entr
         .client = json_get_text(object, "client"),
         .request_id = json_get_text(object, "requestId"),
         .key_id = json_get_int(object, "keyId", 0),
+        .session_id = json_get_int(object, "sessionId", 0),
         .idempotency_key = read_hash(arena, object, "idempotencyKey"),
         .fingerprint = read_hash(arena, object, "fingerprint"),
         .credits = json_get_int(object, "credits", 0),

@@ -13,7 +13,8 @@ struct ledger_entry {
     const char *door;
     const char *client; /* NULL when unknown */
     const char *request_id;
-    int64_t key_id;                       /* 0: local owner */
+    int64_t key_id;                       /* 0: not an API key */
+    int64_t session_id;                   /* 0: not a session; neither: the local owner or the operator */
     const unsigned char *idempotency_key; /* SHA-256 of the caller's key, NULL when none */
     const unsigned char *fingerprint;     /* SHA-256 of operation, brand, path and canonical body */
     int64_t credits;                      /* to be charged on success */

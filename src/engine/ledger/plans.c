@@ -15,6 +15,14 @@ const struct plan *plan_find(const char *key)
     return smallest;
 }
 
+const char *plan_keys(struct arena *arena)
+{
+    const char *keys = plans[0].key;
+    for (size_t i = 1; i < PLAN_COUNT; i++)
+        keys = arena_printf(arena, "%s, %s", keys, plans[i].key);
+    return keys;
+}
+
 struct opt_int plan_credits_remaining(const char *plan_key, int64_t bonus_credits, int64_t used)
 {
     const struct plan *plan = plan_find(plan_key);

@@ -76,6 +76,7 @@ static void add_audits(struct arena *arena, const struct ledger_call *calls, siz
     int64_t *organizations = numbers(arena, count);
     int64_t *brands = numbers(arena, count);
     int64_t *keys = numbers(arena, count);
+    int64_t *sessions = numbers(arena, count);
     const char **doors = texts(arena, count);
     const char **clients = texts(arena, count);
     const char **requests = texts(arena, count);
@@ -88,6 +89,7 @@ static void add_audits(struct arena *arena, const struct ledger_call *calls, siz
         organizations[i] = work->organization_id;
         brands[i] = work->brand_id;
         keys[i] = entry->key_id;
+        sessions[i] = entry->session_id;
         doors[i] = entry->door;
         clients[i] = entry->client;
         requests[i] = entry->request_id;
@@ -99,6 +101,7 @@ static void add_audits(struct arena *arena, const struct ledger_call *calls, siz
         .organization_ids = { organizations, count },
         .brand_ids = { brands, count },
         .key_ids = { keys, count },
+        .session_ids = { sessions, count },
         .doors = { doors, count },
         .clients = { clients, count },
         .request_ids = { requests, count },

@@ -1,13 +1,15 @@
 #include "engine/operator/operator.h"
 
 #include "base/text.h"
+#include "engine/ledger/plans.h"
 #include "engine/operator/operator_audit.h"
 #include "sql/engine.h"
 #include "sql/operator.h"
 
 #include <string.h>
 
-enum { NAME_MAX_CHARS = 200, KEY_PREVIEW_CHARS = 8 };
+enum { NAME_MAX_CHARS = 200 };
+static const int64_t bonus_max_credits = INT64_C(1000000000);
 
 static bool check_name(const char *name, const char *param, struct error *err)
 {
@@ -75,44 +77,42 @@ bool operator_create_brand(const struct work *work, int64_t organization_id, con
 
 /* ---- Keys ---- */
 
-bool operator_create_key(const struct work *work, const struct operator_key *key, int64_t *ret_id, const char **ret_secret,
-                         struct error *err)
+bool operator_create_key(const struct work *work, const struct api_key_fields *fields, struct api_key_row **ret_key,
+                         const char **ret_secret, struct error *err)
 {
-    const char *secret = api_key_new(work->arena);
-    unsigned char hash[SECRET_HASH_BYTES];
-    secret_hash(secret, hash);
-    struct operator_key_insert_params params = {
-        .organization_id = key->organization_id,
-        .brand_id = { .set = key->brand_id != 0, .value = key->brand_id },
-        .name = key->name,
-        .secret_hash = { hash, sizeof(hash) },
-        .preview = arena_printf(work->arena, "%.*s…", KEY_PREVIEW_CHARS, secret),
-        .scopes = key->scopes,
-        .rate_multiplier = key->rate_multiplier,
-        .now = work->now_us,
-    };
-    struct operator_key_insert_row *row;
     DB_TX tx;
-    if (!check_name(key->name, "name", err) || !db_tx_begin(work->conn, &tx, err) ||
-        !sql_operator_key_insert(work->conn, work->arena, &params, &row, err))
-        return false;
-    *ret_id = row->id;
-    *ret_secret = secret;
-    return operator_commit(work, &tx, "admin.key.create", work_id(work, ID_KEY, row->id), err);
+    return db_tx_begin(work->conn, &tx, err) && api_key_create(work, fields, ret_key, ret_secret, err) &&
+           operator_commit(work, &tx, "admin.key.create", work_id(work, ID_KEY, (*ret_key)->id), err);
 }
 
 bool operator_revoke_key(const struct work *work, const char *wire_id, bool *ret_revoked, struct error *err)
 {
-    struct operator_key_revoke_params params = {
-        .id = id_decode(&work->engine->ids, ID_KEY, wire_id),
-        .now = work->now_us,
-    };
-    int64_t affected;
+    struct opt_int revoked_at;
     DB_TX tx;
-    if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_key_revoke(work->conn, work->arena, &params, &affected, err))
-        return false;
-    *ret_revoked = affected == 1;
-    return operator_commit(work, &tx, "admin.key.revoke", wire_id, err);
+    return db_tx_begin(work->conn, &tx, err) && api_key_revoke(work, wire_id, true, ret_revoked, &revoked_at, err) &&
+           operator_commit(work, &tx, "admin.key.revoke", wire_id, err);
+}
+
+/* ---- Plans ---- */
+
+bool operator_set_plan(const struct work *work, int64_t organization_id, const char *plan, struct error *err)
+{
+    if (strcmp(plan_find(plan)->key, plan) != 0)
+        return fail(err, ERR_INVALID_REQUEST, "plan", "%.60s is not a plan; there are %s.", plan, plan_keys(work->arena));
+    struct operator_plan_set_params params = { .id = organization_id, .plan = plan };
+    DB_TX tx;
+    return db_tx_begin(work->conn, &tx, err) && sql_operator_plan_set(work->conn, work->arena, &params, NULL, err) &&
+           operator_commit(work, &tx, "admin.org.plan", work_id(work, ID_ORG, organization_id), err);
+}
+
+bool operator_set_bonus(const struct work *work, int64_t organization_id, int64_t credits, struct error *err)
+{
+    if (credits < 0 || credits > bonus_max_credits)
+        return fail(err, ERR_INVALID_REQUEST, "credits", "Bonus credits are 0 to %lld.", (long long)bonus_max_credits);
+    struct operator_bonus_set_params params = { .id = organization_id, .credits = credits };
+    DB_TX tx;
+    return db_tx_begin(work->conn, &tx, err) && sql_operator_bonus_set(work->conn, work->arena, &params, NULL, err) &&
+           operator_commit(work, &tx, "admin.org.credits", work_id(work, ID_ORG, organization_id), err);
 }
 
 /* ---- Lists ---- */
@@ -142,6 +142,7 @@ bool operator_write_organizations(const struct work *work, struct json_writer *j
         json_member_id(json, work, "orgId", ID_ORG, rows[i].id);
         json_member_text(json, "name", rows[i].name);
         json_member_text(json, "plan", rows[i].plan);
+        json_member_int(json, "bonusCredits", rows[i].bonus_credits);
         json_member_time(json, "createdAt", rows[i].created_at);
         json_object_end(json);
     }
@@ -172,24 +173,17 @@ bool operator_write_brands(const struct work *work, int64_t organization_id, str
 
 bool operator_write_keys(const struct work *work, int64_t organization_id, struct json_writer *json, struct error *err)
 {
-    struct operator_keys_params params = { .organization_id = organization_id };
-    struct operator_keys_row *rows;
+    struct api_key_all_params params = { .organization_id = organization_id };
+    struct api_key_row *rows;
     size_t count;
-    if (!sql_operator_keys(work->conn, work->arena, &params, &rows, &count, err))
+    if (!sql_api_key_all(work->conn, work->arena, &params, &rows, &count, err))
         return false;
     begin_list(json);
     for (size_t i = 0; i < count; i++) {
         json_object_begin(json);
-        json_member_id(json, work, "keyId", ID_KEY, rows[i].id);
-        json_member_text(json, "name", rows[i].name);
-        json_member_text(json, "keyPreview", rows[i].preview);
-        json_member_text(json, "status", rows[i].revoked_at.set ? "revoked" : "active");
-        json_member_id_if(json, work, "brandId", ID_BRAND, rows[i].brand_id);
+        api_key_write_members(work, &rows[i], json);
         json_key(json, "rateMultiplier");
         json_number(json, rows[i].rate_multiplier);
-        json_member_time(json, "createdAt", rows[i].created_at);
-        json_member_time_if(json, "lastUsedAt", rows[i].last_used_at);
-        json_member_time_if(json, "revokedAt", rows[i].revoked_at);
         json_object_end(json);
     }
     end_list(json);

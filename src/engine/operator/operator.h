@@ -1,12 +1,12 @@
 /*
  * What only the operator of an installation does, from its command line:
- * organizations, brands, API keys, domains with their signing keys, and the
- * master keys.
+ * organizations and their plans, brands, API keys, sessions, domains with their
+ * signing keys, and the master keys.
  * Each function is one transaction and leaves an audit row.
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/api_keys/api_keys.h"
 
 /* An organization or brand named by its wire id; NULL names the default one.
  * Errors: NOT_FOUND, BRAND_NOT_FOUND. */
@@ -20,17 +20,33 @@ MUST_CHECK bool operator_create_organization(const struct work *work, const char
 MUST_CHECK bool operator_create_brand(const struct work *work, int64_t organization_id, const char *name, int64_t *ret_id,
                                       struct error *err) NONNULL(1, 3, 4, 5);
 
-struct operator_key {
-    int64_t organization_id;
-    int64_t brand_id; /* 0: an organization key */
-    const char *name;
-    uint32_t scopes;
-    double rate_multiplier;
-};
 /* `ret_secret` is shown once and kept as a hash only. */
-MUST_CHECK bool operator_create_key(const struct work *work, const struct operator_key *key, int64_t *ret_id,
+MUST_CHECK bool operator_create_key(const struct work *work, const struct api_key_fields *fields, struct api_key_row **ret_key,
                                     const char **ret_secret, struct error *err) NONNULL(1, 2, 3, 4, 5);
 MUST_CHECK bool operator_revoke_key(const struct work *work, const char *wire_id, bool *ret_revoked, struct error *err)
+    NONNULL(1, 2, 3, 4);
+
+/* What an organization may use in a month, and what it may use beyond that. Both hold from the next call on.
+ * Errors: INVALID_REQUEST. */
+MUST_CHECK bool operator_set_plan(const struct work *work, int64_t organization_id, const char *plan, struct error *err)
+    NONNULL(1, 3, 4);
+MUST_CHECK bool operator_set_bonus(const struct work *work, int64_t organization_id, int64_t credits, struct error *err)
+    NONNULL(1, 4);
+
+/* A person who is signed in for some time. */
+struct operator_session {
+    int64_t organization_id;
+    const char *user_name;
+    const char *role;             /* admin or member */
+    const char *const *brand_ids; /* wire ids of the brands a member reaches, NULL-ended; NULL: none */
+    int64_t lasts_s;
+};
+/* `ret_token` is what the cookie __session must hold; it is shown once and kept as a hash only.
+ * Errors: INVALID_REQUEST, BRAND_NOT_FOUND. */
+MUST_CHECK bool operator_create_session(const struct work *work, const struct operator_session *session, int64_t *ret_id,
+                                        const char **ret_token, struct error *err) NONNULL(1, 2, 3, 4, 5);
+/* *ret_ended is false when there is no such session, or it had ended before. */
+MUST_CHECK bool operator_end_session(const struct work *work, const char *wire_id, bool *ret_ended, struct error *err)
     NONNULL(1, 2, 3, 4);
 
 /* `purpose` is marketing or transactional. Errors: INVALID_REQUEST, DOMAIN_ALREADY_EXISTS. */
@@ -60,5 +76,7 @@ MUST_CHECK bool operator_write_brands(const struct work *work, int64_t organizat
     NONNULL(1, 3, 4);
 MUST_CHECK bool operator_write_keys(const struct work *work, int64_t organization_id, struct json_writer *json, struct error *err)
     NONNULL(1, 3, 4);
+MUST_CHECK bool operator_write_sessions(const struct work *work, int64_t organization_id, struct json_writer *json,
+                                        struct error *err) NONNULL(1, 3, 4);
 MUST_CHECK bool operator_write_domains(const struct work *work, int64_t brand_id, struct json_writer *json, struct error *err)
     NONNULL(1, 3, 4);

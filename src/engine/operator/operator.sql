@@ -1,7 +1,7 @@
 -- Every organization.
 -- name: operator_organizations :many
--- columns: id bigint, name text, plan text, created_at timestamptz
-select id, name, plan, created_at from organizations order by id;
+-- columns: id bigint, name text, plan text, bonus_credits bigint, created_at timestamptz
+select id, name, plan, bonus_credits, created_at from organizations order by id;
 
 -- The brands of an organization.
 -- name: operator_brands :many
@@ -24,27 +24,47 @@ select organization_id from brands where id = :brand_id and status <> 'deleting'
 -- columns: id bigint
 select id from organizations where id = :id;
 
--- A new API key; only the hash of its secret is kept.
--- name: operator_key_insert :one
--- params: organization_id bigint, brand_id bigint null, name text, secret_hash bytea, preview text, scopes integer, rate_multiplier float8, now timestamptz
+-- The plan of an organization.
+-- name: operator_plan_set :exec
+-- params: id bigint, plan text
+update organizations set plan = :plan where id = :id;
+
+-- Credits that an organization has besides those of its plan.
+-- name: operator_bonus_set :exec
+-- params: id bigint, credits bigint
+update organizations set bonus_credits = :credits where id = :id;
+
+-- A new session; only the hash of its token is kept.
+-- name: operator_session_insert :one
+-- params: organization_id bigint, user_name text, role text, secret_hash bytea, expires_at timestamptz, now timestamptz
 -- columns: id bigint
-insert into api_keys (organization_id, brand_id, name, secret_hash, preview, scopes, rate_multiplier, created_at)
-values (:organization_id, :brand_id, :name, :secret_hash, :preview, :scopes, :rate_multiplier, :now)
+insert into sessions (organization_id, user_name, role, secret_hash, created_at, expires_at)
+values (:organization_id, :user_name, :role, :secret_hash, :now, :expires_at)
 returning id;
 
--- The keys of an organization.
--- name: operator_keys :many
--- params: organization_id bigint
--- columns: id bigint, brand_id bigint null, name text, preview text, scopes integer, rate_multiplier float8, created_at timestamptz, last_used_at timestamptz null, revoked_at timestamptz null
-select id, brand_id, name, preview, scopes, rate_multiplier, created_at, last_used_at, revoked_at
-  from api_keys
- where organization_id = :organization_id
- order by id;
+-- Lets a session reach these brands of its organization.
+-- name: operator_session_brands :exec
+-- params: session_id bigint, organization_id bigint, brand_ids bigint[]
+insert into session_brands (session_id, brand_id)
+select :session_id, id
+  from brands
+ where organization_id = :organization_id and id = any (:brand_ids) and status <> 'deleting';
 
--- Revokes a key that is not revoked yet.
--- name: operator_key_revoke :exec
+-- The sessions of an organization, newest first.
+-- name: operator_sessions :many
+-- params: organization_id bigint, now timestamptz
+-- columns: id bigint, user_name text, role text, brand_ids bigint[], created_at timestamptz, expires_at timestamptz, ended_at timestamptz null, active boolean
+select s.id, s.user_name, s.role,
+       array(select b.brand_id from session_brands b where b.session_id = s.id order by b.brand_id),
+       s.created_at, s.expires_at, s.ended_at, s.ended_at is null and s.expires_at > :now
+  from sessions s
+ where s.organization_id = :organization_id
+ order by s.id desc;
+
+-- Ends a session that has not ended yet.
+-- name: operator_session_end :exec
 -- params: id bigint, now timestamptz
-update api_keys set revoked_at = :now where id = :id and revoked_at is null;
+update sessions set ended_at = :now where id = :id and ended_at is null and expires_at > :now;
 
 -- A new sending domain, still to be verified.
 -- name: operator_domain_insert :one

@@ -110,15 +110,15 @@ export class RestDoor {
   name = 'rest';
   usesTools = false;
 
-  constructor(catalogue, base, key) {
-    Object.assign(this, { base, key });
+  constructor(catalogue, base, credential) {
+    Object.assign(this, { base, credential });
   }
 
   async open() {}
 
   async call(operation, args, idempotencyKey) {
     const { method, path, body } = asRequest(operation, args);
-    const headers = { 'x-api-key': this.key };
+    const headers = { ...this.credential };
     if (body !== undefined) headers['content-type'] = 'application/json';
     if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
     const response = await fetch(this.base + path, { method, headers, body: body && JSON.stringify(body) });

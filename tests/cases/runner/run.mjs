@@ -29,15 +29,24 @@ const admin = (...words) => JSON.parse(execFileSync(binary, ['admin', ...words, 
 
 let organizations = 0;
 
-// A brand with a key; `wanted.ownOrganization` puts it into an organization of its own, whose plan a case may change.
+// A brand with a key; `wanted.ownOrganization` puts it into an organization of its own, whose plan a case may change. Instead of
+// a key a person may be signed in, as `wanted.session` admin or member; `wanted.brands` are the brands of a member.
 function makePlace(wanted) {
   const organization = wanted?.ownOrganization ? `Cases ${++organizations}` : undefined;
   const into = organization ? ['--org', admin('org', 'create', organization).orgId] : [];
   const { brandId } = admin('brand', 'create', 'Cases', ...into);
   const { domainId } = admin('domain', 'list', '--brand', brandId).data[0];
+  const place = { brandId, domainId, organization, orgId: into[1] };
+  if (wanted?.session) {
+    const brands = wanted.brands === 'own' ? ['--brand', brandId] : [];
+    const { cookie } = admin('session', 'create', '--role', wanted.session, '--name', 'Cases', ...into, ...brands);
+    const named = wanted.organization ? {} : { 'x-brand-id': brandId };
+    return { ...place, credential: { cookie: `__session=${cookie}`, ...named } };
+  }
   const options = ['key', 'create', '--scopes', wanted?.scopes ?? 'all', '--rate-multiplier', String(wanted?.rateMultiplier ?? 100000)];
   if (!wanted?.organization) options.push('--brand', brandId);
-  return { brandId, domainId, organization, key: admin(...options).key };
+  const { key } = admin(...options);
+  return { ...place, key, credential: { 'x-api-key': key } };
 }
 
 // A step that is no call: `admin` is a command of the operator, `sql` brings a state that only time or load would bring.
@@ -64,15 +73,15 @@ async function startServer() {
 const local = (place) => ['--data', data, '--brand', place.brandId];
 const DOORS = {
   mcp: (place) => new McpHttpDoor(catalogue, `http://${LISTEN}`, place.key),
-  rest: (place) => new RestDoor(catalogue, `http://${LISTEN}`, place.key),
+  rest: (place) => new RestDoor(catalogue, `http://${LISTEN}`, place.credential),
   stdio: (place) => new StdioDoor(catalogue, binary, local(place)),
   cli: (place) => new CommandLineDoor(catalogue, binary, local(place)),
   embedded: (place) => new EmbeddedDoor(catalogue, driver, [data, binary, place.brandId]),
 };
 
-// A case about a key of its own is for the doors that take keys.
+// A case about a key of its own is for the doors that take keys; one about a session for the one that takes cookies.
 function doorsOf(testCase) {
-  const asked = testCase.doors ?? (testCase.key ? ['mcp', 'rest'] : Object.keys(DOORS));
+  const asked = testCase.doors ?? (testCase.key?.session ? ['rest'] : testCase.key ? ['mcp', 'rest'] : Object.keys(DOORS));
   return asked.filter((name) => testCase.steps.every(({ operation }) => {
     if (!operation) return true;
     if (name === 'mcp' || name === 'stdio') return toolFor(catalogue, operation) !== null;
@@ -148,8 +157,8 @@ async function answerStep(door, operation, step, saved, expect) {
 }
 
 async function runThroughDoor(testCase, door, place) {
-  const { brandId, domainId, organization } = place;
-  const saved = { brandId, domainId, organization, inAnHour: new Date(Date.now() + 3600000).toISOString() };
+  const { brandId, domainId, organization, orgId } = place;
+  const saved = { brandId, domainId, organization, orgId, inAnHour: new Date(Date.now() + 3600000).toISOString() };
   const seen = new Map();
   const bodies = [];
   await door.open();
