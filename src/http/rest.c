@@ -171,7 +171,9 @@ static void fill_call(struct rest_state *rest)
         read_body(rest);
 }
 
-/* A page of another origin can make the browser send the session cookie, but cannot choose the Origin header. */
+/* A page of another origin can make the browser send the session cookie, but cannot choose what the browser says of the
+ * origin (Origin, RFC 6454 §7; Fetch Metadata, Sec-Fetch-Site). A browser says it with every write; where nothing is said,
+ * no browser was led astray. */
 static bool cookie_may_write(const struct exchange *exchange, const struct call *call)
 {
     if (call->credentials.kind != CREDENTIAL_SESSION)
@@ -179,8 +181,10 @@ static bool cookie_may_write(const struct exchange *exchange, const struct call 
     if (strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0)
         return true;
     const char *origin = exchange->headers.values[HEADER_ORIGIN];
-    return origin != NULL &&
-           (guard_origin_is_host(origin, exchange_host(exchange)) || guard_origin_is_listed(exchange->server->guard, origin));
+    if (origin != NULL)
+        return guard_origin_is_host(origin, exchange_host(exchange)) || guard_origin_is_listed(exchange->server->guard, origin);
+    const char *site = exchange->headers.values[HEADER_SEC_FETCH_SITE];
+    return site == NULL || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
 }
 
 /* ---- The door ---- */
