@@ -9,6 +9,7 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     CONNECTION_POOL_BYTES = 16 * 1024,  /* line and headers of a request; past it libmicrohttpd answers 431 */
@@ -46,6 +47,19 @@ static size_t keep_escapes(void *context, struct MHD_Connection *mhd, char *text
     return strlen(text);
 }
 
+/* A target in absolute form must be understood too (RFC 9112 §3.2.2): it is its path, whatever host it names. */
+static const char *without_authority(const char *target)
+{
+    static const char *const schemes[] = { "http://", "https://" };
+    for (size_t i = 0; i < ARRAY_COUNT(schemes); i++) {
+        size_t size = strlen(schemes[i]);
+        size_t authority_size = strncasecmp(target, schemes[i], size) == 0 ? strcspn(target + size, "/?#") : 0;
+        if (authority_size > 0)
+            return target + size + authority_size;
+    }
+    return target;
+}
+
 /* The first sight of a request: its line, before libmicrohttpd cuts it apart. */
 static void *see_target(void *context, const char *target, struct MHD_Connection *mhd)
 {
@@ -56,9 +70,9 @@ static void *see_target(void *context, const char *target, struct MHD_Connection
     struct exchange *exchange = *spare != NULL ? TAKE_PTR(*spare) : exchange_new(context);
     exchange->connection = connection;
     exchange->mhd = mhd;
-    exchange->target = arena_dup(exchange->arena, target);
-    exchange->path_size = strcspn(target, "?");
-    if (target[exchange->path_size] == '?')
+    exchange->target = arena_dup(exchange->arena, without_authority(target));
+    exchange->path_size = strcspn(exchange->target, "?");
+    if (exchange->target[exchange->path_size] == '?')
         exchange->query = exchange->target + exchange->path_size + 1;
     return exchange;
 }

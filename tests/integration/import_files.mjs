@@ -35,9 +35,15 @@ export async function sql(installation, statement) {
   return stdout.split('\n').filter((line) => line !== '');
 }
 
+const urls = new WeakMap();
+
+/** Asked for once: it stays where it is as long as the installation. */
 export async function databaseUrl(installation) {
-  const { stdout } = await installation.run('doctor');
-  return JSON.parse(stdout).database.url;
+  if (!urls.has(installation)) {
+    const { stdout } = await installation.run('doctor');
+    urls.set(installation, JSON.parse(stdout).database.url);
+  }
+  return urls.get(installation);
 }
 
 export async function storedContacts(installation) {

@@ -8,18 +8,13 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalogue } from '../cases/runner/catalogue.mjs';
 import { Installation } from './installation.mjs';
+import { problemOf, shown } from './matrix_answers.mjs';
 import { Requests, routesOf } from './matrix_requests.mjs';
 import { FILTERS, World, sums } from './matrix_world.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const CONNECTIONS = 8;
 const SHOWN_FAILURES = 40;
-const TYPES = {
-  400: 'invalid_request', 401: 'authentication_error', 403: 'authorization_error', 404: 'not_found', 413: 'invalid_request',
-  429: 'rate_limit', 501: 'not_implemented',
-};
-const ENVELOPE = ['code', 'type', 'message', 'param', 'suggestion', 'docs', 'retryAfter', 'details'];
-
 /** The not-found codes of the contract (R-085 to R-107, A-25). */
 const NOT_FOUND = {
   email: 'EMAIL_NOT_FOUND', version: 'EMAIL_VERSION_NOT_FOUND', send: 'SEND_NOT_FOUND', domain: 'DOMAIN_NOT_FOUND',
@@ -43,25 +38,6 @@ const usable = ({ ids: { own } }) => ({
   // A test may leave from any domain of the organization (A-32).
   'sends.test': { body: { test: true, emailId: own.email, subject: 'Hi', to: ['matrix@example.com'] }, elsewhere: ['domainId'] },
 });
-
-function problemOf({ expected }, { status, headers, body }) {
-  if (status !== expected.status) return `answered ${status}`;
-  if (!/^req_[0-9a-f]{32}$/.test(headers['x-request-id'])) return 'no request id';
-  for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) if (!/^\d+$/.test(headers[name])) return `no ${name}`;
-  if (expected.deleted !== undefined) return body.deleted === expected.deleted ? null : 'deleted something';
-
-  const { error } = body;
-  if (Object.keys(body).join() !== 'error' || !Object.keys(error).every((name) => ENVELOPE.includes(name))) return 'not the envelope';
-  if (error.code !== expected.code) return `code ${error.code}`;
-  if (error.type !== TYPES[status]) return `type ${error.type}`;
-  if (!error.message || !error.suggestion || !URL.canParse(error.docs)) return 'says too little';
-  if (expected.code === 'INVALID_REQUEST' || expected.status === 403) {
-    if (error.param !== expected.param) return `param ${error.param}`;
-  }
-  if (status === 429 && (!(error.retryAfter >= 1) || String(error.retryAfter) !== headers['retry-after'])) return 'no time to come back';
-  if (status === 401 && headers['www-authenticate'] !== 'Bearer') return 'no challenge';
-  return null;
-}
 
 describe('every operation refuses bad input', { timeout: 180_000 }, () => {
   const installation = new Installation();
@@ -108,12 +84,6 @@ describe('every operation refuses bad input', { timeout: 180_000 }, () => {
     assert.equal(problems.length, 0, `${problems.length} answers are wrong:\n${problems.slice(0, SHOWN_FAILURES).join('\n')}`);
     for (const [kind, count] of Object.entries(counts)) assert.ok(count > 0, `no request of the kind ${kind}`);
     assert.deepEqual(await sums(installation, changing), before, 'a refused call has written something');
-  }
-
-  function shown({ kind, what, operation, method, target, body, expected }, answer, problem) {
-    const sent = body === undefined ? '' : ` ${Buffer.isBuffer(body) ? body.toString('latin1', 0, 60) : JSON.stringify(body).slice(0, 160)}`;
-    return `${operation.id}, ${kind}, ${what}: ${problem}, expected ${JSON.stringify(expected)}\n    ${method} ${target.slice(0, 120)}${sent}\n    ` +
-      JSON.stringify(answer.body).slice(0, 300);
   }
 
   test('credentials come first, then rate windows (A-27, R-041, R-042, R-043, R-080, R-074)', async (t) => {

@@ -79,7 +79,7 @@ export class World {
       spentBrand: await bearer(...own, ...spent),
       scoped: { sendsOfBrand: await bearer(...own, '--scopes', 'sends') },
     };
-    for (const scope of Object.keys(scopes)) this.keys.scoped[scope] = await bearer('--scopes', scope);
+    await Promise.all(Object.keys(scopes).map(async (scope) => (this.keys.scoped[scope] = await bearer('--scopes', scope))));
 
     const revoked = await installation.admin('key', 'create');
     await installation.admin('key', 'revoke', revoked.keyId);
