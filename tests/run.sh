@@ -8,6 +8,8 @@ mkdir -p build/test-logs
 bash tests/setup.sh || exit 1
 . tests/node22.sh
 root=$posthorn_root
+export POSTHORN_REPLIES_LOG=$root/build/test-logs/replies.jsonl
+rm -f "$POSTHORN_REPLIES_LOG"
 passed=0
 failed=0
 chosen=("$@")
@@ -51,6 +53,11 @@ generated_docs() {
     return $status
 }
 
+openapi() {
+    npm_tree "$root/tests/openapi" "$root/tests/openapi"
+    "$NODE" --test tests/openapi/*.test.mjs && "$NODE" tests/openapi/lint.mjs build/debug/generated/catalogue/openapi.json
+}
+
 cases() {
     npm_tree "$root/tests/cases/runner" "$root/tests/cases/runner"
     local data status=0
@@ -76,6 +83,7 @@ step docs generated_docs
 step snapshots "$NODE" tests/snapshots.mjs build/release/posthorn
 step requirements "$NODE" tests/requirements.mjs check
 step mutations "$NODE" tests/mutations/run.mjs check
+step openapi openapi
 step cases cases
 step judges bash tests/integration/judges.sh build/debug 3000 30000
 step first-operation first_operation
@@ -85,6 +93,8 @@ step story bash tests/story/run.sh
 step conformance bash tests/conformance.sh
 step faults bash tests/faults.sh short
 step integration "$NODE" --test --test-concurrency=1 "tests/integration/*.test.mjs"
+# What the clients of the steps above saw, all together.
+[ ${#chosen[@]} -gt 0 ] || step replies "$NODE" tests/openapi/report.mjs "$POSTHORN_REPLIES_LOG"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

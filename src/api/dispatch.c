@@ -70,7 +70,7 @@ static bool needs_no_database(const struct call_state *state)
     const struct operation *op = state->call->op;
     /* A refused credential never reaches the database either: its own checks refuse it first. */
     bool nothing_to_ask = state->has_principal || state->call->credentials.kind == CREDENTIAL_NONE;
-    return nothing_to_ask && (op->mode == OP_MEMORY || !op->built) && op->reach != REACH_BRAND;
+    return nothing_to_ask && op->mode == OP_MEMORY && op->reach != REACH_BRAND;
 }
 
 bool api_is_immediate(struct api *api, struct call *call)
@@ -119,6 +119,17 @@ static bool check_rate(struct api *api, struct call *call, struct error *err)
     return fail(err, ERR_RATE_LIMITED, NULL, "More than %lld calls in %d seconds.", (long long)call->rate.limit, policy->window_s);
 }
 
+/* What is not built still judges what it is asked, so that a wrong call does not look like one that will work one day. */
+static bool refuse_unbuilt(const struct call *call, const struct work *work, struct error *err)
+{
+    const struct operation *op = call->op;
+    void *args = arena_alloc(work->arena, op->args->size);
+    if (!dispatch_check_key(call, err) || dispatch_refused_input(call, err) ||
+        !decode_arguments(work->arena, &work->engine->ids, op->args, &call->input, args, err))
+        return false;
+    return fail(err, ERR_NOT_IMPLEMENTED, NULL, "%s is not built in this version.", op->id);
+}
+
 bool dispatch_admit(struct api *api, struct call_state *state, const struct work *work, struct error *err)
 {
     struct call *call = state->call;
@@ -137,7 +148,7 @@ bool dispatch_admit(struct api *api, struct call_state *state, const struct work
     if (!check_scope(call, err))
         return false;
     if (!op->built)
-        return fail(err, ERR_NOT_IMPLEMENTED, NULL, "%s is not built in this version.", op->id);
+        return refuse_unbuilt(call, work, err);
     state->admitted = true;
     return true;
 }

@@ -111,6 +111,9 @@ MUST_CHECK bool dispatch_write(struct api *api, struct call_state *state, struct
 /* What the ledger will keep of the call, in `state->entry`. Errors: INVALID_REQUEST for a bad idempotency key. */
 MUST_CHECK bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct error *err) NONNULL(1, 2, 3);
 
+/* Refuses a key that is empty or too long. Errors: INVALID_REQUEST. */
+MUST_CHECK bool dispatch_check_key(const struct call *call, struct error *err) NONNULL(1, 2);
+
 /* Whether the call has an idempotency key that its operation honours. */
 bool dispatch_has_key(const struct call *call) NONNULL(1) PURE;
 

@@ -32,6 +32,15 @@ bool dispatch_has_key(const struct call *call)
     return call->idempotency_key != NULL && call->op->idempotent_key;
 }
 
+bool dispatch_check_key(const struct call *call, struct error *err)
+{
+    size_t chars = dispatch_has_key(call) ? strlen(call->idempotency_key) : 1;
+    if (chars > 0 && chars <= IDEMPOTENCY_KEY_MAX_CHARS)
+        return true;
+    return fail(err, ERR_INVALID_REQUEST, "idempotencyKey", "An idempotency key has 1 to %d characters.",
+                IDEMPOTENCY_KEY_MAX_CHARS);
+}
+
 bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct error *err)
 {
     const struct call *call = state->call;
@@ -49,10 +58,8 @@ bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct e
     };
     if (!dispatch_has_key(call))
         return true;
-    size_t chars = strlen(call->idempotency_key);
-    if (chars == 0 || chars > IDEMPOTENCY_KEY_MAX_CHARS)
-        return fail(err, ERR_INVALID_REQUEST, "idempotencyKey", "An idempotency key has 1 to %d characters.",
-                    IDEMPOTENCY_KEY_MAX_CHARS);
+    if (!dispatch_check_key(call, err))
+        return false;
     secret_hash(call->idempotency_key, state->key_hash);
     make_fingerprint(state, arena);
     state->entry.idempotency_key = state->key_hash;

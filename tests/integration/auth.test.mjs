@@ -241,9 +241,11 @@ describe('the REST door', { timeout: 180_000 }, () => {
 
   test('what is not built answers 501, behind every check (R-081)', async () => {
     const unbuilt = endpoints.filter(({ available, path }) => !available && !path.startsWith('/v1/api-keys'));
-    assert.ok(unbuilt.length > 50);
+    assert.ok(unbuilt.length > 40);
+    const { paths } = (await nobody.get('/openapi.json')).body;
     for (const { method, path } of unbuilt) {
-      const body = ['GET', 'DELETE'].includes(method) ? undefined : {};
+      const shown = paths[path][method.toLowerCase()].requestBody?.content['application/json'].examples;
+      const body = ['GET', 'DELETE'].includes(method) ? undefined : Object.values(shown ?? {})[0]?.value ?? {};
       const answer = await organization.request(method, samplePath(path), body, withBrand(brand));
       assertRefused(answer, 501, 'NOT_IMPLEMENTED');
     }

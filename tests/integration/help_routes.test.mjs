@@ -10,13 +10,23 @@ const LIMIT = { timeout: 180_000 };
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const installation = installationFor({ after });
 let place;
+let paths;
 
 before(async () => {
   place = await makePlace(installation, await installation.serve());
+  ({ paths } = await must(place.rest.call('GET', '/openapi.json')));
 });
 
 const keyOf = ({ method, path }) => `${method} ${path}`;
-const ask = (method, path) => place.rest.call(method, path.replace(/\{\w+\}/g, 'x'), ['GET', 'DELETE'].includes(method) ? undefined : {});
+
+/** Calls a route with the body that OpenAPI shows for it: of an operation that is built, if one is. */
+function ask(method, path) {
+  const { requestBody, 'x-operations': operations = [] } = paths[path]?.[method.toLowerCase()] ?? {};
+  const shown = requestBody?.content['application/json'].examples ?? {};
+  const meant = operations.find((one) => one.available) ?? operations[0];
+  const body = ['GET', 'DELETE'].includes(method) ? undefined : shown[meant?.id]?.value ?? {};
+  return place.rest.call(method, path.replace(/\{\w+\}/g, 'x'), body);
+}
 
 test('R-181: the endpoints of GET /v1/help are those that are served', LIMIT, async () => {
   const { endpoints } = await must(place.rest.call('GET', '/v1/help'));
@@ -54,7 +64,6 @@ function matches(pattern, path) {
 
 test('R-181: OpenAPI lists the same endpoints', LIMIT, async () => {
   const { endpoints } = await must(place.rest.call('GET', '/v1/help'));
-  const { paths } = await must(place.rest.call('GET', '/openapi.json'));
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     METHODS.filter((method) => methods[method.toLowerCase()]).map((method) => `${method} ${path}`));
   assert.deepEqual(described.sort(), [...new Set(endpoints.map(keyOf))].sort());

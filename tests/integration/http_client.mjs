@@ -9,8 +9,10 @@ const ANSWER_LIMIT_MS = 40_000;
 export class HttpClient {
   #agent;
 
-  constructor(port, headers = {}, connections = 1) {
+  /** `judge` sees every answer, and says what is wrong with it or null; see ../openapi/replies.mjs. */
+  constructor(port, headers = {}, connections = 1, judge = () => null) {
     this.port = port;
+    this.judge = judge;
     this.headers = headers;
     this.#agent = new http.Agent({ keepAlive: true, maxSockets: connections });
   }
@@ -36,7 +38,11 @@ export class HttpClient {
         const chunks = [];
         response.on('data', (chunk) => chunks.push(chunk));
         response.on('error', reject);
-        response.on('end', () => resolve(answerOf(response, Buffer.concat(chunks).toString())));
+        response.on('end', () => {
+          const answer = answerOf(response, Buffer.concat(chunks).toString());
+          const problem = this.judge(method, path, answer);
+          problem ? reject(new Error(problem)) : resolve(answer);
+        });
       });
       request.setTimeout(ANSWER_LIMIT_MS, () => request.destroy(new Error(`no answer to ${method} ${path} in ${ANSWER_LIMIT_MS} ms`)));
       request.on('error', reject);

@@ -1,6 +1,6 @@
 // Every bad request that the declarations make possible, and what must be said to it. Expectations come from the declaration of
 // the operation and from the contract's order of checks: route, credential, rate, session and organization rules, brand,
-// scope, built, idempotency key, body. Nothing here knows how the server decides.
+// scope, idempotency key, body, built. Nothing here knows how the server decides.
 
 import { badQueryValues, badValues, objectsWithin, requiredOf, sample } from './matrix_values.mjs';
 
@@ -74,7 +74,8 @@ export class Requests {
   /** What is answered to somebody who passes the checks before it, if what comes behind them is refused so. */
   #behindChecks(operation, expected) {
     if (operation.reach === 'session' && this.world.session === null) return refusal(403, 'INSUFFICIENT_ROLE', 'org_admin');
-    return operation.built ? expected : refusal(501, 'NOT_IMPLEMENTED');
+    // What is not built judges what it is asked all the same.
+    return operation.built || [400, 413].includes(expected.status) ? expected : refusal(501, 'NOT_IMPLEMENTED');
   }
 
   #add(kind, what, operation, { path, query, body, headers }, expected) {

@@ -113,7 +113,7 @@ export const CALLS = {
   'automations.triggers.validatePayload': () => [{ triggerEventId: 'trg_1', payload: {} }],
   'automations.runs.list': () => [{ limit: 5 }],
   'automations.audienceRuns.list': () => [{ limit: 5 }],
-  'payloadContracts.infer': () => [{ email: 'ada@example.com' }],
+  'payloadContracts.infer': () => [{ example: { email: 'ada@example.com' } }],
 
   'content.gif': () => [{ from: 'prompt', prompt: 'A cat' }],
   'content.transform': () => [{ operation: 'optimize', imageUrl: 'https://example.com/a.png' }],

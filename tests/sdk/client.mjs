@@ -3,7 +3,10 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { BINARY } from '../integration/installation.mjs';
+import { judgeOf } from '../openapi/replies.mjs';
 
+const judge = judgeOf(BINARY);
 const installDir = process.env.SDK_INSTALL;
 if (!installDir) throw new Error('SDK_INSTALL must name the folder the client is installed in');
 const resolve = createRequire(join(installDir, 'package.json')).resolve;
@@ -30,6 +33,9 @@ export function watchedClient(config, tuning) {
   const watchingFetch = async (url, init) => {
     const response = await fetch(url, init);
     const { pathname, search } = new URL(url);
+    const body = await response.clone().json().catch(() => null);
+    const problem = judge(init.method, pathname, { status: response.status, headers: Object.fromEntries(response.headers), body });
+    if (problem) throw new Error(problem);
     exchanges.push({ method: init.method, path: pathname, search, headers: new Headers(init.headers), status: response.status, answer: response.headers });
     return response;
   };

@@ -146,4 +146,9 @@ void emit_help(const struct catalogue *all, const char *folder)
     put_c_string(&out, json_text(openapi_document(all)));
     put(&out, ";\n");
     output_close(&out);
+
+    struct output file;
+    output_open(&file, folder, "openapi.json");
+    put(&file, "%s\n", json_text(openapi_document(all)));
+    output_close(&file);
 }

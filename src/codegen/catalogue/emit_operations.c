@@ -233,12 +233,10 @@ static void put_operation(struct output *out, const struct catalogue *all, const
     }
     put(out, "      .status = %.0f, .query_budget = %.0f, .built = %s,\n", member_number(json, "status", 200),
         member_number(json, "queries", 0), true_or_false(op->built));
-    if (!op->built) {
-        put(out, "      .args = &no_arguments,\n    },\n");
-        return;
-    }
     put(out, "      .args = &%s_args_shape,\n", op->c_name);
-    if (member_true(json, "single")) {
+    if (!op->built) {
+        put(out, "    },\n");
+    } else if (member_true(json, "single")) {
         put(out, "      .%s = &op_%s_single,\n    },\n", is_single_write(op) ? "single_write" : "single", op->c_name);
     } else {
         put(out, "      .handler = call_%s,\n    },\n", op->c_name);
@@ -285,14 +283,10 @@ void emit_operations(const struct catalogue *all, const char *folder)
     put(&out, "#include \"catalogue/operations.h\"\n\n#include \"catalogue/policies.h\"\n#include \"crypto/ids.h\"\n\n"
               "#include <assert.h>\n#include <stddef.h>\n\n");
     visit_types(all, &out, put_names, put_object_shape);
-    put(&out, "static const struct arg_shape no_arguments = { .size = 1 };\n\n");
     for (size_t i = 0; i < all->op_count; i++) {
         const struct op_decl *op = &all->ops[i];
-        if (!op->built) {
-            continue;
-        }
         put_shape(&out, text("%s_args_shape", op->c_name), text("%s_args", op->c_name), op->params, op->param_count);
-        if (!member_true(op->json, "single")) {
+        if (op->built && !member_true(op->json, "single")) {
             put_thunk(&out, op);
         }
     }

@@ -84,7 +84,10 @@ static void put_operation(struct output *out, const struct op_decl *op)
     put(out, "/* %s: %s */\n", op->id, member_text(op->json, "summary"));
     put(out, "struct %s_args {\n", op->c_name);
     put_members(out, op->params, op->param_count);
-    put(out, "};\n");
+    put(out, op->built ? "};\n" : "};\n\n");
+    if (!op->built) {
+        return;
+    }
     if (member_true(op->json, "single")) {
         put(out, "extern const struct op_single%s op_%s_single;\n\n", is_single_write(op) ? "_write" : "", op->c_name);
         return;
@@ -105,11 +108,9 @@ void emit_operations_header(const struct catalogue *all, const char *folder)
     }
     put(&out, "    OPERATION_COUNT,\n};\n\n/* ---- Shared by several arguments, or part of one ---- */\n\n");
     visit_types(all, &out, put_enum, put_object);
-    put(&out, "/* ---- Built operations ---- */\n\n");
+    put(&out, "/* ---- Operations; those that are not built have no handler ---- */\n\n");
     for (size_t i = 0; i < all->op_count; i++) {
-        if (all->ops[i].built) {
-            put_operation(&out, &all->ops[i]);
-        }
+        put_operation(&out, &all->ops[i]);
     }
     output_close(&out);
 }

@@ -100,7 +100,7 @@ static void lint_when(const struct op_decl *op)
     if (argument == NULL) {
         argument = json_object_iter_key(json_object_iter(equals));
     }
-    if (op->built && find_param(op, argument) == NULL) {
+    if (find_param(op, argument) == NULL) {
         problem(op->where, "when looks at %s, which is no parameter", argument);
     }
 }
@@ -123,6 +123,42 @@ static void lint_result(const struct catalogue *all, const struct op_decl *op)
         if (!json_is_string(code) || !error_is_known(all, json_string_value(code))) {
             problem(op->where, "the error %s is not in schemas/errors.json", json_is_string(code) ? json_string_value(code) : "");
         }
+    }
+}
+
+/* Shapes of free values are resources, at any depth. */
+static void lint_shapes(const struct catalogue *all, const struct param *params, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *shape = member_text(params[i].schema, "shape");
+        if (shape != NULL && json_object_get(all->resources, shape) == NULL) {
+            problem(params[i].where, "the shape %s is not in schemas/resources", shape);
+        }
+        lint_shapes(all, params[i].fields, params[i].field_count);
+    }
+}
+
+/* A second way to succeed, and messages to show. */
+static void lint_also_and_example(const struct catalogue *all, const struct op_decl *op)
+{
+    static const char *const known_also[] = { "status=i", "description=s", "result=s", NULL };
+    static const char *const known_example[] = { "request=o", "response=o", NULL };
+    json_t *also = json_object_get(op->json, "also");
+    json_t *example = json_object_get(op->json, "example");
+    if (also != NULL) {
+        const char *result = member_text(also, "result");
+        double status = member_number(also, "status", 0);
+        lint_members(also, known_also, op->where);
+        lint_text(also, "description", op->where);
+        if (status < 200 || status > 299 || status == member_number(op->json, "status", 0)) {
+            problem(op->where, "also must name another 2xx status");
+        }
+        if (result != NULL && json_object_get(all->resources, result) == NULL) {
+            problem(op->where, "the result %s is not in schemas/resources", result);
+        }
+    }
+    if (example != NULL) {
+        lint_members(example, known_example, op->where);
     }
 }
 
@@ -215,7 +251,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
         "id=s",   "route=sz",  "summary=s", "reach=s",  "organizationKey=b", "scope=sz",        "policy=sz", "price=sz",       "mode=s",
         "single=b", "lane=s",  "status=i",  "queries=i", "path=o",            "query=o",         "body=o",    "required=t",     "result=so",
         "errors=t", "open=t",  "rules=t",   "when=o",    "built=b",           "idempotencyKey=b", "maxBodyBytes=i",
-        "confirmation=s", "waits=b", NULL,
+        "confirmation=s", "waits=b", "also=o", "example=o", NULL,
     };
     lint_members(op->json, known, op->where);
     lint_id(op);
@@ -229,6 +265,8 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
     lint_arguments(op);
     lint_when(op);
     lint_result(all, op);
+    lint_shapes(all, op->params, op->param_count);
+    lint_also_and_example(all, op);
     lint_consistency(op);
     lint_confirmation(all, op);
     lint_route_order(all, op);

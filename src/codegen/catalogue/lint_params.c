@@ -168,7 +168,8 @@ void lint_param(const struct param *param)
     static const char *const known[] = {
         "type=s",     "description=s", "enum=t",     "enumName=s", "structName=s", "format=s",        "default=snb",     "minimum=n",
         "maximum=n",  "minLength=i",   "maxLength=i", "minItems=i", "maxItems=i",   "minProperties=i", "maxProperties=i", "items=o",
-        "properties=o", "required=t",  "nullable=b", "single=b",   "free=b",       "listToo=b",       NULL,
+        "properties=o", "required=t",  "nullable=b", "single=b",   "free=b",       "listToo=b",       "shape=s",   "example=*",
+        NULL,
     };
     lint_members(param->schema, known, param->where);
     if (member_text(param->schema, "type") == NULL) {
@@ -191,6 +192,9 @@ void lint_param(const struct param *param)
     const json_t *preset = json_object_get(param->schema, "default");
     if (preset != NULL && (param->required || !default_fits(param, preset))) {
         problem(param->where, "cannot have this default, or is required");
+    }
+    if (json_object_get(param->schema, "shape") != NULL && param->kind != PARAM_JSON) {
+        problem(param->where, "only a free value has a shape");
     }
     if (param->place != PLACE_BODY && (param->kind == PARAM_OBJECT || param->kind == PARAM_OBJECT_LIST || param->kind == PARAM_JSON)) {
         problem(param->where, "cannot stand in a path or a query");

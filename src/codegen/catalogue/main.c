@@ -17,6 +17,7 @@ static void lint_declarations(void)
     lint_errors(&all);
     lint_policies(&all);
     lint_integrations(&all);
+    lint_interface(&all);
     lint_resources(&all);
     lint_operations(&all);
     lint_types(&all);

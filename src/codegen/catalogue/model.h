@@ -75,6 +75,7 @@ struct catalogue {
     const char *root; /* holds schemas/ and tools/ */
     json_t *errors;
     json_t *policies;
+    json_t *interface; /* title, version, tags and usual examples of the OpenAPI document */
     json_t *resources; /* name → schema */
     json_t *integrations;
     json_t *open_details; /* id → what the contract leaves open, and the choice */
@@ -120,6 +121,7 @@ void lint_mcp(const struct catalogue *all) NONNULL(1);
 void lint_types(const struct catalogue *all) NONNULL(1);
 void lint_open_details(const struct catalogue *all) NONNULL(1);
 void lint_topics(const struct catalogue *all) NONNULL(1);
+void lint_interface(const struct catalogue *all) NONNULL(1);
 
 /* ---- schemas.c and tool_schemas.c ---- */
 

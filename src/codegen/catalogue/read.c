@@ -240,6 +240,7 @@ void read_catalogue(struct catalogue *all, const char *root)
     all->errors = read_json(all, "schemas/errors.json", JSON_ARRAY);
     all->policies = read_json(all, "schemas/policies.json", JSON_OBJECT);
     all->integrations = read_json(all, "schemas/integrations.json", JSON_ARRAY);
+    all->interface = read_json(all, "schemas/interface.json", JSON_OBJECT);
     all->open_details = read_json(all, "schemas/open-details.json", JSON_OBJECT);
     read_operations(all);
     read_resources(all);

@@ -64,6 +64,30 @@ static json_t *text_schema(const struct param *param, bool for_tool)
     return schema;
 }
 
+/* One bare text is taken for a list of it; tools are not told, so that assistants keep to one form. */
+static json_t *text_list_schema(const struct param *param, bool for_tool)
+{
+    json_t *schema = array_schema(text_items(param, for_tool));
+    if (!for_tool && member_true(param->schema, "single")) {
+        json_object_set_new(schema, "type", json_pack("[s, s]", "array", "string"));
+    }
+    return schema;
+}
+
+/* A free value, of any shape or of one that a resource tells. */
+static json_t *free_schema(const struct param *param, bool for_tool)
+{
+    const char *shape = for_tool ? NULL : member_text(param->schema, "shape");
+    json_t *value = shape != NULL ? json_pack("{s:s}", "$ref", text("%s.json", shape)) : json_pack("{s:s}", "type", "object");
+    if (strcmp(member_text(param->schema, "type"), "array") == 0) {
+        return array_schema(value);
+    }
+    if (!for_tool && member_true(param->schema, "listToo")) {
+        json_object_set_new(value, "type", json_pack("[s, s]", "object", "array"));
+    }
+    return value;
+}
+
 static json_t *schema_of_kind(const struct param *param, bool for_tool)
 {
     switch (param->kind) {
@@ -82,16 +106,13 @@ static json_t *schema_of_kind(const struct param *param, bool for_tool)
     case PARAM_TOKENS:
         return array_schema(json_pack("{s:s, s:O}", "type", "string", "enum", enum_values(param)));
     case PARAM_TEXT_LIST:
-        return array_schema(text_items(param, for_tool));
+        return text_list_schema(param, for_tool);
     case PARAM_OBJECT:
         return object_schema(param->fields, param->field_count, for_tool);
     case PARAM_OBJECT_LIST:
         return array_schema(object_schema(param->fields, param->field_count, for_tool));
     case PARAM_JSON:
-        if (strcmp(member_text(param->schema, "type"), "array") == 0) {
-            return array_schema(json_pack("{s:s}", "type", "object"));
-        }
-        return json_pack("{s:s}", "type", "object");
+        return free_schema(param, for_tool);
     }
     return json_object();
 }
@@ -106,6 +127,10 @@ json_t *param_schema(const struct param *param, bool for_tool)
     copy_members(schema, param->schema, passed_to_all);
     if (!for_tool) {
         copy_members(schema, param->schema, passed_to_openapi);
+        json_t *example = json_object_get(param->schema, "example");
+        if (example != NULL) {
+            json_object_set_new(schema, "examples", json_pack("[O]", example));
+        }
     }
     return schema;
 }

@@ -81,8 +81,6 @@ void visit_types(const struct catalogue *all, struct output *out, type_visitor *
 {
     struct walk walk = { .out = out, .on_enum = on_enum, .on_object = on_object, .seen = keep(json_object()) };
     for (size_t i = 0; i < all->op_count; i++) {
-        if (all->ops[i].built) {
-            visit(&walk, all->ops[i].params, all->ops[i].param_count);
-        }
+        visit(&walk, all->ops[i].params, all->ops[i].param_count);
     }
 }

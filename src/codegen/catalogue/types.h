@@ -9,7 +9,7 @@
 
 typedef void type_visitor(struct output *out, const struct param *param);
 
-/* Visits each enum and each struct that a built operation needs; a shared name with two meanings is reported. */
+/* Visits each enum and each struct that an operation needs; a shared name with two meanings is reported. */
 void visit_types(const struct catalogue *all, struct output *out, type_visitor *on_enum, type_visitor *on_object)
     NONNULL(1, 2, 3, 4);
 

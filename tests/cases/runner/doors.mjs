@@ -110,8 +110,8 @@ export class RestDoor {
   name = 'rest';
   usesTools = false;
 
-  constructor(catalogue, base, credential) {
-    Object.assign(this, { base, credential });
+  constructor(catalogue, base, credential, judge) {
+    Object.assign(this, { base, credential, judge });
   }
 
   async open() {}
@@ -122,10 +122,10 @@ export class RestDoor {
     if (body !== undefined) headers['content-type'] = 'application/json';
     if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
     const response = await fetch(this.base + path, { method, headers, body: body && JSON.stringify(body) });
-    for (const header of ['x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
-      if (!response.headers.has(header)) throw new Error(`rest: ${path} lacks the header ${header}`);
-    }
-    return { ok: response.ok, status: response.status, body: await response.json() };
+    const answer = { status: response.status, headers: Object.fromEntries(response.headers), body: await response.json() };
+    const problem = this.judge(method, path, answer);
+    if (problem) throw new Error(`rest: ${problem}`);
+    return { ok: response.ok, status: answer.status, body: answer.body };
   }
 
   async close() {}

@@ -11,6 +11,7 @@ import Ajv2020 from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { loadCatalogue, operationsOf, toolFor } from './catalogue.mjs';
 import { canonical, difference, pointer } from './canonical.mjs';
+import { judgedReplies, judgeOf } from '../../openapi/replies.mjs';
 import { CommandLineDoor, EmbeddedDoor, McpHttpDoor, RestDoor, StdioDoor } from './doors.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../..');
@@ -21,6 +22,7 @@ process.env.POSTHORN_DNS_SERVERS = '127.0.0.1:1';
 process.env.POSTHORN_CONFIRM_ABOVE = '20';
 const casesFolder = join(root, 'tests/cases');
 const catalogue = loadCatalogue(root);
+const judge = judgeOf(binary);
 const LISTEN = `127.0.0.1:${20000 + (process.pid % 20000)}`;
 
 // ---- The installation under test ----
@@ -73,7 +75,7 @@ async function startServer() {
 const local = (place) => ['--data', data, '--brand', place.brandId];
 const DOORS = {
   mcp: (place) => new McpHttpDoor(catalogue, `http://${LISTEN}`, place.key),
-  rest: (place) => new RestDoor(catalogue, `http://${LISTEN}`, place.credential),
+  rest: (place) => new RestDoor(catalogue, `http://${LISTEN}`, place.credential, judge),
   stdio: (place) => new StdioDoor(catalogue, binary, local(place)),
   cli: (place) => new CommandLineDoor(catalogue, binary, local(place)),
   embedded: (place) => new EmbeddedDoor(catalogue, driver, [data, binary, place.brandId]),
@@ -248,6 +250,7 @@ try {
     if (only.length > 0 && !only.some((name) => testCase.file.includes(name))) continue;
     report(await runCase(testCase), `${testCase.file}: ${testCase.name}`);
   }
+  if (only.length === 0) report(judgedReplies() === 0 && 'no answer of REST was held against OpenAPI', relative(root, casesFolder));
   if (only.length === 0) for (const problem of gates()) report(problem, relative(root, casesFolder));
 } finally {
   server.kill('SIGTERM');

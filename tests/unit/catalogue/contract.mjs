@@ -144,6 +144,86 @@ const routes = lines(`
 same('106 routes', routes.length, 106);
 same('the routes', [...new Set(operations.map((op) => op.route).filter(Boolean))].sort(), [...routes].sort());
 
+// What the tables of endpoints name for each route: query, then body. Path parameters stand in the path. What the contract does
+// not show is not here; a declaration may have more, never less.
+const PAGE = 'limit cursor';
+const parameters = lines(`
+  GET /v1/brands | ${PAGE} |
+  GET /v1/brand/images | q type aspectRatio sort kind ${PAGE} |
+  GET /v1/api-keys | ${PAGE} |
+  POST /v1/api-keys | | brandId
+  GET /v1/templates | query ${PAGE} |
+  GET /v1/flows | ${PAGE} |
+  GET /v1/flows/{slug} | include |
+  GET /v1/integrations | ${PAGE} |
+  GET /v1/emails | groupId status sortBy ${PAGE} |
+  GET /v1/emails/{emailId} | include emailVersionId runId |
+  POST /v1/emails | | prompt category contentUrls referenceEmailId group groupId groupName subjectLine
+  PATCH /v1/emails/{emailId} | | prompt title subjectLine groupId
+  POST /v1/emails/{emailId}/clone | | groupId groupName
+  POST /v1/emails/import | | source
+  POST /v1/emails/audit | | emailId emailVersionId sendingPurpose
+  POST /v1/emails/{emailId}/client-previews | | clients
+  GET /v1/emails/{emailId}/inbox-placement-tests | ${PAGE} |
+  GET /v1/email-groups | ${PAGE} |
+  POST /v1/sends | | emailId domainId audienceId to subject previewText from replyTo scheduledAt gradualSend test
+  GET /v1/sends | emailId kind status automationId automationRunId audienceRunId triggerInstanceId ${PAGE} |
+  GET /v1/sends/{sendId} | include |
+  GET /v1/analytics/automations | from to |
+  GET /v1/analytics/events | recipient eventType automationId automationRunId sendId from to ${PAGE} |
+  GET /v1/automations | include ${PAGE} |
+  GET /v1/automations/{automationId} | include |
+  POST /v1/automations | | nodes connections dryRun
+  PATCH /v1/automations/{automationId} | | nodes connections published paused stopInFlight dryRun
+  POST /v1/automations/{automationId}/test | | testRecipient scenario payload
+  POST /v1/automations/{automationId}/run | | dryRun scheduledAt gradualSend
+  GET ${T} | ${PAGE} |
+  POST ${T} | | title payloadSchema
+  GET ${T}/{triggerEventId} | include |
+  PATCH ${T}/{triggerEventId} | | title payloadSchema
+  POST ${T}/{triggerEventId}/fire | | payload idempotencyKey
+  GET ${T}/{triggerEventId}/contract | format |
+  PUT ${T}/{triggerEventId}/contract | | fields enforcement
+  POST ${T}/{triggerEventId}/contract/validate | | payload enforcement
+  GET /v1/automations/runs | from to status automationId triggerInstanceId ${PAGE} |
+  GET /v1/automations/runs/{automationRunId} | include |
+  GET ${R} | status ${PAGE} |
+  GET /v1/automations/trigger-instances | ${PAGE} |
+  POST /v1/contacts | | contacts email firstName lastName userId source subscribed subscriptionGroups customFields consent validate
+  POST /v1/contacts/search | | search sort filters audienceId count ${PAGE}
+  POST /v1/contacts/batch-delete | | emails
+  POST /v1/contacts/import-csv | | validate
+  POST /v1/contacts/validate | | emails
+  GET /v1/fields | ${PAGE} |
+  POST /v1/fields | | fieldName
+  GET /v1/audiences | include ${PAGE} |
+  GET /v1/audiences/{audienceId} | include |
+  POST /v1/audiences | | name filters
+  PATCH /v1/audiences/{audienceId} | | name filters
+  GET /v1/domains | sendableOnly ${PAGE} |
+  POST /v1/content/transform | | operation
+  GET /v1/insights | state severity include ${PAGE} |`);
+const placesOf = (route, place) => new Set(operations.filter((op) => op.route === route).flatMap((op) => Object.keys(op[place] ?? {})));
+for (const line of parameters) {
+  const [route, query, body] = line.split('|').map((part) => part.trim());
+  same(`${route} is a route`, routes.includes(route), true);
+  if (!operations.some((op) => op.route === route && op.result)) continue;
+  for (const [place, names] of [['query', query], ['body', body]]) {
+    const declared = placesOf(route, place);
+    same(`${place} of ${route}`, words(names).filter((name) => name && !declared.has(name)), []);
+  }
+}
+for (const route of routes) {
+  const named = [...route.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+  for (const op of operations.filter((candidate) => candidate.route === route)) same(`path of ${op.id}`, Object.keys(op.path ?? {}), named);
+}
+// Ids that once read one row of a list, and are parameters of its path now.
+for (const [route, retired] of Object.entries({
+  'GET /v1/emails': 'emailId', 'GET /v1/audiences': 'audienceId', 'GET /v1/automations': 'automationId', 'GET /v1/domains': 'domainId',
+  'GET /v1/automations/runs': 'automationRunId', [`GET ${T}`]: 'triggerEventId', 'GET /v1/sends': 'sendId',
+  'GET /v1/automations/trigger-instances': 'triggerInstanceId',
+})) same(`${retired} is retired on ${route}`, placesOf(route, 'query').has(retired), false);
+
 const toolNames = words(`
   create_email edit_email get_email list_emails delete_email clone_email import_email export_email restore_email_version
   update_email_metadata list_email_groups save_email_group delete_email_group audit_email get_email_audit test_email_rendering

@@ -33,6 +33,10 @@ function goodTree() {
       plans: { basic: { name: 'Basic', credits: 10, emailSends: null } },
     },
     'schemas/integrations.json': [{ provider: 'shop', name: 'Shop', category: 'data_in', events: ['orders/paid'] }],
+    'schemas/interface.json': {
+      info: { title: 'Things', version: '1.0.0' }, tags: { things: 'Things and their parts.' }, examples: { thingId: 'con_1' },
+    },
+    'schemas/resources/errorEnvelope.json': { description: 'A refusal.', type: 'object', properties: {} },
     'schemas/open-details.json': {
       'X-1': { question: 'What is a thing?', choice: 'This.' },
       'X-2': { question: 'How often?', choice: 'Sixty times.' },
@@ -65,11 +69,11 @@ function goodTree() {
         id: 'things.make', route: 'POST /v1/things', summary: 'Makes a thing.', reach: 'brand', scope: 'things', policy: 'things.write',
         price: 'check', mode: 'write', status: 201, queries: 2, built: true, idempotencyKey: true, confirmation: 'thing',
         body: {
-          name: { type: 'string', minLength: 1, maxLength: 10, description: 'Name.' },
+          name: { type: 'string', minLength: 1, maxLength: 10, description: 'Name.', example: 'Ada' },
           nick: { type: 'string', maxLength: 10, nullable: true, description: 'Other name.' },
           size: { type: 'integer', minimum: 1, maximum: 9, default: 3, description: 'Size.' },
           color: { type: 'string', enum: ['red', 'blue'], default: 'red', description: 'Color.' },
-          fields: { type: 'object', free: true, maxProperties: 5, description: 'Anything.' },
+          fields: { type: 'object', free: true, maxProperties: 5, description: 'Anything.', shape: 'part' },
           tags: { type: 'array', maxItems: 3, items: { type: 'string', maxLength: 9 }, description: 'Tags.' },
         },
         required: ['name'], result: 'thing',
@@ -139,6 +143,16 @@ const broken = [
   ['an open detail nothing rests on', (t) => delete op(t, 0).open, 'X-1: nothing rests on it'],
 
   ['a reference to no shape', (t) => (t['schemas/resources/thing.json'].properties.part.$ref = 'else.json'), 'refers to else.json'],
+
+  ['a group of routes that nobody describes', (t) => (t['schemas/interface.json'].tags = {}), 'tags does not describe things'],
+  ['a description of no routes', (t) => (t['schemas/interface.json'].tags.else = 'X.'), 'tags describes else, which has no route'],
+  ['a document without a version', (t) => delete t['schemas/interface.json'].info.version, 'has no version'],
+  ['refusals without a shape', (t) => delete t['schemas/resources/errorEnvelope.json'], 'refusals need the shape'],
+  ['a free value of an unknown shape', (t) => (op(t, MAKE).body.fields.shape = 'else'), 'the shape else is not in schemas/resources'],
+  ['a shape of a plain value', (t) => (op(t, MAKE).body.name.shape = 'part'), 'only a free value has a shape'],
+  ['a second success like the first', (t) => (op(t, MAKE).also = { status: 201, description: 'X.' }), 'also must name another 2xx status'],
+  ['a second success of no shape', (t) => (op(t, MAKE).also = { status: 200, description: 'X.', result: 'else' }), 'the result else is not in'],
+  ['an example of something else', (t) => (op(t, MAKE).example = { question: {} }), 'has the unknown member question'],
 
   ['an id that makes no C name', (t) => (op(t, 0).id = 'get-thing'), 'two camelCase words joined by a dot'],
   ['an operation declared twice', (t) => (op(t, 0).id = 'things.make'), 'things.make is declared twice'],
@@ -277,6 +291,13 @@ if (good.status === 0) {
   check('the cost', source.includes('Makes things. Costs 2 credits per thing.') ? null : 'is not at the end of the description');
   check('the idempotency key', source.includes('idempotencyKey') ? null : 'is not an argument');
   check('the confirmation token', source.includes('confirmationToken') ? null : 'is not an argument');
+  const { paths, components } = JSON.parse(readFileSync(join(good.output, 'catalogue/openapi.json'), 'utf8'));
+  const { requestBody, responses } = paths['/v1/things'].post;
+  check('forms of a body', requestBody.content['application/json'].schema.anyOf?.length === 2 ? null : 'are not beside each other');
+  check('an example', requestBody.content['application/json'].examples['things.make'].value.name === 'Ada' ? null : 'is not the declared one');
+  check('answers of a route', responses[200] && responses[201] ? null : 'are not all there');
+  check('what is not built', paths['/v1/things/{thingId}'].delete['x-available'] === false ? null : 'is called available');
+  check('shapes in use', components.schemas.part && components.schemas.thing ? null : 'are missing');
   check('the operation', readFileSync(join(good.output, 'catalogue/operations.h'), 'utf8').includes('struct things_make_many_things_item_list things;')
     ? null : 'has no typed list');
 }
@@ -290,5 +311,5 @@ for (const [name, change, expected] of broken) {
   else if (existsSync(join(result.output, 'catalogue/operations.h'))) check(name, 'wrote files');
 }
 rmSync(folder, { recursive: true, force: true });
-console.log(`${broken.length + 7} checks, ${failures} failed`);
+console.log(`${broken.length + 12} checks, ${failures} failed`);
 process.exit(failures > 0 ? 1 : 0);
