@@ -62,6 +62,9 @@ struct arg_field {
     double default_number;          /* ARG_INTEGER, ARG_NUMBER, ARG_BOOLEAN, ARG_ENUM */
     const char *default_text;       /* ARG_TEXT */
     json_type json_type;            /* ARG_JSON: JSON_OBJECT or JSON_ARRAY */
+    const char *flag;               /* its name on the command line, without dashes: scheduled-at */
+    const char *words;              /* what it takes, for people: "text, at most 40 characters, required" */
+    const char *description;
 };
 
 struct arg_shape {
@@ -146,9 +149,13 @@ struct op_single_write {
 };
 
 struct operation {
-    const char *id; /* contacts.search */
-    int index;      /* enum op_index, generated */
+    const char *id;     /* contacts.search */
+    int index;          /* enum op_index, generated */
+    const char *domain; /* its two words on the command line: email-groups, create */
+    const char *verb;
+    const char *operands; /* parameters of its path there: "EMAIL_ID TEST_ID", "" when none */
     const char *summary;
+    const char *cost;   /* what a call costs, one sentence */
     const char *method; /* NULL: reached by tools only */
     const char *path;   /* with {parameters} */
     struct op_when when;

@@ -116,6 +116,10 @@ static void put_field(struct output *out, const struct param *param, const char 
     }
     put_kind_members(out, param);
     put_default(out, param);
+    put(out, ",\n      .flag = \"%s\", .words = ", kebab_case(param->name));
+    put_c_string(out, param_in_words(param));
+    put(out, ", .description = ");
+    put_c_string(out, member_text(param->schema, "description"));
     put(out, " },\n");
 }
 
@@ -211,9 +215,12 @@ static void put_limits(struct output *out, const struct catalogue *all, const st
 static void put_operation(struct output *out, const struct catalogue *all, const struct op_decl *op)
 {
     const json_t *json = op->json;
-    put(out, "    [OP_%s] = {\n      .id = \"%s\", .index = OP_%s,\n      .summary = ", upper_case(op->id), op->id,
-        upper_case(op->id));
+    put(out, "    [OP_%s] = {\n      .id = \"%s\", .index = OP_%s,\n      .domain = \"%s\", .verb = \"%s\", .operands = \"%s\",\n"
+             "      .summary = ", upper_case(op->id), op->id, upper_case(op->id), command_domain(op), command_verb(op),
+        command_operands(op));
     put_c_string(out, member_text(json, "summary"));
+    put(out, ",\n      .cost = ");
+    put_c_string(out, price_sentence(all, op));
     put(out, ",\n");
     if (op->method != NULL) {
         put(out, "      .method = \"%s\", .path = \"%s\",\n", op->method, op->path);

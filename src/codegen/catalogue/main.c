@@ -54,5 +54,6 @@ int main(int count, char **arguments)
     emit_mcp(&all, folder);
     emit_help(&all, folder);
     emit_docs(&all, text("%s/docs", arguments[2]));
+    emit_commands(&all, text("%s/docs", arguments[2]));
     return problem_count() > 0 ? 1 : 0;
 }

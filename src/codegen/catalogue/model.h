@@ -151,3 +151,4 @@ void emit_tools(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_help(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_mcp(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_docs(const struct catalogue *all, const char *folder) NONNULL(1, 2);
+void emit_commands(const struct catalogue *all, const char *folder) NONNULL(1, 2);

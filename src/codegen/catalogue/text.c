@@ -65,6 +65,17 @@ const char *snake_case(const char *name)
     return made;
 }
 
+const char *kebab_case(const char *name)
+{
+    char *made = text("%s", snake_case(name));
+    for (char *p = made; *p != '\0'; p++) {
+        if (*p == '_') {
+            *p = '-';
+        }
+    }
+    return made;
+}
+
 const char *upper_case(const char *name)
 {
     char *made = text("%s", snake_case(name));

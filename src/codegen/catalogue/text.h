@@ -21,6 +21,9 @@ char *text(const char *format, ...) NONNULL(1) PRINTF_LIKE(1, 2) RETURNS_NONNULL
 /* camelCase and dotted.names to snake_case: contacts.saveBatch → contacts_save_batch. */
 const char *snake_case(const char *name) NONNULL(1) RETURNS_NONNULL;
 
+/* As snake_case, as people write it on a command line: scheduledAt → scheduled-at. */
+const char *kebab_case(const char *name) NONNULL(1) RETURNS_NONNULL;
+
 /* As snake_case, in capitals: in-review → IN_REVIEW. */
 const char *upper_case(const char *name) NONNULL(1) RETURNS_NONNULL;
 

@@ -34,15 +34,20 @@ static const char *type_in_words(const struct param *param)
     return "";
 }
 
+const char *param_in_words(const struct param *param)
+{
+    const json_t *preset = json_object_get(param->schema, "default");
+    const char *default_words = preset != NULL ? text(", default %s", json_text(preset)) : "";
+    return text("%s%s%s%s", type_in_words(param), param->required ? ", required" : "", is_nullable(param) ? ", or null" : "",
+                default_words);
+}
+
 static const char *arguments_in_words(const struct param *params, size_t count, const char *indent)
 {
     const char *words = "";
     for (size_t i = 0; i < count; i++) {
         const struct param *param = &params[i];
-        const json_t *preset = json_object_get(param->schema, "default");
-        const char *default_words = preset != NULL ? text(", default %s", json_text(preset)) : "";
-        words = text("%s%s- `%s` (%s%s%s%s): %s\n%s", words, indent, param->name, type_in_words(param), param->required ? ", required" : "",
-                     is_nullable(param) ? ", or null" : "", default_words, member_text(param->schema, "description"),
+        words = text("%s%s- `%s` (%s): %s\n%s", words, indent, param->name, param_in_words(param), member_text(param->schema, "description"),
                      arguments_in_words(param->fields, param->field_count, text("%s  ", indent)));
     }
     return words;
@@ -99,6 +104,26 @@ const char *tool_help(const struct catalogue *all, const struct tool_decl *tool)
             continue;
         }
         words = text("%s %s\n\n%s%s", words, price_sentence(all, op), shown_arguments(tool, op), errors_in_words(op));
+    }
+    return words;
+}
+
+const char *command_domain(const struct op_decl *op)
+{
+    return kebab_case(text("%.*s", (int)strcspn(op->id, "."), op->id));
+}
+
+const char *command_verb(const struct op_decl *op)
+{
+    return kebab_case(op->id + strcspn(op->id, ".") + 1);
+}
+
+const char *command_operands(const struct op_decl *op)
+{
+    const char *words = "";
+    for (const char *at = op->path; at != NULL && (at = strchr(at, '{')) != NULL; at++) {
+        const char *name = text("%.*s", (int)strcspn(at + 1, "}"), at + 1);
+        words = text("%s%s%s", words, words[0] != '\0' ? " " : "", upper_case(name));
     }
     return words;
 }

@@ -18,6 +18,16 @@ const char *tool_help(const struct catalogue *all, const struct tool_decl *tool)
 /* The arguments of an operation as a Markdown list, "" when it takes none. */
 const char *operation_arguments(const struct op_decl *op) NONNULL(1) RETURNS_NONNULL;
 
+/* What a parameter takes, such as "text, at most 40 characters, required". */
+const char *param_in_words(const struct param *param) NONNULL(1) RETURNS_NONNULL;
+
+/* The two words of an operation on the command line: emailGroups.create → "email-groups" and "create". */
+const char *command_domain(const struct op_decl *op) NONNULL(1) RETURNS_NONNULL;
+const char *command_verb(const struct op_decl *op) NONNULL(1) RETURNS_NONNULL;
+
+/* The parameters of its path there, in their order: "EMAIL_ID TEST_ID". */
+const char *command_operands(const struct op_decl *op) NONNULL(1) RETURNS_NONNULL;
+
 /* The texts of an array, comma-separated. */
 const char *words_of(const json_t *array) RETURNS_NONNULL;
 
