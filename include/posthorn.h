@@ -39,6 +39,7 @@ struct posthorn_call {
     const char *api_key;         /* NULL: the local owner */
     const char *brand_id;        /* for organization credentials; NULL: the default */
     const char *idempotency_key; /* 1 to 100 characters; NULL: none */
+    long long wait_s;            /* of an operation that tells how something goes on: waits for its end so long; 0: no */
     const char *token;           /* any text that posthorn_cancel can name this call by; NULL: cannot be cancelled */
     void (*progress)(void *context, double progress, double total, const char *message); /* on another thread; NULL */
     void *context;

@@ -9,6 +9,9 @@ foreach(file ${unit_tests})
     file(GLOB shared CONFIGURE_DEPENDS tests/unit/${room}_case.c tests/unit/${room}_client.c tests/unit/${room}_standin.c)
     add_executable(${name} ${file} ${shared})
     target_link_libraries(${name} PRIVATE posthorn image_inspect PkgConfig::CMOCKA)
+    if(room STREQUAL "cli")
+        target_link_libraries(${name} PRIVATE posthorn-cli)
+    endif()
     add_dependencies(${name} posthorn-image) # which image checks start, from the folder of the binaries
     # The compiler does not know that a failed assertion of cmocka does not return.
     set_source_files_properties(${file} ${shared} PROPERTIES COMPILE_OPTIONS

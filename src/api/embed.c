@@ -172,6 +172,8 @@ static bool prepare(struct call *call, const struct posthorn_call *request, stru
     }
     if (call->candidates == NULL)
         return fail(err, ERR_NOT_FOUND, "name", "No operation or tool is called %.80s.", request->name);
+    if (request->wait_s > 0 && call->candidates[0]->waits)
+        call->wait_s = request->wait_s;
     if (request->idempotency_key != NULL)
         call->idempotency_key = request->idempotency_key;
     return true;

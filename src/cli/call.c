@@ -9,21 +9,14 @@
 #include "api/catalogue.h"
 #include "base/buf.h"
 #include "base/json_read.h"
-#include "cli/progress.h"
+#include "cli/local.h"
 #include "cli/remote.h"
-#include "posthorn.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024 };
-
-/* Whoever watches a terminal decides how long to wait. */
-static const long long wait_ms = 24LL * 3600 * 1000;
 
 /* "-" reads standard input; nothing means no arguments. */
 static bool read_arguments(struct arena *arena, const char *word, const json_t **ret_arguments, struct error *err)
@@ -51,78 +44,15 @@ static int print_answer(bool ok, const char *answer)
     return ok ? 0 : 1;
 }
 
-/* ---- Stopping ---- */
-
-static const char call_token[] = "call";
-
-static sigset_t interrupt_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    return set;
-}
-
-/* An interrupt asks the work to stop, wherever it is done; a second one ends this process as ever. */
-static void *wait_for_interrupt(void *posthorn)
-{
-    sigset_t set = interrupt_signals();
-    int signal;
-    int state;
-    if (sigwait(&set, &signal) == 0) {
-        /* Not to be ended while it holds a lock. */
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-        posthorn_cancel(posthorn, call_token);
-        pthread_setcancelstate(state, &state);
-    }
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-    while (pause() < 0)
-        continue;
-    return NULL;
-}
-
-static struct posthorn_reply *call_until_interrupted(struct posthorn *posthorn, const struct posthorn_call *call)
-{
-    pthread_t waiter;
-    if (pthread_create(&waiter, NULL, wait_for_interrupt, posthorn) != 0)
-        abort();
-    struct posthorn_reply *reply = posthorn_call(posthorn, call);
-    pthread_cancel(waiter);
-    pthread_join(waiter, NULL);
-    return reply;
-}
-
 static int call_local(const struct process *process, const struct options *options, const char *name, const json_t *arguments)
 {
-    struct posthorn_options open = {
-        .struct_size = sizeof(open),
-        .data_dir = options->data_dir,
-        .database_url = options->database_url,
-        .brand_id = options->brand,
-        .runner_argv = process->runner_argv,
-        .public_url = options->public_url,
-        .import_root = options->import_root,
-        .job_wait_ms = wait_ms,
-    };
-    struct progress_bar bar = progress_begin();
-    sigset_t interrupts = interrupt_signals();
-    /* Before any thread is started, so that all of them leave the signal to the one that waits for it. */
-    pthread_sigmask(SIG_BLOCK, &interrupts, NULL);
-    struct posthorn *posthorn = posthorn_open(&open);
-    struct posthorn_call call = {
-        .struct_size = sizeof(call),
-        .name = name,
-        .arguments = arguments != NULL ? json_compact(process->arena, arguments) : NULL,
-        .idempotency_key = options->idempotency_key,
-        .token = call_token,
-        .progress = progress_draw,
-        .context = &bar,
-    };
-    struct posthorn_reply *reply = call_until_interrupted(posthorn, &call);
-    progress_end(&bar);
+    struct local local;
+    local_open(&local, process, options);
+    struct posthorn_reply *reply =
+        local_call(&local, name, arguments != NULL ? json_compact(process->arena, arguments) : NULL, false);
     int status = print_answer(reply->ok != 0, reply->body);
     posthorn_reply_free(reply);
-    posthorn_close(posthorn);
+    local_close(&local);
     return status;
 }
 

@@ -1,16 +1,19 @@
 /*
  * The commands of the binary. Each gets its options and returns the exit
- * status: 0 well, 1 failed, 2 misused. What a command prints for programs is
+ * status: 0 well, 1 failed, 2 misused; operations tell more. What a command prints for programs is
  * JSON on standard output; everything else goes to standard error.
  */
 #pragma once
 
 #include "cli/options.h"
 
+struct command_line;
+
 struct process {
     struct arena *arena;
     const char *program; /* path of this executable */
     const char *const *runner_argv;
+    const struct command_line *line; /* of an operation */
 };
 
 int command_mcp(const struct process *process, const struct options *options);
@@ -23,6 +26,12 @@ int command_admin(const struct process *process, const struct options *options);
 int command_call(const struct process *process, const struct options *options);
 int command_why(const struct process *process, const struct options *options);
 int command_tools(const struct process *process, const struct options *options);
+
+/* An operation of the catalogue, or help about it (cli/command_line.h). */
+int command_operation(const struct process *process, const struct options *options);
+
+/* The domains of the catalogue in a few lines. */
+void print_domains(void);
 
 /* Prints an error as the envelope on standard error and returns 1. */
 int command_failed(const struct error *err) NONNULL(1);

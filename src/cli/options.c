@@ -35,10 +35,12 @@ enum { WEB_ADDRESS_MAX_BYTES = 200 };
 
 enum {
     EVERYWHERE = COMMAND_MCP | COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER | COMMAND_CALL | COMMAND_TOOLS | COMMAND_ADMIN |
-                 COMMAND_DOCTOR | COMMAND_STOP | COMMAND_WHY,
+                 COMMAND_DOCTOR | COMMAND_STOP | COMMAND_WHY | COMMAND_OPERATION,
     SERVERS = COMMAND_MCP | COMMAND_SERVE,
     JOBS = COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER | COMMAND_DOCTOR,
-    REMOTE = COMMAND_CALL | COMMAND_TOOLS,
+    CALLS = COMMAND_CALL | COMMAND_OPERATION,
+    FIRST = COMMAND_OPERATION | COMMAND_OPERATION_FIRST,
+    REMOTE = CALLS | COMMAND_TOOLS | COMMAND_OPERATION_FIRST,
 };
 
 static const struct option table[] = {
@@ -46,8 +48,9 @@ static const struct option table[] = {
       "folder of the installation (default: ~/.local/share/posthorn)" },
     { "--database", "POSTHORN_DATABASE", OPTION_TEXT, offsetof(struct options, database_url), EVERYWHERE, "URL",
       "PostgreSQL to use (default: a private cluster in the data folder)" },
-    { "--brand", "POSTHORN_BRAND", OPTION_TEXTS, offsetof(struct options, brand), EVERYWHERE & ~(COMMAND_WORKER | COMMAND_RUNNER),
-      "ID", "brand to work in (default: the first one)" },
+    { "--brand", "POSTHORN_BRAND", OPTION_TEXTS, offsetof(struct options, brand),
+      (EVERYWHERE & ~(COMMAND_WORKER | COMMAND_RUNNER)) | COMMAND_OPERATION_FIRST, "ID",
+      "brand to work in (default: the first one)" },
     { "--listen", "POSTHORN_LISTEN", OPTION_TEXT, offsetof(struct options, listen), COMMAND_SERVE, "ADDRESS:PORT",
       "where to listen (default: 127.0.0.1:8420)" },
     { "--metrics", "POSTHORN_METRICS", OPTION_TEXT, offsetof(struct options, metrics_listen), COMMAND_SERVE, "ADDRESS:PORT",
@@ -72,42 +75,39 @@ static const struct option table[] = {
       COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER, "N", "worker threads for jobs (default: 2)" },
     { "--idle", "POSTHORN_IDLE", OPTION_NUMBER, offsetof(struct options, idle_s), EVERYWHERE, "SECONDS",
       "the runner of a private cluster leaves after this long without work or clients (default: 300)" },
-    { "--import-root", "POSTHORN_IMPORT_ROOT", OPTION_TEXT, offsetof(struct options, import_root), COMMAND_MCP | COMMAND_CALL,
-      "DIR", "folder whose files import_contacts_csv may read by path (default: none)" },
-    { "--public-url", "POSTHORN_PUBLIC_URL", OPTION_WEB_ADDRESS, offsetof(struct options, public_url),
-      JOBS | COMMAND_MCP | COMMAND_CALL, "URL",
-      "address under which the world reaches this server; images of imported designs are then hosted here" },
+    { "--import-root", "POSTHORN_IMPORT_ROOT", OPTION_TEXT, offsetof(struct options, import_root), COMMAND_MCP | CALLS, "DIR",
+      "folder whose files import_contacts_csv may read by path (default: none)" },
+    { "--public-url", "POSTHORN_PUBLIC_URL", OPTION_WEB_ADDRESS, offsetof(struct options, public_url), JOBS | COMMAND_MCP | CALLS,
+      "URL", "address under which the world reaches this server; images of imported designs are then hosted here" },
     { "--fetch-allow-loopback", "POSTHORN_FETCH_ALLOW_LOOPBACK", OPTION_SWITCH, offsetof(struct options, fetch_allow_loopback),
-      JOBS | COMMAND_MCP | COMMAND_CALL, NULL, "DANGEROUS, for tests: fetches images from this machine too" },
-    { "--render-dir", "POSTHORN_RENDER_DIR", OPTION_TEXT, offsetof(struct options, render_dir), JOBS | COMMAND_MCP | COMMAND_CALL,
-      "DIR", "folder of the HTML side process" },
-    { "--node", "POSTHORN_NODE", OPTION_TEXT, offsetof(struct options, node), JOBS | COMMAND_MCP | COMMAND_CALL, "PATH",
+      JOBS | COMMAND_MCP | CALLS, NULL, "DANGEROUS, for tests: fetches images from this machine too" },
+    { "--render-dir", "POSTHORN_RENDER_DIR", OPTION_TEXT, offsetof(struct options, render_dir), JOBS | COMMAND_MCP | CALLS, "DIR",
+      "folder of the HTML side process" },
+    { "--node", "POSTHORN_NODE", OPTION_TEXT, offsetof(struct options, node), JOBS | COMMAND_MCP | CALLS, "PATH",
       "Node.js 22 or newer for the HTML side process" },
-    { "--dns-servers", "POSTHORN_DNS_SERVERS", OPTION_TEXT, offsetof(struct options, dns_servers),
-      JOBS | COMMAND_MCP | COMMAND_CALL, "ADDRESSES",
-      "DNS servers for checking addresses, comma-separated, each with or without a port (default: the system's)" },
+    { "--dns-servers", "POSTHORN_DNS_SERVERS", OPTION_TEXT, offsetof(struct options, dns_servers), JOBS | COMMAND_MCP | CALLS,
+      "ADDRESSES", "DNS servers for checking addresses, comma-separated, each with or without a port (default: the system's)" },
     { "--outbox-max", "POSTHORN_OUTBOX_MAX", OPTION_NUMBER, offsetof(struct options, outbox_max_mib),
       COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER, "MIB", "bound of the capture outbox (default: 1024)" },
-    { "--relay", "POSTHORN_RELAY", OPTION_TEXT, offsetof(struct options, relays), JOBS | COMMAND_MCP | COMMAND_CALL, "URLS",
+    { "--relay", "POSTHORN_RELAY", OPTION_TEXT, offsetof(struct options, relays), JOBS | COMMAND_MCP | CALLS, "URLS",
       "SMTP relays, comma-separated: smtp://[user:password@]host[:port][?tls=required&connections=10] (default: none)" },
-    { "--uncertain", "POSTHORN_UNCERTAIN", OPTION_TEXT, offsetof(struct options, uncertain), JOBS | COMMAND_MCP | COMMAND_CALL,
-      "WHAT", "resend: a message that may have arrived is sent once more under its Message-ID; hold: it is not (default: resend)" },
-    { "--retry-after", "POSTHORN_RETRY_AFTER", OPTION_NUMBER, offsetof(struct options, retry_after_s),
-      JOBS | COMMAND_MCP | COMMAND_CALL, "SECONDS",
-      "pause before a message that a relay put off is tried again; later pauses grow (default: 60)" },
-    { "--helo-name", "POSTHORN_HELO_NAME", OPTION_TEXT, offsetof(struct options, helo_name), JOBS | COMMAND_MCP | COMMAND_CALL,
-      "NAME", "how this host names itself to relays (default: its host name)" },
-    { "--dkim", "POSTHORN_DKIM", OPTION_TEXT, offsetof(struct options, dkim), JOBS | COMMAND_MCP | COMMAND_CALL, "WHAT",
+    { "--uncertain", "POSTHORN_UNCERTAIN", OPTION_TEXT, offsetof(struct options, uncertain), JOBS | COMMAND_MCP | CALLS, "WHAT",
+      "resend: a message that may have arrived is sent once more under its Message-ID; hold: it is not (default: resend)" },
+    { "--retry-after", "POSTHORN_RETRY_AFTER", OPTION_NUMBER, offsetof(struct options, retry_after_s), JOBS | COMMAND_MCP | CALLS,
+      "SECONDS", "pause before a message that a relay put off is tried again; later pauses grow (default: 60)" },
+    { "--helo-name", "POSTHORN_HELO_NAME", OPTION_TEXT, offsetof(struct options, helo_name), JOBS | COMMAND_MCP | CALLS, "NAME",
+      "how this host names itself to relays (default: its host name)" },
+    { "--dkim", "POSTHORN_DKIM", OPTION_TEXT, offsetof(struct options, dkim), JOBS | COMMAND_MCP | CALLS, "WHAT",
       "on: messages are signed with the keys of their domain; off: the relay signs them (default: on)" },
     { "--key-file", "POSTHORN_KEY_FILE", OPTION_TEXT, offsetof(struct options, key_file),
-      JOBS | COMMAND_MCP | COMMAND_CALL | COMMAND_ADMIN, "FILE",
+      JOBS | COMMAND_MCP | CALLS | COMMAND_ADMIN, "FILE",
       "master key that seals secrets (default: master.key in the data folder)" },
     { "--log-level", "POSTHORN_LOG_LEVEL", OPTION_TEXT, offsetof(struct options, log_level), EVERYWHERE, "LEVEL",
       "debug, info, warning or error (default: info; mcp and call: warning)" },
     { "--url", "POSTHORN_URL", OPTION_TEXT, offsetof(struct options, url), REMOTE, "URL",
       "a running server instead of the local installation" },
     { "--key", "POSTHORN_KEY", OPTION_TEXT, offsetof(struct options, key), REMOTE, "KEY", "API key for --url" },
-    { "--idempotency-key", NULL, OPTION_TEXT, offsetof(struct options, idempotency_key), COMMAND_CALL, "KEY",
+    { "--idempotency-key", NULL, OPTION_TEXT, offsetof(struct options, idempotency_key), CALLS | COMMAND_OPERATION_FIRST, "KEY",
       "makes the call safe to repeat for 24 hours" },
     { "--scopes", NULL, OPTION_TEXT, offsetof(struct options, scopes), COMMAND_ADMIN, "NAMES",
       "scopes of a new key (default: all)" },
@@ -125,6 +125,17 @@ static const struct option table[] = {
       "take the operator's word for what the DNS says: of a domain (verify), of its new signing keys (rotate)" },
     { "--purpose", NULL, OPTION_TEXT, offsetof(struct options, purpose), COMMAND_ADMIN, "NAME",
       "sending purpose of a new domain: marketing or transactional (default: marketing)" },
+    { "--body", NULL, OPTION_TEXT, offsetof(struct options, body), FIRST, "JSON",
+      "the whole body: JSON, @FILE, or - for standard input; flags are put over it" },
+    { "--output", "POSTHORN_OUTPUT", OPTION_TEXT, offsetof(struct options, output), FIRST, "FORMAT",
+      "table, json or jsonl (default: table on a terminal, else json)" },
+    { "-o", NULL, OPTION_TEXT, offsetof(struct options, output), COMMAND_OPERATION, "FORMAT", "the same as --output" },
+    { "--fields", NULL, OPTION_TEXT, offsetof(struct options, fields), FIRST, "NAMES",
+      "only these members, comma-separated; a.b is a member of a member" },
+    { "--all", NULL, OPTION_SWITCH, offsetof(struct options, all), FIRST, NULL, "follow a list to its end, page by page" },
+    { "--yes", NULL, OPTION_SWITCH, offsetof(struct options, yes), FIRST, NULL, "delete without asking" },
+    { "--wait", NULL, OPTION_SWITCH, offsetof(struct options, wait), FIRST, NULL,
+      "wait until what is asked about has ended (local)" },
 };
 
 static void *slot(struct options *options, const struct option *option)
@@ -308,6 +319,30 @@ static bool find_import_root(struct arena *arena, struct options *options, struc
         return fail(err, ERR_INVALID_REQUEST, "--import-root", "--import-root: %.200s is not there.", options->import_root);
     options->import_root = arena_dup(arena, path);
     return true;
+}
+
+int options_match(enum command_bit command, int argc, char *const *argv)
+{
+    const char *value;
+    const struct option *option = argc > 0 ? find_option(argv[0], &value) : NULL;
+    if (option == NULL || (option->commands & command) == 0)
+        return 0;
+    return value == NULL && option->type != OPTION_SWITCH && argc > 1 ? 2 : 1;
+}
+
+const char *options_flag_at(enum command_bit command, size_t at)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++)
+        if ((table[i].commands & command) != 0 && at-- == 0)
+            return table[i].flag;
+    return NULL;
+}
+
+const char *options_variable(const char *flag)
+{
+    const char *value;
+    const struct option *option = find_option(flag, &value);
+    return option != NULL ? option->variable : NULL;
 }
 
 bool options_read(struct arena *arena, enum command_bit command, int argc, char **argv, struct options *ret_options,

@@ -19,6 +19,8 @@ enum command_bit {
     COMMAND_DOCTOR = 1 << 7,
     COMMAND_STOP = 1 << 8,
     COMMAND_WHY = 1 << 9,
+    COMMAND_OPERATION = 1 << 10,
+    COMMAND_OPERATION_FIRST = 1 << 11, /* of those, what the help of an operation shows itself */
 };
 
 struct options {
@@ -62,6 +64,12 @@ struct options {
     double rate_multiplier;
     bool trust;
     const char *purpose;
+    const char *output; /* table, json or jsonl; NULL: by what standard output is */
+    const char *fields; /* columns, comma-separated */
+    const char *body;   /* JSON, @FILE or - */
+    bool all;
+    bool yes;
+    bool wait;
     const char *words[8]; /* what is not an option: subcommands, a tool, its JSON; NULL-ended */
     uint64_t given;       /* bits of the flags in the table; the rest came from the environment or is a default */
     bool help;
@@ -71,6 +79,15 @@ struct options {
  * Errors: INVALID_REQUEST with a sentence for the user. */
 MUST_CHECK bool options_read(struct arena *arena, enum command_bit command, int argc, char **argv, struct options *ret_options,
                              struct error *err) NONNULL(1, 4, 5, 6);
+
+/* How many of the arguments from argv[0] on are an option of this command with its value: 0, 1 or 2. */
+int options_match(enum command_bit command, int argc, char *const *argv) NONNULL(3);
+
+/* The flags of a command, one after the other; NULL behind the last. */
+const char *options_flag_at(enum command_bit command, size_t at);
+
+/* The variable that stands for an option; NULL when there is none. */
+const char *options_variable(const char *flag) NONNULL(1);
 
 /* The help of one command: its options with their variables. */
 void options_print_help(enum command_bit command);

@@ -2,6 +2,7 @@
  * posthorn: one binary, several doors. This file finds the command and hands it
  * its options; each command has a file of its own.
  */
+#include "cli/command_line.h"
 #include "cli/commands.h"
 
 #include "api/call.h"
@@ -47,6 +48,7 @@ static void print_help(void)
         if (commands[i].usage != NULL)
             printf("  posthorn %-58s %s\n", commands[i].usage, commands[i].help);
     printf("\nposthorn COMMAND --help lists the options of a command.\n");
+    print_domains();
 }
 
 static const struct command *find_command(const char *name)
@@ -161,6 +163,23 @@ static const char *const *runner_command(struct arena *arena, const char *progra
     return argv;
 }
 
+/* With its options read, a command is run. `line` is that of an operation. */
+static int run_with(const struct command *command, const struct options *options, const struct command_line *line,
+                    struct arena *arena, const char *argv0)
+{
+    if (!set_log_level(options, command->quiet))
+        return 2;
+    const char *program = own_path(arena, argv0);
+    pass_by_environment(options);
+    struct process process = {
+        .arena = arena,
+        .program = program,
+        .runner_argv = runner_command(arena, program, options),
+        .line = line,
+    };
+    return command->run(&process, options);
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
     ARENA_SCOPE arena = arena_new(0);
@@ -175,16 +194,23 @@ static int run(const struct command *command, int argc, char **argv)
         options_print_help(command->bit);
         return 0;
     }
-    if (!set_log_level(&options, command->quiet))
+    return run_with(command, &options, NULL, arena, argv[0]);
+}
+
+static int run_operation(int argc, char **argv)
+{
+    static const struct command command = { .run = command_operation, .bit = COMMAND_OPERATION, .quiet = true };
+    ARENA_SCOPE arena = arena_new(0);
+    struct options options;
+    struct command_line line;
+    struct error err = { .code = ERR_NONE };
+    if (!command_line_read(arena, argc - 1, argv + 1, &line, &err) ||
+        !options_read(arena, command.bit, line.option_count, line.options, &options, &err)) {
+        fprintf(stderr, "posthorn %s%s%s: %s\n", argv[1], argc > 2 && argv[2][0] != '-' ? " " : "",
+                argc > 2 && argv[2][0] != '-' ? argv[2] : "", err.message);
         return 2;
-    const char *program = own_path(arena, argv[0]);
-    pass_by_environment(&options);
-    struct process process = {
-        .arena = arena,
-        .program = program,
-        .runner_argv = runner_command(arena, program, &options),
-    };
-    return command->run(&process, &options);
+    }
+    return run_with(&command, &options, &line, arena, argv[0]);
 }
 
 int main(int argc, char **argv)
@@ -192,7 +218,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     crypto_start();
     set_clock();
-    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || (strcmp(argv[1], "help") == 0 && argc == 2)) {
         print_help();
         return argc < 2 ? 2 : 0;
     }
@@ -201,6 +227,8 @@ int main(int argc, char **argv)
         return 0;
     }
     const struct command *command = find_command(argv[1]);
+    if (command == NULL && command_line_is_domain(argv[1]))
+        return run_operation(argc, argv);
     if (command == NULL) {
         fprintf(stderr, "posthorn: %.60s is not a command; posthorn --help lists them\n", argv[1]);
         return 2;

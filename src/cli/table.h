@@ -1,0 +1,45 @@
+/*
+ * Tables for people: aligned by what each character takes on a terminal, cut to
+ * its width, with everything made visible that a terminal would obey instead of
+ * show. Widths are those of the first page, so that rows can be streamed.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { TABLE_MAX_COLUMNS = 64 };
+
+struct column {
+    const char *name; /* a member; a.b is a member of a member */
+    size_t width;
+};
+
+struct table {
+    struct arena *arena;       /* of the names of columns */
+    const char *const *fields; /* the columns, NULL-ended; NULL: the members of the rows that are scalar */
+    size_t terminal_width;     /* 0: lines may be of any length */
+    struct column columns[TABLE_MAX_COLUMNS];
+    size_t column_count;
+    size_t hidden_count; /* columns that had no room */
+    bool has_head;
+};
+
+/* Adds the lines of rows; before the first, the names of the columns. */
+void table_rows(struct table *table, struct arena *scratch, const json_t *rows, struct buf *out) NONNULL(1, 2, 3, 4);
+
+/* One resource as lines of name and value, members of members by dotted names. */
+void table_resource(const struct table *table, struct arena *scratch, const json_t *resource, struct buf *out) NONNULL(1, 2, 3, 4);
+
+/* The member of a dotted name; NULL when there is none. */
+const json_t *json_at_path(const json_t *object, const char *path) NONNULL(2);
+
+/* What a cell shows of a value: null as nothing, texts with control and formatting characters written out. */
+const char *cell_text(struct arena *arena, const json_t *value) NONNULL(1) RETURNS_NONNULL;
+
+/* Columns that a text takes on a terminal. */
+size_t text_columns(const char *text) NONNULL(1) PURE;
