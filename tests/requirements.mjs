@@ -15,8 +15,12 @@ const catalogue = loadCatalogue(root);
 // Rules of the agent protocol that hold whatever tools are built.
 const EVERYWHERE = ['R-415', 'R-416', 'R-417', 'R-418', 'R-419', 'R-420', 'R-421', 'R-422', 'R-468', 'R-469'];
 
+// Rules of the rate gate, which every call passes.
+const OF_THE_GATE = ['R-119', 'R-120', 'R-121', 'R-122', 'R-123', 'R-125'];
+
 const due = new Map(EVERYWHERE.map((rule) => [rule, new Set(['every tool'])]));
 const owe = (rule, who) => due.set(rule, (due.get(rule) ?? new Set()).add(who));
+for (const rule of OF_THE_GATE) owe(rule, 'every call');
 for (const operation of catalogue.operations.values()) {
   if (operation.built) for (const rule of operation.rules ?? []) owe(rule, operation.id);
 }

@@ -51,6 +51,7 @@ target_link_libraries(posthorn-sink PRIVATE settings Threads::Threads)
 add_library(posthorn-clock MODULE tests/faults/clock_shim.c)
 target_compile_definitions(posthorn-clock PRIVATE _GNU_SOURCE)
 set_target_properties(posthorn-clock PROPERTIES PREFIX "")
+add_dependencies(limits_test posthorn-clock) # under which a limit store runs
 
 # The fixture catalogue of the conformance suites, over the same dispatcher and transports. Only tests build it.
 file(GLOB fixture_sources CONFIGURE_DEPENDS tests/fixture/*.c)

@@ -74,6 +74,7 @@ struct rate_state {
     int64_t limit;
     int64_t remaining;
     int64_t reset_s; /* Unix epoch seconds */
+    int64_t wait_s;  /* of a refused call, until then */
 };
 
 /* The answer of a handler. The body is streamed into `json`. */

@@ -105,17 +105,12 @@ static bool check_rate(struct api *api, struct call *call, struct error *err)
     const struct rate_policy *policy = call->op->policy;
     if (policy == NULL)
         return true;
-    struct principal counted = call->who;
-    if (counted.kind == CREDENTIAL_SESSION) {
-        /* One window for all a session does, under a number that no key has. */
+    /* One window for all a session does. */
+    if (call->who.kind == CREDENTIAL_SESSION)
         policy = &rate_policies[RATE_SESSIONS];
-        counted.key_id = -counted.session_id;
-    }
-    int64_t now_us = clock_now_us();
-    if (limits_admit(api->limits, &counted, policy, now_us, &call->rate))
+    if (limits_admit(api->limits, &call->who, policy, clock_now_us(), &call->rate))
         return true;
-    int64_t wait_s = call->rate.reset_s - now_us / US_PER_S;
-    err->retry_after_s = wait_s > 0 ? wait_s : 1;
+    err->retry_after_s = call->rate.wait_s;
     return fail(err, ERR_RATE_LIMITED, NULL, "More than %lld calls in %d seconds.", (long long)call->rate.limit, policy->window_s);
 }
 

@@ -1,14 +1,16 @@
 /*
- * The rate gate: calls a key and policy over a rolling window (R-119 …). Counts
- * are kept in memory for one process; a refused call does not count.
+ * The rate gate: calls of a credential and policy over a rolling window
+ * (R-119 …). A store does the counting; where it does not answer, the gate is
+ * open (R-123).
  */
 #pragma once
 
-#include "api/call.h"
+#include "api/limit_store.h"
 
 struct limits;
 
-struct limits *limits_new(void) RETURNS_NONNULL;
+/* Takes over the store; NULL: memory. `installation` is borrowed, and first read when a call is counted. */
+struct limits *limits_new(struct limit_store *store, const char *installation) NONNULL(2) RETURNS_NONNULL;
 void limits_free(struct limits *limits);
 
 /* Counts a call of this caller. False when the window is full; `ret_rate` is filled either way.
@@ -18,3 +20,6 @@ bool limits_admit(struct limits *limits, const struct principal *who, const stru
 
 /* What a caller is told whom no policy limits: R-123's full window. */
 struct rate_state limits_unlimited(const struct rate_policy *policy, int64_t now_us);
+
+/* Whether the store answered when it was asked last. */
+bool limits_are_counted(const struct limits *limits) NONNULL(1);

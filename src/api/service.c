@@ -54,7 +54,7 @@ struct api *api_new(const struct api_config *config)
     api->installation = installation_new(&config->installation);
     api->engine = installation_engine(api->installation);
     api->auth = auth_new(config->fixed_brand);
-    api->limits = limits_new();
+    api->limits = limits_new(config->limit_store, api->engine->name);
     pthread_mutex_init(&api->calls_lock, NULL);
     int quick = config->quick_threads;
     int readers = quick > 0 ? quick : READ_THREADS;
@@ -115,6 +115,9 @@ void api_write_metrics(struct api *api, struct buf *out)
     for (size_t i = 0; i < operation_count; i++)
         buf_printf(out, "posthorn_call_seconds_total{operation=\"%s\"} %.6f\n", operations[i].id,
                    (double)atomic_load(&api->counters[i].total_us) / 1e6);
+    write_family(out, "posthorn_limit_store_up", "gauge",
+                 "Whether the limit store answers; while it does not, no call is refused.");
+    buf_printf(out, "posthorn_limit_store_up %d\n", limits_are_counted(api->limits));
     write_family(out, "posthorn_calls_waiting", "gauge", "Calls waiting for an executor, by lane.");
     buf_printf(out, "posthorn_calls_waiting{lane=\"reads\"} %zu\n", executor_queued(api->reads));
     buf_printf(out, "posthorn_calls_waiting{lane=\"writes\"} %zu\n", executor_queued(api->writes));

@@ -6,15 +6,17 @@
 #pragma once
 
 #include "api/call.h"
+#include "api/limit_store.h"
 #include "engine/installation.h"
 
 struct api_config {
     struct installation_config installation;
-    const char *fixed_brand;   /* brand of the local owner; NULL: the default brand */
-    int quick_threads;         /* executor threads of each lane; 0: the defaults */
+    const char *fixed_brand; /* brand of the local owner; NULL: the default brand */
+    int quick_threads;       /* executor threads of each lane; 0: the defaults */
     int slow_threads;
-    size_t queue_max;          /* waiting calls of a lane before 503; 0: the default */
-    int64_t job_deadline_ms;   /* how long a caller is parked on a job; 0: the default */
+    size_t queue_max;                /* waiting calls of a lane before 503; 0: the default */
+    struct limit_store *limit_store; /* counts the calls for the rate gate, and belongs to the service; NULL: memory */
+    int64_t job_deadline_ms;         /* how long a caller is parked on a job; 0: the default */
 };
 
 struct api *api_new(const struct api_config *config) NONNULL(1) RETURNS_NONNULL;

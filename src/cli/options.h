@@ -29,6 +29,7 @@ struct options {
     const char *brand;
     const char *listen;
     const char *metrics_listen;
+    const char *limit_store; /* address, which may hold a password */
     const char *toolsets;
     const char *tools;
     bool read_only;

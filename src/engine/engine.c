@@ -84,6 +84,14 @@ static bool make_defaults(struct db_conn *conn, struct arena *arena, struct engi
     return true;
 }
 
+/* By the hash of a key, so that a copy of the database is the same installation and no two others are. */
+static void name_installation(struct engine *engine)
+{
+    unsigned char hash[SECRET_HASH_BYTES];
+    sha256(engine->token_key, sizeof(engine->token_key), hash);
+    hex_encode(hash, ENGINE_NAME_CHARS / 2, engine->name);
+}
+
 bool engine_load(struct db_conn *conn, struct engine *engine, struct error *err)
 {
     unsigned char id_key[ID_KEY_BYTES];
@@ -99,6 +107,7 @@ bool engine_load(struct db_conn *conn, struct engine *engine, struct error *err)
         !load_settings(conn, arena, settings, ARRAY_COUNT(settings), err) || !make_defaults(conn, arena, engine, err))
         return false;
     id_codec_init(&engine->ids, id_key);
+    name_installation(engine);
     return db_tx_commit(&tx, err);
 }
 

@@ -18,19 +18,22 @@
 #include "crypto/keys.h"
 #include "db/db.h"
 
+enum { ENGINE_NAME_CHARS = 16 };
+
 /* What one installation keeps for its life; read-only after engine_load, shared by all threads. */
 struct engine {
     struct id_codec ids;
     unsigned char token_key[TOKEN_KEY_BYTES];   /* cursors, links */
     unsigned char address_key[TOKEN_KEY_BYTES]; /* suppressions */
+    char name[ENGINE_NAME_CHARS + 1]; /* tells this installation from others where they share a service; says nothing of its keys */
     int64_t default_organization_id;
     int64_t default_brand_id;
-    const char *data_dir;       /* where the outbox and the assets are */
-    const char *key_file;       /* with the master keys */
-    const char *import_root;    /* local callers may import files beneath it; NULL: none */
-    const char *public_url;     /* under which anybody reaches this installation, no slash at its end; NULL: none */
+    const char *data_dir;         /* where the outbox and the assets are */
+    const char *key_file;         /* with the master keys */
+    const char *import_root;      /* local callers may import files beneath it; NULL: none */
+    const char *public_url;       /* under which anybody reaches this installation, no slash at its end; NULL: none */
     struct opt_int confirm_above; /* recipients from which on an assistant has to confirm; unset: none do */
-    const char *sandbox_domain; /* name of the capture-only sending domain of every brand */
+    const char *sandbox_domain;   /* name of the capture-only sending domain of every brand */
 };
 
 struct work {

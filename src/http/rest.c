@@ -52,7 +52,9 @@ static void add_rate_headers(struct rest_state *rest)
 {
     struct rate_state rate = rest->call.rate;
     if (rate.limit == 0)
-        rate = (struct rate_state){ UNGATED_LIMIT, UNGATED_LIMIT, clock_now_us() / US_PER_S + UNGATED_WINDOW_S };
+        rate = (struct rate_state){ .limit = UNGATED_LIMIT,
+                                    .remaining = UNGATED_LIMIT,
+                                    .reset_s = clock_now_us() / US_PER_S + UNGATED_WINDOW_S };
     add_number(rest->exchange, "x-ratelimit-limit", rest->limit, rate.limit);
     add_number(rest->exchange, "x-ratelimit-remaining", rest->remaining, rate.remaining);
     add_number(rest->exchange, "x-ratelimit-reset", rest->reset, rate.reset_s);

@@ -4,6 +4,7 @@
  */
 #include "cli/commands.h"
 
+#include "api/limit_redis.h"
 #include "base/json_read.h"
 #include "db/cluster.h"
 #include "db/migrate.h"
@@ -35,7 +36,9 @@ static void write_senders(struct json_writer *json, const struct delivery_sender
     json_array_end(json);
 }
 
-static void write_database(struct json_writer *json, const struct process *process, const struct options *options, bool *all_well)
+/* `ret_servers`: the HTTP servers that are connected to it. */
+static void write_database(struct json_writer *json, const struct process *process, const struct options *options,
+                           int64_t *ret_servers, bool *all_well)
 {
     struct installation_config config = {
         .data_dir = options->data_dir,
@@ -71,12 +74,44 @@ static void write_database(struct json_writer *json, const struct process *proce
         json_member_int(json, "contactsEstimate", counts->contacts);
         json_member_int(json, "sends", counts->sends);
         json_member_int(json, "jobsOpen", counts->jobs_open);
+        *ret_servers = counts->servers;
     } else {
         json_member_text(json, "problem", err.message);
     }
     json_object_end(json);
     write_senders(json, senders, sender_count);
     installation_free(installation);
+}
+
+/* Where calls are counted for the rate gate. An address is shown without its log-in. */
+static void write_limit_store(struct json_writer *json, const struct options *options, int64_t servers, bool *all_well)
+{
+    struct limit_store *store = NULL;
+    struct limit_redis_facts facts = { .name = "" };
+    struct error err = { .code = ERR_NONE };
+    bool is_shared = options->limit_store != NULL;
+    bool ok = !is_shared || limit_redis_new(options->limit_store, &store, &err);
+    if (store != NULL) {
+        limit_redis_look(store, &facts);
+        store->operations->close(store);
+        ok = facts.problem[0] == '\0';
+    }
+    *all_well = *all_well && ok;
+    json_key(json, "limitStore");
+    json_object_begin(json);
+    json_member_text(json, "kind", is_shared ? "shared" : "memory");
+    json_member_bool(json, "ok", ok);
+    if (is_shared)
+        json_member_text(json, "address", facts.name);
+    if (facts.server[0] != '\0')
+        json_member_text(json, "server", facts.server);
+    if (!ok)
+        json_member_text(json, "problem", store != NULL ? facts.problem : err.message);
+    json_member_int(json, "servers", servers);
+    if (!is_shared && servers > 1)
+        json_member_text(json, "warning",
+                         "Several servers share this database and each counts calls by itself; name one --limit-store for all.");
+    json_object_end(json);
 }
 
 static void write_side_process(struct json_writer *json, const struct process *process, const struct options *options,
@@ -159,7 +194,9 @@ int command_doctor(const struct process *process, const struct options *options)
     json_object_begin(&json);
     json_member_text(&json, "version", POSTHORN_VERSION);
     json_member_text(&json, "dataDir", options->data_dir);
-    write_database(&json, process, options, &all_well);
+    int64_t servers = 0;
+    write_database(&json, process, options, &servers, &all_well);
+    write_limit_store(&json, options, servers, &all_well);
     write_side_process(&json, process, options, &all_well);
     write_images(&json, options, &all_well);
     write_outbox(&json, process, options);

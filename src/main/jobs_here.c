@@ -36,13 +36,13 @@ struct jobs_here {
     char helo_name[HOST_NAME_BYTES];
 };
 
-char *jobs_worker_name(struct arena *arena)
+char *jobs_process_name(struct arena *arena, const char *kind)
 {
     unsigned char bytes[6];
     random_bytes(bytes, sizeof(bytes));
     char hex[2 * sizeof(bytes) + 1];
     hex_encode(bytes, sizeof(bytes), hex);
-    return arena_printf(arena, "posthorn worker %s", hex);
+    return arena_printf(arena, "posthorn %s %s", kind, hex);
 }
 
 const char *jobs_node_path(const struct options *options)

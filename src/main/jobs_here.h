@@ -8,8 +8,8 @@
 
 struct jobs_here;
 
-/* A name for the workers of this process: unique, and the application name of their connections. */
-char *jobs_worker_name(struct arena *arena) NONNULL(1) RETURNS_NONNULL;
+/* A unique name for this process, "posthorn KIND …": the application name of its connections, by which workers hold leases. */
+char *jobs_process_name(struct arena *arena, const char *kind) NONNULL(1, 2) RETURNS_NONNULL;
 
 /* Opens the outbox, prepares the side process and starts the workers. `installation` has the worker's name. */
 MUST_CHECK bool jobs_here_start(struct installation *installation, const struct options *options, struct jobs_here **ret_jobs,

@@ -102,7 +102,7 @@ static bool live(const struct options *options, const struct cluster *cluster, s
 static int run_jobs(const struct options *options, const struct cluster *cluster, struct arena *arena, int *ret_clients_fd)
 {
     struct error err = { .code = ERR_NONE };
-    const char *worker_name = jobs_worker_name(arena);
+    const char *worker_name = jobs_process_name(arena, "worker");
     struct installation_config config = { .data_dir = options->data_dir,
                                           .application_name = worker_name,
                                           .public_url = options->public_url,
@@ -204,7 +204,7 @@ int command_worker(const struct process *process, const struct options *options)
         return 2;
     }
     signals_block();
-    const char *worker_name = jobs_worker_name(process->arena);
+    const char *worker_name = jobs_process_name(process->arena, "worker");
     struct installation_config config = {
         .data_dir = options->data_dir,
         .database_url = options->database_url,

@@ -3,6 +3,7 @@
  */
 #include "cli/commands.h"
 
+#include "api/limit_redis.h"
 #include "api/service.h"
 #include "base/log.h"
 #include "engine/assets/asset_store.h"
@@ -188,8 +189,11 @@ int command_serve(const struct process *process, const struct options *options)
 {
     signals_block();
     struct error err = { .code = ERR_NONE };
-    const char *worker_name = jobs_worker_name(process->arena);
-    struct api_config config = service_config(process, options, options->database_url != NULL ? worker_name : "posthorn serve");
+    struct limit_store *limit_store = NULL;
+    if (options->limit_store != NULL && !limit_redis_new(options->limit_store, &limit_store, &err))
+        return command_failed(&err);
+    struct api_config config = service_config(process, options, jobs_process_name(process->arena, "serve"));
+    config.limit_store = limit_store;
     struct api *api = api_new(&config);
     struct mcp_product *product = NULL;
     struct jobs_here *jobs = NULL;

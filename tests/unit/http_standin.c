@@ -204,7 +204,7 @@ static void echo(struct call *call)
     json_object_end(json);
     call->ok = true;
     call->credit_cost = 7;
-    call->rate = (struct rate_state){ 60, 59, 1800000000 };
+    call->rate = (struct rate_state){ .limit = 60, .remaining = 59, .reset_s = 1800000000 };
 }
 
 static void finish(struct call *call)

@@ -1,15 +1,11 @@
 // The declarations against the tables of the contract, written down here a
 // second time on purpose: routes, tools, rate limits, costs, scopes and codes.
 //
-//     node contract.mjs SOURCE_ROOT
+//     node contract.mjs [SOURCE_ROOT]
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-const root = process.argv[2];
-if (!root) {
-  console.error('usage: contract.mjs SOURCE_ROOT');
-  process.exit(2);
-}
+const root = process.argv[2] ?? '.';
 const read = (name) => JSON.parse(readFileSync(join(root, name), 'utf8'));
 const files = (folder) =>
   readdirSync(join(root, folder)).flatMap((name) =>
@@ -248,40 +244,40 @@ for (const tool of tools) {
 }
 same('only create_brand is hidden from brands', tools.filter((tool) => tool.organization).map((tool) => tool.name), ['create_brand']);
 
-// Policy, calls a minute, and every route it counts.
+// Rule, policy, calls a minute, and every route it counts.
 const rates = lines(`
-  triggers.read 100 GET ${T}; GET ${T}/{triggerEventId}; GET ${T}/{triggerEventId}/readiness; GET ${T}/{triggerEventId}/contract
-  triggers.write 60 POST ${T}; PATCH ${T}/{triggerEventId}; DELETE ${T}/{triggerEventId}; PUT ${T}/{triggerEventId}/contract
-  automations.read 100 GET /v1/automations; GET /v1/automations/{automationId}
-  automations.write 60 POST /v1/automations; PATCH /v1/automations/{automationId}; DELETE /v1/automations/{automationId}
-  automation.runs.read 100 GET /v1/automations/runs; GET /v1/automations/runs/{automationRunId}
-  automation.runs.write 60 POST /v1/automations/{automationId}/test
-  emails.read 100 GET /v1/emails; GET /v1/emails/{emailId}
-  emails.generate 20 POST /v1/emails; POST /v1/emails/import
-  emails.edit 20 PATCH /v1/emails/{emailId}; DELETE /v1/emails/{emailId}; POST /v1/emails/{emailId}/restore
-  sends.read 100 GET /v1/sends; GET /v1/sends/{sendId}
-  sends.write 10 POST /v1/sends
-  contacts.read 100 POST /v1/contacts/search
-  contacts.write_single 100 PATCH /v1/contacts/{email}; DELETE /v1/contacts/{email}
-  contacts.write_batch 10 POST /v1/contacts/batch-delete
-  audiences.read 100 GET /v1/audiences; GET /v1/audiences/{audienceId}
-  audiences.write 60 POST /v1/audiences; PATCH /v1/audiences/{audienceId}; DELETE /v1/audiences/{audienceId}
-  domains.read 100 GET /v1/domains; GET /v1/domains/{domainId}
-  domains.write 20 POST /v1/domains; PATCH /v1/domains/{domainId}; DELETE /v1/domains/{domainId}
-  analytics.read 100 GET /v1/analytics/overview; GET /v1/analytics/events; GET /v1/insights; GET /v1/insights/{insightId}
-  brand.read 100 GET /v1/brand
-  brand.write 60 PATCH /v1/brand
-  usage.read 100 GET /v1/usage
-  fields.read 100 GET /v1/fields
-  fields.write 100 POST /v1/fields; DELETE /v1/fields/{fieldName}
-  templates.read 100 GET /v1/templates; GET /v1/templates/{templateId}
-  content.generate 20 POST /v1/content/generate
-  content.transform 20 POST /v1/content/transform`);
+  R-126 triggers.read 100 GET ${T}; GET ${T}/{triggerEventId}; GET ${T}/{triggerEventId}/readiness; GET ${T}/{triggerEventId}/contract
+  R-126 triggers.write 60 POST ${T}; PATCH ${T}/{triggerEventId}; DELETE ${T}/{triggerEventId}; PUT ${T}/{triggerEventId}/contract
+  R-127 automations.read 100 GET /v1/automations; GET /v1/automations/{automationId}
+  R-127 automations.write 60 POST /v1/automations; PATCH /v1/automations/{automationId}; DELETE /v1/automations/{automationId}
+  R-128 automation.runs.read 100 GET /v1/automations/runs; GET /v1/automations/runs/{automationRunId}
+  R-128 automation.runs.write 60 POST /v1/automations/{automationId}/test
+  R-129 emails.read 100 GET /v1/emails; GET /v1/emails/{emailId}
+  R-130 emails.generate 20 POST /v1/emails; POST /v1/emails/import
+  R-131 emails.edit 20 PATCH /v1/emails/{emailId}; DELETE /v1/emails/{emailId}; POST /v1/emails/{emailId}/restore
+  R-132 sends.read 100 GET /v1/sends; GET /v1/sends/{sendId}
+  R-132 sends.write 10 POST /v1/sends
+  R-133 contacts.read 100 POST /v1/contacts/search
+  R-134 contacts.write_single 100 PATCH /v1/contacts/{email}; DELETE /v1/contacts/{email}
+  R-134 contacts.write_batch 10 POST /v1/contacts/batch-delete
+  R-135 audiences.read 100 GET /v1/audiences; GET /v1/audiences/{audienceId}
+  R-135 audiences.write 60 POST /v1/audiences; PATCH /v1/audiences/{audienceId}; DELETE /v1/audiences/{audienceId}
+  R-136 domains.read 100 GET /v1/domains; GET /v1/domains/{domainId}
+  R-136 domains.write 20 POST /v1/domains; PATCH /v1/domains/{domainId}; DELETE /v1/domains/{domainId}
+  R-137 analytics.read 100 GET /v1/analytics/overview; GET /v1/analytics/events; GET /v1/insights; GET /v1/insights/{insightId}
+  R-138 brand.read 100 GET /v1/brand
+  R-138 brand.write 60 PATCH /v1/brand
+  R-139 usage.read 100 GET /v1/usage
+  R-139 fields.read 100 GET /v1/fields
+  R-139 fields.write 100 POST /v1/fields; DELETE /v1/fields/{fieldName}
+  R-139 templates.read 100 GET /v1/templates; GET /v1/templates/{templateId}
+  R-140 content.generate 20 POST /v1/content/generate
+  R-140 content.transform 20 POST /v1/content/transform`);
 for (const line of rates) {
-  const [, policy, limit, counted] = line.match(/^(\S+) (\d+) (.*)$/);
-  same(`limit of ${policy}`, policies.rates[policy], { limit: Number(limit), windowS: 60 });
+  const [, rule, policy, limit, counted] = line.match(/^(\S+) (\S+) (\d+) (.*)$/);
+  same(`${rule}: limit of ${policy}`, policies.rates[policy], { limit: Number(limit), windowS: 60 });
   for (const route of counted.split('; '))
-    for (const op of operations.filter((candidate) => candidate.route === route)) same(`policy of ${op.id}`, op.policy, policy);
+    for (const op of operations.filter((candidate) => candidate.route === route)) same(`${rule}: policy of ${op.id}`, op.policy, policy);
 }
 const one = (id) => operations.find((op) => op.id === id);
 same('policy of a single contact', one('contacts.save').policy, 'contacts.write_single');

@@ -1,0 +1,228 @@
+#include "api/limit_redis.h"
+
+#include "api/limit_connection.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEFT_ALONE_MS = 1000, WINDOW_NAME_BYTES = 160 };
+
+/* A window that never fills up, for trying whether a call could be counted. */
+static const char trial_window[] = "posthorn:trial";
+enum { TRIAL_LIMIT = INT32_MAX };
+
+struct redis_store {
+    struct limit_store base;
+    struct limit_address address;
+    _Atomic bool answers;          /* changed under the lock */
+    pthread_mutex_t lock;          /* guards what follows */
+    pthread_cond_t changed;        /* the store has failed, or the end has come */
+    struct limit_connection *idle; /* as many as there were threads at once */
+    char peer[LIMIT_HOST_BYTES];   /* the host's address when it answered last, so that no call asks the DNS; "": a socket */
+    bool stopping;
+    pthread_t mender;
+};
+
+/* ---- Connections ---- */
+
+/* One that is idle; NULL when there is none. */
+static struct limit_connection *take_idle(struct redis_store *redis)
+{
+    pthread_mutex_lock(&redis->lock);
+    struct limit_connection *connection = redis->idle;
+    if (connection != NULL)
+        redis->idle = connection->next;
+    pthread_mutex_unlock(&redis->lock);
+    return connection;
+}
+
+static void give_back(struct redis_store *redis, struct limit_connection *connection)
+{
+    pthread_mutex_lock(&redis->lock);
+    bool wanted = redis->answers && !redis->stopping;
+    if (wanted) {
+        connection->next = redis->idle;
+        redis->idle = connection;
+    }
+    pthread_mutex_unlock(&redis->lock);
+    if (!wanted)
+        limit_disconnect(connection);
+}
+
+static void close_idle(struct redis_store *redis)
+{
+    for (struct limit_connection *connection; (connection = take_idle(redis)) != NULL;)
+        limit_disconnect(connection);
+}
+
+static struct limit_connection *connect_again(struct redis_store *redis, char why[LIMIT_WHY_BYTES])
+{
+    char peer[LIMIT_HOST_BYTES];
+    pthread_mutex_lock(&redis->lock);
+    memcpy(peer, redis->peer, sizeof(peer));
+    pthread_mutex_unlock(&redis->lock);
+    return limit_connect(&redis->address, peer[0] != '\0' ? peer : NULL, why);
+}
+
+/* ---- Whether it answers ---- */
+
+static void note_failure(struct redis_store *redis, const char *why)
+{
+    pthread_mutex_lock(&redis->lock);
+    bool is_news = redis->answers;
+    redis->answers = false;
+    pthread_cond_signal(&redis->changed);
+    pthread_mutex_unlock(&redis->lock);
+    close_idle(redis);
+    if (is_news)
+        log_event(LOG_WARNING, "limits.store", "%s does not answer (%s); until it does, no call is refused for its rate.",
+                  redis->address.name, why);
+}
+
+/* Everything that a call needs of the store: the name, the log-in, the script, and that it may write. */
+static bool try_store(struct redis_store *redis, char why[LIMIT_WHY_BYTES])
+{
+    struct limit_count count;
+    struct limit_connection *connection = limit_connect(&redis->address, NULL, why);
+    if (connection == NULL || limit_ask(connection, trial_window, TRIAL_LIMIT, &count, why) != LIMIT_ANSWERED) {
+        limit_disconnect(connection);
+        return false;
+    }
+    pthread_mutex_lock(&redis->lock);
+    limit_peer(connection, redis->peer);
+    redis->answers = true;
+    pthread_mutex_unlock(&redis->lock);
+    give_back(redis, connection);
+    return true;
+}
+
+/* Waits until the store has failed and a second has passed. False at the end. */
+static bool wait_to_mend(struct redis_store *redis)
+{
+    pthread_mutex_lock(&redis->lock);
+    while (redis->answers && !redis->stopping)
+        pthread_cond_wait(&redis->changed, &redis->lock);
+    struct timespec deadline = clock_deadline(LEFT_ALONE_MS);
+    int waited = 0;
+    while (!redis->stopping && waited == 0)
+        waited = pthread_cond_clockwait(&redis->changed, &redis->lock, CLOCK_MONOTONIC, &deadline);
+    bool goes_on = !redis->stopping;
+    pthread_mutex_unlock(&redis->lock);
+    return goes_on;
+}
+
+static void *mend(void *store)
+{
+    struct redis_store *redis = store;
+    char why[LIMIT_WHY_BYTES];
+    while (wait_to_mend(redis))
+        if (try_store(redis, why))
+            log_event(LOG_INFO, "limits.store", "%s answers.", redis->address.name);
+    return NULL;
+}
+
+/* ---- The operations ---- */
+
+static enum limit_asked ask(struct redis_store *redis, const char *window, int64_t limit, struct limit_count *ret_count,
+                            char why[LIMIT_WHY_BYTES])
+{
+    struct limit_connection *connection = take_idle(redis);
+    bool was_idle = connection != NULL;
+    if (!was_idle)
+        connection = connect_again(redis, why);
+    if (connection == NULL)
+        return LIMIT_FAILED;
+    enum limit_asked asked = limit_ask(connection, window, limit, ret_count, why);
+    if (asked == LIMIT_ANSWERED) {
+        give_back(redis, connection);
+        return asked;
+    }
+    limit_disconnect(connection);
+    return was_idle ? asked : LIMIT_FAILED;
+}
+
+static bool redis_count(struct limit_store *store, const struct limit_window *wanted, int64_t limit, int64_t now_us,
+                        struct limit_count *ret_count)
+{
+    (void)now_us; /* the server's clock counts, whatever those of its clients say */
+    struct redis_store *redis = (struct redis_store *)store;
+    if (!redis->answers)
+        return false;
+    char window[WINDOW_NAME_BYTES];
+    char why[LIMIT_WHY_BYTES] = "";
+    snprintf(window, sizeof(window), "posthorn:%s:rate:%s:%s:%lld", wanted->installation, wanted->policy->name,
+             wanted->kind == CREDENTIAL_SESSION ? "session" : "key", (long long)wanted->id);
+    enum limit_asked asked = ask(redis, window, limit, ret_count, why);
+    if (asked == LIMIT_CLOSED) {
+        /* A server closes what was idle for long, and was restarted perhaps: then all that are idle are closed. */
+        close_idle(redis);
+        asked = ask(redis, window, limit, ret_count, why);
+    }
+    if (asked != LIMIT_ANSWERED)
+        note_failure(redis, why);
+    return asked == LIMIT_ANSWERED;
+}
+
+static bool redis_answers(const struct limit_store *store)
+{
+    return ((const struct redis_store *)store)->answers;
+}
+
+static void redis_close(struct limit_store *store)
+{
+    struct redis_store *redis = (struct redis_store *)store;
+    pthread_mutex_lock(&redis->lock);
+    redis->stopping = true;
+    pthread_cond_signal(&redis->changed);
+    pthread_mutex_unlock(&redis->lock);
+    pthread_join(redis->mender, NULL);
+    close_idle(redis);
+    limit_address_done(&redis->address);
+    pthread_cond_destroy(&redis->changed);
+    pthread_mutex_destroy(&redis->lock);
+    free(redis);
+}
+
+bool limit_redis_new(const char *address, struct limit_store **ret_store, struct error *err)
+{
+    static const struct limit_store_operations kind = { redis_count, redis_answers, redis_close };
+    struct limit_address read;
+    const char *why_not;
+    char why[LIMIT_WHY_BYTES] = "";
+    if (!limit_address_read(address, &read, &why_not))
+        return fail(err, ERR_INVALID_REQUEST, "--limit-store", "The address of --limit-store cannot be used: %s.", why_not);
+    struct redis_store *redis = calloc(1, sizeof(*redis));
+    if (redis == NULL)
+        abort();
+    redis->base.operations = &kind;
+    redis->address = read;
+    redis->answers = true;
+    pthread_mutex_init(&redis->lock, NULL);
+    pthread_cond_init(&redis->changed, NULL);
+    if (!try_store(redis, why))
+        note_failure(redis, why);
+    if (pthread_create(&redis->mender, NULL, mend, redis) != 0)
+        abort();
+    *ret_store = &redis->base;
+    return true;
+}
+
+void limit_redis_look(struct limit_store *store, struct limit_redis_facts *ret_facts)
+{
+    struct redis_store *redis = (struct redis_store *)store;
+    char why[LIMIT_WHY_BYTES] = "";
+    *ret_facts = (struct limit_redis_facts){ .name = "" };
+    snprintf(ret_facts->name, sizeof(ret_facts->name), "%s", redis->address.name);
+    struct limit_connection *connection = limit_connect(&redis->address, NULL, why);
+    struct limit_count count;
+    if (connection == NULL || limit_ask(connection, trial_window, TRIAL_LIMIT, &count, why) != LIMIT_ANSWERED)
+        snprintf(ret_facts->problem, sizeof(ret_facts->problem), "%s", why);
+    else
+        limit_server(connection, ret_facts->server, sizeof(ret_facts->server));
+    limit_disconnect(connection);
+}
