@@ -1,22 +1,17 @@
 #include "net/dns.h"
 
 #include "base/clock.h"
+#include "net/dns_channel.h"
 
-#include <ares.h>
 #include <arpa/nameser.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    /* The second try waits twice as long: together DNS_LOOKUP_MS with one server. */
-    TRY_MS = 1000,
-    TRIES = 2,
     CACHE_SLOTS = 8192,
-    LOOK_EVERY_MS = 100,
 };
 
 struct cache_slot {
@@ -270,49 +265,6 @@ static void end_overdue(struct round *round, int64_t now_us)
             end_lookup(&round->lookups[i], DNS_MAIL_UNKNOWN, 0);
 }
 
-/* Waits until a server has answered, or it is time to ask again. */
-static void wait_and_process(struct round *round)
-{
-    ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
-    struct pollfd fds[ARES_GETSOCK_MAXNUM];
-    /* A bit for each socket to read, and 16 places above it one to write; the macros of c-ares shift a signed 1 by 31. */
-    unsigned bits = (unsigned)ares_getsock(round->channel, sockets, ARES_GETSOCK_MAXNUM);
-    nfds_t count = 0;
-    for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
-        bool reads = (bits >> i & 1U) != 0;
-        bool writes = (bits >> (i + ARES_GETSOCK_MAXNUM) & 1U) != 0;
-        short events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0));
-        if (events != 0)
-            fds[count++] = (struct pollfd){ .fd = sockets[i], .events = events };
-    }
-    struct timeval longest = { .tv_usec = LOOK_EVERY_MS * US_PER_MS };
-    struct timeval next;
-    const struct timeval *wait = ares_timeout(round->channel, &longest, &next);
-    poll(fds, count, (int)(wait->tv_sec * 1000 + wait->tv_usec / 1000) + 1);
-    for (nfds_t i = 0; i < count; i++) {
-        bool readable = (fds[i].revents & (POLLIN | POLLERR | POLLHUP)) != 0;
-        bool writable = (fds[i].revents & (POLLOUT | POLLERR | POLLHUP)) != 0;
-        if (readable || writable)
-            ares_process_fd(round->channel, readable ? fds[i].fd : ARES_SOCKET_BAD, writable ? fds[i].fd : ARES_SOCKET_BAD);
-    }
-    ares_process_fd(round->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-}
-
-static bool open_channel(const char *servers, ares_channel *ret_channel)
-{
-    struct ares_options options = {
-        .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES,
-        .timeout = TRY_MS,
-        .tries = TRIES,
-    };
-    if (ares_init_options(ret_channel, &options, ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES) != ARES_SUCCESS)
-        return false;
-    if (servers == NULL || ares_set_servers_ports_csv(*ret_channel, servers) == ARES_SUCCESS)
-        return true;
-    ares_destroy(*ret_channel);
-    return false;
-}
-
 static void look_up(struct round *round, int total_ms)
 {
     int64_t end_us = clock_monotonic_us() + total_ms * US_PER_MS;
@@ -320,7 +272,7 @@ static void look_up(struct round *round, int total_ms)
         end_overdue(round, now_us);
         start_lookups(round, now_us);
         if (round->open > 0)
-            wait_and_process(round);
+            dns_channel_wait(round->channel);
         else if (round->started == round->count)
             break;
     }
@@ -337,7 +289,7 @@ void dns_find_mail(struct dns *dns, const char *const *domains, size_t count, in
         if (!cache_find(dns, domains[i], &ret_answers[i]))
             round.lookups[round.count++] = (struct lookup){ .round = &round, .domain = domains[i], .answer = &ret_answers[i] };
     }
-    if (round.count > 0 && open_channel(dns->servers, &round.channel)) {
+    if (round.count > 0 && dns_channel_open(dns->servers, &round.channel)) {
         look_up(&round, total_ms);
         ares_destroy(round.channel);
     }
@@ -366,7 +318,7 @@ bool dns_new(const char *servers, struct dns **ret_dns, struct error *err)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start_library);
     ares_channel channel;
-    if (servers != NULL && !(is_few(servers) && open_channel(servers, &channel)))
+    if (servers != NULL && !(is_few(servers) && dns_channel_open(servers, &channel)))
         return fail(err, ERR_INVALID_REQUEST, "--dns-servers",
                     "--dns-servers is a list of at most %d addresses, each with or without a port.", DNS_MAX_SERVERS);
     if (servers != NULL)
@@ -379,6 +331,11 @@ bool dns_new(const char *servers, struct dns **ret_dns, struct error *err)
     pthread_mutex_init(&dns->lock, NULL);
     *ret_dns = dns;
     return true;
+}
+
+const char *dns_servers(const struct dns *dns)
+{
+    return dns->servers;
 }
 
 void dns_free(struct dns *dns)

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TYPE_A = 1, TYPE_CNAME = 5, TYPE_MX = 15, TYPE_AAAA = 28 };
+enum { TYPE_A = 1, TYPE_CNAME = 5, TYPE_MX = 15, TYPE_TXT = 16, TYPE_AAAA = 28 };
 enum { RCODE_SERVFAIL = 2, RCODE_NXDOMAIN = 3, RCODE_REFUSED = 5 };
 
 /* One record of an answer, or how a question is answered without any. The first row that fits counts, and with it every
@@ -35,7 +35,7 @@ struct dns_row {
     int record_type;  /* 0: as asked; TYPE_CNAME in front of what was asked */
     unsigned ttl_s;
     unsigned preference;
-    const char *data; /* MX, CNAME: a name, "" for the root; A, AAAA: an address. NULL: no record */
+    const char *data; /* MX, CNAME: a name, "" for the root; A, AAAA: an address; TXT: strings, a '|' between. NULL: no record */
 };
 
 static struct {
@@ -75,6 +75,18 @@ static inline void put_name(struct packet *packet, const char *name)
     packet->bytes[packet->size++] = 0;
 }
 
+static inline void put_strings(struct packet *packet, const char *text)
+{
+    for (bool more = true; more;) {
+        size_t size = strcspn(text, "|");
+        packet->bytes[packet->size++] = (unsigned char)size;
+        memcpy(packet->bytes + packet->size, text, size);
+        packet->size += size;
+        more = text[size] == '|';
+        text += size + more;
+    }
+}
+
 static inline void put_record(struct packet *packet, const struct dns_row *row, int type)
 {
     if (row->is_endless)
@@ -93,6 +105,8 @@ static inline void put_record(struct packet *packet, const struct dns_row *row, 
         int family = type == TYPE_A ? AF_INET : AF_INET6;
         (void)inet_pton(family, row->data, packet->bytes + packet->size);
         packet->size += type == TYPE_A ? 4 : 16;
+    } else if (type == TYPE_TXT) {
+        put_strings(packet, row->data);
     } else {
         put_name(packet, row->data);
     }
