@@ -5,6 +5,7 @@
 /* Every constraint that a caller can run into by what it asks for. The drift test checks that each exists. */
 const struct db_constraint_error db_constraint_errors[] = {
     { "domains_name", ERR_DOMAIN_ALREADY_EXISTS, "name", "This domain is already connected." },
+    { "domains_proven", ERR_DOMAIN_VERIFIED_ELSEWHERE, "name", "Another brand has verified this domain at the same moment." },
     { "email_groups_name", ERR_EMAIL_GROUP_NAME_CONFLICT, "groupName", "An email group with this name exists in this brand." },
 };
 const size_t db_constraint_error_count = ARRAY_COUNT(db_constraint_errors);

@@ -15,3 +15,4 @@ extern const struct job_kind job_validate_contacts;  /* the addresses of contact
 extern const struct job_kind job_save_validated;     /* contacts are saved and their addresses checked */
 extern const struct job_kind job_import_contacts;    /* the contacts of a CSV are saved, chunk by chunk */
 extern const struct job_kind job_delete_field;       /* the values of a custom field are taken from contacts */
+extern const struct job_kind job_verify_domain;      /* the DNS is asked for the records of a sending domain */

@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "engine/installation.h"
 #include "engine/operator/operator.h"
+#include "jobs/domain_lookup.h"
+#include "net/dns.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +22,7 @@ static const char usage[] =
     "  key create [--scopes NAMES] [--brand ID] [--name TEXT] [--rate-multiplier X] | key list | key revoke ID\n"
     "  session create [--org ID] [--role admin|member] [--name TEXT] [--brand ID]... [--expires TIME]\n"
     "  session list [--org ID] | session end ID\n"
-    "  domain create NAME [--brand ID] [--purpose NAME] | domain list [--brand ID] | domain verify NAME --trust [--brand ID]\n"
+    "  domain create NAME [--brand ID] [--purpose NAME] | domain list [--brand ID] | domain verify NAME [--trust] [--brand ID]\n"
     "  domain records NAME [--brand ID] | domain rotate NAME [--trust] [--brand ID]\n"
     "  keys add | keys rewrap";
 
@@ -268,23 +270,29 @@ static bool domain_list(struct admin *admin, struct error *err)
     return find_brand(admin, &brand_id, &organization_id, err) && operator_write_domains(&admin->work, brand_id, &admin->json, err);
 }
 
+/* The DNS is asked here, so that it needs no process that runs jobs. */
+static bool look_up_domain(struct admin *admin, int64_t brand_id, int64_t organization_id, struct error *err)
+{
+    struct domain_check check;
+    struct dns *dns;
+    if (!operator_begin_check(&admin->work, brand_id, admin->argument, &check, err) ||
+        !dns_new(admin->options->dns_servers, &dns, err))
+        return false;
+    domain_look_up(dns, admin->work.arena, &check);
+    dns_free(dns);
+    return operator_settle_check(&admin->work, brand_id, organization_id, &check, err);
+}
+
 static bool domain_verify(struct admin *admin, struct error *err)
 {
     int64_t brand_id;
     int64_t organization_id;
     int64_t id;
-    if (!admin->options->trust)
-        return fail(err, ERR_NOT_IMPLEMENTED, "trust",
-                    "Looking at the DNS is not built yet; --trust takes your word for the domain.");
-    if (!need_argument(admin, "name", err) || !find_brand(admin, &brand_id, &organization_id, err) ||
-        !operator_trust_domain(&admin->work, brand_id, admin->argument, &id, err))
+    if (!need_argument(admin, "name", err) || !find_brand(admin, &brand_id, &organization_id, err))
         return false;
-    json_object_begin(&admin->json);
-    json_member_id(&admin->json, &admin->work, "domainId", ID_DOMAIN, id);
-    json_member_text(&admin->json, "name", admin->argument);
-    json_member_text(&admin->json, "status", "verified");
-    json_object_end(&admin->json);
-    return true;
+    bool ok = admin->options->trust ? operator_trust_domain(&admin->work, brand_id, admin->argument, &id, err)
+                                    : look_up_domain(admin, brand_id, organization_id, err);
+    return ok && operator_write_domain(&admin->work, brand_id, admin->argument, &admin->json, err);
 }
 
 /* ---- Master keys ---- */

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "crypto/key_file.h"
 #include "crypto/sign.h"
-#include "engine/domains/domain_keys.h"
+#include "engine/domains/domains.h"
 #include "engine/domains/records.h"
 #include "engine/domains/signing.h"
 #include "engine/operator/operator.h"
@@ -52,9 +52,10 @@ static const char *sign_with(struct dkim_key_list keys)
 static struct domain_records records_of(int64_t domain_id, const char *name)
 {
     struct error err;
-    struct domain_records records;
-    assert_ok(domain_records_list(&work, domain_id, name, &records, &err), &err);
-    return records;
+    struct domain_row *domain;
+    assert_ok(domain_get(&work, domain_id, &domain, &err), &err);
+    assert_string_equal(domain->name, name);
+    return domain_records_of(arena, domain);
 }
 
 static const struct domain_record *key_record(struct domain_records records, const char *kind)
@@ -118,7 +119,7 @@ static void test_records_hold_the_public_keys(void **state)
     const struct domain_record *rsa = key_record(records, "rsa");
     const struct domain_record *ed25519 = key_record(records, "ed25519");
     assert_string_equal(rsa->type, "TXT");
-    assert_string_equal(rsa->state, "used");
+    assert_int_equal(rsa->state, DOMAIN_RECORD_USED);
     const char *selector = arena_dup_bytes(arena, rsa->name, strcspn(rsa->name, "."));
     assert_string_equal(rsa->name, arena_printf(arena, "%s._domainkey.xn--bcher-kva.example", selector));
     assert_non_null(strstr(sign_with(signing_keys(id)), arena_printf(arena, "d=xn--bcher-kva.example; s=%s;", selector)));
@@ -257,10 +258,10 @@ static void test_new_keys_sign_when_they_are_published(void **state)
     assert_int_equal(number_of("select count(*) from domain_keys where used_from is null"), 2);
     assert_string_equal(sign_with(signing_keys(id)), before);
     struct domain_records records = records_of(id, "example.com");
-    assert_string_equal(records.items[0].state, "used");
-    assert_string_equal(records.items[1].state, "used");
-    assert_string_equal(records.items[2].state, "waiting");
-    assert_string_equal(records.items[3].state, "waiting");
+    assert_int_equal(records.items[0].state, DOMAIN_RECORD_USED);
+    assert_int_equal(records.items[1].state, DOMAIN_RECORD_USED);
+    assert_int_equal(records.items[2].state, DOMAIN_RECORD_WAITING);
+    assert_int_equal(records.items[3].state, DOMAIN_RECORD_WAITING);
     const char *next_selector = arena_dup_bytes(arena, records.items[2].name, strcspn(records.items[2].name, "."));
 
     rotate("example.com", true);
@@ -268,7 +269,7 @@ static void test_new_keys_sign_when_they_are_published(void **state)
     assert_null(strstr(before, next_selector));
     assert_non_null(strstr(after, next_selector));
     assert_int_equal(number_of("select count(*) from domain_keys where retired_at is not null"), 2);
-    assert_string_equal(records_of(id, "example.com").items[2].state, "suggested");
+    assert_int_equal(records_of(id, "example.com").items[2].state, DOMAIN_RECORD_SUGGESTED);
     assert_int_equal(number_of("select count(*) from audit_log where operation like 'admin.domain.rotate%'"), 2);
 }
 

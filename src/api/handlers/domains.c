@@ -1,4 +1,4 @@
-#include "engine/domains/domains.h"
+#include "engine/domains/check.h"
 
 #include "api/request.h"
 #include "catalogue/operations.h"
@@ -28,4 +28,68 @@ bool op_domains_list(struct request *rq, const struct domains_list_args *args, s
     page_end(&reply->json, args->limit, page_next(&rq->work, binding, args->limit, count, end));
     json_object_end(&reply->json);
     return true;
+}
+
+static bool reply_domain(struct request *rq, const struct domain_row *domain, struct reply *reply)
+{
+    request_subject(rq, work_id(&rq->work, ID_DOMAIN, domain->id));
+    domain_write(&rq->work, domain, &reply->json);
+    return true;
+}
+
+bool op_domains_create(struct request *rq, const struct domains_create_args *args, struct reply *reply, struct error *err)
+{
+    struct domain_row *domain;
+    return domain_connect(&rq->work, args->name, sending_purpose_names[args->sending_purpose - 1], &domain, err) &&
+           reply_domain(rq, domain, reply);
+}
+
+bool op_domains_get(struct request *rq, const struct domains_get_args *args, struct reply *reply, struct error *err)
+{
+    struct domain_row *domain;
+    if (!domain_get(&rq->work, args->domain_id, &domain, err))
+        return false;
+    domain_write(&rq->work, domain, &reply->json);
+    return true;
+}
+
+bool op_domains_update(struct request *rq, const struct domains_update_args *args, struct reply *reply, struct error *err)
+{
+    struct domain_change change = {
+        .sender_name = args->default_sender_name,
+        .from_email = args->default_from_email,
+        .reply_to = args->default_reply_to_email,
+        .purpose = args->sending_purpose != SENDING_PURPOSE_ABSENT ? sending_purpose_names[args->sending_purpose - 1] : NULL,
+    };
+    struct domain_row *domain;
+    return domain_change(&rq->work, args->domain_id, &change, &domain, err) && reply_domain(rq, domain, reply);
+}
+
+bool op_domains_delete(struct request *rq, const struct domains_delete_args *args, struct reply *reply, struct error *err)
+{
+    bool deleted;
+    int64_t id = id_decode(&rq->work.engine->ids, ID_DOMAIN, args->domain_id);
+    if (!domain_delete(&rq->work, id, &deleted, err))
+        return false;
+    if (deleted)
+        request_subject(rq, args->domain_id);
+    json_object_begin(&reply->json);
+    json_member_text(&reply->json, "domainId", args->domain_id);
+    json_member_bool(&reply->json, "deleted", deleted);
+    json_object_end(&reply->json);
+    return true;
+}
+
+bool op_domains_verify(struct request *rq, const struct domains_verify_args *args, struct reply *reply, struct error *err)
+{
+    struct domain_row *domain;
+    bool wanted;
+    if (!domain_check_wanted(&rq->work, args->domain_id, &domain, &wanted, err))
+        return false;
+    if (!wanted) {
+        domain_write(&rq->work, domain, &reply->json);
+        return true;
+    }
+    const char *payload = arena_printf(rq->work.arena, "{\"domainId\":%lld}", (long long)domain->id);
+    return request_enqueue(rq, reply, "verify_domain", payload, rq->work.now_us, err);
 }

@@ -60,7 +60,7 @@ static void write_domains(const struct work *work, const struct db_rows *rows, s
     json_key(json, "domains");
     json_array_begin(json);
     for (size_t i = 0; i < rows->count; i++)
-        domain_write(work, &domains[i], json);
+        domain_write_summary(work, &domains[i], json);
     json_array_end(json);
 }
 

@@ -19,15 +19,6 @@ select d.name, k.selector, k.algorithm, k.sealed_key
  where d.brand_id = :brand_id and d.id = :domain_id and d.kind = 'sending'
  order by k.algorithm desc;
 
--- The keys whose records have to be in the DNS, those in use first.
--- name: domain_keys_published :many
--- params: brand_id bigint, domain_id bigint
--- columns: selector text, algorithm text, public_key bytea, used_from timestamptz null
-select selector, algorithm, public_key, used_from
-  from domain_keys
- where brand_id = :brand_id and domain_id = :domain_id and retired_at is null
- order by used_from is null, created_at, algorithm desc;
-
 -- Only one at a time gives keys to a domain.
 -- name: domain_keys_lock :one
 -- params: brand_id bigint, domain_id bigint

@@ -1,71 +1,101 @@
 #include "engine/domains/records.h"
 
 #include "base/text.h"
-#include "sql/domain_keys.h"
 
 #include <string.h>
 
-enum { SUGGESTIONS = 4 };
+enum { SUGGESTIONS = 4, BOUNCE_PRIORITY = 10 };
 
-static const char *key_value(struct arena *arena, const struct domain_keys_published_row *key)
+/* ---- Records of keys ---- */
+
+static struct domain_record record_of_key(struct arena *arena, const struct domain_row *domain, size_t key)
 {
-    const char *kind = strcmp(key->algorithm, "ed25519-sha256") == 0 ? "ed25519" : "rsa";
-    return arena_printf(arena, "v=DKIM1; k=%s; p=%s", kind, base64_encode(arena, key->public_key.data, key->public_key.size));
+    const char *kind = strcmp(domain->algorithms.items[key], "ed25519-sha256") == 0 ? "ed25519" : "rsa";
+    return (struct domain_record){
+        .purpose = "dkim",
+        .state = domain->used.items[key] ? DOMAIN_RECORD_USED : DOMAIN_RECORD_WAITING,
+        .name = arena_printf(arena, "%s._domainkey.%s", domain->selectors.items[key], domain->name),
+        .type = "TXT",
+        .value = arena_printf(arena, "v=DKIM1; k=%s; p=%s", kind, domain->public_keys.items[key]),
+        .key_kind = kind,
+        .public_key = domain->public_keys.items[key],
+    };
 }
+
+/* ---- Suggestions ---- */
 
 static void suggest(struct arena *arena, const char *domain, struct domain_record ret_records[SUGGESTIONS])
 {
     const char *bounce = arena_printf(arena, "bounce.%s", domain);
     ret_records[0] = (struct domain_record){
-        "spf",
-        "suggested",
-        domain,
-        "TXT",
-        "v=spf1 include:<YOUR-RELAY> ~all",
-        "Put what your relay asks for in place of <YOUR-RELAY>, and keep what the record has already: a name has one SPF record.",
+        .purpose = "spf",
+        .name = domain,
+        .type = "TXT",
+        .value = "v=spf1 include:<YOUR-RELAY> ~all",
+        .note = "Put what your relay asks for in place of <YOUR-RELAY>, and keep what the record has already: a name has one SPF "
+                "record.",
     };
     ret_records[1] = (struct domain_record){
-        "dmarc",
-        "suggested",
-        arena_printf(arena, "_dmarc.%s", domain),
-        "TXT",
-        arena_printf(arena, "v=DMARC1; p=none; rua=mailto:dmarc-reports@%s", domain),
-        "Receivers of bulk mail want a policy of at least none; raise it to quarantine when the reports show only your own mail.",
+        .purpose = "dmarc",
+        .name = arena_printf(arena, "_dmarc.%s", domain),
+        .type = "TXT",
+        .value = arena_printf(arena, "v=DMARC1; p=none; rua=mailto:dmarc-reports@%s", domain),
+        .note = "Receivers of bulk mail want a policy of at least none; raise it to quarantine when the reports show only your own "
+                "mail.",
     };
     ret_records[2] = (struct domain_record){
-        "bounce",
-        "suggested",
-        bounce,
-        "MX",
-        "10 <HOST-THAT-RECEIVES-BOUNCES>",
-        "For a return path of its own, once bounces are received here.",
+        .purpose = "bounce",
+        .name = bounce,
+        .type = "MX",
+        .value = "<HOST-THAT-RECEIVES-BOUNCES>",
+        .priority = BOUNCE_PRIORITY,
+        .note = "For a return path of its own, once bounces are received here.",
     };
     ret_records[3] = (struct domain_record){
-        "bounce", "suggested", bounce, "TXT", "v=spf1 include:<YOUR-RELAY> -all", "The SPF record of that return path.",
+        .purpose = "bounce",
+        .name = bounce,
+        .type = "TXT",
+        .value = "v=spf1 include:<YOUR-RELAY> -all",
+        .note = "The SPF record of that return path.",
     };
+    for (size_t i = 0; i < SUGGESTIONS; i++)
+        ret_records[i].state = DOMAIN_RECORD_SUGGESTED;
 }
 
-bool domain_records_list(const struct work *work, int64_t domain_id, const char *domain, struct domain_records *ret_records,
-                         struct error *err)
+/* ---- All of them ---- */
+
+char *domain_record_place(struct arena *arena, const struct domain_record *record)
 {
-    struct domain_keys_published_params params = { .brand_id = work->brand_id, .domain_id = domain_id };
-    struct domain_keys_published_row *keys;
-    size_t count;
-    if (!sql_domain_keys_published(work->conn, work->arena, &params, &keys, &count, err))
-        return false;
-    struct domain_record *records = arena_array(work->arena, count + SUGGESTIONS, sizeof(*records));
-    for (size_t i = 0; i < count; i++) {
-        records[i] = (struct domain_record){
-            .purpose = "dkim",
-            .state = keys[i].used_from.set ? "used" : "waiting",
-            .name = arena_printf(work->arena, "%s._domainkey.%s", keys[i].selector, domain),
-            .type = "TXT",
-            .value = key_value(work->arena, &keys[i]),
-        };
-    }
-    suggest(work->arena, domain, records + count);
-    *ret_records = (struct domain_records){ records, count + SUGGESTIONS };
-    return true;
+    return arena_printf(arena, "%s %s", record->type, record->name);
+}
+
+const char *domain_record_state_name(enum domain_record_state state)
+{
+    static const char *const names[] = { "used", "waiting", "suggested" };
+    return names[state];
+}
+
+static bool was_found(struct arena *arena, const struct domain_row *domain, const struct domain_record *record)
+{
+    const char *place = domain_record_place(arena, record);
+    for (size_t i = 0; i < domain->published.count; i++)
+        if (strcmp(domain->published.items[i], place) == 0)
+            return true;
+    return false;
+}
+
+struct domain_records domain_records_of(struct arena *arena, const struct domain_row *domain)
+{
+    if (strcmp(domain->kind, "sandbox") == 0)
+        return (struct domain_records){ NULL, 0 };
+    size_t keys = domain->selectors.count;
+    struct domain_record *records = arena_array(arena, keys + SUGGESTIONS, sizeof(*records));
+    for (size_t i = 0; i < keys; i++)
+        records[i] = record_of_key(arena, domain, i);
+    suggest(arena, domain->name, records + keys);
+    for (size_t i = 0; i < keys + SUGGESTIONS; i++)
+        records[i].is_published = was_found(arena, domain, &records[i]);
+    return (struct domain_records){ records, keys + SUGGESTIONS };
 }
 
 struct text_list domain_txt_strings(struct arena *arena, const char *value)

@@ -5,14 +5,21 @@
 #pragma once
 
 #include "engine/engine.h"
+#include "sql/domains.h"
+
+enum domain_record_state { DOMAIN_RECORD_USED, DOMAIN_RECORD_WAITING, DOMAIN_RECORD_SUGGESTED };
 
 struct domain_record {
-    const char *purpose; /* dkim, spf, dmarc, bounce */
-    const char *state;   /* used or waiting for keys; suggested for what has to be adapted */
+    const char *purpose;            /* dkim, spf, dmarc, bounce */
+    enum domain_record_state state; /* used or waiting for keys; suggested for what has to be adapted */
     const char *name;
-    const char *type;
-    const char *value; /* "" with capitals in <> stands for what only the operator knows */
+    const char *type;     /* TXT or MX */
+    const char *value;    /* capitals in <> stand for what only the operator knows */
+    int priority;         /* of an MX, else 0 */
+    const char *key_kind; /* rsa or ed25519, with the public key in base64; NULL when it is not the record of a key */
+    const char *public_key;
     const char *note;  /* one sentence; NULL for none */
+    bool is_published; /* when the DNS was last asked */
 };
 
 struct domain_records {
@@ -20,9 +27,13 @@ struct domain_records {
     size_t count;
 };
 
-/* The records of a domain: those of its keys, which can be published as they are, then suggestions. work->brand_id is its brand. */
-MUST_CHECK bool domain_records_list(const struct work *work, int64_t domain_id, const char *domain,
-                                    struct domain_records *ret_records, struct error *err) NONNULL(1, 3, 4, 5);
+/* The records of a domain: those of its keys, which can be published as they are, then suggestions. None for a sandbox domain. */
+struct domain_records domain_records_of(struct arena *arena, const struct domain_row *domain) NONNULL(1, 2);
+
+const char *domain_record_state_name(enum domain_record_state state) RETURNS_NONNULL;
+
+/* What names a record among those found at the last look. */
+char *domain_record_place(struct arena *arena, const struct domain_record *record) NONNULL(1, 2) RETURNS_NONNULL;
 
 enum { TXT_STRING_MAX_BYTES = 255 }; /* RFC 1035 §3.3 */
 

@@ -8,6 +8,8 @@
 
 #include "engine/api_keys/api_keys.h"
 
+struct domain_check;
+
 /* An organization or brand named by its wire id; NULL names the default one.
  * Errors: NOT_FOUND, BRAND_NOT_FOUND. */
 MUST_CHECK bool operator_find_organization(const struct work *work, const char *wire_id, int64_t *ret_id, struct error *err)
@@ -55,6 +57,13 @@ MUST_CHECK bool operator_create_domain(const struct work *work, int64_t brand_id
 /* Errors: DOMAIN_NOT_FOUND. */
 MUST_CHECK bool operator_trust_domain(const struct work *work, int64_t brand_id, const char *name, int64_t *ret_id,
                                       struct error *err) NONNULL(1, 3, 4, 5);
+
+/* Whether the DNS has the records of a domain: what to ask for, and, once it is answered, what that means (domains/check.h).
+ * Errors: DOMAIN_NOT_FOUND, DOMAIN_OTHER_BRAND, DOMAIN_VERIFIED_ELSEWHERE, SERVICE_UNAVAILABLE. */
+MUST_CHECK bool operator_begin_check(const struct work *work, int64_t brand_id, const char *name, struct domain_check *ret_check,
+                                     struct error *err) NONNULL(1, 3, 4, 5);
+MUST_CHECK bool operator_settle_check(const struct work *work, int64_t brand_id, int64_t organization_id,
+                                      const struct domain_check *check, struct error *err) NONNULL(1, 4, 5);
 
 /* New signing keys. First they are made and wait for their records to be published; then, when the operator says that they are
  * (`is_published`), they take the place of those in use. Errors: DOMAIN_NOT_FOUND, INVALID_REQUEST when none wait. */

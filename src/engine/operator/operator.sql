@@ -66,29 +66,21 @@ select s.id, s.user_name, s.role,
 -- params: id bigint, now timestamptz
 update sessions set ended_at = :now where id = :id and ended_at is null and expires_at > :now;
 
--- A new sending domain, still to be verified.
--- name: operator_domain_insert :one
--- params: brand_id bigint, organization_id bigint, name text, purpose text, now timestamptz
--- columns: id bigint
-insert into domains (brand_id, organization_id, name, kind, status, sending_purpose, created_at, updated_at)
-values (:brand_id, :organization_id, :name, 'sending', 'pending', :purpose, :now, :now)
-returning id;
-
 -- A sending domain by its name, and with how many keys it signs.
 -- name: operator_domain_find :one
 -- params: brand_id bigint, name text
--- columns: id bigint, name text, status text, used_keys bigint
-select d.id, d.name, d.status,
+-- columns: id bigint, used_keys bigint
+select d.id,
        (select count(*) from domain_keys k
          where k.brand_id = d.brand_id and k.domain_id = d.id and k.used_from is not null and k.retired_at is null)
   from domains d
- where d.brand_id = :brand_id and d.name = :name and d.kind = 'sending';
+ where d.brand_id = :brand_id and d.name = :name and d.kind = 'sending' and d.deleted_at is null;
 
 -- The domains of a brand.
 -- name: operator_domains :many
 -- params: brand_id bigint
 -- columns: id bigint, name text, kind text, status text, trusted boolean, purpose text
-select id, name, kind, status, trusted, sending_purpose from domains where brand_id = :brand_id order by id;
+select id, name, kind, status, trusted, sending_purpose from domains where brand_id = :brand_id and deleted_at is null order by id;
 
 -- Takes the operator's word that a domain is his.
 -- name: operator_domain_trust :one
@@ -96,5 +88,5 @@ select id, name, kind, status, trusted, sending_purpose from domains where brand
 -- columns: id bigint
 update domains
    set status = 'verified', trusted = true, verified_at = coalesce(verified_at, :now), updated_at = :now
- where brand_id = :brand_id and name = :name and kind = 'sending'
+ where brand_id = :brand_id and name = :name and kind = 'sending' and deleted_at is null
 returning id;

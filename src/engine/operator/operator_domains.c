@@ -1,7 +1,6 @@
 #include "engine/operator/operator.h"
 
-#include "engine/domains/domain_keys.h"
-#include "engine/domains/records.h"
+#include "engine/domains/check.h"
 #include "engine/operator/operator_audit.h"
 #include "mail/address.h"
 #include "sql/operator.h"
@@ -36,25 +35,14 @@ bool operator_create_domain(const struct work *work, int64_t brand_id, int64_t o
 {
     if (strcmp(purpose, "marketing") != 0 && strcmp(purpose, "transactional") != 0)
         return fail(err, ERR_INVALID_REQUEST, "purpose", "The purpose is marketing or transactional.");
+    struct work inside = in_brand(work, brand_id);
+    inside.organization_id = organization_id;
     const char *domain;
     struct domain_key_pair *pair;
-    if (!address_domain_parse(work->arena, name, "name", &domain, err) || !domain_key_pair_new(work->arena, &pair, err))
-        return false;
-    struct operator_domain_insert_params params = {
-        .brand_id = brand_id,
-        .organization_id = organization_id,
-        .name = domain,
-        .purpose = purpose,
-        .now = work->now_us,
-    };
-    struct work inside = in_brand(work, brand_id);
-    struct operator_domain_insert_row *row;
     DB_TX tx;
-    if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_domain_insert(work->conn, work->arena, &params, &row, err) ||
-        !domain_key_pair_keep(&inside, row->id, pair, true, err))
-        return false;
-    *ret_id = row->id;
-    return operator_commit(work, &tx, "admin.domain.create", work_id(work, ID_DOMAIN, row->id), err);
+    return domain_check_name(work, name, &domain, err) && domain_key_pair_new(work->arena, &pair, err) &&
+           db_tx_begin(work->conn, &tx, err) && domain_insert(&inside, domain, purpose, pair, ret_id, err) &&
+           operator_commit(work, &tx, "admin.domain.create", work_id(work, ID_DOMAIN, *ret_id), err);
 }
 
 bool operator_trust_domain(const struct work *work, int64_t brand_id, const char *name, int64_t *ret_id, struct error *err)
@@ -71,6 +59,25 @@ bool operator_trust_domain(const struct work *work, int64_t brand_id, const char
         return fail(err, ERR_DOMAIN_NOT_FOUND, "name", "The brand has no sending domain of this name.");
     *ret_id = row->id;
     return operator_commit(work, &tx, "admin.domain.verify", work_id(work, ID_DOMAIN, row->id), err);
+}
+
+bool operator_begin_check(const struct work *work, int64_t brand_id, const char *name, struct domain_check *ret_check,
+                          struct error *err)
+{
+    struct work inside = in_brand(work, brand_id);
+    struct operator_domain_find_row *domain;
+    return find_domain(&inside, name, &domain, err) && domain_check_begin(&inside, domain->id, ret_check, err);
+}
+
+bool operator_settle_check(const struct work *work, int64_t brand_id, int64_t organization_id, const struct domain_check *check,
+                           struct error *err)
+{
+    struct work inside = in_brand(work, brand_id);
+    inside.organization_id = organization_id;
+    struct domain_row *domain;
+    DB_TX tx;
+    return db_tx_begin(work->conn, &tx, err) && domain_check_settle(&inside, check, &domain, err) &&
+           operator_commit(work, &tx, "admin.domain.verify", work_id(work, ID_DOMAIN, domain->id), err);
 }
 
 /* ---- Keys ---- */
@@ -131,10 +138,13 @@ static void write_record(const struct work *work, const struct domain_record *re
 {
     json_object_begin(json);
     json_member_text(json, "record", record->purpose);
-    json_member_text(json, "state", record->state);
+    json_member_text(json, "state", domain_record_state_name(record->state));
+    json_member_bool(json, "published", record->is_published);
     json_member_text(json, "name", record->name);
     json_member_text(json, "type", record->type);
     json_member_text(json, "value", record->value);
+    if (record->priority > 0)
+        json_member_int(json, "priority", record->priority);
     if (strcmp(record->type, "TXT") == 0) {
         struct text_list strings = domain_txt_strings(work->arena, record->value);
         json_key(json, "strings");
@@ -151,11 +161,12 @@ static void write_record(const struct work *work, const struct domain_record *re
 bool operator_write_domain(const struct work *work, int64_t brand_id, const char *name, struct json_writer *json, struct error *err)
 {
     struct work inside = in_brand(work, brand_id);
-    struct operator_domain_find_row *domain;
-    struct domain_records records;
-    if (!find_domain(&inside, name, &domain, err) || (domain->used_keys == 0 && !domain_keys_ensure(&inside, domain->id, err)) ||
-        !domain_records_list(&inside, domain->id, domain->name, &records, err))
+    struct operator_domain_find_row *found;
+    struct domain_row *domain;
+    if (!find_domain(&inside, name, &found, err) || (found->used_keys == 0 && !domain_keys_ensure(&inside, found->id, err)) ||
+        !domain_get(&inside, found->id, &domain, err))
         return false;
+    struct domain_records records = domain_records_of(work->arena, domain);
     json_object_begin(json);
     json_member_id(json, work, "domainId", ID_DOMAIN, domain->id);
     json_member_text(json, "name", domain->name);

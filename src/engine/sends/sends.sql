@@ -31,7 +31,7 @@ select d.id, d.brand_id, d.name, d.kind = 'sandbox', d.status, d.sending_purpose
        exists (select 1 from senders r where cardinality(r.relays) > 0 and r.seen_at > clock_timestamp() - interval '1 minute')
   from domains d
   join brands b on b.id = d.brand_id
- where d.brand_id = :brand_id and d.id = :id;
+ where d.brand_id = :brand_id and d.id = :id and d.deleted_at is null;
 
 -- The domain of a test message: the one named, of any brand of the organization, or the brand's sandbox.
 -- name: send_domain_for_test :one
@@ -43,7 +43,7 @@ select d.id, d.brand_id, d.name, d.kind = 'sandbox', d.status, d.sending_purpose
        exists (select 1 from senders r where cardinality(r.relays) > 0 and r.seen_at > clock_timestamp() - interval '1 minute')
   from domains d
   join brands b on b.id = :brand_id
- where d.organization_id = :organization_id
+ where d.organization_id = :organization_id and d.deleted_at is null
    and case when :id = 0 then d.brand_id = :brand_id and d.kind = 'sandbox' else d.id = :id end
  order by d.id
  limit 1;

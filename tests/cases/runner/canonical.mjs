@@ -14,7 +14,8 @@ function plain(value, seen, key) {
     if (!seen.has(value)) seen.set(value, `<${value.slice(0, 3)} ${seen.size + 1}>`);
     return seen.get(value);
   }
-  return value;
+  // Every domain has selectors and keys of its own.
+  return value.replace(/^ph\d+([re])\._domainkey\./, 'ph<number>$1._domainkey.').replace(/^(v=DKIM1; k=\w+; p=)[\w+/=]+$/, '$1<key>');
 }
 
 // The canonical text of a body; `seen` names the ids of one run in the order they appear.
