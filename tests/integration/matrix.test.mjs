@@ -31,6 +31,7 @@ const usable = ({ ids: { own } }) => ({
   'audiences.create': { body: { name: 'Matrix', filters: FILTERS } },
   'contacts.update': { body: { firstName: 'Matrix' } },
   'emails.update': { body: { title: 'Matrix' } },
+  'domains.update': { body: { defaultSenderName: 'Matrix' } },
   'emails.edit': { body: { prompt: 'Shorter' } },
   'emails.import': { body: { content: '<p>Hi</p>' } },
   'emails.restore': { body: { emailVersionId: own.version } },

@@ -4,7 +4,7 @@
 import { sql } from './import_files.mjs';
 
 const ANY_ID = '2222222222222'; // of the right form in every alphabet that ids may have; names nothing
-const BY_NAME = { emailId: 'email', groupId: 'group', audienceId: 'audience', templateId: 'template', slug: 'flow', email: 'contact', fieldName: 'field' };
+const BY_NAME = { emailId: 'email', groupId: 'group', audienceId: 'audience', templateId: 'template', slug: 'flow', email: 'contact', fieldName: 'field', domainId: 'domain' };
 /** Told apart from ids by their form. */
 const NAMES = { contact: ['nobody@example.com', 'no+body@example.com', 'nobody%40example.com@example.com'], field: ['noSuchField'] };
 const PREFIXES = {

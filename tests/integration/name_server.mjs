@@ -1,4 +1,4 @@
-// A real DNS server on loopback: dnsmasq, which knows the zone "test" and nothing else.
+// A real DNS server on loopback: dnsmasq, which knows the zone "test" and nothing else, or what a test publishes.
 
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -38,14 +38,19 @@ async function freePort() {
 export class NameServer {
   #process;
 
-  static async prepare() {
+  /** `zone`: lines of its configuration. */
+  static async prepare(zone = ZONE) {
     const server = new NameServer();
     server.port = await freePort();
     server.folder = mkdtempSync(join(tmpdir(), 'posthorn-dns-'));
     server.configuration = join(server.folder, 'dnsmasq.conf');
-    const lines = [`port=${server.port}`, 'listen-address=127.0.0.1', 'bind-interfaces', 'no-resolv', 'no-hosts', 'no-poll', `user=${userInfo().username}`, ...ZONE];
-    writeFileSync(server.configuration, `${lines.join('\n')}\n`);
+    server.#write(zone);
     return server;
+  }
+
+  #write(zone) {
+    const lines = [`port=${this.port}`, 'listen-address=127.0.0.1', 'bind-interfaces', 'no-resolv', 'no-hosts', 'no-poll', `user=${userInfo().username}`, ...zone];
+    writeFileSync(this.configuration, `${lines.join('\n')}\n`);
   }
 
   /** What --dns-servers takes. */
@@ -62,11 +67,22 @@ export class NameServer {
     await until('dnsmasq is ready', () => log.includes('started'));
   }
 
-  async dispose() {
+  /** From now on it knows this instead, under the same address. */
+  async publish(zone) {
+    await this.stop();
+    this.#write(zone);
+    await this.start();
+  }
+
+  async stop() {
     if (this.#process && isAlive(this.#process.pid)) {
       kill(this.#process.pid, 'SIGTERM');
       await until('dnsmasq has ended', () => !isAlive(this.#process.pid));
     }
+  }
+
+  async dispose() {
+    await this.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
