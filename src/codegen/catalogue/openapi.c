@@ -172,6 +172,9 @@ static json_t *body_schema(const struct op_decl *op)
         json_object_set(body, "required", required);
     }
     json_decref(required);
+    if (!op->built) {
+        json_object_set_new(body, "x-available", json_false());
+    }
     return body;
 }
 

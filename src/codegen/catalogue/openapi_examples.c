@@ -28,6 +28,11 @@ static const char *type_of(const json_t *schema)
     return json_is_string(type) ? json_string_value(type) : "object";
 }
 
+static bool is_among(const json_t *values, const json_t *wanted)
+{
+    return json_is_string(wanted) && list_has(values, json_string_value(wanted));
+}
+
 /* What the declaration itself says; NULL when it says nothing. */
 static json_t *declared_value(const json_t *schema)
 {
@@ -80,6 +85,7 @@ static json_t *plain_value(const json_t *schema, const char *name, const char *t
 
 /* ---- Values of schemas ---- */
 
+/* What is required and what has an example of its own; where nothing is required, everything. */
 static json_t *object_value(const struct catalogue *all, const json_t *schema)
 {
     json_t *made = json_object();
@@ -88,7 +94,7 @@ static json_t *object_value(const struct catalogue *all, const json_t *schema)
     json_t *member;
     json_object_foreach(json_object_get(schema, "properties"), name, member)
     {
-        if (list_has(required, name) || json_object_get(member, "examples") != NULL) {
+        if (json_array_size(required) == 0 || list_has(required, name) || json_object_get(member, "examples") != NULL) {
             json_object_set_new(made, name, example_of_schema(all, name, member));
         }
     }
@@ -98,7 +104,11 @@ static json_t *object_value(const struct catalogue *all, const json_t *schema)
 json_t *example_of_schema(const struct catalogue *all, const char *name, json_t *schema)
 {
     json_t *whole = without_reference(all, schema);
-    json_t *declared = declared_value(whole);
+    const char *type = type_of(whole);
+    json_t *usual = json_object_get(json_object_get(all->interface, "examples"), name);
+    const json_t *choice = json_object_get(whole, "enum");
+    bool has_own = json_object_get(whole, "examples") != NULL || (choice != NULL && !is_among(choice, usual));
+    json_t *declared = usual == NULL || has_own || !fits(usual, type) ? declared_value(whole) : NULL;
     if (declared != NULL) {
         return declared;
     }
@@ -107,8 +117,6 @@ json_t *example_of_schema(const struct catalogue *all, const char *name, json_t 
     if (forms != NULL) {
         return example_of_schema(all, name, json_array_get(forms, 0));
     }
-    const char *type = type_of(whole);
-    json_t *usual = json_object_get(json_object_get(all->interface, "examples"), name);
     if (usual != NULL && fits(usual, type)) {
         return json_incref(usual);
     }

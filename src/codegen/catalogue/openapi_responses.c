@@ -274,6 +274,9 @@ static json_t *response_of(json_t *responses, const char *status, const char *su
         response = json_pack("{s:s, s:o, s:{s:{s:{}}}}", "description", summary, "headers", common_headers(), "content",
                              "application/json", "examples");
         json_object_set_new(responses, status, response);
+    } else {
+        const char *others = member_text(response, "description");
+        json_object_set_new(response, "description", json_string(text("%s Or: %s", others, summary)));
     }
     return response;
 }
@@ -325,12 +328,13 @@ json_t *openapi_responses(const struct catalogue *all, const struct op_decl *rou
     }
     add_credit_cost(all, route, responses);
     json_t *groups = keep(codes_by_status(all, route));
-    const char *status;
-    json_t *codes;
-    json_object_foreach(groups, status, codes)
-    {
-        json_object_set_new(responses, status,
-                            json_pack("{s:s}", "$ref", text("#/components/responses/%s", refusal_name(status, codes))));
+    for (int number = 400; number < 600; number++) {
+        const char *status = text("%d", number);
+        const json_t *codes = json_object_get(groups, status);
+        if (codes != NULL) {
+            const char *name = text("#/components/responses/%s", refusal_name(status, codes));
+            json_object_set_new(responses, status, json_pack("{s:s}", "$ref", name));
+        }
     }
     return responses;
 }
