@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -25,6 +26,7 @@ enum {
     SERVE_GRACE_MS = 7000, /* cancelled calls get two seconds more: ten in all */
     STATEMENT_TIMEOUT_MS = 60000,
     LOOK_EVERY_MS = 1000,
+    DESCRIPTORS = 8192, /* for all connections, and what else is open */
 };
 
 static const char default_listen[] = "127.0.0.1:8420";
@@ -177,6 +179,16 @@ static bool serve_until_asked(struct arena *arena, const struct options *options
     return true;
 }
 
+/* A connection is a descriptor, and many systems allow 1,024 unless a program asks for more. Nothing here uses select(2). */
+static void allow_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= DESCRIPTORS)
+        return;
+    limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* On a database of its own, this process also runs the jobs; a private cluster has its runner for that. */
 static bool start_jobs(struct api *api, const struct options *options, struct jobs_here **ret_jobs, struct error *err)
 {
@@ -188,6 +200,7 @@ static bool start_jobs(struct api *api, const struct options *options, struct jo
 int command_serve(const struct process *process, const struct options *options)
 {
     signals_block();
+    allow_descriptors();
     struct error err = { .code = ERR_NONE };
     struct limit_store *limit_store = NULL;
     if (options->limit_store != NULL && !limit_redis_new(options->limit_store, &limit_store, &err))

@@ -234,13 +234,13 @@ export class DataFolder {
     return JSON.parse(stdout);
   }
 
-  // `posthorn serve`, with a key that no rate limit stops. Gives { pid, port, header, end }.
-  async serve() {
+  // `posthorn serve` with these options, and a key that no rate limit stops. Gives { pid, port, header, end }.
+  async serve(...options) {
     const { data: brands } = await this.command('admin', 'brand', 'list');
     const { key } = await this.command('admin', 'key', 'create', '--scopes', 'all', '--rate-multiplier', '1000000',
       '--brand', brands[0].brandId);
     const port = await freePort();
-    const server = await serve(port, [posthorn.binary, 'serve', '--data', this.path, '--listen', `127.0.0.1:${port}`]);
+    const server = await serve(port, [posthorn.binary, 'serve', '--data', this.path, '--listen', `127.0.0.1:${port}`, ...options]);
     return { ...server, header: `Authorization: Bearer ${key}` };
   }
 

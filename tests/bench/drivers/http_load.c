@@ -2,7 +2,9 @@
  * http_load: N keep-alive connections that each POST one request at a time,
  * one thread over epoll. With --tool it is an MCP client of the session era:
  * every connection performs the handshake before the clock starts and then
- * calls the tool; without it the same bytes are posted to any server.
+ * calls the tool; without it the same bytes are posted to any server, or with
+ * --get a path is asked for. --idle keeps further connections open that have
+ * been used once, and asks each again when the run is over.
  *
  * Every reply is read to its end and checked: status 200, the marker, the id
  * of its request, no "isError":true. It prints one JSON line of figures.
@@ -24,6 +26,7 @@
 
 enum {
     CONNECTIONS_MAX = 256,
+    IDLE_MAX = 10000,
     REQUEST_MAX_BYTES = 16 * 1024,
     REPLY_MAX_BYTES = 1024 * 1024,
     REPLY_WAIT_S = 20, /* for a single reply; a server that takes longer has failed */
@@ -42,7 +45,9 @@ static struct options {
     const char *arguments;
     const char *marker;
     const char *save_reply; /* file for the body of the last reply, or NULL */
+    bool get;
     long connections;
+    long idle; /* connections that stay open and silent */
     long warmup_ms;
     long duration_ms;
     long server_pid;
@@ -71,31 +76,63 @@ static size_t known_id_offset;
 static void parse_options(int argc, char **argv)
 {
     static const struct option known[] = {
-        { "port", required_argument, NULL, 'p' },      { "path", required_argument, NULL, 'u' },
-        { "header", required_argument, NULL, 'h' },    { "tool", required_argument, NULL, 't' },
-        { "arguments", required_argument, NULL, 'a' }, { "marker", required_argument, NULL, 'm' },
+        { "port", required_argument, NULL, 'p' },       { "path", required_argument, NULL, 'u' },
+        { "header", required_argument, NULL, 'h' },     { "tool", required_argument, NULL, 't' },
+        { "arguments", required_argument, NULL, 'a' },  { "marker", required_argument, NULL, 'm' },
         { "save-reply", required_argument, NULL, 's' }, { "connections", required_argument, NULL, 'c' },
-        { "warmup-ms", required_argument, NULL, 'w' }, { "duration-ms", required_argument, NULL, 'd' },
-        { "server-pid", required_argument, NULL, 'i' }, { NULL, 0, NULL, 0 },
+        { "warmup-ms", required_argument, NULL, 'w' },  { "duration-ms", required_argument, NULL, 'd' },
+        { "server-pid", required_argument, NULL, 'i' }, { "get", required_argument, NULL, 'g' },
+        { "idle", required_argument, NULL, 'q' },       { NULL, 0, NULL, 0 },
     };
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         switch (option) {
-        case 'p': options.port = parse_number("--port", optarg, 1, 65535); break;
-        case 'u': options.path = optarg; break;
-        case 'h': options.header = optarg; break;
-        case 't': options.tool = optarg; break;
-        case 'a': options.arguments = optarg; break;
-        case 'm': options.marker = optarg; break;
-        case 's': options.save_reply = optarg; break;
-        case 'c': options.connections = parse_number("--connections", optarg, 1, CONNECTIONS_MAX); break;
-        case 'w': options.warmup_ms = parse_number("--warmup-ms", optarg, 0, 60000); break;
-        case 'd': options.duration_ms = parse_number("--duration-ms", optarg, 1, 60000); break;
-        case 'i': options.server_pid = parse_number("--server-pid", optarg, 1, 1L << 30); break;
-        default: exit(2);
+        case 'p':
+            options.port = parse_number("--port", optarg, 1, 65535);
+            break;
+        case 'u':
+            options.path = optarg;
+            break;
+        case 'h':
+            options.header = optarg;
+            break;
+        case 't':
+            options.tool = optarg;
+            break;
+        case 'a':
+            options.arguments = optarg;
+            break;
+        case 'm':
+            options.marker = optarg;
+            break;
+        case 's':
+            options.save_reply = optarg;
+            break;
+        case 'c':
+            options.connections = parse_number("--connections", optarg, 1, CONNECTIONS_MAX);
+            break;
+        case 'w':
+            options.warmup_ms = parse_number("--warmup-ms", optarg, 0, 60000);
+            break;
+        case 'd':
+            options.duration_ms = parse_number("--duration-ms", optarg, 1, 60000);
+            break;
+        case 'i':
+            options.server_pid = parse_number("--server-pid", optarg, 1, 1L << 30);
+            break;
+        case 'g':
+            options.get = true;
+            options.path = optarg;
+            break;
+        case 'q':
+            options.idle = parse_number("--idle", optarg, 0, IDLE_MAX);
+            break;
+        default:
+            exit(2);
         }
     }
     if (options.port == 0 || options.marker == NULL || optind != argc)
-        die("usage: http_load --port N --marker TEXT [--tool NAME --arguments JSON] [--path P] [--header LINE] [--connections N]"
+        die("usage: http_load --port N --marker TEXT [--tool NAME --arguments JSON] [--path P | --get P] [--idle N] [--header "
+            "LINE] [--connections N]"
             " [--warmup-ms N] [--duration-ms N] [--server-pid N] [--save-reply FILE]");
 }
 
@@ -119,8 +156,22 @@ static void prepare_request(struct connection *connection, const char *session, 
     connection->request_size = (size_t)size;
 }
 
+static void prepare_get(struct connection *connection)
+{
+    int size =
+        snprintf(connection->request, sizeof(connection->request), "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%ld\r\n%s%s\r\n",
+                 options.path, options.port, options.header != NULL ? options.header : "", options.header != NULL ? "\r\n" : "");
+    if (size < 0 || (size_t)size >= sizeof(connection->request))
+        die("the request is larger than %d bytes", REQUEST_MAX_BYTES);
+    connection->request_size = (size_t)size;
+}
+
 static void prepare_call(struct connection *connection, const char *session)
 {
+    if (options.get) {
+        prepare_get(connection);
+        return;
+    }
     char body[REQUEST_MAX_BYTES];
     snprintf(body, sizeof(body),
              "{\"jsonrpc\":\"2.0\",\"id\":%ld,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\",\"arguments\":%s}}", FIRST_ID,
@@ -142,6 +193,10 @@ static void send_request(struct connection *connection)
 
 static void send_call(struct connection *connection)
 {
+    if (options.get) {
+        send_request(connection);
+        return;
+    }
     if (next_id > LAST_ID)
         next_id = FIRST_ID;
     char digits[24];
@@ -183,8 +238,7 @@ static bool equals_known(const struct http_reply *reply, const char *digits)
     if (options.tool == NULL)
         return memcmp(reply->body, known_body, known_size) == 0;
     size_t after_id = known_id_offset + ID_DIGITS;
-    return memcmp(reply->body, known_body, known_id_offset) == 0 &&
-           memcmp(reply->body + known_id_offset, digits, ID_DIGITS) == 0 &&
+    return memcmp(reply->body, known_body, known_id_offset) == 0 && memcmp(reply->body + known_id_offset, digits, ID_DIGITS) == 0 &&
            memcmp(reply->body + after_id, known_body + after_id, known_size - after_id) == 0;
 }
 
@@ -280,6 +334,31 @@ static void open_connections(int epoll_fd)
     }
 }
 
+/* ---- Connections that are there and say nothing ---- */
+
+static struct connection *idle;
+
+/* One request on each, so that it is a connection which is kept, not one that was never used. */
+static void use_idle(void)
+{
+    for (long i = 0; i < options.idle; i++) {
+        struct http_reply reply = exchange(&idle[i]);
+        check_reply(&idle[i], &reply);
+    }
+}
+
+static void open_idle(void)
+{
+    idle = calloc((size_t)options.idle, sizeof(*idle));
+    if (idle == NULL)
+        die("no memory for %ld connections", options.idle);
+    for (long i = 0; i < options.idle; i++) {
+        connect_to_server(&idle[i]);
+        prepare_call(&idle[i], "");
+    }
+    use_idle();
+}
+
 /* ---- The run ---- */
 
 /* Keeps every connection busy for `duration_ms`, then waits for what is outstanding, so that a starved connection shows in the
@@ -336,6 +415,8 @@ int main(int argc, char **argv)
     if (epoll_fd < 0)
         die("epoll_create1: %s", strerror(errno));
     open_connections(epoll_fd);
+    if (options.idle > 0)
+        open_idle();
     if (options.warmup_ms > 0)
         run_phase(epoll_fd, options.warmup_ms);
 
@@ -347,9 +428,13 @@ int main(int argc, char **argv)
     driver_cpu_s = process_cpu_s(getpid()) - driver_cpu_s;
     server_cpu_s = process_cpu_s((pid_t)options.server_pid) - server_cpu_s;
 
-    printf("{\"callsPerSecond\":%.1f,\"p50Us\":%ld,\"p99Us\":%ld,\"replyBytes\":%zu,\"driverCpu\":%.3f,\"serverCpu\":%.3f}\n",
+    long rss_kb = options.server_pid != 0 ? process_rss_kb((pid_t)options.server_pid) : 0;
+    use_idle(); /* none of them was closed */
+
+    printf("{\"callsPerSecond\":%.1f,\"p50Us\":%ld,\"p99Us\":%ld,\"replyBytes\":%zu,\"driverCpu\":%.3f,\"serverCpu\":%.3f,"
+           "\"serverRssKb\":%ld}\n",
            calls_per_s, latencies_percentile_us(&latencies, 50), latencies_percentile_us(&latencies, 99), known_size,
-           driver_cpu_s / elapsed_s, server_cpu_s / elapsed_s);
+           driver_cpu_s / elapsed_s, server_cpu_s / elapsed_s, rss_kb);
     if (options.save_reply != NULL)
         save_last_reply();
     return 0;
