@@ -240,8 +240,8 @@ describe('the REST door', { timeout: 180_000 }, () => {
   });
 
   test('what is not built answers 501, behind every check (R-081)', async () => {
-    const unbuilt = endpoints.filter(({ available, path }) => !available && !path.startsWith('/v1/api-keys'));
-    assert.ok(unbuilt.length > 40);
+    const unbuilt = endpoints.filter(({ available }) => !available);
+    assert.ok(unbuilt.length > 0);
     const { paths } = (await nobody.get('/openapi.json')).body;
     for (const { method, path } of unbuilt) {
       const shown = paths[path][method.toLowerCase()].requestBody?.content['application/json'].examples;
@@ -357,9 +357,13 @@ describe('the REST door', { timeout: 180_000 }, () => {
 
   test('brandId is named in the header only (R-020, R-021)', async () => {
     const built = endpoints.filter(({ available, path }) => available && !['/v1/health', '/v1/help'].includes(path));
+    const { cookie } = await installation.admin('session', 'create');
+    const signedIn = server.client(undefined, { cookie: `__session=${cookie}` });
+    clients.push(signedIn);
     for (const { method, path } of built) {
       const body = ['GET', 'DELETE'].includes(method) ? undefined : {};
-      const answer = await organization.request(method, `${samplePath(path)}?brandId=${brand.brandId}`, body, withBrand(brand));
+      const caller = path.startsWith('/v1/api-keys') ? signedIn : organization;
+      const answer = await caller.request(method, `${samplePath(path)}?brandId=${brand.brandId}`, body, withBrand(brand));
       assertRefused(answer, 400, 'INVALID_REQUEST', 'brandId');
     }
     assertRefused(await own.post('/v1/contacts', { email: 'b@example.com', brandId: brand.brandId }), 400, 'INVALID_REQUEST', 'brandId');

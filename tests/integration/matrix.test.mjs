@@ -26,6 +26,7 @@ const NOT_FOUND = {
 
 /** What makes a request of an operation good but for its ids, where the required parameters alone do not. */
 const usable = ({ ids: { own } }) => ({
+  'apiKeys.create': { elsewhere: ['brandId'] }, // an administrator reaches every brand of the organization
   'audiences.update': { body: { name: 'Matrix' } },
   'audiences.createFromEvents': { body: { eventTypes: ['sent'], from: '2026-11-01T00:00:00Z' } },
   'audiences.create': { body: { name: 'Matrix', filters: FILTERS } },

@@ -73,7 +73,6 @@ export class Requests {
 
   /** What is answered to somebody who passes the checks before it, if what comes behind them is refused so. */
   #behindChecks(operation, expected) {
-    if (operation.reach === 'session' && this.world.session === null) return refusal(403, 'INSUFFICIENT_ROLE', 'org_admin');
     // What is not built judges what it is asked all the same.
     return operation.built || [400, 413].includes(expected.status) ? expected : refusal(501, 'NOT_IMPLEMENTED');
   }
@@ -116,9 +115,9 @@ export class Requests {
   }
 
   scopes(operation) {
-    const { keys, brands } = this.world;
+    const { keys, brands, member } = this.world;
     if (operation.reach === 'session') {
-      for (const [what, headers] of [['a brand key', keys.brand], ['an organization key', keys.organization]]) {
+      for (const [what, headers] of [['a brand key', keys.brand], ['an organization key', keys.organization], ['a member', member]]) {
         this.#add('session', what, operation, { headers }, refusal(403, 'INSUFFICIENT_ROLE', 'org_admin'));
         this.#add('order', `${what}, a malformed body`, operation, { headers, body: '{' }, refusal(403, 'INSUFFICIENT_ROLE', 'org_admin'));
       }

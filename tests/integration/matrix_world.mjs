@@ -26,6 +26,8 @@ const MAKERS = {
   })).sendId,
 };
 
+const SESSIONS = 4;
+
 export const FILTERS = { logic: 'and', filters: [{ field: 'email', operator: 'contains', value: 'matrix' }] };
 
 async function created(client, path, body) {
@@ -41,9 +43,6 @@ async function resources(client, brandId) {
 }
 
 export class World {
-  /** A dashboard session that may administer: none is to be had. */
-  session = null;
-
   static async make(installation, server, policies) {
     const world = new World();
     await world.#makeBrands(installation);
@@ -81,6 +80,12 @@ export class World {
     };
     await Promise.all(Object.keys(scopes).map(async (scope) => (this.keys.scoped[scope] = await bearer('--scopes', scope))));
 
+    const cookie = async (...options) => ({ cookie: `__session=${(await installation.admin('session', 'create', ...options)).cookie}` });
+    // A session has one window for all it does, so every so many calls another one takes over.
+    this.sessions = [await cookie()];
+    for (let i = 1; i < SESSIONS; i++) this.sessions.push(await cookie());
+    this.member = await cookie('--role', 'member');
+
     const revoked = await installation.admin('key', 'create');
     await installation.admin('key', 'revoke', revoked.keyId);
     const gone = await installation.admin('key', 'create', '--name', 'gone');
@@ -94,7 +99,14 @@ export class World {
       ['a good key behind a malformed one', { authorization: 'Bearer nonsense', 'x-api-key': good }, 'INVALID_API_KEY'],
       ['an unknown key', { authorization: `Bearer ${gone.key}` }, 'INVALID_API_KEY'],
       ['a revoked key', { 'x-api-key': revoked.key }, 'API_KEY_REVOKED'],
+      ['an unknown session', { cookie: '__session=nonsense' }, 'AUTHENTICATION_REQUIRED'],
     ];
+  }
+
+  /** Somebody who is signed in and may administer. */
+  get session() {
+    this.sessionCalls = (this.sessionCalls ?? 0) + 1;
+    return this.sessions[this.sessionCalls % SESSIONS];
   }
 
   // ---- Ids ----

@@ -173,7 +173,7 @@ static void test_doors_have_names(void **state)
 
 /* ---- Prices ---- */
 
-/* R-152 … R-154: fixed prices are told, metered ones are not, both are charged. */
+/* fixed prices are told, metered ones are not, both are charged. */
 static void test_prices(void **state)
 {
     (void)state;
