@@ -1,7 +1,9 @@
 /* The ledger by itself: claims, what they leave, the balance, and an entry's way through a job row. */
 #include "api_world.h"
 
+#include "engine/account/account.h"
 #include "engine/ledger/ledger.h"
+#include "engine/sends/sends.h"
 #include "sql/ledger.h"
 
 static struct work work;
@@ -216,6 +218,40 @@ static void test_the_period_is_the_month(void **state)
     }
 }
 
+/* what is shown and what is allowed belong to the month of the moment, credits and sends alike. */
+static void test_usage_belongs_to_the_month(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *now;
+        int64_t used;
+        int64_t sent;
+        const char *period;
+    } moments[] = {
+        { "2026-01-31T23:59:59.999999Z", 60, 400, "2026-01-01T00:00:00.000Z 2026-02-01T00:00:00.000Z" },
+        { "2026-02-01T00:00:00Z", 0, 0, "2026-02-01T00:00:00.000Z 2026-03-01T00:00:00.000Z" },
+        { "2025-12-31T23:59:59Z", 0, 0, "2025-12-01T00:00:00.000Z 2026-01-01T00:00:00.000Z" },
+    };
+    run_sql("update organizations set plan = 'trial'");
+    run_sql("insert into credit_usage values (1, '2026-01-01', 60); insert into email_usage values (1, '2026-01-01', 400)");
+    for (size_t i = 0; i < ARRAY_COUNT(moments); i++) {
+        assert_true(clock_parse_iso(moments[i].now, &work.now_us));
+        struct usage_row *usage;
+        assert_ok(account_usage(&work, &usage, &err), &err);
+        assert_int_equal(usage->credits_used, moments[i].used);
+        assert_int_equal(usage->emails_sent, moments[i].sent);
+        const char *period =
+            arena_printf(arena, "%s %s", clock_iso(arena, usage->period_start), clock_iso(arena, usage->period_end));
+        assert_string_equal(period, moments[i].period);
+        struct opt_int credits_left;
+        struct opt_int sends_left;
+        assert_ok(ledger_credits_left(&work, &credits_left, &err) && send_room(&work, &sends_left, &err), &err);
+        assert_int_equal(credits_left.value, 100 - moments[i].used);
+        assert_int_equal(sends_left.value, 500 - moments[i].sent);
+    }
+    run_sql("delete from email_usage");
+}
+
 /* ---- Entries ---- */
 
 /* ---- Several calls in one transaction ---- */
@@ -361,6 +397,7 @@ int main(void)
         LEDGER_TEST(test_joining_a_job),
         LEDGER_TEST(test_the_balance),
         LEDGER_TEST(test_the_period_is_the_month),
+        LEDGER_TEST(test_usage_belongs_to_the_month),
         LEDGER_TEST(test_several_calls_settle_as_each_alone),
         LEDGER_TEST(test_a_key_claimed_meanwhile_fails_all),
         LEDGER_TEST(test_an_entry_through_a_job_row),

@@ -100,8 +100,10 @@ bool operator_set_plan(const struct work *work, int64_t organization_id, const c
     if (strcmp(plan_find(plan)->key, plan) != 0)
         return fail(err, ERR_INVALID_REQUEST, "plan", "%.60s is not a plan; there are %s.", plan, plan_keys(work->arena));
     struct operator_plan_set_params params = { .id = organization_id, .plan = plan };
+    struct operator_waiting_sends_wake_params wake = { .organization_id = organization_id, .now = work->now_us };
     DB_TX tx;
     return db_tx_begin(work->conn, &tx, err) && sql_operator_plan_set(work->conn, work->arena, &params, NULL, err) &&
+           sql_operator_waiting_sends_wake(work->conn, work->arena, &wake, NULL, err) &&
            operator_commit(work, &tx, "admin.org.plan", work_id(work, ID_ORG, organization_id), err);
 }
 

@@ -28,7 +28,8 @@ MUST_CHECK bool operator_create_key(const struct work *work, const struct api_ke
 MUST_CHECK bool operator_revoke_key(const struct work *work, const char *wire_id, bool *ret_revoked, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* What an organization may use in a month, and what it may use beyond that. Both hold from the next call on.
+/* What an organization may use in a month, and how many credits it may use beyond that in each. Both hold from the next call
+ * on; sends that wait for room in the plan look again.
  * Errors: INVALID_REQUEST. */
 MUST_CHECK bool operator_set_plan(const struct work *work, int64_t organization_id, const char *plan, struct error *err)
     NONNULL(1, 3, 4);

@@ -29,6 +29,21 @@ select id from organizations where id = :id;
 -- params: id bigint, plan text
 update organizations set plan = :plan where id = :id;
 
+-- Sends that wait for room in the plan look again at once.
+-- name: operator_waiting_sends_wake :exec
+-- params: organization_id bigint, now timestamptz
+with wanted as (
+    select s.job_id
+      from sends s
+      join brands b on b.id = s.brand_id
+     where b.organization_id = :organization_id and s.status = 'paused' and s.pause_reason = 'plan_limit'
+), woken as (
+    update jobs set run_after = :now
+     where id in (select job_id from wanted) and state = 'queued' and run_after > :now
+    returning id
+)
+select pg_notify('posthorn_work', '') where exists (select 1 from woken);
+
 -- Credits that an organization has besides those of its plan.
 -- name: operator_bonus_set :exec
 -- params: id bigint, credits bigint
