@@ -204,6 +204,36 @@ describe('the REST door', { timeout: 180_000 }, () => {
     assert.deepEqual(search.body.data, []);
   });
 
+  test('what a brand owns is seen in that brand only; brands and plan are the organization\'s (R-064, R-065)', async () => {
+    const [mine, yours] = [await client('--brand', brand.brandId), await client('--brand', other.brandId)];
+    const mark = 'Only here';
+    const must = async (answer) => {
+      const { status, body } = await answer;
+      assert.ok(status < 300, JSON.stringify(body));
+      return body;
+    };
+    await must(mine.post('/v1/contacts', { email: 'only-here@example.com', firstName: mark }));
+    await must(mine.post('/v1/fields', { fieldName: 'onlyHere', fieldType: 'string' }));
+    await must(mine.post('/v1/audiences', { name: mark, filters: { logic: 'and', filters: [] } }));
+    await must(mine.post('/v1/email-groups', { name: mark }));
+    const { emailId } = await must(importEmail(mine, mark));
+    const { domainId } = (await must(mine.get('/v1/domains'))).data[0];
+    const { sendId } = await must(mine.post('/v1/sends', { emailId, domainId, subject: mark, to: ['only-here@example.com'] }));
+    await until('it is sent', async () => (await mine.get(`/v1/sends/${sendId}`)).body.status === 'completed', 60_000);
+    const lists = {
+      '/v1/contacts/search': 'only-here@example.com', '/v1/fields': 'onlyHere', '/v1/audiences': mark, '/v1/email-groups': mark,
+      '/v1/emails': emailId, '/v1/domains': domainId, '/v1/sends': sendId, '/v1/analytics/events': sendId,
+    };
+    for (const [path, shown] of Object.entries(lists)) {
+      const read = async (by) => JSON.stringify(await must(path.endsWith('/search') ? by.post(path, {}) : by.get(path)));
+      assert.ok((await read(mine)).includes(shown), `${path} shows it in its brand`);
+      assert.ok(!(await read(yours)).includes(shown), `${path} shows it in another brand`);
+    }
+    for (const path of ['/v1/usage', '/v1/templates', '/v1/flows']) {
+      assert.deepEqual(await must(mine.get(path)), await must(yours.get(path)), `${path} is the organization's`);
+    }
+  });
+
   // ---- Scopes ----
 
   test('each scope opens its routes and what it implies, and no others (R-067, R-069, R-070, R-071, R-072, R-073)', async () => {
