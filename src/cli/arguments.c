@@ -193,7 +193,7 @@ bool arguments_make(struct arena *arena, const struct command_line *line, const 
         .body = json_in_arena(arena, json_object()),
     };
     if (!line->op->built)
-        return true; /* declares no arguments yet, and answers without looking at any */
+        return true; /* answers without looking at any */
     struct value_source source = { .arena = arena, .max_bytes = line->op->max_body_bytes };
     if (!put_operands(line, arguments, err) || (body != NULL && !put_body(&source, line, body, arguments, err)))
         return false;

@@ -150,7 +150,7 @@ static bool refuse_ambiguous(struct arena *arena, const struct flag *flag, struc
                 variable != NULL ? variable : "");
 }
 
-/* What is not built declares no arguments yet: its flags are taken with their values and not looked at. */
+/* What is not built says so, whatever it is given: its flags are taken with their values and not looked at. */
 static void skip_unbuilt(int argc, char **argv, int *at)
 {
     bool has_value = strchr(argv[*at], '=') == NULL && *at + 1 < argc && argv[*at + 1][0] != '-';

@@ -5,9 +5,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { PAUSE_STEP_MS = 50 };
+enum { PAUSE_STEP_MS = 50, AGAIN_S = 1 };
 
 static struct {
     pthread_t waiter;
@@ -36,16 +35,17 @@ static void *wait_for_interrupt(void *nothing)
     int signal;
     int state;
     (void)nothing;
-    if (sigwait(&set, &signal) == 0) {
+    while (sigwait(&set, &signal) != 0)
+        continue;
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    /* Again and again: the work may just have been about to begin, where nobody could ask it to stop. */
+    for (struct timespec pause = { .tv_sec = AGAIN_S };; nanosleep(&pause, NULL)) {
         /* Not to be ended while it holds a lock. */
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
         atomic_store(&interrupt.came, true);
         interrupt.stop(interrupt.context);
         pthread_setcancelstate(state, &state);
     }
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-    while (pause() < 0)
-        continue;
     return NULL;
 }
 

@@ -1,6 +1,6 @@
 /*
  * Ctrl-C as a wish: the first interrupt is remembered and asks the work to
- * stop, wherever it is done; a second one ends the process as ever. One for
+ * stop, wherever it is done, until it has; a second one ends the process as ever. One for
  * the process.
  */
 #pragma once
@@ -12,7 +12,7 @@
 /* Before any thread is started, so that all of them leave the signal to the one that waits for it. */
 void interrupt_block(void);
 
-/* From now on the first interrupt calls `stop`, on a thread of its own. */
+/* From now on the first interrupt calls `stop`, on a thread of its own, and again every second until interrupt_end. */
 void interrupt_begin(void (*stop)(void *context), void *context) NONNULL(1);
 
 /* `stop` is not called any more. */

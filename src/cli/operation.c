@@ -87,6 +87,8 @@ static bool ask_remote(struct run *run, struct arena *arena, struct answer *answ
 
 static bool ask(struct run *run, struct arena *arena, struct answer *answer, struct error *err)
 {
+    if (interrupt_came())
+        return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "Interrupted before it was asked.");
     if (!(run->is_remote ? ask_remote(run, arena, answer, err) : ask_local(run, arena, answer)))
         return false;
     struct json_bounds bounds = { .max_bytes = ANSWER_MAX_BYTES };

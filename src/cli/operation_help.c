@@ -59,17 +59,23 @@ static void print_verb(const struct operation *op)
 void print_domain_help(const char *domain)
 {
     size_t hidden = 0;
+    size_t shown = 0;
     printf("posthorn %s VERB [OPERANDS] [--flags]\n\n", domain);
     for (size_t i = 0; i < operation_count; i++) {
         if (strcmp(operations[i].domain, domain) != 0)
             continue;
-        if (command_line_reaches(&operations[i]))
-            print_verb(&operations[i]);
-        else
+        if (!command_line_reaches(&operations[i])) {
             hidden++;
+            continue;
+        }
+        print_verb(&operations[i]);
+        shown++;
     }
     if (hidden > 0)
-        printf("  Over REST only for a signed-in administrator; here: posthorn admin --help.\n");
+        printf("  %s over REST only for a signed-in administrator; here: posthorn admin --help.\n",
+               shown > 0 ? "Some more" : "All");
+    if (shown == 0)
+        return;
     printf("\nposthorn %s VERB --help tells its flags.\n\n", domain);
     options_print_help(COMMAND_OPERATION);
     printf("\n");

@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { BINARY, installationFor } from './installation.mjs';
+import { residentKib, until } from './processes.mjs';
 import { makePlace, must } from './tool_place.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -292,6 +293,45 @@ test('an interrupt closes the JSON where it stopped; an error on the way does to
 
   const left = await command(words, { env: endless, look: (child) => child.stdout.destroy() });
   assert.deepEqual([left.code, left.stderr], [0, '']);
+});
+
+test('--wait waits for the end of a send, and an interrupt ends the waiting', LIMIT, async () => {
+  const { emailId } = await answer(['emails', 'import', '--content', '<p>Hello</p>', '--title', 'Waited for']);
+  const { data: [{ domainId }] } = await answer(['domains', 'list']);
+  const order = (id) => ['sends', 'create', '--email-id', id, '--domain-id', domainId, '--audience-id', 'all', '--subject', 'Hi'];
+  const { sendId } = await answer(order(emailId));
+  const ended = await answer(['sends', 'get', sendId, '--wait']);
+  assert.equal(ended.status, 'completed', JSON.stringify(ended));
+
+  const copy = await answer(['emails', 'clone', emailId]);
+  const later = await answer([...order(copy.emailId), '--scheduled-at', new Date(Date.now() + 86_400_000).toISOString()], { env: remote });
+  const waiting = spawn(BINARY, ['sends', 'get', later.sendId, '--wait'], { env: { ...installation.environment, POSTHORN_BRAND: place.brandId } });
+  const end = new Promise((resolve) => waiting.once('exit', (code, signal) => resolve({ code, signal })));
+  const SIGINT_BIT = 2n;
+  await until('it takes interrupts as a wish', () => {
+    const blocked = /^SigBlk:\s+(\w+)/m.exec(readFileSync(`/proc/${waiting.pid}/status`, 'latin1'));
+    return (BigInt(`0x${blocked[1]}`) & SIGINT_BIT) !== 0n;
+  }, 60_000);
+  waiting.kill('SIGINT');
+  assert.deepEqual(await end, { code: 130, signal: null });
+});
+
+test('a list may be as long as it likes: memory holds a page of it', LIMIT, async (t) => {
+  const [pages, bytes, mostKib] = [60, 500_000, 60_000];
+  let pid;
+  let kept = 0;
+  const text = 'x'.repeat(bytes);
+  const env = await standIn(t, (number) => {
+    if (number > 10) kept = Math.max(kept, residentKib(pid));
+    return [200, page([{ text }], number < pages ? `c${number}` : null)];
+  });
+  const { code, stdout } = await command(['email-groups', 'list', '--all', '-o', 'jsonl'], {
+    env: { ...env, ASAN_OPTIONS: 'quarantine_size_mb=1' },
+    look: (child) => (pid = child.pid),
+  });
+  assert.equal(code, 0);
+  assert.ok(stdout.length > pages * bytes);
+  assert.ok(kept > 0 && kept < mostKib, `${kept} KiB`);
 });
 
 test('what answers, but not as a Posthorn server, is no success', LIMIT, async (t) => {
