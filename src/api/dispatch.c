@@ -119,8 +119,7 @@ static bool refuse_unbuilt(const struct call *call, const struct work *work, str
 {
     const struct operation *op = call->op;
     void *args = arena_alloc(work->arena, op->args->size);
-    if (!dispatch_check_key(call, err) || dispatch_refused_input(call, err) ||
-        !decode_arguments(work->arena, &work->engine->ids, op->args, &call->input, args, err))
+    if (dispatch_refused_input(call, err) || !decode_arguments(work->arena, &work->engine->ids, op->args, &call->input, args, err))
         return false;
     return fail(err, ERR_NOT_IMPLEMENTED, NULL, "%s is not built in this version.", op->id);
 }
@@ -239,6 +238,8 @@ bool dispatch_handle(struct api *api, struct call_state *state, struct request *
 
 bool dispatch_refused_input(const struct call *call, struct error *err)
 {
+    if (!dispatch_check_key(call, err))
+        return true;
     if (call->input.refusal.code == ERR_NONE)
         return false;
     *err = call->input.refusal;

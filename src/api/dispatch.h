@@ -96,7 +96,7 @@ MUST_CHECK bool dispatch_check_reply(const struct call *call, struct error *err)
 MUST_CHECK bool dispatch_check_promises(const struct call_state *state, const struct db_conn *conn, struct error *err)
     NONNULL(1, 3);
 
-/* True, with the fault in `err`, when the input was refused before the call began. */
+/* True, with the fault in `err`, when the input was refused before the call began, or a read came with an impossible key. */
 bool dispatch_refused_input(const struct call *call, struct error *err) NONNULL(1, 2);
 
 /* Hands the arguments to the operation's handler and checks what it may not do. */
@@ -111,7 +111,7 @@ MUST_CHECK bool dispatch_write(struct api *api, struct call_state *state, struct
 /* What the ledger will keep of the call, in `state->entry`. Errors: INVALID_REQUEST for a bad idempotency key. */
 MUST_CHECK bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct error *err) NONNULL(1, 2, 3);
 
-/* Refuses a key that is empty or too long. Errors: INVALID_REQUEST. */
+/* Refuses a key that is empty or too long, where keys are honoured or only read over. Errors: INVALID_REQUEST. */
 MUST_CHECK bool dispatch_check_key(const struct call *call, struct error *err) NONNULL(1, 2);
 
 /* Whether the call has an idempotency key that its operation honours. */

@@ -21,8 +21,13 @@ static void make_fingerprint(struct call_state *state, struct arena *arena)
         json_object_update(all, json_for_iteration(call->input.body));
     const struct name_value_list lists[] = { call->input.path, call->input.query };
     for (size_t i = 0; i < ARRAY_COUNT(lists); i++)
-        for (size_t j = 0; j < lists[i].count; j++)
-            json_object_set_new(all, lists[i].items[j].name, json_string(lists[i].items[j].value));
+        for (size_t j = 0; j < lists[i].count; j++) {
+            const char *name = lists[i].items[j].name;
+            /* What was said twice is another request than what was said once. */
+            while (json_object_get(all, name) != NULL)
+                name = arena_printf(arena, "%s again", name);
+            json_object_set_new(all, name, json_string(lists[i].items[j].value));
+        }
     const char *text = arena_printf(arena, "%s\n%lld\n%s", call->op->id, (long long)state->brand_id, json_canonical(arena, all));
     sha256(text, strlen(text), state->fingerprint);
 }
@@ -34,7 +39,10 @@ bool dispatch_has_key(const struct call *call)
 
 bool dispatch_check_key(const struct call *call, struct error *err)
 {
-    size_t chars = dispatch_has_key(call) ? strlen(call->idempotency_key) : 1;
+    /* What only reads has nothing to replay, but a key that no write would take is wrong there, too. */
+    bool reads = call->op->mode == OP_READ || call->op->mode == OP_MEMORY;
+    bool is_judged = call->idempotency_key != NULL && (call->op->idempotent_key || reads);
+    size_t chars = is_judged ? strlen(call->idempotency_key) : 1;
     if (chars > 0 && chars <= IDEMPOTENCY_KEY_MAX_CHARS)
         return true;
     return fail(err, ERR_INVALID_REQUEST, "idempotencyKey", "An idempotency key has 1 to %d characters.",

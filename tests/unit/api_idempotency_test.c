@@ -54,6 +54,9 @@ static void test_the_same_request_in_other_words(void **state)
     placed->call.input.path = (struct name_value_list){ path, 1 };
     assert_true(visit_run(placed)->call.ok);
     assert_refusal(visit_run(with_idempotency(visit_new(&write_op, "{\"id\":2}"), "p")), ERR_IDEMPOTENCY_CONFLICT, "", "");
+    struct visit *twice = with_idempotency(visit_new(&write_op, "{\"id\":2,\"itemId\":\"eight\"}"), "p");
+    twice->call.input.path = (struct name_value_list){ path, 1 };
+    assert_refusal(visit_run(twice), ERR_IDEMPOTENCY_CONFLICT, "", "other arguments");
 }
 
 /* */
@@ -65,9 +68,16 @@ static void test_the_length_of_keys(void **state)
     key[101] = '\0';
     assert_refusal(visit_run(with_idempotency(adding(&write_op, 1), key)), ERR_INVALID_REQUEST, "idempotencyKey", "1 to 100");
     assert_refusal(visit_run(with_idempotency(adding(&write_op, 1), "")), ERR_INVALID_REQUEST, "idempotencyKey", "1 to 100");
+    /* A read keeps no answer, but the key is no better there. */
+    assert_refusal(visit_run(with_idempotency(visit_new(&organization_op, "{}"), key)), ERR_INVALID_REQUEST, "idempotencyKey",
+                   "1 to 100");
+    assert_refusal(visit_run(with_idempotency(visit_new(&memory_op, "{}"), key)), ERR_INVALID_REQUEST, "idempotencyKey",
+                   "1 to 100");
     key[100] = '\0';
+    assert_true(visit_run(with_idempotency(visit_new(&organization_op, "{}"), key))->call.ok);
     assert_true(visit_run(with_idempotency(adding(&write_op, 1), key))->call.ok);
     assert_int_equal(plan.runs, 1);
+    assert_int_equal(kept_keys(), 1);
 }
 
 /* elsewhere a key has no effect and is no error. */
