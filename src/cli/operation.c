@@ -276,7 +276,7 @@ int command_operation(const struct process *process, const struct options *optio
         .options = options,
         .name = arena_printf(arena, "%s %s", line->op->domain, line->op->verb),
         .is_remote = options->url != NULL,
-        .rest = { options->url, options->key, options->brand, options->idempotency_key, progress_begin(), 0 },
+        .rest = { options->url, options->key, options->brand, options->idempotency_key },
     };
     if (!output_begin(arena, options->output, options->fields, &run.output, &err) ||
         !arguments_make(arena, line, options->body, &run.arguments, &err))

@@ -3,68 +3,31 @@
 #include "base/buf.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "cli/http.h"
 
-#include <curl/curl.h>
 #include <string.h>
-
-enum { ANSWER_MAX_BYTES = 64 * 1024 * 1024, CONNECT_TIMEOUT_S = 10, CALL_TIMEOUT_S = 330 };
 
 static const char protocol_version[] = "2026-07-28";
 
-static size_t take_bytes(char *bytes, size_t size, size_t count, void *context)
+static bool post(const struct remote *remote, struct arena *arena, const char *method, const char *name, const char *body,
+                 struct http_answer *ret_answer, struct error *err)
 {
-    struct buf *answer = context;
-    buf_add(answer, bytes, size * count);
-    return answer->overflowed ? 0 : size * count;
-}
-
-static void free_headers(void *headers)
-{
-    curl_slist_free_all(headers);
-}
-
-static struct curl_slist *make_headers(const struct remote *remote, struct arena *arena, const char *method, const char *name)
-{
-    const char *lines[] = {
-        "Content-Type: application/json",
-        "Accept: application/json, text/event-stream",
-        arena_printf(arena, "MCP-Protocol-Version: %s", protocol_version),
-        arena_printf(arena, "Mcp-Method: %s", method),
-        name != NULL ? arena_printf(arena, "Mcp-Name: %s", name) : NULL,
-        remote->key != NULL ? arena_printf(arena, "Authorization: Bearer %s", remote->key) : NULL,
-        remote->brand != NULL ? arena_printf(arena, "X-Brand-Id: %s", remote->brand) : NULL,
+    struct http_request request = {
+        .server = remote->url,
+        .method = "POST",
+        .url = http_url(arena, remote->url, "/mcp"),
+        .headers = {
+            "Content-Type: application/json",
+            "Accept: application/json, text/event-stream",
+            arena_printf(arena, "MCP-Protocol-Version: %s", protocol_version),
+            arena_printf(arena, "Mcp-Method: %s", method),
+            name != NULL ? arena_printf(arena, "Mcp-Name: %s", name) : NULL,
+            remote->key != NULL ? arena_printf(arena, "Authorization: Bearer %s", remote->key) : NULL,
+            remote->brand != NULL ? arena_printf(arena, "X-Brand-Id: %s", remote->brand) : NULL,
+        },
+        .body = body,
     };
-    struct curl_slist *headers = NULL;
-    for (size_t i = 0; i < ARRAY_COUNT(lines); i++)
-        if (lines[i] != NULL)
-            headers = curl_slist_append(headers, lines[i]);
-    if (headers != NULL)
-        arena_defer(arena, free_headers, headers);
-    return headers;
-}
-
-static bool post(const struct remote *remote, struct arena *arena, struct curl_slist *headers, const char *body, struct buf *answer,
-                 struct error *err)
-{
-    CURL *curl = curl_easy_init();
-    if (curl == NULL)
-        return fail(err, ERR_INTERNAL_ERROR, NULL, "The HTTP client cannot start.");
-    size_t url_size = strlen(remote->url);
-    bool slash = url_size > 0 && remote->url[url_size - 1] == '/';
-    curl_easy_setopt(curl, CURLOPT_URL, arena_printf(arena, "%s%smcp", remote->url, slash ? "" : "/"));
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_bytes);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_TIMEOUT_S);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)CALL_TIMEOUT_S);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    CURLcode code = curl_easy_perform(curl);
-    curl_easy_cleanup(curl);
-    if (code == CURLE_OK)
-        return true;
-    return fail(err, ERR_SERVICE_UNAVAILABLE, "url", "%s does not answer: %s.", remote->url, curl_easy_strerror(code));
+    return http_ask(arena, &request, ret_answer, err);
 }
 
 /* The JSON text behind an SSE stream's last data line, or the body as it is. */
@@ -82,7 +45,7 @@ static bool request(const struct remote *remote, struct arena *arena, const char
                     const json_t **ret_result, struct error *err)
 {
     BUF_SCOPE body;
-    buf_init(&body, ANSWER_MAX_BYTES);
+    buf_init(&body, HTTP_ANSWER_MAX_BYTES);
     struct json_writer json;
     json_writer_init(&json, &body);
     json_object_begin(&json);
@@ -102,13 +65,12 @@ static bool request(const struct remote *remote, struct arena *arena, const char
     json_object_end(&json);
     json_object_end(&json);
 
-    BUF_SCOPE answer;
-    buf_init(&answer, ANSWER_MAX_BYTES);
-    struct json_bounds bounds = { .max_bytes = ANSWER_MAX_BYTES };
+    struct http_answer answer;
+    struct json_bounds bounds = { .max_bytes = HTTP_ANSWER_MAX_BYTES };
     const json_t *message;
-    if (!post(remote, arena, make_headers(remote, arena, method, name), buf_text(&body), &answer, err))
+    if (!post(remote, arena, method, name, buf_text(&body), &answer, err))
         return false;
-    const char *text = message_text(arena, &answer);
+    const char *text = message_text(arena, answer.body);
     if (!json_read(arena, text, strlen(text), bounds, &message, err))
         return fail(err, ERR_SERVICE_UNAVAILABLE, "url", "%s does not answer like a Posthorn server.", remote->url);
     *ret_result = json_object_get(message, "result");

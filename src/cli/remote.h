@@ -10,8 +10,8 @@
 #include <jansson.h>
 
 struct remote {
-    const char *url; /* of the server; /mcp is added */
-    const char *key; /* NULL: none */
+    const char *url;   /* of the server; /mcp is added */
+    const char *key;   /* NULL: none */
     const char *brand; /* X-Brand-Id, NULL: none */
 };
 

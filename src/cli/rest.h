@@ -5,15 +5,12 @@
 #pragma once
 
 #include "cli/arguments.h"
-#include "cli/progress.h"
 
 struct rest {
     const char *url;             /* of the server; /v1 is added */
     const char *key;             /* NULL: none */
     const char *brand;           /* X-Brand-Id, NULL: none */
     const char *idempotency_key; /* NULL: one is made for each call that honours it */
-    struct progress_bar bar;
-    int64_t begun_us; /* of the request under way */
 };
 
 struct rest_answer {
@@ -24,5 +21,5 @@ struct rest_answer {
 
 /* Makes one request; one that may safely be made again is, when the connection is lost.
  * Errors: SERVICE_UNAVAILABLE (no answer, or none of a Posthorn server). */
-MUST_CHECK bool rest_call(struct rest *rest, struct arena *arena, const struct arguments *arguments, struct rest_answer *ret_answer,
-                          struct error *err) NONNULL(1, 2, 3, 4, 5);
+MUST_CHECK bool rest_call(const struct rest *rest, struct arena *arena, const struct arguments *arguments,
+                          struct rest_answer *ret_answer, struct error *err) NONNULL(1, 2, 3, 4, 5);

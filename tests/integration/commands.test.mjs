@@ -252,6 +252,9 @@ test('a POST whose connection is lost is repeated under its idempotency key; wha
   assert.deepEqual([seen[0].method, seen[0].url, seen[0].api, seen[0].body], ['POST', '/v1/contacts', 'ph_key', '{"email":"a@example.com"}']);
   await answer(['contacts', 'save', '--email', 'b@example.com', '--idempotency-key', 'mine'], { env });
   assert.equal(seen.at(-1).key, 'mine');
+  await answer(['templates', 'get', '..'], { env });
+  assert.equal(seen.at(-1).url, '/v1/templates/..');
+  assert.equal((await command(['brand', 'read', '--key', 'a\r\nb: c'], { env })).code, 1);
   const cut = await standIn(t, () => (seen.push('cut'), undefined));
   assert.equal((await command(['contacts', 'update', 'a@example.com', '--first-name', 'A'], { env: cut })).code, 5);
   assert.equal(seen.filter((one) => one === 'cut').length, 1);
@@ -332,6 +335,17 @@ test('a list may be as long as it likes: memory holds a page of it', LIMIT, asyn
   assert.equal(code, 0);
   assert.ok(stdout.length > pages * bytes);
   assert.ok(kept > 0 && kept < mostKib, `${kept} KiB`);
+});
+
+test('a tool is called, and the tools are listed, on a server as well', LIMIT, async () => {
+  const saved = await answer(['call', 'save_contact', '{"email":"tool@example.com"}'], { env: remote });
+  assert.equal(saved.email, 'tool@example.com');
+  const refused = await command(['call', 'get_email', '{"emailId":"eml_none"}'], { env: remote });
+  assert.equal(refused.code, 1);
+  assert.equal(JSON.parse(refused.stderr).error.code, 'EMAIL_NOT_FOUND');
+  const [here, there] = [await command(['tools']), await command(['tools'], { env: remote })];
+  assert.match(there.stdout, /^search_contacts /m);
+  for (const line of there.stdout.trimEnd().split('\n')) assert.ok(here.stdout.includes(line), line);
 });
 
 test('what answers, but not as a Posthorn server, is no success', LIMIT, async (t) => {
