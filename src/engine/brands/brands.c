@@ -42,7 +42,8 @@ static const char *identity_json(const struct work *work, const struct brand_fie
     json_writer_init(&json, out);
     json_object_begin(&json);
     for (size_t i = 0; i < ARRAY_COUNT(identity_members); i++)
-        json_member_text_if(&json, identity_members[i], values[i]);
+        if (values[i] != NULL && values[i][0] != '\0')
+            json_member_text(&json, identity_members[i], values[i]);
     json_object_end(&json);
     return buf_text(out);
 }
