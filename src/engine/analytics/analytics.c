@@ -18,7 +18,7 @@ bool window_read(const struct work *work, struct opt_int from_us, struct opt_int
         return fail(err, ERR_INVALID_REQUEST, "from", "from must lie before to.");
     if (to - from > ANALYTICS_MAX_DAYS * day_us)
         return fail(err, ERR_INVALID_REQUEST, "from", "The window may be at most %d days long.", ANALYTICS_MAX_DAYS);
-    *ret_window = (struct window){ .from_us = from, .to_us = to };
+    *ret_window = (struct window){ .from_us = from, .to_us = to, .has_from = from_us.set, .has_to = to_us.set };
     return true;
 }
 
@@ -192,9 +192,11 @@ bool analytics_events(const struct work *work, const struct event_filter *filter
     const char *key;
     if (!recipient_key_of(work, filter->recipient, &key, err))
         return false;
+    const struct window *window = &filter->window;
     const char *binding =
-        arena_printf(work->arena, "analytics.events|%s|%s|%lld|%d", key != NULL ? key : "",
-                     filter->event_type != NULL ? filter->event_type : "", (long long)filter->send_id, filter->of_automation);
+        arena_printf(work->arena, "analytics.events|%s|%s|%lld|%d|%lld|%lld", key != NULL ? key : "",
+                     filter->event_type != NULL ? filter->event_type : "", (long long)filter->send_id, filter->of_automation,
+                     (long long)(window->has_from ? window->from_us : 0), (long long)(window->has_to ? window->to_us : 0));
     struct page_place place;
     struct event_row *rows;
     size_t count;

@@ -9,10 +9,12 @@
 
 enum { OVERVIEW_DEFAULT_DAYS = 30, EVENTS_DEFAULT_DAYS = 7, ANALYTICS_MAX_DAYS = 366 };
 
-/* A window of time: from inclusive, to exclusive. */
+/* A window of time: from inclusive, to exclusive. An end that was not given moves with the clock. */
 struct window {
     int64_t from_us;
     int64_t to_us;
+    bool has_from;
+    bool has_to;
 };
 
 /* Fills a window from what was given: `to` is now, `from` lies `default_days` before it.
