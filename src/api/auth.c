@@ -20,7 +20,7 @@ struct auth *auth_new(const char *fixed_brand)
         abort();
     auth->fixed_brand = fixed_brand;
     auth->principals = short_cache_new(sizeof(struct principal));
-    auth->brands = short_cache_new(sizeof(int64_t));
+    auth->brands = short_cache_new(sizeof(enum brand_state));
     return auth;
 }
 
@@ -64,6 +64,13 @@ bool auth_principal_cached(struct auth *auth, const struct credentials *credenti
     return short_cache_get(auth->principals, hash, ret_who);
 }
 
+static enum brand_state state_of_brand(const char *status)
+{
+    if (status == NULL || strcmp(status, "completed") == 0)
+        return BRAND_IS_READY;
+    return strcmp(status, "deleting") == 0 ? BRAND_IS_GONE : BRAND_IS_UNFINISHED;
+}
+
 static bool principal_from_key(struct auth *auth, const struct work *work, const char *key, struct principal *ret_who,
                                struct error *err)
 {
@@ -88,6 +95,7 @@ static bool principal_from_key(struct auth *auth, const struct work *work, const
         .organization_id = row->organization_id,
         .key_id = row->id,
         .bound_brand_id = row->brand_id.value,
+        .bound_brand_state = state_of_brand(row->brand_status),
         .scopes = (uint32_t)row->scopes,
         .rate_multiplier = row->rate_multiplier,
     };
@@ -159,14 +167,13 @@ int64_t auth_member_session(const struct principal *who)
 
 /* A brand of another organization does not exist; one of its own a member may not be let into. */
 static bool organization_brand(struct auth *auth, const struct work *work, const struct principal *who, int64_t brand_id,
-                               struct error *err)
+                               enum brand_state *ret_state, struct error *err)
 {
     unsigned char hash[SECRET_HASH_BYTES];
     int64_t member_session_id = auth_member_session(who);
     int64_t asked[3] = { who->organization_id, brand_id, member_session_id };
     sha256(asked, sizeof(asked), hash);
-    int64_t cached;
-    if (short_cache_get(auth->brands, hash, &cached))
+    if (short_cache_get(auth->brands, hash, ret_state))
         return true;
 
     uint64_t generation = short_cache_generation(auth->brands);
@@ -182,13 +189,15 @@ static bool organization_brand(struct auth *auth, const struct work *work, const
         return brand_not_found(err);
     if (!row->reachable)
         return fail(err, ERR_INSUFFICIENT_ROLE, "member", "This person has no access to the brand.");
-    short_cache_put(auth->brands, hash, &brand_id, generation);
+    *ret_state = state_of_brand(row->status);
+    short_cache_put(auth->brands, hash, ret_state, generation);
     return true;
 }
 
 bool auth_brand(struct auth *auth, const struct work *work, const struct principal *who, const struct credentials *credentials,
-                int64_t *ret_brand_id, struct error *err)
+                int64_t *ret_brand_id, enum brand_state *ret_state, struct error *err)
 {
+    *ret_state = BRAND_IS_READY;
     const char *named = credentials->brand;
     if (who->kind == CREDENTIAL_LOCAL_OWNER && named == NULL)
         named = auth->fixed_brand;
@@ -196,8 +205,9 @@ bool auth_brand(struct auth *auth, const struct work *work, const struct princip
 
     if (who->bound_brand_id != 0) {
         *ret_brand_id = who->bound_brand_id;
+        *ret_state = who->bound_brand_state;
         if (named == NULL || brand_id == who->bound_brand_id)
-            return true;
+            return *ret_state != BRAND_IS_GONE || brand_not_found(err);
         return fail(err, ERR_BRAND_SCOPE_MISMATCH, NULL, "This key belongs to another brand than X-Brand-Id names.");
     }
     if (named == NULL && who->kind == CREDENTIAL_LOCAL_OWNER) {
@@ -209,5 +219,5 @@ bool auth_brand(struct auth *auth, const struct work *work, const struct princip
     if (brand_id == 0)
         return brand_not_found(err);
     *ret_brand_id = brand_id;
-    return organization_brand(auth, work, who, brand_id, err);
+    return organization_brand(auth, work, who, brand_id, ret_state, err);
 }

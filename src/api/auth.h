@@ -26,8 +26,8 @@ MUST_CHECK bool auth_principal(struct auth *auth, const struct work *work, const
 /* The session of a person who reaches some brands only, 0 for everybody else. */
 int64_t auth_member_session(const struct principal *who) NONNULL(1) PURE;
 
-/* The brand this call works in.
+/* The brand this call works in, and whether work can be done there.
  * Errors: BRAND_ID_REQUIRED, BRAND_SCOPE_MISMATCH, BRAND_NOT_FOUND, INSUFFICIENT_ROLE (param member). */
 MUST_CHECK bool auth_brand(struct auth *auth, const struct work *work, const struct principal *who,
-                           const struct credentials *credentials, int64_t *ret_brand_id, struct error *err)
-    NONNULL(1, 2, 3, 4, 5, 6);
+                           const struct credentials *credentials, int64_t *ret_brand_id, enum brand_state *ret_state,
+                           struct error *err) NONNULL(1, 2, 3, 4, 5, 6, 7);

@@ -1,13 +1,14 @@
 -- Whose key this is. Its use is noted at most once a minute.
 -- name: auth_key_by_hash :one
 -- params: secret_hash bytea, now timestamptz
--- columns: id bigint, organization_id bigint, brand_id bigint null, scopes integer, rate_multiplier float8, revoked boolean
+-- columns: id bigint, organization_id bigint, brand_id bigint null, scopes integer, rate_multiplier float8, revoked boolean, brand_status text null
 with touched as (
     update api_keys set last_used_at = :now
      where secret_hash = :secret_hash and revoked_at is null
        and (last_used_at is null or last_used_at < :now::timestamptz - interval '1 minute')
 )
-select id, organization_id, brand_id, scopes, rate_multiplier, revoked_at is not null
+select id, organization_id, brand_id, scopes, rate_multiplier, revoked_at is not null,
+       (select b.status from brands b where b.id = api_keys.brand_id)
   from api_keys
  where secret_hash = :secret_hash;
 
@@ -22,8 +23,9 @@ select id, organization_id, role = 'org:admin'
 -- Whether a brand is one of the organization's, and within the reach of the session of a member (0: not a member's).
 -- name: auth_brand :one
 -- params: organization_id bigint, brand_id bigint, member_session_id bigint
--- columns: reachable boolean
+-- columns: reachable boolean, status text
 select :member_session_id::bigint = 0
-       or exists (select 1 from session_brands s where s.session_id = :member_session_id and s.brand_id = b.id)
+       or exists (select 1 from session_brands s where s.session_id = :member_session_id and s.brand_id = b.id),
+       b.status
   from brands b
  where b.organization_id = :organization_id and b.id = :brand_id and b.status <> 'deleting';

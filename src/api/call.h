@@ -58,6 +58,9 @@ struct call_input {
     struct error refusal; /* a fault found while reading the input; reported at its place in the order of checks */
 };
 
+/* Whether work can be done in a brand: one that is still being extracted can be read only. */
+enum brand_state { BRAND_IS_READY, BRAND_IS_UNFINISHED, BRAND_IS_GONE };
+
 /* Who calls, once authenticated. */
 struct principal {
     enum credential_kind kind;
@@ -65,6 +68,7 @@ struct principal {
     int64_t key_id;         /* 0 unless an API key */
     int64_t session_id;     /* 0 unless a session */
     int64_t bound_brand_id; /* 0: an organization credential */
+    enum brand_state bound_brand_state;
     uint32_t scopes;
     double rate_multiplier;
     bool administrator; /* session of role org:admin; other sessions reach some brands only */

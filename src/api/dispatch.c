@@ -114,6 +114,21 @@ static bool check_rate(struct api *api, struct call *call, struct error *err)
     return fail(err, ERR_RATE_LIMITED, NULL, "More than %lld calls in %d seconds.", (long long)call->rate.limit, policy->window_s);
 }
 
+/* A brand that is still being extracted is read, and otherwise left to the extraction. */
+static bool check_brand(struct api *api, struct call_state *state, const struct work *work, struct error *err)
+{
+    const struct call *call = state->call;
+    enum brand_state brand;
+    if (call->op->reach != REACH_BRAND)
+        return true;
+    if (!auth_brand(api->auth, work, &call->who, &call->credentials, &state->brand_id, &brand, err))
+        return false;
+    bool only_reads = call->op->mode == OP_READ || call->op->mode == OP_MEMORY;
+    if (brand == BRAND_IS_READY || only_reads)
+        return true;
+    return fail(err, ERR_BRAND_NOT_READY, NULL, "This brand is not ready yet; until it is, it can only be read.");
+}
+
 /* What is not built still judges what it is asked, so that a wrong call does not look like one that will work one day. */
 static bool refuse_unbuilt(const struct call *call, const struct work *work, struct error *err)
 {
@@ -137,7 +152,7 @@ bool dispatch_admit(struct api *api, struct call_state *state, const struct work
         call->who.organization_id = api->engine->default_organization_id;
     if (!check_rate(api, call, err) || !check_reach(call, err))
         return false;
-    if (op->reach == REACH_BRAND && !auth_brand(api->auth, work, &call->who, &call->credentials, &state->brand_id, err))
+    if (!check_brand(api, state, work, err))
         return false;
     if (!check_scope(call, err))
         return false;

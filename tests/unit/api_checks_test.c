@@ -251,6 +251,44 @@ static void test_a_brand_key_reaches_one_brand(void **state)
     assert_refusal(in_brand(key, ""), ERR_BRAND_SCOPE_MISMATCH, "", "another brand");
 }
 
+/* what is still being extracted can be read, and nothing is written there, whoever asks; what is deleted is gone. */
+static void test_a_brand_that_is_not_ready(void **state)
+{
+    (void)state;
+    open_service();
+    static const struct operation brand_write_op = { OPERATION(OP_WRITE, REACH_BRAND) };
+    int64_t second = brand_new(1);
+    const char *own = arena_printf(arena, "{\"organization\":1,\"brand\":%lld}", (long long)second);
+    const char *const keys[] = { key_new(1, second, SCOPE_ALL, 1), key_new(1, 0, SCOPE_ALL, 1) };
+    static const struct {
+        const char *status;
+        enum error_code reading;
+        enum error_code writing;
+    } states[] = {
+        { "extracting", ERR_NONE, ERR_BRAND_NOT_READY },
+        { "failed", ERR_NONE, ERR_BRAND_NOT_READY },
+        { "completed", ERR_NONE, ERR_NONE },
+        { "deleting", ERR_BRAND_NOT_FOUND, ERR_BRAND_NOT_FOUND },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(states); i++) {
+        run_sql("update brands set status = '%s' where id = %lld", states[i].status, (long long)second);
+        api_forget_credentials(api);
+        /* The second round is answered from what was believed in the first. */
+        for (size_t at = 0; at < 2 * ARRAY_COUNT(keys); at++) {
+            struct visit *reading = visit_new(&brand_op, NULL);
+            struct visit *writing = visit_new(&brand_write_op, NULL);
+            with_key(reading, keys[at / 2])->call.credentials.brand = brand_wire_id(second);
+            with_key(writing, keys[at / 2])->call.credentials.brand = brand_wire_id(second);
+            visit_run(reading);
+            visit_run(writing);
+            assert_int_equal(reading->call.error.code, states[i].reading);
+            assert_int_equal(writing->call.error.code, states[i].writing);
+            if (states[i].reading == ERR_NONE)
+                assert_answer(reading, 200, own);
+        }
+    }
+}
+
 /* */
 static void test_an_organization_key_names_its_brand(void **state)
 {
@@ -484,6 +522,7 @@ int main(void)
         WORLD_TEST(test_a_session_has_one_window),
         WORLD_TEST(test_a_connection_check_answers_who),
         WORLD_TEST(test_a_brand_key_reaches_one_brand),
+        WORLD_TEST(test_a_brand_that_is_not_ready),
         WORLD_TEST(test_an_organization_key_names_its_brand),
         WORLD_TEST(test_the_local_owner_works_in_a_brand),
         WORLD_TEST(test_session_operations),

@@ -79,12 +79,16 @@ static void add_codes_of(json_t *codes, const struct op_decl *op)
     static const char *const in_a_brand[] = { "BRAND_ID_REQUIRED", "BRAND_SCOPE_MISMATCH", "BRAND_NOT_FOUND", NULL };
     static const char *const with_key[] = { "IDEMPOTENCY_CONFLICT", "IDEMPOTENCY_IN_PROGRESS", NULL };
     const char *reach = member_text(op->json, "reach");
+    const char *mode = member_text(op->json, "mode");
     add_codes(codes, any);
     if (strcmp(reach, "public") != 0) {
         add_codes(codes, with_credential);
     }
     if (strcmp(reach, "brand") == 0) {
         add_codes(codes, in_a_brand);
+        if (strcmp(mode, "write") == 0 || strcmp(mode, "job") == 0) {
+            add_code(codes, "BRAND_NOT_READY");
+        }
     }
     if (member_true(op->json, "organizationKey")) {
         add_code(codes, "ORG_SCOPE_REQUIRED");
