@@ -125,7 +125,7 @@ describe('with a public address', LIMIT, () => {
     assert.equal(seen.length, storedFiles(installation).length, 'every file is one row');
     assert.equal(new Set(seen.map(({ assetId }) => assetId)).size, seen.length, 'each once');
     const logo = seen.find(({ width, height }) => width === 120 && height === 40);
-    assert.deepEqual([logo.kind, logo.type, logo.aspectRatio], ['brand', 'png', 'landscape']);
+    assert.deepEqual([logo.kind, logo.type, logo.aspectRatio], ['brand', 'png', '3:1']);
     const answer = await fetch(logo.url.replace(PUBLIC_URL, `http://127.0.0.1:${server.port}`));
     assert.deepEqual(Buffer.from(await answer.arrayBuffer()), png(120, 40));
     const shown = await rest.get('/v1/brand/images?sort=oldest&type=gif');

@@ -118,7 +118,7 @@ bool op_brand_images(struct request *rq, const struct brand_images_args *args, s
     struct asset_filter filter = {
         .type = args->type != IMAGE_TYPE_ABSENT ? image_type_names[args->type - 1] : NULL,
         .kind = args->kind != IMAGE_KIND_ABSENT ? image_kind_names[args->kind - 1] : NULL,
-        .aspect_ratio = args->aspect_ratio != IMAGE_ASPECT_RATIO_ABSENT ? image_aspect_ratio_names[args->aspect_ratio - 1] : NULL,
+        .aspect_ratio = args->aspect_ratio,
         .oldest_first = args->sort == IMAGE_SORT_OLDEST,
     };
     return asset_list(&rq->work, &filter, args->limit, args->cursor, &reply->json, err);

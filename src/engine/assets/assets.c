@@ -4,6 +4,8 @@
 #include "engine/page.h"
 #include "sql/assets.h"
 
+#include <string.h>
+
 bool asset_room_left(const struct work *work, struct asset_room *ret_room, struct error *err)
 {
     struct asset_usage_params params = { .brand_id = work->brand_id };
@@ -58,15 +60,59 @@ char *asset_url(struct arena *arena, const char *public_url, const struct asset_
 
 /* ---- Browsing ---- */
 
-static bool find_page(const struct work *work, const struct asset_filter *filter, const struct page_place *place, int64_t limit,
-                      struct asset_row **ret_rows, size_t *ret_count, struct error *err)
+/* Images are seldom cut to the pixel: 1366 by 768 is meant by 16:9. */
+static const double ratio_tolerance = 0.02;
+
+/* What is asked of the shape of an image. */
+struct shape {
+    const char *name; /* NULL: a ratio, or nothing */
+    struct opt_number min_ratio;
+    struct opt_number max_ratio;
+};
+
+static bool read_ratio(struct arena *arena, const char *text, double *ret_ratio)
+{
+    const char *colon = strchr(text, ':');
+    int64_t width;
+    int64_t height;
+    if (colon == NULL || !int64_parse(arena_dup_bytes(arena, text, (size_t)(colon - text)), &width) ||
+        !int64_parse(colon + 1, &height) || width <= 0 || height <= 0)
+        return false;
+    *ret_ratio = (double)width / (double)height;
+    return true;
+}
+
+static bool read_shape(const struct work *work, const char *text, struct shape *ret_shape, struct error *err)
+{
+    static const char *const names[] = { "landscape", "portrait", "square" };
+    *ret_shape = (struct shape){ .name = NULL };
+    if (text == NULL)
+        return true;
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+        if (strcmp(text, names[i]) == 0)
+            ret_shape->name = names[i];
+    double ratio;
+    if (ret_shape->name != NULL)
+        return true;
+    if (!read_ratio(work->arena, text, &ratio))
+        return fail(err, ERR_INVALID_REQUEST, "aspectRatio", "aspectRatio is landscape, portrait, square or a ratio such as 16:9.");
+    ret_shape->min_ratio = (struct opt_number){ true, ratio * (1 - ratio_tolerance) };
+    ret_shape->max_ratio = (struct opt_number){ true, ratio * (1 + ratio_tolerance) };
+    return true;
+}
+
+static bool find_page(const struct work *work, const struct asset_filter *filter, const struct shape *shape,
+                      const struct page_place *place, int64_t limit, struct asset_row **ret_rows, size_t *ret_count,
+                      struct error *err)
 {
     if (filter->oldest_first) {
         struct asset_page_oldest_params params = {
             .brand_id = work->brand_id,
             .type = filter->type,
             .kind = filter->kind,
-            .aspect_ratio = filter->aspect_ratio,
+            .shape = shape->name,
+            .min_ratio = shape->min_ratio,
+            .max_ratio = shape->max_ratio,
             .after_id = place->id,
             .limit = limit,
         };
@@ -76,11 +122,27 @@ static bool find_page(const struct work *work, const struct asset_filter *filter
         .brand_id = work->brand_id,
         .type = filter->type,
         .kind = filter->kind,
-        .aspect_ratio = filter->aspect_ratio,
+        .shape = shape->name,
+        .min_ratio = shape->min_ratio,
+        .max_ratio = shape->max_ratio,
         .before_id = place->set ? place->id : INT64_MAX,
         .limit = limit,
     };
     return sql_asset_page_newest(work->conn, work->arena, &params, ret_rows, ret_count, err);
+}
+
+/* Width to height in lowest terms. */
+static const char *ratio_text(struct arena *arena, int64_t width, int64_t height)
+{
+    int64_t divisor = width;
+    for (int64_t rest = height; rest != 0;) {
+        int64_t next = divisor % rest;
+        divisor = rest;
+        rest = next;
+    }
+    if (divisor == 0)
+        divisor = 1;
+    return arena_printf(arena, "%lld:%lld", (long long)(width / divisor), (long long)(height / divisor));
 }
 
 static void write_asset(const struct work *work, const struct asset_row *row, struct json_writer *json)
@@ -95,7 +157,7 @@ static void write_asset(const struct work *work, const struct asset_row *row, st
     json_member_text(json, "type", row->type);
     json_member_int(json, "width", row->width);
     json_member_int(json, "height", row->height);
-    json_member_text(json, "aspectRatio", row->aspect_ratio);
+    json_member_text(json, "aspectRatio", ratio_text(work->arena, row->width, row->height));
     json_member_time(json, "addedAt", row->created_at);
     json_object_end(json);
 }
@@ -110,10 +172,12 @@ bool asset_list(const struct work *work, const struct asset_filter *filter, int6
 {
     const char *binding = arena_printf(work->arena, "brand.images|%s|%s|%s|%s", filter->oldest_first ? "oldest" : "newest",
                                        or_all(filter->kind), or_all(filter->type), or_all(filter->aspect_ratio));
+    struct shape shape;
     struct page_place place;
     struct asset_row *rows;
     size_t count;
-    if (!page_place_read(work, binding, cursor, &place, err) || !find_page(work, filter, &place, limit + 1, &rows, &count, err))
+    if (!read_shape(work, filter->aspect_ratio, &shape, err) || !page_place_read(work, binding, cursor, &place, err) ||
+        !find_page(work, filter, &shape, &place, limit + 1, &rows, &count, err))
         return false;
     size_t shown = page_begin(json, limit, count);
     for (size_t i = 0; i < shown; i++)

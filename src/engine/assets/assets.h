@@ -36,12 +36,12 @@ MUST_CHECK bool assets_keep(const struct work *work, const struct asset *assets,
 struct asset_filter {
     const char *type;         /* as asset_type_name has it */
     const char *kind;         /* logo, brand, generated */
-    const char *aspect_ratio; /* landscape, portrait, square */
+    const char *aspect_ratio; /* landscape, portrait, square, or W:H */
     bool oldest_first;
 };
 
 /* A page of the brand's images. They have an address where the installation has a public one. Errors: INVALID_REQUEST
- * (cursor). */
+ * (aspectRatio, cursor). */
 MUST_CHECK bool asset_list(const struct work *work, const struct asset_filter *filter, int64_t limit, const char *cursor,
                            struct json_writer *json, struct error *err) NONNULL(1, 2, 5, 6);
 

@@ -16,26 +16,28 @@ select :brand_id, decode(g.hash, 'hex'), g.type, g.bytes, g.width, g.height, g.f
 
 -- The images of a brand behind a place, newest first.
 -- name: asset_page_newest :many
--- params: brand_id bigint, type text null, kind text null, aspect_ratio text null, before_id bigint, limit bigint
+-- params: brand_id bigint, type text null, kind text null, shape text null, min_ratio float8 null, max_ratio float8 null, before_id bigint, limit bigint
 -- row: asset
--- columns: id bigint, hash bytea, type text, kind text, width bigint, height bigint, aspect_ratio text, created_at timestamptz
-select id, hash, type, kind, width, height, aspect_ratio, created_at
+-- columns: id bigint, hash bytea, type text, kind text, width bigint, height bigint, created_at timestamptz
+select id, hash, type, kind, width, height, created_at
   from assets
  where brand_id = :brand_id and id < :before_id
    and (:type::text is null or type = :type) and (:kind::text is null or kind = :kind)
-   and (:aspect_ratio::text is null or aspect_ratio = :aspect_ratio)
+   and (:shape::text is null or aspect_ratio = :shape)
+   and (:min_ratio::float8 is null or width between :min_ratio * height and :max_ratio * height)
  order by id desc
  limit :limit;
 
 -- The images of a brand behind a place, oldest first.
 -- name: asset_page_oldest :many
--- params: brand_id bigint, type text null, kind text null, aspect_ratio text null, after_id bigint, limit bigint
+-- params: brand_id bigint, type text null, kind text null, shape text null, min_ratio float8 null, max_ratio float8 null, after_id bigint, limit bigint
 -- row: asset
--- columns: id bigint, hash bytea, type text, kind text, width bigint, height bigint, aspect_ratio text, created_at timestamptz
-select id, hash, type, kind, width, height, aspect_ratio, created_at
+-- columns: id bigint, hash bytea, type text, kind text, width bigint, height bigint, created_at timestamptz
+select id, hash, type, kind, width, height, created_at
   from assets
  where brand_id = :brand_id and id > :after_id
    and (:type::text is null or type = :type) and (:kind::text is null or kind = :kind)
-   and (:aspect_ratio::text is null or aspect_ratio = :aspect_ratio)
+   and (:shape::text is null or aspect_ratio = :shape)
+   and (:min_ratio::float8 is null or width between :min_ratio * height and :max_ratio * height)
  order by id
  limit :limit;

@@ -8,11 +8,14 @@ select id, name, domain, status, identity, email_design, image_style, time_zone,
  where organization_id = :organization_id and id = :brand_id and status <> 'deleting';
 
 -- A page of an organization's brands, oldest first; `only_id` 0 means all of them, and a member's session those it reaches.
+-- The documents of their looks would make a page long, so they come with one brand only.
 -- name: brand_page :many
 -- params: organization_id bigint, only_id bigint, member_session_id bigint, after_id bigint, limit bigint
 -- row: brand
 -- columns: id bigint, name text, domain text null, status text, identity jsonb, email_design text null, image_style text null, time_zone text, locale text, created_at timestamptz, updated_at timestamptz
-select id, name, domain, status, identity, email_design, image_style, time_zone, locale, created_at, updated_at
+select id, name, domain, status, identity,
+       case when :only_id <> 0 then email_design end, case when :only_id <> 0 then image_style end,
+       time_zone, locale, created_at, updated_at
   from brands
  where organization_id = :organization_id and status <> 'deleting'
    and (:only_id = 0 or id = :only_id) and id > :after_id
