@@ -109,9 +109,7 @@ static void lint_result(const struct catalogue *all, const struct op_decl *op)
 {
     const json_t *result = json_object_get(op->json, "result");
     if (result == NULL) {
-        if (op->built) {
-            problem(op->where, "is built and declares no result");
-        }
+        problem(op->where, "declares no result");
         return;
     }
     if (json_is_string(result) && json_object_get(all->resources, json_string_value(result)) == NULL) {

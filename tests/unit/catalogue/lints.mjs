@@ -80,7 +80,7 @@ function goodTree() {
       },
       {
         id: 'things.drop', route: 'DELETE /v1/things/{thingId}', summary: 'Drops a thing.', reach: 'brand', policy: 'things.write',
-        mode: 'write', status: 200, queries: 1, built: false, path: { thingId: row('contact') },
+        mode: 'write', status: 200, queries: 1, built: false, path: { thingId: row('contact') }, result: 'thing',
       },
     ],
     'tools/things/get_thing.json': {
@@ -164,7 +164,8 @@ const broken = [
   ['an unknown price', (t) => (op(t, MAKE).price = 'else'), 'price else is not in schemas/policies.json'],
   ['an unknown error code', (t) => (op(t, 0).errors = ['ELSE']), 'the error ELSE is not in schemas/errors.json'],
   ['an unknown result', (t) => (op(t, 0).result = 'else'), 'the result else is not in schemas/resources'],
-  ['a built operation without a result', (t) => delete op(t, 0).result, 'is built and declares no result'],
+  ['an operation without a result', (t) => delete op(t, 0).result, 'things.get: declares no result'],
+  ['one that is not built without a result', (t) => delete op(t, 3).result, 'things.drop: declares no result'],
   ['an unknown mode', (t) => (op(t, 0).mode = 'think'), 'mode must be memory, read, write or job'],
   ['an unknown reach', (t) => (op(t, 0).reach = 'world'), 'reach must be'],
   ['a route outside /v1', (t) => (op(t, 0).route = 'GET /things/{thingId}'), 'a path below /v1'],
