@@ -27,7 +27,7 @@ clang_build() {
 thread_sanitizer() {
     cmake -S . -B build/tsan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DPOSTHORN_SANITIZE=thread &&
         cmake --build build/tsan &&
-        (cd build/tsan && TSAN_OPTIONS=halt_on_error=1 ctest --output-on-failure -R 'api_|db_|mcp|http|side|outbox|net_|image|engine_imports|engine_sends_test|jobs_')
+        (cd build/tsan && TSAN_OPTIONS=halt_on_error=1 ctest --output-on-failure -R 'api_|limits|db_|mcp|http|side|outbox|net_|image|engine_imports|engine_sends_test|jobs_')
 }
 
 analyzer() {

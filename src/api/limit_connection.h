@@ -9,7 +9,7 @@
 
 enum {
     LIMIT_CONNECT_MS = 250,
-    LIMIT_ANSWER_MS = 100,
+    LIMIT_ANSWER_MS = 250,
     LIMIT_WHY_BYTES = 128,
     LIMIT_HOST_BYTES = 64, /* a numeric address */
     LIMIT_SCRIPT_HASH_CHARS = 40,

@@ -4,7 +4,7 @@
  * own clock and lets idle windows expire.
  *
  * The gate asks on threads that must not wait: connecting takes 250 ms at most,
- * an answer 100 ms. A store that failed is left alone, and the gate is open,
+ * and so does an answer. A store that failed is left alone, and the gate is open,
  * until a thread of the store's own, which tries once a second and also asks the
  * DNS, has had an answer.
  */
