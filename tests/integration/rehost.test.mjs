@@ -114,7 +114,7 @@ describe('with a public address', LIMIT, () => {
   });
 
   test('R-187: the brand can browse its copies, each at an address that loads', async () => {
-    await importHtml(rest, `<p>Browsed</p><img src="${images.base}/logo.png">`);
+    await importHtml(rest, `<p>Browsed</p><img src="${images.base}/logo.png"><img src="${images.base}/dot.gif">`);
     const seen = [];
     for (let cursor = ''; cursor !== null;) {
       const page = await rest.get(`/v1/brand/images?limit=3${cursor && `&cursor=${cursor}`}`);
