@@ -453,7 +453,7 @@ describe('the REST door', { timeout: 180_000 }, () => {
 
   // ---- Idempotency keys ----
 
-  test('an idempotency key is the organization\'s, and of POST only (R-141, R-144)', async () => {
+  test('an idempotency key is the organization\'s, and of POST only (R-079, R-141, R-144)', async () => {
     const key = { 'idempotency-key': 'shared' };
     assert.equal((await organization.post('/v1/brands', { name: 'Shared' }, key)).status, 201);
     const sibling = await client();

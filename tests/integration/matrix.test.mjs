@@ -26,7 +26,7 @@ const NOT_FOUND = {
 
 /** What makes a request of an operation good but for its ids, where the required parameters alone do not. */
 const usable = ({ ids: { own } }) => ({
-  'apiKeys.create': { elsewhere: ['brandId'] }, // an administrator reaches every brand of the organization
+  'apiKeys.create': { elsewhere: ['brandId'] }, // every brand of the organization is an administrator's
   'audiences.update': { body: { name: 'Matrix' } },
   'audiences.createFromEvents': { body: { eventTypes: ['sent'], from: '2026-11-01T00:00:00Z' } },
   'audiences.create': { body: { name: 'Matrix', filters: FILTERS } },
@@ -75,9 +75,13 @@ describe('every operation refuses bad input', { timeout: 180_000 }, () => {
     const worker = async () => {
       while (next < list.length) {
         const request = list[next++];
-        const answer = await client.request(request.method, request.target, request.body, request.headers);
+        let problem;
+        const answer = await client.request(request.method, request.target, request.body, request.headers).catch((error) => {
+          problem = error.message;
+          return {};
+        });
         counts[request.kind]++;
-        const problem = problemOf(request, answer);
+        problem ??= problemOf(request, answer);
         if (problem) problems.push(shown(request, answer, problem));
       }
     };
@@ -93,7 +97,7 @@ describe('every operation refuses bad input', { timeout: 180_000 }, () => {
     await walk(t, ['credential', 'order', 'rate']);
   });
 
-  test('brands and scopes come before what is asked (R-047, R-056, R-057, R-058, R-060, R-068, R-069, R-070, R-071, R-074)', async (t) => {
+  test('brands and scopes come before what is asked (R-047, R-048, R-049, R-056, R-057, R-058, R-060, R-068, R-069, R-070, R-071, R-074)', async (t) => {
     for (const operation of operations) {
       requests.scopes(operation);
       requests.brand(operation);
@@ -132,7 +136,7 @@ describe('every operation refuses bad input', { timeout: 180_000 }, () => {
     for (const operation of operations) {
       for (const [name, schema] of Object.entries(operation.built ? operation.path ?? {} : {})) {
         const kind = world.kindOf(name, schema);
-        assert.ok(NOT_FOUND[kind] || operation.reach === 'session', `${operation.id}: ${name} names a resource of no known kind`);
+        assert.ok(NOT_FOUND[kind] || kind === 'key', `${operation.id}: ${name} names a resource of no known kind`);
       }
       if (!operation.route.startsWith('DELETE ')) requests.ids(operation, good[operation.id] ?? {}, (kind) => NOT_FOUND[kind]);
     }
@@ -143,6 +147,42 @@ describe('every operation refuses bad input', { timeout: 180_000 }, () => {
     for (const operation of operations) if (operation.route.startsWith('DELETE ')) requests.ids(operation, {}, () => null);
     // A delete that found nothing was done, not refused: it leaves its audit row.
     await walk(t, ['deleted id'], ['audit_log']);
+  });
+
+  // ---- What is whose ----
+
+  /** Every id in an answer. */
+  const idsIn = (value) => JSON.stringify(value).match(/"[a-z]{3}_[0-9a-z]{13}"/g) ?? [];
+  const lists = (reach) => operations.filter((operation) => operation.built && operation.reach === reach && operation.scope !== undefined &&
+    operation.path === undefined && operation.when === undefined && /^GET |\/search$/.test(operation.route));
+
+  test('what a brand lists is its own and no other brand\'s (R-064)', async (t) => {
+    const { brands, keys } = world;
+    let seen = 0;
+    for (const { id, route } of lists('brand')) {
+      const [method, path] = route.split(' ');
+      const ask = (brand) => client.request(method, path, method === 'POST' ? {} : undefined, { ...keys.organization, 'x-brand-id': brand });
+      const [own, other] = [await ask(brands.own), await ask(brands.other)];
+      assert.equal(own.status, 200, `${id}: ${JSON.stringify(own.body)}`);
+      const theirs = new Set(idsIn(other.body));
+      const shared = idsIn(own.body).filter((one) => theirs.has(one));
+      assert.deepEqual(shared, [], id);
+      if (idsIn(own.body).length > 0 && theirs.size > 0) seen++;
+    }
+    t.diagnostic(`${seen} lists hold something in both brands`);
+    assert.ok(seen >= 5, 'designs, folders, audiences, domains and contacts at least');
+  });
+
+  test('what is the organization\'s is the same in every brand, and needs none (R-065)', async () => {
+    const other = { ...world.keys.organization, 'x-brand-id': world.brands.other };
+    const paths = ['/v1/flows', '/v1/usage', '/v1/brands', ...lists('organization').map(({ route }) => route.split(' ')[1])];
+    for (const path of paths) {
+      const [without, within] = [await client.get(path, world.keys.organization), await client.get(path, other)];
+      assert.equal(without.status, 200, `${path}: ${JSON.stringify(without.body)}`);
+      assert.deepEqual(within.body, without.body, path);
+      if (path !== '/v1/brands') assert.deepEqual((await client.get(path, world.keys.brand)).body, without.body, path);
+    }
+    assert.ok(paths.includes('/v1/templates'));
   });
 
   test('the sums see what is written, so that the walks above could have failed', async () => {

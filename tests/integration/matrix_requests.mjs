@@ -64,10 +64,10 @@ export class Requests {
     return { path: Object.fromEntries(path), query: Object.fromEntries(named(operation.query)), body };
   }
 
-  /** Who passes every check before the body; null where nobody can yet. */
+  /** Who passes every check before the body. */
   #admitted(operation) {
     if (operation.reach === 'public') return {};
-    if (operation.reach === 'session') return this.world.session;
+    if (operation.reach === 'session') return this.world.session();
     return operation.reach === 'brand' ? this.world.keys.brand : this.world.keys.organization;
   }
 
@@ -90,7 +90,7 @@ export class Requests {
   }
 
   #addBehind(kind, what, operation, request, expected) {
-    const headers = { ...(this.#admitted(operation) ?? this.world.keys.organization), ...request.headers };
+    const headers = { ...this.#admitted(operation), ...request.headers };
     this.#add(kind, what, operation, { ...request, headers }, this.#behindChecks(operation, expected));
   }
 
@@ -115,9 +115,9 @@ export class Requests {
   }
 
   scopes(operation) {
-    const { keys, brands, member } = this.world;
+    const { keys, brands } = this.world;
     if (operation.reach === 'session') {
-      for (const [what, headers] of [['a brand key', keys.brand], ['an organization key', keys.organization], ['a member', member]]) {
+      for (const [what, headers] of [['a brand key', keys.brand], ['an organization key', keys.organization], ['a member', this.world.member()]]) {
         this.#add('session', what, operation, { headers }, refusal(403, 'INSUFFICIENT_ROLE', 'org_admin'));
         this.#add('order', `${what}, a malformed body`, operation, { headers, body: '{' }, refusal(403, 'INSUFFICIENT_ROLE', 'org_admin'));
       }
@@ -127,6 +127,7 @@ export class Requests {
       for (const headers of [keys.brand, keys.scoped.sendsOfBrand]) {
         this.#add('organization', 'a brand key', operation, { headers, body: '{' }, refusal(403, 'ORG_SCOPE_REQUIRED'));
       }
+      this.#add('organization', 'a member', operation, { headers: this.world.member(), body: '{' }, refusal(403, 'INSUFFICIENT_ROLE', 'org_admin'));
     }
     if (operation.scope === undefined) return;
     const lacking = refusal(403, 'INSUFFICIENT_PERMISSIONS', operation.scope);
@@ -157,6 +158,10 @@ export class Requests {
       this.#add('brand', what, operation, { headers: naming(keys.organization, brand) }, refusal(404, 'BRAND_NOT_FOUND'));
       this.#add('brand', `${what}, by a brand key`, operation, { headers: naming(keys.brand, brand) }, refusal(403, 'BRAND_SCOPE_MISMATCH'));
     }
+    const member = this.world.member();
+    this.#add('brand', 'none named, by a member', operation, { headers: member }, refusal(400, 'BRAND_ID_REQUIRED'));
+    this.#add('brand', 'one that the member may not reach', operation, { headers: naming(member, brands.other), body: '{' },
+      refusal(403, 'INSUFFICIENT_ROLE', 'member'));
     this.#add('brand', 'another one of the organization, by a brand key', operation, { headers: naming(keys.brand, brands.other) },
       refusal(403, 'BRAND_SCOPE_MISMATCH'));
   }
@@ -168,7 +173,7 @@ export class Requests {
     const takesBody = operation.body !== undefined;
     const query = (what, text, param) => this.#addBehind('query key', what, operation, { query: text }, invalid(param));
     query('unknown', { nonsense: 1 }, 'nonsense');
-    query('unknown, beside a brandId', 'brandId=x&nonsense=1', 'brandId');
+    query('brandId, before an unknown one', { brandId: 'x', nonsense: 1 }, 'brandId');
     query('brandId', { brandId: this.world.brands.own }, 'brandId');
     for (const name of Object.keys(operation.path ?? {})) query('a path parameter', { [name]: 'x' }, name);
     for (const name of Object.keys(operation.body ?? {})) if (!operation.query?.[name]) query('a body parameter', { [name]: 'x' }, name);
@@ -297,8 +302,10 @@ export class Requests {
   idempotency(operation) {
     if (!operation.route.startsWith('POST ')) return;
     const headers = { 'idempotency-key': 'k'.repeat(KEY_MAX_CHARS + 1) };
-    // A read has nothing to replay; a key that no write would take is refused there all the same.
-    if (!operation.idempotencyKey && !['read', 'memory'].includes(operation.mode)) {
+    // What only reads has nothing to replay, but a key that no write would take is wrong there, too; a write that answers with a
+    // secret takes none (R-149).
+    const reads = operation.mode === 'read' || operation.mode === 'memory';
+    if (!operation.idempotencyKey && !reads) {
       this.#addBehind('idempotency key', 'too long, not honoured', operation, { headers, query: 'nonsense=1' }, invalid('nonsense'));
       return;
     }

@@ -3,8 +3,12 @@
 
 import { sql } from './import_files.mjs';
 
+const SESSIONS = 3;
 const ANY_ID = '2222222222222'; // of the right form in every alphabet that ids may have; names nothing
-const BY_NAME = { emailId: 'email', groupId: 'group', audienceId: 'audience', templateId: 'template', slug: 'flow', email: 'contact', fieldName: 'field', domainId: 'domain' };
+const BY_NAME = {
+  emailId: 'email', groupId: 'group', audienceId: 'audience', templateId: 'template', slug: 'flow', email: 'contact', fieldName: 'field',
+  domainId: 'domain', keyId: 'key',
+};
 /** Told apart from ids by their form. */
 const NAMES = { contact: ['nobody@example.com', 'no+body@example.com', 'nobody%40example.com@example.com'], field: ['noSuchField'] };
 const PREFIXES = {
@@ -26,8 +30,6 @@ const MAKERS = {
   })).sendId,
 };
 
-const SESSIONS = 4;
-
 export const FILTERS = { logic: 'and', filters: [{ field: 'email', operator: 'contains', value: 'matrix' }] };
 
 async function created(client, path, body) {
@@ -43,21 +45,30 @@ async function resources(client, brandId) {
 }
 
 export class World {
+  #administrators;
+  #members;
+  #organization; // the other one
+  #keyIds;
+
   static async make(installation, server, policies) {
     const world = new World();
     await world.#makeBrands(installation);
     await world.#makeKeys(installation, policies);
     world.ids = {};
+    await world.#makeSessions(installation);
     for (const [whose, brandId] of [['own', world.brands.own], ['other', world.brands.other]]) {
       const client = server.client(await installation.key('--brand', brandId));
       world.ids[whose] = await resources(client, brandId);
       client.close();
     }
+    world.ids.own.key = world.#keyIds.own;
+    world.ids.other.key = world.#keyIds.foreign;
     return world;
   }
 
   async #makeBrands(installation) {
     const stranger = await installation.admin('org', 'create', 'Stranger');
+    this.#organization = stranger.orgId;
     this.brands = {
       own: await installation.brandId(),
       other: (await installation.admin('brand', 'create', 'Other')).brandId,
@@ -71,22 +82,14 @@ export class World {
     const own = ['--brand', this.brands.own];
     // The last multiplier given counts; a window of this one is spent before its first call.
     const spent = ['--rate-multiplier', '0.0001'];
-    this.keys = {
-      organization: await bearer(),
-      brand: await bearer(...own),
-      spent: await bearer(...spent),
-      spentBrand: await bearer(...own, ...spent),
-      scoped: { sendsOfBrand: await bearer(...own, '--scopes', 'sends') },
-    };
+    const wanted = { organization: [], brand: own, spent, spentBrand: [...own, ...spent] };
+    const made = await Promise.all(Object.entries(wanted).map(async ([name, options]) => [name, await bearer(...options)]));
+    this.keys = { ...Object.fromEntries(made), scoped: { sendsOfBrand: await bearer(...own, '--scopes', 'sends') } };
     await Promise.all(Object.keys(scopes).map(async (scope) => (this.keys.scoped[scope] = await bearer('--scopes', scope))));
 
-    const cookie = async (...options) => ({ cookie: `__session=${(await installation.admin('session', 'create', ...options)).cookie}` });
-    // A session has one window for all it does, so every so many calls another one takes over.
-    this.sessions = [await cookie()];
-    for (let i = 1; i < SESSIONS; i++) this.sessions.push(await cookie());
-    this.member = await cookie('--role', 'member');
-
+    const foreign = await installation.admin('key', 'create', '--org', this.#organization);
     const revoked = await installation.admin('key', 'create');
+    this.#keyIds = { own: revoked.keyId, foreign: foreign.keyId };
     await installation.admin('key', 'revoke', revoked.keyId);
     const gone = await installation.admin('key', 'create', '--name', 'gone');
     await sql(installation, "delete from api_keys where name = 'gone'");
@@ -99,14 +102,34 @@ export class World {
       ['a good key behind a malformed one', { authorization: 'Bearer nonsense', 'x-api-key': good }, 'INVALID_API_KEY'],
       ['an unknown key', { authorization: `Bearer ${gone.key}` }, 'INVALID_API_KEY'],
       ['a revoked key', { 'x-api-key': revoked.key }, 'API_KEY_REVOKED'],
-      ['an unknown session', { cookie: '__session=nonsense' }, 'AUTHENTICATION_REQUIRED'],
     ];
   }
 
-  /** Somebody who is signed in and may administer. */
-  get session() {
-    this.sessionCalls = (this.sessionCalls ?? 0) + 1;
-    return this.sessions[this.sessionCalls % SESSIONS];
+  /** All that a session does shares one window (R-124), so several people take turns. */
+  async #makeSessions(installation) {
+    const cookie = async (...options) => ({ cookie: `__session=${(await installation.admin('session', 'create', ...options)).cookie}` });
+    const turns = Array.from({ length: SESSIONS });
+    this.#administrators = await Promise.all(turns.map(() => cookie()));
+    this.#members = await Promise.all(turns.map(() => cookie('--role', 'member', '--brand', this.brands.own)));
+    const ended = await installation.admin('session', 'create', '--name', 'ended');
+    await installation.admin('session', 'end', ended.sessionId);
+    this.strangers.push(
+      ['an unknown session', { cookie: '__session=nonsense' }, 'AUTHENTICATION_REQUIRED'],
+      ['a session that has ended', { cookie: `__session=${ended.cookie}` }, 'AUTHENTICATION_REQUIRED'],
+      ['a key as a session', { cookie: `__session=${this.keys.organization.authorization.slice('Bearer '.length)}` }, 'AUTHENTICATION_REQUIRED'],
+    );
+  }
+
+  /** Somebody signed in who may administer. */
+  session() {
+    this.#administrators.push(this.#administrators.shift());
+    return this.#administrators[0];
+  }
+
+  /** Somebody signed in who reaches the own brand only. */
+  member() {
+    this.#members.push(this.#members.shift());
+    return this.#members[0];
   }
 
   // ---- Ids ----
@@ -125,6 +148,7 @@ export class World {
     if (NAMES[kind]) return NAMES[kind].map((name) => ['that names nothing', name]);
     const other = this.ids.other[kind];
     const strange = [
+      ...(kind === 'brand' ? [['of another organization', this.brands.foreign]] : []),
       ['nonsense', 'nonsense'],
       ['unknown', this.unknownId(kind)],
       ['of another kind', this.ids.own[kind === 'email' ? 'audience' : 'email']],
