@@ -414,6 +414,7 @@ describe('the REST door', { timeout: 180_000 }, () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     assertRefused(await own.post('/v1/contacts', 'email=a%40example.com', form), 400, 'INVALID_REQUEST');
     assertRefused(await own.post('/v1/contacts', '<email/>', { 'content-type': 'application/xml' }), 400, 'INVALID_REQUEST');
+    assertRefused(await own.post('/v1/contacts', { email: 'a@example.com' }, form), 400, 'INVALID_REQUEST', 'Content-Type');
     for (const text of ['{', '{"email":}', 'nonsense', '{"email":"a@example.com"} x', '[]', '"x"', '']) {
       assertRefused(await own.post('/v1/contacts', text), 400, 'INVALID_REQUEST');
     }
