@@ -239,9 +239,9 @@ static void on_answer(void *argument, int status, int timeouts, unsigned char *a
         return;
     if (status == ARES_SUCCESS)
         read_answer(lookup, answer, size);
-    else if (status == ARES_ENODATA)
+    else if (status == ARES_ENODATA && dns_denies(answer, size))
         ask_further(lookup);
-    else if (status == ARES_ENOTFOUND)
+    else if (status == ARES_ENOTFOUND && dns_denies(answer, size))
         end_lookup(lookup, DNS_MAIL_NO_DOMAIN, DNS_CACHE_NEGATIVE_S);
     else
         end_lookup(lookup, DNS_MAIL_UNKNOWN, 0);

@@ -26,6 +26,12 @@ bool dns_channel_open(const char *servers, ares_channel *ret_channel)
     return false;
 }
 
+bool dns_denies(const unsigned char *answer, int size)
+{
+    enum { HEADER_BYTES = 12, AUTHORITATIVE = 0x04, RECURSION_AVAILABLE = 0x80 }; /* RFC 1035 §4.1.1 */
+    return answer == NULL || (size >= HEADER_BYTES && ((answer[2] & AUTHORITATIVE) != 0 || (answer[3] & RECURSION_AVAILABLE) != 0));
+}
+
 void dns_channel_wait(ares_channel channel)
 {
     ares_socket_t sockets[ARES_GETSOCK_MAXNUM];

@@ -87,7 +87,7 @@ static void on_answer(void *argument, int status, int timeouts, unsigned char *a
     struct dns_question *question = asking->question;
     (*asking->open)--;
     if (status == ARES_ENODATA || status == ARES_ENOTFOUND)
-        question->is_answered = true;
+        question->is_answered = dns_denies(answer, size);
     else if (status == ARES_SUCCESS && question->type == DNS_TXT)
         question->is_answered = read_txt(asking->arena, answer, size, &question->found);
     else if (status == ARES_SUCCESS)

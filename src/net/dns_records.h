@@ -17,7 +17,7 @@ enum dns_record_type { DNS_TXT, DNS_MX };
 struct dns_question {
     const char *name; /* lower-case A-labels; labels may begin with an underscore */
     enum dns_record_type type;
-    bool is_answered;       /* false: no answer in time, SERVFAIL, a refusal, or one that cannot be read */
+    bool is_answered;       /* false: no answer in time, SERVFAIL, a refusal, a referral, or one that cannot be read */
     struct text_list found; /* the texts of TXT records, their strings joined; the hosts of MX records. None: there are none */
 };
 

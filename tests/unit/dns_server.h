@@ -31,6 +31,7 @@ struct dns_row {
     bool is_cut;      /* over UDP: truncated, without records */
     bool is_endless;  /* the name of its record points to itself */
     bool is_overlong; /* its record promises more bytes than there are */
+    bool is_referral; /* no record, from a server that neither owns the zone nor asks who does */
     bool is_garbage;  /* a header whose counts promise what is not there */
     int record_type;  /* 0: as asked; TYPE_CNAME in front of what was asked */
     unsigned ttl_s;
@@ -157,6 +158,7 @@ static inline bool answer_question(const unsigned char *query, size_t size, bool
     unsigned records = 0;
     unsigned rcode = RCODE_NXDOMAIN;
     bool is_cut = false;
+    bool is_referral = false;
     for (size_t i = 0; i < dns_server.row_count; i++) {
         const struct dns_row *row = &dns_server.rows[i];
         rcode = strcasecmp(row->name, name) == 0 && rcode == RCODE_NXDOMAIN ? 0 : rcode;
@@ -167,6 +169,7 @@ static inline bool answer_question(const unsigned char *query, size_t size, bool
         if (row->rcode != 0)
             rcode = (unsigned)row->rcode;
         is_cut = row->is_cut && !is_tcp;
+        is_referral = row->is_referral;
         records += row->is_garbage ? 7 : 0;
         if (row->data == NULL || is_cut)
             continue;
@@ -175,7 +178,7 @@ static inline bool answer_question(const unsigned char *query, size_t size, bool
     }
     size_t whole = answer.size;
     answer.size = 2;
-    put_u16(&answer, 0x8180U | (is_cut ? 0x0200U : 0) | rcode);
+    put_u16(&answer, 0x8100U | (is_referral ? 0 : 0x0080U) | (is_cut ? 0x0200U : 0) | rcode);
     put_u16(&answer, 1);
     put_u16(&answer, records);
     put_u16(&answer, 0);

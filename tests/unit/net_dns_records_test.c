@@ -22,6 +22,8 @@ static const struct dns_row rows[] = {
     { "empty.test", TYPE_A, .ttl_s = 300, .data = "192.0.2.1" },
     { "servfail.test", 0, .rcode = RCODE_SERVFAIL },
     { "refused.test", 0, .rcode = RCODE_REFUSED },
+    { "referred.test", 0, .is_referral = true },
+    { "denied.test", 0, .rcode = RCODE_NXDOMAIN, .is_referral = true },
     { "silent.test", 0, .is_silent = true },
     { "cut.test", TYPE_TXT, .is_cut = true, .ttl_s = 300, .data = "by TCP" },
     { "endless.test", TYPE_TXT, .is_endless = true, .ttl_s = 300, .data = "x" },
@@ -102,8 +104,8 @@ static void absence_is_an_answer(void **state)
 static void trouble_is_none(void **state)
 {
     (void)state;
-    static const char *const names[] = { "servfail.test", "refused.test",  "garbage.test",
-                                         "endless.test",  "overlong.test", "no..name.test" };
+    static const char *const names[] = { "servfail.test", "refused.test",  "garbage.test", "endless.test",
+                                         "overlong.test", "referred.test", "denied.test",  "no..name.test" };
     for (size_t i = 0; i < ARRAY_COUNT(names); i++)
         if (ask(names[i], DNS_TXT).is_answered)
             fail_msg("%s was answered", names[i]);
