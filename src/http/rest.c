@@ -131,6 +131,13 @@ static void call_done(struct call *call)
 
 /* ---- From the request to the call ---- */
 
+/* An old browser tells nothing of the page (cookie_may_write) that makes it send a form, but that it is a form. An empty one holds
+ * what an operation without arguments needs, so behind a cookie its type is judged, too. */
+static bool could_be_form(const struct rest_state *rest)
+{
+    return rest->call.credentials.kind == CREDENTIAL_SESSION && strcmp(rest->exchange->method, "POST") == 0;
+}
+
 static void read_body(struct rest_state *rest)
 {
     struct exchange *exchange = rest->exchange;
@@ -141,12 +148,14 @@ static void read_body(struct rest_state *rest)
              exchange->max_body_bytes);
         return;
     }
-    if (exchange->body.size == 0)
+    if (exchange->body.size == 0 && !could_be_form(rest))
         return;
     if (content_type != NULL && !content_type_is_json(content_type)) {
         fail(&input->refusal, ERR_INVALID_REQUEST, "Content-Type", "The body must be JSON, sent as application/json.");
         return;
     }
+    if (exchange->body.size == 0)
+        return;
     struct json_bounds bounds = { .max_bytes = exchange->max_body_bytes };
     if (!json_read(exchange->arena, exchange->body.data, exchange->body.size, bounds, &input->body, &input->refusal))
         input->body = NULL;
@@ -174,8 +183,8 @@ static void fill_call(struct rest_state *rest)
 }
 
 /* A page of another origin can make the browser send the session cookie, but cannot choose what the browser says of the
- * origin (Origin, RFC 6454 §7; Fetch Metadata, Sec-Fetch-Site). A browser says it with every write; where nothing is said,
- * no browser was led astray. */
+ * origin (Origin, RFC 6454 §7; Fetch Metadata, Sec-Fetch-Site). Browsers say it with every write, old ones but for forms,
+ * which read_body refuses; where nothing is said, no browser was led astray. */
 static bool cookie_may_write(const struct exchange *exchange, const struct call *call)
 {
     if (call->credentials.kind != CREDENTIAL_SESSION)

@@ -290,6 +290,25 @@ static void a_cookie_writes_only_from_its_own_origin(void **state)
     assert_status(200);
 }
 
+/* Old browsers send the form of another site without a word about where it comes from. */
+static void a_cookie_sends_no_form(void **state)
+{
+    (void)state;
+    const char *const forms[] = { "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain" };
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        char headers[200];
+        snprintf(headers, sizeof(headers), "Cookie: __session=s\r\nContent-Type: %s\r\n", forms[i]);
+        ask("POST", "/v1/things", headers, "");
+        assert_status(400);
+        assert_has("\"param\":\"Content-Type\"");
+        snprintf(headers, sizeof(headers), "X-API-Key: k\r\nContent-Type: %s\r\n", forms[i]);
+        ask("POST", "/v1/things", headers, "");
+        assert_status(201);
+    }
+    ask("POST", "/v1/things", "Cookie: __session=s\r\n", NULL);
+    assert_status(201);
+}
+
 /* ---- The rest ---- */
 
 static void documents_and_metrics_are_served(void **state)
@@ -379,6 +398,7 @@ int main(void)
         WITH_SERVER(contradictory_headers_are_refused),
         WITH_SERVER(credentials_are_found),
         WITH_SERVER(a_cookie_writes_only_from_its_own_origin),
+        WITH_SERVER(a_cookie_sends_no_form),
         WITH_SERVER(documents_and_metrics_are_served),
         cmocka_unit_test(bad_configurations_are_refused),
         cmocka_unit_test(accept_and_content_type_are_understood),
