@@ -30,6 +30,11 @@ static bool check_value(const char *value, size_t max_bytes, const char *param, 
     return true;
 }
 
+bool header_check_text(const char *value, const char *param, struct error *err)
+{
+    return check_value(value, HEADER_TEXT_MAX_BYTES, param, err);
+}
+
 /* Appends ASCII text, breaking before a blank where the line would pass its wanted length. False when a piece between
  * blanks makes a line longer than the standard allows. */
 static bool add_folded(struct buf *out, size_t column, const char *text)

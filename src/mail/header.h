@@ -25,6 +25,9 @@ struct header {
     const char *value;
 };
 
+/* Whether a text can stand in a field, as a display name or a subject. Errors: as header_add_text. */
+MUST_CHECK bool header_check_text(const char *value, const char *param, struct error *err) NONNULL(1, 3);
+
 /* An unstructured field such as Subject, in UTF-8. What is not plain ASCII, or would not survive folding, becomes
  * encoded words. Errors: INVALID_REQUEST naming `param` (controls, not UTF-8, longer than HEADER_TEXT_MAX_BYTES). */
 MUST_CHECK bool header_add_text(struct buf *out, const char *name, const char *value, const char *param, struct error *err)

@@ -1,7 +1,9 @@
 #include "engine/brands/brands.h"
 
 #include "base/json_read.h"
+#include "base/text.h"
 #include "mail/address.h"
+#include "mail/header.h"
 
 #include <string.h>
 
@@ -54,6 +56,15 @@ static bool check_contact_email(const struct work *work, const char *email, cons
     return email == NULL || address_parse(work->arena, email, param, &address, err);
 }
 
+/* Mail of a domain without a sender name of its own bears the brand's. */
+static bool check_name(const struct work *work, const char **name, const char *param, struct error *err)
+{
+    *name = text_trim(work->arena, *name);
+    if ((*name)[0] == '\0')
+        return fail(err, ERR_INVALID_REQUEST, param, "The name of a brand cannot be blank.");
+    return header_check_text(*name, param, err);
+}
+
 bool brand_create(const struct work *work, const struct brand_fields *fields, struct brand_row **ret_brand, struct error *err)
 {
     const char *domain;
@@ -62,6 +73,8 @@ bool brand_create(const struct work *work, const struct brand_fields *fields, st
     const char *name = fields->name != NULL ? fields->name : domain;
     if (name == NULL)
         return fail(err, ERR_INVALID_REQUEST, "name", "Give the brand a name, a domain or a url.");
+    if (!check_name(work, &name, "name", err))
+        return false;
 
     struct brand_create_params params = {
         .organization_id = work->organization_id,
@@ -130,7 +143,8 @@ bool brand_update(const struct work *work, const struct brand_change *change, st
     params.identity = buf_text(patch);
     if (!changes)
         return fail(err, ERR_INVALID_REQUEST, "identity", "Give what to change: identity, emailDesign or imageStyle.");
-    if (!check_contact_email(work, without_empty(change->contact_email).value, "identity.contactEmail", err) ||
+    if ((params.name != NULL && !check_name(work, &params.name, "identity.brandName", err)) ||
+        !check_contact_email(work, without_empty(change->contact_email).value, "identity.contactEmail", err) ||
         !sql_brand_update(work->conn, work->arena, &params, ret_brand, err))
         return false;
     return *ret_brand != NULL || fail(err, ERR_BRAND_NOT_FOUND, NULL, "No brand with this id in the organization.");

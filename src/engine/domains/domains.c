@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "engine/domains/records.h"
 #include "mail/address.h"
-#include "mail/message.h"
+#include "mail/header.h"
 
 #include <string.h>
 
@@ -182,22 +182,14 @@ static bool check_address(const struct work *work, struct opt_text *address, con
            fail(err, ERR_INVALID_REQUEST, param, "The default sender must be an address at %s.", domain);
 }
 
-/* As it will stand in a header. */
-static bool check_sender_name(const struct work *work, struct opt_text *name, const char *domain, struct error *err)
+static bool check_sender_name(const struct work *work, struct opt_text *name, struct error *err)
 {
     if (name->value == NULL)
         return true;
     name->value = text_trim(work->arena, name->value);
     if (name->value[0] == '\0')
         return fail(err, ERR_INVALID_REQUEST, "defaultSenderName", "The name cannot be blank; null clears it.");
-    struct message_common common = {
-        .from = { .name = name->value, .address = arena_printf(work->arena, "a@%s", domain) },
-    };
-    struct message_plan *ignored;
-    if (message_plan_new(work->arena, &common, &ignored, err))
-        return true;
-    snprintf(err->param, sizeof(err->param), "defaultSenderName");
-    return false;
+    return header_check_text(name->value, "defaultSenderName", err);
 }
 
 bool domain_change(const struct work *work, int64_t domain_id, const struct domain_change *wanted, struct domain_row **ret_domain,
@@ -208,7 +200,7 @@ bool domain_change(const struct work *work, int64_t domain_id, const struct doma
     if (!change.sender_name.set && !change.from_email.set && !change.reply_to.set && change.purpose == NULL)
         return fail(err, ERR_INVALID_REQUEST, "defaultFromEmail",
                     "Give what to change: defaultSenderName, defaultFromEmail, defaultReplyToEmail or sendingPurpose.");
-    if (!domain_get(work, domain_id, &domain, err) || !check_sender_name(work, &change.sender_name, domain->name, err) ||
+    if (!domain_get(work, domain_id, &domain, err) || !check_sender_name(work, &change.sender_name, err) ||
         !check_address(work, &change.from_email, "defaultFromEmail", domain->name, err) ||
         !check_address(work, &change.reply_to, "defaultReplyToEmail", NULL, err))
         return false;
