@@ -116,7 +116,8 @@ describe('sessions', { timeout: 120_000 }, () => {
     const count = (await installation.admin('session', 'list')).data.length;
     const wrong = [
       ['role', '--role', 'owner'], ['brand', '--role', 'member', '--brand', theirs.brandId], ['brand', '--role', 'member', '--brand', 'x'],
-      ['brand', '--role', 'member', '--brand', brandId, '--brand', brandId], ['name', '--name', ''], ['expires', '--expires', '400d'],
+      ['brand', '--role', 'member', '--brand', brandId, '--brand', brandId],
+      ['brand', '--brand', brandId], ['brand', '--role', 'admin', '--brand', brandId], ['name', '--name', ''], ['expires', '--expires', '400d'],
       ['org', '--org', 'nonsense'],
     ];
     for (const [param, ...options] of wrong) {

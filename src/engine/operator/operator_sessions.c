@@ -33,10 +33,12 @@ static bool check_session(const struct operator_session *session, struct error *
         return fail(err, ERR_INVALID_REQUEST, "role", "The role is admin or member.");
     if (session->lasts_s < 1 || session->lasts_s > LASTS_MAX_DAYS * INT64_C(86400))
         return fail(err, ERR_INVALID_REQUEST, "expires", "A session lasts 1 second to %d days.", LASTS_MAX_DAYS);
+    /* Whoever names brands wants to shut the others, which the role of an administrator cannot. */
+    if (session->brand_ids != NULL && session->brand_ids[0] != NULL && strcmp(session->role, "member") != 0)
+        return fail(err, ERR_INVALID_REQUEST, "brand", "An administrator reaches every brand; brands are named for a member.");
     return true;
 }
 
-/* An administrator reaches every brand anyway, so none is kept for one. */
 static bool let_into_brands(const struct work *work, const struct operator_session *session, int64_t session_id, struct error *err)
 {
     int64_t ids[BRANDS_MAX];
@@ -78,11 +80,10 @@ bool operator_create_session(const struct work *work, const struct operator_sess
         .expires_at = work->now_us + session->lasts_s * US_PER_S,
         .now = work->now_us,
     };
-    bool is_member = strcmp(session->role, "member") == 0;
     struct operator_session_insert_row *row;
     DB_TX tx;
     if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_session_insert(work->conn, work->arena, &params, &row, err) ||
-        (is_member && !let_into_brands(work, session, row->id, err)))
+        !let_into_brands(work, session, row->id, err))
         return false;
     *ret_id = row->id;
     *ret_token = token;
