@@ -28,6 +28,8 @@ const BRACKET_STEP = new Map([['(', 1], ['[', 1], ['{', 1], [')', -1], [']', -1]
  */
 const COMPUTED_PATH = 'import() and require of a computed path are not available; import at the top of the file';
 const EMPTY_PATTERN = 'empty-glob';
+/** Where patterns are looked for: a folder that is not there, and whose parents are not there either. */
+const NOWHERE = '/nonexistent/design/folder/of/posthorn';
 const FOLDER_MISSING = /^Could not resolve (?:import|require)\(/;
 
 /** What esbuild only warns of, and how it is said here. */
@@ -48,14 +50,13 @@ const NEEDED_INSTEAD = 'an email is rendered without network, files and environm
  * @returns {Promise<{script: string, lineOf: (stack: string) => number|null}>} `lineOf` finds the line of the source that
  *   a stack of the running script names first
  */
-export async function compileDesign(source, names) {
+export async function compileDesign(source, names, compileMs = LIMITS.jsxCompileMs) {
   if (source.length > LIMITS.jsxChars) {
     throw tooLarge('source.content', `The JSX is longer than ${LIMITS.jsxChars} characters.`);
   }
   if (nestsTooDeeply(source)) throw TOO_DEEP();
-  const deadline = setTimeout(stopCompiler, LIMITS.jsxCompileMs);
-  const { outputFiles } = await build({
-    stdin: { contents: source, loader: 'tsx', sourcefile: 'design.tsx' },
+  const compiled = build({
+    stdin: { contents: source, loader: 'tsx', sourcefile: 'design.tsx', resolveDir: NOWHERE },
     outfile: SCRIPT_NAME,
     bundle: true,
     write: false,
@@ -73,11 +74,19 @@ export async function compileDesign(source, names) {
     tsconfigRaw: {}, // no file is looked for
     define: DEFINE,
     plugins: [allowList(names)],
-  }).catch((failure) => { throw compileError(failure); }).finally(() => clearTimeout(deadline));
+  });
+  const { outputFiles } = await inTime(compiled, compileMs).catch((failure) => { throw compileError(failure); });
   const [map, script] = [outputFiles.find(({ path }) => path.endsWith('.map')), outputFiles.find(({ path }) => path.endsWith('.js'))];
   const positions = new SourceMap(JSON.parse(map.text));
   refuseOutside(script.text, positions);
   return { script: script.text, lineOf: (stack) => lineOf(stack, positions) };
+}
+
+/** What is compiled, or an error at the deadline: a build whose process was stopped never settles by itself. */
+function inTime(compiled, ms) {
+  let deadline;
+  const late = new Promise((_, reject) => { deadline = setTimeout(() => reject(new Error('the deadline')), ms); });
+  return Promise.race([compiled, late]).finally(() => clearTimeout(deadline));
 }
 
 /** Resolves every import: an allowed one to the page's module, any other to an error. */
@@ -117,7 +126,7 @@ export { ${[...own, ...later].map((name) => `$${name} as ${name}`).join(', ')} }
 function compileError(failure) {
   const [first, ...others] = failure?.errors ?? [];
   if (!first) {
-    // Its process was stopped at the deadline or has ended by itself, with its stack; the next build starts another.
+    // The deadline has passed, or its process has ended by itself, with its stack; the next build starts another.
     stopCompiler();
     return TOO_DEEP();
   }

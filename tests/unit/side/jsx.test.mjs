@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
+import { compileDesign } from '../../../src/render/side/compile.mjs';
 import { build } from '../../../src/render/side/compiler.mjs';
 import { JsxRenderer } from '../../../src/render/side/jsx.mjs';
 import { LIMITS } from '../../../src/render/side/limits.mjs';
@@ -180,6 +181,12 @@ describe('JSX', () => {
 
   test('and after all of them the next one is rendered', async () => {
     assert.match(await renderer.render('export default () => <p>alive</p>'), /<p>alive<\/p>/);
+  });
+
+  test('a compilation that takes too long is an error, and the next one is done', async () => {
+    const names = { react: [], components: [], codeBlock: [] };
+    await assert.rejects(compileDesign('export default () => null', names, 0), { code: 'EMAIL_IMPORT_FAILED' });
+    assert.match((await compileDesign('export default () => null', names)).script, /null/);
   });
 
   test('more than 200,000 characters are refused', async () => {
