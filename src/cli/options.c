@@ -12,12 +12,14 @@
 
 enum option_type {
     OPTION_TEXT,
-    OPTION_TEXTS, /* a flag given again adds to what it said before, comma-separated */
+    OPTION_TEXTS,  /* a flag given again adds to what it said before, comma-separated */
+    OPTION_SECRET, /* text that may hold a password */
     OPTION_NUMBER,
     OPTION_NUMBER_OR_OFF,
     OPTION_REAL,
     OPTION_SWITCH,
     OPTION_WEB_ADDRESS,
+    OPTION_SERVER,   /* a web address that may end with a slash */
     OPTION_DURATION, /* seconds, written as 90s, 30m, 12h or 7d */
 };
 
@@ -46,7 +48,7 @@ enum {
 static const struct option table[] = {
     { "--data", "POSTHORN_DATA", OPTION_TEXT, offsetof(struct options, data_dir), EVERYWHERE, "DIR",
       "folder of the installation (default: ~/.local/share/posthorn)" },
-    { "--database", "POSTHORN_DATABASE", OPTION_TEXT, offsetof(struct options, database_url), EVERYWHERE, "URL",
+    { "--database", "POSTHORN_DATABASE", OPTION_SECRET, offsetof(struct options, database_url), EVERYWHERE, "URL",
       "PostgreSQL to use (default: a private cluster in the data folder)" },
     { "--brand", "POSTHORN_BRAND", OPTION_TEXTS, offsetof(struct options, brand),
       (EVERYWHERE & ~(COMMAND_WORKER | COMMAND_RUNNER)) | COMMAND_OPERATION_FIRST, "ID",
@@ -55,7 +57,7 @@ static const struct option table[] = {
       "where to listen (default: 127.0.0.1:8420)" },
     { "--metrics", "POSTHORN_METRICS", OPTION_TEXT, offsetof(struct options, metrics_listen), COMMAND_SERVE, "ADDRESS:PORT",
       "Prometheus metrics on a listener of their own" },
-    { "--limit-store", "POSTHORN_LIMIT_STORE", OPTION_TEXT, offsetof(struct options, limit_store), COMMAND_SERVE | COMMAND_DOCTOR,
+    { "--limit-store", "POSTHORN_LIMIT_STORE", OPTION_SECRET, offsetof(struct options, limit_store), COMMAND_SERVE | COMMAND_DOCTOR,
       "URL",
       "Valkey or Redis that counts calls for several servers: redis://[[user]:password@]host[:port][/db] or unix:///PATH[?db=N]" },
     { "--toolsets", "POSTHORN_TOOLSETS", OPTION_TEXT, offsetof(struct options, toolsets), SERVERS | COMMAND_TOOLS, "NAMES",
@@ -93,7 +95,7 @@ static const struct option table[] = {
       "DNS servers for checking addresses and domains, comma-separated, each with or without a port (default: the system's)" },
     { "--outbox-max", "POSTHORN_OUTBOX_MAX", OPTION_NUMBER, offsetof(struct options, outbox_max_mib),
       COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER, "MIB", "bound of the capture outbox (default: 1024)" },
-    { "--relay", "POSTHORN_RELAY", OPTION_TEXT, offsetof(struct options, relays), JOBS | COMMAND_MCP | CALLS, "URLS",
+    { "--relay", "POSTHORN_RELAY", OPTION_SECRET, offsetof(struct options, relays), JOBS | COMMAND_MCP | CALLS, "URLS",
       "SMTP relays, comma-separated: smtp://[user:password@]host[:port][?tls=required&connections=10] (default: none)" },
     { "--uncertain", "POSTHORN_UNCERTAIN", OPTION_TEXT, offsetof(struct options, uncertain), JOBS | COMMAND_MCP | CALLS, "WHAT",
       "resend: a message that may have arrived is sent once more under its Message-ID; hold: it is not (default: resend)" },
@@ -108,9 +110,9 @@ static const struct option table[] = {
       "master key that seals secrets (default: master.key in the data folder)" },
     { "--log-level", "POSTHORN_LOG_LEVEL", OPTION_TEXT, offsetof(struct options, log_level), EVERYWHERE, "LEVEL",
       "debug, info, warning or error (default: info; mcp and call: warning)" },
-    { "--url", "POSTHORN_URL", OPTION_TEXT, offsetof(struct options, url), REMOTE, "URL",
+    { "--url", "POSTHORN_URL", OPTION_SERVER, offsetof(struct options, url), REMOTE, "URL",
       "a running server instead of the local installation" },
-    { "--key", "POSTHORN_KEY", OPTION_TEXT, offsetof(struct options, key), REMOTE, "KEY", "API key for --url" },
+    { "--key", "POSTHORN_KEY", OPTION_SECRET, offsetof(struct options, key), REMOTE, "KEY", "API key for --url" },
     { "--idempotency-key", NULL, OPTION_TEXT, offsetof(struct options, idempotency_key), CALLS | COMMAND_OPERATION_FIRST, "KEY",
       "makes the call safe to repeat for 24 hours" },
     { "--scopes", NULL, OPTION_TEXT, offsetof(struct options, scopes), COMMAND_ADMIN, "NAMES",
@@ -217,9 +219,10 @@ static bool set_web_address(struct options *options, const struct option *option
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/[]";
     const char *host = text_starts_with(value, "https://") ? value + 8 : text_starts_with(value, "http://") ? value + 7 : NULL;
     bool is_plain = host != NULL && (isalnum((unsigned char)*host) || *host == '[') && value[strspn(value, allowed)] == '\0';
-    if (!is_plain || strlen(value) > WEB_ADDRESS_MAX_BYTES || value[strlen(value) - 1] == '/')
-        return fail(err, ERR_INVALID_REQUEST, option->flag,
-                    "%s needs an address such as https://mail.example.com, without a slash at its end.", source);
+    bool may_end_so = option->type == OPTION_SERVER || !is_plain || value[strlen(value) - 1] != '/';
+    if (!is_plain || strlen(value) > WEB_ADDRESS_MAX_BYTES || !may_end_so)
+        return fail(err, ERR_INVALID_REQUEST, option->flag, "%s needs an address such as https://mail.example.com%s.", source,
+                    option->type == OPTION_SERVER ? "" : ", without a slash at its end");
     *(const char **)slot(options, option) = value;
     return true;
 }
@@ -229,11 +232,13 @@ static bool set_option(struct options *options, const struct option *option, con
 {
     switch (option->type) {
     case OPTION_WEB_ADDRESS:
+    case OPTION_SERVER:
         return set_web_address(options, option, value, source, err);
     case OPTION_DURATION:
         return set_duration(options, option, value, source, err);
     case OPTION_TEXT:
     case OPTION_TEXTS:
+    case OPTION_SECRET:
         *(const char **)slot(options, option) = value;
         return true;
     case OPTION_NUMBER:
@@ -272,6 +277,15 @@ static const struct option *find_option(const char *argument, const char **ret_v
     return NULL;
 }
 
+/* The arguments of a process are shown to everybody on the machine for as long as it runs. */
+static const char *take_secret(struct arena *arena, char *argument, const char *value)
+{
+    const char *taken = arena_dup(arena, value);
+    char *shown = argument + (value - argument);
+    memset(shown, '*', strlen(shown));
+    return taken;
+}
+
 static bool read_flag(struct arena *arena, enum command_bit command, int argc, char **argv, int *at, struct options *options,
                       struct error *err)
 {
@@ -287,6 +301,8 @@ static bool read_flag(struct arena *arena, enum command_bit command, int argc, c
         value = argv[++*at];
     }
     uint64_t bit = UINT64_C(1) << (option - table);
+    if (option->type == OPTION_SECRET)
+        value = take_secret(arena, argv[*at], value);
     if (option->type == OPTION_TEXTS && (options->given & bit) != 0)
         value = arena_printf(arena, "%s,%s", *(const char **)slot(options, option), value);
     options->given |= bit;

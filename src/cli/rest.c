@@ -66,6 +66,9 @@ bool rest_call(const struct rest *rest, struct arena *arena, const struct argume
     const struct operation *op = arguments->op;
     bool has_key = op->idempotent_key && strcmp(op->method, "POST") == 0;
     const char *key = has_key && rest->idempotency_key == NULL ? api_request_id(arena) : rest->idempotency_key;
+    /* A header without a value is not sent, and the call would be repeated without its key. */
+    if (key != NULL && key[strspn(key, " \t")] == '\0')
+        return fail(err, ERR_INVALID_REQUEST, "idempotencyKey", "An idempotency key has 1 to 100 characters.");
     struct http_request request = {
         .server = rest->url,
         .method = op->method,
