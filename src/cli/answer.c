@@ -3,8 +3,9 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "cli/options.h"
+#include "cli/visible.h"
 
-#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -56,9 +57,14 @@ static const json_t *pick(const struct output *output, struct arena *arena, cons
     return picked;
 }
 
+static void print_text(const struct output *output, struct arena *arena, const char *json)
+{
+    fputs(output->is_terminal ? visible_json(arena, json) : json, stdout);
+}
+
 static void print_json(const struct output *output, struct arena *arena, const json_t *row)
 {
-    fputs(json_compact(arena, pick(output, arena, row)), stdout);
+    print_text(output, arena, json_compact(arena, pick(output, arena, row)));
 }
 
 static void print_lines(const struct output *output, struct arena *arena, const json_t *rows)
@@ -84,7 +90,7 @@ static void print_picked_list(const struct output *output, struct arena *arena, 
         json_array_append(picked, json_for_iteration(pick(output, arena, row)));
     }
     json_object_set_new(made, "data", picked);
-    fputs(json_compact(arena, made), stdout);
+    print_text(output, arena, json_compact(arena, made));
 }
 
 /* ---- Tables ---- */
@@ -130,8 +136,9 @@ static void print_list(struct output *output, struct arena *arena, const json_t 
         putchar('\n');
         print_resource(output, arena, rest);
     }
-    if (output->is_terminal && json_get_bool(json_object_get(answer, "pagination"), "hasMore", false))
-        fprintf(stderr, "(more follow: --all, or --cursor '%s')\n", json_get_text(json_object_get(answer, "pagination"), "cursor"));
+    const json_t *pagination = json_object_get(answer, "pagination");
+    if (output->is_terminal && json_get_bool(pagination, "hasMore", false))
+        fprintf(stderr, "(more follow: --all, or --cursor '%s')\n", cell_text(arena, json_object_get(pagination, "cursor")));
 }
 
 /* ---- Whole answers ---- */
@@ -149,7 +156,7 @@ void output_answer(struct output *output, struct arena *arena, const json_t *ans
         return;
     case OUTPUT_JSON:
         if (output->fields == NULL)
-            fputs(text, stdout);
+            print_text(output, arena, text);
         else if (is_list)
             print_picked_list(output, arena, answer);
         else
@@ -229,7 +236,7 @@ void output_error(const struct output *output, const char *command, const char *
     const json_t *error =
         json_read(arena, envelope, strlen(envelope), bounds, &whole, &ignored) ? json_object_get(whole, "error") : NULL;
     if (output->format != OUTPUT_TABLE || error == NULL) {
-        fprintf(stderr, "%s\n", envelope);
+        print_json_text(arena, stderr, envelope);
         return;
     }
     fprintf(stderr, "posthorn %s: %s\n", command, cell_text(arena, json_object_get(error, "message")));
@@ -243,6 +250,8 @@ void output_error(const struct output *output, const char *command, const char *
 bool output_flush(bool *ret_left)
 {
     bool arrived = fflush(stdout) == 0 && ferror(stdout) == 0;
-    *ret_left = !arrived && errno == EPIPE;
+    /* Asked of the pipe itself: errno may be of something done since the write that failed. */
+    struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+    *ret_left = !arrived && poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
     return arrived;
 }

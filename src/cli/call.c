@@ -7,40 +7,29 @@
 #include "cli/commands.h"
 
 #include "api/catalogue.h"
-#include "base/buf.h"
 #include "base/json_read.h"
 #include "cli/local.h"
 #include "cli/remote.h"
+#include "cli/values.h"
+#include "cli/visible.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024 };
 
-/* "-" reads standard input; nothing means no arguments. */
+/* JSON as text, @FILE or - for standard input; nothing means no arguments. */
 static bool read_arguments(struct arena *arena, const char *word, const json_t **ret_arguments, struct error *err)
 {
-    struct json_bounds bounds = { .max_bytes = ARGUMENTS_MAX_BYTES };
+    struct value_source source = { .arena = arena, .max_bytes = ARGUMENTS_MAX_BYTES };
     *ret_arguments = NULL;
-    if (word == NULL)
-        return true;
-    if (strcmp(word, "-") != 0)
-        return json_read(arena, word, strlen(word), bounds, ret_arguments, err);
-
-    struct buf *input = buf_in_arena(arena, ARGUMENTS_MAX_BYTES);
-    char chunk[16384];
-    ssize_t size;
-    while ((size = read(STDIN_FILENO, chunk, sizeof(chunk))) > 0)
-        buf_add(input, chunk, (size_t)size);
-    if (input->overflowed)
-        return fail(err, ERR_PAYLOAD_TOO_LARGE, NULL, "The arguments are larger than %d bytes.", ARGUMENTS_MAX_BYTES);
-    return json_read(arena, buf_text(input), input->size, bounds, ret_arguments, err);
+    return word == NULL || value_json(&source, "The arguments", word, ret_arguments, err);
 }
 
-static int print_answer(bool ok, const char *answer)
+static int print_answer(struct arena *arena, bool ok, const char *answer)
 {
-    fprintf(ok ? stdout : stderr, "%s\n", answer);
+    print_json_text(arena, ok ? stdout : stderr, answer);
     return ok ? 0 : 1;
 }
 
@@ -50,7 +39,7 @@ static int call_local(const struct process *process, const struct options *optio
     local_open(&local, process, options);
     struct posthorn_reply *reply =
         local_call(&local, name, arguments != NULL ? json_compact(process->arena, arguments) : NULL, false);
-    int status = print_answer(reply->ok != 0, reply->body);
+    int status = print_answer(process->arena, reply->ok != 0, reply->body);
     posthorn_reply_free(reply);
     local_close(&local);
     return status;
@@ -69,7 +58,7 @@ static int call_remote(const struct process *process, const struct options *opti
     }
     if (!remote_call_tool(&remote, process->arena, name, arguments, &ok, &answer, &err))
         return command_failed(&err);
-    return print_answer(ok, answer);
+    return print_answer(process->arena, ok, answer);
 }
 
 int command_call(const struct process *process, const struct options *options)
@@ -88,12 +77,18 @@ int command_call(const struct process *process, const struct options *options)
 
 /* ---- posthorn tools ---- */
 
-static void print_tool_line(const char *name, const char *description)
+static void print_tool_line(struct arena *arena, const char *name, const char *description)
 {
-    printf("%-34s %.*s\n", name, (int)strcspn(description, ".\n") + 1, description);
+    const char *sentence = arena_dup_bytes(arena, description, strcspn(description, ".\n"));
+    printf("%-34s %s.\n", visible_text(arena, name), visible_text(arena, sentence));
 }
 
-static int list_tools(const json_t *list, const char *wanted)
+static void free_text(char **text)
+{
+    free(*text);
+}
+
+static int list_tools(struct arena *arena, const json_t *list, const char *wanted)
 {
     bool found = wanted == NULL;
     size_t index;
@@ -105,11 +100,13 @@ static int list_tools(const json_t *list, const char *wanted)
         if (name == NULL || description == NULL)
             continue;
         if (wanted == NULL) {
-            print_tool_line(name, description);
+            print_tool_line(arena, name, description);
         } else if (strcmp(name, wanted) == 0) {
             found = true;
-            json_dumpf(tool, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-            printf("\n");
+            CLEANUP(free_text) char *text = json_dumps(tool, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+            if (text == NULL)
+                abort();
+            print_json_text(arena, stdout, text);
         }
     }
     if (!found)
@@ -142,11 +139,11 @@ static const json_t *local_tools(const struct process *process, const struct opt
 int command_tools(const struct process *process, const struct options *options)
 {
     if (options->url == NULL)
-        return list_tools(local_tools(process, options), options->words[0]);
+        return list_tools(process->arena, local_tools(process, options), options->words[0]);
     struct remote remote = { .url = options->url, .key = options->key, .brand = options->brand };
     struct error err = { .code = ERR_NONE };
     const json_t *list;
     if (!remote_list_tools(&remote, process->arena, &list, &err))
         return command_failed(&err);
-    return list_tools(list, options->words[0]);
+    return list_tools(process->arena, list, options->words[0]);
 }

@@ -133,6 +133,9 @@ bool http_ask(struct arena *arena, const struct http_request *request, struct ht
     }
     if (code == CURLE_OK)
         return true;
+    if (ret_answer->body->overflowed)
+        return fail(err, ERR_RESPONSE_TOO_LARGE, NULL, "%.200s answers with more than %d MiB; ask for less.", request->server,
+                    HTTP_ANSWER_MAX_BYTES >> 20);
     return fail(err, ERR_SERVICE_UNAVAILABLE, "url", "%.200s does not answer: %s.", request->server,
                 interrupt_came() ? "interrupted" : curl_easy_strerror(code));
 }

@@ -28,7 +28,7 @@ struct http_answer {
 /* The address of the server and a path, with one slash between them. */
 const char *http_url(struct arena *arena, const char *server, const char *path) NONNULL(1, 2, 3) RETURNS_NONNULL;
 
-/* Errors: INVALID_REQUEST (a header of more than one line), SERVICE_UNAVAILABLE (no answer). Redirects are not followed, so
- * that a key goes nowhere else. */
+/* Errors: INVALID_REQUEST (a header of more than one line), SERVICE_UNAVAILABLE (no answer), RESPONSE_TOO_LARGE. Redirects are not
+ * followed, so that a key goes nowhere else. */
 MUST_CHECK bool http_ask(struct arena *arena, const struct http_request *request, struct http_answer *ret_answer, struct error *err)
     NONNULL(1, 2, 3, 4);

@@ -105,16 +105,6 @@ static int refused(const struct run *run, const struct answer *answer)
     return interrupt_came() ? EXIT_STATUS_INTERRUPTED : exit_status_of(answer->status);
 }
 
-/* A reader that has seen enough, such as head, is no failure. */
-static int written(const struct run *run)
-{
-    bool has_left;
-    if (output_flush(&has_left) || has_left)
-        return EXIT_STATUS_DONE;
-    fprintf(stderr, "posthorn %s: the output cannot be written\n", run->name);
-    return EXIT_STATUS_REFUSED;
-}
-
 static int run_once(struct run *run, struct arena *arena)
 {
     struct error err = { .code = ERR_NONE };
@@ -124,7 +114,7 @@ static int run_once(struct run *run, struct arena *arena)
     if (exit_status_of(answer.status) != EXIT_STATUS_DONE)
         return refused(run, &answer);
     output_answer(&run->output, arena, answer.json, answer.text);
-    return written(run);
+    return EXIT_STATUS_DONE;
 }
 
 /* ---- Page after page ---- */
@@ -149,13 +139,32 @@ static bool ask_page(struct run *run, struct arena *arena, struct answer *answer
     }
 }
 
-/* Where the next page begins; false behind the last. */
-static bool next_page(const struct answer *answer, char ret_cursor[CURSOR_MAX_BYTES])
+/* The way through the pages of a list. */
+struct walk {
+    char cursor[CURSOR_MAX_BYTES]; /* of the next page; empty before the first and behind the last */
+    char earlier[CURSOR_MAX_BYTES];
+    size_t pages_since;
+    size_t reach;
+};
+
+/* Goes on to the next page. A list that leads back to where it was would never end; the cursor kept for that grows old at
+ * double the distance each time (Brent), so that circles of any length are noticed. */
+static bool next_page(struct walk *walk, const struct answer *answer, struct error *err)
 {
     const char *cursor = json_get_text(json_object_get(answer->json, "pagination"), "cursor");
-    if (cursor == NULL || strlen(cursor) >= CURSOR_MAX_BYTES || strcmp(cursor, ret_cursor) == 0)
-        return false;
-    snprintf(ret_cursor, CURSOR_MAX_BYTES, "%s", cursor);
+    if (cursor == NULL) {
+        walk->cursor[0] = '\0';
+        return true;
+    }
+    if (strlen(cursor) >= CURSOR_MAX_BYTES || *cursor == '\0' || strcmp(cursor, walk->earlier) == 0)
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "The cursor of the next page is %s.",
+                    strcmp(cursor, walk->earlier) == 0 && *cursor != '\0' ? "one that was followed already" : "empty or too long");
+    snprintf(walk->cursor, CURSOR_MAX_BYTES, "%s", cursor);
+    if (walk->pages_since++ == walk->reach) {
+        memcpy(walk->earlier, walk->cursor, sizeof(walk->earlier));
+        walk->pages_since = 0;
+        walk->reach = 2 * walk->reach + 1;
+    }
     return true;
 }
 
@@ -173,27 +182,28 @@ static int run_all(struct run *run)
 {
     const struct arg_field *field = operation_field(run->arguments.op, "cursor");
     json_t *place = arguments_place(&run->arguments, field->place);
-    char cursor[CURSOR_MAX_BYTES] = "";
-    for (bool goes_on = true; goes_on;) {
+    struct walk walk = { .cursor = "" };
+    do {
         ARENA_SCOPE arena = arena_new(0); /* a page at a time, however long the list is */
         struct error err = { .code = ERR_NONE };
         struct answer answer;
         if (interrupt_came())
-            return stop_at(run, cursor, EXIT_STATUS_INTERRUPTED);
+            return stop_at(run, walk.cursor, EXIT_STATUS_INTERRUPTED);
         if (!ask_page(run, arena, &answer, &err))
-            return stop_at(run, cursor, failed(run, &err));
+            return stop_at(run, walk.cursor, failed(run, &err));
         if (exit_status_of(answer.status) != EXIT_STATUS_DONE)
-            return stop_at(run, cursor, refused(run, &answer));
+            return stop_at(run, walk.cursor, refused(run, &answer));
         output_rows(&run->output, arena, json_object_get(answer.json, "data"));
         bool has_left;
         if (!output_flush(&has_left))
-            return written(run);
-        goes_on = next_page(&answer, cursor);
-        json_object_set_new(place, field->name, json_string(cursor));
+            return EXIT_STATUS_DONE; /* whether that is well is judged when the process ends */
+        if (!next_page(&walk, &answer, &err))
+            return stop_at(run, walk.cursor, failed(run, &err));
+        json_object_set_new(place, field->name, json_string(walk.cursor));
         run->arguments.has_body = run->arguments.has_body || field->place == ARG_IN_BODY;
-    }
+    } while (walk.cursor[0] != '\0');
     output_end(&run->output, NULL);
-    return written(run);
+    return EXIT_STATUS_DONE;
 }
 
 /* ---- The command ---- */

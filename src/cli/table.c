@@ -1,11 +1,9 @@
 #include "cli/table.h"
 
 #include "base/json_read.h"
+#include "cli/visible.h"
 
 #include <string.h>
-#include <unictype.h>
-#include <unistr.h>
-#include <uniwidth.h>
 
 enum {
     GAP = 2,
@@ -13,69 +11,6 @@ enum {
     NARROWEST_ASKED = 8, /* of columns that were asked for: better a part than nothing */
     CELL_MAX_BYTES = 8 * 1024 * 1024,
 };
-
-/* ---- Characters ---- */
-
-static size_t point_at(const char *text, size_t left, ucs4_t *ret_point)
-{
-    return (size_t)u8_mbtouc(ret_point, (const uint8_t *)text, left);
-}
-
-/* Joiners shape letters and emoji; every other invisible character can make text look like what it is not. */
-static bool is_obeyed(ucs4_t point)
-{
-    bool is_joiner = point == 0x200c || point == 0x200d;
-    return uc_is_general_category_withtable(point, UC_CATEGORY_MASK_Cc | UC_CATEGORY_MASK_Zl | UC_CATEGORY_MASK_Zp) ||
-           (uc_is_general_category_withtable(point, UC_CATEGORY_MASK_Cf) && !is_joiner);
-}
-
-static void add_visible(struct buf *out, ucs4_t point)
-{
-    if (point == '\n')
-        buf_add_text(out, "\\n");
-    else if (point == '\t')
-        buf_add_text(out, "\\t");
-    else if (point == '\r')
-        buf_add_text(out, "\\r");
-    else if (point < 0x100)
-        buf_printf(out, "\\x%02x", (unsigned)point);
-    else
-        buf_printf(out, "\\u{%04x}", (unsigned)point);
-}
-
-static void add_text(struct buf *out, const char *text)
-{
-    size_t left = strlen(text);
-    while (left > 0) {
-        ucs4_t point;
-        size_t size = point_at(text, left, &point);
-        if (is_obeyed(point))
-            add_visible(out, point);
-        else
-            buf_add(out, text, size);
-        text += size;
-        left -= size;
-    }
-}
-
-static size_t point_columns(ucs4_t point)
-{
-    int width = uc_width(point, "UTF-8");
-    return width > 0 ? (size_t)width : 0;
-}
-
-size_t text_columns(const char *text)
-{
-    size_t columns = 0;
-    for (size_t left = strlen(text); left > 0;) {
-        ucs4_t point;
-        size_t size = point_at(text, left, &point);
-        columns += point_columns(point);
-        text += size;
-        left -= size;
-    }
-    return columns;
-}
 
 /* ---- Cells ---- */
 
@@ -99,14 +34,14 @@ static bool is_plain_list(const json_t *value)
 static void add_value(struct arena *arena, struct buf *out, const json_t *value)
 {
     if (json_is_string(value)) {
-        add_text(out, json_string_value(value));
+        visible_add(out, json_string_value(value));
     } else if (is_plain_list(value)) {
         for (size_t i = 0; i < json_array_size(value); i++) {
             buf_add_text(out, i > 0 ? ", " : "");
             add_value(arena, out, json_array_get(value, i));
         }
     } else if (value != NULL && !json_is_null(value)) {
-        add_text(out, json_compact(arena, value));
+        visible_add(out, json_compact(arena, value));
     }
 }
 
@@ -115,13 +50,6 @@ const char *cell_text(struct arena *arena, const json_t *value)
     struct buf *text = buf_in_arena(arena, CELL_MAX_BYTES);
     add_value(arena, text, value);
     return buf_text(text);
-}
-
-static const char *visible(struct arena *arena, const char *text)
-{
-    struct buf *made = buf_in_arena(arena, CELL_MAX_BYTES);
-    add_text(made, text);
-    return buf_text(made);
 }
 
 const json_t *json_at_path(const json_t *object, const char *path)
@@ -141,11 +69,11 @@ static void add_cell(struct buf *out, const char *text, size_t width, bool is_cu
         size_t used = 0;
         for (size_t left = strlen(text); left > 0;) {
             ucs4_t point;
-            size_t size = point_at(text, left, &point);
-            if (used + point_columns(point) + 1 > width)
+            size_t size = character_at(text, left, &point);
+            if (used + character_columns(point) + 1 > width)
                 break;
             buf_add(out, text, size);
-            used += point_columns(point);
+            used += character_columns(point);
             text += size;
             left -= size;
         }
@@ -206,7 +134,7 @@ static void measure(struct table *table, struct arena *scratch, const json_t *ro
 {
     for (size_t at = 0; at < table->column_count; at++) {
         struct column *column = &table->columns[at];
-        column->width = text_columns(visible(scratch, column->name));
+        column->width = text_columns(visible_text(scratch, column->name));
         size_t i;
         const json_t *row;
         json_array_foreach(rows, i, row)
@@ -277,7 +205,7 @@ static void add_head(struct table *table, struct arena *scratch, const json_t *r
     fit(table, scratch, rows);
     table->has_head = true;
     for (size_t i = 0; i < table->column_count; i++)
-        add_cell(out, visible(scratch, table->columns[i].name), table->columns[i].width, table->terminal_width > 0,
+        add_cell(out, visible_text(scratch, table->columns[i].name), table->columns[i].width, table->terminal_width > 0,
                  i + 1 == table->column_count);
     if (table->column_count > 0)
         buf_add_char(out, '\n');
@@ -336,7 +264,7 @@ static void add_line(struct arena *arena, struct lines *lines, const char *name,
         lines->items = items;
         lines->room = room;
     }
-    lines->items[lines->count++] = (struct line){ visible(arena, name), value };
+    lines->items[lines->count++] = (struct line){ visible_text(arena, name), value };
 }
 
 static void add_members(struct arena *arena, struct lines *lines, const char *prefix, const json_t *object)

@@ -40,6 +40,3 @@ const json_t *json_at_path(const json_t *object, const char *path) NONNULL(2);
 
 /* What a cell shows of a value: null as nothing, texts with control and formatting characters written out. */
 const char *cell_text(struct arena *arena, const json_t *value) NONNULL(1) RETURNS_NONNULL;
-
-/* Columns that a text takes on a terminal. */
-size_t text_columns(const char *text) NONNULL(1) PURE;

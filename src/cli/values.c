@@ -22,10 +22,10 @@ static bool read_whole(struct value_source *source, const char *flag, int file, 
 {
     struct buf *text = buf_in_arena(source->arena, source->max_bytes);
     char chunk[16384];
-    ssize_t size;
-    while ((size = read(file, chunk, sizeof(chunk))) > 0)
+    ssize_t size = 0;
+    while (!text->overflowed && (size = read(file, chunk, sizeof(chunk))) > 0)
         buf_add(text, chunk, (size_t)size);
-    if (size < 0)
+    if (!text->overflowed && size < 0)
         return fail(err, ERR_INVALID_REQUEST, NULL, "%s: %.200s cannot be read: %s.", flag, name, strerror(errno));
     if (text->overflowed)
         return fail(err, ERR_INVALID_REQUEST, NULL, "%s: %.200s is larger than %zu bytes.", flag, name, source->max_bytes);

@@ -2,6 +2,7 @@
  * posthorn: one binary, several doors. This file finds the command and hands it
  * its options; each command has a file of its own.
  */
+#include "cli/answer.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 
@@ -213,7 +214,7 @@ static int run_operation(int argc, char **argv)
     return run_with(&command, &options, &line, arena, argv[0]);
 }
 
-int main(int argc, char **argv)
+static int run_words(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN);
     crypto_start();
@@ -234,4 +235,14 @@ int main(int argc, char **argv)
         return 2;
     }
     return run(command, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    int status = run_words(argc, argv);
+    bool reader_left; /* one that has seen enough, such as head, is no failure */
+    if (status != 0 || output_flush(&reader_left) || reader_left)
+        return status;
+    fprintf(stderr, "posthorn %s: the output cannot be written\n", argv[1]);
+    return 1;
 }

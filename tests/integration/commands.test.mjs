@@ -230,6 +230,13 @@ test('on a terminal: a table that fits, sentences, and a question before somethi
   const refused = await onTerminal(['emails', 'get', 'eml_none']);
   assert.equal(refused.code, 3);
   assert.match(refused.said, /^posthorn emails get: .*\n  code: EMAIL_NOT_FOUND\n/);
+  await must(place.rest.call('POST', '/v1/contacts', { email: 'zz@example.com', firstName: 'Z\u009b31m\u202e' }));
+  for (const words of [['contacts', 'search', '--search', 'zz@', '-o', 'json'], ['contacts', 'search', '--search', 'zz@', '-o', 'jsonl', '--fields', 'firstName'],
+    ['contacts', 'search', '--search', 'zz@', '--all', '-o', 'json'], ['call', 'search_contacts', '{"search":"zz@"}'], ['contacts', 'search', '--search', 'zz@']]) {
+    const { code, said: shown } = await onTerminal(words);
+    assert.equal(code, 0, shown);
+    assert.match(shown, /Z\\(u009b31m\\u202e|x9b31m\\u\{202e\})/, words.join(' '));
+  }
   const group = await answer(['email-groups', 'create', '--name', 'To go']);
   const words = ['email-groups', 'delete', group.groupId];
   const kept = await onTerminal(words, 'n\n');
@@ -296,6 +303,71 @@ test('an interrupt closes the JSON where it stopped; an error on the way does to
 
   const left = await command(words, { env: endless, look: (child) => child.stdout.destroy() });
   assert.deepEqual([left.code, left.stderr], [0, '']);
+});
+
+test('what has no end is noticed: input that never stops, a list that leads back, an answer larger than memory', LIMIT, async (t) => {
+  for (const words of [['contacts', 'save', '--body', '@/dev/zero'], ['contacts', 'import-csv', '--csv', '@/dev/zero'], ['call', 'save_contact', '@/dev/zero']]) {
+    const { code, stderr } = await command(words);
+    assert.equal(code, words[0] === 'call' ? 1 : 2, words.join(' '));
+    assert.match(stderr, /is larger than \d+ bytes/);
+  }
+  for (const length of [1, 2, 5]) {
+    const circle = await standIn(t, (number) => [200, page([{ id: number }], number < 3 ? `way ${number}` : `c${(number - 3) % length}`)]);
+    const { code, stdout, stderr } = await command(['email-groups', 'list', '--all'], { env: circle });
+    assert.equal(code, 1, stdout);
+    assert.match(JSON.parse(stderr).error.message, /followed already/);
+    const { data, pagination } = JSON.parse(stdout);
+    assert.ok(data.length < 30, `${data.length} rows`);
+    assert.equal(pagination.hasMore, true);
+  }
+  const MIB = 1024 * 1024;
+  const large = await command(['brand', 'read'], { env: await standIn(t, () => [200, 'x'.repeat(65 * MIB)]) });
+  assert.equal(large.code, 1);
+  assert.match(JSON.parse(large.stderr).error.message, /answers with more than 64 MiB/);
+});
+
+test('a key stays with whom it is for: not in the list of processes, not to an address without a scheme', LIMIT, async (t) => {
+  const seen = [];
+  const env = await standIn(t, (number, request) => {
+    const shown = seen.pid === undefined ? [] : readFileSync(`/proc/${seen.pid}/cmdline`, 'latin1').split('\0');
+    seen.push({ key: request.headers['x-api-key'] ?? request.headers.authorization, shown });
+    return [200, { ok: true }];
+  });
+  const KEY = 'ph_very_secret';
+  for (const words of [['brand', 'read', '--key', KEY], ['brand', 'read', `--key=${KEY}`], ['tools', '--key', KEY], ['tools', '--key', KEY, '--database', 'postgres://u:p@h/d']]) {
+    const child = spawn(BINARY, words, { env: { ...installation.environment, POSTHORN_URL: env.POSTHORN_URL } });
+    seen.pid = child.pid;
+    await new Promise((resolve) => child.once('close', resolve));
+    delete seen.pid;
+    const { key, shown } = seen.at(-1);
+    assert.ok(key.endsWith(KEY), key);
+    assert.equal(shown.filter((word) => /secret|postgres:/.test(word)).length, 0, shown.join(' '));
+    assert.ok(shown.includes(words.at(-1).startsWith('--key=') ? `--key=${'*'.repeat(KEY.length)}` : '*'.repeat(KEY.length)), shown.join(' '));
+  }
+  assert.equal(seen.length, 4);
+  for (const url of [env.POSTHORN_URL.slice('http://'.length), 'file:///etc/passwd', `${env.POSTHORN_URL}?x=`])
+    for (const words of [['brand', 'read'], ['tools'], ['call', 'get_brand']])
+      assert.equal((await command([...words, '--url', url, '--key', KEY])).code, 2, url);
+  assert.equal((await command(['brand', 'read', '--url', `${env.POSTHORN_URL}/`, '--key', KEY])).code, 0);
+  const asked = seen.length;
+  for (const blank of ['', '  ']) {
+    const { code, stderr } = await command(['contacts', 'save', '--email', 'a@example.com', '--idempotency-key', blank], { env });
+    assert.deepEqual([code, JSON.parse(stderr).error.param], [1, 'idempotencyKey']);
+  }
+  assert.equal(seen.length, asked);
+});
+
+test('what could not be written is no success, whatever wrote it; a reader that has left is', LIMIT, async () => {
+  const into = (words, end) => new Promise((resolve) => {
+    const child = spawn('bash', ['-o', 'pipefail', '-c', `"$0" "$@" ${end}`, BINARY, ...words], { env: { ...installation.environment, POSTHORN_BRAND: place.brandId } });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text));
+    child.once('close', (code) => resolve([code, stderr.replace(/^posthorn \S+:/, 'posthorn:')]));
+  });
+  for (const words of [['contacts', 'search'], ['contacts', 'search', '--all'], ['call', 'search_contacts'], ['tools'], ['--help'], ['admin', 'key', 'list']]) {
+    assert.deepEqual(await into(words, '> /dev/full'), [1, 'posthorn: the output cannot be written\n'], words.join(' '));
+    assert.deepEqual(await into(words, '| true'), [0, ''], words.join(' '));
+  }
 });
 
 test('--wait waits for the end of a send, and an interrupt ends the waiting', LIMIT, async () => {

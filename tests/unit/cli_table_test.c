@@ -3,6 +3,7 @@
 
 #include "base/json_read.h"
 #include "cli/table.h"
+#include "cli/visible.h"
 
 #include <string.h>
 
@@ -132,16 +133,25 @@ static void many_members_are_all_shown(void **state)
     assert_non_null(strstr(buf_text(&out), "m499  499\n"));
 }
 
+/* U+009B begins a command as ESC [ does, U+202E turns the direction, U+E0041 is a letter nobody sees. */
+static void json_on_a_terminal_is_the_same_value(void **state)
+{
+    (void)state;
+    ARENA_SCOPE arena = arena_new(0);
+    const char *text = "{\n\t\"a\xc2\x9b"
+                       "31m\": \"x\x7f\u202e\U000e0041é👩‍🚀\"\n}";
+    const char *shown = visible_json(arena, text);
+    assert_string_equal(shown, "{\n\t\"a\\u009b31m\": \"x\\u007f\\u202e\\udb40\\udc41é👩‍🚀\"\n}");
+    assert_true(json_equal(parse(arena, text), parse(arena, shown)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_are_the_scalar_members),
-        cmocka_unit_test(fields_pick_columns),
-        cmocka_unit_test(wide_characters_stay_aligned),
-        cmocka_unit_test(nothing_is_obeyed_by_the_terminal),
-        cmocka_unit_test(a_terminal_is_not_overflowed),
-        cmocka_unit_test(later_pages_keep_the_columns),
-        cmocka_unit_test(a_resource_is_lines),
+        cmocka_unit_test(columns_are_the_scalar_members),       cmocka_unit_test(fields_pick_columns),
+        cmocka_unit_test(wide_characters_stay_aligned),         cmocka_unit_test(nothing_is_obeyed_by_the_terminal),
+        cmocka_unit_test(json_on_a_terminal_is_the_same_value), cmocka_unit_test(a_terminal_is_not_overflowed),
+        cmocka_unit_test(later_pages_keep_the_columns),         cmocka_unit_test(a_resource_is_lines),
         cmocka_unit_test(many_members_are_all_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
