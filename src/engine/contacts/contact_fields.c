@@ -111,9 +111,9 @@ bool field_name_normalize(struct arena *arena, const char *given, const char **r
     if (name[0] == '\0' || !is_letters_and_digits(name))
         return fail(err, ERR_INVALID_REQUEST, NULL,
                     "A field name consists of letters and digits, and spaces, - or _ between words.");
+    *ret_name = name;
     if (field_name_is_core(name))
         return fail(err, ERR_INVALID_REQUEST, NULL, "%s is a field of every contact and cannot be a custom field.", name);
-    *ret_name = name;
     return true;
 }
 

@@ -29,7 +29,8 @@ enum field_type field_type_from_name(const char *name) NONNULL(1) PURE;
 /* Whether every contact has a field of this name. */
 bool field_name_is_core(const char *name) NONNULL(1) PURE;
 
-/* The one camelCase name of a given one. Errors: INVALID_REQUEST, the message says why it cannot be a custom field. */
+/* The one camelCase name of a given one. Errors: INVALID_REQUEST, the message says why it cannot be a custom field; the name of a
+ * core field is in *ret_name all the same. */
 MUST_CHECK bool field_name_normalize(struct arena *arena, const char *given, const char **ret_name, struct error *err)
     NONNULL(1, 2, 3, 4);
 

@@ -92,12 +92,11 @@ bool field_find_for_deletion(const struct work *work, const char *given_name, co
     struct error why = { .code = ERR_NONE };
     *ret_exists = false;
     *ret_name = given_name;
-    if (field_name_is_core(given_name))
-        return fail(err, ERR_CORE_FIELD_IMMUTABLE, "fieldName", "%s is a field of every contact and stays.", given_name);
-    if (!field_name_normalize(work->arena, given_name, ret_name, &why)) {
-        *ret_name = given_name;
+    bool can_be = field_name_normalize(work->arena, given_name, ret_name, &why);
+    if (field_name_is_core(*ret_name))
+        return fail(err, ERR_CORE_FIELD_IMMUTABLE, "fieldName", "%s is a field of every contact and stays.", *ret_name);
+    if (!can_be)
         return true;
-    }
     struct contact_fields_find_params find = { .brand_id = work->brand_id, .names = { ret_name, 1 } };
     struct contact_fields_find_row *found;
     size_t count;
