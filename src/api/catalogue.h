@@ -111,7 +111,8 @@ enum when_kind { WHEN_ALWAYS, WHEN_PRESENT, WHEN_EQUALS };
 struct op_when {
     enum when_kind kind;
     const char *argument;
-    const char *value; /* WHEN_EQUALS: canonical JSON text of the value, such as true or "account" */
+    const char *value;  /* WHEN_EQUALS: canonical JSON text of the value, such as true or "account" */
+    const char *beside; /* WHEN_EQUALS: an argument that must be given as well, NULL when none */
 };
 
 typedef bool op_handler(struct request *rq, const void *args, struct reply *reply, struct error *err);

@@ -538,13 +538,23 @@ static bool equals_canonical(const json_t *value, const char *canonical, bool fl
     return json_is_string(value) && text_equals_canonical(json_string_value(value), canonical, flat);
 }
 
+static bool is_given(const struct call_input *input, const char *name)
+{
+    const json_t *value = json_object_get(input->body, name);
+    return value != NULL ? !json_is_null(value) : value_named(input->query, name) != NULL;
+}
+
 bool decode_when_holds(const struct op_when *when, const struct call_input *input)
 {
     if (when->kind == WHEN_ALWAYS)
         return true;
+    if (when->kind == WHEN_PRESENT)
+        return is_given(input, when->argument);
+    if (when->beside != NULL && !is_given(input, when->beside))
+        return false;
     const json_t *value = json_object_get(input->body, when->argument);
     if (value != NULL)
-        return when->kind == WHEN_PRESENT ? !json_is_null(value) : equals_canonical(value, when->value, input->flat);
+        return equals_canonical(value, when->value, input->flat);
     const char *text = value_named(input->query, when->argument);
-    return text != NULL && (when->kind == WHEN_PRESENT || text_equals_canonical(text, when->value, true));
+    return text != NULL && text_equals_canonical(text, when->value, true);
 }

@@ -167,7 +167,8 @@ static const struct operation *choose(struct arena *arena, const struct operatio
 
 static bool is_needed(const struct operation *op, const struct arg_field *field)
 {
-    bool makes_it = op->when.kind == WHEN_PRESENT && strcmp(op->when.argument, field->name) == 0;
+    const char *present = op->when.kind == WHEN_PRESENT ? op->when.argument : op->when.beside;
+    bool makes_it = present != NULL && strcmp(present, field->name) == 0;
     return (field->required || makes_it) && field->place != ARG_IN_PATH;
 }
 

@@ -1,5 +1,5 @@
 /*
- * The job of contacts.saveValidated: the domains are looked up, then settling
+ * The job of contacts.saveValidated and contacts.saveBatchValidated: the domains are looked up, then settling
  * saves the contacts, keeps the verdicts and answers the caller. When the DNS is
  * away the contacts are saved all the same, and the answer says that they were
  * not checked.

@@ -496,7 +496,7 @@ static void test_conditions_choose_the_operation(void **state)
                                                .built = true,
                                                .args = &rows_args,
                                                .handler = answer_other,
-                                               .when = { WHEN_PRESENT, "rows", NULL } };
+                                               .when = { WHEN_PRESENT, "rows", NULL, NULL } };
     static const struct operation *const both[] = { &batch_op, &brand_op, NULL };
     struct visit *visit = visit_new(&brand_op, "{\"rows\":[]}");
     visit->call.candidates = both;

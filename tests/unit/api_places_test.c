@@ -146,7 +146,7 @@ static void test_misplaced_keys(void **state)
 
 static bool holds(enum when_kind kind, const char *value, bool flat, const char *body)
 {
-    struct op_when when = { kind, "k", value };
+    struct op_when when = { kind, "k", value, NULL };
     struct call_input input = { .flat = flat, .body = body != NULL ? json_of(body) : NULL };
     return decode_when_holds(&when, &input);
 }
@@ -173,9 +173,26 @@ static void test_conditions(void **state)
     assert_false(holds(WHEN_EQUALS, "\"account\"", false, "{}"));
 }
 
+static bool holds_beside(const char *body)
+{
+    struct op_when when = { WHEN_EQUALS, "k", "true", "rows" };
+    struct call_input input = { .body = json_of(body) };
+    return decode_when_holds(&when, &input);
+}
+
+static void test_conditions_on_two_arguments(void **state)
+{
+    (void)state;
+    assert_true(holds_beside("{\"k\":true,\"rows\":[]}"));
+    assert_false(holds_beside("{\"k\":false,\"rows\":[]}"));
+    assert_false(holds_beside("{\"k\":true}"));
+    assert_false(holds_beside("{\"k\":true,\"rows\":null}"));
+    assert_false(holds_beside("{\"rows\":[]}"));
+}
+
 static bool holds_in_query(enum when_kind kind, const char *value, const char *name, const char *text)
 {
-    struct op_when when = { kind, "k", value };
+    struct op_when when = { kind, "k", value, NULL };
     struct name_value item = { name, text };
     struct call_input input = { .query = { &item, 1 } };
     return decode_when_holds(&when, &input);
@@ -199,8 +216,8 @@ static void test_conditions_in_the_query(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_places),     TEST(test_limits_in_the_query),     TEST(test_misplaced_keys),
-        TEST(test_conditions), TEST(test_conditions_in_the_query),
+        TEST(test_places),     TEST(test_limits_in_the_query),         TEST(test_misplaced_keys),
+        TEST(test_conditions), TEST(test_conditions_on_two_arguments), TEST(test_conditions_in_the_query),
     };
     return cmocka_run_group_tests_name("api: places and conditions", tests, NULL, NULL);
 }

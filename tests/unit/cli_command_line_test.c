@@ -143,6 +143,9 @@ static void the_operation_of_a_route_is_chosen_as_a_server_does(void **state)
     (void)state;
     expect("contacts save --email a@x.de --validate", "contacts.saveValidated", "{\"email\":\"a@x.de\",\"validate\":true}");
     expect("contacts save --body {\"contacts\":[]}", "contacts.saveBatch", "{\"contacts\":[]}");
+    expect("contacts save --validate --body {\"contacts\":[]}", "contacts.saveBatchValidated",
+           "{\"contacts\":[],\"validate\":true}");
+    expect_refusal("contacts save-batch-validated", "Missing: --contacts");
     expect("contacts save-validated --email a@x.de", "contacts.saveValidated", "{\"email\":\"a@x.de\",\"validate\":true}");
     expect("sends test --email-id eml_1 --to a@x.de --subject Hi", "sends.test",
            "{\"emailId\":\"eml_1\",\"subject\":\"Hi\",\"test\":true,\"to\":[\"a@x.de\"]}");

@@ -45,38 +45,17 @@ static struct contact_change change_of_one(const struct contacts_save_validated_
     return change;
 }
 
-/* The field of one contact that stands beside a batch, NULL when none does. */
-static const char *field_beside(const struct contacts_save_validated_args *args)
+bool op_contacts_save_validated(struct request *rq, const struct contacts_save_validated_args *args, struct reply *reply,
+                                struct error *err)
 {
-    const struct {
-        const char *name;
-        bool is_given;
-    } fields[] = {
-        { "email", args->email != NULL },
-        { "firstName", args->first_name.set },
-        { "lastName", args->last_name.set },
-        { "userId", args->user_id.set },
-        { "source", args->source != NULL },
-        { "subscribed", args->subscribed.set },
-        { "subscriptionGroups", args->subscription_groups != NULL },
-        { "customFields", args->custom_fields != NULL },
-        { "consent", args->consent != NULL },
-    };
-    for (size_t i = 0; i < ARRAY_COUNT(fields); i++)
-        if (fields[i].is_given)
-            return fields[i].name;
-    return NULL;
+    struct contact_change change = change_of_one(args);
+    if (!validation_check_credits(&rq->work, 1, err))
+        return false;
+    const char *payload = validated_save_write(rq->work.arena, &change, 1, true);
+    return request_enqueue(rq, reply, validated_save_job, payload, rq->work.now_us, err);
 }
 
-static bool check_form(const struct contacts_save_validated_args *args, struct error *err)
-{
-    const char *beside = field_beside(args);
-    if (args->contacts.count > 0 && beside != NULL)
-        return fail(err, ERR_INVALID_REQUEST, beside, "Give contacts, or the fields of one contact, not both.");
-    if (args->contacts.count == 0 && args->email == NULL)
-        return fail(err, ERR_INVALID_REQUEST, "email", "Give the email of one contact, or contacts.");
-    return true;
-}
+/* ---- contacts.saveBatchValidated ---- */
 
 /* Saved at once and checked in the background, which charges what it has checked. */
 static bool save_many(struct request *rq, const struct contact_change *changes, size_t count, struct reply *reply,
@@ -91,20 +70,17 @@ static bool save_many(struct request *rq, const struct contact_change *changes, 
     return true;
 }
 
-bool op_contacts_save_validated(struct request *rq, const struct contacts_save_validated_args *args, struct reply *reply,
-                                struct error *err)
+bool op_contacts_save_batch_validated(struct request *rq, const struct contacts_save_batch_validated_args *args,
+                                      struct reply *reply, struct error *err)
 {
-    bool is_single = args->contacts.count == 0;
-    size_t count = is_single ? 1 : args->contacts.count;
-    if (!check_form(args, err) || !validation_check_credits(&rq->work, (int64_t)count, err))
+    size_t count = args->contacts.count;
+    if (!validation_check_credits(&rq->work, (int64_t)count, err))
         return false;
     struct contact_change *changes = arena_array(rq->work.arena, count, sizeof(*changes));
-    if (is_single)
-        changes[0] = change_of_one(args);
-    for (size_t i = 0; i < args->contacts.count; i++)
+    for (size_t i = 0; i < count; i++)
         changes[i] = contact_args_row(&args->contacts.items[i]);
     if (count > VALIDATION_MAX_WAITED_FOR)
         return save_many(rq, changes, count, reply, err);
-    const char *payload = validated_save_write(rq->work.arena, changes, count, is_single);
+    const char *payload = validated_save_write(rq->work.arena, changes, count, false);
     return request_enqueue(rq, reply, validated_save_job, payload, rq->work.now_us, err);
 }

@@ -160,14 +160,17 @@ static void put_when(struct output *out, const struct op_decl *op)
 {
     json_t *when = json_object_get(op->json, "when");
     const char *present = member_text(when, "present");
-    if (present != NULL) {
-        put(out, "      .when = { WHEN_PRESENT, \"%s\", NULL },\n", present);
+    json_t *equals = json_object_get(when, "equals");
+    if (present != NULL && equals == NULL) {
+        put(out, "      .when = { WHEN_PRESENT, \"%s\", NULL, NULL },\n", present);
     }
     const char *argument;
     json_t *value;
-    json_object_foreach(json_object_get(when, "equals"), argument, value) {
+    json_object_foreach(equals, argument, value) {
         put(out, "      .when = { WHEN_EQUALS, \"%s\", ", argument);
         put_c_string(out, json_text(value));
+        put(out, ", ");
+        put_c_string(out, present);
         put(out, " },\n");
     }
 }

@@ -91,17 +91,16 @@ static void lint_when(const struct op_decl *op)
         return;
     }
     lint_members(when, known, op->where);
-    const char *argument = member_text(when, "present");
     json_t *equals = json_object_get(when, "equals");
-    if ((argument != NULL) == (equals != NULL) || (equals != NULL && json_object_size(equals) != 1)) {
-        problem(op->where, "when needs either present or equals, with one argument");
+    const char *const looks_at[] = { member_text(when, "present"), json_object_iter_key(json_object_iter(equals)) };
+    if ((looks_at[0] == NULL && looks_at[1] == NULL) || (equals != NULL && json_object_size(equals) != 1)) {
+        problem(op->where, "when needs present or equals, each with one argument");
         return;
     }
-    if (argument == NULL) {
-        argument = json_object_iter_key(json_object_iter(equals));
-    }
-    if (find_param(op, argument) == NULL) {
-        problem(op->where, "when looks at %s, which is no parameter", argument);
+    for (size_t i = 0; i < sizeof(looks_at) / sizeof(looks_at[0]); i++) {
+        if (looks_at[i] != NULL && find_param(op, looks_at[i]) == NULL) {
+            problem(op->where, "when looks at %s, which is no parameter", looks_at[i]);
+        }
     }
 }
 

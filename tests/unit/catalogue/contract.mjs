@@ -280,7 +280,9 @@ for (const line of rates) {
 }
 const one = (id) => operations.find((op) => op.id === id);
 same('policy of a single contact', one('contacts.save').policy, 'contacts.write_single');
+same('policy of a validated single contact', one('contacts.saveValidated').policy, 'contacts.write_single');
 same('policy of a batch', one('contacts.saveBatch').policy, 'contacts.write_batch');
+same('policy of a validated batch', one('contacts.saveBatchValidated').policy, 'contacts.write_batch');
 
 // Route, cost in credits, kind.
 for (const [route, cost, kind] of [
