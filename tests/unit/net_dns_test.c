@@ -22,6 +22,8 @@ static const struct dns_row rows[] = {
     { "empty.test", TYPE_MX, .rcode = 0 },
     { "servfail.test", 0, .rcode = RCODE_SERVFAIL },
     { "refused.test", 0, .rcode = RCODE_REFUSED },
+    { "referred.test", 0, .is_referral = true },
+    { "denied.test", 0, .rcode = RCODE_NXDOMAIN, .is_referral = true },
     { "silent.test", 0, .is_silent = true },
     { "cut.test", TYPE_MX, .is_cut = true, .ttl_s = 300, .preference = 10, .data = "mx.cut.test" },
     { "alias.test", TYPE_MX, .record_type = TYPE_CNAME, .ttl_s = 300, .data = "target.test" },
@@ -111,6 +113,8 @@ static void absence_is_not_trouble(void **state)
     assert_int_equal(ask("absent.test"), DNS_MAIL_NO_DOMAIN);
     assert_int_equal(ask("servfail.test"), DNS_MAIL_UNKNOWN);
     assert_int_equal(ask("refused.test"), DNS_MAIL_UNKNOWN);
+    assert_int_equal(ask("referred.test"), DNS_MAIL_UNKNOWN);
+    assert_int_equal(ask("denied.test"), DNS_MAIL_UNKNOWN);
 }
 
 static void malformed_answers_say_nothing(void **state)
