@@ -110,7 +110,7 @@ describe('sessions', { timeout: 120_000 }, () => {
     }
   });
 
-  test('the operator is told what is wrong with a session, and none is made', async () => {
+  test('the operator is told what is wrong with a session or the name of a brand, and none is made', async () => {
     const stranger = await installation.admin('org', 'create', 'Wrong');
     const theirs = await installation.admin('brand', 'create', 'Wrong', '--org', stranger.orgId);
     const count = (await installation.admin('session', 'list')).data.length;
@@ -124,6 +124,10 @@ describe('sessions', { timeout: 120_000 }, () => {
       const { code, stderr } = await installation.run('admin', 'session', 'create', ...options);
       assert.equal(code, 1, param);
       assert.equal(JSON.parse(stderr).error.param, param, stderr);
+    }
+    for (const name of [' ', 'Shop\nBcc: eve@example.com']) {
+      const { code, stderr } = await installation.run('admin', 'brand', 'create', name);
+      assert.deepEqual([code, JSON.parse(stderr).error.param], [1, 'name']);
     }
     for (const time of ['0s', '5', 'x', '1.5h', '-1d', '99999999999d']) {
       const { code, stderr } = await installation.run('admin', 'session', 'create', '--expires', time);

@@ -56,8 +56,7 @@ static bool check_contact_email(const struct work *work, const char *email, cons
     return email == NULL || address_parse(work->arena, email, param, &address, err);
 }
 
-/* Mail of a domain without a sender name of its own bears the brand's. */
-static bool check_name(const struct work *work, const char **name, const char *param, struct error *err)
+bool brand_check_name(const struct work *work, const char **name, const char *param, struct error *err)
 {
     *name = text_trim(work->arena, *name);
     if ((*name)[0] == '\0')
@@ -73,7 +72,7 @@ bool brand_create(const struct work *work, const struct brand_fields *fields, st
     const char *name = fields->name != NULL ? fields->name : domain;
     if (name == NULL)
         return fail(err, ERR_INVALID_REQUEST, "name", "Give the brand a name, a domain or a url.");
-    if (!check_name(work, &name, "name", err))
+    if (!brand_check_name(work, &name, "name", err))
         return false;
 
     struct brand_create_params params = {
@@ -143,7 +142,7 @@ bool brand_update(const struct work *work, const struct brand_change *change, st
     params.identity = buf_text(patch);
     if (!changes)
         return fail(err, ERR_INVALID_REQUEST, "identity", "Give what to change: identity, emailDesign or imageStyle.");
-    if ((params.name != NULL && !check_name(work, &params.name, "identity.brandName", err)) ||
+    if ((params.name != NULL && !brand_check_name(work, &params.name, "identity.brandName", err)) ||
         !check_contact_email(work, without_empty(change->contact_email).value, "identity.contactEmail", err) ||
         !sql_brand_update(work->conn, work->arena, &params, ret_brand, err))
         return false;

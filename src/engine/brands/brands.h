@@ -32,6 +32,11 @@ struct brand_change {
     struct opt_text image_style;
 };
 
+/* The name of a brand, trimmed: mail of a domain without a sender name of its own bears it.
+ * Errors: INVALID_REQUEST with `param` (blank, control characters). */
+MUST_CHECK bool brand_check_name(const struct work *work, const char **name, const char *param, struct error *err)
+    NONNULL(1, 2, 3, 4);
+
 /* Creates a brand. Errors: INVALID_REQUEST. */
 MUST_CHECK bool brand_create(const struct work *work, const struct brand_fields *fields, struct brand_row **ret_brand,
                              struct error *err) NONNULL(1, 2, 3, 4);

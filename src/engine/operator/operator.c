@@ -1,6 +1,7 @@
 #include "engine/operator/operator.h"
 
 #include "base/text.h"
+#include "engine/brands/brands.h"
 #include "engine/ledger/plans.h"
 #include "engine/operator/operator_audit.h"
 #include "sql/engine.h"
@@ -59,6 +60,8 @@ bool operator_create_organization(const struct work *work, const char *name, int
 
 bool operator_create_brand(const struct work *work, int64_t organization_id, const char *name, int64_t *ret_id, struct error *err)
 {
+    if (!check_name(name, "name", err) || !brand_check_name(work, &name, "name", err))
+        return false;
     struct brand_insert_params params = {
         .organization_id = organization_id,
         .name = name,
@@ -68,8 +71,7 @@ bool operator_create_brand(const struct work *work, int64_t organization_id, con
     };
     struct brand_insert_row *row;
     DB_TX tx;
-    if (!check_name(name, "name", err) || !db_tx_begin(work->conn, &tx, err) ||
-        !sql_brand_insert(work->conn, work->arena, &params, &row, err))
+    if (!db_tx_begin(work->conn, &tx, err) || !sql_brand_insert(work->conn, work->arena, &params, &row, err))
         return false;
     *ret_id = row->id;
     return operator_commit(work, &tx, "admin.brand.create", work_id(work, ID_BRAND, row->id), err);
