@@ -5,6 +5,8 @@
 #include "engine/domains/signing.h"
 #include "engine/operator/operator.h"
 
+#include <pthread.h>
+
 static const char name[] = "shop.example";
 
 static int64_t connect(void)
@@ -261,6 +263,69 @@ static void test_a_name_is_proven_once(void **state)
     assert_string_equal(settled(&check)->status, "verified");
 }
 
+struct rival {
+    struct work work;
+    const struct domain_check *check;
+    bool ok;
+    struct error err;
+};
+
+static void *settle_as_rival(void *data)
+{
+    struct rival *rival = data;
+    DB_CONN_SCOPE mine = NULL;
+    ARENA_SCOPE scratch = arena_new(0);
+    struct domain_row *domain;
+    DB_TX tx;
+    rival->work.arena = scratch;
+    rival->ok = installation_connect(installation, &mine, &rival->err);
+    rival->work.conn = mine;
+    rival->ok = rival->ok && db_tx_begin(mine, &tx, &rival->err) &&
+                domain_check_settle(&rival->work, rival->check, &domain, &rival->err) && db_tx_commit(&tx, &rival->err);
+    return NULL;
+}
+
+/* Of two brands that are told at once that the name is theirs, the second is told whose it is. */
+static void test_a_name_is_proven_at_once(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    int64_t other_brand;
+    int64_t other_id;
+    struct domain_row *domain;
+    pthread_t thread;
+    DB_CONN_SCOPE watching = NULL;
+    struct db_conn *own = conn;
+    struct domain_check check = begin(connect());
+    answer_but(&check, -1);
+    assert_ok(installation_connect(installation, &watching, &err), &err);
+    assert_ok(operator_create_brand(&work, work.organization_id, "Other", &other_brand, &err), &err);
+    assert_ok(operator_create_domain(&work, other_brand, work.organization_id, name, "marketing", &other_id, &err), &err);
+    struct work mine = work;
+    work.brand_id = other_brand;
+    struct domain_check others = begin(other_id);
+    answer_but(&others, -1);
+    struct rival rival = { .work = work, .check = &others, .err = { .code = ERR_NONE } };
+    work = mine;
+    {
+        DB_TX tx;
+        assert_ok(db_tx_begin(own, &tx, &err), &err);
+        assert_ok(domain_check_settle(&work, &check, &domain, &err), &err);
+        assert_int_equal(pthread_create(&thread, NULL, settle_as_rival, &rival), 0);
+        conn = watching;
+        int waited_ms = 0;
+        while (number_of("select count(*) from pg_stat_activity where wait_event_type = 'Lock'") == 0 && waited_ms++ < 10000)
+            usleep(1000);
+        conn = own;
+        assert_ok(db_tx_commit(&tx, &err), &err);
+    }
+    pthread_join(thread, NULL);
+    assert_false(rival.ok);
+    assert_int_equal(rival.err.code, ERR_DOMAIN_OTHER_BRAND);
+    run_sql("delete from domains where brand_id = %lld; delete from brands where id = %lld", (long long)other_brand,
+            (long long)other_brand);
+}
+
 static void test_a_deleted_domain_still_signs(void **state)
 {
     (void)state;
@@ -286,12 +351,10 @@ static void test_a_deleted_domain_still_signs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_published_keys_verify),           TEST(test_one_key_is_not_enough),
-        TEST(test_records_gone_make_it_pending),    TEST(test_the_operators_word_stands),
-        TEST(test_silence_changes_nothing),         TEST(test_silence_about_advice_leaves_it),
-        TEST(test_waiting_keys_are_taken_into_use), TEST(test_keys_exchanged_meanwhile),
-        TEST(test_a_domain_without_keys_gets_them), TEST(test_a_name_is_proven_once),
-        TEST(test_a_deleted_domain_still_signs),
+        TEST(test_published_keys_verify),           TEST(test_one_key_is_not_enough),    TEST(test_records_gone_make_it_pending),
+        TEST(test_the_operators_word_stands),       TEST(test_silence_changes_nothing),  TEST(test_silence_about_advice_leaves_it),
+        TEST(test_waiting_keys_are_taken_into_use), TEST(test_keys_exchanged_meanwhile), TEST(test_a_domain_without_keys_gets_them),
+        TEST(test_a_name_is_proven_once),           TEST(test_a_name_is_proven_at_once), TEST(test_a_deleted_domain_still_signs),
     };
     return cmocka_run_group_tests_name("engine: checking domains", tests, world_begin, world_end);
 }

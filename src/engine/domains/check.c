@@ -102,6 +102,13 @@ static bool judge(const struct work *work, const struct domain_check *check, con
     return true;
 }
 
+/* Whoever comes second learns whose the name is by now. */
+static bool may_prove(const struct work *work, const char *name, struct error *err)
+{
+    struct domain_name_lock_params params = { .name = name };
+    return sql_domain_name_lock(work->conn, work->arena, &params, NULL, err) && domain_check_elsewhere(work, name, err);
+}
+
 bool domain_check_settle(const struct work *work, const struct domain_check *check, struct domain_row **ret_domain,
                          struct error *err)
 {
@@ -113,7 +120,7 @@ bool domain_check_settle(const struct work *work, const struct domain_check *che
         return false;
     bool is_proven = outcome.used_are_there || outcome.waiting_are_there;
     bool was_verified = domain_is_verified(domain);
-    if (is_proven && !was_verified && !domain_check_elsewhere(work, domain->name, err))
+    if (is_proven && !was_verified && !may_prove(work, domain->name, err))
         return false;
     if (outcome.waiting_are_there && !domain_keys_exchange(work, check->domain_id, err))
         return false;

@@ -32,6 +32,11 @@ select organization_id = :organization_id
  order by organization_id <> :organization_id
  limit 1;
 
+-- Only one brand at a time proves a name. A statement of its own: what follows has to see what was done while this waited.
+-- name: domain_name_lock :exec
+-- params: name text
+select pg_advisory_xact_lock(hashtextextended('domain ' || :name::text, 0));
+
 -- A new sending domain, still to be verified.
 -- name: domain_insert :one
 -- params: brand_id bigint, organization_id bigint, name text, purpose text, now timestamptz
