@@ -19,6 +19,61 @@ static void lint_references(const struct catalogue *all, json_t *schema, const c
     }
 }
 
+static void lint_shape(json_t *schema, const char *place);
+
+static void lint_members_of(json_t *schema, const char *place)
+{
+    json_t *properties = json_object_get(schema, "properties");
+    if (properties != NULL && !json_is_object(properties)) {
+        problem(place, "properties must be an object");
+        return;
+    }
+    const char *name;
+    json_t *member;
+    json_object_foreach(properties, name, member) {
+        lint_shape(member, text("%s: %s", place, name));
+    }
+    const json_t *required = json_object_get(schema, "required");
+    if (required != NULL && !json_is_array(required)) {
+        problem(place, "required must be a list of names");
+    }
+    size_t i;
+    const json_t *wanted;
+    json_array_foreach(required, i, wanted) {
+        if (!json_is_string(wanted) || json_object_get(properties, json_string_value(wanted)) == NULL) {
+            problem(place, "requires %s, which is not among its properties", json_is_string(wanted) ? json_string_value(wanted) : "what is no name");
+        }
+    }
+}
+
+static void lint_forms(json_t *schema, const char *name, const char *place)
+{
+    json_t *forms = json_object_get(schema, name);
+    if (forms != NULL && json_array_size(forms) == 0) {
+        problem(place, "%s must be a list of shapes", name);
+    }
+    size_t i;
+    json_t *form;
+    json_array_foreach(forms, i, form) {
+        lint_shape(form, place);
+    }
+}
+
+/* What is made from a shape (examples, OpenAPI) relies on its being put together as JSON Schema says. */
+static void lint_shape(json_t *schema, const char *place)
+{
+    if (!json_is_object(schema)) {
+        problem(place, "is no shape");
+        return;
+    }
+    lint_members_of(schema, place);
+    lint_forms(schema, "anyOf", place);
+    lint_forms(schema, "oneOf", place);
+    if (json_object_get(schema, "items") != NULL) {
+        lint_shape(json_object_get(schema, "items"), place);
+    }
+}
+
 void lint_resources(const struct catalogue *all)
 {
     const char *name;
@@ -30,5 +85,6 @@ void lint_resources(const struct catalogue *all)
         }
         lint_text(schema, "description", place);
         lint_references(all, schema, place);
+        lint_shape(schema, place);
     }
 }

@@ -142,6 +142,12 @@ const broken = [
   ['an open detail that is not told', (t) => (op(t, 0).open = ['X-9']), 'the open detail X-9 is not in'],
   ['an open detail nothing rests on', (t) => delete op(t, 0).open, 'X-1: nothing rests on it'],
 
+  ['forms that are no list', (t) => (t['schemas/resources/thing.json'].properties.part = { type: 'object', anyOf: {} }), 'thing.json: part: anyOf must be'],
+  ['a member that is no shape', (t) => (t['schemas/resources/thing.json'].properties.note = 5), 'thing.json: note: is no shape'],
+  ['an item that is no shape', (t) => (t['schemas/resources/thing.json'].properties.note = { type: 'array', items: [] }), 'thing.json: note: is no shape'],
+  ['members that are no object', (t) => (t['schemas/resources/part.json'].properties = ['x']), 'part.json: properties must be an object'],
+  ['a required member that is not there', (t) => t['schemas/resources/thing.json'].required.push('prat'), 'thing.json: requires prat, which is not'],
+  ['a required member without a name', (t) => (t['schemas/resources/thing.json'].required = [5]), 'thing.json: requires what is no name'],
   ['a reference to no shape', (t) => (t['schemas/resources/thing.json'].properties.part.$ref = 'else.json'), 'refers to else.json'],
 
   ['a group of routes that nobody describes', (t) => (t['schemas/interface.json'].tags = {}), 'tags does not describe things'],
