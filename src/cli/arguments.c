@@ -103,6 +103,17 @@ static bool is_repeated(const struct command_line *line, size_t at)
     return false;
 }
 
+/* Whether an earlier flag named a member of the object that this one gives whole. */
+static bool is_member_given(const struct command_line *line, size_t at)
+{
+    const struct flag *flag = &line->flags[at];
+    for (size_t i = 0; i < at; i++)
+        if (line->flags[i].depth > flag->depth &&
+            memcmp(line->flags[i].fields, flag->fields, flag->depth * sizeof(flag->fields[0])) == 0)
+            return true;
+    return false;
+}
+
 static bool put_flag(struct value_source *source, const struct command_line *line, size_t at, struct arguments *arguments,
                      struct error *err)
 {
@@ -113,6 +124,9 @@ static bool put_flag(struct value_source *source, const struct command_line *lin
     bool again = is_repeated(line, at);
     if (again && field->kind != ARG_TEXT_LIST && field->kind != ARG_TOKENS)
         return fail(err, ERR_INVALID_REQUEST, NULL, "%s is given twice.", flag->written);
+    if (field->kind == ARG_OBJECT && is_member_given(line, at))
+        return fail(err, ERR_INVALID_REQUEST, NULL, "%s would undo the flags of its members before it: give it first.",
+                    flag->written);
     if (!find_holder(flag, arguments_place(arguments, flag->fields[0]->place), &holder, err))
         return false;
     json_t *earlier = again ? json_object_get(holder, field->name) : NULL;

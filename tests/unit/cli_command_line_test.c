@@ -105,6 +105,8 @@ static void members_of_objects_have_flags(void **state)
     expect("contacts save --email a@x.de --consent {\"source\":\"a\"} --consent.source b", "contacts.save",
            "{\"consent\":{\"source\":\"b\"},\"email\":\"a@x.de\"}");
     expect_refusal("contacts save --email a@x.de --consent [] --consent.source b", "consent is no object");
+    expect_refusal("contacts save --email a@x.de --consent.source b --consent {\"source\":\"a\"}",
+                   "--consent would undo the flags");
     expect_refusal("contacts save --email.x a", "--email.x is no flag");
 }
 
