@@ -330,14 +330,15 @@ static const struct {
     const char *noun;
     const char *verb;
     bool (*run)(struct admin *admin, struct error *err);
+    size_t operands; /* most words behind the verb; what is more would be passed over in silence */
 } actions[] = {
-    { "org", "create", org_create },         { "org", "list", org_list },           { "org", "plan", org_plan },
-    { "org", "credits", org_credits },       { "brand", "create", brand_create },   { "brand", "list", brand_list },
-    { "key", "create", key_create },         { "key", "list", key_list },           { "key", "revoke", key_revoke },
-    { "session", "create", session_create }, { "session", "list", session_list },   { "session", "end", session_end },
-    { "domain", "create", domain_create },   { "domain", "list", domain_list },     { "domain", "verify", domain_verify },
-    { "domain", "records", domain_records }, { "domain", "rotate", domain_rotate }, { "keys", "add", keys_add },
-    { "keys", "rewrap", keys_rewrap },
+    { "org", "create", org_create, 1 },         { "org", "list", org_list, 0 },           { "org", "plan", org_plan, 2 },
+    { "org", "credits", org_credits, 2 },       { "brand", "create", brand_create, 1 },   { "brand", "list", brand_list, 0 },
+    { "key", "create", key_create, 0 },         { "key", "list", key_list, 0 },           { "key", "revoke", key_revoke, 1 },
+    { "session", "create", session_create, 0 }, { "session", "list", session_list, 0 },   { "session", "end", session_end, 1 },
+    { "domain", "create", domain_create, 1 },   { "domain", "list", domain_list, 0 },     { "domain", "verify", domain_verify, 1 },
+    { "domain", "records", domain_records, 1 }, { "domain", "rotate", domain_rotate, 1 }, { "keys", "add", keys_add, 0 },
+    { "keys", "rewrap", keys_rewrap, 0 },
 };
 
 static bool run_action(struct admin *admin, struct installation *installation, struct error *err)
@@ -347,6 +348,9 @@ static bool run_action(struct admin *admin, struct installation *installation, s
     for (size_t i = 0; verb != NULL && i < ARRAY_COUNT(actions); i++) {
         if (strcmp(actions[i].noun, noun) != 0 || strcmp(actions[i].verb, verb) != 0)
             continue;
+        const char *surplus = admin->options->words[2 + actions[i].operands];
+        if (surplus != NULL)
+            return fail(err, ERR_INVALID_REQUEST, NULL, "%.60s is too much behind %s %s; nothing was done.", surplus, noun, verb);
         DB_CONN_SCOPE conn = NULL;
         if (!installation_connect(installation, &conn, err))
             return false;

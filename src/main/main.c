@@ -24,22 +24,25 @@ struct command {
     int (*run)(const struct process *process, const struct options *options);
     const char *usage;
     const char *help;
-    bool quiet; /* a host or a person reads its standard error: warnings only */
+    size_t words; /* how many it takes that are no options */
+    bool quiet;   /* a host or a person reads its standard error: warnings only */
 };
 
 static const struct command commands[] = {
-    { "mcp", COMMAND_MCP, command_mcp, "mcp [options]", "serve the agent protocol (MCP) over standard input and output", true },
-    { "serve", COMMAND_SERVE, command_serve, "serve [options]", "serve MCP at /mcp and the REST API under /v1 over HTTP", false },
-    { "worker", COMMAND_WORKER, command_worker, "worker [options]", "run jobs on a database named with --database", false },
-    { "call", COMMAND_CALL, command_call, "call TOOL [JSON] [options]", "call a tool or an operation and print its answer", true },
-    { "tools", COMMAND_TOOLS, command_tools, "tools [TOOL] [options]", "list the tools, or show one", true },
-    { "admin", COMMAND_ADMIN, command_admin, "admin org|brand|key|domain create|list|… [options]", "manage the installation",
+    { "mcp", COMMAND_MCP, command_mcp, "mcp [options]", "serve the agent protocol (MCP) over standard input and output", 0, true },
+    { "serve", COMMAND_SERVE, command_serve, "serve [options]", "serve MCP at /mcp and the REST API under /v1 over HTTP", 0,
+      false },
+    { "worker", COMMAND_WORKER, command_worker, "worker [options]", "run jobs on a database named with --database", 0, false },
+    { "call", COMMAND_CALL, command_call, "call TOOL [JSON] [options]", "call a tool or an operation and print its answer", 2,
       true },
+    { "tools", COMMAND_TOOLS, command_tools, "tools [TOOL] [options]", "list the tools, or show one", 1, true },
+    { "admin", COMMAND_ADMIN, command_admin, "admin org|brand|key|session|domain create|list|… [options]",
+      "manage the installation", 4, true },
     { "why", COMMAND_WHY, command_why, "why EMAIL [SEND_ID] [options]",
-      "tell what was decided about mail to one address, and by whom", true },
-    { "doctor", COMMAND_DOCTOR, command_doctor, "doctor [options]", "check the installation and print what is found", true },
-    { "stop", COMMAND_STOP, command_stop, "stop [options]", "stop the background runner of a data folder", true },
-    { "runner", COMMAND_RUNNER, command_runner, NULL, "the background process that owns a private cluster and its jobs", false },
+      "tell what was decided about mail to one address, and by whom", 2, true },
+    { "doctor", COMMAND_DOCTOR, command_doctor, "doctor [options]", "check the installation and print what is found", 0, true },
+    { "stop", COMMAND_STOP, command_stop, "stop [options]", "stop the background runner of a data folder", 0, true },
+    { "runner", COMMAND_RUNNER, command_runner, NULL, "the background process that owns a private cluster and its jobs", 0, false },
 };
 
 static void print_help(void)
@@ -194,6 +197,11 @@ static int run(const struct command *command, int argc, char **argv)
         printf("posthorn %s\n%s\n\n", command->usage != NULL ? command->usage : command->name, command->help);
         options_print_help(command->bit);
         return 0;
+    }
+    if (options.words[command->words] != NULL) {
+        fprintf(stderr, "posthorn %s: %.60s is too much: posthorn %s\n", command->name, options.words[command->words],
+                command->usage != NULL ? command->usage : command->name);
+        return 2;
     }
     return run_with(command, &options, NULL, arena, argv[0]);
 }

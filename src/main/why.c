@@ -20,8 +20,6 @@ static bool tell(struct work *work, struct installation *installation, const str
     const char *send = email != NULL ? options->words[1] : NULL;
     if (email == NULL)
         return fail(err, ERR_INVALID_REQUEST, "email", "Name the address: posthorn why EMAIL [SEND_ID].");
-    if (send != NULL && options->words[2] != NULL)
-        return fail(err, ERR_INVALID_REQUEST, NULL, "There are too many arguments: posthorn why EMAIL [SEND_ID].");
     DB_CONN_SCOPE conn = NULL;
     if (!installation_connect(installation, &conn, err))
         return false;

@@ -326,6 +326,19 @@ test('what has no end is noticed: input that never stops, a list that leads back
   assert.match(JSON.parse(large.stderr).error.message, /answers with more than 64 MiB/);
 });
 
+test('a word too much is told, not passed over', LIMIT, async () => {
+  const { keyId, key } = await answer(['admin', 'key', 'create', '--name', 'Kept']);
+  assert.ok(key);
+  for (const [code, ...words] of [[2, 'stop', 'now'], [2, 'serve', 'here'], [2, 'call', 'search_contacts', '{}', '{}'], [2, 'why', 'a@example.com', 'snd_1', 'x'],
+    [1, 'admin', 'key', 'revoke', 'key_0', keyId], [1, 'admin', 'org', 'list', 'all'], [1, 'admin', 'key', 'create', 'Name']]) {
+    const said = await command(words);
+    assert.deepEqual([said.code, said.stdout], [code, ''], words.join(' '));
+    assert.match(said.stderr, /is too much/, words.join(' '));
+  }
+  const { data } = await answer(['admin', 'key', 'list']);
+  assert.equal(data.find((one) => one.keyId === keyId).status, 'active');
+});
+
 test('a key stays with whom it is for: not in the list of processes, not to an address without a scheme', LIMIT, async (t) => {
   const seen = [];
   const env = await standIn(t, (number, request) => {
