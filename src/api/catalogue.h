@@ -67,10 +67,17 @@ struct arg_field {
     const char *description;
 };
 
+/* A key that is refused here and means something elsewhere, and the sentence that says where. */
+struct key_elsewhere {
+    const char *name; /* NULL ends a table */
+    const char *message;
+};
+
 struct arg_shape {
     const struct arg_field *fields;
     size_t count;
-    size_t size; /* of the generated struct */
+    size_t size;                           /* of the generated struct */
+    const struct key_elsewhere *elsewhere; /* NULL: none */
 };
 
 /* ---- Policies ---- */

@@ -267,10 +267,11 @@ static bool decode_time(const struct arg_field *field, const json_t *value, void
 static bool check_list_size(const struct arg_field *field, size_t count, struct error *err)
 {
     if (count < field->min_size)
-        return fail(err, ERR_INVALID_REQUEST, field->name, "%s must have at least %zu items.", field->name, field->min_size);
+        return fail(err, ERR_INVALID_REQUEST, field->name, "%s must have at least %zu item%s.", field->name, field->min_size,
+                    field->min_size == 1 ? "" : "s");
     if (count > field->max_size)
-        return fail(err, ERR_INVALID_REQUEST, field->name, "%s has %zu items; at most %zu are accepted.", field->name, count,
-                    field->max_size);
+        return fail(err, ERR_INVALID_REQUEST, field->name, "%s has %zu items; at most %zu %s accepted.", field->name, count,
+                    field->max_size, field->max_size == 1 ? "is" : "are");
     return true;
 }
 
@@ -424,8 +425,11 @@ static const struct arg_field *field_named(const struct arg_shape *shape, const 
     return NULL;
 }
 
-static bool unknown_key(const char *name, struct error *err)
+static bool unknown_key(const struct arg_shape *shape, const char *name, struct error *err)
 {
+    for (const struct key_elsewhere *key = shape->elsewhere; key != NULL && key->name != NULL; key++)
+        if (strcmp(key->name, name) == 0)
+            return fail(err, ERR_INVALID_REQUEST, name, "%s", key->message);
     if (strcmp(name, "brandId") == 0)
         return fail(err, ERR_INVALID_REQUEST, name, "brandId is not accepted here; the brand comes from the key or X-Brand-Id.");
     if (strchr(name, '_') != NULL)
@@ -440,7 +444,7 @@ static bool decode_object(const struct decoder *decoder, const struct arg_shape 
     json_t *ignored;
     json_object_foreach(json_for_iteration(object), name, ignored)
         if (field_named(shape, name) == NULL)
-            return unknown_key(name, err);
+            return unknown_key(shape, name, err);
     for (size_t i = 0; i < shape->count; i++) {
         const struct arg_field *field = &shape->fields[i];
         const json_t *value = json_object_get(object, field->name);
@@ -475,7 +479,7 @@ static bool refuse_unknown_query(const struct arg_shape *shape, struct name_valu
     for (size_t i = 0; i < query.count; i++) {
         const struct arg_field *field = field_named(shape, query.items[i].name);
         if (field == NULL || field->place != ARG_IN_QUERY)
-            return unknown_key(query.items[i].name, err);
+            return unknown_key(shape, query.items[i].name, err);
     }
     return true;
 }
@@ -489,7 +493,7 @@ static bool refuse_unknown_body(const struct arg_shape *shape, const json_t *bod
     json_object_foreach(json_for_iteration(body), name, ignored) {
         const struct arg_field *field = field_named(shape, name);
         if (field == NULL || field->place != ARG_IN_BODY)
-            return unknown_key(name, err);
+            return unknown_key(shape, name, err);
     }
     return true;
 }

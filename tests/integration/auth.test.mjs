@@ -407,7 +407,13 @@ describe('the REST door', { timeout: 180_000 }, () => {
     assertRefused(await own.get('/v1/emails?sort_by=createdAt'), 400, 'INVALID_REQUEST', 'sort_by');
     assertRefused(await own.get('/v1/emails?emailId=x'), 400, 'INVALID_REQUEST', 'emailId');
     assertRefused(await own.get('/v1/sends?sendId=x'), 400, 'INVALID_REQUEST', 'sendId');
-    assertRefused(await own.get('/v1/domains?domainId=x'), 400, 'INVALID_REQUEST', 'domainId');
+    const retired = await own.get('/v1/domains?domainId=x');
+    assertRefused(retired, 400, 'INVALID_REQUEST', 'domainId');
+    assert.match(retired.body.error.message, /GET \/v1\/domains\/\{domainId\} reads one/);
+    const beside = await own.post('/v1/contacts', { contacts: [{ email: 'b@example.com' }], email: 'c@example.com' });
+    assertRefused(beside, 400, 'INVALID_REQUEST', 'email');
+    assert.match(beside.body.error.message, /does not go with contacts/);
+    assertRefused(await own.post('/v1/sends', { test: true, audienceId: 'all' }), 400, 'INVALID_REQUEST', 'audienceId');
   });
 
   test('bodies are JSON and nothing else (R-001, R-006, R-007)', async () => {

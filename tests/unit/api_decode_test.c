@@ -58,13 +58,13 @@ static const struct arg_field row_fields[] = {
     { FIELD_OF("name", ARG_TEXT, row, name), .required = true, .min_size = 1, .max_size = 5 },
     { FIELD_OF("size", ARG_INTEGER, row, size), .has_default = true, .default_number = 7, .minimum = 0, .maximum = 9 },
 };
-static const struct arg_shape row_shape = { row_fields, ARRAY_COUNT(row_fields), sizeof(struct row) };
+static const struct arg_shape row_shape = { row_fields, ARRAY_COUNT(row_fields), sizeof(struct row), NULL };
 
 static const struct arg_field inner_fields[] = {
     { FIELD_OF("city", ARG_TEXT, inner, city), .max_size = 10 },
     { FIELD_OF("rows", ARG_OBJECT_LIST, inner, rows), .max_size = 3, .object = &row_shape },
 };
-static const struct arg_shape inner_shape = { inner_fields, ARRAY_COUNT(inner_fields), sizeof(struct inner) };
+static const struct arg_shape inner_shape = { inner_fields, ARRAY_COUNT(inner_fields), sizeof(struct inner), NULL };
 
 static const struct arg_field fields[] = {
     { FIELD_OF("title", ARG_TEXT, args, title), .min_size = 2, .max_size = 4 },
@@ -89,7 +89,11 @@ static const struct arg_field fields[] = {
     { FIELD_OF("options", ARG_JSON, args, options), .json_type = JSON_OBJECT, .max_size = 2 },
     { FIELD_OF("list", ARG_JSON, args, list), .json_type = JSON_ARRAY, .min_size = 1, .max_size = 3 },
 };
-static const struct arg_shape shape = { fields, ARRAY_COUNT(fields), sizeof(struct args) };
+static const struct key_elsewhere elsewhere[] = {
+    { "thingId", "thingId is no filter of this list; GET /v1/things/{thingId} reads one." },
+    { NULL, NULL },
+};
+static const struct arg_shape shape = { fields, ARRAY_COUNT(fields), sizeof(struct args), elsewhere };
 
 /* ---- Decoding ---- */
 
@@ -356,7 +360,7 @@ static void test_text_lists(void **state)
     taken("{\"tags\":[\"a\",\"bcde\"]}");
     assert_int_equal(args.tags.count, 2);
     assert_string_equal(args.tags.items[1], "bcde");
-    refused("{\"tags\":[]}", "tags", "at least 1 items");
+    refused("{\"tags\":[]}", "tags", "at least 1 item.");
     refused("{\"tags\":[\"a\",\"b\",\"c\",\"d\"]}", "tags", "4 items; at most 3");
     refused("{\"tags\":[\"a\",\"bcdef\"]}", "tags.1", "at most 4");
     refused("{\"tags\":[\"\"]}", "tags.0", "must not be empty");
@@ -435,6 +439,8 @@ static void test_unknown_keys(void **state)
 {
     (void)state;
     refused("{\"title\":\"ab\",\"subject\":\"x\"}", "subject", "subject is not a known key.");
+    refused("{\"thingId\":\"x\"}", "thingId", "GET /v1/things/{thingId} reads one.");
+    refused("{\"inner\":{\"thingId\":\"x\"}}", "inner.thingId", "thingId is not a known key.");
     refused("{\"dry_run\":true}", "dry_run", "keys are camelCase");
     refused("{\"stop_in_flight\":true}", "stop_in_flight", "keys are camelCase");
     refused("{\"brandId\":\"brd_1\"}", "brandId", "the brand comes from the key or X-Brand-Id");

@@ -20,7 +20,7 @@ static const struct arg_field item_fields[] = {
       .maximum = 1e9 },
     { .name = "note", .kind = ARG_TEXT, .place = ARG_IN_BODY, .offset = offsetof(struct item, note), .max_size = 100 },
 };
-static const struct arg_shape item_args = { item_fields, ARRAY_COUNT(item_fields), sizeof(struct item) };
+static const struct arg_shape item_args = { item_fields, ARRAY_COUNT(item_fields), sizeof(struct item), NULL };
 
 /* What the handler does besides; set by a test before its calls, read by the threads. */
 static struct {

@@ -257,7 +257,7 @@ static inline void assert_refusal(struct visit *visit, enum error_code code, con
 
 /* ---- Operations that answer where they were run ---- */
 
-static const struct arg_shape no_args = { NULL, 0, 0 };
+static const struct arg_shape no_args = { NULL, 0, 0, NULL };
 static _Atomic int handled; /* how often one of them ran */
 
 static inline bool answer_place(struct request *rq, const void *args, struct reply *reply, struct error *err)

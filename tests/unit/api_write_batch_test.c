@@ -26,7 +26,7 @@ static const struct arg_field add_fields[] = {
       .minimum = -1000,
       .maximum = 1000 },
 };
-static const struct arg_shape add_shape = { add_fields, ARRAY_COUNT(add_fields), sizeof(struct add_args) };
+static const struct arg_shape add_shape = { add_fields, ARRAY_COUNT(add_fields), sizeof(struct add_args), NULL };
 
 struct sums_params {
     struct text_list names;

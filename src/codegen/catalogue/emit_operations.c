@@ -123,26 +123,110 @@ static void put_field(struct output *out, const struct param *param, const char 
     put(out, " },\n");
 }
 
-static void put_shape(struct output *out, const char *shape, const char *struct_tag, const struct param *params, size_t count)
+/* `elsewhere` initializes the further members, with a comma before. */
+static void put_shape(struct output *out, const char *shape, const char *struct_tag, const struct param *params, size_t count,
+                      const char *elsewhere)
 {
     if (count == 0) {
-        put(out, "static const struct arg_shape %s = { .size = sizeof(struct %s) };\n\n", shape, struct_tag);
+        put(out, "static const struct arg_shape %s = { .size = sizeof(struct %s)%s };\n\n", shape, struct_tag, elsewhere);
         return;
     }
     put(out, "static const struct arg_field %s_fields[] = {\n", shape);
     for (size_t i = 0; i < count; i++) {
         put_field(out, &params[i], struct_tag);
     }
-    put(out, "};\nstatic const struct arg_shape %s = { %s_fields, %zu, sizeof(struct %s) };\n\n", shape, shape, count, struct_tag);
+    put(out, "};\nstatic const struct arg_shape %s = { .fields = %s_fields, .count = %zu, .size = sizeof(struct %s)%s };\n\n", shape,
+        shape, count, struct_tag, elsewhere);
 }
 
 static void put_object_shape(struct output *out, const struct param *param)
 {
-    put_shape(out, text("%s_shape", param->type_name), param->type_name, param->fields, param->field_count);
+    put_shape(out, text("%s_shape", param->type_name), param->type_name, param->fields, param->field_count, "");
     if (param->kind == PARAM_OBJECT_LIST) {
         put(out, "static_assert(sizeof(struct %s_list) == sizeof(struct arg_list), \"the typed list is an arg_list\");\n\n",
             param->type_name);
     }
+}
+
+/* ---- Keys that mean something elsewhere ---- */
+
+/* What tells this operation from others of its route, for people: "contacts", "test true"; NULL when it is the last of them. */
+static const char *telling_words(const struct op_decl *op)
+{
+    json_t *when = json_object_get(op->json, "when");
+    const char *present = member_text(when, "present");
+    void *first = json_object_iter(json_object_get(when, "equals"));
+    if (present != NULL || first == NULL) {
+        return present;
+    }
+    const json_t *value = json_object_iter_value(first);
+    return text("%s %s", json_object_iter_key(first), json_is_string(value) ? json_string_value(value) : json_text(value));
+}
+
+/* Another form of the same route takes these. */
+static void tell_keys_of_form(json_t *keys, const struct op_decl *op, const struct op_decl *form)
+{
+    const char *ours = telling_words(op);
+    const char *theirs = telling_words(form);
+    for (size_t i = 0; i < form->param_count; i++) {
+        const char *name = form->params[i].name;
+        bool tells = theirs != NULL && strcmp(theirs, name) == 0;
+        if (find_param(op, name) != NULL || tells || json_object_get(keys, name) != NULL) {
+            continue;
+        }
+        if (ours != NULL) {
+            json_object_set_new(keys, name, json_string(text("%s does not go with %s.", name, ours)));
+        } else if (theirs != NULL) {
+            json_object_set_new(keys, name, json_string(text("%s goes with %s only.", name, theirs)));
+        }
+    }
+}
+
+/* The read of one row takes this in its path: a list is no second way to it. */
+static void tell_key_of_read(json_t *keys, const struct op_decl *list, const struct op_decl *read)
+{
+    size_t size = strlen(list->path);
+    const char *rest = strncmp(read->path, list->path, size) == 0 ? read->path + size : "";
+    size_t name_end = strcspn(rest, "}");
+    if (strncmp(rest, "/{", 2) != 0 || strcmp(rest + name_end, "}") != 0) {
+        return;
+    }
+    const char *name = text("%.*s", (int)name_end - 2, rest + 2);
+    if (find_param(list, name) == NULL) {
+        json_object_set_new(keys, name, json_string(text("%s is no filter of this list; GET %s reads one.", name, read->path)));
+    }
+}
+
+/* Gives what names the table to the shape of the operation. */
+static const char *put_keys_elsewhere(struct output *out, const struct catalogue *all, const struct op_decl *op)
+{
+    json_t *keys = json_object();
+    for (size_t i = 0; op->method != NULL && i < all->op_count; i++) {
+        const struct op_decl *other = &all->ops[i];
+        if (other == op || other->method == NULL || strcmp(other->method, op->method) != 0) {
+            continue;
+        }
+        if (strcmp(other->path, op->path) == 0) {
+            tell_keys_of_form(keys, op, other);
+        } else if (strcmp(op->method, "GET") == 0) {
+            tell_key_of_read(keys, op, other);
+        }
+    }
+    if (json_object_size(keys) == 0) {
+        json_decref(keys);
+        return "";
+    }
+    put(out, "static const struct key_elsewhere %s_elsewhere[] = {\n", op->c_name);
+    const char *name;
+    json_t *message;
+    json_object_foreach(keys, name, message) {
+        put(out, "    { \"%s\", ", name);
+        put_c_string(out, json_string_value(message));
+        put(out, " },\n");
+    }
+    put(out, "    { NULL, NULL },\n};\n");
+    json_decref(keys);
+    return text(", .elsewhere = %s_elsewhere", op->c_name);
 }
 
 /* ---- Operations ---- */
@@ -295,7 +379,8 @@ void emit_operations(const struct catalogue *all, const char *folder)
     visit_types(all, &out, put_names, put_object_shape);
     for (size_t i = 0; i < all->op_count; i++) {
         const struct op_decl *op = &all->ops[i];
-        put_shape(&out, text("%s_args_shape", op->c_name), text("%s_args", op->c_name), op->params, op->param_count);
+        const char *elsewhere = put_keys_elsewhere(&out, all, op);
+        put_shape(&out, text("%s_args_shape", op->c_name), text("%s_args", op->c_name), op->params, op->param_count, elsewhere);
         if (op->built && !member_true(op->json, "single")) {
             put_thunk(&out, op);
         }

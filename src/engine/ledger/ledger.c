@@ -117,8 +117,8 @@ bool ledger_check_credits(const struct work *work, int64_t credits, struct error
     if (!ledger_credits_left(work, &left, err))
         return false;
     if (left.set && left.value < credits)
-        return fail(err, ERR_INSUFFICIENT_CREDITS, NULL, "This needs %lld credits and %lld are left in this period.",
-                    (long long)credits, (long long)left.value);
+        return fail(err, ERR_INSUFFICIENT_CREDITS, NULL, "This needs %lld credit%s and %lld %s left in this period.",
+                    (long long)credits, credits == 1 ? "" : "s", (long long)left.value, left.value == 1 ? "is" : "are");
     return true;
 }
 
