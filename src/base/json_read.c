@@ -1,5 +1,7 @@
 #include "base/json_read.h"
 
+#include "base/buf.h"
+#include "base/json_write.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -93,21 +95,90 @@ bool json_get_bool(const json_t *object, const char *name, bool otherwise)
     return json_is_boolean(value) ? json_is_true(value) : otherwise;
 }
 
-static char *dump_in_arena(struct arena *arena, const json_t *json, size_t flags)
+/* A number that is read as a real again: 1 as 1.0. */
+static void add_real(struct buf *out, double value)
 {
-    flags |= JSON_COMPACT | JSON_ENCODE_ANY;
+    char digits[JSON_NUMBER_MAX_CHARS];
+    size_t size = json_digits(value, digits);
+    buf_add(out, digits, size);
+    if (strspn(digits, "-0123456789") == size)
+        buf_add_text(out, ".0");
+}
+
+static void add_value(struct buf *out, const json_t *json);
+
+static void add_members(struct buf *out, const json_t *object)
+{
+    const char *name;
+    json_t *member;
+    const char *before = "{";
+    json_object_foreach(json_for_iteration(object), name, member)
+    {
+        buf_add_text(out, before);
+        json_quote(out, name, strlen(name));
+        buf_add_char(out, ':');
+        add_value(out, member);
+        before = ",";
+    }
+    buf_add_text(out, json_object_size(object) > 0 ? "}" : "{}");
+}
+
+static void add_items(struct buf *out, const json_t *list)
+{
+    size_t i;
+    const json_t *item;
+    buf_add_char(out, '[');
+    json_array_foreach(list, i, item)
+    {
+        buf_add_text(out, i > 0 ? "," : "");
+        add_value(out, item);
+    }
+    buf_add_char(out, ']');
+}
+
+static void add_value(struct buf *out, const json_t *json)
+{
+    switch (json_typeof(json)) {
+    case JSON_OBJECT:
+        add_members(out, json);
+        return;
+    case JSON_ARRAY:
+        add_items(out, json);
+        return;
+    case JSON_STRING:
+        json_quote(out, json_string_value(json), json_string_length(json));
+        return;
+    case JSON_INTEGER:
+        buf_printf(out, "%lld", (long long)json_integer_value(json));
+        return;
+    case JSON_REAL:
+        add_real(out, json_real_value(json));
+        return;
+    case JSON_TRUE:
+        buf_add_text(out, "true");
+        return;
+    case JSON_FALSE:
+        buf_add_text(out, "false");
+        return;
+    case JSON_NULL:
+        buf_add_text(out, "null");
+        return;
+    }
+}
+
+char *json_canonical(struct arena *arena, const json_t *json)
+{
+    const size_t flags = JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS;
     size_t size = json_dumpb(json, NULL, 0, flags);
     char *text = arena_alloc(arena, size + 1);
     json_dumpb(json, text, size, flags);
     return text;
 }
 
-char *json_canonical(struct arena *arena, const json_t *json)
-{
-    return dump_in_arena(arena, json, JSON_SORT_KEYS);
-}
-
 char *json_compact(struct arena *arena, const json_t *json)
 {
-    return dump_in_arena(arena, json, 0);
+    BUF_SCOPE text;
+    buf_init(&text, SIZE_MAX - 1);
+    add_value(&text, json); /* not jansson, which would make a 0.1 a 0.10000000000000001 */
+    return arena_dup_bytes(arena, buf_text(&text), text.size);
 }

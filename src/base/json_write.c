@@ -1,5 +1,6 @@
 #include "base/json_write.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -62,11 +63,10 @@ void json_array_end(struct json_writer *json)
 
 /* What follows the backslash of a byte that must be escaped (RFC 8259 §7); 'u' means a \u00XX form, 0 none. */
 static const char escapes[256] = {
-    [0x00] = 'u', [0x01] = 'u', [0x02] = 'u', [0x03] = 'u', [0x04] = 'u', [0x05] = 'u', [0x06] = 'u', [0x07] = 'u',
-    ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', [0x0b] = 'u', ['\f'] = 'f', ['\r'] = 'r', [0x0e] = 'u', [0x0f] = 'u',
-    [0x10] = 'u', [0x11] = 'u', [0x12] = 'u', [0x13] = 'u', [0x14] = 'u', [0x15] = 'u', [0x16] = 'u', [0x17] = 'u',
-    [0x18] = 'u', [0x19] = 'u', [0x1a] = 'u', [0x1b] = 'u', [0x1c] = 'u', [0x1d] = 'u', [0x1e] = 'u', [0x1f] = 'u',
-    ['"'] = '"',  ['\\'] = '\\', [0x7f] = 'u',
+    [0x00] = 'u', [0x01] = 'u', [0x02] = 'u', [0x03] = 'u', [0x04] = 'u', [0x05] = 'u', [0x06] = 'u',  [0x07] = 'u', ['\b'] = 'b',
+    ['\t'] = 't', ['\n'] = 'n', [0x0b] = 'u', ['\f'] = 'f', ['\r'] = 'r', [0x0e] = 'u', [0x0f] = 'u',  [0x10] = 'u', [0x11] = 'u',
+    [0x12] = 'u', [0x13] = 'u', [0x14] = 'u', [0x15] = 'u', [0x16] = 'u', [0x17] = 'u', [0x18] = 'u',  [0x19] = 'u', [0x1a] = 'u',
+    [0x1b] = 'u', [0x1c] = 'u', [0x1d] = 'u', [0x1e] = 'u', [0x1f] = 'u', ['"'] = '"',  ['\\'] = '\\', [0x7f] = 'u',
 };
 
 enum { QUOTE_CHUNK_BYTES = 256, ESCAPE_MAX_BYTES = 6 };
@@ -151,18 +151,26 @@ void json_int(struct json_writer *json, int64_t value)
     buf_add(json->out, digits, (size_t)length);
 }
 
+size_t json_digits(double value, char ret_digits[JSON_NUMBER_MAX_CHARS])
+{
+    int length = 0;
+    for (int digits = DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
+        length = snprintf(ret_digits, JSON_NUMBER_MAX_CHARS, "%.*g", digits, value);
+        if (strtod(ret_digits, NULL) == value)
+            break;
+    }
+    return (size_t)length;
+}
+
 void json_number(struct json_writer *json, double value)
 {
     if (!isfinite(value)) {
         json_null_value(json);
         return;
     }
-    char digits[40];
-    int length = snprintf(digits, sizeof(digits), "%.15g", value);
-    if (strtod(digits, NULL) != value)
-        length = snprintf(digits, sizeof(digits), "%.17g", value);
+    char digits[JSON_NUMBER_MAX_CHARS];
     value_begins(json);
-    buf_add(json->out, digits, (size_t)length);
+    buf_add(json->out, digits, json_digits(value, digits));
 }
 
 void json_bool(struct json_writer *json, bool value)

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { JSON_WRITE_MAX_DEPTH = 64 };
+enum { JSON_WRITE_MAX_DEPTH = 64, JSON_NUMBER_MAX_CHARS = 40 };
 
 struct json_writer {
     struct buf *out;
@@ -50,6 +50,9 @@ void json_member_raw(struct json_writer *json, const char *name, const char *tex
 
 /* The member is left out when text is NULL. */
 void json_member_text_if(struct json_writer *json, const char *name, const char *text) NONNULL(1, 2);
+
+/* A finite number in as few digits as tell it apart; how many characters that are. */
+size_t json_digits(double value, char ret_digits[JSON_NUMBER_MAX_CHARS]) NONNULL(2);
 
 /* Appends `text` as a quoted JSON string to a plain buffer. */
 void json_quote(struct buf *out, const char *text, size_t size) NONNULL(1);

@@ -190,6 +190,13 @@ test('one contact, from flags to its end, is what REST sees', LIMIT, async () =>
   }
 });
 
+test('numbers are shown as they were given', LIMIT, async (t) => {
+  const env = await standIn(t, () => [200, page([{ rate: 0.1, share: 1 / 3 }], null)]);
+  const list = ['email-groups', 'list', '--fields', 'rate,share'];
+  assert.equal((await command([...list, '-o', 'jsonl'], { env })).stdout, `{"rate":0.1,"share":${1 / 3}}\n`);
+  assert.equal((await command([...list, '-o', 'table'], { env })).stdout, `rate  share\n0.1   ${1 / 3}\n`);
+});
+
 test('errors have a status to branch on: the envelope for programs, sentences for people', LIMIT, async () => {
   for (const env of [{}, remote]) {
     const expected = { 1: ['contacts', 'search', '--limit', '500'], 3: ['emails', 'get', 'eml_none'] };

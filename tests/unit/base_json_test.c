@@ -374,6 +374,12 @@ static void test_canonical_text(void **state)
     assert_string_equal(json_canonical(arena, left), json_canonical(arena, right));
     assert_string_equal(json_compact(arena, left), "{\"b\":[1,2],\"a\":{\"d\":\"\xc3\xa9\",\"c\":null}}");
     assert_string_equal(json_compact(arena, read_text(arena, " \"x\" ")), "\"x\"");
+    const char *values =
+        "[0.1,0.3333333333333333,-2.5,1.0,1e300,0.30000000000000004,9223372036854775807,true,false,null,\"a\\nb\",{},[]]";
+    assert_string_equal(
+        json_compact(arena, read_text(arena, values)),
+        "[0.1,0.3333333333333333,-2.5,1.0,1e+300,0.30000000000000004,9223372036854775807,true,false,null,\"a\\nb\",{},[]]");
+    assert_true(json_equal(read_text(arena, json_compact(arena, read_text(arena, values))), read_text(arena, values)));
     assert_null(json_in_arena(arena, NULL));
 }
 
