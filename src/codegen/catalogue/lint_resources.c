@@ -66,6 +66,14 @@ static void lint_shape(json_t *schema, const char *place)
         problem(place, "is no shape");
         return;
     }
+    const json_t *type = json_object_get(schema, "type");
+    size_t named = 0;
+    while (json_is_string(json_array_get(type, named))) {
+        named++;
+    }
+    if (type != NULL && !json_is_string(type) && (named == 0 || named < json_array_size(type))) {
+        problem(place, "type must be a name or a list of names");
+    }
     lint_members_of(schema, place);
     lint_forms(schema, "anyOf", place);
     lint_forms(schema, "oneOf", place);

@@ -148,6 +148,7 @@ const broken = [
   ['members that are no object', (t) => (t['schemas/resources/part.json'].properties = ['x']), 'part.json: properties must be an object'],
   ['a required member that is not there', (t) => t['schemas/resources/thing.json'].required.push('prat'), 'thing.json: requires prat, which is not'],
   ['a required member without a name', (t) => (t['schemas/resources/thing.json'].required = [5]), 'thing.json: requires what is no name'],
+  ['a type without a name', (t) => (t['schemas/resources/thing.json'].properties.note.type = ['string', {}]), 'thing.json: note: type must be a name'],
   ['a reference to no shape', (t) => (t['schemas/resources/thing.json'].properties.part.$ref = 'else.json'), 'refers to else.json'],
 
   ['a group of routes that nobody describes', (t) => (t['schemas/interface.json'].tags = {}), 'tags does not describe things'],
