@@ -91,6 +91,15 @@ static bool read_group_field(struct reader *reader, const char *group, struct fi
                                     "Name a subscription group: subscriptionGroups.<id>.");
 }
 
+/* Names converge: first_name is firstName. */
+static bool read_core_otherwise(struct reader *reader, const char *given, struct filter_condition *condition)
+{
+    const char *name = NULL;
+    struct error why;
+    bool can_be_custom = field_name_normalize(reader->arena, given, &name, &why);
+    return (can_be_custom || name != NULL) && read_core(name, condition);
+}
+
 static bool read_custom(struct reader *reader, const char *given, struct filter_condition *condition, struct error *err)
 {
     condition->subject = SUBJECT_CUSTOM;
@@ -113,7 +122,9 @@ static bool read_field(struct reader *reader, const char *name, struct filter_co
         return read_activity(reader, name + strlen(activity_prefix), condition, err);
     if (text_starts_with(name, group_prefix))
         return read_group_field(reader, name + strlen(group_prefix), condition, err);
-    return read_custom(reader, text_starts_with(name, custom_prefix) ? name + strlen(custom_prefix) : name, condition, err);
+    if (text_starts_with(name, custom_prefix))
+        return read_custom(reader, name + strlen(custom_prefix), condition, err);
+    return read_core_otherwise(reader, name, condition) || read_custom(reader, name, condition, err);
 }
 
 /* ---- Reading a condition ---- */
