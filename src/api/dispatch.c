@@ -381,7 +381,7 @@ bool dispatch_start(struct api *api, struct call_state *state, struct db_conn *c
 static bool park_unended(struct api *api, struct call_state *state)
 {
     struct call *call = state->call;
-    int64_t until_us = state->started_us + call->wait_s * US_PER_S;
+    int64_t until_us = clock_later_us(state->started_us, call->wait_s, US_PER_S);
     if (!call->reply.goes_on || clock_monotonic_us() >= until_us)
         return false;
     if (call->progress != NULL)

@@ -322,7 +322,7 @@ void waiting_park(struct waiting *waiting, struct call_state *state, int64_t job
     int64_t deadline_ms = waiting->api->config.job_deadline_ms;
     state->job_id = job_id;
     state->committed = false;
-    state->deadline_us = clock_monotonic_us() + (deadline_ms > 0 ? deadline_ms : DEFAULT_DEADLINE_MS) * US_PER_MS;
+    state->deadline_us = clock_later_us(clock_monotonic_us(), deadline_ms > 0 ? deadline_ms : DEFAULT_DEADLINE_MS, US_PER_MS);
 
     pthread_mutex_lock(&waiting->lock);
     state->next = waiting->parked;

@@ -28,6 +28,13 @@ int64_t clock_monotonic_us(void)
     return read_clock_us(CLOCK_MONOTONIC);
 }
 
+int64_t clock_later_us(int64_t from_us, int64_t count, int64_t unit_us)
+{
+    int64_t later;
+    bool is_beyond = __builtin_mul_overflow(count, unit_us, &later) || __builtin_add_overflow(from_us, later, &later);
+    return is_beyond ? INT64_MAX : later;
+}
+
 struct timespec clock_deadline(int64_t wait_ms)
 {
     int64_t until_us = clock_monotonic_us() + wait_ms * US_PER_MS;

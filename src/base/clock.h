@@ -20,6 +20,9 @@ int64_t clock_now_us(void);
 /* Microseconds that only rise; for deadlines and durations. */
 int64_t clock_monotonic_us(void);
 
+/* Monotonic time so much later; "for ever" is as late as there are numbers. */
+int64_t clock_later_us(int64_t from_us, int64_t count, int64_t unit_us);
+
 /* The moment `wait_ms` from now for pthread_cond_clockwait with CLOCK_MONOTONIC, which no change of the wall clock moves. */
 struct timespec clock_deadline(int64_t wait_ms);
 

@@ -89,6 +89,11 @@ static void test_the_end_is_waited_for(void **state)
     assert_int_equal(visit->progress_count, 2);
     assert_true(visit->progress[0] < visit->progress[1]);
     assert_string_equal(visit->note, "on its way");
+
+    plan.runs = 0;
+    struct visit *for_ever = begin(INT64_MAX);
+    finish(for_ever);
+    assert_answer(for_ever, 200, "{\"ended\":true}");
 }
 
 /* It passed the checks once: waiting costs no further calls of the rate. */

@@ -3,6 +3,8 @@
 
 #include "posthorn.h"
 
+#include <limits.h>
+
 static struct posthorn *posthorn; /* one a test */
 
 static int open_one(void **state)
@@ -13,6 +15,7 @@ static int open_one(void **state)
         .struct_size = sizeof(options),
         .data_dir = folder,
         .database_url = cluster_url(arena, folder),
+        .job_wait_ms = LLONG_MAX, /* for ever */
     };
     posthorn = posthorn_open(&options);
     return posthorn != NULL ? 0 : -1;
