@@ -55,7 +55,8 @@ generated_docs() {
 
 openapi() {
     npm_tree "$root/tests/openapi" "$root/tests/openapi"
-    "$NODE" --test tests/openapi/*.test.mjs && "$NODE" tests/openapi/lint.mjs build/debug/generated/catalogue/openapi.json
+    env -u POSTHORN_REPLIES_LOG "$NODE" --test tests/openapi/*.test.mjs && # its wrong replies are no replies of the service
+        "$NODE" tests/openapi/lint.mjs build/debug/generated/catalogue/openapi.json
 }
 
 cases() {
