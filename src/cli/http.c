@@ -14,6 +14,7 @@ enum { CONNECT_TIMEOUT_S = 10, CALL_TIMEOUT_S = 330, ATTEMPTS = 3, PAUSE_MS = 50
 struct transfer {
     struct progress_bar bar;
     int64_t begun_us;
+    bool was_sent;
 };
 
 const char *http_url(struct arena *arena, const char *server, const char *path)
@@ -76,6 +77,7 @@ static int look_up(void *context, curl_off_t to_get, curl_off_t got, curl_off_t 
 static CURLcode perform(struct transfer *transfer, CURL *curl, struct http_answer *answer)
 {
     long status = 0;
+    long sent_bytes = 0;
     curl_off_t retry_after_s = 0;
     buf_clear(answer->body);
     transfer->begun_us = clock_monotonic_us();
@@ -84,6 +86,8 @@ static CURLcode perform(struct transfer *transfer, CURL *curl, struct http_answe
     progress_end(&transfer->bar);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after_s);
+    curl_easy_getinfo(curl, CURLINFO_REQUEST_SIZE, &sent_bytes);
+    transfer->was_sent = transfer->was_sent || sent_bytes > 0;
     answer->status = (int)status;
     answer->retry_after_s = retry_after_s;
     return code;
@@ -104,7 +108,7 @@ bool http_ask(struct arena *arena, const struct http_request *request, struct ht
 {
     CLEANUP(close_client) CURL *curl = curl_easy_init();
     struct curl_slist *headers;
-    struct transfer transfer;
+    struct transfer transfer = { .was_sent = false };
     if (curl == NULL)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "The HTTP client cannot start.");
     if (!make_headers(arena, request, &headers, err))
@@ -136,6 +140,7 @@ bool http_ask(struct arena *arena, const struct http_request *request, struct ht
     if (ret_answer->body->overflowed)
         return fail(err, ERR_RESPONSE_TOO_LARGE, NULL, "%.200s answers with more than %d MiB; ask for less.", request->server,
                     HTTP_ANSWER_MAX_BYTES >> 20);
-    return fail(err, ERR_SERVICE_UNAVAILABLE, "url", "%.200s does not answer: %s.", request->server,
-                interrupt_came() ? "interrupted" : curl_easy_strerror(code));
+    return fail(err, ERR_SERVICE_UNAVAILABLE, "url", "%.200s does not answer: %s.%s", request->server,
+                interrupt_came() ? "interrupted" : curl_easy_strerror(code),
+                transfer.was_sent && request->doubt != NULL ? request->doubt : "");
 }

@@ -17,6 +17,7 @@ struct http_request {
     const char *headers[HTTP_HEADERS_MAX]; /* "Name: value"; NULL ones are left out */
     const char *body;                      /* NULL: none */
     bool may_repeat;                       /* it may be made again when the connection is lost */
+    const char *doubt;                     /* what to say when it was sent and no answer came; NULL: nothing */
 };
 
 struct http_answer {

@@ -26,6 +26,7 @@ static bool post(const struct remote *remote, struct arena *arena, const char *m
             remote->brand != NULL ? arena_printf(arena, "X-Brand-Id: %s", remote->brand) : NULL,
         },
         .body = body,
+        .doubt = name != NULL ? " Whether it was done is not known." : NULL,
     };
     return http_ask(arena, &request, ret_answer, err);
 }

@@ -60,6 +60,16 @@ static const char *make_body(struct arena *arena, const struct arguments *argume
     return arguments->has_body ? json_compact(arena, arguments->body) : "";
 }
 
+/* A write whose answer was lost may have been done. */
+static const char *doubt(struct arena *arena, const struct operation *op, const char *key)
+{
+    if (op->mode == OP_READ || op->mode == OP_MEMORY)
+        return NULL;
+    if (!op->idempotent_key || key == NULL)
+        return " Whether it was done is not known.";
+    return arena_printf(arena, " Whether it was done is not known; the same call with --idempotency-key '%s' does it once.", key);
+}
+
 bool rest_call(const struct rest *rest, struct arena *arena, const struct arguments *arguments, struct rest_answer *ret_answer,
                struct error *err)
 {
@@ -82,6 +92,7 @@ bool rest_call(const struct rest *rest, struct arena *arena, const struct argume
             key != NULL ? arena_printf(arena, "Idempotency-Key: %s", key) : NULL,
         },
         .body = make_body(arena, arguments),
+        .doubt = doubt(arena, op, key),
         .may_repeat = has_key || op->mode == OP_READ || op->mode == OP_MEMORY,
     };
     struct http_answer answer;

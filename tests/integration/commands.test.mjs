@@ -269,9 +269,20 @@ test('a POST whose connection is lost is repeated under its idempotency key; wha
   await answer(['templates', 'get', '..'], { env });
   assert.equal(seen.at(-1).url, '/v1/templates/..');
   assert.equal((await command(['brand', 'read', '--key', 'a\r\nb: c'], { env })).code, 1);
-  const cut = await standIn(t, () => (seen.push('cut'), undefined));
-  assert.equal((await command(['contacts', 'update', 'a@example.com', '--first-name', 'A'], { env: cut })).code, 5);
+  let key;
+  const cut = await standIn(t, (number, { headers }) => ((key = headers['idempotency-key']), seen.push('cut'), undefined));
+  const lost = async (env, ...words) => {
+    const { code, stderr } = await command(words, { env });
+    assert.equal(code, words[0] === 'call' ? 1 : 5);
+    return JSON.parse(stderr).error.message;
+  };
+  assert.match(await lost(cut, 'contacts', 'update', 'a@example.com', '--first-name', 'A'), / Whether it was done is not known\.$/);
   assert.equal(seen.filter((one) => one === 'cut').length, 1);
+  const said = await lost(cut, 'contacts', 'save', '--email', 'a@example.com');
+  assert.ok(said.endsWith(` Whether it was done is not known; the same call with --idempotency-key '${key}' does it once.`), said);
+  assert.match(await lost(cut, 'call', 'save_contact', '{}'), / Whether it was done is not known\.$/);
+  assert.doesNotMatch(await lost(cut, 'contacts', 'search'), /not known/);
+  assert.doesNotMatch(await lost({ POSTHORN_URL: 'http://127.0.0.1:1' }, 'contacts', 'save', '--email', 'a@example.com'), /not known/);
 });
 
 test('a server that has had too many calls is waited for while a list is followed, and is a status otherwise', LIMIT, async (t) => {
