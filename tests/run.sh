@@ -64,7 +64,8 @@ cases() {
     local data status=0
     data=$(mktemp -d "${TMPDIR:-/tmp}/posthorn-cases-XXXXXX")
     chmod 755 "$data"
-    "$NODE" tests/cases/runner/run.mjs "$root/build/debug/posthorn" "$root/build/debug/embedded_driver" "$data/data" || status=1
+    POSTHORN_OPERATOR=$root/build/release/posthorn \
+        "$NODE" tests/cases/runner/run.mjs "$root/build/debug/posthorn" "$root/build/debug/embedded_driver" "$data/data" || status=1
     build/debug/posthorn stop --data "$data/data" || true
     rm -rf "$data"
     return $status

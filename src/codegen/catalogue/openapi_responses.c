@@ -249,6 +249,18 @@ static json_t *result_of(const struct op_decl *op)
     return result != NULL ? openapi_relink(result) : json_pack("{s:s}", "type", "object");
 }
 
+static bool has_schema(const json_t *forms, const json_t *schema)
+{
+    size_t i;
+    json_t *form;
+    json_array_foreach(forms, i, form) {
+        if (json_equal(form, schema)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Adds one form of an answer; forms of several operations stand beside each other under their ids. */
 static void add_form(json_t *response, const struct op_decl *op, json_t *schema, json_t *example)
 {
@@ -260,7 +272,7 @@ static void add_form(json_t *response, const struct op_decl *op, json_t *schema,
         json_object_set_new(content, "schema", schema);
         return;
     }
-    if (json_equal(known, schema)) {
+    if (json_equal(known, schema) || has_schema(json_object_get(known, "anyOf"), schema)) {
         json_decref(schema);
         return;
     }

@@ -29,7 +29,9 @@ const PATIENCE = 6;
 
 // ---- The installation under test ----
 
-const admin = (...words) => JSON.parse(execFileSync(binary, ['admin', ...words, '--data', data]).toString());
+// The operator's commands make thousands of places, so a build that starts faster may stand in for them.
+const operator = process.env.POSTHORN_OPERATOR ?? binary;
+const admin = (...words) => JSON.parse(execFileSync(operator, ['admin', ...words, '--data', data]).toString());
 
 let organizations = 0;
 
