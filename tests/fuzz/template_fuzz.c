@@ -9,8 +9,8 @@
  * (by its budget when the template does not), and one that fails must leave the
  * output as it was.
  */
-#include "mail/template.h"
-#include "mail/template_format.h"
+#include "template/template.h"
+#include "template/format.h"
 
 #include <stdlib.h>
 #include <string.h>

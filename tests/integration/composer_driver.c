@@ -11,7 +11,7 @@
 #include "base/json_write.h"
 #include "crypto/keys.h"
 #include "engine/sends/composer.h"
-#include "mail/template.h"
+#include "template/template.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "mail/template.h"
-#include "mail/template_value.h"
-#include "mail/template_zone.h"
+#include "template/template.h"
+#include "template/value.h"
+#include "template/zone.h"
 
 #include <stdio.h>
 #include <stdlib.h>

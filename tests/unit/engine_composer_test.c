@@ -7,7 +7,7 @@
 #include "base/json_read.h"
 #include "engine/sends/composer.h"
 #include "engine/subscriptions/link.h"
-#include "mail/template.h"
+#include "template/template.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

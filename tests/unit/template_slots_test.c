@@ -1,7 +1,7 @@
 /* What the paths of a template mean for a recipient: types of custom fields, where bare names are looked for, whole objects. */
 #include "base/json_read.h"
 #include "engine/sends/slots.h"
-#include "mail/template_value.h"
+#include "template/value.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

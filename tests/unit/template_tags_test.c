@@ -1,9 +1,9 @@
 /* Templates: tags, values and filters; what a tag may not do to the HTML around it; bounds of evaluations; version 1 blobs. */
 #include "base/json_read.h"
-#include "mail/template.h"
-#include "mail/template_format.h"
-#include "mail/template_value.h"
-#include "mail/template_zone.h"
+#include "template/template.h"
+#include "template/format.h"
+#include "template/value.h"
+#include "template/zone.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Templates: filters, escaping by context, refusals with their place, bounds, and blobs that are damaged. */
-#include "mail/template.h"
-#include "mail/template_format.h"
+#include "template/template.h"
+#include "template/format.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

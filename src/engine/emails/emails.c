@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "engine/emails/groups.h"
 #include "engine/page.h"
-#include "mail/template.h"
+#include "template/template.h"
 
 #include <string.h>
 

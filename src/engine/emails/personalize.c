@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "engine/sends/slots.h"
 #include "mail/address.h"
-#include "mail/template.h"
-#include "mail/template_value.h"
+#include "template/template.h"
+#include "template/value.h"
 #include "sql/delivery.h"
 #include "sql/personalize.h"
 

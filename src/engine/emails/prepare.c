@@ -1,6 +1,6 @@
 #include "base/json_read.h"
 #include "engine/emails/emails.h"
-#include "mail/template.h"
+#include "template/template.h"
 
 #include <string.h>
 

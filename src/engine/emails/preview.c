@@ -1,8 +1,8 @@
 #include "engine/emails/preview.h"
 
 #include "base/buf.h"
-#include "mail/template.h"
-#include "mail/template_context.h"
+#include "template/template.h"
+#include "template/context.h"
 
 #include <string.h>
 

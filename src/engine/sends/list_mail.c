@@ -1,7 +1,7 @@
 #include "engine/sends/list_mail.h"
 
 #include "base/text.h"
-#include "mail/template_escape.h"
+#include "template/escape.h"
 
 #include <string.h>
 #include <strings.h>

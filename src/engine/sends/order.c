@@ -5,7 +5,7 @@
 #include "engine/emails/preview.h"
 #include "mail/address.h"
 #include "mail/message.h"
-#include "mail/template.h"
+#include "template/template.h"
 
 #include <stdlib.h>
 #include <string.h>

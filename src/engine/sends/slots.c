@@ -2,8 +2,8 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
-#include "mail/template_value.h"
-#include "mail/template_zone.h"
+#include "template/value.h"
+#include "template/zone.h"
 
 #include <string.h>
 

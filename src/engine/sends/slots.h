@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 #include "base/values.h"
-#include "mail/template.h"
+#include "template/template.h"
 
 #include <jansson.h>
 

@@ -1,6 +1,6 @@
-#include "mail/template_names.h"
+#include "template/names.h"
 
-#include "mail/template_markup.h"
+#include "template/markup.h"
 
 #include <string.h>
 

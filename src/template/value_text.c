@@ -1,5 +1,5 @@
 /* Values as text: numbers as ECMAScript writes them, lists one item behind the other. */
-#include "mail/template_value.h"
+#include "template/value.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-#include "mail/template_parser.h"
+#include "template/parser.h"
 
-#include "mail/template_names.h"
+#include "template/names.h"
 
 #include <stdarg.h>
 #include <stdio.h>

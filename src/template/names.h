@@ -11,8 +11,8 @@
 #pragma once
 
 #include "base/arena.h"
-#include "mail/template.h"
-#include "mail/template_format.h"
+#include "template/template.h"
+#include "template/format.h"
 
 struct template_name {
     const char *text;

@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "mail/template_build.h"
-#include "mail/template_names.h"
+#include "template/build.h"
+#include "template/names.h"
 
 enum { TEMPLATE_REASON_BYTES = 256 };
 

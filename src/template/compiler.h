@@ -5,11 +5,11 @@
  */
 #pragma once
 
-#include "mail/template_build.h"
-#include "mail/template_context.h"
-#include "mail/template_expression.h"
-#include "mail/template_markup.h"
-#include "mail/template_names.h"
+#include "template/build.h"
+#include "template/context.h"
+#include "template/expression.h"
+#include "template/markup.h"
+#include "template/names.h"
 
 enum template_block_kind { TEMPLATE_BLOCK_IF, TEMPLATE_BLOCK_CASE, TEMPLATE_BLOCK_FOR, TEMPLATE_BLOCK_CAPTURE };
 

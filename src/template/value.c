@@ -1,6 +1,6 @@
-#include "mail/template_value.h"
+#include "template/value.h"
 
-#include "mail/template_text.h"
+#include "template/text.h"
 
 #include <jansson.h>
 #include <math.h>

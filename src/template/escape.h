@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/compiler.h"
-#include "mail/template_format.h"
+#include "template/format.h"
 
 /* Appends `text` so that it cannot leave its context.
  *

@@ -1,8 +1,8 @@
 /* Checks blobs: after it, template_run.c may rely on every number in them. */
-#include "mail/template.h"
+#include "template/template.h"
 
-#include "mail/template_filter.h"
-#include "mail/template_format.h"
+#include "template/filter.h"
+#include "template/format.h"
 
 #include <string.h>
 

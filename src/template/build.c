@@ -1,4 +1,4 @@
-#include "mail/template_build.h"
+#include "template/build.h"
 
 #include <string.h>
 

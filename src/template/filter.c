@@ -1,4 +1,4 @@
-#include "mail/template_filter.h"
+#include "template/filter.h"
 
 #include <assert.h>
 #include <string.h>

@@ -8,8 +8,8 @@
  * zone; a time without an offset is taken in the zone. What is no date is shown
  * as it is.
  */
-#include "mail/template_filter.h"
-#include "mail/template_zone.h"
+#include "template/filter.h"
+#include "template/zone.h"
 
 #include <stdio.h>
 #include <string.h>

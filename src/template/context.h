@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/compiler.h"
-#include "mail/template_format.h"
+#include "template/format.h"
 
 #include <stdbool.h>
 #include <stddef.h>

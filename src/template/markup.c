@@ -1,6 +1,6 @@
-#include "mail/template_markup.h"
+#include "template/markup.h"
 
-#include "mail/template.h"
+#include "template/template.h"
 
 #include <string.h>
 

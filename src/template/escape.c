@@ -1,4 +1,4 @@
-#include "mail/template_escape.h"
+#include "template/escape.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * ISO 4217 code. An unknown locale is written as English; what is no number is
  * shown as it is.
  */
-#include "mail/template_filter.h"
+#include "template/filter.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-#include "mail/template_expression.h"
+#include "template/expression.h"
 
-#include "mail/template_filter.h"
+#include "template/filter.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "mail/template_parser.h"
+#include "template/parser.h"
 
 /* What is known of an expression besides its instructions. */
 struct template_expression {

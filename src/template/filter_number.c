@@ -1,5 +1,5 @@
 /* Filters that count. What is no number counts as 0; a result that is no finite number is nil, so that `default` sees it. */
-#include "mail/template_filter.h"
+#include "template/filter.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-#include "mail/template.h"
+#include "template/template.h"
 
-#include "mail/template_escape.h"
-#include "mail/template_filter.h"
-#include "mail/template_format.h"
-#include "mail/template_value.h"
+#include "template/escape.h"
+#include "template/filter.h"
+#include "template/format.h"
+#include "template/value.h"
 
 #include <math.h>
 #include <string.h>

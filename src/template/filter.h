@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "mail/template_value.h"
+#include "template/value.h"
 
 enum template_filter {
     TEMPLATE_FILTER_DEFAULT = 0,

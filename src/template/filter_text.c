@@ -1,7 +1,7 @@
 /* Filters that make text of text. What is no text yet is made text first, as a slot would show it. */
-#include "mail/template_filter.h"
+#include "template/filter.h"
 
-#include "mail/template_text.h"
+#include "template/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "base/text.h"
-#include "mail/template_compiler.h"
+#include "template/compiler.h"
 
 #include <stdarg.h>
 #include <stdio.h>

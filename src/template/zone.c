@@ -1,4 +1,4 @@
-#include "mail/template_zone.h"
+#include "template/zone.h"
 
 #include "base/buf.h"
 

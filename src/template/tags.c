@@ -3,7 +3,7 @@
  * it began; its branches all begin there and must end alike, because what
  * follows is compiled once, whichever way the program came.
  */
-#include "mail/template_compiler.h"
+#include "template/compiler.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "mail/template_context.h"
+#include "template/context.h"
 
 #include <string.h>
 

@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/values.h"
-#include "mail/template.h"
-#include "mail/template_format.h"
+#include "template/template.h"
+#include "template/format.h"
 
 struct template_build {
     struct arena *arena;

@@ -1,6 +1,6 @@
 /* Filters that make lists, and values of lists. A value that is no list counts as a list of itself, nil as an empty one. */
-#include "mail/template_filter.h"
-#include "mail/template_text.h"
+#include "template/filter.h"
+#include "template/text.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "mail/template.h"
-#include "mail/template_format.h"
+#include "template/template.h"
+#include "template/format.h"
 
 /* What one evaluation may still use. */
 struct template_scratch {
