@@ -8,17 +8,18 @@ const ROOMS = {
   crypto: ['base'],
   db: ['base'],
   net: ['base', 'crypto'],
+  smtp: ['base'],
   image: ['base'],
   template: ['base'],
   mail: ['base', 'crypto'],
   render: ['base', 'net'],
   engine: ['base', 'db', 'crypto', 'template', 'mail'],
-  jobs: ['base', 'db', 'crypto', 'engine', 'net', 'mail', 'render'],
+  jobs: ['base', 'db', 'crypto', 'engine', 'net', 'smtp', 'mail', 'render'],
   api: ['base', 'db', 'crypto', 'engine'],
   mcp: ['base', 'crypto', 'api'],
   http: ['base', 'crypto', 'api', 'mcp'],
   cli: ['base', 'api'],
-  main: ['base', 'db', 'crypto', 'net', 'mail', 'render', 'engine', 'jobs', 'api', 'mcp', 'http', 'cli'],
+  main: ['base', 'db', 'crypto', 'net', 'smtp', 'mail', 'render', 'engine', 'jobs', 'api', 'mcp', 'http', 'cli'],
 };
 // Generated headers belong to the rooms that may know what they were made of.
 const GENERATED = {

@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "mail/smtp_reply.h"
-#include "net/smtp_loop.h"
+#include "smtp/reply_class.h"
+#include "smtp/event_loop.h"
 
 #include <pthread.h>
 #include <stdio.h>

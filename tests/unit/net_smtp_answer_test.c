@@ -1,5 +1,5 @@
 /* Replies out of bytes: however they are cut, and what is none. */
-#include "net/smtp_answer.h"
+#include "smtp/reply_parser.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

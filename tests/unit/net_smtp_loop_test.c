@@ -1,5 +1,5 @@
 /* The SMTP client against a relay that is polite, or is not: what it says, and what becomes of each message. */
-#include "net/smtp_loop.h"
+#include "smtp/event_loop.h"
 
 #include "base/clock.h"
 #include "net_standin.h"

@@ -1,5 +1,5 @@
 /* Relays: how their addresses are read, and who may begin when some of them fail. */
-#include "net/smtp_traffic.h"
+#include "smtp/relay_state.h"
 
 #include "base/clock.h"
 

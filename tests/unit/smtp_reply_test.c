@@ -1,5 +1,5 @@
 /* What the replies of mail servers mean: by code, by enhanced code, and by words where old servers have nothing else. */
-#include "mail/smtp_reply.h"
+#include "smtp/reply_class.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "mail/smtp_reply.h"
+#include "smtp/reply_class.h"
 
 static const int64_t patience_marketing_us = INT64_C(72) * 3600 * US_PER_S;
 static const int64_t patience_transactional_us = INT64_C(24) * 3600 * US_PER_S;

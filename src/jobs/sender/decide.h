@@ -5,7 +5,7 @@
 #pragma once
 
 #include "engine/sends/delivery.h"
-#include "net/smtp_loop.h"
+#include "smtp/event_loop.h"
 
 struct decide_rules {
     bool hold_uncertain;    /* --uncertain hold: what may have arrived is not sent again */

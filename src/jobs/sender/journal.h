@@ -20,7 +20,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "net/smtp_loop.h"
+#include "smtp/event_loop.h"
 
 enum { JOURNAL_FILE_BYTES = 16 * 1024 * 1024 };
 

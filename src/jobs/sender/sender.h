@@ -3,7 +3,7 @@
  * in each process that runs jobs.
  *
  *     feeder   leases ranges and retries, brands in turns, and reads their recipients (a connection of its own)
- *     hands    one thread a core: compose, sign, and talk to the relays (net/smtp_loop), writing the journal
+ *     hands    one thread a core: compose, sign, and talk to the relays (smtp/event_loop), writing the journal
  *     outbox   the hand of the sandbox domain: the capture outbox
  *     settler  writes what became of the recipients, many in a transaction (a connection of its own)
  *
@@ -18,7 +18,7 @@
 #include "engine/installation.h"
 #include "jobs/sender/decide.h"
 #include "mail/outbox.h"
-#include "net/smtp_relay.h"
+#include "smtp/relay.h"
 
 struct sender;
 

@@ -1,4 +1,4 @@
-#include "net/smtp_traffic.h"
+#include "smtp/relay_state.h"
 
 #include "base/clock.h"
 

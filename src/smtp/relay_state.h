@@ -2,15 +2,15 @@
  * SMTP traffic: what all loops of a process share about their relays: the
  * settings of each, who may open a session or begin a message, which relay
  * rests, and how much is under way to each recipient domain. Internal to the
- * SMTP client; others see net/smtp_relay.h.
+ * SMTP client; others see smtp/relay.h.
  *
  * Settings never change after smtp_relays_new. Everything else lies behind one
  * mutex of the set and is reached through the functions below, from any thread.
  */
 #pragma once
 
-#include "net/smtp_destinations.h"
-#include "net/smtp_relay.h"
+#include "smtp/destinations.h"
+#include "smtp/relay.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -60,7 +60,7 @@ struct smtp_relays {
     struct smtp_destinations *destinations; /* NULL when no relay bounds them */
 };
 
-/* Reads an address of the form in net/smtp_relay.h. False: `ret_why` is part of a sentence, without anything of the address. */
+/* Reads an address of the form in smtp/relay.h. False: `ret_why` is part of a sentence, without anything of the address. */
 MUST_CHECK bool smtp_settings_read(const char *url, struct smtp_settings *ret_settings, const char **ret_why) NONNULL(1, 2, 3);
 void smtp_settings_done(struct smtp_settings *settings) NONNULL(1);
 

@@ -1,9 +1,9 @@
-#include "net/smtp_loop.h"
+#include "smtp/event_loop.h"
 
 #include "base/clock.h"
-#include "net/smtp_connect.h"
-#include "net/smtp_session.h"
-#include "net/smtp_watch.h"
+#include "smtp/connect.h"
+#include "smtp/session.h"
+#include "smtp/watch.h"
 
 #include <assert.h>
 #include <signal.h>

@@ -1,14 +1,14 @@
 /*
  * SMTP conversation: the parts of a session that call each other: its life
- * (net/smtp_session.c), what it says (net/smtp_speech.c) and what it hears
- * (net/smtp_hearing.c). Internal to the SMTP client.
+ * (smtp/session.c), what it says (smtp/command_writer.c) and what it hears
+ * (smtp/reply_handler.c). Internal to the SMTP client.
  *
  * Any of these may end the session: afterwards its phase is SMTP_FREE, and
  * nothing but the phase may be looked at.
  */
 #pragma once
 
-#include "net/smtp_session.h"
+#include "smtp/session.h"
 
 /* ---- Its life ---- */
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "net/smtp_loop.h"
+#include "smtp/event_loop.h"
 
 enum {
     SMTP_ADDRESS_MAX_BYTES = 512, /* RFC 5321 §4.5.3.1 allows 256; EAI local parts may be longer in bytes */

@@ -1,4 +1,4 @@
-#include "net/smtp_letter.h"
+#include "smtp/transaction.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* Relays as the operator names them: addresses are read, sets are made. How they do is in net/smtp_traffic.c. */
-#include "net/smtp_relay.h"
+/* Relays as the operator names them: addresses are read, sets are made. How they do is in smtp/relay_state.c. */
+#include "smtp/relay.h"
 
 #include "base/text.h"
-#include "net/smtp_traffic.h"
+#include "smtp/relay_state.h"
 
 #include <curl/curl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-#include "net/smtp_destinations.h"
+#include "smtp/destinations.h"
 
-#include "net/smtp_relay.h"
+#include "smtp/relay.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
-#include "net/smtp_connect.h"
+#include "smtp/connect.h"
 
 #include "base/clock.h"
-#include "net/smtp_watch.h"
+#include "smtp/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

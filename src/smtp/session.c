@@ -1,7 +1,7 @@
-#include "net/smtp_session.h"
+#include "smtp/session.h"
 
-#include "net/smtp_connect.h"
-#include "net/smtp_conversation.h"
+#include "smtp/connect.h"
+#include "smtp/session_private.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "net/smtp_session.h"
+#include "smtp/session.h"
 
 /* The multi handle of a loop. */
 void smtp_connect_init(struct smtp_loop *loop) NONNULL(1);

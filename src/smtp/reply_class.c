@@ -1,4 +1,4 @@
-#include "mail/smtp_reply.h"
+#include "smtp/reply_class.h"
 
 #include <stddef.h>
 #include <string.h>

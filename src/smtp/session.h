@@ -5,7 +5,7 @@
  *
  *     free → connecting → open ⇄ (idle) → leaving → free
  *
- * libcurl leads the connecting part (net/smtp_connect.c). From then on the
+ * libcurl leads the connecting part (smtp/connect.c). From then on the
  * session speaks: it writes commands and bodies, notes for each what reply is
  * due (`awaited`) and where its last byte stands in the stream, and handles the
  * replies in that order. With PIPELINING a write holds a body, its final dot and
@@ -16,9 +16,9 @@
  */
 #pragma once
 
-#include "net/smtp_answer.h"
-#include "net/smtp_letter.h"
-#include "net/smtp_traffic.h"
+#include "smtp/reply_parser.h"
+#include "smtp/transaction.h"
+#include "smtp/relay_state.h"
 
 #include <curl/curl.h>
 #include <stdatomic.h>

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "net/smtp_relay.h"
+#include "smtp/relay.h"
 
 #include "base/values.h"
 

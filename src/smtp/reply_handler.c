@@ -1,6 +1,6 @@
-#include "net/smtp_conversation.h"
+#include "smtp/session_private.h"
 
-#include "net/smtp_connect.h"
+#include "smtp/connect.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "net/smtp_answer.h"
+#include "smtp/reply_parser.h"
 
 #include "base/buf.h"
 
