@@ -1,6 +1,6 @@
 /*
  * The job of a campaign: begins the send when its time has come. From then on
- * the sender has it (jobs/sender).
+ * the sender has it (src/sender).
  */
 #include "base/clock.h"
 #include "base/json_read.h"

@@ -9,7 +9,7 @@
 #include "engine/domains/signing.h"
 #include "engine/sends/test_message.h"
 #include "jobs/kinds.h"
-#include "jobs/sender/sender.h"
+#include "sender/sender.h"
 #include "mail/outbox.h"
 
 enum { TEST_SEND_MAX_ATTEMPTS = 2, RELAY_WAIT_MS = 25 * 1000, SIGNATURES_MAX_BYTES = 16 * 1024 };

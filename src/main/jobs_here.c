@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "db/cluster.h"
 #include "engine/assets/asset_store.h"
-#include "jobs/sender/sender.h"
+#include "sender/sender.h"
 #include "jobs/worker.h"
 #include "mail/outbox.h"
 #include "net/dns.h"

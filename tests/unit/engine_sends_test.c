@@ -9,7 +9,7 @@
 #include "engine/sends/delivery.h"
 #include "engine/sends/sends.h"
 #include "engine/sends/test_message.h"
-#include "jobs/sender/journal.h"
+#include "sender/journal.h"
 
 #include <dirent.h>
 

@@ -12,7 +12,7 @@
 #include "engine/emails/emails.h"
 #include "engine/installation.h"
 #include "jobs/kinds.h"
-#include "jobs/sender/sender.h"
+#include "sender/sender.h"
 #include "jobs/worker.h"
 #include "mail/outbox.h"
 #include "temp_folder.h"

@@ -2,7 +2,7 @@
  * What the end of a hand-over means for a recipient.
  */
 #include "base/clock.h"
-#include "jobs/sender/decide.h"
+#include "sender/retry_policy.h"
 #include "temp_folder.h"
 
 #include <string.h>

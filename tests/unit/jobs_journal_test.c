@@ -2,7 +2,7 @@
  * The journal of the sender: what survives a process, and that a disk which
  * takes no more spoils nothing that is there.
  */
-#include "jobs/sender/journal.h"
+#include "sender/journal.h"
 #include "temp_folder.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 -- The sender: ranges and retries are leased by a process that sends, named as its connections are; results say what the last
--- reply was. Whoever takes over from a process that is gone reads its journal first (jobs/sender).
+-- reply was. Whoever takes over from a process that is gone reads its journal first (src/sender).
 
 alter table send_ranges drop column lease_job;
 alter table send_ranges add column lease_owner text;

@@ -1,6 +1,6 @@
 /*
  * Delivery of campaigns, the part that is rules and rows; who hands messages
- * over is in jobs/sender.
+ * over is in src/sender.
  *
  * A send begins once: it is expanded into recipients with dense ordinals, cut
  * into ranges. A process that sends leases ranges, which only move forward, and

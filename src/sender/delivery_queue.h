@@ -6,8 +6,8 @@
 #pragma once
 
 #include "base/clock.h"
-#include "jobs/sender/journal.h"
-#include "jobs/sender/sender.h"
+#include "sender/journal.h"
+#include "sender/sender.h"
 
 #include <pthread.h>
 

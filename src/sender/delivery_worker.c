@@ -2,7 +2,7 @@
  * Hands: the threads that talk to relays. Each runs a loop of sessions, which
  * asks for a message whenever a session has room.
  */
-#include "jobs/sender/composing.h"
+#include "sender/message_cache.h"
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -2,7 +2,7 @@
  * Feeder: keeps the line filled, a few batches for each way out. Retries that
  * are due go before ranges; brands take turns.
  */
-#include "jobs/sender/line.h"
+#include "sender/delivery_queue.h"
 
 #include "base/clock.h"
 

@@ -6,7 +6,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "jobs/sender/line.h"
+#include "sender/delivery_queue.h"
 
 #include <string.h>
 

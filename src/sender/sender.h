@@ -16,7 +16,7 @@
 #pragma once
 
 #include "engine/installation.h"
-#include "jobs/sender/decide.h"
+#include "sender/retry_policy.h"
 #include "mail/outbox.h"
 #include "smtp/relay.h"
 

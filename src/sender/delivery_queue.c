@@ -1,4 +1,4 @@
-#include "jobs/sender/line.h"
+#include "sender/delivery_queue.h"
 
 #include "base/clock.h"
 #include "base/log.h"

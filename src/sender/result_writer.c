@@ -3,7 +3,7 @@
  * is decided, or every half second as far as it is, so that a slow relay does
  * not hide what has happened. It also renews the leases.
  */
-#include "jobs/sender/line.h"
+#include "sender/delivery_queue.h"
 
 #include "base/clock.h"
 #include "base/log.h"

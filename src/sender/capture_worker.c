@@ -2,7 +2,7 @@
  * The hand of the sandbox domain: delivers into the capture outbox. A message
  * delivered again after a crash replaces itself, so no journal is needed.
  */
-#include "jobs/sender/composing.h"
+#include "sender/message_cache.h"
 
 #include "base/clock.h"
 

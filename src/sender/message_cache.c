@@ -1,4 +1,4 @@
-#include "jobs/sender/composing.h"
+#include "sender/message_cache.h"
 
 enum { SIGNATURES_MAX_BYTES = 16 * 1024 };
 

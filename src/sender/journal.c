@@ -1,4 +1,4 @@
-#include "jobs/sender/journal.h"
+#include "sender/journal.h"
 
 #include "base/log.h"
 #include "base/text.h"

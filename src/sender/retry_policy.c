@@ -1,4 +1,4 @@
-#include "jobs/sender/decide.h"
+#include "sender/retry_policy.h"
 
 #include "base/clock.h"
 #include "base/text.h"

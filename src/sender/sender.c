@@ -1,7 +1,7 @@
-#include "jobs/sender/sender.h"
+#include "sender/sender.h"
 
 #include "base/clock.h"
-#include "jobs/sender/line.h"
+#include "sender/delivery_queue.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "jobs/sender/line.h"
+#include "sender/delivery_queue.h"
 
 struct composing {
     struct arena *arena;   /* of the composer and the signer */
