@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "engine/installation.h"
 #include "engine/operator/operator.h"
-#include "jobs/domain_lookup.h"
+#include "jobs/types/domain_lookup.h"
 #include "net/dns.h"
 
 #include <stdio.h>

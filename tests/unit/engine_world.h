@@ -11,7 +11,7 @@
 #include "db/cluster.h"
 #include "engine/emails/emails.h"
 #include "engine/installation.h"
-#include "jobs/kinds.h"
+#include "jobs/job_types.h"
 #include "sender/sender.h"
 #include "jobs/worker.h"
 #include "mail/outbox.h"

@@ -5,8 +5,8 @@
  */
 #include "base/json_read.h"
 #include "engine/emails/emails.h"
-#include "jobs/kinds.h"
-#include "jobs/rehost.h"
+#include "jobs/job_types.h"
+#include "jobs/types/asset_import.h"
 #include "render/side.h"
 
 #include <string.h>

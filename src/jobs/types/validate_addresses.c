@@ -3,8 +3,8 @@
  * Nothing is kept; what could not be checked is not charged.
  */
 #include "base/json_read.h"
-#include "jobs/kinds.h"
-#include "jobs/validate_lookup.h"
+#include "jobs/job_types.h"
+#include "jobs/types/validate_lookup.h"
 
 /* The lookups themselves are tried again; a caller who waits wants an answer. */
 enum { VALIDATE_MAX_ATTEMPTS = 1 };

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "engine/imports/imports.h"
-#include "jobs/kinds.h"
+#include "jobs/job_types.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "jobs/rehost.h"
+#include "jobs/types/asset_import.h"
 
 #include "base/json_read.h"
 #include "base/log.h"

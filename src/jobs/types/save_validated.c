@@ -5,8 +5,8 @@
  * not checked.
  */
 #include "engine/validation/validated_save.h"
-#include "jobs/kinds.h"
-#include "jobs/validate_lookup.h"
+#include "jobs/job_types.h"
+#include "jobs/types/validate_lookup.h"
 
 enum { SAVE_MAX_ATTEMPTS = 3, STATUS_SAVED = 200, STATUS_CREATED = 201 };
 

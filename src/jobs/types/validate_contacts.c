@@ -4,8 +4,8 @@
  */
 #include "base/json_read.h"
 #include "engine/validation/validation.h"
-#include "jobs/kinds.h"
-#include "jobs/validate_lookup.h"
+#include "jobs/job_types.h"
+#include "jobs/types/validate_lookup.h"
 #include "net/dns.h"
 
 #include <assert.h>

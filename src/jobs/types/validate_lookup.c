@@ -1,4 +1,4 @@
-#include "jobs/validate_lookup.h"
+#include "jobs/types/validate_lookup.h"
 
 #include "net/dns.h"
 

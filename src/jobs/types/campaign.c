@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "engine/sends/delivery.h"
-#include "jobs/kinds.h"
+#include "jobs/job_types.h"
 
 enum { CAMPAIGN_MAX_ATTEMPTS = 20 }; /* failures in a row: about an hour with the worker's pauses */
 static const int64_t plan_wait_us = INT64_C(15) * 60 * US_PER_S;

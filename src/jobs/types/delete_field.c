@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "engine/contacts/fields.h"
-#include "jobs/kinds.h"
+#include "jobs/job_types.h"
 
 /* Well within the lease of a job. */
 enum { DELETE_FIELD_MAX_ATTEMPTS = 5, ROUND_MAX_S = 60 };

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "engine/domains/signing.h"
 #include "engine/sends/test_message.h"
-#include "jobs/kinds.h"
+#include "jobs/job_types.h"
 #include "sender/sender.h"
 #include "mail/outbox.h"
 

@@ -3,8 +3,8 @@
  * the caller waits, and what it says is written.
  */
 #include "base/json_read.h"
-#include "jobs/domain_lookup.h"
-#include "jobs/kinds.h"
+#include "jobs/types/domain_lookup.h"
+#include "jobs/job_types.h"
 
 /* The look-ups themselves are tried again; a caller who waits wants an answer. */
 enum { VERIFY_MAX_ATTEMPTS = 1 };

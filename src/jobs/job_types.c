@@ -1,4 +1,4 @@
-#include "jobs/kinds.h"
+#include "jobs/job_types.h"
 
 const struct job_kind *const job_kinds[] = {
     &job_import_email,

@@ -4,7 +4,7 @@
  */
 #include "base/json_read.h"
 #include "engine/audiences/audiences.h"
-#include "jobs/kinds.h"
+#include "jobs/job_types.h"
 
 enum { BUILD_MAX_ATTEMPTS = 12 }; /* half an hour and more, for a cohort that waits for another */
 

@@ -1,4 +1,4 @@
-#include "jobs/domain_lookup.h"
+#include "jobs/types/domain_lookup.h"
 
 #include "net/dns_records.h"
 
