@@ -6,7 +6,7 @@
 #pragma once
 
 #include "api/call.h"
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 struct auth;
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "api/call.h"
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "engine/ledger/ledger.h"
 
 enum { REQUEST_MAX_SUBJECTS = 8 };

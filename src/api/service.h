@@ -7,7 +7,7 @@
 
 #include "api/call.h"
 #include "api/limit_store.h"
-#include "engine/installation.h"
+#include "engine/core/installation.h"
 
 struct api_config {
     struct installation_config installation;

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "engine/installation.h"
+#include "engine/core/installation.h"
 #include "jobs/jobs.h"
 
 struct workers;

@@ -6,7 +6,7 @@
 #include "api/key_scopes.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "engine/installation.h"
+#include "engine/core/installation.h"
 #include "engine/operator/operator.h"
 #include "jobs/types/domain_lookup.h"
 #include "net/dns.h"

@@ -8,7 +8,7 @@
 #include "base/json_read.h"
 #include "db/cluster.h"
 #include "db/migrate.h"
-#include "engine/installation.h"
+#include "engine/core/installation.h"
 #include "main/jobs_here.h"
 #include "render/image.h"
 #include "render/side.h"

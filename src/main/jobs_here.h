@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cli/options.h"
-#include "engine/installation.h"
+#include "engine/core/installation.h"
 
 struct jobs_here;
 

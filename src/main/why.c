@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 
 #include "base/clock.h"
-#include "engine/installation.h"
+#include "engine/core/installation.h"
 #include "engine/operator/operator.h"
 #include "engine/sends/why.h"
 

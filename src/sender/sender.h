@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "engine/installation.h"
+#include "engine/core/installation.h"
 #include "sender/retry_policy.h"
 #include "mail/outbox.h"
 #include "smtp/relay.h"

@@ -5,7 +5,7 @@
 #include "temp_folder.h"
 
 #include "base/json_read.h"
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 #include "engine/templates/gallery.h"
 
 #include <string.h>

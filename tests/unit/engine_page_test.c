@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "crypto/keys.h"
 #include "db/cluster.h"
 #include "engine/emails/emails.h"
-#include "engine/installation.h"
+#include "engine/core/installation.h"
 #include "jobs/job_types.h"
 #include "sender/sender.h"
 #include "jobs/worker.h"

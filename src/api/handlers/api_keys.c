@@ -3,7 +3,7 @@
 #include "api/key_scopes.h"
 #include "api/request.h"
 #include "catalogue/operations.h"
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 
 /* The members of the resource "apiKey", into an object that is open. */
 static void write_members(const struct request *rq, const struct api_key_row *key, struct json_writer *json)

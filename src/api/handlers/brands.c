@@ -4,7 +4,7 @@
 #include "api/request.h"
 #include "catalogue/operations.h"
 #include "engine/assets/assets.h"
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 
 /* What says how to read a website is refused as long as none is read: it would be lost without a word. */
 static bool refuse_reading_website(const struct brands_create_args *args, struct error *err)

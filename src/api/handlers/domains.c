@@ -2,7 +2,7 @@
 
 #include "api/request.h"
 #include "catalogue/operations.h"
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 
 bool op_domains_list(struct request *rq, const struct domains_list_args *args, struct reply *reply, struct error *err)
 {

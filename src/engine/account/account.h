@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "sql/account.h"
 
 /* Usage of the organization in the running period. Errors: INTERNAL_ERROR. */

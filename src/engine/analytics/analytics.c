@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 #include "mail/address.h"
 
 static const int64_t day_us = INT64_C(86400) * US_PER_S;

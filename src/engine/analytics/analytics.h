@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "sql/analytics.h"
 
 enum { OVERVIEW_DEFAULT_DAYS = 30, EVENTS_DEFAULT_DAYS = 7, ANALYTICS_MAX_DAYS = 366 };

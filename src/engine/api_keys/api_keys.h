@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "sql/api_keys.h"
 
 enum { API_KEY_NAME_MAX_CHARS = 200 };

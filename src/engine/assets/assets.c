@@ -1,7 +1,7 @@
 #include "engine/assets/assets.h"
 
 #include "base/text.h"
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 #include "sql/assets.h"
 
 #include <string.h>

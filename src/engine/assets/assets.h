@@ -6,7 +6,7 @@
 #pragma once
 
 #include "engine/assets/asset_store.h"
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 /* What one brand may host. A store of this size still answers how full it is within milliseconds. */
 enum { ASSETS_MAX_COUNT = 100 * 1000 };

@@ -3,7 +3,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "engine/contacts/filter.h"
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 
 #include <string.h>
 

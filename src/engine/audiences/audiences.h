@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "sql/audiences.h"
 
 #include <jansson.h>

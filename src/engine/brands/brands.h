@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "sql/brands.h"
 
 struct brand_fields {

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/values.h"
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 #include <jansson.h>
 

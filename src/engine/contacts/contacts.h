@@ -13,7 +13,7 @@
 #pragma once
 
 #include "engine/contacts/contact_fields.h"
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "sql/contacts.h"
 
 enum {

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "engine/contacts/contacts.h"
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 
 enum contact_order_field { CONTACT_BY_CREATED, CONTACT_BY_UPDATED, CONTACT_BY_EMAIL, CONTACT_BY_FIRST_NAME, CONTACT_BY_LAST_NAME };
 

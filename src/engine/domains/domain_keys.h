@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "mail/dkim.h"
 
 struct domain_key_pair;

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "engine/domains/domain_keys.h"
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "sql/domains.h"
 
 /* The resource "domain"; the summary leaves out the DNS records. */

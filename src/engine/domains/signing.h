@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "mail/dkim.h"
 
 /* The keys that messages of this domain are signed with, unsealed, in `arena`; none for the sandbox domain. A domain that was

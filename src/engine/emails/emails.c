@@ -3,7 +3,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "engine/emails/groups.h"
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 #include "template/template.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "engine/assets/asset_report.h"
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "sql/emails.h"
 
 #include <jansson.h>

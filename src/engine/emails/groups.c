@@ -1,7 +1,7 @@
 #include "engine/emails/groups.h"
 
 #include "base/text.h"
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 
 #include <string.h>
 #include <strings.h>

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 #include <jansson.h>
 

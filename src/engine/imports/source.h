@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 /* What a file was when it was named. */
 struct import_file {

@@ -1,6 +1,6 @@
 #include "engine/integrations/integrations.h"
 
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 
 bool integration_list(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json, struct error *err)
 {

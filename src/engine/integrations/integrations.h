@@ -6,7 +6,7 @@
 #pragma once
 
 #include "catalogue/integrations.h"
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 /* A page of the catalogue. Errors: INVALID_REQUEST (cursor). */
 MUST_CHECK bool integration_list(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json,

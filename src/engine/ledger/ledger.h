@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 /* Everything the ledger needs to know of the call, kept with a job so that the job can settle it. */
 struct ledger_entry {

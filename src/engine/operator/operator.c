@@ -4,7 +4,7 @@
 #include "engine/brands/brands.h"
 #include "engine/ledger/plans.h"
 #include "engine/operator/operator_audit.h"
-#include "sql/engine.h"
+#include "sql/work.h"
 #include "sql/operator.h"
 
 #include <string.h>

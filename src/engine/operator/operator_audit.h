@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 /* Writes the audit row of an operation on `subject` (a wire id or a name) and commits. */
 MUST_CHECK bool operator_commit(const struct work *work, struct db_tx *tx, const char *operation, const char *subject,

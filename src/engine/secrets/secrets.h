@@ -10,7 +10,7 @@
 #pragma once
 
 #include "crypto/seal.h"
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 /* The keys to open with. Errors: SERVICE_UNAVAILABLE when the file is missing or not the right one. */
 MUST_CHECK bool secrets_opening(const struct work *work, struct arena *arena, struct seal_ring **ret_ring, struct error *err)

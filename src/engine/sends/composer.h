@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "mail/message.h"
 
 struct composer;

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "mail/header.h"
 
 enum { LIST_MAIL_MAX_HEADERS = 4, LIST_MAIL_FOOTER_MAX_BYTES = 16 * 1024 };

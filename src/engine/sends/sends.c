@@ -1,7 +1,7 @@
 #include "engine/sends/sends.h"
 
 #include "base/text.h"
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 
 static bool not_found(struct error *err)
 {

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "sql/sends.h"
 
 enum { SEND_INLINE_MAX = 50, SEND_EVENTS_MAX = 100, SEND_SCHEDULE_MAX_DAYS = 366 };

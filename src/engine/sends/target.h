@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 struct send_target {
     bool is_all; /* every subscribed contact; audience_id means nothing */

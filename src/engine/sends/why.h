@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "sql/why.h"
 
 enum { WHY_SENDS_MAX = 50 };

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 struct unsubscribe_link {
     int64_t brand_id;

@@ -1,7 +1,7 @@
 #include "engine/templates/gallery.h"
 
 #include "base/text.h"
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 
 #include <string.h>
 #include <strings.h>

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 enum { GALLERY_STEPS_MAX = 12 };
 

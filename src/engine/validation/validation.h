@@ -20,7 +20,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 #include "mail/address_verdict.h"
 #include "sql/validation.h"
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 enum { PAGE_CURSOR_MAX_HOURS = 24, PAGE_TEXT_KEY_MAX_BYTES = 512 };
 

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 enum { INSTALLATION_OPEN_WAIT_MS = 30000 };
 

@@ -1,4 +1,4 @@
-#include "engine/page.h"
+#include "engine/core/page_cursor.h"
 
 #include "base/clock.h"
 #include "base/text.h"

@@ -1,8 +1,8 @@
-#include "engine/engine.h"
+#include "engine/core/work.h"
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "sql/engine.h"
+#include "sql/work.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "engine/installation.h"
+#include "engine/core/installation.h"
 
 #include "db/cluster.h"
 #include "db/migrate.h"
