@@ -10,7 +10,7 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "crypto/keys.h"
-#include "engine/sends/composer.h"
+#include "engine/compose/composer.h"
 #include "template/template.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static bool make_composer(const struct work *work, const json_t *request, struct
            composer_new(work, &design, ret_composer, err);
 }
 
-/* A field as the database gives it (engine/sends/slots.h). */
+/* A field as the database gives it (engine/compose/merge_fields.h). */
 static const char *field_of(const char *name)
 {
     if (strcmp(name, "plan") == 0)

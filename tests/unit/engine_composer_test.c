@@ -5,7 +5,7 @@
  * and tests/integration/unsubscribe.test.mjs.
  */
 #include "base/json_read.h"
-#include "engine/sends/composer.h"
+#include "engine/compose/composer.h"
 #include "engine/subscriptions/link.h"
 #include "template/template.h"
 

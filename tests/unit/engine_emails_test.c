@@ -4,7 +4,7 @@
  */
 #include "engine_world.h"
 
-#include "engine/emails/preview.h"
+#include "engine/compose/preheader.h"
 #include "sql/emails.h"
 
 static const char html[] = "<!DOCTYPE html><html><head></head><body><p>Hi {{ firstName }} of {{ company.name }}</p></body></html>";

@@ -1,6 +1,6 @@
 /* What the paths of a template mean for a recipient: types of custom fields, where bare names are looked for, whole objects. */
 #include "base/json_read.h"
-#include "engine/sends/slots.h"
+#include "engine/compose/merge_fields.h"
 #include "template/value.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
-#include "engine/sends/slots.h"
+#include "engine/compose/merge_fields.h"
 #include "mail/address.h"
 #include "template/template.h"
 #include "template/value.h"

@@ -13,7 +13,7 @@ select v.html_code, v.text_code,
   join brands b on b.id = v.brand_id
  where v.brand_id = :brand_id and v.id = :version_id;
 
--- The contact of the sample, with the custom fields that the design names (engine/sends/slots.h).
+-- The contact of the sample, with the custom fields that the design names (engine/compose/merge_fields.h).
 -- name: send_preview_sample :one
 -- params: brand_id bigint, email_key text, fields text[]
 -- columns: email text, first_name text null, last_name text null, user_id text null, fields text[]

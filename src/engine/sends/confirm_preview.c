@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "engine/sends/composer.h"
+#include "engine/compose/composer.h"
 #include "engine/sends/target.h"
 #include "sql/confirm.h"
 

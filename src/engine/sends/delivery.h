@@ -15,7 +15,7 @@
 #pragma once
 
 #include "engine/domains/signing.h"
-#include "engine/sends/composer.h"
+#include "engine/compose/composer.h"
 #include "sql/delivery.h"
 
 enum {

@@ -140,7 +140,7 @@ update send_retries y
 returning y.brand_id, y.send_id, y.ordinal;
 
 -- Recipients of a send as they are now, with the custom fields that the design names, in the order given, each behind a letter
--- for its type; the name '' stands for all of them (engine/sends/slots.h). Those whose fate is known are left out: of a range
+-- for its type; the name '' stands for all of them (engine/compose/merge_fields.h). Those whose fate is known are left out: of a range
 -- whoever has a result or waits for a retry, of retries whatever is not leased to `owner`. Each "limit 1" is one look by a whole
 -- key, also while the tables have no statistics yet.
 -- name: delivery_recipients :many

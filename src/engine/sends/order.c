@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "engine/emails/preview.h"
+#include "engine/compose/preheader.h"
 #include "mail/address.h"
 #include "mail/message.h"
 #include "template/template.h"

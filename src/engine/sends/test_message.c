@@ -2,7 +2,7 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
-#include "engine/sends/composer.h"
+#include "engine/compose/composer.h"
 #include "engine/sends/order.h"
 #include "mail/address.h"
 #include "sql/delivery.h"

@@ -1,9 +1,9 @@
-#include "engine/sends/composer.h"
+#include "engine/compose/composer.h"
 
 #include "base/clock.h"
 #include "base/json_read.h"
-#include "engine/sends/list_mail.h"
-#include "engine/sends/slots.h"
+#include "engine/compose/list_mail.h"
+#include "engine/compose/merge_fields.h"
 #include "engine/subscriptions/link.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "engine/emails/preview.h"
+#include "engine/compose/preheader.h"
 
 #include "base/buf.h"
 #include "template/template.h"

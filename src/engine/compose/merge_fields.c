@@ -1,4 +1,4 @@
-#include "engine/sends/slots.h"
+#include "engine/compose/merge_fields.h"
 
 #include "base/json_read.h"
 #include "base/text.h"

@@ -1,4 +1,4 @@
-#include "engine/sends/list_mail.h"
+#include "engine/compose/list_mail.h"
 
 #include "base/text.h"
 #include "template/escape.h"
