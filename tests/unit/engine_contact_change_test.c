@@ -4,7 +4,7 @@
  */
 #include "contacts_brand.h"
 
-#include "engine/contacts/fields.h"
+#include "engine/fields/fields.h"
 #include "engine/contacts/search.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #include "contacts_brand.h"
 
-#include "engine/contacts/filter.h"
+#include "engine/filters/filter.h"
 #include "engine/contacts/search.h"
 #include "sql/delivery.h"
 

@@ -1,4 +1,4 @@
-#include "engine/contacts/fields.h"
+#include "engine/fields/fields.h"
 
 #include "api/request.h"
 #include "catalogue/operations.h"

@@ -2,7 +2,7 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
-#include "engine/contacts/filter.h"
+#include "engine/filters/filter.h"
 #include "engine/core/page_cursor.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json_read.h"
-#include "engine/contacts/filter.h"
+#include "engine/filters/filter.h"
 #include "mail/address.h"
 
 #include <string.h>

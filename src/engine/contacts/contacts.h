@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "engine/contacts/contact_fields.h"
+#include "engine/fields/field_registry.h"
 #include "engine/core/work.h"
 #include "sql/contacts.h"
 
@@ -111,9 +111,6 @@ struct contact_removal {
 /* Deletes up to CONTACTS_MAX_BATCH_ROWS contacts, with what is known of their activity. One round trip. */
 MUST_CHECK bool contact_remove(const struct work *work, struct text_list emails, struct contact_removal *ret_removal,
                                struct error *err) NONNULL(1, 3, 4);
-
-/* The events that activity counts. */
-extern const struct text_list contact_event_types;
 
 /* ---- On the wire ---- */
 

@@ -3,6 +3,7 @@
  * the address.
  */
 #include "engine/contacts/ready_contact.h"
+#include "engine/filters/filter.h"
 
 #include "base/json_read.h"
 #include "base/text.h"
@@ -47,7 +48,7 @@ static struct contacts_delete_params delete_params(const struct work *work, cons
         .brand_id = work->brand_id,
         .email_keys = { keys, known },
         .address_hashes = { hashes, known },
-        .event_types = contact_event_types,
+        .event_types = filter_event_types,
         .now = work->now_us,
     };
 }

@@ -1,7 +1,7 @@
 #include "engine/contacts/search.h"
 
 #include "base/json_read.h"
-#include "engine/contacts/filter.h"
+#include "engine/filters/filter.h"
 #include "mail/address.h"
 
 #include <string.h>

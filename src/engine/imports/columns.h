@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/csv.h"
-#include "engine/contacts/contact_fields.h"
+#include "engine/fields/field_registry.h"
 
 #include <jansson.h>
 

@@ -2,7 +2,7 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
-#include "sql/contacts.h"
+#include "sql/fields.h"
 
 #include <stdlib.h>
 #include <string.h>

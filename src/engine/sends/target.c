@@ -1,6 +1,6 @@
 #include "engine/sends/target.h"
 
-#include "engine/contacts/filter.h"
+#include "engine/filters/filter.h"
 
 struct any_row {
     bool any;

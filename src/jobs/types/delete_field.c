@@ -5,7 +5,7 @@
  */
 #include "base/clock.h"
 #include "base/json_read.h"
-#include "engine/contacts/fields.h"
+#include "engine/fields/fields.h"
 #include "jobs/job_types.h"
 
 /* Well within the lease of a job. */

@@ -5,7 +5,7 @@
  * which PostgreSQL can join.
  */
 #include "base/text.h"
-#include "engine/contacts/filter_tree.h"
+#include "engine/filters/filter_tree.h"
 
 #include "base/clock.h"
 

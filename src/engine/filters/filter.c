@@ -1,5 +1,4 @@
-#include "engine/contacts/contacts.h"
-#include "engine/contacts/filter_tree.h"
+#include "engine/filters/filter_tree.h"
 
 #include "base/json_read.h"
 #include "base/text.h"
@@ -22,7 +21,7 @@ static const struct core_field core_fields[] = {
 };
 
 static const char *const event_types[] = { "sent", "delivered", "opened", "clicked", "bounced", "complained", "unsubscribed" };
-const struct text_list contact_event_types = { event_types, ARRAY_COUNT(event_types) };
+const struct text_list filter_event_types = { event_types, ARRAY_COUNT(event_types) };
 
 static const char audience_field[] = "audience";
 static const char custom_prefix[] = "customFields.";

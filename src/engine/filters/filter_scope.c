@@ -2,10 +2,11 @@
  * What filters name outside of a contact: definitions of custom fields and
  * audiences. All of one level are loaded in one round trip.
  */
-#include "engine/contacts/filter_tree.h"
+#include "engine/filters/filter_tree.h"
 
 #include "base/json_read.h"
-#include "sql/contacts.h"
+#include "sql/fields.h"
+#include "sql/filters.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
-#include "engine/contacts/contact_fields.h"
+#include "engine/fields/field_registry.h"
 
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/text.h"
-#include "sql/contacts.h"
+#include "sql/fields.h"
 
 #include <string.h>
 #include <unictype.h>

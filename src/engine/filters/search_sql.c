@@ -1,4 +1,4 @@
-#include "engine/contacts/search_sql.h"
+#include "engine/filters/search_sql.h"
 
 #include "base/text.h"
 

@@ -1,7 +1,7 @@
 /*
  * Operators of filters, and the values they take.
  */
-#include "engine/contacts/filter_tree.h"
+#include "engine/filters/filter_tree.h"
 
 #include "base/clock.h"
 #include "base/json_read.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "engine/contacts/filter.h"
+#include "engine/filters/filter.h"
 
 /* What a condition is about. */
 enum filter_subject {

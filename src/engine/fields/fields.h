@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "engine/contacts/contact_fields.h"
+#include "engine/fields/field_registry.h"
 #include "engine/core/page_cursor.h"
 
 enum { FIELD_CLEAR_STEP = 5000 }; /* contacts looked at in one transaction of a deletion */

@@ -5,7 +5,7 @@
  * of days, both included. A day becomes times, and a time a day, in the time
  * zone of the brand, once a statement and by PostgreSQL, which knows zones.
  */
-#include "engine/contacts/filter_tree.h"
+#include "engine/filters/filter_tree.h"
 
 #include "base/clock.h"
 

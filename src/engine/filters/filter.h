@@ -28,8 +28,8 @@
  */
 #pragma once
 
-#include "engine/contacts/contact_fields.h"
-#include "engine/contacts/search_sql.h"
+#include "engine/fields/field_registry.h"
+#include "engine/filters/search_sql.h"
 
 enum {
     FILTER_MAX_DEPTH = 4,          /* of groups in a filter */
@@ -40,6 +40,9 @@ enum {
     FILTER_MAX_DAYS = 3650,
     AUDIENCE_FILTERS_MAX_BYTES = 256 * 1024,
 };
+
+/* The events whose counts a condition on activity compares. */
+extern const struct text_list filter_event_types;
 
 struct filter;       /* a tree */
 struct filter_scope; /* what trees name, loaded */

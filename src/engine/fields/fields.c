@@ -1,7 +1,7 @@
-#include "engine/contacts/fields.h"
+#include "engine/fields/fields.h"
 
 #include "base/text.h"
-#include "sql/contacts.h"
+#include "sql/fields.h"
 
 #include <string.h>
 

@@ -1,0 +1,52 @@
+-- Defines the custom fields that a brand does not have yet, as far as it may have more. Gives those that are new.
+-- name: contact_fields_define :many
+-- params: brand_id bigint, names text[], types text[], max_fields bigint, now timestamptz
+-- columns: name text
+insert into contact_fields (brand_id, name, type, created_at)
+select :brand_id, g.name, g.type, :now
+  from unnest(:names::text[], :types::text[]) as g(name, type)
+ where not exists (select 1 from contact_fields f where f.brand_id = :brand_id and f.name = g.name)
+ order by g.name
+ limit greatest(0, :max_fields - (select count(*) from contact_fields where brand_id = :brand_id))
+    on conflict (brand_id, name) do nothing
+returning name;
+
+-- The definitions of these custom fields, by name; `names` null: of all.
+-- name: contact_fields_find :many
+-- params: brand_id bigint, names text[] null
+-- columns: name text, type text
+select name, type
+  from contact_fields
+ where brand_id = :brand_id and (:names::text[] is null or name = any(:names))
+ order by name;
+
+-- Takes the values of a custom field from the next contacts behind a place; `last_id` null when there are no more.
+-- name: contact_field_clear :one
+-- params: brand_id bigint, name text, after_id bigint, limit bigint
+-- columns: seen bigint, last_id bigint null
+with next as materialized (
+    select id, custom_fields ? :name as has_it
+      from contacts
+     where brand_id = :brand_id and id > :after_id
+     order by id
+     limit :limit
+), cleared as (
+    update contacts
+       set custom_fields = custom_fields - :name
+     where brand_id = :brand_id and id in (select id from next where has_it)
+)
+select count(*), max(id) from next;
+
+-- Removes the definition of a custom field, and the values that were written while it was being cleared.
+-- name: contact_field_delete :one
+-- params: brand_id bigint, name text
+-- columns: deleted bigint
+with gone as (
+    delete from contact_fields where brand_id = :brand_id and name = :name
+    returning name
+), cleared as (
+    update contacts
+       set custom_fields = custom_fields - :name
+     where brand_id = :brand_id and custom_fields ? :name and exists (select 1 from gone)
+)
+select count(*) from gone;

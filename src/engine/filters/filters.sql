@@ -1,0 +1,7 @@
+-- Audiences by their ids, those deleted too: others may name them.
+-- name: contact_audiences_named :many
+-- params: brand_id bigint, ids bigint[]
+-- columns: id bigint, kind text, status text, deleted boolean, filters jsonb
+select id, kind, materialization_status, deleted_at is not null, filters
+  from audiences
+ where brand_id = :brand_id and id = any(:ids);
