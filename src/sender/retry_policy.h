@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "engine/sends/delivery.h"
+#include "engine/delivery/delivery.h"
 #include "smtp/event_loop.h"
 
 struct decide_rules {

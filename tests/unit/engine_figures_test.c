@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "engine/analytics/analytics.h"
-#include "engine/sends/delivery.h"
+#include "engine/delivery/delivery.h"
 #include "engine/sends/sends.h"
 #include "engine/subscriptions/subscriptions.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "engine/ledger/ledger.h"
-#include "engine/sends/delivery.h"
+#include "engine/delivery/delivery.h"
 #include "engine/sends/sends.h"
 #include "engine/sends/test_message.h"
 #include "sender/journal.h"

@@ -6,7 +6,7 @@
 #include "engine_world.h"
 
 #include "base/text.h"
-#include "engine/sends/delivery.h"
+#include "engine/delivery/delivery.h"
 #include "engine/sends/sends.h"
 #include "engine/sends/why.h"
 

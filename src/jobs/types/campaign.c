@@ -4,7 +4,7 @@
  */
 #include "base/clock.h"
 #include "base/json_read.h"
-#include "engine/sends/delivery.h"
+#include "engine/delivery/delivery.h"
 #include "jobs/job_types.h"
 
 enum { CAMPAIGN_MAX_ATTEMPTS = 20 }; /* failures in a row: about an hour with the worker's pauses */

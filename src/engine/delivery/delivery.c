@@ -1,4 +1,4 @@
-#include "engine/sends/delivery.h"
+#include "engine/delivery/delivery.h"
 
 #include "base/text.h"
 

@@ -3,7 +3,7 @@
  * trips, whatever their number: one that holds the range or the retries and
  * tells whether somebody else has settled them, one that writes and commits.
  */
-#include "engine/sends/delivery.h"
+#include "engine/delivery/delivery.h"
 
 #include "base/text.h"
 
