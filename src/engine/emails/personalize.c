@@ -6,7 +6,7 @@
 #include "mail/address.h"
 #include "template/template.h"
 #include "template/value.h"
-#include "sql/delivery.h"
+#include "sql/compose.h"
 #include "sql/personalize.h"
 
 #include <string.h>
@@ -98,13 +98,13 @@ static bool load_contact(struct preview *preview, struct error *err)
     if (!address_parse(work->arena, preview->asked->contact, "contact", &address, err))
         return false;
     bool any = preview->fields.count > 0;
-    struct delivery_test_recipient_params params = {
+    struct compose_test_recipient_params params = {
         .brand_id = work->brand_id,
         .email_key = address.key,
         .fields = { any ? preview->fields.names : none, preview->fields.count },
     };
-    struct delivery_test_recipient_row *contact;
-    if (!sql_delivery_test_recipient(work->conn, work->arena, &params, &contact, err))
+    struct compose_test_recipient_row *contact;
+    if (!sql_compose_test_recipient(work->conn, work->arena, &params, &contact, err))
         return false;
     if (contact == NULL)
         return fail(err, ERR_CONTACT_NOT_FOUND, "contact",

@@ -5,7 +5,7 @@
 #include "engine/compose/composer.h"
 #include "engine/sends/order.h"
 #include "mail/address.h"
-#include "sql/delivery.h"
+#include "sql/compose.h"
 
 /* ---- Asking for one ---- */
 
@@ -108,9 +108,9 @@ void send_test_read(const json_t *payload, struct send_test *ret_test)
 static bool load_design(const struct work *work, const struct send_test *test, struct composer_design *ret_design,
                         struct error *err)
 {
-    struct delivery_test_version_params params = { .brand_id = work->brand_id, .id = test->email_version_id };
-    struct delivery_test_version_row *version;
-    if (!sql_delivery_test_version(work->conn, work->arena, &params, &version, err))
+    struct compose_test_version_params params = { .brand_id = work->brand_id, .id = test->email_version_id };
+    struct compose_test_version_row *version;
+    if (!sql_compose_test_version(work->conn, work->arena, &params, &version, err))
         return false;
     if (version == NULL)
         return order_no_email(err);
@@ -134,13 +134,13 @@ static bool load_design(const struct work *work, const struct send_test *test, s
 static bool load_recipient(const struct work *work, const struct send_test *test, const struct composer *composer,
                            struct composer_recipient *ret_recipient, struct error *err)
 {
-    struct delivery_test_recipient_params params = {
+    struct compose_test_recipient_params params = {
         .brand_id = work->brand_id,
         .email_key = test->to_key,
         .fields = composer_fields(composer),
     };
-    struct delivery_test_recipient_row *contact;
-    if (!sql_delivery_test_recipient(work->conn, work->arena, &params, &contact, err))
+    struct compose_test_recipient_row *contact;
+    if (!sql_compose_test_recipient(work->conn, work->arena, &params, &contact, err))
         return false;
     *ret_recipient = (struct composer_recipient){ .email = test->to, .email_key = test->to_key };
     if (contact == NULL)
