@@ -1,6 +1,6 @@
 #include "api/service.h"
 
-#include "api/dispatch.h"
+#include "api/dispatch/dispatch.h"
 #include "crypto/keys.h"
 
 #include <inttypes.h>

@@ -4,8 +4,8 @@
  */
 #include "own_fail.h"
 
-#include "api/dispatch.h"
-#include "api/executor.h"
+#include "api/dispatch/dispatch.h"
+#include "api/dispatch/executor.h"
 #include "base/clock.h"
 
 #include <pthread.h>

@@ -8,7 +8,7 @@
 #include "own_fail.h"
 #include "private_db.h"
 
-#include "api/dispatch.h"
+#include "api/dispatch/dispatch.h"
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/log.h"

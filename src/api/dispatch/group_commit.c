@@ -15,7 +15,7 @@
  * batches, of this or of another process, do not wait for each other in a
  * circle. What still does waits LEDGER_SHARED_WAIT_MS at most.
  */
-#include "api/dispatch.h"
+#include "api/dispatch/dispatch.h"
 
 #include "api/decode.h"
 

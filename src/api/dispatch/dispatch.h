@@ -5,12 +5,12 @@
 #pragma once
 
 #include "api/auth.h"
-#include "api/duplicates.h"
-#include "api/executor.h"
+#include "api/dispatch/in_flight_keys.h"
+#include "api/dispatch/executor.h"
 #include "api/limits.h"
 #include "api/request.h"
 #include "api/service.h"
-#include "api/waiting.h"
+#include "api/dispatch/parked_calls.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
-#include "api/executor.h"
+#include "api/dispatch/executor.h"
 
-#include "api/dispatch.h"
+#include "api/dispatch/dispatch.h"
 #include "base/clock.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "api/dispatch.h"
+#include "api/dispatch/dispatch.h"
 
 #include "api/decode.h"
 #include "base/clock.h"

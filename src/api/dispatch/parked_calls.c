@@ -1,9 +1,9 @@
-#include "api/waiting.h"
+#include "api/dispatch/parked_calls.h"
 
-#include "api/dispatch.h"
+#include "api/dispatch/dispatch.h"
 #include "base/clock.h"
 #include "base/json_read.h"
-#include "sql/waiting.h"
+#include "sql/parked_calls.h"
 
 #include <poll.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * Several single reads in one pipeline: one round trip for the callers of a
  * batch, each answered from the rows of its own statement.
  */
-#include "api/dispatch.h"
+#include "api/dispatch/dispatch.h"
 
 #include "api/decode.h"
 

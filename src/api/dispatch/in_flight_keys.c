@@ -1,6 +1,6 @@
-#include "api/duplicates.h"
+#include "api/dispatch/in_flight_keys.h"
 
-#include "api/dispatch.h"
+#include "api/dispatch/dispatch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * Writes: the claim of an idempotency key, the work, the charge, the stored
  * response and the audit row in one transaction.
  */
-#include "api/dispatch.h"
+#include "api/dispatch/dispatch.h"
 
 #include "base/json_read.h"
 
