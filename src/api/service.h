@@ -6,7 +6,7 @@
 #pragma once
 
 #include "api/call.h"
-#include "api/limit_store.h"
+#include "api/limits/limit_store.h"
 #include "engine/core/installation.h"
 
 struct api_config {

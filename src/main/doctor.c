@@ -4,7 +4,7 @@
  */
 #include "cli/commands.h"
 
-#include "api/limit_redis.h"
+#include "api/limits/limit_redis.h"
 #include "base/json_read.h"
 #include "db/cluster.h"
 #include "db/migrate.h"

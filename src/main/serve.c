@@ -3,7 +3,7 @@
  */
 #include "cli/commands.h"
 
-#include "api/limit_redis.h"
+#include "api/limits/limit_redis.h"
 #include "api/service.h"
 #include "base/log.h"
 #include "engine/assets/asset_store.h"

@@ -3,9 +3,9 @@
  * memory of the process and against a real server, with a clock that the test
  * moves; and what only the one over the network can go through.
  */
-#include "api/limit_address.h"
-#include "api/limit_redis.h"
-#include "api/limits.h"
+#include "api/limits/limit_address.h"
+#include "api/limits/limit_redis.h"
+#include "api/limits/limits.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "limits_standin.h"

@@ -7,7 +7,7 @@
 #include "api/auth.h"
 #include "api/dispatch/in_flight_keys.h"
 #include "api/dispatch/executor.h"
-#include "api/limits.h"
+#include "api/limits/limits.h"
 #include "api/request.h"
 #include "api/service.h"
 #include "api/dispatch/parked_calls.h"

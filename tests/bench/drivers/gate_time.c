@@ -3,8 +3,8 @@
  * and policies through a limit store, memory or that of --store, as fast as it
  * lets them. Prints processor time and elapsed time a call as one JSON line.
  */
-#include "api/limit_redis.h"
-#include "api/limits.h"
+#include "api/limits/limit_redis.h"
+#include "api/limits/limits.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "catalogue/policies.h"

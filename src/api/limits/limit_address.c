@@ -1,4 +1,4 @@
-#include "api/limit_address.h"
+#include "api/limits/limit_address.h"
 
 #include "base/text.h"
 

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "api/limit_store.h"
+#include "api/limits/limit_store.h"
 
 /* Tries the store once; one that does not answer is no error, as it may come. Errors: INVALID_REQUEST with the param
  * --limit-store for a bad address. */

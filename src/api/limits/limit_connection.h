@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "api/limit_address.h"
-#include "api/limit_store.h"
+#include "api/limits/limit_address.h"
+#include "api/limits/limit_store.h"
 
 enum {
     LIMIT_CONNECT_MS = 250,

@@ -1,5 +1,5 @@
 /* The limit store of one process: windows in memory. Counting and expiring are O(1) a call on average. */
-#include "api/limit_store.h"
+#include "api/limits/limit_store.h"
 
 #include "base/clock.h"
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "api/limit_store.h"
+#include "api/limits/limit_store.h"
 
 struct limits;
 

@@ -1,4 +1,4 @@
-#include "api/limit_connection.h"
+#include "api/limits/limit_connection.h"
 
 #include "base/clock.h"
 

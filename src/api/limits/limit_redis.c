@@ -1,6 +1,6 @@
-#include "api/limit_redis.h"
+#include "api/limits/limit_redis.h"
 
-#include "api/limit_connection.h"
+#include "api/limits/limit_connection.h"
 #include "base/clock.h"
 #include "base/log.h"
 

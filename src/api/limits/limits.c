@@ -1,4 +1,4 @@
-#include "api/limits.h"
+#include "api/limits/limits.h"
 
 #include "base/clock.h"
 
