@@ -1,6 +1,6 @@
 #include "api/auth.h"
 
-#include "api/short_cache.h"
+#include "api/ttl_cache.h"
 #include "catalogue/policies.h"
 #include "sql/auth.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "http/endpoint.h"
+#include "http/socket_address.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "http/connections.h"
-#include "http/endpoint.h"
+#include "http/socket_address.h"
 #include "http/guard.h"
 #include "http/server_state.h"
 

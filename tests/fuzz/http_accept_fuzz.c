@@ -8,8 +8,8 @@
 #include "http/credentials.h"
 #include "http/guard.h"
 #include "http/headers.h"
-#include "http/query.h"
-#include "http/routes.h"
+#include "http/endpoints/query.h"
+#include "http/endpoints/routes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The rate gate with many callers (limits_test.c has the rest), and the short cache: what is believed for a second. */
 #include "api/limits/limits.h"
-#include "api/short_cache.h"
+#include "api/ttl_cache.h"
 #include "base/clock.h"
 
 #include <setjmp.h>

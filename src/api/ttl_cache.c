@@ -1,4 +1,4 @@
-#include "api/short_cache.h"
+#include "api/ttl_cache.h"
 
 #include "base/clock.h"
 

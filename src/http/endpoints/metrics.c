@@ -1,6 +1,6 @@
-#include "http/metrics.h"
+#include "http/endpoints/metrics.h"
 
-#include "http/endpoint.h"
+#include "http/socket_address.h"
 #include "http/server_state.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "http/endpoint.h"
+#include "http/socket_address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "http/unsubscribe_page.h"
+#include "http/endpoints/unsubscribe_page.h"
 
 #include <string.h>
 

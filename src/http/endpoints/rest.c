@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "http/credentials.h"
 #include "http/guard.h"
-#include "http/query.h"
-#include "http/routes.h"
+#include "http/endpoints/query.h"
+#include "http/endpoints/routes.h"
 #include "http/server_state.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "http/query.h"
+#include "http/endpoints/query.h"
 
 #include "base/text.h"
 

@@ -1,4 +1,4 @@
-#include "http/routes.h"
+#include "http/endpoints/routes.h"
 
 #include "base/text.h"
 

@@ -13,7 +13,7 @@
 #include "http/address_gate.h"
 #include "http/guard.h"
 #include "http/server_state.h"
-#include "http/unsubscribe_page.h"
+#include "http/endpoints/unsubscribe_page.h"
 
 #include <microhttpd.h>
 #include <string.h>
