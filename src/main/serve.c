@@ -11,7 +11,7 @@
 #include "http/server.h"
 #include "main/jobs_here.h"
 #include "main/signals.h"
-#include "mcp/product.h"
+#include "mcp/provider/catalogue_provider.h"
 #include "mcp/server.h"
 
 #include <errno.h>

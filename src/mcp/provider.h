@@ -3,7 +3,7 @@
  *
  * The core knows the protocol and nothing of what is served; a provider knows
  * what is served and nothing of transports, eras or sessions. Two exist: the
- * product (mcp/product.h), made of the catalogue over api_submit, and the
+ * product (mcp/provider/catalogue_provider.h), made of the catalogue over api_submit, and the
  * fixture of the conformance suites, which only tests build.
  *
  * A request is prepared on the thread that read it and started on the same

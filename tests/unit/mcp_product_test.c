@@ -7,7 +7,7 @@
 
 #include "base/json_read.h"
 #include "catalogue/mcp_texts.h"
-#include "mcp/product.h"
+#include "mcp/provider/catalogue_provider.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "mcp/product_core.h"
+#include "mcp/provider/provider_private.h"
 
 #include <string.h>
 

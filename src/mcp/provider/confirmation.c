@@ -9,7 +9,7 @@
  */
 #include "base/json_read.h"
 #include "base/text.h"
-#include "mcp/product_core.h"
+#include "mcp/provider/provider_private.h"
 
 static const char question_key[] = "confirm";
 static const char answer_member[] = "send";

@@ -5,7 +5,7 @@
  */
 #include "api/tool_call.h"
 #include "base/json_read.h"
-#include "mcp/product_core.h"
+#include "mcp/provider/provider_private.h"
 
 #include <stdlib.h>
 #include <string.h>

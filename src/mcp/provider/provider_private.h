@@ -6,7 +6,7 @@
 #pragma once
 
 #include "mcp/core.h"
-#include "mcp/product.h"
+#include "mcp/provider/catalogue_provider.h"
 
 enum { VISIBLE_TO_ORGANIZATION, VISIBLE_TO_BRAND, VISIBILITY_COUNT };
 

@@ -6,7 +6,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "catalogue/mcp_texts.h"
-#include "mcp/product_core.h"
+#include "mcp/provider/provider_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * structured content for programs, within the budget of the host. An answer
  * that does not fit is refused whole, so that no row is lost unseen.
  */
-#include "mcp/product_core.h"
+#include "mcp/provider/provider_private.h"
 
 #include <string.h>
 
