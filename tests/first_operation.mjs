@@ -105,8 +105,8 @@ function checkGenerated() {
   assert.match(read('docs/tools.md'), new RegExp(`## ${TOOL}\n`));
   assert.equal(JSON.parse(read(`tests/snapshots/${TOOL}.json`)).name, TOOL);
   run(`. tests/node22.sh
-    "$NODE" tests/unit/catalogue/docs.mjs build/first/posthorn-catalogue .
-    "$NODE" tests/unit/catalogue/contract.mjs .
+    "$NODE" tests/unit/codegen/docs.mjs build/first/posthorn-catalogue .
+    "$NODE" tests/unit/codegen/contract.mjs .
     "$NODE" tests/includes.mjs
     "$NODE" tests/requirements.mjs
     "$NODE" tests/snapshots.mjs build/first/posthorn`);

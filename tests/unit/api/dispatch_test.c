@@ -1,0 +1,571 @@
+/* Reads and their pipelines, overload, cancelling, and what a door asks besides. */
+#include "fixtures/api_fixture.h"
+
+/* ---- What handlers may not do ---- */
+
+static bool answer_too_much(struct request *rq, const void *args, struct reply *reply, struct error *err)
+{
+    (void)args;
+    (void)err;
+    char *block = arena_alloc(rq->work.arena, 1 << 20);
+    memset(block, 'x', (1 << 20) - 1);
+    json_array_begin(&reply->json);
+    for (int i = 0; i < 40; i++)
+        json_text(&reply->json, block);
+    json_array_end(&reply->json);
+    return true;
+}
+
+static void test_answers_are_bounded(void **state)
+{
+    (void)state;
+    static const struct operation huge_op = { .id = "test.huge",
+                                              .index = -1,
+                                              .mode = OP_READ,
+                                              .reach = REACH_BRAND,
+                                              .status = 200,
+                                              .built = true,
+                                              .args = &no_args,
+                                              .handler = answer_too_much };
+    assert_refusal(visit_run(visit_new(&huge_op, NULL)), ERR_INTERNAL_ERROR, "", "too large");
+}
+
+NUMBER_QUERY(one_number, "select 7::bigint", 0);
+
+static bool ask_three_times(struct request *rq, const void *args, struct reply *reply, struct error *err)
+{
+    (void)args;
+    for (int i = 0; i < 3; i++)
+        if (!db_run(rq->work.conn, rq->work.arena, &one_number, NULL, NULL, err))
+            return false;
+    json_raw(&reply->json, "{}");
+    return true;
+}
+
+static bool leave_open(struct request *rq, const void *args, struct reply *reply, struct error *err)
+{
+    (void)args;
+    struct db_tx forgotten;
+    json_raw(&reply->json, "{}");
+    return db_tx_begin(rq->work.conn, &forgotten, err);
+}
+
+static void test_promises_are_held_to(void **state)
+{
+    (void)state;
+    struct operation asking_op = { .id = "test.asking",
+                                   .index = -1,
+                                   .mode = OP_READ,
+                                   .reach = REACH_BRAND,
+                                   .status = 200,
+                                   .built = true,
+                                   .args = &no_args,
+                                   .handler = ask_three_times,
+                                   .query_budget = 3 };
+    assert_answer(visit_run(visit_new(&asking_op, NULL)), 200, "{}");
+#ifdef POSTHORN_CHECKS
+    struct operation greedy_op = asking_op;
+    greedy_op.query_budget = 2;
+    struct visit *visit = visit_run(visit_new(&greedy_op, NULL));
+    assert_refusal(visit, ERR_INTERNAL_ERROR, "", "query budget");
+    assert_non_null(strstr(visit->call.error.cause, "3 round trips, 2 declared"));
+    struct operation open_op = asking_op;
+    open_op.handler = leave_open;
+    assert_refusal(visit_run(visit_new(&open_op, NULL)), ERR_INTERNAL_ERROR, "", "left a transaction open");
+#else
+    (void)leave_open;
+#endif
+}
+
+/* ---- Singles: many callers' statements in one pipeline ---- */
+
+struct divisor {
+    int64_t by;
+};
+static const struct arg_field divisor_fields[] = {
+    { .name = "by",
+      .kind = ARG_INTEGER,
+      .place = ARG_IN_BODY,
+      .offset = offsetof(struct divisor, by),
+      .required = true,
+      .minimum = -100,
+      .maximum = 100 },
+};
+static const struct arg_shape divisor_args = { divisor_fields, 1, sizeof(struct divisor), NULL };
+NUMBER_QUERY(hundred_by, "select 100 / $1", 1);
+
+static bool bind_divisor(struct request *rq, const void *args, void *params, struct error *err)
+{
+    const struct divisor *divisor = args;
+    assert_int_equal(rq->work.brand_id, 1);
+    if (divisor->by == 13)
+        return fail(err, ERR_INVALID_REQUEST, "by", "13 is not bound.");
+    *(struct number *)params = (struct number){ divisor->by };
+    return true;
+}
+
+static bool reply_quotient(struct request *rq, const void *args, const void *rows, size_t count, struct reply *reply,
+                           struct error *err)
+{
+    const struct divisor *divisor = args;
+    assert_int_equal(rq->work.brand_id, 1);
+    assert_int_equal(count, 1);
+    if (divisor->by == 17)
+        return fail(err, ERR_NOT_FOUND, "by", "17 is not answered.");
+    json_object_begin(&reply->json);
+    json_member_int(&reply->json, "by", divisor->by);
+    json_member_int(&reply->json, "quotient", ((const struct number *)rows)->value);
+    json_object_end(&reply->json);
+    return true;
+}
+
+static const struct op_single divide = { &hundred_by, sizeof(struct number), bind_divisor, reply_quotient };
+static const struct operation divide_op = { .id = "test.divide",
+                                            .index = -1,
+                                            .mode = OP_READ,
+                                            .reach = REACH_BRAND,
+                                            .status = 200,
+                                            .query_budget = 1,
+                                            .built = true,
+                                            .args = &divisor_args,
+                                            .single = &divide };
+
+NUMBER_QUERY(sleep_a_little, "select 1::bigint from pg_sleep(0.3)", 0);
+
+static bool sleep_then_answer(struct request *rq, const void *args, struct reply *reply, struct error *err)
+{
+    (void)args;
+    json_raw(&reply->json, "{}");
+    return db_run(rq->work.conn, rq->work.arena, &sleep_a_little, NULL, NULL, err);
+}
+static const struct operation sleeping_op = { .id = "test.sleeping",
+                                              .index = -1,
+                                              .mode = OP_READ,
+                                              .reach = REACH_BRAND,
+                                              .status = 200,
+                                              .query_budget = 1,
+                                              .built = true,
+                                              .args = &no_args,
+                                              .handler = sleep_then_answer };
+
+static void one_reader(size_t queue_max)
+{
+    api_free(api, 1000);
+    api = service_new((struct api_config){ .quick_threads = 1, .slow_threads = 1, .queue_max = queue_max });
+    open_service();
+}
+
+static struct visit *division(int by)
+{
+    return visit_new(&divide_op, arena_printf(arena, "{\"by\":%d}", by));
+}
+
+static void assert_quotient(struct visit *visit, int by)
+{
+    assert_answer(visit, 200, arena_printf(arena, "{\"by\":%d,\"quotient\":%d}", by, 100 / by));
+}
+
+/* Keeps the only reader busy, so that what follows is queued and taken together. */
+static struct visit *busy_reader(void)
+{
+    struct visit *sleeping = visit_new(&sleeping_op, NULL);
+    start(sleeping);
+    await_number(
+        "select count(*) from pg_stat_activity where query like '%pg_sleep(0.3)%' and state = 'active' and pid <> pg_backend_pid()",
+        1);
+    return sleeping;
+}
+
+static void test_a_single_alone(void **state)
+{
+    (void)state;
+    assert_quotient(visit_run(division(7)), 7);
+    assert_refusal(visit_run(division(0)), ERR_INTERNAL_ERROR, "", "unexpected");
+    assert_refusal(visit_run(division(13)), ERR_INVALID_REQUEST, "by", "13");
+    assert_refusal(visit_run(division(17)), ERR_NOT_FOUND, "by", "17");
+    assert_refusal(visit_run(division(101)), ERR_INVALID_REQUEST, "by", "between");
+}
+
+static void test_singles_answer_their_own_callers(void **state)
+{
+    (void)state;
+    one_reader(100);
+    struct visit *sleeping = busy_reader();
+    struct visit *visits[40];
+    for (int i = 0; i < 40; i++) {
+        visits[i] = division(i + 1);
+        start(visits[i]);
+    }
+    finish(sleeping);
+    for (int i = 0; i < 40; i++) {
+        finish(visits[i]);
+        if (i + 1 == 13)
+            assert_refusal(visits[i], ERR_INVALID_REQUEST, "by", "13");
+        else if (i + 1 == 17)
+            assert_refusal(visits[i], ERR_NOT_FOUND, "by", "17");
+        else
+            assert_quotient(visits[i], i + 1);
+    }
+    /* They did share a pipeline: some calls of the batch waited for others, and none was lost. */
+    assert_int_equal(executor_queued(api->reads), 0);
+}
+
+/* A statement that fails reaches its own caller only. */
+static void test_a_failing_single_fails_alone(void **state)
+{
+    (void)state;
+    one_reader(100);
+    struct visit *sleeping = busy_reader();
+    struct visit *visits[20];
+    for (int i = 0; i < 20; i++) {
+        visits[i] = division(i % 5);
+        start(visits[i]);
+    }
+    finish(sleeping);
+    for (int i = 0; i < 20; i++) {
+        finish(visits[i]);
+        if (i % 5 == 0)
+            assert_refusal(visits[i], ERR_INTERNAL_ERROR, "", "unexpected");
+        else
+            assert_quotient(visits[i], i % 5);
+    }
+}
+
+static void test_all_singles_refused(void **state)
+{
+    (void)state;
+    one_reader(100);
+    struct visit *sleeping = busy_reader();
+    struct visit *visits[5];
+    for (int i = 0; i < 5; i++) {
+        visits[i] = division(13);
+        start(visits[i]);
+    }
+    finish(sleeping);
+    for (int i = 0; i < 5; i++) {
+        finish(visits[i]);
+        assert_refusal(visits[i], ERR_INVALID_REQUEST, "by", "13");
+    }
+}
+
+/* ---- Overload ---- */
+
+/* */
+static void test_overload(void **state)
+{
+    (void)state;
+    one_reader(2);
+    struct visit *sleeping = busy_reader();
+    struct visit *queued[2] = { visit_new(&brand_op, NULL), visit_new(&brand_op, NULL) };
+    start(queued[0]);
+    start(queued[1]);
+    struct visit *refused = visit_run(visit_new(&brand_op, NULL));
+    assert_refusal(refused, ERR_SERVICE_UNAVAILABLE, "", "Too many calls");
+    assert_int_equal(refused->call.error.retry_after_s, 1);
+    /* What needs no database is answered all the same. */
+    assert_true(visit_run(visit_new(&memory_op, NULL))->call.ok);
+    /* And so is what has a lane of its own. */
+    struct operation slow_op = brand_op;
+    slow_op.lane = LANE_SLOW;
+    assert_true(visit_run(visit_new(&slow_op, NULL))->call.ok);
+    finish(sleeping);
+    finish(queued[0]);
+    finish(queued[1]);
+    assert_true(queued[0]->call.ok && queued[1]->call.ok);
+}
+
+/* ---- Cancelling ---- */
+
+NUMBER_QUERY(sleep_long, "select 1::bigint from pg_sleep(20)", 0);
+
+static bool sleep_too_long(struct request *rq, const void *args, struct reply *reply, struct error *err)
+{
+    (void)args;
+    json_raw(&reply->json, "{}");
+    return db_run(rq->work.conn, rq->work.arena, &sleep_long, NULL, NULL, err);
+}
+static const struct operation endless_op = { .id = "test.endless",
+                                             .index = -1,
+                                             .mode = OP_READ,
+                                             .reach = REACH_BRAND,
+                                             .status = 200,
+                                             .query_budget = 1,
+                                             .built = true,
+                                             .args = &no_args,
+                                             .handler = sleep_too_long };
+
+static const char sleepers[] = "select count(*) from pg_stat_activity where query like '%pg_sleep(20)%' and state = 'active'"
+                               " and pid <> pg_backend_pid()";
+
+static void test_a_running_statement_is_stopped(void **state)
+{
+    (void)state;
+    int64_t start_us = clock_monotonic_us();
+    struct visit *visit = visit_new(&endless_op, NULL);
+    start(visit);
+    await_number(sleepers, 1);
+    assert_false(is_answered(visit));
+    api_cancel(api, &visit->call);
+    finish(visit);
+    assert_refusal(visit, ERR_SERVICE_UNAVAILABLE, "", "stopped");
+    assert_true(visit->call.error.retry_after_s > 0);
+    assert_true(clock_monotonic_us() - start_us < 10 * US_PER_S);
+    await_number(sleepers, 0);
+    /* The connection is as good as before. */
+    assert_true(visit_run(visit_new(&brand_op, NULL))->call.ok);
+}
+
+static void test_a_queued_call_is_dropped(void **state)
+{
+    (void)state;
+    one_reader(100);
+    struct visit *sleeping = busy_reader();
+    handled = 0;
+    struct visit *queued = visit_new(&brand_op, NULL);
+    struct visit *single = division(5);
+    struct visit *kept = division(4);
+    start(queued);
+    start(single);
+    start(kept);
+    api_cancel(api, &queued->call);
+    api_cancel(api, &single->call);
+    finish(sleeping);
+    finish(queued);
+    finish(single);
+    finish(kept);
+    assert_refusal(queued, ERR_SERVICE_UNAVAILABLE, "", "cancelled");
+    assert_refusal(single, ERR_SERVICE_UNAVAILABLE, "", "cancelled");
+    assert_quotient(kept, 4);
+    assert_int_equal(handled, 0);
+    assert_true(sleeping->call.ok);
+}
+
+static void test_cancelling_before_submitting(void **state)
+{
+    (void)state;
+    struct visit *visit = visit_new(&endless_op, NULL);
+    /* Nothing to cancel yet. */
+    api_cancel(api, &visit->call);
+    assert_false(api_is_immediate(api, &visit->call));
+    api_cancel(api, &visit->call);
+    assert_refusal(visit_run(visit), ERR_SERVICE_UNAVAILABLE, "", "cancelled");
+    /* An answered call is not disturbed, nor is the one after it. */
+    visit = visit_run(visit_new(&brand_op, NULL));
+    api_cancel(api, &visit->call);
+    assert_true(visit_run(visit_new(&brand_op, NULL))->call.ok);
+}
+
+/* Cancelling one of several callers in a pipeline leaves the others alone. */
+NUMBER_QUERY(slow_hundred_by, "select 100 / $1 from pg_sleep(0.05)", 1);
+static const struct op_single divide_slowly = { &slow_hundred_by, sizeof(struct number), bind_divisor, reply_quotient };
+
+static void test_a_pipeline_is_not_stopped_for_one(void **state)
+{
+    (void)state;
+    one_reader(100);
+    struct operation slow_divide_op = divide_op;
+    slow_divide_op.single = &divide_slowly;
+    struct visit *sleeping = busy_reader();
+    struct visit *visits[6];
+    for (int i = 0; i < 6; i++) {
+        visits[i] = visit_new(&slow_divide_op, arena_printf(arena, "{\"by\":%d}", i + 1));
+        start(visits[i]);
+    }
+    finish(sleeping);
+    await_number("select count(*) from pg_stat_activity where query like '%pg_sleep(0.05)%' and state = 'active' and pid <> "
+                 "pg_backend_pid()",
+                 1);
+    /* Again and again, so that it would also hit what is sent a second time. */
+    for (int i = 0; i < 20 && !is_answered(visits[5]); i++) {
+        api_cancel(api, &visits[5]->call);
+        usleep(20000);
+    }
+    for (int i = 0; i < 6; i++) {
+        finish(visits[i]);
+        assert_quotient(visits[i], i + 1);
+    }
+}
+
+enum { CALLERS = 8, CALLS_EACH = 40 };
+
+static void *call_much(void *data)
+{
+    int *failures = data;
+    for (int i = 0; i < CALLS_EACH; i++) {
+        struct arena *own = arena_new(0);
+        struct visit *visit = arena_alloc(own, sizeof(*visit));
+        pthread_mutex_init(&visit->lock, NULL);
+        pthread_cond_init(&visit->moved, NULL);
+        const struct operation *candidates[] = { i % 3 == 0 ? &brand_op : i % 3 == 1 ? &memory_op : &organization_op, NULL };
+        visit->call = (struct call){ .arena = own,
+                                     .candidates = candidates,
+                                     .credentials = { .kind = CREDENTIAL_LOCAL_OWNER },
+                                     .request_id = "req",
+                                     .done = visit_done,
+                                     .door_data = visit };
+        bool immediate = api_is_immediate(api, &visit->call);
+        api_submit(api, &visit->call);
+        if (!immediate && i % 5 == 0)
+            api_cancel(api, &visit->call);
+        pthread_mutex_lock(&visit->lock);
+        while (visit->answers == 0)
+            pthread_cond_wait(&visit->moved, &visit->lock);
+        pthread_mutex_unlock(&visit->lock);
+        *failures += !visit->call.ok && visit->call.error.code != ERR_SERVICE_UNAVAILABLE;
+        pthread_cond_destroy(&visit->moved);
+        pthread_mutex_destroy(&visit->lock);
+        arena_free(own);
+    }
+    return NULL;
+}
+
+/* From the first call on, which opens the installation, while others are answered from memory and cancelled. */
+static void test_many_callers(void **state)
+{
+    (void)state;
+    pthread_t threads[CALLERS];
+    int failures[CALLERS] = { 0 };
+    for (int i = 0; i < CALLERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, call_much, &failures[i]), 0);
+    for (int i = 0; i < CALLERS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(failures[i], 0);
+    }
+}
+
+/* What needs no database is answered while another thread opens the installation, and without looking at what it loads. */
+static void test_memory_is_quick_while_opening(void **state)
+{
+    (void)state;
+    struct visit *opening = visit_new(&brand_op, NULL);
+    start(opening);
+    int answered = 0;
+    for (; answered < 2000 && !is_answered(opening); answered++)
+        assert_true(visit_run(visit_new(&memory_op, NULL))->call.ok);
+    finish(opening);
+    assert_true(answered > 0);
+    assert_answer(opening, 200, "{\"organization\":1,\"brand\":1}");
+    assert_answer(visit_run(visit_new(&memory_op, NULL)), 200, "{\"organization\":1,\"brand\":0}");
+}
+
+/* ---- What a door asks besides ---- */
+
+/* */
+static void test_request_ids(void **state)
+{
+    (void)state;
+    const char *ids[200];
+    for (size_t i = 0; i < ARRAY_COUNT(ids); i++) {
+        ids[i] = api_request_id(arena);
+        assert_int_equal(strlen(ids[i]), 36);
+        assert_int_equal(strncmp(ids[i], "req_", 4), 0);
+        assert_int_equal(strspn(ids[i] + 4, "0123456789abcdef"), 32);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(ids[i], ids[j]);
+    }
+}
+
+static const char *envelope(const struct error *err)
+{
+    struct buf *out = buf_in_arena(arena, 10000);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    api_write_error(&json, err);
+    return buf_text(out);
+}
+
+/* nothing private, nothing else at top level. */
+static void test_error_envelopes(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    fail(&err, ERR_RATE_LIMITED, "limit", "Too \"many\".");
+    error_because(&err, "a private reason");
+    snprintf(err.sqlstate, sizeof(err.sqlstate), "40001");
+    err.retry_after_s = 9;
+    error_with_details(&err, "{\"a\":1}");
+    json_t *json = json_loads(envelope(&err), 0, NULL);
+    json_in_arena(arena, json);
+    assert_int_equal(json_object_size(json), 1);
+    const json_t *object = json_object_get(json, "error");
+    assert_int_equal(json_object_size(object), 8);
+    assert_string_equal(json_get_text(object, "code"), "RATE_LIMITED");
+    assert_string_equal(json_get_text(object, "type"), "rate_limit");
+    assert_string_equal(json_get_text(object, "message"), "Too \"many\".");
+    assert_string_equal(json_get_text(object, "param"), "limit");
+    assert_int_equal(json_get_int(object, "retryAfter", 0), 9);
+    assert_int_equal(json_get_int(json_object_get(object, "details"), "a", 0), 1);
+    const char *docs = json_get_text(object, "docs");
+    assert_true(text_starts_with(docs, "http") && strstr(docs, "#RATE_LIMITED") != NULL);
+
+    error_clear(&err);
+    fail(&err, ERR_INTERNAL_ERROR, NULL, "An unexpected error happened.");
+    error_because(&err, "secret");
+    assert_null(strstr(envelope(&err), "secret"));
+    assert_null(strstr(envelope(&err), ".c"));
+    json = json_in_arena(arena, json_loads(envelope(&err), 0, NULL));
+    assert_int_equal(json_object_size(json_object_get(json, "error")), 5);
+}
+
+static void test_metrics_count_calls(void **state)
+{
+    (void)state;
+    struct operation counted_op = brand_op;
+    counted_op.index = 0;
+    struct operation failing_op = counted_op;
+    failing_op.built = false;
+    visit_run(visit_new(&counted_op, NULL));
+    visit_run(visit_new(&counted_op, NULL));
+    visit_run(visit_new(&failing_op, NULL));
+    struct buf *out = buf_in_arena(arena, 1 << 20);
+    api_write_metrics(api, out);
+    assert_non_null(strstr(buf_text(out), arena_printf(arena, "posthorn_calls_total{operation=\"%s\"} 3\n", operations[0].id)));
+    assert_non_null(
+        strstr(buf_text(out), arena_printf(arena, "posthorn_call_failures_total{operation=\"%s\"} 1\n", operations[0].id)));
+    assert_non_null(strstr(buf_text(out), arena_printf(arena, "posthorn_calls_total{operation=\"%s\"} 0\n", operations[1].id)));
+    assert_non_null(strstr(buf_text(out), "posthorn_calls_waiting{lane=\"writes\"} 0\n"));
+}
+
+/* ---- Without a database ---- */
+
+static void test_the_database_is_away(void **state)
+{
+    (void)state;
+    api_free(api, 1000);
+    api = service_new((struct api_config){ .quick_threads = 1 });
+    assert_true(visit_run(visit_new(&public_op, NULL))->call.ok);
+    cluster_stop(cluster, 5000);
+    cluster = NULL;
+    struct error err;
+    struct visit *visit = visit_new(&brand_op, NULL);
+    start(visit);
+    usleep(300000);
+    assert_false(is_answered(visit));
+    assert_ok(cluster_start(folder, &cluster, &err), &err);
+    finish(visit);
+    assert_true(visit->call.ok);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(test_answers_are_bounded),
+        WORLD_TEST(test_promises_are_held_to),
+        WORLD_TEST(test_a_single_alone),
+        WORLD_TEST(test_singles_answer_their_own_callers),
+        WORLD_TEST(test_a_failing_single_fails_alone),
+        WORLD_TEST(test_all_singles_refused),
+        WORLD_TEST(test_overload),
+        WORLD_TEST(test_a_running_statement_is_stopped),
+        WORLD_TEST(test_a_queued_call_is_dropped),
+        WORLD_TEST(test_cancelling_before_submitting),
+        WORLD_TEST(test_a_pipeline_is_not_stopped_for_one),
+        WORLD_TEST(test_many_callers),
+        WORLD_TEST(test_memory_is_quick_while_opening),
+        WORLD_TEST(test_request_ids),
+        WORLD_TEST(test_error_envelopes),
+        WORLD_TEST(test_metrics_count_calls),
+        WORLD_TEST(test_the_database_is_away),
+    };
+    return cmocka_run_group_tests_name("api: dispatch", tests, world_begin, group_teardown);
+}

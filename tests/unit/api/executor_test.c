@@ -1,0 +1,483 @@
+/*
+ * Executors without a service: a run function of the test's own shows what
+ * they hand over, what they refuse, and how they end.
+ */
+#include "fixtures/own_fail.h"
+
+#include "api/dispatch/dispatch.h"
+#include "api/dispatch/executor.h"
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_CALLS = 20000 };
+
+/* What happened, under the lock. A gate holds the threads inside `run` while it is closed. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    bool closed;
+    int inside;
+    int ran;
+    int refused;
+    int connects;
+    int connect_fails;
+    int batch_sizes[MAX_CALLS];
+    int batches;
+    struct call_state *order[MAX_CALLS];
+    struct error why;
+} seen;
+
+static struct call_state states[MAX_CALLS];
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&seen, 0, sizeof(seen));
+    memset(states, 0, sizeof(states));
+    pthread_mutex_init(&seen.lock, NULL);
+    pthread_cond_init(&seen.moved, NULL);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    pthread_cond_destroy(&seen.moved);
+    pthread_mutex_destroy(&seen.lock);
+    return 0;
+}
+
+static void run(void *context, struct db_conn *conn, struct call_state *const *taken, size_t count)
+{
+    assert_ptr_equal(context, &seen);
+    assert_null(conn);
+    pthread_mutex_lock(&seen.lock);
+    seen.inside++;
+    pthread_cond_broadcast(&seen.moved);
+    while (seen.closed)
+        pthread_cond_wait(&seen.moved, &seen.lock);
+    seen.batch_sizes[seen.batches++] = (int)count;
+    for (size_t i = 0; i < count; i++) {
+        assert_null(taken[i]->next);
+        seen.order[seen.ran++] = taken[i];
+    }
+    seen.inside--;
+    pthread_cond_broadcast(&seen.moved);
+    pthread_mutex_unlock(&seen.lock);
+}
+
+static void refuse(void *context, struct call_state *state, const struct error *why)
+{
+    assert_ptr_equal(context, &seen);
+    assert_non_null(state);
+    pthread_mutex_lock(&seen.lock);
+    seen.refused++;
+    seen.why = *why;
+    pthread_cond_broadcast(&seen.moved);
+    pthread_mutex_unlock(&seen.lock);
+}
+
+static bool connect_unless_told(void *context, struct db_conn **ret_conn, struct error *err)
+{
+    assert_ptr_equal(context, &seen);
+    pthread_mutex_lock(&seen.lock);
+    seen.connects++;
+    bool well = seen.connect_fails == 0;
+    if (!well)
+        seen.connect_fails--;
+    pthread_mutex_unlock(&seen.lock);
+    *ret_conn = NULL;
+    return well || fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "No connection.");
+}
+
+static struct executor *executor_of(int threads, size_t queue_max, int batchers)
+{
+    struct executor_config config = {
+        .name = "test",
+        .threads = threads,
+        .queue_max = queue_max,
+        .batchers = batchers,
+        .run = run,
+        .refuse = refuse,
+        .connect = connect_unless_told,
+        .context = &seen,
+    };
+    return executor_new(&config);
+}
+
+static void end(struct executor *executor)
+{
+    executor_stop(executor, 10000);
+    executor_free(executor);
+}
+
+static void gate(bool closed)
+{
+    pthread_mutex_lock(&seen.lock);
+    seen.closed = closed;
+    pthread_cond_broadcast(&seen.moved);
+    pthread_mutex_unlock(&seen.lock);
+}
+
+static void wait_until_inside(int threads)
+{
+    pthread_mutex_lock(&seen.lock);
+    while (seen.inside < threads)
+        pthread_cond_wait(&seen.moved, &seen.lock);
+    pthread_mutex_unlock(&seen.lock);
+}
+
+static void submit(struct executor *executor, int first, int count, bool is_single)
+{
+    for (int i = first; i < first + count; i++) {
+        struct error err = { .code = ERR_NONE };
+        if (!executor_submit(executor, &states[i], is_single, &err))
+            fail_msg("%d: %s", i, err.message);
+    }
+}
+
+/* ---- Order and batches ---- */
+
+static void test_calls_run_in_order(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(1, 1000, 0);
+    assert_int_equal(seen.connects, 0);
+    submit(executor, 0, 500, false);
+    end(executor);
+    assert_int_equal(seen.ran, 500);
+    for (int i = 0; i < 500; i++)
+        assert_ptr_equal(seen.order[i], &states[i]);
+    assert_int_equal(seen.batches, 500);
+    assert_int_equal(seen.refused, 0);
+}
+
+static void assert_batches(const int *expected, int count)
+{
+    assert_int_equal(seen.batches, count);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(seen.batch_sizes[i], expected[i]);
+}
+
+static void test_singles_travel_together(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(1, 1000, 1);
+    gate(true);
+    submit(executor, 0, 1, true);
+    wait_until_inside(1);
+    submit(executor, 1, 100, true);  /* a full batch and the rest */
+    submit(executor, 101, 1, false); /* is overtaken by those that the rest takes along, and by no others */
+    submit(executor, 102, 3, true);
+    submit(executor, 105, 2, false);
+    assert_int_equal(executor_queued(executor), 106);
+    gate(false);
+    end(executor);
+    static const int expected[] = { 1, EXECUTOR_BATCH_MAX, 100 - EXECUTOR_BATCH_MAX + 3, 1, 1, 1 };
+    assert_batches(expected, ARRAY_COUNT(expected));
+    static const int order[] = { 100, 102, 103, 104, 101, 105, 106 };
+    for (int i = 0; i < 100; i++)
+        assert_ptr_equal(seen.order[i], &states[i]);
+    for (int i = 0; i < (int)ARRAY_COUNT(order); i++)
+        assert_ptr_equal(seen.order[100 + i], &states[order[i]]);
+}
+
+/* The queue is served whose first call came first. */
+static void test_neither_queue_starves(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(1, 1000, 1);
+    gate(true);
+    submit(executor, 0, 1, false);
+    wait_until_inside(1);
+    submit(executor, 1, 1, false);
+    submit(executor, 2, 70, true);
+    submit(executor, 72, 1, false);
+    gate(false);
+    end(executor);
+    static const int expected[] = { 1, 1, EXECUTOR_BATCH_MAX, 70 - EXECUTOR_BATCH_MAX, 1 };
+    assert_batches(expected, ARRAY_COUNT(expected));
+}
+
+/* While the only batcher is at work, single calls gather for it, and the other threads do what else there is. */
+static void test_few_batchers_make_large_batches(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(3, 1000, 1);
+    gate(true);
+    submit(executor, 0, 1, true);
+    wait_until_inside(1);
+    submit(executor, 1, 20, true);
+    submit(executor, 21, 1, false);
+    wait_until_inside(2);
+    assert_int_equal(executor_queued(executor), 20);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 22);
+    int most = 0;
+    for (int i = 0; i < seen.batches; i++)
+        most = seen.batch_sizes[i] > most ? seen.batch_sizes[i] : most;
+    assert_int_equal(most, 20);
+}
+
+/* What was admitted once is not refused because others came in between. */
+static void test_what_comes_back_finds_room(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(1, 2, 1);
+    gate(true);
+    submit(executor, 0, 1, false);
+    wait_until_inside(1);
+    submit(executor, 1, 2, true);
+    struct error err = { .code = ERR_NONE };
+    assert_false(executor_submit(executor, &states[3], false, &err));
+    error_clear(&err);
+    assert_true(executor_submit_again(executor, &states[4], &err));
+    assert_int_equal(executor_queued(executor), 3);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 4);
+    executor = executor_of(1, 2, 1);
+    executor_stop(executor, 0);
+    assert_false(executor_submit_again(executor, &states[5], &err));
+    assert_non_null(strstr(err.message, "stopping"));
+    executor_free(executor);
+}
+
+static void test_a_lane_may_not_batch(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(1, 1000, 0);
+    gate(true);
+    submit(executor, 0, 20, true);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.batches, 20);
+}
+
+/* ---- Overload ---- */
+
+/* an honest 503 with a hint, never an unbounded queue. */
+static void test_a_full_queue_refuses(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(2, 5, 0);
+    gate(true);
+    submit(executor, 0, 1, false);
+    wait_until_inside(1);
+    submit(executor, 1, 1, false);
+    wait_until_inside(2);
+    submit(executor, 2, 5, false);
+    assert_int_equal(executor_queued(executor), 5);
+    struct error err = { .code = ERR_NONE };
+    assert_false(executor_submit(executor, &states[7], false, &err));
+    assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
+    assert_int_equal(err.retry_after_s, 1);
+    assert_non_null(strstr(err.message, "Too many calls"));
+    assert_int_equal(executor_queued(executor), 5);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 7);
+    assert_int_equal(seen.refused, 0);
+}
+
+static void test_threads_start_when_needed(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(3, 100, 0);
+    assert_int_equal(executor_queued(executor), 0);
+    gate(true);
+    submit(executor, 0, 10, false);
+    wait_until_inside(3);
+    assert_int_equal(executor_queued(executor), 7);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 10);
+}
+
+/* ---- Connections ---- */
+
+static void test_without_a_connection_calls_are_refused(void **state)
+{
+    (void)state;
+    seen.connect_fails = 2;
+    struct executor *executor = executor_of(1, 100, 1);
+    gate(true);
+    submit(executor, 0, 1, true);
+    /* The gate is inside run; a failed connection never gets there. */
+    pthread_mutex_lock(&seen.lock);
+    while (seen.refused < 1)
+        pthread_cond_wait(&seen.moved, &seen.lock);
+    assert_string_equal(seen.why.message, "No connection.");
+    pthread_mutex_unlock(&seen.lock);
+    gate(false);
+    submit(executor, 1, 1, true);
+    pthread_mutex_lock(&seen.lock);
+    while (seen.refused < 2)
+        pthread_cond_wait(&seen.moved, &seen.lock);
+    pthread_mutex_unlock(&seen.lock);
+    submit(executor, 2, 1, true);
+    end(executor);
+    assert_int_equal(seen.ran, 1);
+    assert_int_equal(seen.refused, 2);
+}
+
+/* ---- The end ---- */
+
+static void test_stop_finishes_what_is_queued(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(2, 1000, 0);
+    submit(executor, 0, 300, false);
+    executor_stop(executor, 10000);
+    assert_int_equal(seen.ran, 300);
+    struct error err = { .code = ERR_NONE };
+    assert_false(executor_submit(executor, &states[300], false, &err));
+    assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
+    assert_non_null(strstr(err.message, "stopping"));
+    executor_free(executor);
+    executor_free(NULL);
+}
+
+static void *open_gate_later(void *unused)
+{
+    usleep(500000);
+    gate(false);
+    return unused;
+}
+
+/* Past the wait, what has not begun is refused and what runs is waited for. */
+static void test_stop_refuses_what_is_left(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(1, 1000, 0);
+    gate(true);
+    submit(executor, 0, 1, false);
+    wait_until_inside(1);
+    submit(executor, 1, 9, false);
+    pthread_t opener;
+    assert_int_equal(pthread_create(&opener, NULL, open_gate_later, NULL), 0);
+    int64_t start_us = clock_monotonic_us();
+    executor_stop(executor, 200);
+    int64_t took_us = clock_monotonic_us() - start_us;
+    pthread_join(opener, NULL);
+    assert_int_equal(seen.ran, 1);
+    assert_int_equal(seen.refused, 9);
+    assert_int_equal(seen.why.code, ERR_SERVICE_UNAVAILABLE);
+    assert_true(took_us >= 200 * US_PER_MS);
+    executor_free(executor);
+}
+
+/* A wait of less than a second is one, too. */
+static void test_stop_waits_by_the_millisecond(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(1, 1000, 0);
+    gate(true);
+    submit(executor, 0, 1, false);
+    wait_until_inside(1);
+    submit(executor, 1, 9, false);
+    pthread_t opener;
+    assert_int_equal(pthread_create(&opener, NULL, open_gate_later, NULL), 0);
+    executor_stop(executor, 900);
+    pthread_join(opener, NULL);
+    assert_int_equal(seen.ran, 10);
+    assert_int_equal(seen.refused, 0);
+    executor_free(executor);
+}
+
+static void test_stop_without_work(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_of(4, 10, 4);
+    int64_t start_us = clock_monotonic_us();
+    executor_stop(executor, 10000);
+    assert_true(clock_monotonic_us() - start_us < US_PER_S);
+    executor_free(executor);
+}
+
+/* ---- Many threads ---- */
+
+enum { SUBMITTERS = 8, EACH = 2000 };
+
+struct submitter {
+    struct executor *executor;
+    int first;
+    int accepted;
+};
+
+static void *submit_many(void *data)
+{
+    struct submitter *submitter = data;
+    for (int i = 0; i < EACH; i++) {
+        struct error err = { .code = ERR_NONE };
+        int index = submitter->first + i;
+        submitter->accepted += executor_submit(submitter->executor, &states[index], index % 3 != 0, &err);
+    }
+    return NULL;
+}
+
+/* Every accepted call is run or refused exactly once, also when the end comes in between. */
+static void test_nothing_is_lost_or_doubled(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        teardown(NULL);
+        setup(NULL);
+        bool stops_early = round == 1;
+        struct executor *executor = executor_of(4, 64, stops_early ? 4 : 1);
+        pthread_t threads[SUBMITTERS];
+        struct submitter submitters[SUBMITTERS];
+        for (int i = 0; i < SUBMITTERS; i++) {
+            submitters[i] = (struct submitter){ executor, i * EACH, 0 };
+            assert_int_equal(pthread_create(&threads[i], NULL, submit_many, &submitters[i]), 0);
+        }
+        for (int i = 0; i < 100; i++)
+            assert_true(executor_queued(executor) <= 64);
+        if (stops_early)
+            executor_stop(executor, 0);
+        int accepted = 0;
+        for (int i = 0; i < SUBMITTERS; i++) {
+            pthread_join(threads[i], NULL);
+            accepted += submitters[i].accepted;
+        }
+        end(executor);
+        assert_int_equal(seen.ran + seen.refused, accepted);
+        assert_true(stops_early || (accepted > 0 && seen.refused == 0));
+        static bool known[MAX_CALLS];
+        memset(known, 0, sizeof(known));
+        for (int i = 0; i < seen.ran; i++) {
+            size_t index = (size_t)(seen.order[i] - states);
+            assert_false(known[index]);
+            known[index] = true;
+        }
+    }
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_calls_run_in_order),
+        TEST(test_singles_travel_together),
+        TEST(test_neither_queue_starves),
+        TEST(test_few_batchers_make_large_batches),
+        TEST(test_what_comes_back_finds_room),
+        TEST(test_a_lane_may_not_batch),
+        TEST(test_a_full_queue_refuses),
+        TEST(test_threads_start_when_needed),
+        TEST(test_without_a_connection_calls_are_refused),
+        TEST(test_stop_finishes_what_is_queued),
+        TEST(test_stop_refuses_what_is_left),
+        TEST(test_stop_waits_by_the_millisecond),
+        TEST(test_stop_without_work),
+        TEST(test_nothing_is_lost_or_doubled),
+    };
+    return cmocka_run_group_tests_name("api: executor", tests, NULL, NULL);
+}

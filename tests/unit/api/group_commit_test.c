@@ -1,0 +1,774 @@
+/*
+ * Shared commits: single writes that travel in one transaction. What each of
+ * them answers and leaves behind is what it would alone; a fault reaches its
+ * own caller only.
+ */
+#include "fixtures/api_fixture.h"
+
+/* ---- A single write: adds to one number by its name ---- */
+
+struct add_args {
+    const char *name;
+    int64_t amount;
+};
+static const struct arg_field add_fields[] = {
+    { .name = "name",
+      .kind = ARG_TEXT,
+      .place = ARG_IN_BODY,
+      .offset = offsetof(struct add_args, name),
+      .required = true,
+      .max_size = 20 },
+    { .name = "amount",
+      .kind = ARG_INTEGER,
+      .place = ARG_IN_BODY,
+      .offset = offsetof(struct add_args, amount),
+      .required = true,
+      .minimum = -1000,
+      .maximum = 1000 },
+};
+static const struct arg_shape add_shape = { add_fields, ARRAY_COUNT(add_fields), sizeof(struct add_args), NULL };
+
+struct sums_params {
+    struct text_list names;
+    struct int_list amounts;
+};
+struct sum_row {
+    const char *name;
+    int64_t total;
+    int64_t transaction;
+};
+static const struct db_field sums_param_fields[] = { FIELD(sums_params, names, DB_TEXT_ARRAY, false),
+                                                     FIELD(sums_params, amounts, DB_BIGINT_ARRAY, false) };
+static const struct db_field sum_row_fields[] = { FIELD(sum_row, name, DB_TEXT, false), FIELD(sum_row, total, DB_BIGINT, false),
+                                                  FIELD(sum_row, transaction, DB_BIGINT, false) };
+static const struct db_statement add_sums = {
+    .name = "add_sums",
+    .result = DB_MANY,
+    .sql = "insert into public.sums as s (name, total)"
+           " select name, amount from unnest($1::text[], $2::bigint[]) as g(name, amount)"
+           " on conflict (name) do update set total = s.total + excluded.total"
+           " returning name, total, txid_current()",
+    .params = sums_param_fields,
+    .param_count = ARRAY_COUNT(sums_param_fields),
+    .columns = sum_row_fields,
+    .column_count = ARRAY_COUNT(sum_row_fields),
+    .row_size = sizeof(struct sum_row),
+};
+
+struct adding {
+    const struct add_args *args;
+    size_t at; /* in the batch */
+};
+
+/* Amounts with a meaning of their own. */
+enum { REFUSED_BY_CHECK = 13, REFUSED_BY_REPLY = 17, LEAVES_A_JOB = 19, ASKS_TOO_OFTEN = 23, KEEPS_NO_KEY = 29 };
+
+static _Atomic int checks;
+static _Atomic int largest_ask;
+
+static bool check_add(struct request *rq, const void *raw_args, void **ret_kept, const char **ret_lock_key, struct error *err)
+{
+    const struct add_args *args = raw_args;
+    checks++;
+    if (args->amount == REFUSED_BY_CHECK)
+        return fail(err, ERR_INVALID_REQUEST, "amount", "Not 13.");
+    struct adding *adding = arena_alloc(rq->work.arena, sizeof(*adding));
+    adding->args = args;
+    *ret_kept = adding;
+    *ret_lock_key = args->name;
+    return true;
+}
+
+static void ask_add(const struct single_write *writes, size_t count, struct db_batch *batch)
+{
+    struct arena *own = writes[0].rq->work.arena;
+    const char **names = arena_array(own, count, sizeof(*names));
+    int64_t *amounts = arena_array(own, count, sizeof(*amounts));
+    for (size_t i = 0; i < count; i++) {
+        struct adding *adding = writes[i].kept;
+        /* A batch hands over each row once, in the order of the names. */
+        assert_true(i == 0 || strcmp(names[i - 1], adding->args->name) < 0);
+        names[i] = adding->args->name;
+        amounts[i] = adding->args->amount;
+    }
+    struct sums_params params = { .names = { names, count }, .amounts = { amounts, count } };
+    size_t at = db_batch_add(batch, &add_sums, &params);
+    for (size_t i = 0; i < count; i++)
+        ((struct adding *)writes[i].kept)->at = at;
+    if ((int)count > largest_ask)
+        largest_ask = (int)count;
+}
+
+static bool reply_add(struct request *rq, void *kept, const struct db_batch *batch, struct reply *reply, struct error *err)
+{
+    struct adding *adding = kept;
+    if (adding->args->amount == REFUSED_BY_REPLY)
+        return fail(err, ERR_NOT_FOUND, "amount", "Not 17.");
+    for (int i = 0; adding->args->amount == ASKS_TOO_OFTEN && i < 10; i++)
+        if (!db_run(rq->work.conn, rq->work.arena, &count_items, NULL, NULL, err))
+            return false;
+    if (adding->args->amount == LEAVES_A_JOB && !request_enqueue(rq, reply, "test.kind", "{}", rq->work.now_us, err))
+        return false;
+    reply->keep_no_key = adding->args->amount == KEEPS_NO_KEY;
+    const struct db_rows *rows = db_batch_rows(batch, adding->at);
+    const struct sum_row *row = rows->rows;
+    while (strcmp(row->name, adding->args->name) != 0)
+        row++;
+    request_subject(rq, arena_printf(rq->work.arena, "sum_%s", row->name));
+    json_object_begin(&reply->json);
+    json_member_int(&reply->json, "total", row->total);
+    json_member_int(&reply->json, "transaction", row->transaction);
+    json_object_end(&reply->json);
+    return true;
+}
+
+static const struct op_single_write add_single = { check_add, ask_add, reply_add };
+static const struct operation add_op = { .id = "sums.add",
+                                         .index = -1,
+                                         .mode = OP_WRITE,
+                                         .reach = REACH_BRAND,
+                                         .status = 200,
+                                         .query_budget = 3,
+                                         .built = true,
+                                         .idempotent_key = true,
+                                         .args = &add_shape,
+                                         .single_write = &add_single };
+
+/* ---- Gathering calls ---- */
+
+NUMBER_COMMAND(sleep_some, "select pg_sleep($1 / 1000.0)");
+
+static bool hold_the_writer(struct request *rq, const void *args, struct reply *reply, struct error *err)
+{
+    (void)args;
+    json_raw(&reply->json, "{}");
+    return db_run(rq->work.conn, rq->work.arena, &sleep_some, &(struct number){ 300 }, NULL, err);
+}
+static const struct operation hold_op = { .id = "test.hold",
+                                          .index = -1,
+                                          .mode = OP_WRITE,
+                                          .reach = REACH_BRAND,
+                                          .status = 200,
+                                          .query_budget = 1,
+                                          .built = true,
+                                          .args = &no_args,
+                                          .handler = hold_the_writer };
+
+static int sums_setup(void **state)
+{
+    if (world_setup(state) != 0)
+        return -1;
+    checks = 0;
+    largest_ask = 0;
+    fresh_items();
+    run_sql("drop table if exists public.sums;"
+            "create table public.sums (name text primary key, total bigint not null check (total < 1000000))");
+    return 0;
+}
+#define SUMS_TEST(function) cmocka_unit_test_setup_teardown(function, sums_setup, world_teardown)
+
+/* One writer, which is busy: what is started now is queued and taken together. */
+static struct visit *one_busy_writer(void)
+{
+    api_free(api, 1000);
+    api = service_new((struct api_config){ .quick_threads = 1, .slow_threads = 1 });
+    open_service();
+    struct visit *holding = visit_new(&hold_op, NULL);
+    start(holding);
+    await_number(
+        "select count(*) from pg_stat_activity where query like '%pg_sleep($1%' and state = 'active' and pid <> pg_backend_pid()",
+        1);
+    return holding;
+}
+
+static struct visit *add(const char *name, int amount)
+{
+    return visit_new(&add_op, arena_printf(arena, "{\"name\":\"%s\",\"amount\":%d}", name, amount));
+}
+
+static struct visit *with_idempotency(struct visit *visit, const char *key)
+{
+    visit->call.idempotency_key = key;
+    return visit;
+}
+
+static int64_t member_of(struct visit *visit, const char *name)
+{
+    if (!visit->call.ok)
+        fail_msg("%s (%s)", visit->call.error.message, visit->call.error.cause);
+    struct json_bounds bounds = { .max_bytes = 1 << 20 };
+    struct error err = { .code = ERR_NONE };
+    const json_t *body;
+    const char *text = buf_text(visit->call.reply.body);
+    assert_ok(json_read(arena, text, strlen(text), bounds, &body, &err), &err);
+    return json_get_int(body, name, -1);
+}
+
+static int64_t total_of(const char *name)
+{
+    return number_of(arena_printf(arena, "select coalesce((select total from public.sums where name = '%s'), 0)", name));
+}
+
+static void run_together(struct visit *const *visits, int count)
+{
+    struct visit *holding = one_busy_writer();
+    for (int i = 0; i < count; i++)
+        start(visits[i]);
+    finish(holding);
+    for (int i = 0; i < count; i++)
+        finish(visits[i]);
+}
+
+static int64_t audit_rows(void)
+{
+    return number_of("select count(*) from audit_log where operation = 'sums.add'");
+}
+
+static int64_t kept_keys(void)
+{
+    return number_of("select count(*) from idempotency_keys");
+}
+
+/* ---- What is shared ---- */
+
+static void test_calls_share_a_commit(void **state)
+{
+    (void)state;
+    struct visit *visits[20];
+    for (int i = 0; i < 20; i++) {
+        visits[i] = add(arena_printf(arena, "n%d", i), i + 100);
+        if (i % 2 == 0)
+            with_idempotency(visits[i], arena_printf(arena, "key-%d", i));
+    }
+    run_together(visits, 20);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(member_of(visits[i], "total"), i + 100);
+        assert_int_equal(member_of(visits[i], "transaction"), member_of(visits[0], "transaction"));
+        assert_false(visits[i]->call.replayed);
+        assert_int_equal(visits[i]->call.state->round_trips, 1);
+    }
+    assert_int_equal(largest_ask, 20);
+    assert_int_equal(audit_rows(), 20);
+    assert_int_equal(kept_keys(), 10);
+    /* Who did what is told of each. */
+    assert_int_equal(
+        number_of("select count(*) from audit_log a join public.sums s on a.subjects = array['sum_' || s.name]"
+                  " where organization_id = 1 and brand_id = 1 and key_id is null and door = 'rest' and client = 'test/1'"),
+        20);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(
+            number_of(arena_printf(arena, "select count(*) from audit_log where request_id = '%s'", visits[i]->call.request_id)),
+            1);
+}
+
+/* A call by itself needs no others to wait for, and costs no more round trips. */
+static void test_a_call_by_itself(void **state)
+{
+    (void)state;
+    struct visit *visit = visit_run(with_idempotency(add("a", 1), "k"));
+    assert_int_equal(member_of(visit, "total"), 1);
+    assert_int_equal(visit->call.state->round_trips, 1);
+    assert_int_equal(audit_rows(), 1);
+    assert_int_equal(kept_keys(), 1);
+}
+
+/* Of two writes of one row the later sees what the earlier did, in the order in which they came. */
+static void test_one_row_twice(void **state)
+{
+    (void)state;
+    struct visit *visits[] = { add("b", 1), add("a", 10), add("b", 2), add("b", 4), add("a", 20) };
+    run_together(visits, 5);
+    static const int totals[] = { 1, 10, 3, 7, 30 };
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(member_of(visits[i], "total"), totals[i]);
+        assert_int_equal(member_of(visits[i], "transaction"), member_of(visits[0], "transaction"));
+    }
+}
+
+/* Each brand has its own statements, and all have one commit. */
+static void test_several_brands(void **state)
+{
+    (void)state;
+    open_service();
+    struct visit *visits[] = { add("a", 1), add("b", 2), add("c", 3) };
+    visits[1]->call.credentials.brand = brand_wire_id(brand_new(1));
+    run_together(visits, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(member_of(visits[i], "transaction"), member_of(visits[0], "transaction"));
+    assert_int_equal(largest_ask, 2);
+    assert_int_equal(number_of("select count(distinct brand_id) from audit_log"), 2);
+}
+
+static void test_a_job_of_one_wakes_the_workers(void **state)
+{
+    (void)state;
+    struct error err;
+    open_service();
+    assert_ok(db_listen(conn, "posthorn_work", &err), &err);
+    struct visit *visits[] = { add("a", 1), add("b", LEAVES_A_JOB), add("c", 1) };
+    run_together(visits, 3);
+    assert_int_equal(number_of("select count(*) from jobs where kind = 'test.kind' and call is null"), 1);
+    bool got = false;
+    struct db_notice notice;
+    assert_ok(db_notice_take(conn, arena, 2000, &got, &notice, &err), &err);
+    assert_true(got);
+}
+
+/* ---- Faults reach their own callers ---- */
+
+static void assert_others_added(struct visit *const *visits, int count, int except)
+{
+    for (int i = 0; i < count; i++)
+        if (i != except)
+            assert_int_equal(member_of(visits[i], "total"), 100 + i);
+    assert_int_equal(number_of("select count(*) from public.sums"), count - 1);
+    assert_int_equal(audit_rows(), count - 1);
+}
+
+static void many(struct visit **visits, int count)
+{
+    for (int i = 0; i < count; i++)
+        visits[i] = add(arena_printf(arena, "n%d", i), 100 + i);
+}
+
+/* What needs no database is refused before the others begin, and is not tried twice. */
+static void test_refusals_stay_outside(void **state)
+{
+    (void)state;
+    struct visit *visits[6];
+    many(visits, 6);
+    visits[2] = add("n2", REFUSED_BY_CHECK);
+    run_together(visits, 6);
+    assert_refusal(visits[2], ERR_INVALID_REQUEST, "amount", "Not 13");
+    assert_others_added(visits, 6, 2);
+    assert_int_equal(checks, 6);
+
+    visits[0] = add("n2", 5000);
+    visits[1] = visit_new(&add_op, "{}");
+    visits[2] = add("n2", 102);
+    visits[3] = with_idempotency(add("x", 1), "");
+    fail(&visits[0]->call.input.refusal, ERR_INVALID_REQUEST, "body", "Broken.");
+    run_together(visits, 4);
+    assert_refusal(visits[0], ERR_INVALID_REQUEST, "body", "Broken");
+    assert_refusal(visits[1], ERR_INVALID_REQUEST, "name", "required");
+    assert_int_equal(member_of(visits[2], "total"), 102);
+    assert_refusal(visits[3], ERR_INVALID_REQUEST, "idempotencyKey", "1 to 100");
+}
+
+static void test_a_refused_answer_is_its_own(void **state)
+{
+    (void)state;
+    struct visit *visits[6];
+    many(visits, 6);
+    visits[3] = with_idempotency(add("n3", REFUSED_BY_REPLY), "k");
+    run_together(visits, 6);
+    assert_refusal(visits[3], ERR_NOT_FOUND, "amount", "Not 17");
+    assert_others_added(visits, 6, 3);
+    assert_int_equal(kept_keys(), 0);
+    /* The others still share a commit. */
+    assert_int_equal(member_of(visits[5], "transaction"), member_of(visits[0], "transaction"));
+    /* The key is fresh: nothing was done under it. */
+    assert_int_equal(member_of(visit_run(with_idempotency(add("n3", 7), "k")), "total"), 7);
+}
+
+/* a statement that fails, here by a constraint, leaves nothing of its call and everything of the others. */
+static void test_a_failing_statement_is_its_own(void **state)
+{
+    (void)state;
+    run_sql("insert into public.sums values ('n4', 999999)");
+    struct visit *visits[8];
+    many(visits, 8);
+    with_idempotency(visits[4], "k");
+    run_together(visits, 8);
+    assert_refusal(visits[4], ERR_INTERNAL_ERROR, "", "unexpected");
+    assert_int_equal(total_of("n4"), 999999);
+    run_sql("delete from public.sums where name = 'n4'");
+    assert_others_added(visits, 8, 4);
+    assert_int_equal(member_of(visits[7], "transaction"), member_of(visits[0], "transaction"));
+    assert_int_equal(kept_keys(), 0);
+}
+
+/* Two faults of different kinds, and the good ones in between. */
+static void test_several_faults(void **state)
+{
+    (void)state;
+    run_sql("insert into public.sums values ('n1', 999999), ('n6', 999998)");
+    struct visit *visits[9];
+    many(visits, 9);
+    visits[3] = add("n3", REFUSED_BY_REPLY);
+    visits[8] = add("n8", REFUSED_BY_CHECK);
+    run_together(visits, 9);
+    for (int i = 0; i < 9; i++) {
+        if (i == 1 || i == 6)
+            assert_refusal(visits[i], ERR_INTERNAL_ERROR, "", "unexpected");
+        else if (i == 3)
+            assert_refusal(visits[i], ERR_NOT_FOUND, "amount", "");
+        else if (i == 8)
+            assert_refusal(visits[i], ERR_INVALID_REQUEST, "amount", "");
+        else
+            assert_int_equal(member_of(visits[i], "total"), 100 + i);
+    }
+    assert_int_equal(audit_rows(), 5);
+}
+
+/* A row that somebody holds for long holds up its own caller; nobody waits for it to the end. */
+static void test_a_locked_row_holds_up_its_own_caller(void **state)
+{
+    (void)state;
+    run_sql("insert into public.sums values ('n2', 0)");
+    struct error err;
+    DB_CONN_SCOPE other = NULL;
+    assert_ok(db_connect(db, 1000, &other, &err), &err);
+    assert_ok(db_script(other, "begin; update public.sums set total = 1000 where name = 'n2'", &err), &err);
+    struct visit *visits[5];
+    many(visits, 5);
+    api_free(api, 1000);
+    api = service_new((struct api_config){ .quick_threads = 2 });
+    for (int i = 0; i < 5; i++)
+        start(visits[i]);
+    for (int i = 0; i < 5; i++) {
+        if (i != 2)
+            finish(visits[i]);
+    }
+    assert_false(is_answered(visits[2]));
+    assert_ok(db_script(other, "commit", &err), &err);
+    finish(visits[2]);
+    assert_int_equal(member_of(visits[2], "total"), 1102);
+}
+
+/* The promise of round trips holds for calls that share them, too. */
+static void test_the_query_budget_is_held(void **state)
+{
+    (void)state;
+#ifdef POSTHORN_CHECKS
+    struct visit *visits[4];
+    many(visits, 4);
+    visits[1] = add("n1", ASKS_TOO_OFTEN);
+    run_together(visits, 4);
+    assert_refusal(visits[1], ERR_INTERNAL_ERROR, "", "query budget of sums.add");
+    assert_others_added(visits, 4, 1);
+#endif
+}
+
+/* ---- Idempotency keys ---- */
+
+/* a replay in the middle of others. */
+static void test_a_replay_among_others(void **state)
+{
+    (void)state;
+    struct visit *first = visit_run(with_idempotency(add("n1", 101), "k"));
+    assert_true(first->call.ok);
+    struct visit *visits[4];
+    many(visits, 4);
+    with_idempotency(visits[1], "k");
+    run_together(visits, 4);
+    assert_true(visits[1]->call.replayed);
+    assert_string_equal(buf_text(visits[1]->call.reply.body), buf_text(first->call.reply.body));
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(member_of(visits[i], "total"), 100 + i);
+    assert_int_equal(total_of("n1"), 101);
+    assert_int_equal(audit_rows(), 4);
+    assert_int_equal(member_of(visits[3], "transaction"), member_of(visits[0], "transaction"));
+}
+
+/* */
+static void test_a_conflict_among_others(void **state)
+{
+    (void)state;
+    assert_true(visit_run(with_idempotency(add("n1", 7), "k"))->call.ok);
+    run_sql("delete from public.sums; delete from audit_log");
+    struct visit *visits[4];
+    many(visits, 4);
+    with_idempotency(visits[1], "k");
+    run_together(visits, 4);
+    assert_refusal(visits[1], ERR_IDEMPOTENCY_CONFLICT, "", "other arguments");
+    assert_others_added(visits, 4, 1);
+}
+
+/* several calls with one key at one moment. */
+static void test_duplicates_in_one_batch(void **state)
+{
+    (void)state;
+    struct visit *visits[8];
+    for (int i = 0; i < 8; i++)
+        visits[i] = i % 2 == 0 ? with_idempotency(add("same", 5), "k") : add(arena_printf(arena, "n%d", i), i);
+    run_together(visits, 8);
+    int replays = 0;
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(member_of(visits[i], "total"), i % 2 == 0 ? 5 : i);
+        replays += visits[i]->call.replayed;
+    }
+    assert_int_equal(replays, 3);
+    assert_int_equal(total_of("same"), 5);
+    assert_int_equal(audit_rows(), 5);
+}
+
+/* A replay comes before a refusal, also of what a batch would refuse at once. */
+static void test_a_claim_comes_before_the_input(void **state)
+{
+    (void)state;
+    assert_true(visit_run(with_idempotency(add("a", 1), "k"))->call.ok);
+    struct visit *broken = with_idempotency(add("a", 1), "k");
+    fail(&broken->call.input.refusal, ERR_INVALID_REQUEST, "body", "Broken.");
+    assert_true(visit_run(broken)->call.replayed);
+    struct visit *refused = visit_run(with_idempotency(add("a", REFUSED_BY_CHECK), "k"));
+    assert_refusal(refused, ERR_IDEMPOTENCY_CONFLICT, "", "other arguments");
+    assert_refusal(visit_run(with_idempotency(add("a", REFUSED_BY_CHECK), "fresh")), ERR_INVALID_REQUEST, "amount", "Not 13");
+    assert_int_equal(kept_keys(), 1);
+}
+
+/* */
+static void test_a_key_is_fresh_after_a_day(void **state)
+{
+    (void)state;
+    assert_true(visit_run(with_idempotency(add("a", 1), "k"))->call.ok);
+    clock_set_offset_us(25 * INT64_C(3600) * US_PER_S);
+    assert_int_equal(member_of(visit_run(with_idempotency(add("a", 2), "k")), "total"), 3);
+    assert_int_equal(kept_keys(), 1);
+}
+
+/* a success that keeps no key. */
+static void test_a_key_that_is_not_kept(void **state)
+{
+    (void)state;
+    assert_true(visit_run(with_idempotency(add("a", KEEPS_NO_KEY), "k"))->call.ok);
+    assert_int_equal(kept_keys(), 0);
+    assert_int_equal(member_of(visit_run(with_idempotency(add("a", 1), "k")), "total"), KEEPS_NO_KEY + 1);
+}
+
+/* A key that another process has claimed and not yet settled: its caller waits, nobody else does. */
+static void test_a_key_claimed_elsewhere(void **state)
+{
+    (void)state;
+    struct error err;
+    open_service();
+    struct visit *first = visit_run(with_idempotency(add("n2", 102), "k"));
+    assert_true(first->call.ok);
+    DB_CONN_SCOPE other = NULL;
+    assert_ok(db_connect(db, 1000, &other, &err), &err);
+    assert_ok(db_script(other,
+                        "create temp table held as select * from idempotency_keys; delete from idempotency_keys; begin;"
+                        "insert into idempotency_keys select * from held",
+                        &err),
+              &err);
+    struct visit *visits[4];
+    many(visits, 4);
+    with_idempotency(visits[2], "k");
+    for (int i = 0; i < 4; i++)
+        start(visits[i]);
+    for (int i = 0; i < 4; i++)
+        if (i != 2)
+            finish(visits[i]);
+    assert_false(is_answered(visits[2]));
+    assert_ok(db_script(other, "commit", &err), &err);
+    finish(visits[2]);
+    assert_true(visits[2]->call.replayed);
+    assert_int_equal(total_of("n2"), 102);
+}
+
+/* a call that was sent back counts once against the window. */
+static void test_what_goes_alone_counts_once(void **state)
+{
+    (void)state;
+    static const struct rate_policy two_a_minute = { .name = "test", .index = 1000, .limit = 2, .window_s = 60 };
+    struct operation limited_op = add_op;
+    limited_op.policy = &two_a_minute;
+    const char *key = key_new(1, 1, SCOPE_ALL, 1);
+    struct visit *visits[3];
+    for (int i = 0; i < 3; i++) {
+        visits[i] = with_key(visit_new(&limited_op, arena_printf(arena, "{\"name\":\"a\",\"amount\":%d}", i < 2 ? 17 : 1)), key);
+        visit_run(visits[i]);
+    }
+    assert_refusal(visits[0], ERR_NOT_FOUND, "amount", "");
+    assert_refusal(visits[1], ERR_NOT_FOUND, "amount", "");
+    assert_refusal(visits[2], ERR_RATE_LIMITED, "", "");
+}
+
+/* ---- Cancelling ---- */
+
+static void test_cancelling_one_of_many(void **state)
+{
+    (void)state;
+    struct visit *visits[6];
+    many(visits, 6);
+    struct visit *holding = one_busy_writer();
+    for (int i = 0; i < 6; i++)
+        start(visits[i]);
+    api_cancel(api, &visits[1]->call); /* still queued: it never joins */
+    finish(holding);
+    for (int i = 0; i < 6; i++)
+        finish(visits[i]);
+    assert_refusal(visits[1], ERR_SERVICE_UNAVAILABLE, "", "cancelled");
+    assert_others_added(visits, 6, 1);
+}
+
+/* One that is cancelled while it travels with others goes through; it does not stop them. */
+static void test_cancelling_on_the_way(void **state)
+{
+    (void)state;
+    struct error err;
+    struct visit *visits[5];
+    many(visits, 5);
+    run_sql("insert into public.sums values ('n4', 0)");
+    struct visit *holding = one_busy_writer();
+    DB_CONN_SCOPE other = NULL;
+    assert_ok(db_connect(db, 1000, &other, &err), &err);
+    assert_ok(db_script(other, "begin; select * from public.sums where name = 'n4' for update", &err), &err);
+    for (int i = 0; i < 5; i++)
+        start(visits[i]);
+    finish(holding);
+    await_number("select count(*) from pg_stat_activity where wait_event_type = 'Lock'", 1);
+    for (int i = 0; i < 4; i++)
+        api_cancel(api, &visits[i]->call);
+    assert_ok(db_script(other, "rollback", &err), &err);
+    for (int i = 0; i < 5; i++)
+        finish(visits[i]);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(member_of(visits[i], "total"), 100 + i);
+    assert_int_equal(audit_rows(), 5);
+}
+
+/* ---- The server goes away ---- */
+
+/* Nobody knows what a lost connection has committed, so nothing is done a second time. */
+static void test_a_lost_connection_is_told(void **state)
+{
+    (void)state;
+    struct error err;
+    struct visit *visits[4];
+    many(visits, 4);
+    run_sql("insert into public.sums values ('n3', 0)");
+    struct visit *holding = one_busy_writer();
+    DB_CONN_SCOPE other = NULL;
+    assert_ok(db_connect(db, 1000, &other, &err), &err);
+    assert_ok(db_script(other, "begin; select * from public.sums where name = 'n3' for update", &err), &err);
+    for (int i = 0; i < 4; i++)
+        start(visits[i]);
+    finish(holding);
+    await_number("select count(*) from pg_stat_activity where wait_event_type = 'Lock'", 1);
+    assert_int_equal(number_of("select count(pg_terminate_backend(pid)) from pg_stat_activity where wait_event_type = 'Lock'"), 1);
+    for (int i = 0; i < 4; i++) {
+        finish(visits[i]);
+        assert_refusal(visits[i], ERR_SERVICE_UNAVAILABLE, "", "");
+        assert_true(visits[i]->call.error.retry_after_s > 0);
+    }
+    assert_ok(db_script(other, "rollback", &err), &err);
+    assert_int_equal(audit_rows(), 0);
+    assert_int_equal(member_of(visit_run(add("n3", 1)), "total"), 1);
+}
+
+/* ---- Two processes ---- */
+
+enum { HAMMERS = 4, BLOWS = 60, ROWS = 10 };
+
+struct hammer {
+    struct api *service;
+    int seed;
+    struct visit *visits[BLOWS];
+    pthread_t thread;
+};
+
+static void *strike(void *data)
+{
+    struct hammer *hammer = data;
+    for (int i = 0; i < BLOWS; i++)
+        api_submit(hammer->service, &hammer->visits[i]->call);
+    for (int i = 0; i < BLOWS; i++)
+        finish(hammer->visits[i]);
+    return NULL;
+}
+
+/* Two services on one database, as two processes are, and the same ten rows: nothing lost, nothing doubled, every answer true. */
+static void test_two_services_and_the_same_rows(void **state)
+{
+    (void)state;
+    open_service();
+    struct api *other = service_new((struct api_config){ .quick_threads = 4 });
+    struct hammer hammers[HAMMERS];
+    for (int h = 0; h < HAMMERS; h++) {
+        hammers[h] = (struct hammer){ .service = h % 2 == 0 ? api : other, .seed = h };
+        for (int i = 0; i < BLOWS; i++) {
+            hammers[h].visits[i] = add(arena_printf(arena, "row%d", (i * 7 + h * 3) % ROWS), 1);
+            with_idempotency(hammers[h].visits[i], arena_printf(arena, "%d-%d", h, i));
+        }
+    }
+    for (int h = 0; h < HAMMERS; h++)
+        assert_int_equal(pthread_create(&hammers[h].thread, NULL, strike, &hammers[h]), 0);
+    for (int h = 0; h < HAMMERS; h++)
+        pthread_join(hammers[h].thread, NULL);
+    /* Each total of a row was answered exactly once. */
+    static bool answered[ROWS][HAMMERS * BLOWS + 1];
+    memset(answered, 0, sizeof(answered));
+    for (int h = 0; h < HAMMERS; h++) {
+        for (int i = 0; i < BLOWS; i++) {
+            int64_t total = member_of(hammers[h].visits[i], "total");
+            bool *seen = &answered[(i * 7 + h * 3) % ROWS][total];
+            assert_false(*seen);
+            *seen = true;
+        }
+    }
+    assert_int_equal(number_of("select sum(total)::bigint from public.sums"), HAMMERS * BLOWS);
+    assert_int_equal(audit_rows(), HAMMERS * BLOWS);
+    assert_int_equal(kept_keys(), HAMMERS * BLOWS);
+    api_free(other, 1000);
+}
+
+/* R-145 across processes: the same keys through both. */
+static void test_two_services_and_the_same_keys(void **state)
+{
+    (void)state;
+    open_service();
+    struct api *other = service_new((struct api_config){ .quick_threads = 4 });
+    struct hammer hammers[HAMMERS];
+    for (int h = 0; h < HAMMERS; h++) {
+        hammers[h] = (struct hammer){ .service = h % 2 == 0 ? api : other };
+        for (int i = 0; i < BLOWS; i++)
+            hammers[h].visits[i] = with_idempotency(add(arena_printf(arena, "row%d", i), 1), arena_printf(arena, "key-%d", i));
+    }
+    for (int h = 0; h < HAMMERS; h++)
+        assert_int_equal(pthread_create(&hammers[h].thread, NULL, strike, &hammers[h]), 0);
+    for (int h = 0; h < HAMMERS; h++)
+        pthread_join(hammers[h].thread, NULL);
+    int replays = 0;
+    for (int h = 0; h < HAMMERS; h++) {
+        for (int i = 0; i < BLOWS; i++) {
+            assert_int_equal(member_of(hammers[h].visits[i], "total"), 1);
+            replays += hammers[h].visits[i]->call.replayed;
+        }
+    }
+    assert_int_equal(replays, (HAMMERS - 1) * BLOWS);
+    assert_int_equal(number_of("select sum(total)::bigint from public.sums"), BLOWS);
+    assert_int_equal(audit_rows(), BLOWS);
+    api_free(other, 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SUMS_TEST(test_calls_share_a_commit),
+        SUMS_TEST(test_a_call_by_itself),
+        SUMS_TEST(test_one_row_twice),
+        SUMS_TEST(test_several_brands),
+        SUMS_TEST(test_a_job_of_one_wakes_the_workers),
+        SUMS_TEST(test_refusals_stay_outside),
+        SUMS_TEST(test_a_refused_answer_is_its_own),
+        SUMS_TEST(test_a_failing_statement_is_its_own),
+        SUMS_TEST(test_several_faults),
+        SUMS_TEST(test_a_locked_row_holds_up_its_own_caller),
+        SUMS_TEST(test_the_query_budget_is_held),
+        SUMS_TEST(test_a_replay_among_others),
+        SUMS_TEST(test_a_conflict_among_others),
+        SUMS_TEST(test_duplicates_in_one_batch),
+        SUMS_TEST(test_a_claim_comes_before_the_input),
+        SUMS_TEST(test_a_key_is_fresh_after_a_day),
+        SUMS_TEST(test_a_key_that_is_not_kept),
+        SUMS_TEST(test_a_key_claimed_elsewhere),
+        SUMS_TEST(test_what_goes_alone_counts_once),
+        SUMS_TEST(test_cancelling_one_of_many),
+        SUMS_TEST(test_cancelling_on_the_way),
+        SUMS_TEST(test_a_lost_connection_is_told),
+        SUMS_TEST(test_two_services_and_the_same_rows),
+        SUMS_TEST(test_two_services_and_the_same_keys),
+    };
+    return cmocka_run_group_tests_name("api: shared commits", tests, world_begin, group_teardown);
+}

@@ -1,0 +1,164 @@
+/* What a brand hosts, as rows: noted once, counted, and bounded. */
+#include "fixtures/engine_fixture.h"
+
+#include "engine/assets/assets.h"
+
+static struct asset asset_of(const char *bytes_text, int64_t bytes)
+{
+    struct asset asset = { .type = ASSET_PNG, .bytes = bytes, .width = 3, .height = 2, .frames = 1 };
+    sha256(bytes_text, strlen(bytes_text), asset.hash);
+    return asset;
+}
+
+static struct asset_room room_left(void)
+{
+    struct error err;
+    struct asset_room room;
+    assert_ok(asset_room_left(&work, &room, &err), &err);
+    return room;
+}
+
+static void test_a_brand_notes_an_image_once(void **state)
+{
+    (void)state;
+    struct error err;
+    run_sql("delete from assets");
+    struct asset assets[] = { asset_of("one", 100), asset_of("two", 50), asset_of("one", 100) };
+    assets[0].source_url = "https://x.example/one.png";
+    assert_ok(assets_keep(&work, assets, ARRAY_COUNT(assets), &err), &err);
+    assert_ok(assets_keep(&work, assets, 1, &err), &err);
+    assert_ok(assets_keep(&work, NULL, 0, &err), &err);
+    assert_int_equal(number_of("select count(*) from assets"), 2);
+    assert_int_equal(number_of("select count(*) from assets where source_url = 'https://x.example/one.png' and width = 3"), 1);
+    assert_int_equal(number_of("select count(*) from assets where hash = sha256('two') and source_url is null"), 1);
+    struct asset_room room = room_left();
+    assert_int_equal(room.count, ASSETS_MAX_COUNT - 2);
+    assert_int_equal(room.bytes, ASSETS_MAX_BYTES - 150);
+}
+
+static void test_brands_are_apart(void **state)
+{
+    (void)state;
+    struct error err;
+    run_sql("delete from assets");
+    struct asset asset = asset_of("one", 100);
+    assert_ok(assets_keep(&work, &asset, 1, &err), &err);
+    run_sql("insert into brands (organization_id, name, status, created_at, updated_at)"
+            " values (%lld, 'Other', 'completed', now(), now())",
+            (long long)work.organization_id);
+    struct work other = work;
+    other.brand_id = number_of("select max(id) from brands");
+    assert_ok(assets_keep(&other, &asset, 1, &err), &err);
+    assert_int_equal(number_of("select count(*) from assets"), 2);
+    assert_int_equal(room_left().count, ASSETS_MAX_COUNT - 1);
+    run_sql("delete from assets; delete from brands where name = 'Other'");
+}
+
+static void test_address_of_a_copy(void **state)
+{
+    (void)state;
+    struct asset asset = asset_of("one", 100);
+    struct asset_name name = asset_name_of(asset.hash, asset.type);
+    const char *url = asset_url(arena, "https://mail.example/p", &name);
+    assert_string_equal(url, arena_printf(arena, "https://mail.example/p/assets/%s", name.text));
+}
+
+/* The answer of a list; NULL when it was refused for its cursor. */
+static const json_t *listed(const struct work *by, struct asset_filter filter, int64_t limit, const char *cursor)
+{
+    struct error err = { .code = ERR_NONE };
+    struct buf *out = buf_in_arena(arena, 64 * 1024);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    if (!asset_list(by, &filter, limit, cursor, &json, &err)) {
+        assert_int_equal(err.code, ERR_INVALID_REQUEST);
+        assert_string_equal(err.param, "cursor");
+        return NULL;
+    }
+    const json_t *answer;
+    assert_ok(json_read(arena, buf_text(out), out->size, (struct json_bounds){ .max_bytes = out->size }, &answer, &err), &err);
+    return answer;
+}
+
+static const char *cursor_of(const json_t *answer)
+{
+    return json_get_text(json_object_get(answer, "pagination"), "cursor");
+}
+
+static int64_t width_at(const json_t *answer, size_t row)
+{
+    return json_get_int(json_array_get(json_object_get(answer, "data"), row), "width", -1);
+}
+
+/* the newest come first, a page ends at an image, not at a number, and its cursor is good for this order and these filters. */
+static void test_browsing(void **state)
+{
+    (void)state;
+    struct error err;
+    run_sql("delete from assets");
+    static const char *const names[] = { "one", "two", "three", "four", "five" };
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        struct asset asset = asset_of(names[i], 100);
+        asset.width = (int64_t)i + 1;
+        assert_ok(assets_keep(&work, &asset, 1, &err), &err);
+    }
+    struct asset_filter newest = { .type = NULL };
+    const json_t *page = listed(&work, newest, 2, NULL);
+    assert_int_equal(width_at(page, 0), 5);
+    assert_int_equal(width_at(page, 1), 4);
+    assert_int_equal(width_at(page, 2), -1);
+    const char *cursor = cursor_of(page);
+    assert_non_null(cursor);
+
+    run_sql("delete from assets where width >= 4");
+    page = listed(&work, newest, 3, cursor);
+    assert_int_equal(width_at(page, 0), 3);
+    assert_int_equal(width_at(page, 2), 1);
+    assert_null(cursor_of(page));
+
+    struct asset_filter others[] = {
+        { .oldest_first = true }, { .kind = "brand" }, { .type = "png" }, { .aspect_ratio = "square" }
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++)
+        assert_null(listed(&work, others[i], 2, cursor));
+    struct work other = work;
+    other.brand_id++;
+    assert_null(listed(&other, newest, 2, cursor));
+
+    struct asset_filter oldest_landscapes = { .oldest_first = true, .aspect_ratio = "landscape" };
+    page = listed(&work, oldest_landscapes, 100, NULL);
+    assert_int_equal(width_at(page, 0), 3);
+    assert_int_equal(width_at(page, 1), -1);
+}
+
+/* An image has an address where the installation has one. */
+static void test_addresses_of_images(void **state)
+{
+    (void)state;
+    struct error err;
+    run_sql("delete from assets");
+    struct asset asset = asset_of("one", 100);
+    asset.type = ASSET_WEBP;
+    assert_ok(assets_keep(&work, &asset, 1, &err), &err);
+    struct engine engine = *work.engine;
+    struct work here = work;
+    here.engine = &engine;
+    engine.public_url = NULL;
+    const json_t *row = json_array_get(json_object_get(listed(&here, (struct asset_filter){ .type = "webp" }, 1, NULL), "data"), 0);
+    assert_null(json_get_text(row, "url"));
+    assert_string_equal(json_get_text(row, "type"), "webp");
+
+    engine.public_url = "https://mail.example";
+    row = json_array_get(json_object_get(listed(&here, (struct asset_filter){ .type = "webp" }, 1, NULL), "data"), 0);
+    struct asset_name name = asset_name_of(asset.hash, ASSET_WEBP);
+    assert_string_equal(json_get_text(row, "url"), asset_url(arena, "https://mail.example", &name));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_brand_notes_an_image_once), TEST(test_brands_are_apart), TEST(test_address_of_a_copy), TEST(test_browsing),
+        TEST(test_addresses_of_images),
+    };
+    return cmocka_run_group_tests(tests, world_begin, world_end);
+}

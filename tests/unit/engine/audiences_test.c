@@ -1,0 +1,221 @@
+/*
+ * Audiences: cohorts are built in steps that a crash repeats without harm and
+ * that later events do not change, and whoever counts an audience, searches in
+ * it or sends to it means the same people.
+ */
+#include "fixtures/engine_fixture.h"
+
+#include "engine/audiences/audiences.h"
+#include "engine/contacts/search.h"
+#include "engine/sends/target.h"
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, world_reset, world_leave)
+
+static const int64_t year_2026_us = INT64_C(1767225600) * US_PER_S;
+
+/* Two events for each of `count` contacts, a second apart. */
+static void make_events(int count)
+{
+    run_sql("delete from audience_members;"
+            "insert into contacts (brand_id, email, email_key, source, subscribed, custom_fields, created_at, updated_at)"
+            "select %lld, n || '@example.com', n || '@example.com', 'API', n %% 5 <> 0,"
+            "       jsonb_build_object('plan', case when n %% 3 = 0 then 'pro' else 'free' end, 'visits', n %% 50), now(), now()"
+            "  from generate_series(1, %d) n;"
+            "insert into contact_fields (brand_id, name, type, created_at) values (%lld, 'plan', 'string', now()),"
+            " (%lld, 'visits', 'number', now()) on conflict do nothing;"
+            "insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key)"
+            "select %lld, timestamptz '2026-03-01 00:00Z' + n / 2 * interval '1 second', 'email', t.type, n || '@example.com',"
+            "       n || '@example.com'"
+            "  from generate_series(1, %d) n, (values ('sent'), ('delivered')) t (type)",
+            (long long)work.brand_id, count, (long long)work.brand_id, (long long)work.brand_id, (long long)work.brand_id, count);
+}
+
+static const char *const sent_only[] = { "sent" };
+
+static int64_t new_cohort(void)
+{
+    struct error err;
+    struct audience_row *audience;
+    struct audience_selection selection = {
+        .event_types = { sent_only, 1 },
+        .from_us = { .set = true, .value = year_2026_us },
+    };
+    assert_ok(audience_create_cohort(&work, &selection, &audience, &err), &err);
+    assert_true(audience_needs_build(audience));
+    return audience->id;
+}
+
+static int64_t members_of(int64_t audience_id)
+{
+    struct error err;
+    struct contact_search search = { .audience_id = audience_id, .limit = 1 };
+    int64_t count;
+    assert_ok(contact_count(&work, &search, &count, &err), &err);
+    return count;
+}
+
+/* Steps until the build is done. */
+static int build(int64_t audience_id)
+{
+    int steps = 0;
+    for (bool done = false; !done; steps++) {
+        struct error err;
+        DB_TX tx;
+        assert_ok(db_tx_begin(conn, &tx, &err), &err);
+        assert_ok(audience_build_step(&work, audience_id, &done, &err), &err);
+        assert_ok(db_tx_commit(&tx, &err), &err);
+    }
+    return steps;
+}
+
+static void test_a_build_goes_on_where_it_was(void **state) /* */
+{
+    (void)state;
+    enum { CONTACTS = AUDIENCE_BUILD_STEP_EVENTS + 1500 };
+    make_events(CONTACTS);
+    int64_t cohort = new_cohort();
+    struct error err;
+    bool done;
+    /* A crash before the commit leaves nothing of the step. */
+    assert_ok(db_script(conn, "begin", &err), &err);
+    assert_ok(audience_build_step(&work, cohort, &done, &err), &err);
+    assert_false(done);
+    assert_ok(db_script(conn, "rollback", &err), &err);
+    assert_int_equal(number_of("select count(*) from audience_members"), 0);
+
+    assert_int_equal(build(cohort), 2);
+    assert_int_equal(members_of(cohort), CONTACTS);
+    assert_int_equal(number_of("select events_scanned from audiences"), CONTACTS);
+    assert_int_equal(number_of("select stamped_contacts from audiences"), CONTACTS);
+    /* One more step, as of a job that did not hear of its success, changes nothing. */
+    assert_int_equal(build(cohort), 1);
+    assert_int_equal(number_of("select events_scanned from audiences"), CONTACTS);
+}
+
+static void test_a_cohort_is_frozen(void **state) /* */
+{
+    (void)state;
+    make_events(10);
+    int64_t cohort = new_cohort();
+    run_sql("update events set occurred_at = now() + interval '1 hour' where recipient_key = '1@example.com'");
+    build(cohort);
+    assert_int_equal(members_of(cohort), 9);
+    run_sql("update events set occurred_at = timestamptz '2026-02-01' where recipient_key = '1@example.com'");
+    build(cohort);
+    assert_int_equal(members_of(cohort), 9);
+    run_sql("delete from contacts where email_key = '2@example.com'");
+    assert_int_equal(members_of(cohort), 8);
+}
+
+static void test_not_before_it_is_ready(void **state) /* */
+{
+    (void)state;
+    make_events(3);
+    int64_t cohort = new_cohort();
+    struct error err = { .code = ERR_NONE };
+    struct contact_search search = { .audience_id = cohort, .limit = 1 };
+    int64_t count;
+    assert_false(contact_count(&work, &search, &count, &err));
+    assert_int_equal(err.code, ERR_AUDIENCE_BUILD_ACTIVE);
+    error_clear(&err);
+    assert_false(send_target_count(&work, (struct send_target){ .audience_id = cohort }, &count, &err));
+    assert_int_equal(err.code, ERR_AUDIENCE_BUILD_ACTIVE);
+    build(cohort);
+    assert_int_equal(members_of(cohort), 3);
+}
+
+static int64_t new_audience(const char *filters)
+{
+    struct error err;
+    struct audience_row *audience;
+    struct opt_int count;
+    const json_t *json;
+    static const struct json_bounds bounds = { .max_bytes = 4096 };
+    assert_ok(json_read(arena, filters, strlen(filters), bounds, &json, &err), &err);
+    assert_ok(audience_create(&work, "Some", json, &audience, &count, &err), &err);
+    assert_true(count.set);
+    assert_int_equal(count.value, members_of(audience->id));
+    return audience->id;
+}
+
+static int64_t found_in(int64_t audience_id)
+{
+    struct error err;
+    int64_t found = 0;
+    struct contact_page page = { .next = NULL };
+    do {
+        struct contact_search search = { .audience_id = audience_id, .limit = 100, .cursor = page.next };
+        assert_ok(contact_find(&work, &search, &page, &err), &err);
+        found += (int64_t)page.count;
+    } while (page.next != NULL);
+    return found;
+}
+
+/* The recipients that a send to it gets, taken back afterwards. */
+static int64_t recipients_of(int64_t audience_id)
+{
+    enum { SEND = 1, RANGE = 100 };
+    struct error err;
+    int64_t count;
+    int64_t counted;
+    const struct send_target target = { .audience_id = audience_id, .is_accepted = true };
+    assert_ok(send_target_count(&work, target, &counted, &err), &err);
+    assert_ok(send_target_expand(&work, SEND, target, RANGE, &count, &err), &err);
+    assert_int_equal(counted, count);
+    assert_int_equal(number_of("select count(*) from send_recipients"), count);
+    assert_int_equal(number_of("select coalesce(max(ordinal), 0) from send_recipients"), count);
+    assert_int_equal(number_of("select coalesce(sum(to_ordinal - from_ordinal + 1), 0)::bigint from send_ranges"), count);
+    run_sql("delete from send_recipients; delete from send_ranges");
+    return count;
+}
+
+static void test_everybody_means_the_same_people(void **state) /* */
+{
+    (void)state;
+    make_events(1000);
+    /* 333 of 1000 are on pro; of those every fifth of the whole is unsubscribed. */
+    static const struct {
+        const char *filters;
+        int64_t members;
+        int64_t subscribed;
+    } audiences[] = {
+        { "[{\"field\":\"plan\",\"operator\":\"equals\",\"value\":\"pro\"}]", 333, 267 },
+        { "[{\"field\":\"visits\",\"operator\":\"between\",\"value\":\"10,19\"}]", 200, 160 },
+        { "{\"logic\":\"and\",\"filters\":[]}", 1000, 800 },
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(audiences); i++) {
+        int64_t id = new_audience(audiences[i].filters);
+        assert_int_equal(members_of(id), audiences[i].members);
+        assert_int_equal(found_in(id), audiences[i].members);
+        assert_int_equal(recipients_of(id), audiences[i].subscribed);
+    }
+    int64_t cohort = new_cohort();
+    build(cohort);
+    assert_int_equal(found_in(cohort), 1000);
+    assert_int_equal(recipients_of(cohort), 800);
+}
+
+static void test_a_send_outlives_its_audience(void **state)
+{
+    (void)state;
+    make_events(30);
+    int64_t id = new_audience("[{\"field\":\"plan\",\"operator\":\"equals\",\"value\":\"pro\"}]");
+    struct error err;
+    bool deleted;
+    assert_ok(audience_delete(&work, id, &deleted, &err), &err);
+    assert_true(deleted);
+    assert_int_equal(recipients_of(id), 8);
+    int64_t count;
+    err = (struct error){ .code = ERR_NONE };
+    assert_false(send_target_count(&work, (struct send_target){ .audience_id = id }, &count, &err));
+    assert_int_equal(err.code, ERR_AUDIENCE_NOT_FOUND);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_build_goes_on_where_it_was),    TEST(test_a_cohort_is_frozen),           TEST(test_not_before_it_is_ready),
+        TEST(test_everybody_means_the_same_people), TEST(test_a_send_outlives_its_audience),
+    };
+    return cmocka_run_group_tests_name("engine_audiences", tests, world_begin, world_end);
+}

@@ -1,0 +1,310 @@
+/*
+ * Figures: whatever becomes of the recipients of sends, in whatever order, the
+ * figures of a send are those of its events, its results and its retries, and
+ * the overview sums up the events of the brand. The course is drawn; its seed
+ * is printed, and POSTHORN_TEST_SEED repeats it.
+ */
+#include "fixtures/engine_fixture.h"
+
+#include "base/text.h"
+#include "engine/analytics/analytics.h"
+#include "engine/delivery/delivery.h"
+#include "engine/sends/sends.h"
+#include "engine/subscriptions/subscriptions.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { CONTACTS = 620, SENDS = 3 };
+
+static const char html[] = "<!DOCTYPE html><html><head><title>T</title></head><body><p>Hello</p></body></html>";
+static const char *const event_types[] = { "sent", "delivered", "opened", "clicked", "bounced", "complained", "unsubscribed" };
+
+static uint64_t random_state;
+
+/* xorshift64*: the same course for the same seed on every machine. */
+static unsigned draw(unsigned below)
+{
+    random_state ^= random_state >> 12;
+    random_state ^= random_state << 25;
+    random_state ^= random_state >> 27;
+    return (unsigned)((random_state * UINT64_C(2685821657736338717)) >> 33) % below;
+}
+
+static void choose_seed(void)
+{
+    const char *given = getenv("POSTHORN_TEST_SEED");
+    random_state = given != NULL ? strtoull(given, NULL, 10) : (uint64_t)clock_now_us();
+    print_message("POSTHORN_TEST_SEED=%" PRIu64 "\n", random_state);
+    random_state += random_state == 0;
+}
+
+/* ---- Reading as callers do ---- */
+
+static const json_t *parsed(struct buf *out)
+{
+    struct error err;
+    const json_t *json;
+    struct json_bounds bounds = { .max_bytes = out->size };
+    assert_ok(json_read(arena, buf_text(out), out->size, bounds, &json, &err), &err);
+    return json;
+}
+
+static const json_t *read_send(int64_t send_id, bool with_events)
+{
+    struct error err;
+    struct buf *out = buf_in_arena(arena, 1024 * 1024);
+    struct json_writer writer;
+    json_writer_init(&writer, out);
+    assert_ok(send_get(&work, send_id, with_events, NULL, &writer, &err), &err);
+    return parsed(out);
+}
+
+static const json_t *read_overview(void)
+{
+    struct error err;
+    struct buf *out = buf_in_arena(arena, 1024 * 1024);
+    struct json_writer writer;
+    json_writer_init(&writer, out);
+    struct window window = { .from_us = work.now_us - 24 * 3600 * US_PER_S, .to_us = work.now_us + 3600 * US_PER_S };
+    assert_ok(analytics_overview(&work, window, &writer, &err), &err);
+    return parsed(out);
+}
+
+/* Rows of the events feed, page by page. */
+static int64_t count_feed(int64_t send_id, const char *event_type)
+{
+    struct error err;
+    struct event_filter filter = {
+        .send_id = send_id,
+        .event_type = event_type,
+        .window = { .from_us = work.now_us - 24 * 3600 * US_PER_S, .to_us = work.now_us + 3600 * US_PER_S },
+    };
+    const char *cursor = NULL;
+    int64_t count = 0;
+    do {
+        struct buf *out = buf_in_arena(arena, 1024 * 1024);
+        struct json_writer writer;
+        json_writer_init(&writer, out);
+        assert_ok(analytics_events(&work, &filter, 100, cursor, &writer, &err), &err);
+        const json_t *page = parsed(out);
+        count += (int64_t)json_array_size(json_object_get(page, "data"));
+        cursor = json_get_text(json_object_get(page, "pagination"), "cursor");
+    } while (cursor != NULL);
+    return count;
+}
+
+static int64_t counted(const char *format, ...) PRINTF_LIKE(1, 2);
+static int64_t counted(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const char *sql = arena_vprintf(arena, format, arguments);
+    va_end(arguments);
+    /* One statement for all texts: the text is a value of it. */
+    run_sql("create or replace function pg_temp.counted() returns bigint language sql as 'select count(*) from %s'", sql);
+    return number_of("select pg_temp.counted()");
+}
+
+static void assert_figure(const json_t *object, const char *name, int64_t wanted)
+{
+    int64_t value = json_get_int(object, name, -1);
+    if (value != wanted)
+        fail_msg("%s is %" PRId64 " instead of %" PRId64, name, value, wanted);
+}
+
+/* ---- What must always hold ---- */
+
+static void assert_send_agrees(int64_t send_id)
+{
+    const json_t *send = read_send(send_id, false);
+    const json_t *stats = json_object_get(send, "stats");
+    const json_t *delivery = json_object_get(send, "delivery");
+    long long id = (long long)send_id;
+    for (size_t i = 0; i < ARRAY_COUNT(event_types); i++)
+        assert_figure(stats, event_types[i], counted("events where send_id = %lld and event_type = ''%s''", id, event_types[i]));
+    int64_t results = counted("send_results where send_id = %lld", id);
+    assert_figure(delivery, "accepted", counted("send_results where send_id = %lld and outcome = ''delivered''", id));
+    assert_figure(delivery, "delivered", counted("send_results where send_id = %lld and outcome = ''delivered''", id));
+    assert_figure(delivery, "bounced", counted("send_results where send_id = %lld and outcome = ''bounced''", id));
+    assert_figure(delivery, "delayed", counted("send_retries where send_id = %lld", id));
+    assert_figure(delivery, "pending", json_get_int(send, "recipientCount", -1) - results);
+}
+
+static void assert_overview_agrees(void)
+{
+    const json_t *totals = json_object_get(read_overview(), "totals");
+    for (size_t i = 0; i < ARRAY_COUNT(event_types); i++)
+        assert_figure(totals, event_types[i], counted("events where event_type = ''%s''", event_types[i]));
+}
+
+/* ---- A course of events ---- */
+
+static int64_t begin_send(void)
+{
+    struct error err;
+    struct send_accepted accepted;
+    bool begun;
+    struct send_order order = {
+        .email_id = design_of(html, "Hello"),
+        .domain_id = number_of("select min(id) from domains where kind = 'sandbox'"),
+        .audience = "all",
+        .subject = "News",
+    };
+    assert_ok(send_create(&work, &order, &accepted, &err), &err);
+    assert_ok(delivery_begin(&work, accepted.id, &begun, &err), &err);
+    assert_true(begun);
+    return accepted.id;
+}
+
+static void draw_result(struct delivery_result *result)
+{
+    static const char *const classes[] = { "hard", "block", "refused", "expired" };
+    int64_t attempts = result->attempts + 1;
+    unsigned fate = draw(100);
+    if (fate < 50)
+        *result = (struct delivery_result){ .outcome = DELIVERY_DELIVERED };
+    else if (fate < 65)
+        *result = (struct delivery_result){ .outcome = DELIVERY_BOUNCED, .reason = classes[draw(4)], .reply = "550 5.0.0 No" };
+    else if (fate < 70)
+        *result = (struct delivery_result){ .outcome = DELIVERY_SKIPPED, .reason = "suppressed" };
+    else if (fate < 73)
+        *result = (struct delivery_result){ .outcome = DELIVERY_FAILED, .reason = "The subject is too long." };
+    else if (fate < 76)
+        *result = (struct delivery_result){ .outcome = DELIVERY_HELD, .reason = "the final reply never came", .uncertain = true };
+    else
+        *result =
+            (struct delivery_result){ .outcome = DELIVERY_LATER, .reply = "451 4.0.0 Later", .due_us = work.now_us - US_PER_S };
+    result->attempts = attempts;
+}
+
+/* Takes what is there, a range or retries, decides it by lot and settles it. False when nothing is left. */
+static bool go_on(void)
+{
+    struct error err;
+    static const int64_t none[1];
+    struct delivery_wish wish = { .owner = "me", .to_outbox = true, .put_off = { none, 0 } };
+    struct delivery_batch batch;
+    bool found = false;
+    if (draw(2) == 0)
+        assert_ok(delivery_take_retries(&work, &wish, &batch, &found, &err), &err);
+    if (!found)
+        assert_ok(delivery_take_range(&work, &wish, &batch, &found, &err), &err);
+    if (!found)
+        assert_ok(delivery_take_retries(&work, &wish, &batch, &found, &err), &err);
+    if (!found)
+        return false;
+    assert_ok(delivery_fetch(&work, &batch, &err), &err);
+    for (size_t i = 0; i < batch.count; i++)
+        if (batch.results[i].outcome != DELIVERY_SKIPPED)
+            draw_result(&batch.results[i]);
+    assert_ok(delivery_settle(&work, &batch, &err), &err);
+    return true;
+}
+
+/* Somebody follows the link of a message, some of them twice. */
+static void leave(int64_t send_id)
+{
+    struct error err;
+    struct unsubscribe_link link = { .brand_id = work.brand_id, .send_id = send_id, .ordinal = 1 + (int64_t)draw(20) };
+    const char *key = arena_printf(arena, "reader%lld@example.com", (long long)link.ordinal);
+    address_hash(work.engine->address_key, key, link.address_hash);
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_ok(subscription_leave(&work, &link, &err), &err);
+    assert_ok(db_tx_commit(&tx, &err), &err);
+}
+
+static void make_contacts(void)
+{
+    run_sql("insert into contacts (brand_id, email, email_key, source, subscribed, created_at, updated_at)"
+            "select %lld, 'reader' || n || '@example.com', 'reader' || n || '@example.com', 'API', true, now(), now()"
+            "  from generate_series(1, %d) n",
+            (long long)work.brand_id, CONTACTS);
+    run_sql("delete from unsubscribes; delete from contact_activity");
+}
+
+/* */
+static void test_figures_are_those_of_the_events(void **state)
+{
+    (void)state;
+    choose_seed();
+    make_contacts();
+    int64_t sends[SENDS];
+    for (size_t i = 0; i < SENDS; i++)
+        sends[i] = begin_send();
+    while (go_on()) {
+        if (draw(3) == 0)
+            leave(sends[draw(SENDS)]);
+        assert_send_agrees(sends[draw(SENDS)]);
+    }
+    int64_t recipients = 0;
+    for (size_t i = 0; i < SENDS; i++) {
+        assert_send_agrees(sends[i]);
+        const json_t *send = read_send(sends[i], false);
+        assert_figure(json_object_get(send, "delivery"), "pending", 0);
+        recipients += json_get_int(send, "recipientCount", 0);
+        for (size_t j = 0; j < ARRAY_COUNT(event_types); j++)
+            assert_int_equal(count_feed(sends[i], event_types[j]),
+                             json_get_int(json_object_get(send, "stats"), event_types[j], -1));
+    }
+    assert_int_equal(recipients, SENDS * CONTACTS);
+    assert_int_equal(number_of("select count(*) from send_results"), SENDS * CONTACTS);
+    assert_int_equal(number_of("select count(*) from sends where status = 'running'"), 0);
+    assert_overview_agrees();
+}
+
+/* who waits for another attempt is pending and delayed; when the send ends otherwise, nobody waits any more. */
+static void test_delayed_is_part_of_pending(void **state)
+{
+    (void)state;
+    make_contacts();
+    int64_t send_id = begin_send();
+    const json_t *delivery = json_object_get(read_send(send_id, false), "delivery");
+    assert_figure(delivery, "pending", CONTACTS);
+    assert_figure(delivery, "delayed", 0);
+    run_sql("insert into send_retries (brand_id, send_id, ordinal, attempts, first_at, due_at)"
+            "select %lld, %lld, n, 1, now(), now() from generate_series(1, 7) n",
+            (long long)work.brand_id, (long long)send_id);
+    delivery = json_object_get(read_send(send_id, false), "delivery");
+    assert_figure(delivery, "pending", CONTACTS);
+    assert_figure(delivery, "delayed", 7);
+    struct error err;
+    assert_ok(delivery_give_up(&work, send_id, "Delivery stopped: no relay.", &err), &err);
+    const json_t *send = read_send(send_id, false);
+    delivery = json_object_get(send, "delivery");
+    assert_string_equal(json_get_text(send, "error"), "Delivery stopped: no relay.");
+    assert_figure(delivery, "pending", 0);
+    assert_figure(delivery, "delayed", 0);
+}
+
+/* a bounded first page, newest first, nobody else's and none of a test. */
+static void test_events_of_a_send_are_bounded(void **state)
+{
+    (void)state;
+    make_contacts();
+    int64_t send_id = begin_send();
+    assert_null(json_object_get(read_send(send_id, false), "events"));
+    assert_int_equal(json_array_size(json_object_get(read_send(send_id, true), "events")), 0);
+    run_sql("insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, send_id, mode)"
+            "select %lld, now() - interval '1 s' * n, 'email', 'sent', 'r' || n || '@example.com', 'r' || n, %lld,"
+            "       case n when 1 then 'test' else 'live' end"
+            "  from generate_series(1, %d) n",
+            (long long)work.brand_id, (long long)send_id, SEND_EVENTS_MAX + 5);
+    const json_t *events = json_object_get(read_send(send_id, true), "events");
+    assert_int_equal(json_array_size(events), SEND_EVENTS_MAX);
+    assert_string_equal(json_get_text(json_array_get(events, 0), "recipientEmail"), "r2@example.com");
+    assert_string_equal(json_get_text(json_array_get(events, 0), "eventType"), "sent");
+    assert_string_equal(json_get_text(json_array_get(events, SEND_EVENTS_MAX - 1), "recipientEmail"),
+                        arena_printf(arena, "r%d@example.com", SEND_EVENTS_MAX + 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_figures_are_those_of_the_events),
+        TEST(test_delayed_is_part_of_pending),
+        TEST(test_events_of_a_send_are_bounded),
+    };
+    return cmocka_run_group_tests_name("engine_figures", tests, world_begin, world_end);
+}

@@ -1,0 +1,230 @@
+/* Cursors: bound to their list, brand and day, and closed to tampering. */
+#include "fixtures/own_fail.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "engine/core/page_cursor.h"
+
+#include <string.h>
+
+static struct arena *arena; /* one a test */
+static struct engine engine;
+static struct work work;
+static struct error err;
+
+static int setup(void **state)
+{
+    (void)state;
+    crypto_start();
+    arena = arena_new(0);
+    memset(engine.token_key, 7, sizeof(engine.token_key));
+    work = (struct work){ .engine = &engine, .arena = arena, .brand_id = 11, .now_us = 1795253400 * US_PER_S };
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    arena_free(arena);
+    return 0;
+}
+
+static const char binding[] = "contacts.search\n{\"a\":1}";
+
+static struct page_place read_place(const char *cursor)
+{
+    struct page_place place;
+    err = (struct error){ .code = ERR_NONE };
+    if (!page_place_read(&work, binding, cursor, &place, &err))
+        fail_msg("%s: %s", cursor, err.message);
+    return place;
+}
+
+/* R-009: 400 with the param cursor. */
+static void assert_refused(const char *cursor, const char *words)
+{
+    struct page_place place = { .set = true, .id = 99 };
+    err = (struct error){ .code = ERR_NONE };
+    if (page_place_read(&work, binding, cursor, &place, &err))
+        fail_msg("'%s' was accepted", cursor);
+    assert_int_equal(err.code, ERR_INVALID_REQUEST);
+    assert_string_equal(err.param, "cursor");
+    if (strstr(err.message, words) == NULL)
+        fail_msg("'%s' does not say '%s'", err.message, words);
+    assert_false(place.set);
+}
+
+static void test_no_cursor_is_the_start(void **state)
+{
+    (void)state;
+    struct page_place place = read_place(NULL);
+    assert_false(place.set);
+    assert_int_equal(place.id, 0);
+}
+
+/* R-172: a cursor names the last row. */
+static void test_places_come_back(void **state)
+{
+    (void)state;
+    struct page_place place = read_place(page_cursor(&work, binding, &(struct page_place){ .number = -5, .id = INT64_MAX }));
+    assert_true(place.set);
+    assert_int_equal(place.number, -5);
+    assert_true(place.id == INT64_MAX);
+    assert_null(place.text);
+    assert_false(place.is_null);
+
+    place = read_place(page_cursor(&work, binding, &(struct page_place){ .text = "caf\xc3\xa9", .id = 3 }));
+    assert_string_equal(place.text, "caf\xc3\xa9");
+    assert_int_equal(place.id, 3);
+    place = read_place(page_cursor(&work, binding, &(struct page_place){ .text = "", .id = 3 }));
+    assert_string_equal(place.text, "");
+    place = read_place(page_cursor(&work, binding, &(struct page_place){ .is_null = true, .id = 4 }));
+    assert_true(place.is_null);
+    assert_null(place.text);
+}
+
+static void test_long_keys_are_bounded(void **state)
+{
+    (void)state;
+    char text[2000];
+    memset(text, 'k', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    const char *cursor = page_cursor(&work, binding, &(struct page_place){ .text = text, .id = 3 });
+    assert_true(strlen(cursor) < 900);
+    assert_int_equal(strlen(read_place(cursor).text), PAGE_TEXT_KEY_MAX_BYTES);
+}
+
+/* A cursor of another list, filter, order or brand. */
+static void test_bound_to_list_and_brand(void **state)
+{
+    (void)state;
+    const struct page_place place = { .number = 1, .id = 2 };
+    assert_refused(page_cursor(&work, "contacts.search\n{\"a\":2}", &place), "another list");
+    assert_refused(page_cursor(&work, "", &place), "another list");
+    struct work other = work;
+    other.brand_id = 12;
+    assert_refused(page_cursor(&other, binding, &place), "another list");
+    struct engine elsewhere = engine;
+    elsewhere.token_key[0] ^= 1;
+    other = work;
+    other.engine = &elsewhere;
+    assert_refused(page_cursor(&other, binding, &place), "not one this service made");
+}
+
+/* R-177: 24 hours, then an honest refusal. */
+static void test_age(void **state)
+{
+    (void)state;
+    const char *cursor = page_cursor(&work, binding, &(struct page_place){ .id = 2 });
+    work.now_us += 24 * INT64_C(3600) * US_PER_S;
+    assert_int_equal(read_place(cursor).id, 2);
+    work.now_us += 1;
+    assert_refused(cursor, "older than 24 hours");
+    work.now_us -= 25 * INT64_C(3600) * US_PER_S;
+    assert_int_equal(read_place(cursor).id, 2);
+}
+
+/* A catalogue is paged by offset, and its cursor is bound like any other. */
+static void test_offsets(void **state)
+{
+    (void)state;
+    struct buf *out = buf_in_arena(arena, 4096);
+    struct json_writer json;
+    size_t offset = 99;
+    err = (struct error){ .code = ERR_NONE };
+    assert_true(page_offset_read(&work, binding, NULL, &offset, &err));
+    assert_int_equal(offset, 0);
+
+    json_writer_init(&json, out);
+    page_begin(&json, 3, 0);
+    page_offset_end(&work, binding, 3, 3, false, &json);
+    assert_non_null(strstr(buf_text(out), "\"hasMore\":true"));
+    const char *start = strstr(buf_text(out), "\"cursor\":\"") + strlen("\"cursor\":\"");
+    const char *cursor = arena_dup_bytes(arena, start, strcspn(start, "\""));
+    assert_true(page_offset_read(&work, binding, cursor, &offset, &err));
+    assert_int_equal(offset, 3);
+    assert_false(page_offset_read(&work, "another", cursor, &offset, &err));
+    assert_string_equal(err.param, "cursor");
+
+    buf_clear(out);
+    json_writer_init(&json, out);
+    page_begin(&json, 3, 0);
+    page_offset_end(&work, binding, 3, 6, true, &json);
+    assert_string_equal(buf_text(out), "{\"data\":[],\"pagination\":{\"limit\":3,\"cursor\":null,\"hasMore\":false}}");
+}
+
+static void test_tampering(void **state)
+{
+    (void)state;
+    const char *cursor = page_cursor(&work, binding, &(struct page_place){ .text = "key", .id = 2 });
+    size_t size;
+    unsigned char *bytes = base64url_decode(arena, cursor, &size);
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] ^= 1;
+        assert_refused(base64url_encode(arena, bytes, size), "not one this service made");
+        bytes[i] ^= 1;
+    }
+    assert_refused("", "not one this service made");
+    assert_refused("x", "not one this service made");
+    assert_refused("5", "not one this service made");
+    assert_refused(arena_printf(arena, "%s=", cursor), "not one this service made");
+    /* A token of another purpose, and one of ours that is too short to be a cursor. */
+    assert_refused(token_seal(arena, engine.token_key, "link", bytes + 16, size - 16), "not one this service made");
+    assert_refused(token_seal(arena, engine.token_key, "page", "short", 5), "not one this service made");
+}
+
+/* A page of three from `found` rows, numbered from 1; gives the cursor. */
+static const char *write_page(struct buf *out, size_t found)
+{
+    struct json_writer json;
+    json_writer_init(&json, out);
+    size_t shown = page_begin(&json, 3, found);
+    for (size_t i = 1; i <= shown; i++)
+        json_int(&json, (int64_t)i);
+    const char *next = page_next(&work, binding, 3, found, (struct page_place){ .id = (int64_t)shown });
+    page_end(&json, 3, next);
+    json_member_bool(&json, "extra", true);
+    json_object_end(&json);
+    return next;
+}
+
+/* R-010, R-011, R-012: data and pagination; the cursor is null exactly when there is no more. */
+static void test_pages(void **state)
+{
+    (void)state;
+    BUF_SCOPE out;
+    buf_init(&out, 4000);
+    assert_null(write_page(&out, 0));
+    assert_string_equal(buf_text(&out),
+                        "{\"data\":[],\"pagination\":{\"limit\":3,\"cursor\":null,\"hasMore\":false},\"extra\":true}");
+    buf_clear(&out);
+    assert_null(write_page(&out, 3));
+    assert_string_equal(buf_text(&out),
+                        "{\"data\":[1,2,3],\"pagination\":{\"limit\":3,\"cursor\":null,\"hasMore\":false},\"extra\":true}");
+    buf_clear(&out);
+    /* The fourth row only says that there are more. */
+    const char *next = write_page(&out, 4);
+    assert_non_null(next);
+    assert_string_equal(buf_text(&out), arena_printf(arena,
+                                                     "{\"data\":[1,2,3],\"pagination\":{\"limit\":3,\"cursor\":\"%s\","
+                                                     "\"hasMore\":true},\"extra\":true}",
+                                                     next));
+    assert_int_equal(read_place(next).id, 3);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_no_cursor_is_the_start),
+        TEST(test_places_come_back),
+        TEST(test_long_keys_are_bounded),
+        TEST(test_bound_to_list_and_brand),
+        TEST(test_age),
+        TEST(test_offsets),
+        TEST(test_tampering),
+        TEST(test_pages),
+    };
+    return cmocka_run_group_tests_name("engine: page", tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/*
+ * Partitions of events: made ahead by month, never in anybody's way, and an
+ * event without one is kept and found all the same.
+ */
+#include "fixtures/engine_fixture.h"
+
+#include "engine/analytics/partitions.h"
+
+/* The middle of May 2040; the cluster of the test is of today, so nobody else makes these months. */
+static const int64_t may_us = INT64_C(2220609600) * US_PER_S;
+static const char partition_count[] = "select count(*) from pg_inherits where inhparent = 'events'::regclass";
+
+static void make(int64_t now_us)
+{
+    struct error err;
+    assert_ok(event_partitions_make(conn, arena, now_us, &err), &err);
+}
+
+static void add_event(const char *at)
+{
+    run_sql("insert into events (brand_id, occurred_at, domain, event_type) values (%lld, '%s', 'email', 'sent')",
+            (long long)work.brand_id, at);
+}
+
+static int drop_made(void **state)
+{
+    int result = world_reset(state);
+    run_sql("drop table if exists events_2040_06, events_2040_07, events_2040_08");
+    return result;
+}
+
+static void test_the_time_before_has_one(void **state)
+{
+    (void)state;
+    add_event("now");
+    add_event("1999-01-01T00:00:00Z");
+    add_event("2039-01-01T00:00:00Z");
+    assert_int_equal(number_of("select count(*) from events_before"), 2);
+    assert_int_equal(number_of("select count(*) from events_other"), 1);
+    assert_int_equal(number_of("select count(*) from events"), 3);
+}
+
+static void test_two_months_are_made_ahead(void **state)
+{
+    (void)state;
+    int64_t before = number_of(partition_count);
+    make(may_us);
+    assert_int_equal(number_of(partition_count), before + 2);
+    make(may_us);
+    assert_int_equal(number_of(partition_count), before + 2);
+    add_event("2040-06-01T00:00:00Z");
+    add_event("2040-06-30T23:59:59.999999Z");
+    add_event("2040-07-01T00:00:00Z");
+    add_event("2040-08-01T00:00:00Z");
+    assert_int_equal(number_of("select count(*) from events_2040_06"), 2);
+    assert_int_equal(number_of("select count(*) from events_2040_07"), 1);
+    assert_int_equal(number_of("select count(*) from events_other"), 1);
+}
+
+/* Strays stay where they are; the months without any are made. */
+static void test_a_month_with_strays_is_left_to_them(void **state)
+{
+    (void)state;
+    int64_t before = number_of(partition_count);
+    add_event("2040-06-15T00:00:00Z");
+    make(may_us);
+    assert_int_equal(number_of(partition_count), before + 1);
+    assert_int_equal(number_of("select count(*) from events_other"), 1);
+    add_event("2040-06-16T00:00:00Z");
+    assert_int_equal(number_of("select count(*) from events where occurred_at >= '2040-06-01Z' and occurred_at < '2040-07-01Z'"),
+                     2);
+}
+
+/* A reader that has the table open makes nobody wait. */
+static void test_a_long_reader_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct error err;
+    struct installation_config config = {
+        .data_dir = folder,
+        .database_url = cluster_url(arena, folder),
+        .application_name = "posthorn reader",
+    };
+    struct installation *other = installation_new(&config);
+    struct db_conn *reader;
+    int64_t before = number_of(partition_count);
+    assert_ok(installation_connect(other, &reader, &err), &err);
+    assert_ok(db_script(reader, "begin; select count(*) from events", &err), &err);
+    make(may_us);
+    assert_int_equal(number_of(partition_count), before);
+    add_event("2040-05-15T00:00:00Z");
+    assert_ok(db_script(reader, "rollback", &err), &err);
+    db_disconnect(reader);
+    installation_free(other);
+    make(may_us);
+    assert_int_equal(number_of(partition_count), before + 2);
+}
+
+/* How many tables a plan reads. */
+static int64_t tables_read(const char *condition)
+{
+    run_sql(
+        "create or replace function pg_temp.tables_read() returns bigint language plpgsql as $$ declare line text; n bigint := 0;"
+        "begin for line in execute 'explain (costs off) select * from events where %s' loop"
+        " n := n + (line like '%%Scan%% on events%%')::int; end loop; return n; end $$",
+        condition);
+    return number_of("select pg_temp.tables_read()");
+}
+
+static void test_a_window_reads_its_months(void **state)
+{
+    (void)state;
+    make(may_us);
+    assert_true(tables_read("brand_id = 1") >= 4);
+    assert_int_equal(tables_read("brand_id = 1 and occurred_at >= ''2040-06-02Z'' and occurred_at < ''2040-06-03Z''"), 1);
+    assert_int_equal(tables_read("brand_id = 1 and occurred_at >= ''2040-06-02Z'' and occurred_at < ''2040-07-03Z''"), 2);
+}
+
+/* Whoever runs jobs makes those of the real clock, without being asked. */
+static void test_workers_make_them(void **state)
+{
+    (void)state;
+    run_sql("do $$ declare name text; begin for name in select to_char(now() at time zone 'UTC' + make_interval(months => n),"
+            " '\"events_\"YYYY\"_\"MM') from generate_series(1, 2) n loop execute format('drop table if exists %%I', name); end "
+            "loop; end $$");
+    int64_t before = number_of(partition_count);
+    struct job_services services = { .outbox = outbox };
+    struct workers *workers = workers_start(installation, &services, 1);
+    int64_t until_us = clock_monotonic_us() + 30 * US_PER_S;
+    while (number_of(partition_count) != before + 2 && clock_monotonic_us() < until_us)
+        usleep(20000);
+    workers_stop(workers);
+    assert_int_equal(number_of(partition_count), before + 2);
+}
+
+#define MONTHS_TEST(function) cmocka_unit_test_setup_teardown(function, drop_made, world_leave)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        MONTHS_TEST(test_the_time_before_has_one),
+        MONTHS_TEST(test_two_months_are_made_ahead),
+        MONTHS_TEST(test_a_month_with_strays_is_left_to_them),
+        MONTHS_TEST(test_a_long_reader_is_not_waited_for),
+        MONTHS_TEST(test_a_window_reads_its_months),
+        MONTHS_TEST(test_workers_make_them),
+    };
+    return cmocka_run_group_tests_name("engine_partitions", tests, world_begin, world_end);
+}

@@ -1,0 +1,896 @@
+/*
+ * Sends: what is refused, how a campaign is expanded and delivered, and that a
+ * crash at any step neither misses nor doubles a recipient.
+ */
+#include "fixtures/engine_fixture.h"
+
+#include "base/text.h"
+#include "engine/ledger/ledger.h"
+#include "engine/delivery/delivery.h"
+#include "engine/sends/sends.h"
+#include "engine/sends/test_message.h"
+#include "sender/journal.h"
+
+#include <dirent.h>
+
+static const char html[] = "<!DOCTYPE html><html><head><title>T</title></head><body class=\"a>b\"><p>Hello "
+                           "{{ firstName | default: 'there' }} from {{ customFields.city | default: 'nowhere' }}</p>"
+                           "<a href=\"{{ unsubscribeUrl }}\">Leave</a></body></html>";
+static const char text[] = "Hello {{ firstName | default: 'there' }}\n";
+
+static int64_t sandbox_id(void)
+{
+    return number_of("select min(id) from domains where kind = 'sandbox'");
+}
+
+static void make_contacts(int count)
+{
+    run_sql(
+        "insert into contacts (brand_id, email, email_key, first_name, source, subscribed, custom_fields, created_at, updated_at)"
+        "select %lld, 'reader' || n || '@example.com', 'reader' || n || '@example.com', 'Reader ' || n, 'API', true,"
+        "       jsonb_build_object('city', 'City ' || n), now(), now() from generate_series(1, %d) n",
+        (long long)work.brand_id, count);
+}
+
+static struct send_order order_to_all(int64_t email_id)
+{
+    return (struct send_order){
+        .email_id = email_id, .domain_id = sandbox_id(), .audience = "all", .subject = "News for {{ firstName | default: 'you' }}"
+    };
+}
+
+/* As the handler does it: the send, its job, and their bond. */
+static int64_t create_send(const struct send_order *order, int64_t *ret_job_id)
+{
+    struct error err;
+    struct send_accepted accepted;
+    assert_ok(send_create(&work, order, &accepted, &err), &err);
+    const char *payload = arena_printf(arena, "{\"sendId\":%lld}", (long long)accepted.id);
+    assert_ok(ledger_enqueue(&work, "campaign", payload, work.now_us, NULL, ret_job_id, &err), &err);
+    assert_ok(send_set_job(&work, accepted.id, *ret_job_id, &err), &err);
+    return accepted.id;
+}
+
+/* ---- The outbox ---- */
+
+static size_t outbox_count(void)
+{
+    struct outbox_usage usage;
+    struct error err;
+    assert_ok(outbox_measure(outbox, &usage, &err), &err);
+    return usage.messages;
+}
+
+static void outbox_empty(void)
+{
+    char *path = arena_printf(arena, "%s/new", outbox_path);
+    DIR *dir = opendir(path);
+    assert_non_null(dir);
+    for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
+        if (entry->d_name[0] != '.')
+            unlink(arena_printf(arena, "%s/%s", path, entry->d_name));
+    closedir(dir);
+}
+
+/* With the soft line breaks of quoted-printable (RFC 2045 §6.7) taken out. */
+static char *outbox_read(const char *name)
+{
+    FILE *file = fopen(arena_printf(arena, "%s/new/%s", outbox_path, name), "r");
+    assert_non_null(file);
+    char *bytes = arena_alloc(arena, 65536);
+    bytes[fread(bytes, 1, 65535, file)] = '\0';
+    fclose(file);
+    for (char *soft = strstr(bytes, "=\r\n"); soft != NULL; soft = strstr(soft, "=\r\n"))
+        memmove(soft, soft + 3, strlen(soft + 3) + 1);
+    return bytes;
+}
+
+static void run_workers_until(const char *sql, int64_t wanted)
+{
+    run_until((struct job_services){ .outbox = outbox }, sql, wanted);
+}
+
+static void test_campaign_reaches_everybody_once(void **state)
+{
+    (void)state;
+    make_contacts(1234);
+    run_sql("update contacts set subscribed = false where email = 'reader7@example.com'");
+    outbox_empty();
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    int64_t send_id = create_send(&order, &job_id);
+    run_workers_until(nothing_to_do, 0);
+
+    assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
+    assert_int_equal(number_of("select recipient_count from sends"), 1233);
+    assert_int_equal(outbox_count(), 1233);
+    assert_int_equal(number_of("select count(*) from send_results where outcome = 'delivered'"), 1233);
+    assert_int_equal(number_of("select count(*) from events where event_type = 'sent'"), 1233);
+    assert_int_equal(number_of("select count(distinct recipient_key) from events where event_type = 'delivered'"), 1233);
+    assert_int_equal(number_of("select sum(count)::bigint from event_counts where event_type = 'sent'"), 1233);
+    assert_int_equal(number_of("select delivered from send_stats"), 1233);
+    assert_int_equal(number_of("select sent from email_usage"), 1233);
+
+    int64_t ordinal = number_of("select ordinal from send_recipients where email = 'reader1@example.com'");
+    char *message = outbox_read(arena_printf(arena, "%s.%lld", work_id(&work, ID_SEND, send_id), (long long)ordinal));
+    assert_non_null(strstr(message, "To: reader1@example.com\r\n"));
+    assert_non_null(strstr(message, "Subject: News for Reader 1\r\n"));
+    assert_non_null(strstr(message, "Hello Reader 1 from City 1"));
+}
+
+/* A number can be counted with, and what is false does not hold, although both travel as text. */
+static void test_campaign_knows_the_types_of_fields(void **state)
+{
+    (void)state;
+    make_contacts(1);
+    run_sql("update contacts set custom_fields = '{\"vip\": false, \"visits\": 41, \"tags\": [\"x\", \"y\"], \"none\": null}'");
+    outbox_empty();
+    int64_t job_id;
+    const char *design =
+        "{% if vip %}yes{% else %}no{% endif %} {{ visits | plus: 1 }} {{ contact.tags | join: '+' }} {{ none | default: 'nil' }}";
+    struct send_order order = order_to_all(design_of(arena_printf(arena, "<html><body><p>%s</p></body></html>", design), design));
+    int64_t send_id = create_send(&order, &job_id);
+    run_workers_until("select count(*) from sends where status = 'completed'", 1);
+    char *message = outbox_read(arena_printf(arena, "%s.1", work_id(&work, ID_SEND, send_id)));
+    assert_non_null(strstr(message, "<p>no 42 x+y nil</p>"));
+    assert_non_null(strstr(message, "\r\n\r\nno 42 x+y nil"));
+}
+
+/* ---- What is refused ---- */
+
+static void assert_refused(const struct send_order *order, enum error_code code, const char *param)
+{
+    struct error err = { .code = ERR_NONE };
+    struct send_accepted accepted;
+    assert_false(send_create(&work, order, &accepted, &err));
+    if (err.code != code || strcmp(err.param, param) != 0)
+        fail_msg("%s %s instead of %s %s: %s", error_info(err.code)->name, err.param, error_info(code)->name, param, err.message);
+}
+
+static const char *const one_address[] = { "reader1@example.com" };
+
+static struct send_order order_to_one(int64_t email_id)
+{
+    struct send_order order = order_to_all(email_id);
+    order.audience = NULL;
+    order.to = (struct text_list){ one_address, 1 };
+    return order;
+}
+
+static void test_target_is_exactly_one(void **state) /* R-245, R-247 */
+{
+    (void)state;
+    int64_t email_id = design_of(html, text);
+    struct send_order both = order_to_one(email_id);
+    both.audience = "all";
+    assert_refused(&both, ERR_INVALID_REQUEST, "to");
+    struct send_order none = order_to_all(email_id);
+    none.audience = NULL;
+    assert_refused(&none, ERR_INVALID_REQUEST, "audienceId");
+
+    const char *many[SEND_INLINE_MAX + 1];
+    for (size_t i = 0; i < ARRAY_COUNT(many); i++)
+        many[i] = one_address[0];
+    struct send_order crowd = order_to_one(email_id);
+    crowd.to = (struct text_list){ many, ARRAY_COUNT(many) };
+    assert_refused(&crowd, ERR_INVALID_REQUEST, "to");
+
+    static const char *const broken[] = { "fine@example.com", "broken@" };
+    struct send_order bad = order_to_one(email_id);
+    bad.to = (struct text_list){ broken, 2 };
+    assert_refused(&bad, ERR_INVALID_REQUEST, "to.1");
+}
+
+static void test_texts_are_checked(void **state)
+{
+    (void)state;
+    struct send_order order = order_to_one(design_of(html, text));
+    order.subject = "Hello {{ firstName";
+    assert_refused(&order, ERR_INVALID_REQUEST, "subject");
+    order.subject = "two\r\nBcc: lines@example.com";
+    assert_refused(&order, ERR_INVALID_REQUEST, "subject");
+    order.subject = "Fine";
+    order.from_email = "me@other.example";
+    assert_refused(&order, ERR_INVALID_REQUEST, "from.email");
+    order.from_email = "me@sandbox.posthorn.localhost";
+    order.from_name = "A\nB";
+    assert_refused(&order, ERR_INVALID_REQUEST, "from.name");
+    order.from_name = NULL;
+    order.reply_to = "nobody";
+    assert_refused(&order, ERR_INVALID_REQUEST, "replyTo");
+    order.reply_to = NULL;
+    order.preview_text = "{{ broken";
+    assert_refused(&order, ERR_INVALID_REQUEST, "previewText");
+    order.preview_text = NULL;
+    order.scheduled_at_us = (struct opt_int){ .set = true, .value = work.now_us };
+    assert_refused(&order, ERR_INVALID_REQUEST, "scheduledAt");
+    order.scheduled_at_us.value = work.now_us + INT64_C(400) * 86400 * US_PER_S;
+    assert_refused(&order, ERR_INVALID_REQUEST, "scheduledAt");
+}
+
+static void test_design_must_be_ready(void **state) /* R-251, R-252 */
+{
+    (void)state;
+    struct send_order order = order_to_one(design_of(html, text));
+    run_sql("update emails set status = 'generating'");
+    assert_refused(&order, ERR_EMAIL_NOT_READY, "emailId");
+    run_sql("update emails set deleted_at = now()");
+    assert_refused(&order, ERR_EMAIL_NOT_FOUND, "emailId");
+    assert_int_equal(number_of("select count(*) from sends"), 0);
+}
+
+static void test_domain_must_be_able(void **state) /* R-250 */
+{
+    (void)state;
+    struct send_order order = order_to_one(design_of(html, text));
+    order.domain_id = 987654;
+    assert_refused(&order, ERR_DOMAIN_NOT_FOUND, "domainId");
+    run_sql("insert into domains (brand_id, organization_id, name, kind, status, sending_purpose, created_at, updated_at)"
+            "values (%lld, %lld, 'shop.example', 'sending', 'pending', 'transactional', now(), now())",
+            (long long)work.brand_id, (long long)work.organization_id);
+    order.domain_id = number_of("select id from domains where kind = 'sending'");
+    assert_refused(&order, ERR_DOMAIN_NOT_READY, "domainId");
+    run_sql("update domains set status = 'verified'");
+    assert_refused(&order, ERR_DOMAIN_PURPOSE_NOT_ALLOWED, "domainId");
+    run_sql("update domains set sending_purpose = 'marketing'");
+    assert_refused(&order, ERR_SERVICE_UNAVAILABLE, "domainId");
+    run_sql("insert into senders (owner, relays, state, started_at, seen_at) values"
+            " ('silent', '{relay.example:25}', '[]', now(), now() - interval '61 seconds'), ('without', '{}', '[]', now(), now())");
+    assert_refused(&order, ERR_SERVICE_UNAVAILABLE, "domainId");
+    run_sql("update senders set seen_at = now() - interval '50 seconds' where owner = 'silent'");
+    int64_t job_id;
+    create_send(&order, &job_id);
+}
+
+static void test_another_brand_is_not_found(void **state)
+{
+    (void)state;
+    struct send_order order = order_to_one(design_of(html, text));
+    run_sql("insert into brands (organization_id, name, status, created_at, updated_at)"
+            "select %lld, 'Other', 'completed', now(), now() where not exists (select 1 from brands where name = 'Other')",
+            (long long)work.organization_id);
+    work.brand_id = number_of("select id from brands where name = 'Other'");
+    assert_refused(&order, ERR_EMAIL_NOT_FOUND, "emailId");
+}
+
+static void test_somebody_must_get_it(void **state)
+{
+    (void)state;
+    struct send_order all = order_to_all(design_of(html, text));
+    assert_refused(&all, ERR_NO_ELIGIBLE_RECIPIENTS, "audienceId");
+    make_contacts(1);
+    run_sql("update contacts set subscribed = false");
+    assert_refused(&all, ERR_NO_ELIGIBLE_RECIPIENTS, "audienceId");
+    struct send_order one = order_to_one(all.email_id);
+    assert_refused(&one, ERR_NO_ELIGIBLE_RECIPIENTS, "to");
+    struct send_order audience = all;
+    audience.audience = work_id(&work, ID_AUDIENCE, 5);
+    assert_refused(&audience, ERR_AUDIENCE_NOT_FOUND, "audienceId");
+    run_sql("insert into audiences (brand_id, name, filters, created_at, updated_at) values (%lld, 'Old', '[]', now(), now())",
+            (long long)work.brand_id);
+    audience.audience = work_id(&work, ID_AUDIENCE, number_of("select max(id) from audiences"));
+    assert_refused(&audience, ERR_NO_ELIGIBLE_RECIPIENTS, "audienceId");
+}
+
+static void suppress(const char *key)
+{
+    unsigned char hash[SECRET_HASH_BYTES];
+    char hex[2 * sizeof(hash) + 1];
+    address_hash(work.engine->address_key, key, hash);
+    hex_encode(hash, sizeof(hash), hex);
+    run_sql("insert into suppressions (brand_id, address_hash, reason, created_at) values (%lld, '\\x%s', 'hard bounce', now())",
+            (long long)work.brand_id, hex);
+}
+
+static void test_suppressed_address_is_nobody(void **state)
+{
+    (void)state;
+    suppress("reader1@example.com");
+    struct send_order order = order_to_one(design_of(html, text));
+    assert_refused(&order, ERR_NO_ELIGIBLE_RECIPIENTS, "to");
+}
+
+/* A-03: same design and same target, whatever the order and spelling of the list. R-101 */
+static void test_same_target_twice(void **state) /* R-101, A-03 */
+{
+    (void)state;
+    static const char *const list[] = { "a@example.com", "b@example.com" };
+    static const char *const turned[] = { "B@example.com ", "a@example.com", "b@EXAMPLE.com" };
+    int64_t job_id;
+    struct send_order order = order_to_one(design_of(html, text));
+    order.to = (struct text_list){ list, 2 };
+    int64_t first = create_send(&order, &job_id);
+    assert_int_equal(number_of("select recipient_count from sends"), 2);
+    order.to = (struct text_list){ turned, 3 };
+    assert_refused(&order, ERR_EMAIL_ALREADY_SENT, "emailId");
+
+    struct error err = { .code = ERR_NONE };
+    struct send_accepted accepted;
+    assert_false(send_create(&work, &order, &accepted, &err));
+    assert_non_null(strstr(err.details_json, work_id(&work, ID_SEND, first)));
+
+    order.to = (struct text_list){ list, 1 };
+    create_send(&order, &job_id);
+    run_sql("update sends set status = 'failed'");
+    order.to = (struct text_list){ list, 2 };
+    create_send(&order, &job_id);
+}
+
+/* ---- The allowance ---- */
+
+static void test_immediate_send_needs_room(void **state) /* A-17 */
+{
+    (void)state;
+    make_contacts(3);
+    run_sql("update organizations set plan = 'trial'");
+    run_sql("insert into email_usage values (%lld, date_trunc('month', now() at time zone 'UTC')::date, 498)",
+            (long long)work.organization_id);
+    struct send_order order = order_to_all(design_of(html, text));
+    assert_refused(&order, ERR_SEND_QUOTA_EXCEEDED, "");
+    order = order_to_one(order.email_id);
+    int64_t job_id;
+    create_send(&order, &job_id);
+}
+
+static void test_scheduled_send_waits_for_room(void **state) /* R-263, R-277 */
+{
+    (void)state;
+    make_contacts(3);
+    struct send_order order = order_to_all(design_of(html, text));
+    order.scheduled_at_us = (struct opt_int){ .set = true, .value = work.now_us + US_PER_S };
+    int64_t job_id;
+    create_send(&order, &job_id);
+    run_sql("update organizations set plan = 'trial'");
+    run_sql("insert into email_usage values (%lld, date_trunc('month', now() at time zone 'UTC')::date, 498)",
+            (long long)work.organization_id);
+    outbox_empty();
+    run_workers_until("select count(*) from sends where status = 'paused' and pause_reason = 'plan_limit'", 1);
+    assert_int_equal(number_of("select count(*) from send_recipients"), 0);
+    assert_int_equal(number_of("select count(*) from jobs where state = 'queued' and run_after > now()"), 1);
+
+    run_sql("update email_usage set sent = 0; update jobs set run_after = now() - interval '1 second'");
+    run_workers_until("select count(*) from sends where status = 'completed' and pause_reason is null", 1);
+    assert_int_equal(outbox_count(), 3);
+    assert_int_equal(number_of("select sent from email_usage"), 3);
+}
+
+/* ---- Batches that are interrupted ---- */
+
+static struct delivery_wish wish_of(const char *owner)
+{
+    static const int64_t none[1];
+    return (struct delivery_wish){ .owner = owner, .to_outbox = true, .put_off = { none, 0 } };
+}
+
+/* Takes and delivers a range, without settling it, as if the process died before the commit. */
+static void deliver_without_settling(const char *owner, struct delivery_batch *batch)
+{
+    struct error err;
+    bool found;
+    struct composer *composer;
+    struct delivery_wish wish = wish_of(owner);
+    assert_ok(delivery_take_range(&work, &wish, batch, &found, &err), &err);
+    assert_true(found);
+    assert_ok(delivery_fetch(&work, batch, &err), &err);
+    assert_ok(delivery_composer(&work, batch, &composer, &err), &err);
+    for (size_t i = 0; i < batch->count; i++) {
+        struct bytes message;
+        if (batch->results[i].outcome == DELIVERY_SKIPPED)
+            continue;
+        assert_ok(delivery_compose(&work, batch, i, composer, &message, &err), &err);
+        const char *name = delivery_message_name(&work, batch, i, arena);
+        assert_ok(outbox_deliver(outbox, name, message.data, message.size, &err), &err);
+        batch->results[i].outcome = DELIVERY_DELIVERED;
+        batch->results[i].attempts = 1;
+    }
+}
+
+static void begin(int64_t send_id)
+{
+    struct error err;
+    bool begun;
+    assert_ok(delivery_begin(&work, send_id, &begun, &err), &err);
+    assert_true(begun);
+}
+
+static void settle(struct delivery_batch *batch)
+{
+    struct error err;
+    assert_ok(delivery_settle(&work, batch, &err), &err);
+}
+
+static void test_interrupted_batch_is_repeated(void **state)
+{
+    (void)state;
+    make_contacts(700);
+    outbox_empty();
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    int64_t send_id = create_send(&order, &job_id);
+    struct delivery_batch batch;
+    begin(send_id);
+    deliver_without_settling("one that dies", &batch);
+    const char *name = arena_printf(arena, "%s.77", work_id(&work, ID_SEND, send_id));
+    char *before = outbox_read(name);
+    assert_int_equal(outbox_count(), 500);
+    assert_int_equal(number_of("select count(*) from send_results"), 0);
+
+    work.now_us += 5 * US_PER_S; /* the second attempt is later and yet gives the same bytes */
+    run_sql("update send_ranges set lease_until = now() - interval '1 second' where lease_owner is not null");
+    deliver_without_settling("another", &batch);
+    assert_true(batch.is_abandoned);
+    assert_string_equal(outbox_read(name), before);
+    run_sql("update send_ranges set lease_until = now() - interval '1 second' where lease_owner is not null");
+    run_workers_until("select count(*) from sends where status = 'completed'", 1);
+    assert_int_equal(outbox_count(), 700);
+    assert_int_equal(number_of("select count(*) from send_results"), 700);
+    assert_int_equal(number_of("select count(*) from events"), 1400);
+    assert_int_equal(number_of("select sent from send_stats"), 700);
+}
+
+static void test_range_belongs_to_one_process(void **state)
+{
+    (void)state;
+    make_contacts(600);
+    int64_t job_id;
+    struct error err;
+    struct send_order order = order_to_all(design_of(html, text));
+    int64_t send_id = create_send(&order, &job_id);
+    begin(send_id);
+    begin(send_id); /* a job that runs again begins nothing twice */
+    struct delivery_batch mine;
+    struct delivery_batch other;
+    struct delivery_batch third;
+    bool found;
+    deliver_without_settling("me", &mine);
+    deliver_without_settling("another", &other);
+    assert_int_equal(mine.from_ordinal, 1);
+    assert_int_equal(other.from_ordinal, 501);
+    struct delivery_wish wish = wish_of("a third");
+    assert_ok(delivery_take_range(&work, &wish, &third, &found, &err), &err);
+    assert_false(found);
+
+    settle(&mine);
+    assert_int_equal(number_of("select count(*) from sends where status = 'running'"), 1);
+    mine.is_unsure = true;
+    for (size_t i = 0; i < mine.count; i++)
+        mine.results[i].is_settled = false;
+    settle(&mine); /* settled twice, as when a commit came through unheard: the second says nothing */
+    assert_int_equal(number_of("select count(*) from send_results"), 500);
+    assert_int_equal(number_of("select delivered from send_stats"), 500);
+    settle(&other);
+    assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
+}
+
+/* A lease that is over frees a range only when its process is gone: a clock that jumps does not. */
+static void test_a_living_process_keeps_its_range(void **state)
+{
+    (void)state;
+    make_contacts(10);
+    int64_t job_id;
+    struct error err;
+    struct send_order order = order_to_all(design_of(html, text));
+    begin(create_send(&order, &job_id));
+    struct delivery_batch mine;
+    struct delivery_batch other;
+    bool found;
+    deliver_without_settling(installation_name(installation), &mine);
+    run_sql("update send_ranges set lease_until = now() - interval '1 day'");
+    struct delivery_wish wish = wish_of("another");
+    assert_ok(delivery_take_range(&work, &wish, &other, &found, &err), &err);
+    assert_false(found);
+}
+
+/* What another process has settled meanwhile stays as it is. */
+static void test_a_lost_range_adds_only_what_is_new(void **state)
+{
+    (void)state;
+    make_contacts(10);
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    begin(create_send(&order, &job_id));
+    struct delivery_batch mine;
+    struct delivery_batch other;
+    deliver_without_settling("me", &mine);
+    run_sql("update send_ranges set lease_until = now() - interval '1 second'");
+    deliver_without_settling("another", &other);
+    for (size_t i = 5; i < 10; i++)
+        other.results[i].outcome = DELIVERY_OPEN;
+    settle(&other);
+    assert_int_equal(number_of("select count(*) from send_results"), 5);
+    settle(&mine);
+    assert_int_equal(number_of("select count(*) from send_results"), 10);
+    assert_int_equal(number_of("select delivered from send_stats"), 10);
+    assert_int_equal(number_of("select count(*) from events where event_type = 'delivered'"), 10);
+    assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 0); /* the range is the other's to close */
+    for (size_t i = 5; i < 10; i++)
+        other.results[i].outcome = DELIVERY_DELIVERED;
+    other.is_unsure = true;
+    settle(&other);
+    assert_int_equal(number_of("select count(*) from send_results"), 10);
+    assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
+}
+
+/* Brands take turns, however much the first of them has. */
+static void test_brands_take_turns(void **state)
+{
+    (void)state;
+    make_contacts(1600);
+    int64_t job_id;
+    struct error err;
+    struct send_order order = order_to_all(design_of(html, text));
+    begin(create_send(&order, &job_id));
+    run_sql("insert into brands (organization_id, name, status, created_at, updated_at)"
+            " select organization_id, 'Second', 'completed', now(), now() from brands limit 1");
+    run_sql("insert into domains overriding system value select b.id, 900, organization_id, 'second.example', 'sandbox', "
+            "'verified', false, 'marketing', null, null,"
+            " null, now(), now(), null from brands b where name = 'Second'");
+    run_sql(
+        "insert into sends overriding system value select b.id, 900, s.kind, s.message_class, s.email_id, s.email_version_id, "
+        "s.status, s.subject,"
+        " s.subject_code, s.preview_text, s.html_code, s.from_address, s.sender_name, s.reply_to, 900, s.target, s.audience_id,"
+        " s.inline_to, s.inline_keys, s.target_hash, s.recipient_count, s.scheduled_at, s.started_at, s.completed_at, s.failed_at,"
+        " s.error, s.pause_reason, s.job_id, s.created_at, s.updated_at from sends s, brands b where b.name = 'Second'");
+    run_sql("insert into send_ranges (brand_id, send_id, from_ordinal, to_ordinal, next_ordinal)"
+            " select b.id, 900, f, f + 99, f from brands b, generate_series(1, 201, 100) f where name = 'Second'");
+    int64_t brands[4];
+    struct delivery_wish wish = wish_of("me");
+    for (size_t i = 0; i < ARRAY_COUNT(brands); i++) {
+        struct delivery_batch batch;
+        bool found;
+        assert_ok(delivery_take_range(&work, &wish, &batch, &found, &err), &err);
+        assert_true(found);
+        wish.after_brand = brands[i] = batch.brand_id;
+    }
+    assert_int_not_equal(brands[0], brands[1]);
+    assert_int_equal(brands[0], brands[2]);
+    assert_int_equal(brands[1], brands[3]);
+    run_sql(
+        "delete from send_ranges; delete from sends; delete from domains where id = 900; delete from brands where name = 'Second'");
+}
+
+/* ---- What becomes of recipients ---- */
+
+static struct delivery_batch relayed(int count)
+{
+    make_contacts(count);
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    begin(create_send(&order, &job_id));
+    struct delivery_batch batch;
+    deliver_without_settling("me", &batch);
+    return batch;
+}
+
+/* R-261, R-262: figures, events and results tell of the same recipients. */
+static void test_every_outcome_is_counted_once(void **state)
+{
+    (void)state;
+    struct delivery_batch batch = relayed(6);
+    batch.results[0] = (struct delivery_result){ DELIVERY_BOUNCED, .reason = "hard", .reply = "550 5.1.1 Unknown", .attempts = 1 };
+    batch.results[1] = (struct delivery_result){ DELIVERY_BOUNCED, .reason = "block", .reply = "550 5.7.1 Spam", .attempts = 1 };
+    batch.results[2] = (struct delivery_result){ DELIVERY_HELD, .uncertain = true, .attempts = 1 };
+    batch.results[3] =
+        (struct delivery_result){ DELIVERY_LATER, .reply = "451 4.7.1 Later", .attempts = 1, .due_us = work.now_us - US_PER_S };
+    settle(&batch);
+    assert_int_equal(number_of("select count(*) from send_results"), 5);
+    assert_int_equal(number_of("select count(*) from send_retries where attempts = 1 and reply like '451%'"), 1);
+    assert_int_equal(number_of("select bounced from send_stats"), 2);
+    assert_int_equal(number_of("select held from send_stats"), 1);
+    assert_int_equal(number_of("select delivered from send_stats"), 2);
+    assert_int_equal(number_of("select count(*) from events where event_type = 'bounced'"), 2);
+    assert_int_equal(number_of("select count(*) from events where event_type = 'delivered'"), 2);
+    assert_int_equal(number_of("select count from event_counts where event_type = 'bounced'"), 2);
+    assert_int_equal(number_of("select count(*) from suppressions where reason = 'bounce'"),
+                     1); /* the block is nobody's fault there */
+    assert_int_equal(number_of("select count(*) from sends where status = 'running'"), 1);
+
+    struct error err;
+    bool found;
+    struct delivery_batch retries;
+    struct delivery_wish wish = wish_of("me");
+    assert_ok(delivery_take_retries(&work, &wish, &retries, &found, &err), &err);
+    assert_true(found);
+    assert_ok(delivery_fetch(&work, &retries, &err), &err);
+    assert_int_equal(retries.count, 1);
+    assert_int_equal(retries.results[0].attempts, 1);
+    retries.results[0] = (struct delivery_result){ DELIVERY_DELIVERED, .attempts = 2 };
+    settle(&retries);
+    assert_int_equal(number_of("select count(*) from send_retries"), 0);
+    assert_int_equal(number_of("select delivered from send_stats"), 3);
+    assert_int_equal(number_of("select attempts::bigint from send_results where attempts = 2"), 2);
+    assert_int_equal(number_of("select count(*) from sends where status = 'partially_completed' and error like '1 messages may%'"),
+                     1);
+}
+
+/* ---- Retries and who had them ---- */
+
+static struct delivery_batch retried(void)
+{
+    struct error err;
+    bool found;
+    struct delivery_batch batch;
+    struct delivery_wish wish = wish_of("me");
+    assert_ok(delivery_take_retries(&work, &wish, &batch, &found, &err), &err);
+    assert_true(found);
+    assert_ok(delivery_fetch(&work, &batch, &err), &err);
+    return batch;
+}
+
+static void put_off(struct delivery_batch *batch, int64_t attempts)
+{
+    batch->results[0] = (struct delivery_result){ DELIVERY_LATER, .attempts = attempts, .due_us = work.now_us - US_PER_S };
+    settle(batch);
+}
+
+/* The commit of a settling went through unheard, and the retry was leased again, when it is settled once more. */
+static void test_an_attempt_is_settled_once(void **state)
+{
+    (void)state;
+    struct delivery_batch first = relayed(1);
+    put_off(&first, 1);
+    struct delivery_batch second = retried();
+    put_off(&second, 2);
+    struct delivery_batch third = retried();
+    second.results[0].is_settled = false;
+    settle(&second);
+    assert_int_equal(number_of("select count(*) from send_retries where attempts = 2 and lease_owner = 'me'"), 1);
+    third.results[0] = (struct delivery_result){ DELIVERY_DELIVERED, .attempts = 3 };
+    settle(&third);
+    assert_int_equal(number_of("select count(*) from send_retries"), 0);
+    assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
+}
+
+/* Somebody who came back late has left a retry beside a result: the result holds, and the send ends. */
+static void test_a_retry_beside_a_result_goes(void **state)
+{
+    (void)state;
+    struct delivery_batch first = relayed(1);
+    put_off(&first, 1);
+    run_sql("insert into send_results (brand_id, send_id, ordinal, outcome, occurred_at)"
+            " select brand_id, send_id, ordinal, 'delivered', now() from send_retries");
+    struct delivery_batch second = retried();
+    assert_int_equal(second.count, 0);
+    settle(&second);
+    assert_int_equal(number_of("select count(*) from send_retries"), 0);
+    assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
+}
+
+/* What the journal tells of an earlier attempt is not mistaken for the one that was under way. */
+static void test_the_journal_of_an_earlier_attempt_says_nothing(void **state)
+{
+    (void)state;
+    struct error err;
+    int64_t file;
+    struct journal *journal;
+    unsigned char hash[SECRET_HASH_BYTES];
+    struct journal_place place = { .data_dir = folder };
+    sha256(work.engine->token_key, sizeof(work.engine->token_key), hash);
+    memcpy(&place.installation, hash, sizeof(place.installation));
+    struct delivery_batch first = relayed(1);
+    put_off(&first, 1);
+    run_sql("update send_retries set uncertain = true, lease_owner = 'gone', lease_until = now() + interval '1 day'");
+    struct journal_key key = { work.organization_id, work.brand_id, first.send_id, 1, 0 };
+    assert_ok(journal_open(&place, "gone", &journal, &err), &err);
+    assert_true(journal_dot(journal, &key, &file));
+    journal_close(journal);
+    run_workers_until("select count(*) from sends where status = 'completed'", 1);
+    assert_int_equal(number_of("select held from send_stats"), 0);
+    assert_int_equal(number_of("select count(*) from send_results where outcome = 'delivered' and uncertain"), 1);
+}
+
+static void test_consent_is_checked_when_composing(void **state) /* R-246 */
+{
+    (void)state;
+    make_contacts(5);
+    outbox_empty();
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    begin(create_send(&order, &job_id));
+    run_sql("update contacts set subscribed = false where email = 'reader1@example.com'");
+    run_sql("delete from contacts where email = 'reader2@example.com'");
+    suppress("reader3@example.com");
+    run_workers_until("select count(*) from sends where status = 'completed'", 1);
+    assert_int_equal(outbox_count(), 2);
+    assert_int_equal(number_of("select skipped from send_stats"), 3);
+    assert_int_equal(number_of("select delivered from send_stats"), 2);
+    assert_int_equal(number_of("select count(*) from send_results where reason = 'suppressed'"), 1);
+    assert_int_equal(number_of("select count(*) from send_results where reason = 'unsubscribed'"), 1);
+    assert_int_equal(number_of("select count(*) from send_results where reason = 'contact deleted'"), 1);
+    assert_int_equal(number_of("select sent from email_usage"), 2);
+}
+
+static void test_what_cannot_be_composed_fails_alone(void **state)
+{
+    (void)state;
+    make_contacts(3);
+    run_sql("update contacts set first_name = repeat('x', 5000) where email = 'reader2@example.com'");
+    outbox_empty();
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    create_send(&order, &job_id);
+    run_workers_until("select count(*) from sends where status = 'partially_completed'", 1);
+    assert_int_equal(outbox_count(), 2);
+    assert_int_equal(number_of("select failed from send_stats"), 1);
+    assert_int_equal(number_of("select count(*) from send_results where outcome = 'failed' and reason <> ''"), 1);
+    assert_int_equal(number_of("select sent from email_usage"), 2);
+    assert_int_equal(number_of("select count(*) from sends where error is not null"), 1);
+}
+
+/* A job is leased again when its worker dies; one that kills its worker each time comes to an end. */
+static void test_a_job_that_kills_its_workers_ends(void **state)
+{
+    (void)state;
+    make_contacts(3);
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    create_send(&order, &job_id);
+    run_sql("update jobs set attempts = 50");
+    outbox_empty();
+    run_workers_until(nothing_to_do, 0);
+    assert_int_equal(number_of("select count(*) from jobs where state = 'failed'"), 1);
+    assert_int_equal(number_of("select count(*) from sends where status = 'failed' and error like '%broken off 50 times%'"), 1);
+    assert_int_equal(outbox_count(), 0);
+}
+
+static void test_giving_up_ends_the_send(void **state)
+{
+    (void)state;
+    make_contacts(600);
+    struct error err;
+    struct delivery_batch batch;
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    int64_t send_id = create_send(&order, &job_id);
+    begin(send_id);
+    deliver_without_settling("me", &batch);
+    settle(&batch);
+    assert_ok(delivery_give_up(&work, send_id, "Delivery stopped: the design is damaged.", &err), &err);
+    assert_int_equal(number_of("select count(*) from sends where status = 'partially_completed' and error like '%damaged%'"), 1);
+    assert_int_equal(number_of("select sent from email_usage"), 500);
+    struct delivery_batch after;
+    bool found;
+    struct delivery_wish wish = wish_of("me");
+    assert_ok(delivery_take_range(&work, &wish, &after, &found, &err), &err);
+    assert_false(found);
+}
+
+/* ---- Cancel ---- */
+
+static void assert_canceled(int64_t send_id)
+{
+    struct error err;
+    struct send_row *send;
+    assert_ok(send_cancel(&work, send_id, &send, &err), &err);
+    assert_string_equal(send->status, "canceled");
+}
+
+static void test_cancel_before_the_beginning(void **state) /* R-272, R-273 */
+{
+    (void)state;
+    make_contacts(3);
+    outbox_empty();
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    int64_t send_id = create_send(&order, &job_id);
+    assert_canceled(send_id);
+    assert_canceled(send_id);
+    assert_int_equal(number_of("select count(*) from jobs where state = 'canceled'"), 1);
+
+    /* A job that had begun its round already finds nothing to begin. */
+    run_sql("update jobs set state = 'queued'");
+    run_workers_until("select count(*) from jobs where state = 'done'", 1);
+    assert_int_equal(outbox_count(), 0);
+    assert_int_equal(number_of("select count(*) from send_recipients"), 0);
+}
+
+static void test_cancel_after_the_beginning(void **state) /* R-274, A-02 */
+{
+    (void)state;
+    make_contacts(3);
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    int64_t send_id = create_send(&order, &job_id);
+    begin(send_id);
+    struct error err = { .code = ERR_NONE };
+    struct send_row *send;
+    assert_false(send_cancel(&work, send_id, &send, &err));
+    assert_int_equal(err.code, ERR_SEND_NOT_CANCELLABLE);
+    assert_int_equal(number_of("select count(*) from sends where status = 'running'"), 1);
+    run_sql("update sends set status = 'paused', pause_reason = 'plan_limit'");
+    assert_canceled(send_id);
+    assert_int_equal(number_of("select count(*) from sends where pause_reason is not null"), 0);
+}
+
+/* ---- The message ---- */
+
+static void test_preview_text_is_replaced(void **state) /* R-249 */
+{
+    (void)state;
+    make_contacts(1);
+    outbox_empty();
+    int64_t job_id;
+    struct send_order order = order_to_all(design_of(html, text));
+    order.preview_text = "Peek, {{ firstName }} & <you>";
+    order.from_email = "Editor@sandbox.posthorn.localhost";
+    order.from_name = "The Editor";
+    order.reply_to = "answers@example.org";
+    int64_t send_id = create_send(&order, &job_id);
+    run_workers_until("select count(*) from sends where status = 'completed'", 1);
+    char *message = outbox_read(arena_printf(arena, "%s.1", work_id(&work, ID_SEND, send_id)));
+    char *body = strstr(message, "<body class=3D\"a>b\"><div style=3D\"display:none");
+    assert_non_null(body);
+    assert_non_null(strstr(body, "Peek, Reader 1 &amp; &lt;you&gt;&zwnj;"));
+    assert_non_null(strstr(message, "From: The Editor <Editor@sandbox.posthorn.localhost>\r\n"));
+    assert_non_null(strstr(message, "Reply-To: answers@example.org\r\n"));
+    assert_non_null(strstr(message, "Precedence: bulk\r\n"));
+    assert_non_null(strstr(message, "href=3D\"https://sandbox.posthorn.localhost/u/"));
+}
+
+static void test_test_message_leaves_no_trace(void **state) /* R-256, R-257 */
+{
+    (void)state;
+    make_contacts(1);
+    struct send_order order = order_to_one(design_of(html, text));
+    order.audience = NULL;
+    order.domain_id = 0;
+    order.from_email = "forged@elsewhere.example";
+    struct error err;
+    struct send_test test;
+    struct send_test read;
+    assert_ok(send_check_test(&work, &order, &test, &err), &err);
+    struct json_bounds bounds = { .max_bytes = SEND_TEST_MAX_BYTES };
+    const char *payload = send_test_write(&work, &test);
+    const json_t *json;
+    assert_ok(json_read(arena, payload, strlen(payload), bounds, &json, &err), &err);
+    send_test_read(json, &read);
+    struct bytes message;
+    assert_ok(send_test_compose(&work, &read, 1, &message, &err), &err);
+    const char *bytes = (const char *)message.data;
+    assert_non_null(strstr(bytes, "From: My brand <hello@sandbox.posthorn.localhost>\r\n"));
+    assert_non_null(strstr(bytes, "Hello Reader 1"));
+    assert_non_null(strstr(bytes, "Precedence: bulk\r\n")); /* as a campaign's message looks */
+    assert_int_equal(number_of("select count(*) from sends"), 0);
+    assert_int_equal(number_of("select count(*) from events"), 0);
+
+    order.domain_id = 4711;
+    err.code = ERR_NONE;
+    assert_false(send_check_test(&work, &order, &test, &err));
+    assert_int_equal(err.code, ERR_DOMAIN_NOT_FOUND);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_campaign_reaches_everybody_once),
+        TEST(test_campaign_knows_the_types_of_fields),
+        TEST(test_target_is_exactly_one),
+        TEST(test_texts_are_checked),
+        TEST(test_design_must_be_ready),
+        TEST(test_domain_must_be_able),
+        TEST(test_another_brand_is_not_found),
+        TEST(test_somebody_must_get_it),
+        TEST(test_suppressed_address_is_nobody),
+        TEST(test_same_target_twice),
+        TEST(test_immediate_send_needs_room),
+        TEST(test_scheduled_send_waits_for_room),
+        TEST(test_interrupted_batch_is_repeated),
+        TEST(test_range_belongs_to_one_process),
+        TEST(test_a_living_process_keeps_its_range),
+        TEST(test_a_lost_range_adds_only_what_is_new),
+        TEST(test_brands_take_turns),
+        TEST(test_every_outcome_is_counted_once),
+        TEST(test_an_attempt_is_settled_once),
+        TEST(test_a_retry_beside_a_result_goes),
+        TEST(test_the_journal_of_an_earlier_attempt_says_nothing),
+        TEST(test_consent_is_checked_when_composing),
+        TEST(test_what_cannot_be_composed_fails_alone),
+        TEST(test_a_job_that_kills_its_workers_ends),
+        TEST(test_giving_up_ends_the_send),
+        TEST(test_cancel_before_the_beginning),
+        TEST(test_cancel_after_the_beginning),
+        TEST(test_preview_text_is_replaced),
+        TEST(test_test_message_leaves_no_trace),
+    };
+    return cmocka_run_group_tests_name("engine_sends", tests, world_begin, world_end);
+}
