@@ -101,8 +101,8 @@ const ANSWER = { data: [{ source: 'fair', contacts: 2, subscribed: 1 }] };
 
 /** The documents and tables that the suite compares are those of the new tree. */
 function checkGenerated() {
-  assert.match(read('docs/operations.md'), new RegExp(`### ${OPERATION}\n\n\`GET ${PATH}\``));
-  assert.match(read('docs/tools.md'), new RegExp(`## ${TOOL}\n`));
+  assert.match(read('docs/reference/operations.md'), new RegExp(`### ${OPERATION}\n\n\`GET ${PATH}\``));
+  assert.match(read('docs/reference/tools.md'), new RegExp(`## ${TOOL}\n`));
   assert.equal(JSON.parse(read(`tests/snapshots/${TOOL}.json`)).name, TOOL);
   run(`. tests/node22.sh
     "$NODE" tests/unit/codegen/docs.mjs build/first/posthorn-catalogue .

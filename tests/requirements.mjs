@@ -1,4 +1,4 @@
-// Ties the numbered rules of the contract (R-…) to the tests that name them and writes docs/requirements.md. `check` fails on a
+// Ties the numbered rules of the contract (R-…) to the tests that name them and writes docs/reference/requirements.md. `check` fails on a
 // due rule without a test, on a reason that is none any more, and on a page that is not up to date.
 //
 //   requirements.mjs [check]
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { loadRules } from './rules.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const page = join(root, 'docs/requirements.md');
+const page = join(root, 'docs/reference/requirements.md');
 const rules = loadRules(root);
 
 const sorted = (names) => [...names].sort().join(', ');
@@ -38,7 +38,7 @@ ${rows.join('\n')}
 if (process.argv[2] === 'check') {
   const problems = uncovered.map(([name, { by }]) => `${name} (${sorted(by) || 'every call'}) is tied to no test`);
   for (const [name] of stale) problems.push(`${name} has a test or is built, and a reason why it is not covered`);
-  if (readFileSync(page, 'utf8') !== text) problems.push('docs/requirements.md is not up to date; run tests/requirements.mjs');
+  if (readFileSync(page, 'utf8') !== text) problems.push('docs/reference/requirements.md is not up to date; run tests/requirements.mjs');
   for (const problem of problems) console.log(`FAILED ${problem}`);
   console.log(`${due.length - uncovered.length} passed, ${problems.length} failed`);
   process.exitCode = problems.length > 0 ? 1 : 0;

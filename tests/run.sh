@@ -47,8 +47,8 @@ unit_tests() {
 
 generated_docs() {
     local file status=0
-    for file in build/debug/generated/docs/*.md; do
-        diff -u "docs/$(basename "$file")" "$file" || status=1
+    for file in build/debug/generated/docs/reference/*.md; do
+        diff -u "docs/reference/$(basename "$file")" "$file" || status=1
     done
     return $status
 }

@@ -1,4 +1,4 @@
-/* The exit statuses of an operation, for scripts to branch on (docs/command-line.md). */
+/* The exit statuses of an operation, for scripts to branch on (docs/reference/command-line.md). */
 #pragma once
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
 # The generators: host programs built first, then run on the declarations.
-#   posthorn-catalogue         schemas/ and tools/       → catalogue/*.h, *.c, docs/*.md, openapi.json
+#   posthorn-catalogue         schemas/ and tools/       → catalogue/*.h, *.c, openapi.json, docs/reference/*.md
 #   posthorn-sql               src/**/*.sql              → sql/<stem>.h, .c and sql/all_statements.*
 #   posthorn-embed-migrations  src/db/migrations/*.sql   → sql/migrations.c
 #   src/mail/lists/compile.mjs lists of npm packages     → mail/address_lists_data.h
@@ -66,5 +66,5 @@ add_custom_target(generate DEPENDS ${generated_sources})
 
 # The committed documents follow the declarations; a test compares them.
 add_custom_target(docs
-    COMMAND ${CMAKE_COMMAND} -E copy_directory ${generated}/docs ${CMAKE_SOURCE_DIR}/docs
+    COMMAND ${CMAKE_COMMAND} -E copy_directory ${generated}/docs/reference ${CMAKE_SOURCE_DIR}/docs/reference
     DEPENDS generate-catalogue VERBATIM)

@@ -223,7 +223,7 @@ test('errors have a status to branch on: the envelope for programs, sentences fo
   const local = await command(['emails', 'personalize', '--email-id', 'eml_1'], { env: remote });
   assert.equal(local.code, 2);
   assert.match(local.stderr, /REST does not have this: .*posthorn call get_email/);
-  const [guide, help] = [readFileSync(join(ROOT, 'docs/command-line.md'), 'utf8'), (await command(['contacts', '--help'])).stdout];
+  const [guide, help] = [readFileSync(join(ROOT, 'docs/reference/command-line.md'), 'utf8'), (await command(['contacts', '--help'])).stdout];
   const told = [...help.slice(help.indexOf('Exit status:')).matchAll(/^ +(\d+) {2}(.*)$/gm)];
   assert.ok(told.length > 6);
   for (const [, status, words] of told) assert.ok(guide.includes(`| ${status} | ${words} |`), words);

@@ -4,7 +4,7 @@
  *
  *     catalogue SOURCE_ROOT OUTPUT_FOLDER
  *
- * writes OUTPUT_FOLDER/catalogue (C, OpenAPI) and OUTPUT_FOLDER/docs. When a
+ * writes OUTPUT_FOLDER/catalogue (C, OpenAPI) and OUTPUT_FOLDER/docs/reference. When a
  * declaration is refused, nothing is written and every reason is on stderr.
  */
 #include "model.h"
@@ -53,7 +53,7 @@ int main(int count, char **arguments)
     emit_tools(&all, folder);
     emit_mcp(&all, folder);
     emit_help(&all, folder);
-    emit_docs(&all, text("%s/docs", arguments[2]));
-    emit_commands(&all, text("%s/docs", arguments[2]));
+    emit_docs(&all, text("%s/docs/reference", arguments[2]));
+    emit_commands(&all, text("%s/docs/reference", arguments[2]));
     return problem_count() > 0 ? 1 : 0;
 }

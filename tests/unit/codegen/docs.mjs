@@ -1,4 +1,4 @@
-// The generated documents in docs/ are those that the declarations make today.
+// The generated documents in docs/reference are those that the declarations make today.
 //
 //     node docs.mjs GENERATOR SOURCE_ROOT
 import { spawnSync } from 'node:child_process';
@@ -11,18 +11,19 @@ if (!generator || !root) {
   console.error('usage: docs.mjs GENERATOR SOURCE_ROOT');
   process.exit(2);
 }
+const PAGES = 'docs/reference';
 const folder = mkdtempSync(join(tmpdir(), 'posthorn-docs-'));
 const done = spawnSync(generator, [root, folder], { encoding: 'utf8' });
 if (done.status !== 0) {
   console.error(done.stderr);
   process.exit(1);
 }
-const pages = readdirSync(join(folder, 'docs'));
+const pages = readdirSync(join(folder, PAGES));
 const stale = pages.filter((page) => {
-  const made = readFileSync(join(folder, 'docs', page), 'utf8');
+  const made = readFileSync(join(folder, PAGES, page), 'utf8');
   let kept = '';
   try {
-    kept = readFileSync(join(root, 'docs', page), 'utf8');
+    kept = readFileSync(join(root, PAGES, page), 'utf8');
   } catch {
     return true;
   }
@@ -34,7 +35,7 @@ if (pages.length < 4) {
   process.exit(1);
 }
 if (stale.length > 0) {
-  console.error(`out of date: ${stale.map((page) => `docs/${page}`).join(', ')}; build the target docs and commit them`);
+  console.error(`out of date: ${stale.map((page) => `${PAGES}/${page}`).join(', ')}; build the target docs and commit them`);
   process.exit(1);
 }
 console.log(`${pages.length} pages are up to date`);
