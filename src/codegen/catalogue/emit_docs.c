@@ -1,10 +1,21 @@
 #include "words.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static void put_title(struct output *out, const char *title, const char *purpose)
 {
     put(out, "<!-- Generated from schemas/ and tools/; edit those instead. -->\n\n# %s\n\n%s\n", title, purpose);
+}
+
+/* As headings of Markdown are addressed: D-01 → d-01. */
+static const char *anchor_of(const char *id)
+{
+    char *made = text("%s", id);
+    for (char *p = made; *p != '\0'; p++) {
+        *p = (char)tolower((unsigned char)*p);
+    }
+    return made;
 }
 
 /* Cells of a table must not hold what ends one. */
@@ -41,12 +52,24 @@ static void emit_errors_page(const struct catalogue *all, const char *folder)
 
 /* ---- Operations ---- */
 
+/* The ids of a member as links into the page that explains them. */
+static void put_citations(struct output *out, const json_t *declaration, const char *member, const char *title, const char *page)
+{
+    const json_t *ids = json_object_get(declaration, member);
+    size_t i;
+    const json_t *id;
+    json_array_foreach(ids, i, id) {
+        const char *name = json_string_value(id);
+        put(out, "%s[%s](%s#%s)", i == 0 ? text("- %s: ", title) : ", ", name, page, anchor_of(name));
+    }
+    if (json_array_size(ids) > 0) {
+        put(out, "\n");
+    }
+}
+
 static void put_rules(struct output *out, const json_t *declaration)
 {
-    const json_t *rules = json_object_get(declaration, "rules");
-    if (json_array_size(rules) > 0) {
-        put(out, "- Rules: %s\n", words_of(rules));
-    }
+    put_citations(out, declaration, "rules", "Rules", "requirements.md");
 }
 
 static void put_facts(struct output *out, const struct catalogue *all, const struct op_decl *op)
@@ -77,10 +100,7 @@ static void put_facts(struct output *out, const struct catalogue *all, const str
     if (json_array_size(errors) > 0) {
         put(out, "- Refusals of its own: %s\n", words_of(errors));
     }
-    const json_t *open = json_object_get(json, "open");
-    if (json_array_size(open) > 0) {
-        put(out, "- Left open by the contract: %s\n", words_of(open));
-    }
+    put_citations(out, json, "open", "Left open by the contract", "open-details.md");
     put_rules(out, json);
 }
 
@@ -154,8 +174,8 @@ static void emit_tools_page(const struct catalogue *all, const char *folder)
 
 /* ---- Open details ---- */
 
-/* Where an open detail shows: the operations and shapes that name it. */
-static const char *uses_of(const struct catalogue *all, const char *id)
+/* Where a decision shows: the operations and shapes that name it. */
+static const char *uses_of(const struct catalogue *all, const char *id, const json_t *decision)
 {
     const char *uses = "";
     for (size_t i = 0; i < all->op_count; i++) {
@@ -170,21 +190,23 @@ static const char *uses_of(const struct catalogue *all, const char *id)
             uses = text("%s%s%s (shape)", uses, uses[0] != '\0' ? ", " : "", name);
         }
     }
-    return uses[0] != '\0' ? uses : "everywhere";
+    return uses[0] != '\0' ? uses : member_true(decision, "pending") ? "no declaration yet" : "everywhere";
 }
 
 static void emit_open_page(const struct catalogue *all, const char *folder)
 {
     struct output out;
     output_open(&out, folder, "open-details.md");
-    put_title(&out, "Open details", "The contract leaves these open, or says two things. This is what was chosen, and where it shows. Clients "
-                                    "should not rest on them more than they must.");
-    put(&out, "\n| | Question | Choice | Where |\n| --- | --- | --- | --- |\n");
+    put_title(&out, "Open details", "The contract leaves these details open, or contradicts itself in them. The table gives each decision and the "
+                                    "operations and shapes that follow it. Clients should depend on them as little as possible.");
+    put(&out, "\n| | Area | Question | Decision | Where |\n| --- | --- | --- | --- | --- |\n");
     const char *id;
-    json_t *detail;
-    json_object_foreach(all->open_details, id, detail) {
-        put(&out, "| %s | %s | %s | %s |\n", id, cell(member_text(detail, "question")), cell(member_text(detail, "choice")),
-            uses_of(all, id));
+    json_t *decision;
+    json_object_foreach(all->rules, id, decision) {
+        if (member_text(decision, "question") != NULL) {
+            put(&out, "| <a id=\"%s\"></a>%s | %s | %s | %s | %s |\n", anchor_of(id), id, cell(member_text(decision, "area")),
+                cell(member_text(decision, "question")), cell(member_text(decision, "text")), uses_of(all, id, decision));
+        }
     }
     output_close(&out);
 }

@@ -1,6 +1,5 @@
 #include "lint.h"
 
-#include <ctype.h>
 #include <string.h>
 
 bool is_one_of(const char *value, const char *const *words)
@@ -93,21 +92,4 @@ bool lint_text(const json_t *object, const char *member, const char *place)
         return false;
     }
     return true;
-}
-
-static bool is_rule(const char *name)
-{
-    return strlen(name) == strlen("R-001") && strncmp(name, "R-", 2) == 0 && isdigit((unsigned char)name[2]) &&
-           isdigit((unsigned char)name[3]) && isdigit((unsigned char)name[4]);
-}
-
-void lint_rules(const json_t *declaration, const char *where)
-{
-    size_t i;
-    const json_t *rule;
-    json_array_foreach(json_object_get(declaration, "rules"), i, rule) {
-        if (json_is_string(rule) && !is_rule(json_string_value(rule))) {
-            problem(where, "the rule %s is not written like R-001", json_string_value(rule));
-        }
-    }
 }

@@ -16,8 +16,9 @@ void lint_members(json_t *object, const char *const *known, const char *where) N
 /* Reports a required member that is absent or not a text. */
 bool lint_text(const json_t *object, const char *member, const char *where) NONNULL(2, 3);
 
-/* Reports a rule that is not written like those of the contract, R-001. */
-void lint_rules(const json_t *declaration, const char *where) NONNULL(2);
+/* Reports the rules of a declaration that are not written like R-001 or are not in schemas/rules.json. `place` begins
+ * with the file and a colon. */
+void lint_cited_rules(const struct catalogue *all, const json_t *declaration, const char *place) NONNULL(1, 3);
 
 /* The kinds that an id may be of, as enum id_kind of crypto/ids.h has them. NULL-ended. */
 extern const char *const id_kinds[];

@@ -253,7 +253,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
     lint_members(op->json, known, op->where);
     lint_id(op);
     lint_text(op->json, "summary", op->where);
-    lint_rules(op->json, op->where);
+    lint_cited_rules(all, op->json, op->where);
     lint_words(op);
     lint_policy_name(all, op, "scope", "scopes");
     lint_policy_name(all, op, "policy", "rates");

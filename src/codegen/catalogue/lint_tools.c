@@ -172,7 +172,7 @@ static void lint_tool(const struct catalogue *all, size_t at)
     }
     lint_text(tool->json, "title", tool->where);
     lint_text(tool->json, "description", tool->where);
-    lint_rules(tool->json, tool->where);
+    lint_cited_rules(all, tool->json, text("%s: %s", tool->where, tool->name));
     const char *toolset = member_text(tool->json, "toolset");
     if (toolset == NULL || strcmp(toolset, tool->domain) != 0) {
         problem(tool->where, "toolset must be the name of its folder");

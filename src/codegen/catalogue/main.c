@@ -14,6 +14,7 @@ static struct catalogue all;
 
 static void lint_declarations(void)
 {
+    lint_rules(&all);
     lint_errors(&all);
     lint_policies(&all);
     lint_integrations(&all);
@@ -21,7 +22,7 @@ static void lint_declarations(void)
     lint_resources(&all);
     lint_operations(&all);
     lint_types(&all);
-    lint_open_details(&all);
+    lint_decisions(&all);
     lint_tools(&all);
     lint_counts(&all);
     lint_mcp(&all);

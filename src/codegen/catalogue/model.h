@@ -78,7 +78,8 @@ struct catalogue {
     json_t *interface; /* title, version, tags and usual examples of the OpenAPI document */
     json_t *resources; /* name → schema */
     json_t *integrations;
-    json_t *open_details; /* id → what the contract leaves open, and the choice */
+    json_t *rule_file;    /* schemas/rules.json: areas, and rules in their order */
+    json_t *rules;        /* id → rule of the contract (R-…) or decision on what it leaves open (D-…, A-…) */
     json_t *mcp;
     json_t *topics;
     struct op_decl *ops;
@@ -119,7 +120,8 @@ void lint_listed_tools(const struct catalogue *all) NONNULL(1);
 void lint_counts(const struct catalogue *all) NONNULL(1);
 void lint_mcp(const struct catalogue *all) NONNULL(1);
 void lint_types(const struct catalogue *all) NONNULL(1);
-void lint_open_details(const struct catalogue *all) NONNULL(1);
+void lint_rules(const struct catalogue *all) NONNULL(1);
+void lint_decisions(const struct catalogue *all) NONNULL(1);
 void lint_topics(const struct catalogue *all) NONNULL(1);
 void lint_interface(const struct catalogue *all) NONNULL(1);
 

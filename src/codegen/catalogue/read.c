@@ -234,6 +234,20 @@ static void read_tools(struct catalogue *all)
     }
 }
 
+static void read_rules(struct catalogue *all)
+{
+    all->rule_file = read_json(all, "schemas/rules.json", JSON_OBJECT);
+    all->rules = keep(json_object());
+    size_t i;
+    json_t *entry;
+    json_array_foreach(json_object_get(all->rule_file, "rules"), i, entry) {
+        const char *id = member_text(entry, "id");
+        if (id != NULL) {
+            json_object_set(all->rules, id, entry);
+        }
+    }
+}
+
 void read_catalogue(struct catalogue *all, const char *root)
 {
     *all = (struct catalogue){ .root = root };
@@ -241,7 +255,7 @@ void read_catalogue(struct catalogue *all, const char *root)
     all->policies = read_json(all, "schemas/policies.json", JSON_OBJECT);
     all->integrations = read_json(all, "schemas/integrations.json", JSON_ARRAY);
     all->interface = read_json(all, "schemas/interface.json", JSON_OBJECT);
-    all->open_details = read_json(all, "schemas/open-details.json", JSON_OBJECT);
+    read_rules(all);
     read_operations(all);
     read_resources(all);
     read_tools(all);

@@ -12,7 +12,7 @@ static const char *const core_names[COLUMN_KIND_COUNT] = {
     [COLUMN_USER_ID] = "userId", [COLUMN_SOURCE] = "source",        [COLUMN_SUBSCRIBED] = "subscribed",
 };
 
-/* Headers of core fields, in lower case and without anything but letters and digits (open-details.json, D-82). */
+/* Headers of core fields, in lower case and without anything but letters and digits (D-82 of schemas/rules.json). */
 static const struct {
     const char *spelling;
     enum column_kind kind;

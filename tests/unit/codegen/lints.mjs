@@ -18,6 +18,10 @@ if (!generator) {
 const hints = (readOnly) => ({ readOnly, destructive: false, idempotent: true, openWorld: false });
 const row = (id) => ({ type: 'string', format: `id:${id}`, description: 'The thing.' });
 
+// Numbers of rules and decisions of the tree below, put together so that no one takes them for citations of the real ones.
+const rule = (number) => `R-${number}`;
+const decision = (number) => `D-${number}`;
+
 /** A tree with everything a lint looks at, and nothing more. */
 function goodTree() {
   return {
@@ -28,7 +32,7 @@ function goodTree() {
     'schemas/policies.json': {
       bodyBytes: 1000,
       scopes: { all: { implies: ['things'] }, things: { implies: [] } },
-      rates: { 'things.read': { limit: 100, windowS: 60 }, 'things.write': { limit: 60, windowS: 60, open: ['X-2'] } },
+      rates: { 'things.read': { limit: 100, windowS: 60 }, 'things.write': { limit: 60, windowS: 60, open: [decision('02')] } },
       prices: { check: { kind: 'perItem', credits: 2, unit: 'thing' }, make: { kind: 'metered', credits: 1 } },
       plans: { basic: { name: 'Basic', credits: 10, emailSends: null } },
     },
@@ -37,9 +41,16 @@ function goodTree() {
       info: { title: 'Things', version: '1.0.0' }, tags: { things: 'Things and their parts.' }, examples: { thingId: 'con_1' },
     },
     'schemas/resources/errorEnvelope.json': { description: 'A refusal.', type: 'object', properties: {} },
-    'schemas/open-details.json': {
-      'X-1': { question: 'What is a thing?', choice: 'This.' },
-      'X-2': { question: 'How often?', choice: 'Sixty times.' },
+    'schemas/rules.json': {
+      areas: ['things', 'parts'],
+      rules: [
+        { id: rule('001'), area: 'things', text: 'A thing is read.' },
+        { id: rule('002'), area: 'parts', text: 'A tool reads parts.' },
+        { id: decision('01'), area: 'things', question: 'What is a thing?', text: 'This.' },
+        { id: decision('02'), area: 'things', question: 'How often?', text: 'Sixty times.' },
+        { id: decision('03'), area: 'things', question: 'Since when?', text: 'Always.', everywhere: true },
+        { id: decision('100'), area: 'parts', question: 'How many?', text: 'Seven.', pending: true },
+      ],
     },
     'schemas/resources/thing.json': {
       description: 'A thing.', type: 'object', additionalProperties: false, required: ['thingId', 'part'],
@@ -51,7 +62,7 @@ function goodTree() {
         id: 'things.get', route: 'GET /v1/things/{thingId}', summary: 'Reads a thing.', reach: 'brand', scope: 'things',
         policy: 'things.read', mode: 'read', single: true, status: 200, queries: 1, built: true, path: { thingId: row('contact') },
         query: { include: { type: 'string', format: 'tokens', enum: ['parts', 'notes'], description: 'Parts to add.' } },
-        result: 'thing', errors: ['THING_NOT_FOUND'], open: ['X-1'], rules: ['R-001'],
+        result: 'thing', errors: ['THING_NOT_FOUND'], open: [decision('01')], rules: [rule('001')],
       },
       {
         id: 'things.makeMany', route: 'POST /v1/things', summary: 'Makes several things.', when: { present: 'things' }, reach: 'brand',
@@ -85,7 +96,7 @@ function goodTree() {
     ],
     'tools/things/get_thing.json': {
       name: 'get_thing', title: 'Get thing', description: 'Reads a thing.', toolset: 'things', hints: hints(true), run: 'things.get',
-      rules: ['R-002'],
+      rules: [rule('002')],
     },
     'tools/things/save_thing.json': {
       name: 'save_thing', title: 'Save thing', description: 'Makes things.', toolset: 'things', hints: hints(false),
@@ -119,7 +130,12 @@ const op = (tree, at) => tree['schemas/operations/things.json'][at];
 const tool = (tree, name) => tree[`tools/things/${name}.json`];
 const integrations = (tree) => tree['schemas/integrations.json'];
 const policies = (tree) => tree['schemas/policies.json'];
+const rules = (tree) => tree['schemas/rules.json'].rules;
 const MAKE = 2;
+
+/** rules.json with a rule a line; the first one is on line 4. */
+const ruleLines = (entries) =>
+  `{"areas": ["things", "parts"],\n\n"rules": [\n${entries.map((entry) => JSON.stringify(entry)).join(',\n')}\n]}\n`;
 
 /** What is broken, how, and what the generator says of it. */
 const broken = [
@@ -139,8 +155,36 @@ const broken = [
   ['an event twice', (t) => integrations(t)[0].events.push('orders/paid'), 'has an empty event or orders/paid twice'],
   ['a wrong count of routes', (t) => (policies(t).counts = { routes: 7, tools: 3 }), 'counts 7 routes and 3 tools, but 3 and 3 are declared'],
 
-  ['an open detail that is not told', (t) => (op(t, 0).open = ['X-9']), 'the open detail X-9 is not in'],
-  ['an open detail nothing rests on', (t) => delete op(t, 0).open, 'X-1: nothing rests on it'],
+  ['an open detail without a text', (t) => (op(t, 0).open = [decision('09')]),
+    `schemas/operations/things.json:1: things.get: the open detail ${decision('09')} is not in schemas/rules.json`],
+  ['a rule named as an open detail', (t) => (op(t, 0).open = [rule('001')]), `the open detail ${rule('001')} is not in`],
+  ['an open detail that a shape names without a text', (t) => (t['schemas/resources/part.json'].open = [decision('09')]),
+    `schemas/resources/part.json:1: part: the open detail ${decision('09')} is not in`],
+  ['a decision that nothing names', (t) => delete op(t, 0).open, `schemas/rules.json:1: ${decision('01')}: no declaration names it`],
+  ['a pending decision that is named', (t) => (op(t, 0).open = [decision('01'), decision('100')]),
+    `${decision('100')}: is pending, and schemas/operations/things.json: things.get names it`],
+  ['a decision both everywhere and pending', (t) => (rules(t)[4].pending = true), 'is either everywhere or pending'],
+  ['a rule of an operation without a text', (t) => {
+    op(t, 0).rules = [rule('001'), rule('777')];
+    t['schemas/operations/things.json'] = `\n\n${JSON.stringify(t['schemas/operations/things.json'])}`;
+  }, `schemas/operations/things.json:3: things.get: the rule ${rule('777')} is not in schemas/rules.json`],
+  ['a rule of a tool without a text', (t) => (tool(t, 'get_thing').rules = [rule('777')]),
+    `tools/things/get_thing.json:1: get_thing: the rule ${rule('777')} is not in`],
+  ['a rule twice', (t) => (t['schemas/rules.json'] = ruleLines([...rules(t).slice(0, 2), rules(t)[1], ...rules(t).slice(2)])),
+    `schemas/rules.json:6: ${rule('002')}: declared twice`],
+  ['a rule out of order', (t) => (t['schemas/rules.json'] = ruleLines([rules(t)[1], rules(t)[0], ...rules(t).slice(2)])),
+    `schemas/rules.json:5: ${rule('001')}: comes after ${rule('002')}`],
+  ['a rule after a decision', (t) => rules(t).push(rules(t).shift()), `${rule('001')}: comes after ${decision('100')}`],
+  ['a misspelt member of a rule', (t) => (t['schemas/rules.json'] = ruleLines(rules(t).map((one) => ({ ...one, txet: 'X.' })))),
+    `schemas/rules.json:4: ${rule('001')}: has the unknown member txet`],
+  ['a rule with a question', (t) => (rules(t)[0].question = 'What?'), 'has the unknown member question'],
+  ['a decision without a question', (t) => delete rules(t)[2].question, `${decision('01')}: has no question`],
+  ['a rule without a text', (t) => (rules(t)[0].text = ''), `${rule('001')}: has no text`],
+  ['a rule of an unknown area', (t) => (rules(t)[1].area = 'prats'), 'the area prats is not one of areas'],
+  ['an area without a rule', (t) => t['schemas/rules.json'].areas.push('holes'), 'no rule has the area holes'],
+  ['an id of two digits', (t) => (rules(t)[0].id = rule('01')), `schemas/rules.json:1: the id ${rule('01')} is not written like`],
+  ['an id of an unknown letter', (t) => (rules(t)[5].id = 'X-100'), 'the id X-100 is not written like'],
+  ['a rule without an id', (t) => delete rules(t)[1].id, 'the id (not a text) is not written like'],
 
   ['forms that are no list', (t) => (t['schemas/resources/thing.json'].properties.part = { type: 'object', anyOf: {} }), 'thing.json: part: anyOf must be'],
   ['a member that is no shape', (t) => (t['schemas/resources/thing.json'].properties.note = 5), 'thing.json: note: is no shape'],
@@ -230,8 +274,8 @@ const broken = [
   ['a tool name taken in another folder', (t) => {
     t['tools/more/get_thing.json'] = { ...tool(t, 'get_thing'), toolset: 'more' };
   }, 'the name get_thing is taken'],
-  ['a rule of a tool that is none', (t) => (tool(t, 'get_thing').rules = ['R-2']), 'the rule R-2 is not written like R-001'],
-  ['a rule of an operation that is none', (t) => (op(t, 0).rules = ['R-00x']), 'the rule R-00x is not written like R-001'],
+  ['a rule of a tool that is none', (t) => (tool(t, 'get_thing').rules = ['R-2']), `the rule R-2 is not written like ${rule('001')}`],
+  ['a rule of an operation that is none', (t) => (op(t, 0).rules = ['R-00x']), `the rule R-00x is not written like ${rule('001')}`],
   ['a hint that is not said', (t) => delete tool(t, 'get_thing').hints.openWorld, 'the hint openWorld must be said'],
   ['a reading tool that writes', (t) => (tool(t, 'save_thing').hints = hints(true)), 'is read-only and runs things.makeMany, which writes'],
   ['a tool both read-only and destructive', (t) => (tool(t, 'get_thing').hints.destructive = true), 'both read-only and destructive'],

@@ -1,0 +1,68 @@
+#include "source_lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static FILE *open_source(const struct catalogue *all, const char *file)
+{
+    return fopen(text("%s/%s", all->root, file), "r");
+}
+
+int line_of_text(const struct catalogue *all, const char *file, const char *wanted)
+{
+    FILE *stream = open_source(all, file);
+    if (stream == NULL) {
+        return 0;
+    }
+    char *row = NULL;
+    size_t size = 0;
+    int line = 0;
+    bool found = false;
+    while (!found && getline(&row, &size, stream) >= 0) {
+        found = strstr(row, wanted) != NULL;
+        line++;
+    }
+    free(row);
+    fclose(stream);
+    return found ? line : 0;
+}
+
+/* A place within JSON that is known to be valid. */
+struct json_place {
+    int line;
+    int depth; /* open objects and lists */
+    bool in_text;
+};
+
+static void step_over(struct json_place *place, FILE *stream, int byte)
+{
+    place->line += byte == '\n';
+    if (place->in_text) {
+        if (byte == '\\') {
+            (void)fgetc(stream);
+        }
+        place->in_text = byte != '"';
+        return;
+    }
+    place->in_text = byte == '"';
+    place->depth += (byte == '{' || byte == '[') - (byte == '}' || byte == ']');
+}
+
+int line_of_item(const struct catalogue *all, const char *file, size_t index)
+{
+    enum { ITEM_DEPTH = 3 }; /* the file's object, the list, the item */
+    FILE *stream = open_source(all, file);
+    if (stream == NULL) {
+        return 0;
+    }
+    struct json_place place = { .line = 1 };
+    size_t opened = 0;
+    int byte;
+    while (opened <= index && (byte = fgetc(stream)) != EOF) {
+        bool was_in_text = place.in_text;
+        step_over(&place, stream, byte);
+        opened += !was_in_text && byte == '{' && place.depth == ITEM_DEPTH;
+    }
+    fclose(stream);
+    return opened > index ? place.line : 0;
+}
