@@ -41,6 +41,7 @@ endforeach()
 set(node ${CMAKE_SOURCE_DIR}/build/node/node_modules/.bin/node)
 set(catalogue_tests ${CMAKE_SOURCE_DIR}/tests/unit/codegen)
 add_test(NAME catalogue_lints COMMAND ${node} ${catalogue_tests}/lints.mjs $<TARGET_FILE:posthorn-catalogue>)
+add_test(NAME catalogue_citations COMMAND ${node} ${catalogue_tests}/citations.mjs)
 add_test(NAME catalogue_contract COMMAND ${node} ${catalogue_tests}/contract.mjs ${CMAKE_SOURCE_DIR})
 add_test(NAME catalogue_docs COMMAND ${node} ${catalogue_tests}/docs.mjs $<TARGET_FILE:posthorn-catalogue> ${CMAKE_SOURCE_DIR})
 
