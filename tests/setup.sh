@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a Debian 12 machine ready to build and test Posthorn: packages, Node 22, the HTML side process, the lists about
+# Makes a Debian 12 machine ready to build and test Posthorn: packages, Node 22, the HTML renderer, the lists about
 # addresses. Quick when there is nothing to do. With the argument `full`, also what tests/full.sh needs.
 set -euo pipefail
 

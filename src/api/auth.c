@@ -9,8 +9,8 @@
 
 struct auth {
     const char *fixed_brand; /* of the local owner */
-    struct short_cache *principals;
-    struct short_cache *brands;
+    struct ttl_cache *principals;
+    struct ttl_cache *brands;
 };
 
 struct auth *auth_new(const char *fixed_brand)
@@ -19,8 +19,8 @@ struct auth *auth_new(const char *fixed_brand)
     if (auth == NULL)
         abort();
     auth->fixed_brand = fixed_brand;
-    auth->principals = short_cache_new(sizeof(struct principal));
-    auth->brands = short_cache_new(sizeof(enum brand_state));
+    auth->principals = ttl_cache_new(sizeof(struct principal));
+    auth->brands = ttl_cache_new(sizeof(enum brand_state));
     return auth;
 }
 
@@ -28,15 +28,15 @@ void auth_free(struct auth *auth)
 {
     if (auth == NULL)
         return;
-    short_cache_free(auth->principals);
-    short_cache_free(auth->brands);
+    ttl_cache_free(auth->principals);
+    ttl_cache_free(auth->brands);
     free(auth);
 }
 
 void auth_forget(struct auth *auth)
 {
-    short_cache_clear(auth->principals);
-    short_cache_clear(auth->brands);
+    ttl_cache_clear(auth->principals);
+    ttl_cache_clear(auth->brands);
 }
 
 /* The local owner runs the process on its own data folder: an organization credential that no policy limits. */
@@ -61,7 +61,7 @@ bool auth_principal_cached(struct auth *auth, const struct credentials *credenti
         return false;
     unsigned char hash[SECRET_HASH_BYTES];
     secret_hash(credentials->secret, hash);
-    return short_cache_get(auth->principals, hash, ret_who);
+    return ttl_cache_get(auth->principals, hash, ret_who);
 }
 
 static enum brand_state state_of_brand(const char *status)
@@ -78,10 +78,10 @@ static bool principal_from_key(struct auth *auth, const struct work *work, const
         return fail(err, ERR_INVALID_API_KEY, NULL, "This is not an API key of this service.");
     unsigned char hash[SECRET_HASH_BYTES];
     secret_hash(key, hash);
-    if (short_cache_get(auth->principals, hash, ret_who))
+    if (ttl_cache_get(auth->principals, hash, ret_who))
         return true;
 
-    uint64_t generation = short_cache_generation(auth->principals);
+    uint64_t generation = ttl_cache_generation(auth->principals);
     struct auth_key_by_hash_params params = { .secret_hash = { hash, sizeof(hash) }, .now = work->now_us };
     struct auth_key_by_hash_row *row;
     if (!sql_auth_key_by_hash(work->conn, work->arena, &params, &row, err))
@@ -99,7 +99,7 @@ static bool principal_from_key(struct auth *auth, const struct work *work, const
         .scopes = (uint32_t)row->scopes,
         .rate_multiplier = row->rate_multiplier,
     };
-    short_cache_put(auth->principals, hash, ret_who, generation);
+    ttl_cache_put(auth->principals, hash, ret_who, generation);
     return true;
 }
 
@@ -116,10 +116,10 @@ static bool principal_from_session(struct auth *auth, const struct work *work, c
         return no_session(err);
     unsigned char hash[SECRET_HASH_BYTES];
     secret_hash(token, hash);
-    if (short_cache_get(auth->principals, hash, ret_who))
+    if (ttl_cache_get(auth->principals, hash, ret_who))
         return true;
 
-    uint64_t generation = short_cache_generation(auth->principals);
+    uint64_t generation = ttl_cache_generation(auth->principals);
     struct auth_session_by_hash_params params = { .secret_hash = { hash, sizeof(hash) }, .now = work->now_us };
     struct auth_session_by_hash_row *row;
     if (!sql_auth_session_by_hash(work->conn, work->arena, &params, &row, err))
@@ -134,7 +134,7 @@ static bool principal_from_session(struct auth *auth, const struct work *work, c
         .rate_multiplier = 1,
         .administrator = row->administrator,
     };
-    short_cache_put(auth->principals, hash, ret_who, generation);
+    ttl_cache_put(auth->principals, hash, ret_who, generation);
     return true;
 }
 
@@ -173,10 +173,10 @@ static bool organization_brand(struct auth *auth, const struct work *work, const
     int64_t member_session_id = auth_member_session(who);
     int64_t asked[3] = { who->organization_id, brand_id, member_session_id };
     sha256(asked, sizeof(asked), hash);
-    if (short_cache_get(auth->brands, hash, ret_state))
+    if (ttl_cache_get(auth->brands, hash, ret_state))
         return true;
 
-    uint64_t generation = short_cache_generation(auth->brands);
+    uint64_t generation = ttl_cache_generation(auth->brands);
     struct auth_brand_params params = {
         .organization_id = who->organization_id,
         .brand_id = brand_id,
@@ -190,7 +190,7 @@ static bool organization_brand(struct auth *auth, const struct work *work, const
     if (!row->reachable)
         return fail(err, ERR_INSUFFICIENT_ROLE, "member", "This person has no access to the brand.");
     *ret_state = state_of_brand(row->status);
-    short_cache_put(auth->brands, hash, ret_state, generation);
+    ttl_cache_put(auth->brands, hash, ret_state, generation);
     return true;
 }
 

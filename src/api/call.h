@@ -18,7 +18,7 @@ struct api;
 struct call;
 
 /* For the log and the audit row only; what a call's work may depend on is in struct caller. */
-enum door { DOOR_STDIO, DOOR_MCP_HTTP, DOOR_REST, DOOR_COMMAND_LINE, DOOR_EMBEDDED };
+enum transport { TRANSPORT_STDIO, TRANSPORT_MCP_HTTP, TRANSPORT_REST, TRANSPORT_COMMAND_LINE, TRANSPORT_EMBEDDED };
 
 /* What kind of caller a door has. */
 struct caller {
@@ -104,7 +104,7 @@ struct reply {
 struct call {
     /* Filled by the door. */
     struct arena *arena;
-    enum door door;
+    enum transport transport;
     struct caller caller;
     const struct operation *const *candidates; /* NULL-ended; the first whose condition holds is run */
     struct call_input input;
@@ -116,7 +116,7 @@ struct call {
     const char *client;          /* name/version of the client as it says, NULL when unknown */
     void (*done)(struct call *call);
     void (*progress)(struct call *call, double progress, double total, const char *message); /* NULL: not wanted */
-    void *door_data;
+    void *transport_data;
 
     /* The answer. */
     bool ok;

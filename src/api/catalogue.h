@@ -13,7 +13,7 @@
 
 #include <jansson.h>
 
-struct request;
+struct op_context;
 struct reply;
 
 /* ---- Arguments ---- */
@@ -105,7 +105,7 @@ enum op_mode {
     OP_WRITE,  /* one READ COMMITTED transaction */
     OP_JOB,    /* a transaction that enqueues; the caller is parked until the job settles */
 };
-enum op_lane { LANE_QUICK, LANE_SLOW };
+enum op_pool { POOL_QUICK, POOL_SLOW };
 enum op_reach {
     REACH_PUBLIC,       /* no credential */
     REACH_SESSION,      /* a signed-in administrator only */
@@ -122,7 +122,7 @@ struct op_when {
     const char *beside; /* WHEN_EQUALS: an argument that must be given as well, NULL when none */
 };
 
-typedef bool op_handler(struct request *rq, const void *args, struct reply *reply, struct error *err);
+typedef bool op_handler(struct op_context *ctx, const void *args, struct reply *reply, struct error *err);
 
 struct db_statement;
 struct db_batch;
@@ -131,13 +131,13 @@ struct db_batch;
 struct op_single {
     const struct db_statement *statement;
     size_t params_size;
-    bool (*bind)(struct request *rq, const void *args, void *params, struct error *err);
-    bool (*reply)(struct request *rq, const void *args, const void *rows, size_t count, struct reply *reply, struct error *err);
+    bool (*bind)(struct op_context *ctx, const void *args, void *params, struct error *err);
+    bool (*reply)(struct op_context *ctx, const void *args, const void *rows, size_t count, struct reply *reply, struct error *err);
 };
 
 /* One of several single writes that are asked for at once. */
 struct single_write {
-    struct request *rq;
+    struct op_context *ctx;
     void *kept; /* what check kept for it */
 };
 
@@ -151,9 +151,9 @@ struct single_write {
  * gave. Both may run again, in another batch.
  */
 struct op_single_write {
-    bool (*check)(struct request *rq, const void *args, void **ret_kept, const char **ret_lock_key, struct error *err);
+    bool (*check)(struct op_context *ctx, const void *args, void **ret_kept, const char **ret_lock_key, struct error *err);
     void (*ask)(const struct single_write *writes, size_t count, struct db_batch *batch);
-    bool (*reply)(struct request *rq, void *kept, const struct db_batch *batch, struct reply *reply, struct error *err);
+    bool (*reply)(struct op_context *ctx, void *kept, const struct db_batch *batch, struct reply *reply, struct error *err);
 };
 
 struct operation {
@@ -168,7 +168,7 @@ struct operation {
     const char *path;   /* with {parameters} */
     struct op_when when;
     enum op_mode mode;
-    enum op_lane lane;
+    enum op_pool pool;
     enum op_reach reach;
     bool organization_key;            /* REACH_ORGANIZATION that writes or bills: brand-bound keys get ORG_SCOPE_REQUIRED */
     uint32_t scopes;                  /* any of these bits satisfies; 0: any credential */

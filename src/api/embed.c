@@ -142,7 +142,7 @@ static struct posthorn_reply *reply_of(const struct call *call)
 
 static void call_done(struct call *call)
 {
-    struct flight *flight = call->door_data;
+    struct flight *flight = call->transport_data;
     struct posthorn *posthorn = flight->posthorn;
     pthread_mutex_lock(&posthorn->lock);
     flight->done = true;
@@ -152,7 +152,7 @@ static void call_done(struct call *call)
 
 static void call_progress(struct call *call, double progress, double total, const char *message)
 {
-    const struct flight *flight = call->door_data;
+    const struct flight *flight = call->transport_data;
     flight->request->progress(flight->request->context, progress, total, message);
 }
 
@@ -225,12 +225,12 @@ struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct pos
     struct flight flight = { .posthorn = posthorn, .call = call, .request = request };
     *call = (struct call){
         .arena = arena,
-        .door = DOOR_EMBEDDED,
+        .transport = TRANSPORT_EMBEDDED,
         .credentials = credentials_of(posthorn, request),
         .request_id = api_request_id(arena),
         .done = call_done,
         .progress = request->progress != NULL ? call_progress : NULL,
-        .door_data = &flight,
+        .transport_data = &flight,
     };
     if (!prepare(call, request, &err))
         return error_reply(&err);

@@ -27,7 +27,7 @@ static bool connect_executor(void *context, struct db_conn **ret_conn, struct er
     return installation_connect(api->installation, ret_conn, err);
 }
 
-static struct executor *lane(struct api *api, const char *name, int threads, int batchers)
+static struct executor *pool_new(struct api *api, const char *name, int threads, int batchers)
 {
     struct executor_config config = {
         .name = name,
@@ -58,11 +58,11 @@ struct api *api_new(const struct api_config *config)
     pthread_mutex_init(&api->calls_lock, NULL);
     int quick = config->quick_threads;
     int readers = quick > 0 ? quick : READ_THREADS;
-    api->reads = lane(api, "reads", readers, readers);
-    api->writes = lane(api, "writes", quick > 0 ? quick : WRITE_THREADS, WRITE_BATCHERS);
-    api->slow = lane(api, "slow", config->slow_threads > 0 ? config->slow_threads : SLOW_THREADS, 0);
-    api->waiting = waiting_new(api);
-    api->duplicates = duplicates_new();
+    api->reads = pool_new(api, "reads", readers, readers);
+    api->writes = pool_new(api, "writes", quick > 0 ? quick : WRITE_THREADS, WRITE_BATCHERS);
+    api->slow = pool_new(api, "slow", config->slow_threads > 0 ? config->slow_threads : SLOW_THREADS, 0);
+    api->parked = parked_calls_new(api);
+    api->in_flight = in_flight_keys_new();
     return api;
 }
 
@@ -73,8 +73,8 @@ void api_free(struct api *api, int wait_ms)
     executor_stop(api->reads, wait_ms);
     executor_stop(api->slow, STOP_SLICE_MS);
     executor_stop(api->writes, wait_ms);
-    waiting_free(api->waiting);
-    duplicates_free(api->duplicates);
+    parked_calls_free(api->parked);
+    in_flight_keys_free(api->in_flight);
     executor_free(api->reads);
     executor_free(api->slow);
     executor_free(api->writes);

@@ -16,16 +16,16 @@ struct entry {
     unsigned char value[SHORT_CACHE_VALUE_MAX_BYTES];
 };
 
-struct short_cache {
+struct ttl_cache {
     size_t value_size;
     pthread_mutex_t lock;
     uint64_t generation; /* grows when it is cleared */
     struct entry entries[SETS][WAYS];
 };
 
-struct short_cache *short_cache_new(size_t value_size)
+struct ttl_cache *ttl_cache_new(size_t value_size)
 {
-    struct short_cache *cache = calloc(1, sizeof(*cache));
+    struct ttl_cache *cache = calloc(1, sizeof(*cache));
     if (cache == NULL || value_size > SHORT_CACHE_VALUE_MAX_BYTES)
         abort();
     cache->value_size = value_size;
@@ -33,7 +33,7 @@ struct short_cache *short_cache_new(size_t value_size)
     return cache;
 }
 
-void short_cache_free(struct short_cache *cache)
+void ttl_cache_free(struct ttl_cache *cache)
 {
     if (cache == NULL)
         return;
@@ -41,7 +41,7 @@ void short_cache_free(struct short_cache *cache)
     free(cache);
 }
 
-static struct entry *set_of(struct short_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES])
+static struct entry *set_of(struct ttl_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES])
 {
     uint32_t start;
     memcpy(&start, key, sizeof(start));
@@ -56,7 +56,7 @@ static struct entry *find(struct entry *set, const unsigned char key[SHORT_CACHE
     return NULL;
 }
 
-bool short_cache_get(struct short_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], void *ret_value)
+bool ttl_cache_get(struct ttl_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], void *ret_value)
 {
     pthread_mutex_lock(&cache->lock);
     const struct entry *entry = find(set_of(cache, key), key);
@@ -67,7 +67,7 @@ bool short_cache_get(struct short_cache *cache, const unsigned char key[SHORT_CA
     return fresh;
 }
 
-uint64_t short_cache_generation(struct short_cache *cache)
+uint64_t ttl_cache_generation(struct ttl_cache *cache)
 {
     pthread_mutex_lock(&cache->lock);
     uint64_t generation = cache->generation;
@@ -75,7 +75,7 @@ uint64_t short_cache_generation(struct short_cache *cache)
     return generation;
 }
 
-static void put(struct short_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], const void *value)
+static void put(struct ttl_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], const void *value)
 {
     struct entry *set = set_of(cache, key);
     struct entry *entry = find(set, key);
@@ -86,8 +86,7 @@ static void put(struct short_cache *cache, const unsigned char key[SHORT_CACHE_K
     memcpy(entry->value, value, cache->value_size);
 }
 
-void short_cache_put(struct short_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], const void *value,
-                     uint64_t generation)
+void ttl_cache_put(struct ttl_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], const void *value, uint64_t generation)
 {
     pthread_mutex_lock(&cache->lock);
     if (generation == cache->generation)
@@ -95,7 +94,7 @@ void short_cache_put(struct short_cache *cache, const unsigned char key[SHORT_CA
     pthread_mutex_unlock(&cache->lock);
 }
 
-void short_cache_clear(struct short_cache *cache)
+void ttl_cache_clear(struct ttl_cache *cache)
 {
     pthread_mutex_lock(&cache->lock);
     memset(cache->entries, 0, sizeof(cache->entries));

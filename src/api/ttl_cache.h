@@ -17,14 +17,14 @@
 
 enum { SHORT_CACHE_KEY_BYTES = 32, SHORT_CACHE_VALUE_MAX_BYTES = 64 };
 
-struct short_cache;
+struct ttl_cache;
 
-struct short_cache *short_cache_new(size_t value_size) RETURNS_NONNULL;
-void short_cache_free(struct short_cache *cache);
+struct ttl_cache *ttl_cache_new(size_t value_size) RETURNS_NONNULL;
+void ttl_cache_free(struct ttl_cache *cache);
 
 /* Copies a fresh entry out. */
-bool short_cache_get(struct short_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], void *ret_value) NONNULL(1, 2, 3);
-uint64_t short_cache_generation(struct short_cache *cache) NONNULL(1);
-void short_cache_put(struct short_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], const void *value,
-                     uint64_t generation) NONNULL(1, 2, 3);
-void short_cache_clear(struct short_cache *cache) NONNULL(1);
+bool ttl_cache_get(struct ttl_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], void *ret_value) NONNULL(1, 2, 3);
+uint64_t ttl_cache_generation(struct ttl_cache *cache) NONNULL(1);
+void ttl_cache_put(struct ttl_cache *cache, const unsigned char key[SHORT_CACHE_KEY_BYTES], const void *value, uint64_t generation)
+    NONNULL(1, 2, 3);
+void ttl_cache_clear(struct ttl_cache *cache) NONNULL(1);

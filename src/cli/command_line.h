@@ -48,4 +48,4 @@ MUST_CHECK bool command_line_read(struct arena *arena, int argc, char **argv, st
 const char *command_line_flag_name(struct arena *arena, const struct arg_field *field) NONNULL(1, 2) RETURNS_NONNULL;
 
 /* The candidate that `name` is most like; NULL when it is like none. */
-const char *nearest_name(const char *name, const char *const *candidates, size_t count) NONNULL(1);
+const char *suggest_name(const char *name, const char *const *candidates, size_t count) NONNULL(1);

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "db/cluster_place.h"
+#include "db/cluster_paths.h"
 
 /* The name of the cluster in this folder, for the setting cluster_name. */
 char *cluster_name(struct arena *arena, const struct cluster_place *place) NONNULL(1, 2) RETURNS_NONNULL;

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "db/cluster_place.h"
+#include "db/cluster_paths.h"
 
 enum {
     PROCESS_MAX_OUTPUT_BYTES = 16 * 1024,

@@ -1,4 +1,4 @@
-// Makes the gallery that is compiled in (src/engine/templates/gallery.h): every template goes through the HTML side process,
+// Makes the gallery that is compiled in (src/engine/templates/gallery.h): every template goes through the HTML renderer,
 // as an import does, and becomes constant C data.
 //
 //   build.mjs SIDE_FOLDER OUTPUT.c [strict]
@@ -25,7 +25,7 @@ const problems = [];
 
 const complain = (what) => problems.push(what);
 
-// ---- The side process ----
+// ---- The renderer ----
 
 class Side {
   #process = spawn(process.execPath, [join(sideFolder, 'main.mjs')], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -35,7 +35,7 @@ class Side {
   async prepare(format, content) {
     this.#process.stdin.write(`${JSON.stringify({ id: ++this.#id, op: 'prepare', format, content })}\n`);
     const { value, done } = await this.#lines.next();
-    if (done) throw new Error('the side process ended');
+    if (done) throw new Error('the renderer ended');
     const reply = JSON.parse(value);
     if (!reply.ok) throw new Error(reply.error.message);
     return reply.result;

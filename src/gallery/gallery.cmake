@@ -1,4 +1,4 @@
-# The gallery: src/gallery → generated/gallery/gallery.c. It needs the Node 22 and the side process that tests/setup.sh installs;
+# The gallery: src/gallery → generated/gallery/gallery.c. It needs the Node 22 and the renderer that tests/setup.sh installs;
 # without them the service is built with an empty gallery.
 
 set(gallery_folder ${CMAKE_SOURCE_DIR}/src/gallery)
@@ -15,7 +15,7 @@ if(EXISTS ${gallery_node} AND EXISTS ${CMAKE_SOURCE_DIR}/src/render/side/node_mo
         COMMENT "Rendering the gallery"
         VERBATIM)
 else()
-    message(WARNING "No Node 22 or no side process (run tests/setup.sh): the gallery stays empty")
+    message(WARNING "No Node 22 or no renderer (run tests/setup.sh): the gallery stays empty")
     file(WRITE ${gallery_source} "#include \"engine/templates/gallery.h\"\n\
 const struct gallery_template gallery_templates[] = { { 0 } };\nconst size_t gallery_template_count = 0;\n\
 const struct gallery_flow gallery_flows[] = { { 0 } };\nconst size_t gallery_flow_count = 0;\n")

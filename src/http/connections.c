@@ -25,14 +25,14 @@ struct connection {
     atomic_int phase;
     atomic_uint since_s;
     atomic_bool gone; /* the peer sends no more */
-    struct exchange *spare;
+    struct http_exchange *spare;
     struct connection *next_free;
 
     /* Under the lock. */
     pthread_mutex_t lock;
     int fd; /* -1: free */
     uint32_t generation;
-    struct exchange *watched;
+    struct http_exchange *watched;
 };
 
 struct connections {
@@ -64,18 +64,18 @@ static void see_gone(struct connections *all, uint64_t mark)
 {
     struct connection *connection = &all->places[mark & UINT32_MAX];
     pthread_mutex_lock(&connection->lock);
-    struct exchange *watched = NULL;
+    struct http_exchange *watched = NULL;
     if (connection->fd >= 0 && connection->generation == mark >> 32) {
         atomic_store(&connection->gone, true);
         watched = connection->watched;
         if (watched != NULL)
-            exchange_ref(watched);
+            http_exchange_ref(watched);
     }
     pthread_mutex_unlock(&connection->lock);
 
     if (watched != NULL)
-        exchange_give_up(watched, GIVE_UP_CLIENT_GONE);
-    exchange_unref(watched);
+        http_exchange_give_up(watched, GIVE_UP_CLIENT_GONE);
+    http_exchange_unref(watched);
 }
 
 static bool is_late(const struct connection *connection, enum phase phase)
@@ -108,20 +108,20 @@ static void check_connection(struct connection *connection)
     if (!is_late(connection, phase))
         return;
 
-    struct exchange *watched = NULL;
+    struct http_exchange *watched = NULL;
     pthread_mutex_lock(&connection->lock);
     if (phase == PHASE_WORK) {
         watched = connection->watched;
         if (watched != NULL)
-            exchange_ref(watched);
+            http_exchange_ref(watched);
     } else if (connection->fd >= 0) {
         shutdown(connection->fd, SHUT_RDWR); /* libmicrohttpd sees the end and closes it */
     }
     pthread_mutex_unlock(&connection->lock);
 
     if (watched != NULL)
-        exchange_give_up(watched, GIVE_UP_TIMEOUT);
-    exchange_unref(watched);
+        http_exchange_give_up(watched, GIVE_UP_TIMEOUT);
+    http_exchange_unref(watched);
 }
 
 static void tick(struct connections *all)
@@ -245,7 +245,7 @@ void connection_close(struct connection *connection)
     connection->fd = -1;
     connection->watched = NULL;
     pthread_mutex_unlock(&connection->lock);
-    exchange_unref(TAKE_PTR(connection->spare));
+    http_exchange_unref(TAKE_PTR(connection->spare));
 
     pthread_mutex_lock(&all->lock);
     connection->next_free = all->free_places;
@@ -261,7 +261,7 @@ void connection_set_phase(struct connection *connection, enum phase phase)
     atomic_store_explicit(&connection->phase, phase, memory_order_release);
 }
 
-bool connection_watch(struct connection *connection, struct exchange *exchange)
+bool connection_watch(struct connection *connection, struct http_exchange *exchange)
 {
     pthread_mutex_lock(&connection->lock);
     connection->watched = exchange;
@@ -277,7 +277,7 @@ void connection_unwatch(struct connection *connection)
     pthread_mutex_unlock(&connection->lock);
 }
 
-struct exchange **connection_spare(struct connection *connection)
+struct http_exchange **connection_spare(struct connection *connection)
 {
     return &connection->spare;
 }
@@ -287,13 +287,13 @@ void connections_give_up(struct connections *connections, bool abandon)
     for (unsigned i = 0; i < connections->config.max_connections; i++) {
         struct connection *connection = &connections->places[i];
         pthread_mutex_lock(&connection->lock);
-        struct exchange *watched = connection->watched;
+        struct http_exchange *watched = connection->watched;
         if (watched != NULL)
-            exchange_ref(watched);
+            http_exchange_ref(watched);
         pthread_mutex_unlock(&connection->lock);
         if (watched != NULL)
-            exchange_give_up(watched, abandon ? GIVE_UP_ABANDON : GIVE_UP_STOPPING);
-        exchange_unref(watched);
+            http_exchange_give_up(watched, abandon ? GIVE_UP_ABANDON : GIVE_UP_STOPPING);
+        http_exchange_unref(watched);
     }
 }
 

@@ -20,7 +20,7 @@
 
 struct connection;
 struct connections;
-struct exchange;
+struct http_exchange;
 
 /* What a connection does, and thereby how long it may take. */
 enum phase {
@@ -58,11 +58,11 @@ void connection_set_phase(struct connection *connection, enum phase phase) NONNU
 
 /* From now on `exchange` is told when the peer goes away or the time is up.
  * False: the peer is gone already. */
-bool connection_watch(struct connection *connection, struct exchange *exchange) NONNULL(1, 2);
+bool connection_watch(struct connection *connection, struct http_exchange *exchange) NONNULL(1, 2);
 void connection_unwatch(struct connection *connection) NONNULL(1);
 
 /* The exchange kept for this connection's next request; its serving thread's own business. */
-struct exchange **connection_spare(struct connection *connection) NONNULL(1) RETURNS_NONNULL;
+struct http_exchange **connection_spare(struct connection *connection) NONNULL(1) RETURNS_NONNULL;
 
 /* Ends the wait of every watched exchange for the reason of a shutdown; `abandon` also when its call does not end. */
 void connections_give_up(struct connections *connections, bool abandon) NONNULL(1);

@@ -12,9 +12,9 @@ enum {
     STREAM_MAX_BYTES = 16 * 1024 * 1024, /* waiting to be sent: two results of the largest size */
 };
 
-struct exchange *exchange_new(struct http_server *server)
+struct http_exchange *http_exchange_new(struct http_server *server)
 {
-    struct exchange *exchange = calloc(1, sizeof(*exchange));
+    struct http_exchange *exchange = calloc(1, sizeof(*exchange));
     if (exchange == NULL)
         abort();
     exchange->server = server;
@@ -32,20 +32,20 @@ struct exchange *exchange_new(struct http_server *server)
     return exchange;
 }
 
-void exchange_ref(struct exchange *exchange)
+void http_exchange_ref(struct http_exchange *exchange)
 {
     atomic_fetch_add_explicit(&exchange->refs, 1, memory_order_relaxed);
 }
 
 /* A file that no response has taken over. */
-static void close_answer_file(struct exchange *exchange)
+static void close_answer_file(struct http_exchange *exchange)
 {
     if (exchange->answer_fd >= 0)
         close(exchange->answer_fd);
     exchange->answer_fd = -1;
 }
 
-void exchange_unref(struct exchange *exchange)
+void http_exchange_unref(struct http_exchange *exchange)
 {
     if (exchange == NULL || atomic_fetch_sub_explicit(&exchange->refs, 1, memory_order_acq_rel) != 1)
         return;
@@ -60,12 +60,12 @@ void exchange_unref(struct exchange *exchange)
     free(exchange);
 }
 
-bool exchange_is_unshared(const struct exchange *exchange)
+bool http_exchange_is_unshared(const struct http_exchange *exchange)
 {
     return atomic_load_explicit(&exchange->refs, memory_order_acquire) == 1;
 }
 
-void exchange_reset(struct exchange *exchange)
+void http_exchange_reset(struct http_exchange *exchange)
 {
     arena_reset(exchange->arena);
     close_answer_file(exchange);
@@ -75,15 +75,15 @@ void exchange_reset(struct exchange *exchange)
         buf_clear(&exchange->body);
     buf_done(&exchange->stream);
 
-    exchange->door = NULL;
-    exchange->door_state = NULL;
+    exchange->endpoint = NULL;
+    exchange->endpoint_state = NULL;
     exchange->query = NULL;
     exchange->max_body_bytes = 0;
     exchange->body_seen_bytes = 0;
     exchange->begun = false;
     exchange->body_complete = false;
     exchange->too_large = false;
-    exchange->state = EXCHANGE_READING;
+    exchange->state = HTTP_EXCHANGE_READING;
     exchange->was_suspended = false;
     exchange->answer = NULL;
     exchange->answer_size = 0;
@@ -96,44 +96,44 @@ void exchange_reset(struct exchange *exchange)
 
 /* ---- For doors ---- */
 
-void exchange_suspend(struct exchange *exchange)
+void http_exchange_suspend(struct http_exchange *exchange)
 {
     pthread_mutex_lock(&exchange->lock);
-    exchange->state = EXCHANGE_SUSPENDED;
+    exchange->state = HTTP_EXCHANGE_SUSPENDED;
     pthread_mutex_unlock(&exchange->lock);
     exchange->was_suspended = true;
     MHD_suspend_connection(exchange->mhd);
 }
 
-const struct sockaddr *exchange_peer(const struct exchange *exchange)
+const struct sockaddr *http_exchange_peer(const struct http_exchange *exchange)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(exchange->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     return info != NULL ? info->client_addr : NULL;
 }
 
-void exchange_add_header(struct exchange *exchange, const char *name, const char *value)
+void http_exchange_add_header(struct http_exchange *exchange, const char *name, const char *value)
 {
-    if (exchange->answer_header_count == EXCHANGE_MAX_HEADERS)
+    if (exchange->answer_header_count == HTTP_EXCHANGE_MAX_HEADERS)
         abort(); /* a door's own header list is fixed, and shorter */
-    exchange->answer_headers[exchange->answer_header_count++] = (struct exchange_header){ name, value };
+    exchange->answer_headers[exchange->answer_header_count++] = (struct http_exchange_header){ name, value };
 }
 
 /* Under the lock. */
-static bool is_open(const struct exchange *exchange)
+static bool is_open(const struct http_exchange *exchange)
 {
-    return exchange->state == EXCHANGE_READING || exchange->state == EXCHANGE_SUSPENDED;
+    return exchange->state == HTTP_EXCHANGE_READING || exchange->state == HTTP_EXCHANGE_SUSPENDED;
 }
 
 /* Under the lock, which the connection's thread takes before it frees anything. */
-static void exchange_move_on(struct exchange *exchange, enum exchange_state next)
+static void http_exchange_move_on(struct http_exchange *exchange, enum http_exchange_state next)
 {
-    bool resume = exchange->state == EXCHANGE_SUSPENDED;
+    bool resume = exchange->state == HTTP_EXCHANGE_SUSPENDED;
     exchange->state = next;
     if (resume)
         MHD_resume_connection(exchange->mhd);
 }
 
-bool exchange_answer(struct exchange *exchange, int status, const char *content_type, const char *bytes, size_t size)
+bool http_exchange_answer(struct http_exchange *exchange, int status, const char *content_type, const char *bytes, size_t size)
 {
     pthread_mutex_lock(&exchange->lock);
     bool open = is_open(exchange);
@@ -142,36 +142,36 @@ bool exchange_answer(struct exchange *exchange, int status, const char *content_
         exchange->answer = bytes;
         exchange->answer_size = size;
         if (content_type != NULL)
-            exchange_add_header(exchange, "content-type", content_type);
-        exchange_move_on(exchange, EXCHANGE_ANSWERED);
+            http_exchange_add_header(exchange, "content-type", content_type);
+        http_exchange_move_on(exchange, HTTP_EXCHANGE_ANSWERED);
     }
     pthread_mutex_unlock(&exchange->lock);
     return open;
 }
 
-bool exchange_answer_file(struct exchange *exchange, const char *content_type, int fd, uint64_t size)
+bool http_exchange_answer_file(struct http_exchange *exchange, const char *content_type, int fd, uint64_t size)
 {
     exchange->answer_fd = fd;
-    return exchange_answer(exchange, MHD_HTTP_OK, content_type, NULL, size);
+    return http_exchange_answer(exchange, MHD_HTTP_OK, content_type, NULL, size);
 }
 
-bool exchange_stream(struct exchange *exchange)
+bool http_exchange_stream(struct http_exchange *exchange)
 {
     pthread_mutex_lock(&exchange->lock);
     bool open = is_open(exchange);
     if (open) {
         exchange->status = MHD_HTTP_OK;
-        exchange_add_header(exchange, "content-type", "text/event-stream");
-        exchange_add_header(exchange, "cache-control", "no-cache, no-transform");
-        exchange_add_header(exchange, "x-accel-buffering", "no");
-        exchange_move_on(exchange, EXCHANGE_STREAMING);
+        http_exchange_add_header(exchange, "content-type", "text/event-stream");
+        http_exchange_add_header(exchange, "cache-control", "no-cache, no-transform");
+        http_exchange_add_header(exchange, "x-accel-buffering", "no");
+        http_exchange_move_on(exchange, HTTP_EXCHANGE_STREAMING);
     }
     pthread_mutex_unlock(&exchange->lock);
     return open;
 }
 
 /* Wakes the reader. Under the lock, which keeps it from parking again meanwhile. */
-static void stream_wake(struct exchange *exchange)
+static void stream_wake(struct http_exchange *exchange)
 {
     if (!exchange->stream_parked)
         return;
@@ -180,10 +180,10 @@ static void stream_wake(struct exchange *exchange)
     atomic_fetch_sub_explicit(&exchange->server->parked, 1, memory_order_release);
 }
 
-bool exchange_stream_add(struct exchange *exchange, const char *bytes, size_t size)
+bool http_exchange_stream_add(struct http_exchange *exchange, const char *bytes, size_t size)
 {
     pthread_mutex_lock(&exchange->lock);
-    bool open = exchange->state == EXCHANGE_STREAMING && !exchange->stream_ended;
+    bool open = exchange->state == HTTP_EXCHANGE_STREAMING && !exchange->stream_ended;
     if (open) {
         buf_drop_front(&exchange->stream, exchange->stream_sent);
         exchange->stream_sent = 0;
@@ -198,7 +198,7 @@ bool exchange_stream_add(struct exchange *exchange, const char *bytes, size_t si
     return open;
 }
 
-void exchange_stream_end(struct exchange *exchange)
+void http_exchange_stream_end(struct http_exchange *exchange)
 {
     pthread_mutex_lock(&exchange->lock);
     exchange->stream_ended = true;
@@ -208,7 +208,7 @@ void exchange_stream_end(struct exchange *exchange)
 
 /* ---- For the server and the watch thread ---- */
 
-ptrdiff_t exchange_stream_read(struct exchange *exchange, char *ret_bytes, size_t max_bytes)
+ptrdiff_t http_exchange_stream_read(struct http_exchange *exchange, char *ret_bytes, size_t max_bytes)
 {
     ptrdiff_t read = 0;
     pthread_mutex_lock(&exchange->lock);
@@ -229,8 +229,8 @@ ptrdiff_t exchange_stream_read(struct exchange *exchange, char *ret_bytes, size_
     return read;
 }
 
-void exchange_give_up(struct exchange *exchange, enum give_up_reason reason)
+void http_exchange_give_up(struct http_exchange *exchange, enum give_up_reason reason)
 {
-    if (exchange->door != NULL && exchange->door->give_up != NULL)
-        exchange->door->give_up(exchange, reason);
+    if (exchange->endpoint != NULL && exchange->endpoint->give_up != NULL)
+        exchange->endpoint->give_up(exchange, reason);
 }

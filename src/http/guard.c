@@ -10,7 +10,7 @@
 enum { GUARD_HOST_MAX_BYTES = 255 }; /* a DNS name, RFC 1035 §2.3.4 */
 
 struct guard {
-    char listen_host[ENDPOINT_HOST_BYTES];
+    char listen_host[SOCKET_ADDRESS_HOST_BYTES];
     bool listens_on_any;
     struct text_list hosts;
     struct text_list origins;
@@ -125,8 +125,8 @@ bool guard_peer_is_trusted(const struct guard *guard, const struct sockaddr *pee
 {
     if (guard->proxies.count == 0 || peer == NULL)
         return false;
-    char host[ENDPOINT_HOST_BYTES];
-    endpoint_host(peer, host);
+    char host[SOCKET_ADDRESS_HOST_BYTES];
+    socket_address_host(peer, host);
     for (size_t i = 0; i < guard->proxies.count; i++) {
         if (strcmp(guard->proxies.items[i], host) == 0)
             return true;
@@ -165,12 +165,12 @@ static bool guard_check(const struct guard *guard, struct error *err)
     return true;
 }
 
-bool guard_new(struct arena *arena, const struct guard_config *config, const struct endpoint *listen, struct guard **ret_guard,
-               struct error *err)
+bool guard_new(struct arena *arena, const struct guard_config *config, const struct socket_address *listen,
+               struct guard **ret_guard, struct error *err)
 {
     struct guard *guard = arena_alloc(arena, sizeof(*guard));
-    endpoint_host((const struct sockaddr *)&listen->socket, guard->listen_host);
-    guard->listens_on_any = endpoint_is_any(listen);
+    socket_address_host((const struct sockaddr *)&listen->socket, guard->listen_host);
+    guard->listens_on_any = socket_address_is_any(listen);
     guard->hosts = copy_list(arena, config->allowed_hosts);
     guard->origins = copy_list(arena, config->allowed_origins);
     guard->proxies = copy_list(arena, config->trusted_proxies);

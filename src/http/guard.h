@@ -23,7 +23,7 @@ struct guard_config {
 };
 
 /* Errors: INVALID_REQUEST naming the option whose entry cannot be read. */
-MUST_CHECK bool guard_new(struct arena *arena, const struct guard_config *config, const struct endpoint *listen,
+MUST_CHECK bool guard_new(struct arena *arena, const struct guard_config *config, const struct socket_address *listen,
                           struct guard **ret_guard, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
 /* Whether a Host (RFC 9110 §7.2) names this server. The port is not looked at: a proxy or a forward changes it. */

@@ -2,9 +2,9 @@
 
 #include "base/log.h"
 #include "http/connections.h"
-#include "http/socket_address.h"
 #include "http/guard.h"
 #include "http/server_state.h"
+#include "http/socket_address.h"
 
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -66,8 +66,8 @@ static void *see_target(void *context, const char *target, struct MHD_Connection
     struct connection *connection = connection_of(mhd);
     if (connection == NULL)
         return NULL;
-    struct exchange **spare = connection_spare(connection);
-    struct exchange *exchange = *spare != NULL ? TAKE_PTR(*spare) : exchange_new(context);
+    struct http_exchange **spare = connection_spare(connection);
+    struct http_exchange *exchange = *spare != NULL ? TAKE_PTR(*spare) : http_exchange_new(context);
     exchange->connection = connection;
     exchange->mhd = mhd;
     exchange->target = arena_dup(exchange->arena, without_authority(target));
@@ -77,45 +77,45 @@ static void *see_target(void *context, const char *target, struct MHD_Connection
     return exchange;
 }
 
-static bool path_is(const struct exchange *exchange, const char *path)
+static bool path_is(const struct http_exchange *exchange, const char *path)
 {
     return strlen(path) == exchange->path_size && memcmp(exchange->target, path, exchange->path_size) == 0;
 }
 
-static const struct http_door *door_of(const struct exchange *exchange)
+static const struct http_endpoint *transport_of(const struct http_exchange *exchange)
 {
     if (exchange->server->mcp != NULL && path_is(exchange, "/mcp"))
-        return &mcp_door;
+        return &mcp_endpoint;
     if (exchange->server->api != NULL && path_is(exchange, "/openapi.json"))
-        return &document_door;
+        return &document_endpoint;
     if (exchange->server->open_asset != NULL && asset_path(exchange))
-        return &asset_door;
+        return &asset_endpoint;
     if (exchange->server->api != NULL && download_path(exchange))
-        return &download_door;
+        return &download_endpoint;
     if (exchange->server->api != NULL && unsubscribe_path(exchange))
-        return &unsubscribe_door;
-    return &rest_door;
+        return &unsubscribe_endpoint;
+    return &rest_endpoint;
 }
 
-static void run(struct exchange *exchange)
+static void run(struct http_exchange *exchange)
 {
     connection_set_phase(exchange->connection, PHASE_WORK);
-    exchange->door->run(exchange);
+    exchange->endpoint->run(exchange);
     if (!exchange->was_suspended)
         return;
     /* Watched only now: a call cannot be cancelled before it was submitted. */
     atomic_fetch_add_explicit(&exchange->server->suspended, 1, memory_order_relaxed);
     if (!connection_watch(exchange->connection, exchange))
-        exchange_give_up(exchange, GIVE_UP_CLIENT_GONE);
+        http_exchange_give_up(exchange, GIVE_UP_CLIENT_GONE);
 }
 
-static uint64_t declared_length(const struct exchange *exchange)
+static uint64_t declared_length(const struct http_exchange *exchange)
 {
     const char *length = exchange->headers.values[HEADER_CONTENT_LENGTH];
     return length != NULL ? strtoull(length, NULL, 10) : 0;
 }
 
-static void begin(struct exchange *exchange, const char *method)
+static void begin(struct http_exchange *exchange, const char *method)
 {
     exchange->begun = true;
     exchange->method = method;
@@ -123,8 +123,8 @@ static void begin(struct exchange *exchange, const char *method)
     atomic_fetch_add_explicit(&exchange->server->requests, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&exchange->server->active, 1, memory_order_relaxed);
     exchange->closes = exchange->headers.contradictory;
-    exchange->door = door_of(exchange);
-    exchange->door->begin(exchange);
+    exchange->endpoint = transport_of(exchange);
+    exchange->endpoint->begin(exchange);
 
     uint64_t length = declared_length(exchange);
     exchange->too_large = length > exchange->max_body_bytes;
@@ -135,7 +135,7 @@ static void begin(struct exchange *exchange, const char *method)
     connection_set_phase(exchange->connection, PHASE_BODY);
 }
 
-static bool take_body(struct exchange *exchange, const char *bytes, size_t size)
+static bool take_body(struct http_exchange *exchange, const char *bytes, size_t size)
 {
     exchange->body_seen_bytes += size;
     if (exchange->body_seen_bytes > exchange->max_body_bytes)
@@ -153,11 +153,11 @@ static bool take_body(struct exchange *exchange, const char *bytes, size_t size)
 static ssize_t read_stream(void *context, uint64_t position, char *bytes, size_t max_bytes)
 {
     (void)position;
-    ptrdiff_t size = exchange_stream_read(context, bytes, max_bytes);
+    ptrdiff_t size = http_exchange_stream_read(context, bytes, max_bytes);
     return size >= 0 ? size : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-static struct MHD_Response *make_response(struct exchange *exchange, bool streams)
+static struct MHD_Response *make_response(struct http_exchange *exchange, bool streams)
 {
     if (streams)
         return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_stream, exchange, NULL);
@@ -171,9 +171,9 @@ static struct MHD_Response *make_response(struct exchange *exchange, bool stream
     return MHD_create_response_from_buffer(exchange->answer_size, (void *)(uintptr_t)exchange->answer, MHD_RESPMEM_PERSISTENT);
 }
 
-static enum MHD_Result queue_answer(struct exchange *exchange)
+static enum MHD_Result queue_answer(struct http_exchange *exchange)
 {
-    bool streams = exchange->state == EXCHANGE_STREAMING;
+    bool streams = exchange->state == HTTP_EXCHANGE_STREAMING;
     struct MHD_Response *response = make_response(exchange, streams);
     if (response == NULL)
         return MHD_NO;
@@ -194,7 +194,7 @@ static enum MHD_Result queue_answer(struct exchange *exchange)
 static enum MHD_Result serve(void *context, struct MHD_Connection *mhd, const char *url, const char *method, const char *version,
                              const char *upload, size_t *upload_size, void **request)
 {
-    struct exchange *exchange = *request;
+    struct http_exchange *exchange = *request;
     (void)context;
     (void)mhd;
     (void)url;
@@ -203,7 +203,7 @@ static enum MHD_Result serve(void *context, struct MHD_Connection *mhd, const ch
         return MHD_NO;
     if (!exchange->begun) {
         begin(exchange, method);
-        return exchange->state == EXCHANGE_READING ? MHD_YES : queue_answer(exchange);
+        return exchange->state == HTTP_EXCHANGE_READING ? MHD_YES : queue_answer(exchange);
     }
     if (*upload_size > 0) {
         bool taken = take_body(exchange, upload, *upload_size);
@@ -226,7 +226,7 @@ static enum MHD_Result serve(void *context, struct MHD_Connection *mhd, const ch
 static void complete(void *context, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode code)
 {
     struct http_server *server = context;
-    struct exchange *exchange = TAKE_PTR(*request);
+    struct http_exchange *exchange = TAKE_PTR(*request);
     (void)mhd;
     if (exchange == NULL)
         return;
@@ -235,43 +235,43 @@ static void complete(void *context, struct MHD_Connection *mhd, void **request, 
     if (exchange->begun) {
         if (exchange->was_suspended)
             atomic_fetch_sub_explicit(&server->suspended, 1, memory_order_relaxed);
-        if (exchange->state == EXCHANGE_STREAMING)
+        if (exchange->state == HTTP_EXCHANGE_STREAMING)
             atomic_fetch_sub_explicit(&server->streams, 1, memory_order_relaxed);
         else if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK)
             atomic_fetch_add_explicit(&server->abandoned, 1, memory_order_relaxed);
-        if (exchange->door != NULL && exchange->door->release != NULL)
-            exchange->door->release(exchange);
+        if (exchange->endpoint != NULL && exchange->endpoint->release != NULL)
+            exchange->endpoint->release(exchange);
         atomic_fetch_sub_explicit(&server->active, 1, memory_order_release);
     }
     connection_set_phase(connection, PHASE_HEADERS);
 
     /* Nobody new can get hold of it since it is not watched any more. */
-    if (exchange_is_unshared(exchange)) {
-        exchange_reset(exchange);
+    if (http_exchange_is_unshared(exchange)) {
+        http_exchange_reset(exchange);
         *connection_spare(connection) = exchange;
     } else {
-        exchange_unref(exchange);
+        http_exchange_unref(exchange);
     }
 }
 
 /* ---- What doors have in common ---- */
 
-const char *exchange_host(const struct exchange *exchange)
+const char *http_exchange_host(const struct http_exchange *exchange)
 {
     const char *forwarded = exchange->headers.values[HEADER_X_FORWARDED_HOST];
-    if (forwarded != NULL && guard_peer_is_trusted(exchange->server->guard, exchange_peer(exchange)))
+    if (forwarded != NULL && guard_peer_is_trusted(exchange->server->guard, http_exchange_peer(exchange)))
         return forwarded;
     return exchange->headers.values[HEADER_HOST];
 }
 
-void exchange_log_refusal(struct exchange *exchange, int status, const char *code)
+void http_exchange_log_refusal(struct http_exchange *exchange, int status, const char *code)
 {
     atomic_fetch_add_explicit(&exchange->server->refused, 1, memory_order_relaxed);
     if (!log_is_on(LOG_INFO))
         return;
-    char peer[ENDPOINT_HOST_BYTES] = "unknown";
-    if (exchange_peer(exchange) != NULL)
-        endpoint_host(exchange_peer(exchange), peer);
+    char peer[SOCKET_ADDRESS_HOST_BYTES] = "unknown";
+    if (http_exchange_peer(exchange) != NULL)
+        socket_address_host(http_exchange_peer(exchange), peer);
     struct log_line line;
     log_begin(&line, LOG_INFO, "http.refused");
     json_member_int(&line.json, "status", status);

@@ -5,12 +5,12 @@
 #include "base/log.h"
 #include "http/address_gate.h"
 #include "http/connections.h"
-#include "http/socket_address.h"
-#include "http/guard.h"
 #include "http/endpoints/metrics.h"
 #include "http/endpoints/routes.h"
+#include "http/guard.h"
 #include "http/serve.h"
 #include "http/server_state.h"
+#include "http/socket_address.h"
 #include "mcp/server.h"
 
 #include <microhttpd.h>
@@ -71,11 +71,11 @@ static bool start_connections(struct http_server *server, const struct http_serv
     return connections_new(&connections, &server->connections, err);
 }
 
-static bool start_listener(struct http_server *server, const struct http_server_config *config, const struct endpoint *address,
-                           struct error *err)
+static bool start_listener(struct http_server *server, const struct http_server_config *config,
+                           const struct socket_address *address, struct error *err)
 {
     int fd;
-    if (!endpoint_listen(address, "listen", &fd, err))
+    if (!socket_address_listen(address, "listen", &fd, err))
         return false;
     unsigned threads = given_or(config->io_threads, DEFAULT_IO_THREADS);
     unsigned max_connections = given_or(config->max_connections, DEFAULT_MAX_CONNECTIONS);
@@ -85,7 +85,7 @@ static bool start_listener(struct http_server *server, const struct http_server_
         .max_connections = max_connections,
         .idle_timeout_s = given_or(config->idle_timeout_s, DEFAULT_IDLE_TIMEOUT_S),
     };
-    server->port = endpoint_bound_port(fd);
+    server->port = socket_address_bound_port(fd);
     if (!start_connections(server, config, max_connections, err)) {
         close(fd);
         return false;
@@ -111,8 +111,8 @@ static void release(struct http_server *server)
 static bool start(struct http_server *server, const struct http_server_config *config, struct error *err)
 {
     const struct guard_config guard = { config->allowed_hosts, config->allowed_origins, config->trusted_proxies };
-    struct endpoint address;
-    if (!check_bounds(config, err) || !endpoint_parse(config->listen, "listen", &address, err) ||
+    struct socket_address address;
+    if (!check_bounds(config, err) || !socket_address_parse(config->listen, "listen", &address, err) ||
         !guard_new(server->arena, &guard, &address, &server->guard, err))
         return false;
     if (server->api != NULL)

@@ -45,22 +45,22 @@ struct http_server {
 
 /* ---- Doors ---- */
 
-extern const struct http_door rest_door;        /* /v1/…, and 404 for what nobody serves */
-extern const struct http_door mcp_door;         /* /mcp */
-extern const struct http_door document_door;    /* /openapi.json */
-extern const struct http_door asset_door;       /* /assets/… */
-extern const struct http_door download_door;    /* /downloads/… */
-extern const struct http_door unsubscribe_door; /* /u/… */
+extern const struct http_endpoint rest_endpoint;        /* /v1/…, and 404 for what nobody serves */
+extern const struct http_endpoint mcp_endpoint;         /* /mcp */
+extern const struct http_endpoint document_endpoint;    /* /openapi.json */
+extern const struct http_endpoint asset_endpoint;       /* /assets/… */
+extern const struct http_endpoint download_endpoint;    /* /downloads/… */
+extern const struct http_endpoint unsubscribe_endpoint; /* /u/… */
 
 /* Whether the path is one of the asset door. */
-bool asset_path(const struct exchange *exchange) NONNULL(1);
-bool download_path(const struct exchange *exchange) NONNULL(1);
-bool unsubscribe_path(const struct exchange *exchange) NONNULL(1);
+bool asset_path(const struct http_exchange *exchange) NONNULL(1);
+bool download_path(const struct http_exchange *exchange) NONNULL(1);
+bool unsubscribe_path(const struct http_exchange *exchange) NONNULL(1);
 
 /* ---- What doors have in common ---- */
 
 /* The name the client asked for: Host, or X-Forwarded-Host from a trusted proxy. NULL when absent. */
-const char *exchange_host(const struct exchange *exchange) NONNULL(1);
+const char *http_exchange_host(const struct http_exchange *exchange) NONNULL(1);
 
 /* Counts and logs a request that is refused before any call is made of it. Neither path nor arguments are logged. */
-void exchange_log_refusal(struct exchange *exchange, int status, const char *code) NONNULL(1, 3);
+void http_exchange_log_refusal(struct http_exchange *exchange, int status, const char *code) NONNULL(1, 3);

@@ -31,7 +31,7 @@ static bool split_port(char *text, char **ret_host, int64_t *ret_port)
     return size > 0 && strchr(text, ':') == NULL;
 }
 
-bool endpoint_parse(const char *text, const char *param, struct endpoint *ret_address, struct error *err)
+bool socket_address_parse(const char *text, const char *param, struct socket_address *ret_address, struct error *err)
 {
     char copy[ADDRESS_TEXT_MAX_BYTES];
     char *host = NULL;
@@ -40,7 +40,7 @@ bool endpoint_parse(const char *text, const char *param, struct endpoint *ret_ad
     if (written < 0 || (size_t)written >= sizeof(copy) || !split_port(copy, &host, &port))
         return fail(err, ERR_INVALID_REQUEST, param, "Give an address and a port, such as 127.0.0.1:8420 or [::1]:8420.");
 
-    *ret_address = (struct endpoint){ .size = 0 };
+    *ret_address = (struct socket_address){ .size = 0 };
     struct sockaddr_in *v4 = (struct sockaddr_in *)&ret_address->socket;
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&ret_address->socket;
     const char *numeric = strcmp(host, "localhost") == 0 ? "127.0.0.1" : host;
@@ -59,7 +59,7 @@ bool endpoint_parse(const char *text, const char *param, struct endpoint *ret_ad
     return fail(err, ERR_INVALID_REQUEST, param, "The host must be a numeric address or localhost.");
 }
 
-bool endpoint_listen(const struct endpoint *address, const char *param, int *ret_fd, struct error *err)
+bool socket_address_listen(const struct socket_address *address, const char *param, int *ret_fd, struct error *err)
 {
     int fd = socket(address->socket.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
@@ -77,7 +77,7 @@ bool endpoint_listen(const struct endpoint *address, const char *param, int *ret
     return true;
 }
 
-unsigned endpoint_port(const struct sockaddr *socket)
+unsigned socket_address_port(const struct sockaddr *socket)
 {
     if (socket->sa_family == AF_INET)
         return ntohs(((const struct sockaddr_in *)(const void *)socket)->sin_port);
@@ -86,23 +86,23 @@ unsigned endpoint_port(const struct sockaddr *socket)
     return 0;
 }
 
-unsigned endpoint_bound_port(int fd)
+unsigned socket_address_bound_port(int fd)
 {
     struct sockaddr_storage bound = { .ss_family = AF_UNSPEC };
     socklen_t size = sizeof(bound);
     if (getsockname(fd, (struct sockaddr *)&bound, &size) != 0)
         return 0;
-    return endpoint_port((const struct sockaddr *)&bound);
+    return socket_address_port((const struct sockaddr *)&bound);
 }
 
-bool endpoint_is_any(const struct endpoint *address)
+bool socket_address_is_any(const struct socket_address *address)
 {
     if (address->socket.ss_family == AF_INET)
         return ((const struct sockaddr_in *)&address->socket)->sin_addr.s_addr == htonl(INADDR_ANY);
     return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)&address->socket)->sin6_addr);
 }
 
-void endpoint_host(const struct sockaddr *socket, char ret_host[ENDPOINT_HOST_BYTES])
+void socket_address_host(const struct sockaddr *socket, char ret_host[SOCKET_ADDRESS_HOST_BYTES])
 {
     const void *bytes = NULL;
     int family = socket->sa_family;
@@ -116,6 +116,6 @@ void endpoint_host(const struct sockaddr *socket, char ret_host[ENDPOINT_HOST_BY
             bytes = &v6->s6_addr[12];
         }
     }
-    if (bytes == NULL || inet_ntop(family, bytes, ret_host, ENDPOINT_HOST_BYTES) == NULL)
-        snprintf(ret_host, ENDPOINT_HOST_BYTES, "unknown");
+    if (bytes == NULL || inet_ntop(family, bytes, ret_host, SOCKET_ADDRESS_HOST_BYTES) == NULL)
+        snprintf(ret_host, SOCKET_ADDRESS_HOST_BYTES, "unknown");
 }

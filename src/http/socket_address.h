@@ -12,27 +12,27 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-struct endpoint {
+struct socket_address {
     struct sockaddr_storage socket;
     socklen_t size;
 };
 
 /* Reads "host:port". Errors: INVALID_REQUEST with `param` naming the option. */
-MUST_CHECK bool endpoint_parse(const char *text, const char *param, struct endpoint *ret_address, struct error *err)
+MUST_CHECK bool socket_address_parse(const char *text, const char *param, struct socket_address *ret_address, struct error *err)
     NONNULL(1, 2, 3, 4);
 
 /* A listening socket, close-on-exec and not blocking. Errors: INVALID_REQUEST (taken, not ours, not allowed). */
-MUST_CHECK bool endpoint_listen(const struct endpoint *address, const char *param, int *ret_fd, struct error *err)
+MUST_CHECK bool socket_address_listen(const struct socket_address *address, const char *param, int *ret_fd, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-unsigned endpoint_port(const struct sockaddr *socket) NONNULL(1) PURE;
+unsigned socket_address_port(const struct sockaddr *socket) NONNULL(1) PURE;
 
 /* The port a listening socket is bound to. */
-unsigned endpoint_bound_port(int fd);
+unsigned socket_address_bound_port(int fd);
 
 /* Whether it listens on every interface (0.0.0.0 or ::). */
-bool endpoint_is_any(const struct endpoint *address) NONNULL(1) PURE;
+bool socket_address_is_any(const struct socket_address *address) NONNULL(1) PURE;
 
 /* The host as text, without brackets; IPv4 in IPv6 is shown as IPv4. */
-enum { ENDPOINT_HOST_BYTES = INET6_ADDRSTRLEN };
-void endpoint_host(const struct sockaddr *socket, char ret_host[ENDPOINT_HOST_BYTES]) NONNULL(1, 2);
+enum { SOCKET_ADDRESS_HOST_BYTES = INET6_ADDRSTRLEN };
+void socket_address_host(const struct sockaddr *socket, char ret_host[SOCKET_ADDRESS_HOST_BYTES]) NONNULL(1, 2);

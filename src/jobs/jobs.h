@@ -19,8 +19,8 @@
 
 struct dns;
 struct asset_store;
-struct side;
-struct outbox;
+struct renderer;
+struct capture_maildir;
 struct sender;
 struct job_services;
 
@@ -37,18 +37,18 @@ struct job {
 
 /* What jobs may use of the world besides the database. */
 struct job_services {
-    struct side *side;          /* HTML work */
-    struct outbox *outbox;      /* the capture outbox */
-    struct sender *sender;      /* hands messages to relays */
-    struct asset_store *assets; /* hosted images */
-    const char *image_program;  /* path of posthorn-image */
-    bool fetch_allow_loopback;  /* DANGEROUS, for tests */
-    struct dns *dns;            /* names of mail servers */
+    struct renderer *renderer;      /* HTML work */
+    struct capture_maildir *outbox; /* the capture outbox */
+    struct sender *sender;          /* hands messages to relays */
+    struct asset_store *assets;     /* hosted images */
+    const char *image_program;      /* path of posthorn-image */
+    bool fetch_allow_loopback;      /* DANGEROUS, for tests */
+    struct dns *dns;                /* names of mail servers */
 };
 
 struct job_kind {
     const char *name;
-    int max_attempts; /* tries for errors that are retryable */
+    int max_attempts;    /* tries for errors that are retryable */
     bool reports_cancel; /* is run although its caller has gone, to end early and say what was done; see job_is_cancelled */
 
     /* The effect; no transaction is open. May be NULL. Return false with a retryable error to be tried again. */

@@ -11,7 +11,7 @@
 #include "engine/core/installation.h"
 #include "main/jobs_here.h"
 #include "render/image.h"
-#include "render/side.h"
+#include "render/renderer.h"
 #include "sql/delivery.h"
 #include "sql/doctor.h"
 
@@ -114,18 +114,17 @@ static void write_limit_store(struct json_writer *json, const struct options *op
     json_object_end(json);
 }
 
-static void write_side_process(struct json_writer *json, const struct process *process, const struct options *options,
-                               bool *all_well)
+static void write_renderer(struct json_writer *json, const struct process *process, const struct options *options, bool *all_well)
 {
-    struct side_config config = {
+    struct renderer_config config = {
         .node_path = jobs_node_path(options),
-        .script_path = jobs_side_script(process->arena, options),
+        .script_path = renderer_script_path(process->arena, options),
     };
-    struct side *side = side_new(&config);
+    struct renderer *renderer = renderer_new(&config);
     const json_t *answer;
     struct error err = { .code = ERR_NONE };
-    bool answers = side_ping(side, process->arena, &answer, &err);
-    side_free(side);
+    bool answers = renderer_ping(renderer, process->arena, &answer, &err);
+    renderer_free(renderer);
     *all_well = *all_well && answers;
 
     json_key(json, "htmlProcess");
@@ -197,7 +196,7 @@ int command_doctor(const struct process *process, const struct options *options)
     int64_t servers = 0;
     write_database(&json, process, options, &servers, &all_well);
     write_limit_store(&json, options, servers, &all_well);
-    write_side_process(&json, process, options, &all_well);
+    write_renderer(&json, process, options, &all_well);
     write_images(&json, options, &all_well);
     write_outbox(&json, process, options);
     json_member_bool(&json, "ok", all_well);

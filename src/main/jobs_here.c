@@ -5,11 +5,11 @@
 #include "base/text.h"
 #include "db/cluster.h"
 #include "engine/assets/asset_store.h"
-#include "sender/sender.h"
 #include "jobs/worker.h"
-#include "mail/outbox.h"
+#include "mail/capture_maildir.h"
 #include "net/dns.h"
-#include "render/side.h"
+#include "render/renderer.h"
+#include "sender/sender.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,16 +17,16 @@
 #include <unistd.h>
 
 enum {
-    OUTBOX_DEFAULT_MIB = 1024,
-    OUTBOX_MAX_MESSAGES = 5 * 1000 * 1000,
+    CAPTURE_MAILDIR_DEFAULT_MIB = 1024,
+    CAPTURE_MAILDIR_MAX_MESSAGES = 5 * 1000 * 1000,
     RETRY_AFTER_DEFAULT_S = 60,
     HOST_NAME_BYTES = 256,
     HANDS_MAX = 16
 };
 
 struct jobs_here {
-    struct side *side;
-    struct outbox *outbox;
+    struct renderer *renderer;
+    struct capture_maildir *outbox;
     struct dns *dns;
     struct asset_store *assets;
     struct smtp_relays *relays; /* NULL: none */
@@ -52,7 +52,7 @@ const char *jobs_node_path(const struct options *options)
     return access(POSTHORN_NODE, X_OK) == 0 ? POSTHORN_NODE : "node";
 }
 
-char *jobs_side_script(struct arena *arena, const struct options *options)
+char *renderer_script_path(struct arena *arena, const struct options *options)
 {
     return arena_printf(arena, "%s/main.mjs", options->render_dir != NULL ? options->render_dir : POSTHORN_RENDER_DIR);
 }
@@ -71,7 +71,7 @@ char *jobs_image_program(void)
     return path;
 }
 
-static void log_side(void *context, const char *line)
+static void log_renderer(void *context, const char *line)
 {
     (void)context;
     log_event(LOG_INFO, "side", "%s", line);
@@ -132,30 +132,30 @@ bool jobs_here_start(struct installation *installation, const struct options *op
                      struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
-    uint64_t max_mib = (uint64_t)(options->outbox_max_mib > 0 ? options->outbox_max_mib : OUTBOX_DEFAULT_MIB);
-    struct outbox_bounds bounds = { .max_messages = OUTBOX_MAX_MESSAGES, .max_bytes = max_mib * 1024 * 1024 };
+    uint64_t max_mib = (uint64_t)(options->outbox_max_mib > 0 ? options->outbox_max_mib : CAPTURE_MAILDIR_DEFAULT_MIB);
+    struct capture_maildir_bounds bounds = { .max_messages = CAPTURE_MAILDIR_MAX_MESSAGES, .max_bytes = max_mib * 1024 * 1024 };
     /* With a database of its own nobody has made the data folder yet. */
     if (!cluster_make_folder(options->data_dir, err))
         return false;
     struct jobs_here *jobs = calloc(1, sizeof(*jobs));
     if (jobs == NULL)
         abort();
-    struct side_config side = {
+    struct renderer_config renderer = {
         .node_path = jobs_node_path(options),
-        .script_path = jobs_side_script(arena, options),
-        .log = log_side,
+        .script_path = renderer_script_path(arena, options),
+        .log = log_renderer,
     };
-    jobs->side = side_new(&side);
+    jobs->renderer = renderer_new(&renderer);
     jobs->assets = asset_folder_new(options->data_dir);
     jobs->image_program = jobs_image_program();
     const char *outbox = arena_printf(arena, "%s/outbox", options->data_dir);
-    if (!outbox_open(outbox, bounds, OUTBOX_SYNC_NONE, &jobs->outbox, err) || !dns_new(options->dns_servers, &jobs->dns, err) ||
-        !start_sender(jobs, installation, options, err)) {
+    if (!capture_maildir_open(outbox, bounds, CAPTURE_MAILDIR_SYNC_NONE, &jobs->outbox, err) ||
+        !dns_new(options->dns_servers, &jobs->dns, err) || !start_sender(jobs, installation, options, err)) {
         jobs_here_stop(jobs);
         return false;
     }
     struct job_services services = {
-        .side = jobs->side,
+        .renderer = jobs->renderer,
         .outbox = jobs->outbox,
         .sender = jobs->sender,
         .dns = jobs->dns,
@@ -177,9 +177,9 @@ void jobs_here_stop(struct jobs_here *jobs)
     workers_stop(jobs->workers);
     sender_stop(jobs->sender);
     smtp_relays_free(jobs->relays);
-    side_free(jobs->side);
+    renderer_free(jobs->renderer);
     if (jobs->outbox != NULL)
-        outbox_close(jobs->outbox);
+        capture_maildir_close(jobs->outbox);
     dns_free(jobs->dns);
     asset_store_free(jobs->assets);
     free(jobs->image_program);

@@ -11,16 +11,16 @@ struct jobs_here;
 /* A unique name for this process, "posthorn KIND …": the application name of its connections, by which workers hold leases. */
 char *jobs_process_name(struct arena *arena, const char *kind) NONNULL(1, 2) RETURNS_NONNULL;
 
-/* Opens the outbox, prepares the side process and starts the workers. `installation` has the worker's name. */
+/* Opens the outbox, prepares the renderer and starts the workers. `installation` has the worker's name. */
 MUST_CHECK bool jobs_here_start(struct installation *installation, const struct options *options, struct jobs_here **ret_jobs,
                                 struct error *err) NONNULL(1, 2, 3, 4);
 
 /* Lets running rounds end. NULL is allowed. */
 void jobs_here_stop(struct jobs_here *jobs);
 
-/* Where Node.js and the side process are: by option, else beside this build. */
+/* Where Node.js and the renderer are: by option, else beside this build. */
 const char *jobs_node_path(const struct options *options) NONNULL(1) RETURNS_NONNULL;
-char *jobs_side_script(struct arena *arena, const struct options *options) NONNULL(1, 2) RETURNS_NONNULL;
+char *renderer_script_path(struct arena *arena, const struct options *options) NONNULL(1, 2) RETURNS_NONNULL;
 
 /* posthorn-image, which stands beside the program that runs; PATH is asked where that cannot be told. To be freed. */
 char *jobs_image_program(void) RETURNS_NONNULL;

@@ -49,22 +49,23 @@ static struct api_config service_config(const struct process *process, const str
     };
 }
 
-static bool product_new(struct api *api, const struct options *options, struct mcp_product **ret_product, struct error *err)
+static bool provider_new(struct api *api, const struct options *options, struct catalogue_provider **ret_provider,
+                         struct error *err)
 {
-    struct mcp_product_config config = {
+    struct catalogue_provider_config config = {
         .version = POSTHORN_VERSION,
         .toolsets = options->toolsets,
         .tools = options->tools,
         .read_only = options->read_only,
         .response_budget_chars = (size_t)options->response_budget_chars,
     };
-    return mcp_product_new(api, &config, ret_product, err);
+    return catalogue_provider_new(api, &config, ret_provider, err);
 }
 
-static struct mcp_server *mcp_new(const struct mcp_product *product)
+static struct mcp_server *mcp_new(const struct catalogue_provider *product)
 {
     static const struct mcp_config defaults;
-    return mcp_server_new(mcp_product_provider(product), &defaults);
+    return mcp_server_new(catalogue_provider_of(product), &defaults);
 }
 
 /* ---- posthorn mcp ---- */
@@ -77,9 +78,9 @@ int command_mcp(const struct process *process, const struct options *options)
         return command_failed(&err);
     struct api_config config = service_config(process, options, "posthorn mcp");
     struct api *api = api_new(&config);
-    struct mcp_product *product = NULL;
+    struct catalogue_provider *product = NULL;
     int status = 0;
-    if (product_new(api, options, &product, &err)) {
+    if (provider_new(api, options, &product, &err)) {
         struct mcp_server *server = mcp_new(product);
         struct credentials owner = { .kind = CREDENTIAL_LOCAL_OWNER, .brand = options->brand };
         mcp_stdio_serve(server, &owner, STDIN_FILENO, out_fd);
@@ -88,7 +89,7 @@ int command_mcp(const struct process *process, const struct options *options)
     } else {
         status = command_failed(&err);
     }
-    mcp_product_free(product);
+    catalogue_provider_free(product);
     api_free(api, STDIO_END_MS);
     return status;
 }
@@ -208,11 +209,11 @@ int command_serve(const struct process *process, const struct options *options)
     struct api_config config = service_config(process, options, jobs_process_name(process->arena, "serve"));
     config.limit_store = limit_store;
     struct api *api = api_new(&config);
-    struct mcp_product *product = NULL;
+    struct catalogue_provider *product = NULL;
     struct jobs_here *jobs = NULL;
     int status = 1;
     /* A server that cannot reach its database should say so when it is started, not at the first call. */
-    bool ready = installation_open(api_installation(api), &err) && product_new(api, options, &product, &err) &&
+    bool ready = installation_open(api_installation(api), &err) && provider_new(api, options, &product, &err) &&
                  start_jobs(api, options, &jobs, &err);
     if (ready) {
         struct mcp_server *mcp = mcp_new(product);
@@ -223,7 +224,7 @@ int command_serve(const struct process *process, const struct options *options)
     if (status != 0)
         command_failed(&err);
     jobs_here_stop(jobs);
-    mcp_product_free(product);
+    catalogue_provider_free(product);
     api_free(api, SERVE_GRACE_MS);
     return status;
 }

@@ -1,13 +1,13 @@
 /*
  * posthorn why EMAIL [SEND_ID]: what decided about mail to one address, as one
- * JSON object (engine/sends/why.h).
+ * JSON object (engine/sends/explain.h).
  */
 #include "cli/commands.h"
 
 #include "base/clock.h"
 #include "engine/core/installation.h"
 #include "engine/operator/operator.h"
-#include "engine/sends/why.h"
+#include "engine/sends/explain.h"
 
 #include <stdio.h>
 

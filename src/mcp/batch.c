@@ -41,13 +41,13 @@ static void settle_one(struct mcp_batch *batch)
 
 static void batch_send(struct mcp_request *request, const char *message, size_t size)
 {
-    struct mcp_batch *batch = request->outlet_data;
+    struct mcp_batch *batch = request->writer_data;
     batch->host->send(batch->host_data, message, size);
 }
 
 static void batch_complete(struct mcp_request *request)
 {
-    struct mcp_batch *batch = request->outlet_data;
+    struct mcp_batch *batch = request->writer_data;
     pthread_mutex_lock(&batch->lock);
     if (!request->mute)
         append(batch, &request->out);
@@ -57,7 +57,7 @@ static void batch_complete(struct mcp_request *request)
     settle_one(batch);
 }
 
-static const struct mcp_outlet batch_outlet = { .send = batch_send, .complete = batch_complete };
+static const struct mcp_response_writer batch_writer = { .send = batch_send, .complete = batch_complete };
 
 static void refuse_message(struct mcp_batch *batch, const json_t *id, const char *fault)
 {
@@ -78,8 +78,8 @@ static void add_message(struct mcp_batch *batch, const json_t *json)
     struct arena *arena = arena_new(0);
     struct mcp_request *request = mcp_request_new(batch->server, arena, &message, MCP_LEGACY);
     batch->host->fill(batch->host_data, request);
-    request->outlet = &batch_outlet;
-    request->outlet_data = batch;
+    request->writer = &batch_writer;
+    request->writer_data = batch;
     mcp_prepare(request, NULL);
     batch->deferred |= request->deferred;
     batch->pending++;

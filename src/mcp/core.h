@@ -4,7 +4,7 @@
  *
  * Locks, in the order in which they may be held together: the guard of a request
  * (of its peer, or of its exchange), a listener's, the server's; those of an
- * outlet's output come last. Guards may be held while a transport's sink takes
+ * writer's output come last. Guards may be held while a transport's sink takes
  * bytes of a stream, never while it frees what they guard.
  */
 #pragma once
@@ -41,9 +41,9 @@ struct mcp_server {
 
     _Atomic bool stopping;
     _Atomic size_t stream_bytes; /* kept for clients that may come back (stream.c) */
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock;        /* guards what follows */
     pthread_cond_t idle;
-    struct mcp_exchange *deferred; /* exchanges that may outlive their transport, newest first */
+    struct mcp_http_handler *deferred; /* exchanges that may outlive their transport, newest first */
     struct mcp_listener *listeners;
     struct mcp_session_table *sessions;
     struct mcp_state_table *states;
@@ -51,9 +51,9 @@ struct mcp_server {
 
 /* ---- versions (version.c) ---- */
 
-#define MCP_MODERN_VERSION "2026-07-28"
+#define MCP_MODERN_VERSION        "2026-07-28"
 #define MCP_LATEST_LEGACY_VERSION "2025-11-25"
-#define MCP_BATCH_VERSION "2025-03-26"
+#define MCP_BATCH_VERSION         "2025-03-26"
 
 /* The versions as JSON array text, newest first. */
 extern const char mcp_versions_json[];
@@ -90,7 +90,7 @@ void mcp_run(struct mcp_request *request) NONNULL(1);
  * once the guard is free. */
 MUST_CHECK bool mcp_stop_guarded(struct mcp_request *request) NONNULL(1);
 
-/* Hands an answered request to its outlet, which frees it. */
+/* Hands an answered request to its writer, which frees it. */
 void mcp_deliver(struct mcp_request *request) NONNULL(1);
 
 /* A request for `message` in `arena`; everything else is empty. */
@@ -191,9 +191,8 @@ struct mcp_wants {
 /* Whoever is told of changes. `deliver` sends one message; it may be called on any thread until the listener is closed. */
 struct mcp_listener;
 struct mcp_listener *mcp_listener_open(struct mcp_server *server, const struct mcp_wants *wants, struct mcp_peer *peer,
-                                       const json_t *subscription,
-                                       void (*deliver)(void *data, const char *message, size_t size), void *data)
-    NONNULL(1, 2, 5) RETURNS_NONNULL;
+                                       const json_t *subscription, void (*deliver)(void *data, const char *message, size_t size),
+                                       void *data) NONNULL(1, 2, 5) RETURNS_NONNULL;
 void mcp_listener_close(struct mcp_listener *listener);
 
 /* subscriptions/listen: acknowledges and stays open until its connection ends. */
@@ -203,7 +202,7 @@ void mcp_listen(struct mcp_request *request) NONNULL(1);
 void mcp_listen_end(struct mcp_request *request) NONNULL(1);
 
 /* Tells the clients of open streams, and what is between, that the connection lives. */
-void mcp_exchanges_keep_alive(struct mcp_server *server) NONNULL(1);
+void mcp_http_handlers_keep_alive(struct mcp_server *server) NONNULL(1);
 
 /* The GET of the endpoint, on behalf of handshake.c (exchange.c). */
 void mcp_stream_serve(struct mcp_request *request) NONNULL(1);

@@ -17,8 +17,8 @@ struct mcp_listener {
     bool open;
     unsigned references; /* under the server's lock */
     struct mcp_wants wants;
-    struct mcp_peer *peer;  /* older era: knows the watched resources */
-    struct arena *arena;    /* of the subscription's own texts */
+    struct mcp_peer *peer;         /* older era: knows the watched resources */
+    struct arena *arena;           /* of the subscription's own texts */
     const char *subscription_json; /* the id of its request, NULL in the older era */
     void (*deliver)(void *data, const char *message, size_t size);
     void *data;
@@ -49,8 +49,8 @@ static const char *const *copy_uris(struct arena *arena, const char *const *uris
 }
 
 struct mcp_listener *mcp_listener_open(struct mcp_server *server, const struct mcp_wants *wants, struct mcp_peer *peer,
-                                       const json_t *subscription,
-                                       void (*deliver)(void *data, const char *message, size_t size), void *data)
+                                       const json_t *subscription, void (*deliver)(void *data, const char *message, size_t size),
+                                       void *data)
 {
     struct mcp_listener *listener = calloc(1, sizeof(*listener));
     if (listener == NULL)
@@ -189,7 +189,7 @@ void mcp_announce(struct mcp_server *server, enum mcp_change change, const char 
 static void deliver_to_request(void *data, const char *message, size_t size)
 {
     struct mcp_request *request = data;
-    request->outlet->send(request, message, size);
+    request->writer->send(request, message, size);
 }
 
 static const char **wanted_uris(struct mcp_request *request, const json_t *list)
@@ -239,7 +239,7 @@ static void acknowledge(struct mcp_request *request, const struct mcp_wants *wan
     json_object_end(&json);
     json_object_end(&json);
     json_object_end(&json);
-    request->outlet->send(request, buf_text(out), out->size);
+    request->writer->send(request, buf_text(out), out->size);
 }
 
 /* Over HTTP each subscription has a connection of its own, which is bound enough. */

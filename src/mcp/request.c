@@ -5,14 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const log_level_names[] = { "debug", "info",     "notice", "warning",
-                                               "error", "critical", "alert",  "emergency" };
+static const char *const log_level_names[] = { "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency" };
 
 /* ---- Running and delivering ---- */
 
 void mcp_deliver(struct mcp_request *request)
 {
-    request->outlet->complete(request);
+    request->writer->complete(request);
 }
 
 static void unlist(struct mcp_request *request)
@@ -201,8 +200,7 @@ void mcp_refuse_error(struct mcp_request *request, const struct error *err)
 
 void mcp_refuse_capability(struct mcp_request *request, const char *capability)
 {
-    mcp_refuse(request, RPC_CAPABILITY_MISSING,
-               arena_printf(request->arena, "{\"requiredCapabilities\":{\"%s\":{}}}", capability),
+    mcp_refuse(request, RPC_CAPABILITY_MISSING, arena_printf(request->arena, "{\"requiredCapabilities\":{\"%s\":{}}}", capability),
                "This needs the client capability %s.", capability);
 }
 
@@ -260,7 +258,7 @@ void mcp_progress(struct mcp_request *request, double progress, double total, co
     json_object_end(&json);
     buf_add_char(&out, '}');
     if (!out.overflowed)
-        request->outlet->send(request, out.data, out.size);
+        request->writer->send(request, out.data, out.size);
 }
 
 static enum mcp_log_level wanted_level(const struct mcp_request *request)
@@ -296,7 +294,7 @@ void mcp_log(struct mcp_request *request, enum mcp_log_level level, const char *
     buf_add_text(&out, data_json);
     buf_add_text(&out, "}}");
     if (!out.overflowed)
-        request->outlet->send(request, out.data, out.size);
+        request->writer->send(request, out.data, out.size);
 }
 
 bool mcp_client_can(const struct mcp_request *request, const char *capability)
@@ -318,12 +316,12 @@ bool mcp_ask(struct mcp_request *request, const char *method, const char *params
                params_json);
     if (out.overflowed)
         return mcp_peer_take_ask(request->peer, request) == NULL;
-    request->outlet->send(request, out.data, out.size);
+    request->writer->send(request, out.data, out.size);
     return true;
 }
 
 void mcp_hang_up(struct mcp_request *request, int retry_ms)
 {
-    if (request->outlet->hang_up != NULL)
-        request->outlet->hang_up(request, retry_ms);
+    if (request->writer->hang_up != NULL)
+        request->writer->hang_up(request, retry_ms);
 }

@@ -56,7 +56,7 @@ enum mcp_log_level {
 };
 
 /* What carries a request back to its client. Implemented by each transport. */
-struct mcp_outlet {
+struct mcp_response_writer {
     /* A message that belongs to this request and comes before its answer. */
     void (*send)(struct mcp_request *request, const char *message, size_t size);
 
@@ -76,10 +76,10 @@ struct mcp_request {
     struct mcp_server *server;
     enum mcp_method method;
     enum mcp_era era;
-    enum door door;
-    const json_t *id;     /* NULL for notifications and bodiless HTTP requests */
-    const json_t *params; /* an object, or NULL */
-    const json_t *meta;   /* params._meta when it is an object */
+    enum transport transport;
+    const json_t *id;                  /* NULL for notifications and bodiless HTTP requests */
+    const json_t *params;              /* an object, or NULL */
+    const json_t *meta;                /* params._meta when it is an object */
     const json_t *client_capabilities; /* an object, or NULL */
     const char *client;                /* name/version as the client says, or NULL */
     struct credentials credentials;
@@ -90,8 +90,8 @@ struct mcp_request {
     /* The core's own. */
     struct rpc_message message;
     struct mcp_peer *peer; /* session or stdio connection; NULL without either */
-    const struct mcp_outlet *outlet;
-    void *outlet_data;
+    const struct mcp_response_writer *writer;
+    void *writer_data;
     struct buf out;
     int http_status;
     const char *session_id; /* to be given to the client */
@@ -100,7 +100,7 @@ struct mcp_request {
     bool running;
     bool held; /* the thread that starts or stops it delivers the answer itself */
     bool answered;
-    bool admitted; /* the provider has no part in it any more */
+    bool admitted;            /* the provider has no part in it any more */
     bool stopped;             /* the client lost interest; told once */
     bool mute;                /* … and wants no answer */
     pthread_mutex_t *guard;   /* recursive: its peer's, or its exchange's */
@@ -123,8 +123,8 @@ void mcp_input_required_begin(struct mcp_request *request, struct json_writer *j
 void mcp_result_cacheable(const struct mcp_request *request, struct json_writer *json, int64_t ttl_ms) NONNULL(1, 2);
 
 /* A protocol error with HTTP status 200 (or 400, 404 … by the code). */
-void mcp_refuse(struct mcp_request *request, int code, const char *data_json, const char *format, ...)
-    NONNULL(1, 4) PRINTF_LIKE(4, 5);
+void mcp_refuse(struct mcp_request *request, int code, const char *data_json, const char *format, ...) NONNULL(1, 4)
+    PRINTF_LIKE(4, 5);
 
 /* An error of the engine as a protocol error; 401, 429 and 503 become the HTTP status too. */
 void mcp_refuse_error(struct mcp_request *request, const struct error *err) NONNULL(1, 2);

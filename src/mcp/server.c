@@ -112,7 +112,7 @@ void mcp_server_free(struct mcp_server *server)
 void mcp_server_tick(struct mcp_server *server)
 {
     mcp_session_sweep(server, clock_monotonic_us());
-    mcp_exchanges_keep_alive(server);
+    mcp_http_handlers_keep_alive(server);
 }
 
 size_t mcp_server_message_max_bytes(const struct mcp_server *server)

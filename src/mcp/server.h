@@ -9,21 +9,21 @@
  *
  * The course of an exchange:
  *
- *   exchange = mcp_exchange_new(server, &request, &sink, transport)   parses, checks, decides; never blocks
- *   if (!mcp_exchange_is_immediate(exchange)) suspend the connection
- *   mcp_exchange_run(exchange)                                        sink functions are called from here on
+ *   exchange = mcp_http_handler_new(server, &request, &sink, transport)   parses, checks, decides; never blocks
+ *   if (!mcp_http_handler_is_immediate(exchange)) suspend the connection
+ *   mcp_http_handler_run(exchange)                                        sink functions are called from here on
  *   …                                    either   sink.finish
  *                                        or       sink.stream_open, sink.stream_bytes …, sink.finish
- *   mcp_exchange_release(exchange)       once; after the answer was sent, or earlier because the client is gone
+ *   mcp_http_handler_release(exchange)       once; after the answer was sent, or earlier because the client is gone
  *
  * Threads: any thread may make, run and release exchanges, also several at
  * once. The sink functions of one exchange are called one at a time, on any
- * thread; those of an immediate exchange on the thread of mcp_exchange_run,
- * before it returns. mcp_exchange_release waits for a sink function that runs
+ * thread; those of an immediate exchange on the thread of mcp_http_handler_run,
+ * before it returns. mcp_http_handler_release waits for a sink function that runs
  * on another thread, so it is called without any lock that a sink function
  * takes; it may be called from inside finish.
  *
- * Ownership: a request is borrowed until mcp_exchange_new returns, so the body
+ * Ownership: a request is borrowed until mcp_http_handler_new returns, so the body
  * may be dropped then. What finish is given belongs to the exchange until it is
  * released: the body can be sent without a copy. What stream_bytes is given is
  * valid during the call only. The server outlives its exchanges.
@@ -38,12 +38,12 @@
 
 struct mcp_server;
 struct mcp_provider;
-struct mcp_exchange;
+struct mcp_http_handler;
 
 struct mcp_config {
-    size_t message_max_bytes;     /* of one message; 0: 8 MiB. Tools may have lower bounds of their own */
-    unsigned session_max_count;   /* HTTP sessions at a time, the idlest yields; 0: 4,096 */
-    int64_t session_idle_us;      /* HTTP sessions without a request or stream end after this; 0: 30 minutes */
+    size_t message_max_bytes;   /* of one message; 0: 8 MiB. Tools may have lower bounds of their own */
+    unsigned session_max_count; /* HTTP sessions at a time, the idlest yields; 0: 4,096 */
+    int64_t session_idle_us;    /* HTTP sessions without a request or stream end after this; 0: 30 minutes */
 };
 
 /* Builds what is answered from memory. The provider must outlive the server. No other side effects. */
@@ -84,7 +84,7 @@ struct mcp_http_request {
 
 /* The whole answer, or the end of a stream. */
 struct mcp_answer {
-    int http_status; /* 200, 202, 204, 400, 401, 404, 405, 406, 503 …; after stream_open it is of no meaning */
+    int http_status;  /* 200, 202, 204, 400, 401, 404, 405, 406, 503 …; after stream_open it is of no meaning */
     const char *body; /* application/json; NULL: no body */
     size_t body_size;
     const char *session_id; /* Mcp-Session-Id to be sent, NULL when none */
@@ -105,18 +105,18 @@ struct mcp_sink {
 };
 
 /* Reads and checks one request. Never fails: a refusal is an exchange whose answer stands. `sink` is static. */
-struct mcp_exchange *mcp_exchange_new(struct mcp_server *server, const struct mcp_http_request *request,
-                                      const struct mcp_sink *sink, void *transport) NONNULL(1, 2, 3) RETURNS_NONNULL;
+struct mcp_http_handler *mcp_http_handler_new(struct mcp_server *server, const struct mcp_http_request *request,
+                                              const struct mcp_sink *sink, void *transport) NONNULL(1, 2, 3) RETURNS_NONNULL;
 
-/* Whether mcp_exchange_run will call finish before it returns, and nothing else: there is nothing to suspend. */
-bool mcp_exchange_is_immediate(const struct mcp_exchange *exchange) NONNULL(1) PURE;
+/* Whether mcp_http_handler_run will call finish before it returns, and nothing else: there is nothing to suspend. */
+bool mcp_http_handler_is_immediate(const struct mcp_http_handler *exchange) NONNULL(1) PURE;
 
 /* Starts the work. Called exactly once, and before the exchange is released. */
-void mcp_exchange_run(struct mcp_exchange *exchange) NONNULL(1);
+void mcp_http_handler_run(struct mcp_http_handler *exchange) NONNULL(1);
 
 /* The transport is through with it: no sink function is running or called once this returns. Before finish it means
  * that the client is gone, which cancels the call in the modern era and not in the older one. Frees the answer. */
-void mcp_exchange_release(struct mcp_exchange *exchange) NONNULL(1);
+void mcp_http_handler_release(struct mcp_http_handler *exchange) NONNULL(1);
 
 /* ---- For the transport's own refusals ---- */
 

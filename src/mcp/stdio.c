@@ -24,10 +24,10 @@
 
 enum {
     READ_BYTES = 64 * 1024,
-    KEEP_BYTES = 256 * 1024,           /* an input buffer larger than this is given back when empty */
-    GATHER_BYTES = 64 * 1024,          /* waiting output that is written although more input is there */
-    OUTPUT_PAUSE_BYTES = 1024 * 1024,  /* waiting output at which no more input is taken */
-    MAX_DEFERRED = 256,                /* calls under way at which no more input is taken */
+    KEEP_BYTES = 256 * 1024,          /* an input buffer larger than this is given back when empty */
+    GATHER_BYTES = 64 * 1024,         /* waiting output that is written although more input is there */
+    OUTPUT_PAUSE_BYTES = 1024 * 1024, /* waiting output at which no more input is taken */
+    MAX_DEFERRED = 256,               /* calls under way at which no more input is taken */
     /* A pipe that polls as writable takes this much without blocking (POSIX: PIPE_BUF). */
     PIPE_CHUNK_BYTES = 4096,
 };
@@ -200,12 +200,12 @@ static void recycle(struct stdio *stdio, struct mcp_request *request)
 
 static void request_send(struct mcp_request *request, const char *message, size_t size)
 {
-    send_now(request->outlet_data, message, size);
+    send_now(request->writer_data, message, size);
 }
 
 static void request_complete(struct mcp_request *request)
 {
-    struct stdio *stdio = request->outlet_data;
+    struct stdio *stdio = request->writer_data;
     size_t size = request->mute ? 0 : request->out.size;
     if (request->deferred) {
         struct arena *arena = request->arena;
@@ -221,12 +221,12 @@ static void request_complete(struct mcp_request *request)
     recycle(stdio, request);
 }
 
-static const struct mcp_outlet stdio_outlet = { .send = request_send, .complete = request_complete };
+static const struct mcp_response_writer stdio_writer = { .send = request_send, .complete = request_complete };
 
 static void fill(void *data, struct mcp_request *request)
 {
     struct stdio *stdio = data;
-    request->door = DOOR_STDIO;
+    request->transport = TRANSPORT_STDIO;
     request->peer = &stdio->peer;
     request->credentials = stdio->credentials;
     request->guard = &stdio->peer.lock;
@@ -302,8 +302,8 @@ static void serve_message(struct stdio *stdio, struct arena *arena, const json_t
     }
     struct mcp_request *request = mcp_request_new(stdio->server, arena, &message, mcp_era_of(&message, NULL));
     fill(stdio, request);
-    request->outlet = &stdio_outlet;
-    request->outlet_data = stdio;
+    request->writer = &stdio_writer;
+    request->writer_data = stdio;
     request->message_bytes = size;
     request->out = stdio->spare_out;
     buf_init(&stdio->spare_out, MCP_ANSWER_MAX_BYTES);

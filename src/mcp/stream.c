@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "mcp/exchange.h"
+#include "mcp/http_handler.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -27,9 +27,9 @@ struct mcp_stream {
     struct event *last;
     size_t bytes;
     uint64_t last_number;
-    struct mcp_exchange *attached; /* held */
-    uint64_t sent;                 /* the last event that `attached` was given */
-    bool pumping;                  /* a thread is sending */
+    struct mcp_http_handler *attached; /* held */
+    uint64_t sent;                     /* the last event that `attached` was given */
+    bool pumping;                      /* a thread is sending */
     bool closed;
     int64_t closed_us;
     struct mcp_stream *next;
@@ -71,19 +71,19 @@ static void pump(struct mcp_session *session, struct mcp_stream *stream)
             event = event->next;
         if (event == NULL && !stream->closed)
             break;
-        struct mcp_exchange *exchange = stream->attached;
+        struct mcp_http_handler *exchange = stream->attached;
         if (event != NULL) {
-            mcp_exchange_hold(exchange);
+            mcp_http_handler_hold(exchange);
             stream->sent = event->number;
         } else {
             stream->attached = NULL; /* its hold is ours now */
         }
         pthread_mutex_unlock(&session->peer.lock);
         if (event != NULL)
-            mcp_exchange_send_bytes(exchange, event->bytes, event->size);
+            mcp_http_handler_send_bytes(exchange, event->bytes, event->size);
         else
-            mcp_exchange_end_stream(exchange);
-        mcp_exchange_drop(exchange);
+            mcp_http_handler_end_stream(exchange);
+        mcp_http_handler_drop(exchange);
         pthread_mutex_lock(&session->peer.lock);
     }
     stream->pumping = false;
@@ -165,22 +165,22 @@ void mcp_stream_close(struct mcp_session *session, struct mcp_stream *stream)
     pthread_mutex_unlock(&session->peer.lock);
 }
 
-void mcp_stream_attach(struct mcp_session *session, struct mcp_stream *stream, uint64_t event, struct mcp_exchange *exchange)
+void mcp_stream_attach(struct mcp_session *session, struct mcp_stream *stream, uint64_t event, struct mcp_http_handler *exchange)
 {
     pthread_mutex_lock(&session->peer.lock);
-    struct mcp_exchange *before = stream->attached;
-    mcp_exchange_hold(exchange);
+    struct mcp_http_handler *before = stream->attached;
+    mcp_http_handler_hold(exchange);
     stream->attached = exchange;
     stream->sent = event;
     pump(session, stream);
     pthread_mutex_unlock(&session->peer.lock);
     if (before != NULL) {
-        mcp_exchange_end_stream(before);
-        mcp_exchange_drop(before);
+        mcp_http_handler_end_stream(before);
+        mcp_http_handler_drop(before);
     }
 }
 
-void mcp_stream_detach(struct mcp_session *session, struct mcp_exchange *exchange)
+void mcp_stream_detach(struct mcp_session *session, struct mcp_http_handler *exchange)
 {
     pthread_mutex_lock(&session->peer.lock);
     struct mcp_stream *stream = session->streams;
@@ -190,7 +190,7 @@ void mcp_stream_detach(struct mcp_session *session, struct mcp_exchange *exchang
         stream->attached = NULL;
     pthread_mutex_unlock(&session->peer.lock);
     if (stream != NULL)
-        mcp_exchange_drop(exchange);
+        mcp_http_handler_drop(exchange);
 }
 
 struct mcp_stream *mcp_stream_find(struct mcp_session *session, const char *event_id, uint64_t *ret_event)

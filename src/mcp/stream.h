@@ -13,7 +13,7 @@
 
 #include "mcp/session.h"
 
-struct mcp_exchange;
+struct mcp_http_handler;
 
 /* A new stream with its priming event, an id without data. NULL when there are too many. */
 struct mcp_stream *mcp_stream_new(struct mcp_session *session) NONNULL(1);
@@ -25,11 +25,11 @@ void mcp_stream_append(struct mcp_session *session, struct mcp_stream *stream, c
 void mcp_stream_close(struct mcp_session *session, struct mcp_stream *stream) NONNULL(1, 2);
 
 /* Sends what comes after `event`, now and from now on, to an exchange whose stream is open. */
-void mcp_stream_attach(struct mcp_session *session, struct mcp_stream *stream, uint64_t event, struct mcp_exchange *exchange)
+void mcp_stream_attach(struct mcp_session *session, struct mcp_stream *stream, uint64_t event, struct mcp_http_handler *exchange)
     NONNULL(1, 2, 4);
 
 /* The exchange is gone; the stream that it was attached to, if any, goes on. */
-void mcp_stream_detach(struct mcp_session *session, struct mcp_exchange *exchange) NONNULL(1, 2);
+void mcp_stream_detach(struct mcp_session *session, struct mcp_http_handler *exchange) NONNULL(1, 2);
 
 /* The stream of a Last-Event-ID, when everything after that event is still there. */
 struct mcp_stream *mcp_stream_find(struct mcp_session *session, const char *event_id, uint64_t *ret_event) NONNULL(1, 2, 3);

@@ -49,7 +49,7 @@ static bool deliver(struct composing *composing, struct sender *sender, const st
     struct work work = sender_work(sender, composing->scratch, NULL);
     size_t index = (size_t)(slot - slot->piece->slots);
     const char *name = delivery_message_name(&work, &slot->piece->batch, index, composing->scratch);
-    return outbox_deliver(sender->config.outbox, name, message.data, message.size, err);
+    return capture_maildir_deliver(sender->config.outbox, name, message.data, message.size, err);
 }
 
 /* A message that cannot be composed is a fact about its recipient; any other trouble passes. */

@@ -16,7 +16,7 @@ static const int64_t journal_pause_us = US_PER_S;
 
 struct hand {
     struct sender *sender;
-    struct smtp_loop *loop;
+    struct smtp_event_loop *loop;
     struct smtp_events events;
     struct composing composing;
     pthread_t thread;
@@ -55,7 +55,7 @@ static struct slot *find_in(const struct hand *hand, struct piece *piece)
             continue;
         }
         const char *email = piece->letter != NULL ? piece->letter->rcpt_to : piece->batch.recipients[i].email;
-        if (smtp_loop_has_room(hand->loop, domain_of(email)))
+        if (smtp_event_loop_has_room(hand->loop, domain_of(email)))
             return slot;
     }
     return NULL;
@@ -256,7 +256,7 @@ static void done(void *context, void *tag, const struct smtp_outcome *outcome)
 static void *run(void *argument)
 {
     struct hand *hand = argument;
-    smtp_loop_run(hand->loop, STOP_WAIT_MS);
+    smtp_event_loop_run(hand->loop, STOP_WAIT_MS);
     return NULL;
 }
 
@@ -272,7 +272,7 @@ void hands_start(struct sender *sender)
         hand->events = (struct smtp_events){ .context = hand, .next = next, .before_dot = before_dot, .done = done };
         random_bytes(&hand->random, sizeof(hand->random));
         composing_begin(&hand->composing);
-        hand->loop = smtp_loop_new(sender->config.relays, sender->hand_count, sender->config.helo_name, &hand->events);
+        hand->loop = smtp_event_loop_new(sender->config.relays, sender->hand_count, sender->config.helo_name, &hand->events);
         if (pthread_create(&hand->thread, NULL, run, hand) != 0)
             abort();
     }
@@ -281,13 +281,13 @@ void hands_start(struct sender *sender)
 void hands_wake(struct sender *sender)
 {
     for (int i = 0; i < sender->hand_count; i++)
-        smtp_loop_wake(sender->hands[i].loop);
+        smtp_event_loop_wake(sender->hands[i].loop);
 }
 
 void hands_stop(struct sender *sender)
 {
     for (int i = 0; i < sender->hand_count; i++)
-        smtp_loop_stop(sender->hands[i].loop);
+        smtp_event_loop_stop(sender->hands[i].loop);
     for (int i = 0; i < sender->hand_count; i++)
         pthread_join(sender->hands[i].thread, NULL);
 }
@@ -295,7 +295,7 @@ void hands_stop(struct sender *sender)
 void hands_free(struct sender *sender)
 {
     for (int i = 0; i < sender->hand_count; i++) {
-        smtp_loop_free(sender->hands[i].loop);
+        smtp_event_loop_free(sender->hands[i].loop);
         composing_end(&sender->hands[i].composing);
     }
     free(sender->hands);

@@ -57,7 +57,7 @@ struct delivery_result decide_result(const struct decide_rules *rules, const str
     bool about_recipient = outcome->stage != SMTP_STAGE_CONNECT && outcome->stage != SMTP_STAGE_MAIL;
     enum smtp_verdict verdict = outcome->end == SMTP_NOT_SENT
                                     ? SMTP_VERDICT_SOFT
-                                    : smtp_reply_verdict(outcome->code, outcome->enhanced, outcome->text, about_recipient);
+                                    : smtp_classify_reply(outcome->code, outcome->enhanced, outcome->text, about_recipient);
     if (verdict == SMTP_VERDICT_ACCEPTED) {
         result.outcome = DELIVERY_DELIVERED;
         return result;

@@ -16,8 +16,8 @@
 #pragma once
 
 #include "engine/core/installation.h"
+#include "mail/capture_maildir.h"
 #include "sender/retry_policy.h"
-#include "mail/outbox.h"
 #include "smtp/relay.h"
 
 struct sender;
@@ -26,7 +26,7 @@ struct sender_config {
     struct installation *installation;
     const char *owner;    /* the application name of the installation's connections, unique to this process */
     const char *data_dir; /* the journal is kept there */
-    struct outbox *outbox;
+    struct capture_maildir *outbox;
     struct smtp_relays *relays; /* NULL: none, only the sandbox domain can send */
     const char *helo_name;
     int hands;

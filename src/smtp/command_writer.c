@@ -7,24 +7,24 @@
 /* A write that cannot hold the dot yet is cut here, so that before_dot comes no earlier than needed. */
 enum { CHUNK_BYTES = 128 * 1024 };
 
-/* ---- What is awaited ---- */
+/* ---- What is pending_replies ---- */
 
 static void await(struct smtp_session *session, enum smtp_step step, uint64_t end)
 {
-    assert(session->awaited_count < SMTP_MOST_AWAITED);
-    unsigned at = (session->awaited_first + session->awaited_count++) % SMTP_MOST_AWAITED;
-    session->awaited[at] = (struct smtp_awaited){ .step = step, .end = end };
+    assert(session->pending_count < SMTP_MAX_PENDING_REPLIES);
+    unsigned at = (session->pending_first + session->pending_count++) % SMTP_MAX_PENDING_REPLIES;
+    session->pending_replies[at] = (struct smtp_pending_reply){ .step = step, .end = end };
 }
 
-const struct smtp_awaited *smtp_awaited_first(const struct smtp_session *session)
+const struct smtp_pending_reply *smtp_pending_reply_first(const struct smtp_session *session)
 {
-    return session->awaited_count > 0 ? &session->awaited[session->awaited_first] : NULL;
+    return session->pending_count > 0 ? &session->pending_replies[session->pending_first] : NULL;
 }
 
-void smtp_awaited_drop_first(struct smtp_session *session)
+void smtp_pending_reply_drop_first(struct smtp_session *session)
 {
-    session->awaited_first = (session->awaited_first + 1) % SMTP_MOST_AWAITED;
-    session->awaited_count--;
+    session->pending_first = (session->pending_first + 1) % SMTP_MAX_PENDING_REPLIES;
+    session->pending_count--;
 }
 
 /* ---- Writing ---- */
@@ -43,7 +43,7 @@ static size_t writable_bytes(const struct smtp_session *session)
 static bool announce_dot(struct smtp_session *session, size_t size)
 {
     const struct smtp_events *events = &session->loop->events;
-    struct smtp_letter *letter = session->sending;
+    struct smtp_transaction *letter = session->sending;
     bool is_due = letter != NULL && !letter->is_dot_announced && session->written + size >= letter->dot_end;
     if (!is_due)
         return true;
@@ -55,12 +55,12 @@ static bool announce_dot(struct smtp_session *session, size_t size)
 static void lose_writing(struct smtp_session *session)
 {
     session->out = NULL;
-    smtp_hear(session);
+    smtp_handle_replies(session);
     if (session->phase != SMTP_FREE)
         smtp_session_lose(session, "the connection was lost");
 }
 
-void smtp_say_more(struct smtp_session *session)
+void smtp_write_more(struct smtp_session *session)
 {
     while (session->out != NULL && session->out_at < session->out->size) {
         size_t size = writable_bytes(session);
@@ -73,12 +73,12 @@ void smtp_say_more(struct smtp_session *session)
         session->out_at += moved;
         session->written += moved;
         if (wire == SMTP_WIRE_BUSY) {
-            smtp_loop_watch(session, true);
+            smtp_event_loop_watch(session, true);
             return smtp_session_renew_deadline(session);
         }
     }
     session->out = NULL;
-    smtp_loop_watch(session, false);
+    smtp_event_loop_watch(session, false);
     smtp_session_renew_deadline(session);
 }
 
@@ -87,7 +87,7 @@ static void start_writing(struct smtp_session *session, const struct buf *bytes)
     assert(session->out == NULL);
     session->out = bytes;
     session->out_at = 0;
-    smtp_say_more(session);
+    smtp_write_more(session);
 }
 
 /* ---- Commands ---- */
@@ -95,7 +95,7 @@ static void start_writing(struct smtp_session *session, const struct buf *bytes)
 /* Adds a command to what is written next, and awaits its reply. */
 static void add_command(struct smtp_session *session, struct buf *out, enum smtp_step step)
 {
-    const struct smtp_letter *letter = session->coming;
+    const struct smtp_transaction *letter = session->coming;
     switch (step) {
     case SMTP_STEP_RSET:
         buf_add_text(out, "RSET\r\n");
@@ -104,7 +104,7 @@ static void add_command(struct smtp_session *session, struct buf *out, enum smtp
         buf_add_text(out, "MAIL FROM:<");
         buf_add_text(out, letter->mail_from);
         buf_add_char(out, '>');
-        if (session->abilities.size)
+        if (session->extensions.size)
             buf_printf(out, " SIZE=%zu", letter->message_bytes);
         if (letter->needs_smtputf8)
             buf_add_text(out, " BODY=8BITMIME SMTPUTF8"); /* who offers the second offers the first (RFC 6531 §3.1) */
@@ -130,7 +130,7 @@ static void add_command(struct smtp_session *session, struct buf *out, enum smtp
 /* The commands that may be said together: all of the envelope with PIPELINING, else one. */
 static void add_commands(struct smtp_session *session, struct buf *out)
 {
-    bool at_once = session->abilities.pipelining;
+    bool at_once = session->extensions.pipelining;
     if (session->must_reset) {
         session->must_reset = false;
         add_command(session, out, SMTP_STEP_RSET);
@@ -143,14 +143,14 @@ static void add_commands(struct smtp_session *session, struct buf *out)
     } while (at_once && session->next_step <= SMTP_STEP_DATA);
 }
 
-void smtp_say_envelope(struct smtp_session *session)
+void smtp_write_envelope(struct smtp_session *session)
 {
     buf_clear(&session->commands);
     add_commands(session, &session->commands);
     start_writing(session, &session->commands);
 }
 
-void smtp_say_goodbye(struct smtp_session *session)
+void smtp_write_quit(struct smtp_session *session)
 {
     session->phase = SMTP_LEAVING;
     buf_clear(&session->commands);
@@ -160,17 +160,17 @@ void smtp_say_goodbye(struct smtp_session *session)
 
 /* ---- Bodies ---- */
 
-void smtp_say_body(struct smtp_session *session)
+void smtp_write_body(struct smtp_session *session)
 {
-    struct smtp_letter *letter = session->coming;
+    struct smtp_transaction *letter = session->coming;
     session->coming = NULL;
     session->sending = letter;
     letter->dot_end = session->written + letter->bytes.size;
     await(session, SMTP_STEP_FINAL, letter->dot_end);
     /* The end of this message and the envelope of the next travel together (RFC 2920 §3.1). */
-    if (session->abilities.pipelining && smtp_session_take(session)) {
+    if (session->extensions.pipelining && smtp_session_take(session)) {
         add_commands(session, &letter->bytes);
-    } else if (session->abilities.pipelining && session->begun >= session->relay->settings.messages) {
+    } else if (session->extensions.pipelining && session->begun >= session->relay->settings.messages) {
         session->is_last = true;
         add_command(session, &letter->bytes, SMTP_STEP_QUIT);
     }

@@ -23,12 +23,12 @@ static bool line_is(const char *line, size_t size, const char *keyword)
 }
 
 /* The keyword of a line of the reply to EHLO (RFC 5321 §4.1.1.1). */
-static void note_ability(struct smtp_abilities *abilities, const char *keyword, size_t size)
+static void note_ability(struct smtp_extensions *extensions, const char *keyword, size_t size)
 {
-    abilities->pipelining |= line_is(keyword, size, "PIPELINING");
-    abilities->size |= line_is(keyword, size, "SIZE");
-    abilities->smtputf8 |= line_is(keyword, size, "SMTPUTF8");
-    abilities->login |= line_is(keyword, size, "AUTH");
+    extensions->pipelining |= line_is(keyword, size, "PIPELINING");
+    extensions->size |= line_is(keyword, size, "SIZE");
+    extensions->smtputf8 |= line_is(keyword, size, "SMTPUTF8");
+    extensions->login |= line_is(keyword, size, "AUTH");
 }
 
 static size_t take_line(char *line, size_t one, size_t size, void *context)
@@ -38,8 +38,8 @@ static size_t take_line(char *line, size_t one, size_t size, void *context)
     const char *bytes = line;
     size_t left = size;
     (void)one;
-    smtp_loop_set_deadline(session, (int64_t)session->relay->settings.timeout_s * 1000);
-    if (smtp_answer_read(&session->reader, &bytes, &left) == SMTP_ANSWER_MALFORMED)
+    smtp_event_loop_set_deadline(session, (int64_t)session->relay->settings.timeout_s * 1000);
+    if (smtp_reply_parse(&session->reader, &bytes, &left) == SMTP_REPLY_MALFORMED)
         return 0;
     if (size < CODE_AND_DASH)
         return size;
@@ -47,10 +47,10 @@ static size_t take_line(char *line, size_t one, size_t size, void *context)
         /* The greeting, or the start of TLS: what was offered before in the clear counts for nothing (RFC 3207 §4.2). */
         session->greetings += line[3] != '-';
         session->heard_hello = false;
-        session->abilities = (struct smtp_abilities){ .login = false };
+        session->extensions = (struct smtp_extensions){ .login = false };
     } else if (strncmp(line, "250", 3) == 0) {
         if (session->heard_hello)
-            note_ability(&session->abilities, line + CODE_AND_DASH, size - CODE_AND_DASH);
+            note_ability(&session->extensions, line + CODE_AND_DASH, size - CODE_AND_DASH);
         session->heard_hello = true;
     }
     return size;
@@ -91,7 +91,7 @@ static const char *reason(CURLcode code)
 
 static int on_socket(CURL *curl, curl_socket_t fd, int what, void *context, void *known)
 {
-    struct smtp_loop *loop = context;
+    struct smtp_event_loop *loop = context;
     (void)curl;
     if (what == CURL_POLL_REMOVE) {
         epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
@@ -108,7 +108,7 @@ static int on_socket(CURL *curl, curl_socket_t fd, int what, void *context, void
 
 static int on_timer(CURLM *multi, long timeout_ms, void *context)
 {
-    struct smtp_loop *loop = context;
+    struct smtp_event_loop *loop = context;
     (void)multi;
     loop->curl_due_us = timeout_ms < 0 ? INT64_MAX : timeout_ms == 0 ? 0 : clock_monotonic_us() + timeout_ms * US_PER_MS;
     return 0;
@@ -120,7 +120,7 @@ static void start_library(void)
         abort();
 }
 
-void smtp_connect_init(struct smtp_loop *loop)
+void smtp_connect_init(struct smtp_event_loop *loop)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start_library);
@@ -135,7 +135,7 @@ void smtp_connect_init(struct smtp_loop *loop)
     curl_multi_setopt(loop->multi, CURLMOPT_MAXCONNECTS, (long)SMTP_MAX_RELAYS * SMTP_MAX_CONNECTIONS);
 }
 
-void smtp_connect_done(struct smtp_loop *loop)
+void smtp_connect_done(struct smtp_event_loop *loop)
 {
     curl_multi_cleanup(loop->multi);
 }
@@ -190,9 +190,9 @@ void smtp_connect_begin(struct smtp_session *session)
     session->curl = curl;
     session->fd = -1;
     session->greetings = 0;
-    session->abilities = (struct smtp_abilities){ .login = false };
-    smtp_answer_reader_init(&session->reader);
-    session->reader.answer = (struct smtp_answer){ .code = 0 };
+    session->extensions = (struct smtp_extensions){ .login = false };
+    smtp_reply_parser_init(&session->reader);
+    session->reader.answer = (struct smtp_reply){ .code = 0 };
     set_address(curl, settings, session->loop->helo_name);
     set_tls(curl, settings);
     if (settings->user != NULL) {
@@ -229,14 +229,14 @@ void smtp_connect_end(struct smtp_session *session)
 /* Why not, with the relay's own words where it said no. */
 static void refuse(struct smtp_session *session, const char *why)
 {
-    const struct smtp_answer *answer = &session->reader.answer;
+    const struct smtp_reply *answer = &session->reader.answer;
     char text[SMTP_TROUBLE_MAX_BYTES];
     /* A server may repeat what it was told, and that may have been the password. */
-    bool may_echo = session->relay->settings.user != NULL && session->abilities.login;
+    bool may_echo = session->relay->settings.user != NULL && session->extensions.login;
     if (answer->code >= 400 && may_echo)
         snprintf(text, sizeof(text), "%s: %d %s", why, answer->code, answer->enhanced);
     else if (answer->code >= 400)
-        smtp_answer_describe(answer, why, text, sizeof(text));
+        smtp_reply_describe(answer, why, text, sizeof(text));
     else
         snprintf(text, sizeof(text), "%s", why);
     smtp_session_unreachable(session, text);
@@ -249,17 +249,17 @@ static void conclude(struct smtp_session *session, CURLcode code)
     if (code != CURLE_OK)
         return refuse(session, reason(code));
     /* libcurl goes on without a log-in where none is offered. */
-    if (settings->user != NULL && !session->abilities.login)
+    if (settings->user != NULL && !session->extensions.login)
         return refuse(session, "it does not offer to log in");
     if (curl_easy_getinfo(session->curl, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK || fd == CURL_SOCKET_BAD)
         return refuse(session, "it closed the connection");
     session->fd = fd;
     session->is_encrypted = settings->tls == SMTP_TLS_AT_ONCE || session->greetings > 1;
-    smtp_answer_reader_init(&session->reader);
+    smtp_reply_parser_init(&session->reader);
     smtp_session_connected(session);
 }
 
-static void collect(struct smtp_loop *loop)
+static void collect(struct smtp_event_loop *loop)
 {
     int waiting;
     const CURLMsg *message;
@@ -271,7 +271,7 @@ static void collect(struct smtp_loop *loop)
     }
 }
 
-void smtp_connect_socket_ready(struct smtp_loop *loop, int fd, uint32_t epoll_events)
+void smtp_connect_socket_ready(struct smtp_event_loop *loop, int fd, uint32_t epoll_events)
 {
     int running;
     int events = ((epoll_events & (EPOLLIN | EPOLLHUP)) != 0 ? CURL_CSELECT_IN : 0) |
@@ -280,7 +280,7 @@ void smtp_connect_socket_ready(struct smtp_loop *loop, int fd, uint32_t epoll_ev
     collect(loop);
 }
 
-void smtp_connect_time_passed(struct smtp_loop *loop)
+void smtp_connect_time_passed(struct smtp_event_loop *loop)
 {
     int running;
     loop->curl_due_us = INT64_MAX;

@@ -8,8 +8,8 @@
 #include "smtp/session.h"
 
 /* The multi handle of a loop. */
-void smtp_connect_init(struct smtp_loop *loop) NONNULL(1);
-void smtp_connect_done(struct smtp_loop *loop) NONNULL(1);
+void smtp_connect_init(struct smtp_event_loop *loop) NONNULL(1);
+void smtp_connect_done(struct smtp_event_loop *loop) NONNULL(1);
 
 /* Begins to connect; smtp_session_connected or _unreachable follows, later. */
 void smtp_connect_begin(struct smtp_session *session) NONNULL(1);
@@ -18,8 +18,8 @@ void smtp_connect_begin(struct smtp_session *session) NONNULL(1);
 void smtp_connect_end(struct smtp_session *session) NONNULL(1);
 
 /* A socket of libcurl is ready; or its time has come. */
-void smtp_connect_socket_ready(struct smtp_loop *loop, int fd, uint32_t epoll_events) NONNULL(1);
-void smtp_connect_time_passed(struct smtp_loop *loop) NONNULL(1);
+void smtp_connect_socket_ready(struct smtp_event_loop *loop, int fd, uint32_t epoll_events) NONNULL(1);
+void smtp_connect_time_passed(struct smtp_event_loop *loop) NONNULL(1);
 
 enum smtp_wire { SMTP_WIRE_MOVED, SMTP_WIRE_BUSY, SMTP_WIRE_LOST };
 

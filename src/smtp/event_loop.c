@@ -17,7 +17,7 @@ enum { EVENTS_A_ROUND = 64, LONGEST_WAIT_MS = 60 * 1000, LOOK_AGAIN_MS = 20 };
 
 /* ---- Making and freeing ---- */
 
-static void watch_wake(struct smtp_loop *loop)
+static void watch_wake(struct smtp_event_loop *loop)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.u64 = SMTP_WATCH_WAKE };
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -26,13 +26,14 @@ static void watch_wake(struct smtp_loop *loop)
         abort();
 }
 
-struct smtp_loop *smtp_loop_new(struct smtp_relays *relays, int loop_count, const char *helo_name, const struct smtp_events *events)
+struct smtp_event_loop *smtp_event_loop_new(struct smtp_relays *relays, int loop_count, const char *helo_name,
+                                            const struct smtp_events *events)
 {
-    struct smtp_loop *loop = calloc(1, sizeof(*loop));
+    struct smtp_event_loop *loop = calloc(1, sizeof(*loop));
     assert(relays->count > 0 && loop_count > 0);
     if (loop == NULL)
         abort();
-    *loop = (struct smtp_loop){
+    *loop = (struct smtp_event_loop){
         .relays = relays,
         .events = *events,
         .helo_name = strdup(helo_name),
@@ -54,7 +55,7 @@ struct smtp_loop *smtp_loop_new(struct smtp_relays *relays, int loop_count, cons
     return loop;
 }
 
-void smtp_loop_free(struct smtp_loop *loop)
+void smtp_event_loop_free(struct smtp_event_loop *loop)
 {
     if (loop == NULL)
         return;
@@ -74,15 +75,15 @@ void smtp_loop_free(struct smtp_loop *loop)
 
 /* ---- For the sessions ---- */
 
-void smtp_loop_set_deadline(struct smtp_session *session, int64_t after_ms)
+void smtp_event_loop_set_deadline(struct smtp_session *session, int64_t after_ms)
 {
-    struct smtp_loop *loop = session->loop;
+    struct smtp_event_loop *loop = session->loop;
     session->deadline_us = loop->now_us + after_ms * US_PER_MS;
     if (session->deadline_us < loop->earliest_us)
         loop->earliest_us = session->deadline_us;
 }
 
-void smtp_loop_watch(struct smtp_session *session, bool writing)
+void smtp_event_loop_watch(struct smtp_session *session, bool writing)
 {
     if (session->is_watched && session->watches_writing == writing)
         return;
@@ -92,21 +93,21 @@ void smtp_loop_watch(struct smtp_session *session, bool writing)
     session->watches_writing = writing;
 }
 
-void smtp_loop_vacate(struct smtp_session *session)
+void smtp_event_loop_vacate(struct smtp_session *session)
 {
-    struct smtp_loop *loop = session->loop;
+    struct smtp_event_loop *loop = session->loop;
     if (session->is_idle)
         loop->idle_count--;
     session->is_idle = false;
     loop->busy_count--;
     loop->used[session->relay - loop->relays->items]--;
-    smtp_traffic_close(session->relay);
+    smtp_relay_close(session->relay);
 }
 
-/* The implementer's promise from smtp_loop_has_room becomes the message's place, or is taken back. */
-static void keep_promise(struct smtp_loop *loop, struct smtp_relay *relay, const struct smtp_message *message)
+/* The implementer's promise from smtp_event_loop_has_room becomes the message's place, or is taken back. */
+static void keep_promise(struct smtp_event_loop *loop, struct smtp_relay *relay, const struct smtp_message *message)
 {
-    struct smtp_asking *asking = loop->asking;
+    struct smtp_request_state *asking = loop->asking;
     const char *at = message != NULL ? strrchr(message->rcpt_to, '@') : NULL;
     uint64_t key = at != NULL ? smtp_destination_key(relay, at + 1, strlen(at + 1)) : 0;
     if (key != asking->reserved) {
@@ -116,11 +117,11 @@ static void keep_promise(struct smtp_loop *loop, struct smtp_relay *relay, const
     asking->reserved = 0;
 }
 
-bool smtp_loop_next(struct smtp_loop *loop, struct smtp_relay *relay, struct smtp_message *ret_message)
+bool smtp_event_loop_next(struct smtp_event_loop *loop, struct smtp_relay *relay, struct smtp_message *ret_message)
 {
     if (loop->is_dry || loop->is_stopping)
         return false;
-    *loop->asking = (struct smtp_asking){ .relay = relay };
+    *loop->asking = (struct smtp_request_state){ .relay = relay };
     bool given = loop->events.next(loop->events.context, ret_message);
     keep_promise(loop, relay, given ? ret_message : NULL);
     loop->asking->relay = NULL;
@@ -132,9 +133,9 @@ bool smtp_loop_next(struct smtp_loop *loop, struct smtp_relay *relay, struct smt
     return false;
 }
 
-bool smtp_loop_has_room(const struct smtp_loop *loop, const char *domain)
+bool smtp_event_loop_has_room(const struct smtp_event_loop *loop, const char *domain)
 {
-    struct smtp_asking *asking = loop->asking;
+    struct smtp_request_state *asking = loop->asking;
     if (asking->relay == NULL)
         return true;
     uint64_t key = smtp_destination_key(asking->relay, domain, strlen(domain));
@@ -147,18 +148,18 @@ bool smtp_loop_has_room(const struct smtp_loop *loop, const char *domain)
     return has_room;
 }
 
-void smtp_loop_settle(struct smtp_session *session, struct smtp_letter *letter)
+void smtp_event_loop_settle(struct smtp_session *session, struct smtp_transaction *letter)
 {
     const struct smtp_events *events = &session->loop->events;
     letter->outcome.relay = session->relay->settings.name;
     smtp_destination_end(session->relay, letter->destination);
     events->done(events->context, letter->tag, &letter->outcome);
-    smtp_letter_clear(letter);
+    smtp_transaction_clear(letter);
 }
 
 /* ---- Giving work to sessions ---- */
 
-static struct smtp_session *free_place(struct smtp_loop *loop)
+static struct smtp_session *free_place(struct smtp_event_loop *loop)
 {
     for (uint32_t i = 0; i < loop->session_count; i++)
         if (loop->sessions[i].phase == SMTP_FREE)
@@ -167,17 +168,17 @@ static struct smtp_session *free_place(struct smtp_loop *loop)
 }
 
 /* There was a message perhaps, and the relay could not take it: it is left alone for a while. */
-static void ask_later(struct smtp_loop *loop, struct smtp_relay *relay)
+static void ask_later(struct smtp_event_loop *loop, struct smtp_relay *relay)
 {
-    loop->relay_ask_us[relay - loop->relays->items] = smtp_traffic_ready_us(relay);
+    loop->relay_ask_us[relay - loop->relays->items] = smtp_relay_ready_us(relay);
 }
 
-static bool may_ask(const struct smtp_loop *loop, const struct smtp_relay *relay)
+static bool may_ask(const struct smtp_event_loop *loop, const struct smtp_relay *relay)
 {
     return loop->now_us >= loop->relay_ask_us[relay - loop->relays->items];
 }
 
-static void offer_to_idle(struct smtp_loop *loop)
+static void offer_to_idle(struct smtp_event_loop *loop)
 {
     for (uint32_t i = 0; i < loop->session_count && loop->idle_count > 0 && !loop->is_dry; i++) {
         struct smtp_session *session = &loop->sessions[i];
@@ -190,18 +191,18 @@ static void offer_to_idle(struct smtp_loop *loop)
 }
 
 /* Opens one more session with the relay, if there is a message for it. */
-static bool open_one(struct smtp_loop *loop, size_t index)
+static bool open_one(struct smtp_event_loop *loop, size_t index)
 {
     struct smtp_relay *relay = &loop->relays->items[index];
     if (loop->used[index] >= loop->shares[index] || !may_ask(loop, relay))
         return false;
     struct smtp_session *session = free_place(loop);
-    if (session == NULL || !smtp_traffic_open(relay)) {
+    if (session == NULL || !smtp_relay_open(relay)) {
         ask_later(loop, relay);
         return false;
     }
     if (!smtp_session_start(session, relay)) {
-        smtp_traffic_close(relay);
+        smtp_relay_close(relay);
         if (!loop->is_dry)
             ask_later(loop, relay);
         return false;
@@ -211,7 +212,7 @@ static bool open_one(struct smtp_loop *loop, size_t index)
     return true;
 }
 
-static void open_more(struct smtp_loop *loop)
+static void open_more(struct smtp_event_loop *loop)
 {
     size_t count = loop->relays->count;
     bool opened = true;
@@ -223,7 +224,7 @@ static void open_more(struct smtp_loop *loop)
     }
 }
 
-static void give_work(struct smtp_loop *loop)
+static void give_work(struct smtp_event_loop *loop)
 {
     bool is_time = loop->now_us >= loop->ask_us;
     if (is_time) {
@@ -238,7 +239,7 @@ static void give_work(struct smtp_loop *loop)
 
 /* ---- A round ---- */
 
-static void on_wake(struct smtp_loop *loop)
+static void on_wake(struct smtp_event_loop *loop)
 {
     uint64_t count;
     ssize_t size = read(loop->wake_fd, &count, sizeof(count));
@@ -248,7 +249,7 @@ static void on_wake(struct smtp_loop *loop)
     loop->ask_us = INT64_MAX;
 }
 
-static void on_event(struct smtp_loop *loop, const struct epoll_event *event)
+static void on_event(struct smtp_event_loop *loop, const struct epoll_event *event)
 {
     uint32_t low = (uint32_t)event->data.u64;
     switch ((enum smtp_watch)(event->data.u64 >> 32)) {
@@ -270,7 +271,7 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* Ends what is overdue and finds the next deadline. */
-static void look_at_deadlines(struct smtp_loop *loop)
+static void look_at_deadlines(struct smtp_event_loop *loop)
 {
     if (loop->now_us < loop->earliest_us)
         return;
@@ -283,14 +284,14 @@ static void look_at_deadlines(struct smtp_loop *loop)
             loop->earliest_us = least(loop->earliest_us, loop->sessions[i].deadline_us);
 }
 
-static void stop_sessions(struct smtp_loop *loop, bool now)
+static void stop_sessions(struct smtp_event_loop *loop, bool now)
 {
     for (uint32_t i = 0; i < loop->session_count; i++)
         if (loop->sessions[i].phase != SMTP_FREE)
             smtp_session_stop(&loop->sessions[i], now);
 }
 
-static int wait_ms(const struct smtp_loop *loop, int64_t stop_at_us)
+static int wait_ms(const struct smtp_event_loop *loop, int64_t stop_at_us)
 {
     int64_t until_us = least(least(loop->earliest_us, loop->curl_due_us), least(loop->ask_us, stop_at_us));
     for (size_t i = 0; i < loop->relays->count && !loop->is_dry; i++)
@@ -303,7 +304,7 @@ static int wait_ms(const struct smtp_loop *loop, int64_t stop_at_us)
     return (int)least(ms, LONGEST_WAIT_MS);
 }
 
-static void run_round(struct smtp_loop *loop, int64_t stop_at_us)
+static void run_round(struct smtp_event_loop *loop, int64_t stop_at_us)
 {
     struct epoll_event events[EVENTS_A_ROUND];
     int count = epoll_wait(loop->epoll_fd, events, EVENTS_A_ROUND, wait_ms(loop, stop_at_us));
@@ -336,7 +337,7 @@ static void unblock_pipe_signal(const sigset_t *before)
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-void smtp_loop_run(struct smtp_loop *loop, int stop_ms)
+void smtp_event_loop_run(struct smtp_event_loop *loop, int stop_ms)
 {
     int64_t stop_at_us = INT64_MAX;
     sigset_t before;
@@ -357,20 +358,20 @@ void smtp_loop_run(struct smtp_loop *loop, int stop_ms)
 
 /* ---- From any thread ---- */
 
-static void wake(struct smtp_loop *loop)
+static void wake(struct smtp_event_loop *loop)
 {
     static const uint64_t one = 1;
     ssize_t size = write(loop->wake_fd, &one, sizeof(one));
     (void)size; /* it can only fail where a wake-up is already waiting */
 }
 
-void smtp_loop_wake(struct smtp_loop *loop)
+void smtp_event_loop_wake(struct smtp_event_loop *loop)
 {
     if (!atomic_exchange(&loop->is_woken, true))
         wake(loop);
 }
 
-void smtp_loop_stop(struct smtp_loop *loop)
+void smtp_event_loop_stop(struct smtp_event_loop *loop)
 {
     atomic_store(&loop->must_stop, true);
     wake(loop);

@@ -53,8 +53,8 @@ struct smtp_outcome {
 
 struct smtp_events {
     void *context;
-    /* Gives the next message, or false when there is none for now; smtp_loop_wake asks again. A message whose recipient's domain
-     * is at its bound is not handed over: the implementer skips such with smtp_loop_has_room. */
+    /* Gives the next message, or false when there is none for now; smtp_event_loop_wake asks again. A message whose recipient's
+     * domain is at its bound is not handed over: the implementer skips such with smtp_event_loop_has_room. */
     bool (*next)(void *context, struct smtp_message *ret_message);
     /* The bytes with the final dot are about to be written. False: do not; the session is dropped and the message ends
      * SMTP_NOT_SENT. So it may also end after true, when the connection was lost before the dot was handed to the system. */
@@ -63,23 +63,23 @@ struct smtp_events {
     void (*done)(void *context, void *tag, const struct smtp_outcome *outcome);
 };
 
-struct smtp_loop;
+struct smtp_event_loop;
 
 /* A loop of `loop_count` over the same relays; opens its share of their connections as there is work, and closes sessions that
  * were idle for 15 s. `helo_name`: how this host names itself. `relays` and `events` are borrowed. */
-struct smtp_loop *smtp_loop_new(struct smtp_relays *relays, int loop_count, const char *helo_name, const struct smtp_events *events)
-    NONNULL(1, 3, 4) RETURNS_NONNULL;
+struct smtp_event_loop *smtp_event_loop_new(struct smtp_relays *relays, int loop_count, const char *helo_name,
+                                            const struct smtp_events *events) NONNULL(1, 3, 4) RETURNS_NONNULL;
 
-/* Runs until smtp_loop_stop: then messages whose final dot was sent get up to `stop_ms` for their reply, all others end
+/* Runs until smtp_event_loop_stop: then messages whose final dot was sent get up to `stop_ms` for their reply, all others end
  * SMTP_NOT_SENT. */
-void smtp_loop_run(struct smtp_loop *loop, int stop_ms) NONNULL(1);
+void smtp_event_loop_run(struct smtp_event_loop *loop, int stop_ms) NONNULL(1);
 
 /* From any thread: there may be messages again. */
-void smtp_loop_wake(struct smtp_loop *loop) NONNULL(1);
-void smtp_loop_stop(struct smtp_loop *loop) NONNULL(1);
+void smtp_event_loop_wake(struct smtp_event_loop *loop) NONNULL(1);
+void smtp_event_loop_stop(struct smtp_event_loop *loop) NONNULL(1);
 
 /* Whether another message to this domain (lower case) may be under way; for `next`, where a yes keeps the place for the message
  * given next, until it is asked again. After a no, `next` is called again as places come free. */
-bool smtp_loop_has_room(const struct smtp_loop *loop, const char *domain) NONNULL(1, 2);
+bool smtp_event_loop_has_room(const struct smtp_event_loop *loop, const char *domain) NONNULL(1, 2);
 
-void smtp_loop_free(struct smtp_loop *loop);
+void smtp_event_loop_free(struct smtp_event_loop *loop);

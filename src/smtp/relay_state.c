@@ -15,7 +15,7 @@ enum {
 
 /* ---- Sessions ---- */
 
-bool smtp_traffic_open(struct smtp_relay *relay)
+bool smtp_relay_open(struct smtp_relay *relay)
 {
     pthread_mutex_lock(&relay->set->lock);
     bool has_room = relay->open < relay->settings.connections;
@@ -24,7 +24,7 @@ bool smtp_traffic_open(struct smtp_relay *relay)
     return has_room;
 }
 
-void smtp_traffic_close(struct smtp_relay *relay)
+void smtp_relay_close(struct smtp_relay *relay)
 {
     pthread_mutex_lock(&relay->set->lock);
     relay->open--;
@@ -33,37 +33,37 @@ void smtp_traffic_close(struct smtp_relay *relay)
 
 /* ---- Messages ---- */
 
-bool smtp_traffic_begin(struct smtp_relay *relay, struct smtp_turn *turn)
+bool smtp_relay_begin(struct smtp_relay *relay, struct smtp_turn *turn)
 {
-    if (turn->is_trial) /* it has its message */
+    if (turn->is_probe) /* it has its message */
         return false;
     pthread_mutex_lock(&relay->set->lock);
     bool recovers = relay->failures > 0;
-    bool may = !recovers || (!relay->is_tried && clock_monotonic_us() >= relay->rests_until_us);
+    bool may = !recovers || (!relay->is_half_open && clock_monotonic_us() >= relay->backoff_until_us);
     if (may) {
-        turn->era = relay->era;
-        turn->is_trial = relay->is_tried = recovers;
+        turn->failure_epoch = relay->failure_epoch;
+        turn->is_probe = relay->is_half_open = recovers;
     }
     pthread_mutex_unlock(&relay->set->lock);
     return may;
 }
 
 /* With the lock: whoever tried the relay does no longer. */
-static void end_trial(struct smtp_relay *relay, struct smtp_turn *turn)
+static void end_probe(struct smtp_relay *relay, struct smtp_turn *turn)
 {
-    if (turn->is_trial)
-        relay->is_tried = false;
-    turn->is_trial = false;
+    if (turn->is_probe)
+        relay->is_half_open = false;
+    turn->is_probe = false;
 }
 
-void smtp_traffic_worked(struct smtp_relay *relay, struct smtp_turn *turn, bool accepted)
+void smtp_relay_worked(struct smtp_relay *relay, struct smtp_turn *turn, bool accepted)
 {
     pthread_mutex_lock(&relay->set->lock);
     relay->accepted += accepted;
     relay->refused += !accepted;
-    end_trial(relay, turn);
+    end_probe(relay, turn);
     /* What began before a rest says nothing about how the relay does since. */
-    if (relay->failures > 0 && turn->era == relay->era) {
+    if (relay->failures > 0 && turn->failure_epoch == relay->failure_epoch) {
         relay->failures = 0;
         relay->trouble[0] = '\0';
     }
@@ -80,35 +80,35 @@ static int64_t rest_ms(unsigned failures)
     return ms - ms / 5 + (int64_t)randombytes_uniform((uint32_t)(ms * 2 / 5) + 1);
 }
 
-void smtp_traffic_failed(struct smtp_relay *relay, struct smtp_turn *turn, const char *why)
+void smtp_relay_failed(struct smtp_relay *relay, struct smtp_turn *turn, const char *why)
 {
     pthread_mutex_lock(&relay->set->lock);
-    end_trial(relay, turn);
-    if (turn->era == relay->era) {
-        relay->era++;
+    end_probe(relay, turn);
+    if (turn->failure_epoch == relay->failure_epoch) {
+        relay->failure_epoch++;
         relay->failures++;
-        relay->rests_until_us = clock_monotonic_us() + rest_ms(relay->failures) * US_PER_MS;
+        relay->backoff_until_us = clock_monotonic_us() + rest_ms(relay->failures) * US_PER_MS;
         snprintf(relay->trouble, sizeof(relay->trouble), "%s", why);
     }
     pthread_mutex_unlock(&relay->set->lock);
 }
 
-void smtp_traffic_abandon(struct smtp_relay *relay, struct smtp_turn *turn)
+void smtp_relay_abandon(struct smtp_relay *relay, struct smtp_turn *turn)
 {
-    if (!turn->is_trial)
+    if (!turn->is_probe)
         return;
     pthread_mutex_lock(&relay->set->lock);
-    end_trial(relay, turn);
+    end_probe(relay, turn);
     pthread_mutex_unlock(&relay->set->lock);
 }
 
-int64_t smtp_traffic_ready_us(struct smtp_relay *relay)
+int64_t smtp_relay_ready_us(struct smtp_relay *relay)
 {
     int64_t soon_us = clock_monotonic_us() + LOOK_AGAIN_MS * US_PER_MS;
     pthread_mutex_lock(&relay->set->lock);
-    int64_t rests_until_us = relay->failures > 0 ? relay->rests_until_us : 0;
+    int64_t backoff_until_us = relay->failures > 0 ? relay->backoff_until_us : 0;
     pthread_mutex_unlock(&relay->set->lock);
-    return rests_until_us > soon_us ? rests_until_us : soon_us;
+    return backoff_until_us > soon_us ? backoff_until_us : soon_us;
 }
 
 /* ---- Recipient domains ---- */
@@ -160,7 +160,7 @@ void smtp_relay_look(struct smtp_relays *relays, size_t index, struct smtp_relay
     const struct smtp_relay *relay = &relays->items[index];
     *ret_state = (struct smtp_relay_state){ .name = relay->settings.name, .connections = relay->settings.connections };
     pthread_mutex_lock(&relays->lock);
-    int64_t rests_us = relay->failures > 0 ? relay->rests_until_us - clock_monotonic_us() : 0;
+    int64_t rests_us = relay->failures > 0 ? relay->backoff_until_us - clock_monotonic_us() : 0;
     ret_state->open = relay->open;
     ret_state->is_resting = rests_us > 0;
     ret_state->rests_for_ms = rests_us > 0 ? rests_us / US_PER_MS + 1 : 0;

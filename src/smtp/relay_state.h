@@ -44,10 +44,10 @@ struct smtp_relay {
 
     /* Behind the lock of the set. */
     int open;
-    unsigned failures;      /* in a row */
-    unsigned era;           /* counts the rests, so that ten sessions that fail of one cause make one of them */
-    int64_t rests_until_us; /* monotonic */
-    bool is_tried;          /* a session tries whether it works again */
+    unsigned failures;        /* in a row */
+    unsigned failure_epoch;   /* counts the rests, so that ten sessions that fail of one cause make one of them */
+    int64_t backoff_until_us; /* monotonic */
+    bool is_half_open;        /* a session tries whether it works again */
     char trouble[SMTP_TROUBLE_MAX_BYTES];
     int64_t accepted;
     int64_t refused;
@@ -67,31 +67,31 @@ void smtp_settings_done(struct smtp_settings *settings) NONNULL(1);
 /* ---- Sessions ---- */
 
 /* Counts a session more, unless the relay has as many as it may. */
-MUST_CHECK bool smtp_traffic_open(struct smtp_relay *relay) NONNULL(1);
-void smtp_traffic_close(struct smtp_relay *relay) NONNULL(1);
+MUST_CHECK bool smtp_relay_open(struct smtp_relay *relay) NONNULL(1);
+void smtp_relay_close(struct smtp_relay *relay) NONNULL(1);
 
 /* ---- Beginning and ending messages ---- */
 
 /* A session's leave to begin; zeroed at first. */
 struct smtp_turn {
-    unsigned era;
-    bool is_trial; /* the only session that may, until it is known how the relay does */
+    unsigned failure_epoch;
+    bool is_probe; /* the only session that may, until it is known how the relay does */
 };
 
 /* Whether a session may begin a message now. The leave ends with one of the three below. */
-MUST_CHECK bool smtp_traffic_begin(struct smtp_relay *relay, struct smtp_turn *turn) NONNULL(1, 2);
+MUST_CHECK bool smtp_relay_begin(struct smtp_relay *relay, struct smtp_turn *turn) NONNULL(1, 2);
 
 /* The relay decided about a message. */
-void smtp_traffic_worked(struct smtp_relay *relay, struct smtp_turn *turn, bool accepted) NONNULL(1, 2);
+void smtp_relay_worked(struct smtp_relay *relay, struct smtp_turn *turn, bool accepted) NONNULL(1, 2);
 
 /* The relay failed as such: it rests. `why` is kept for smtp_relay_look. */
-void smtp_traffic_failed(struct smtp_relay *relay, struct smtp_turn *turn, const char *why) NONNULL(1, 2, 3);
+void smtp_relay_failed(struct smtp_relay *relay, struct smtp_turn *turn, const char *why) NONNULL(1, 2, 3);
 
 /* Nothing came of it. */
-void smtp_traffic_abandon(struct smtp_relay *relay, struct smtp_turn *turn) NONNULL(1, 2);
+void smtp_relay_abandon(struct smtp_relay *relay, struct smtp_turn *turn) NONNULL(1, 2);
 
-/* When it is worth while to ask again after smtp_traffic_open or _begin said no, monotonic. */
-int64_t smtp_traffic_ready_us(struct smtp_relay *relay) NONNULL(1);
+/* When it is worth while to ask again after smtp_relay_open or _begin said no, monotonic. */
+int64_t smtp_relay_ready_us(struct smtp_relay *relay) NONNULL(1);
 
 /* ---- Recipient domains ---- */
 

@@ -101,7 +101,7 @@ static enum smtp_verdict verdict_of_words(int code, const char *text)
     return is_about_mailbox && says_unknown_user(text) ? SMTP_VERDICT_HARD : SMTP_VERDICT_REFUSED;
 }
 
-enum smtp_verdict smtp_reply_verdict(int code, const char *enhanced, const char *text, bool about_recipient)
+enum smtp_verdict smtp_classify_reply(int code, const char *enhanced, const char *text, bool about_recipient)
 {
     if (code >= 200 && code < 300)
         return SMTP_VERDICT_ACCEPTED;

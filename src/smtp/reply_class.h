@@ -20,7 +20,7 @@ enum smtp_verdict {
 /* `about_recipient`: the reply came to RCPT TO or to the message itself, not to the session or to MAIL FROM, whose 5xx is SOFT
  * here: it would condemn every recipient for the sender's fault. `enhanced` may be "", `text` is looked at where old servers put
  * the reason into words only. */
-enum smtp_verdict smtp_reply_verdict(int code, const char *enhanced, const char *text, bool about_recipient) NONNULL(2, 3) PURE;
+enum smtp_verdict smtp_classify_reply(int code, const char *enhanced, const char *text, bool about_recipient) NONNULL(2, 3) PURE;
 
 /* The name used in data: accepted, hard, block, refused, soft. */
 const char *smtp_verdict_name(enum smtp_verdict verdict) RETURNS_NONNULL;

@@ -7,13 +7,13 @@
 
 enum { CODE_CHARS = 3 };
 
-void smtp_answer_reader_init(struct smtp_answer_reader *reader)
+void smtp_reply_parser_init(struct smtp_reply_parser *reader)
 {
     reader->size = 0;
     reader->lines = 0;
 }
 
-void smtp_answer_describe(const struct smtp_answer *answer, const char *what, char *ret_text, size_t text_bytes)
+void smtp_reply_describe(const struct smtp_reply *answer, const char *what, char *ret_text, size_t text_bytes)
 {
     BUF_SCOPE text;
     buf_init(&text, text_bytes + sizeof(answer->text));
@@ -61,9 +61,9 @@ static size_t enhanced_size(char class, const char *text, size_t size)
     return detail > 0 && ends ? end : 0;
 }
 
-static void add_text(struct smtp_answer_reader *reader, const char *text, size_t size)
+static void add_text(struct smtp_reply_parser *reader, const char *text, size_t size)
 {
-    struct smtp_answer *answer = &reader->answer;
+    struct smtp_reply *answer = &reader->answer;
     size_t room = sizeof(answer->text) - 1 - reader->text_size;
     if (reader->text_size > 0 && size > 0 && room > 0) {
         answer->text[reader->text_size++] = ' ';
@@ -77,16 +77,16 @@ static void add_text(struct smtp_answer_reader *reader, const char *text, size_t
 }
 
 /* A line without its end. */
-static enum smtp_answer_state read_line(struct smtp_answer_reader *reader, const char *line, size_t size)
+static enum smtp_parse_state read_line(struct smtp_reply_parser *reader, const char *line, size_t size)
 {
-    struct smtp_answer *answer = &reader->answer;
+    struct smtp_reply *answer = &reader->answer;
     int code = read_code(line, size);
     bool goes_on = size > CODE_CHARS && line[CODE_CHARS] == '-';
     bool is_first = reader->lines == 0;
     if (code == 0 || (size > CODE_CHARS && !goes_on && line[CODE_CHARS] != ' '))
-        return SMTP_ANSWER_MALFORMED;
-    if ((!is_first && code != answer->code) || ++reader->lines > SMTP_ANSWER_MAX_LINES)
-        return SMTP_ANSWER_MALFORMED;
+        return SMTP_REPLY_MALFORMED;
+    if ((!is_first && code != answer->code) || ++reader->lines > SMTP_REPLY_MAX_LINES)
+        return SMTP_REPLY_MALFORMED;
     if (is_first) {
         answer->code = code;
         answer->enhanced[0] = answer->text[0] = '\0';
@@ -104,25 +104,25 @@ static enum smtp_answer_state read_line(struct smtp_answer_reader *reader, const
     }
     add_text(reader, text, text_size);
     if (goes_on)
-        return SMTP_ANSWER_INCOMPLETE;
+        return SMTP_REPLY_INCOMPLETE;
     reader->lines = 0;
-    return SMTP_ANSWER_READY;
+    return SMTP_REPLY_READY;
 }
 
 /* Keeps what may be the start of a line. */
-static enum smtp_answer_state keep(struct smtp_answer_reader *reader, const char *bytes, size_t size)
+static enum smtp_parse_state keep(struct smtp_reply_parser *reader, const char *bytes, size_t size)
 {
     if (size > sizeof(reader->line) - reader->size)
-        return SMTP_ANSWER_MALFORMED;
+        return SMTP_REPLY_MALFORMED;
     memcpy(reader->line + reader->size, bytes, size);
     reader->size += size;
-    return SMTP_ANSWER_INCOMPLETE;
+    return SMTP_REPLY_INCOMPLETE;
 }
 
-enum smtp_answer_state smtp_answer_read(struct smtp_answer_reader *reader, const char **bytes, size_t *size)
+enum smtp_parse_state smtp_reply_parse(struct smtp_reply_parser *reader, const char **bytes, size_t *size)
 {
-    enum smtp_answer_state state = SMTP_ANSWER_INCOMPLETE;
-    while (state == SMTP_ANSWER_INCOMPLETE && *size > 0) {
+    enum smtp_parse_state state = SMTP_REPLY_INCOMPLETE;
+    while (state == SMTP_REPLY_INCOMPLETE && *size > 0) {
         const char *line = *bytes;
         const char *end = memchr(line, '\n', *size);
         size_t taken = end != NULL ? (size_t)(end - line) + 1 : *size;
@@ -130,16 +130,16 @@ enum smtp_answer_state smtp_answer_read(struct smtp_answer_reader *reader, const
         *bytes += taken;
         *size -= taken;
         if (end == NULL || reader->size > 0) {
-            if (keep(reader, line, taken) == SMTP_ANSWER_MALFORMED)
-                return SMTP_ANSWER_MALFORMED;
+            if (keep(reader, line, taken) == SMTP_REPLY_MALFORMED)
+                return SMTP_REPLY_MALFORMED;
             if (end == NULL)
-                return SMTP_ANSWER_INCOMPLETE;
+                return SMTP_REPLY_INCOMPLETE;
             line = reader->line;
             line_size = reader->size;
             reader->size = 0;
         }
-        if (line_size > SMTP_ANSWER_LINE_MAX_BYTES)
-            return SMTP_ANSWER_MALFORMED;
+        if (line_size > SMTP_REPLY_LINE_MAX_BYTES)
+            return SMTP_REPLY_MALFORMED;
         line_size--;
         if (line_size > 0 && line[line_size - 1] == '\r')
             line_size--;

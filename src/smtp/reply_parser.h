@@ -13,33 +13,33 @@
 #include <stddef.h>
 
 enum {
-    SMTP_ANSWER_LINE_MAX_BYTES = 2048, /* RFC 5321 §4.5.3.1.5 asks for 512 */
-    SMTP_ANSWER_MAX_LINES = 100,
+    SMTP_REPLY_LINE_MAX_BYTES = 2048, /* RFC 5321 §4.5.3.1.5 asks for 512 */
+    SMTP_REPLY_MAX_LINES = 100,
     SMTP_ENHANCED_BYTES = 12,
-    SMTP_ANSWER_TEXT_BYTES = 240,
+    SMTP_REPLY_TEXT_BYTES = 240,
 };
 
-struct smtp_answer {
+struct smtp_reply {
     int code;                           /* 200 to 599 */
     char enhanced[SMTP_ENHANCED_BYTES]; /* "5.1.1"; "" when there is none, or one of another class than the code's */
-    char text[SMTP_ANSWER_TEXT_BYTES];  /* of all lines without their codes, a space between; printable ASCII, cut */
+    char text[SMTP_REPLY_TEXT_BYTES];   /* of all lines without their codes, a space between; printable ASCII, cut */
 };
 
-struct smtp_answer_reader {
-    char line[SMTP_ANSWER_LINE_MAX_BYTES]; /* the start of a line whose end has not come */
+struct smtp_reply_parser {
+    char line[SMTP_REPLY_LINE_MAX_BYTES]; /* the start of a line whose end has not come */
     size_t size;
     unsigned lines; /* of the answer so far */
     size_t text_size;
-    struct smtp_answer answer;
+    struct smtp_reply answer;
 };
 
-enum smtp_answer_state { SMTP_ANSWER_INCOMPLETE, SMTP_ANSWER_READY, SMTP_ANSWER_MALFORMED };
+enum smtp_parse_state { SMTP_REPLY_INCOMPLETE, SMTP_REPLY_READY, SMTP_REPLY_MALFORMED };
 
-void smtp_answer_reader_init(struct smtp_answer_reader *reader) NONNULL(1);
+void smtp_reply_parser_init(struct smtp_reply_parser *reader) NONNULL(1);
 
 /* "what: 550 5.7.1 text", cut to its bound. */
-void smtp_answer_describe(const struct smtp_answer *answer, const char *what, char *ret_text, size_t text_bytes) NONNULL(1, 2, 3);
+void smtp_reply_describe(const struct smtp_reply *answer, const char *what, char *ret_text, size_t text_bytes) NONNULL(1, 2, 3);
 
 /* Reads on in *bytes, moving it behind what was read: to the end, or behind the last line of an answer, which is then in
  * reader->answer until the next call. */
-enum smtp_answer_state smtp_answer_read(struct smtp_answer_reader *reader, const char **bytes, size_t *size) NONNULL(1, 2, 3);
+enum smtp_parse_state smtp_reply_parse(struct smtp_reply_parser *reader, const char **bytes, size_t *size) NONNULL(1, 2, 3);

@@ -7,7 +7,7 @@
  *
  * libcurl leads the connecting part (smtp/connect.c). From then on the
  * session speaks: it writes commands and bodies, notes for each what reply is
- * due (`awaited`) and where its last byte stands in the stream, and handles the
+ * due (`pending_replies`) and where its last byte stands in the stream, and handles the
  * replies in that order. With PIPELINING a write holds a body, its final dot and
  * the envelope of the next message; without, one command.
  *
@@ -16,9 +16,9 @@
  */
 #pragma once
 
+#include "smtp/relay_state.h"
 #include "smtp/reply_parser.h"
 #include "smtp/transaction.h"
-#include "smtp/relay_state.h"
 
 #include <curl/curl.h>
 #include <stdatomic.h>
@@ -27,28 +27,28 @@ enum smtp_phase {
     SMTP_FREE,
     SMTP_CONNECTING,
     SMTP_OPEN,
-    SMTP_LEAVING, /* QUIT was said; only its reply is awaited */
+    SMTP_LEAVING, /* QUIT was said; only its reply is pending_replies */
 };
 
 enum smtp_step { SMTP_STEP_RSET, SMTP_STEP_MAIL, SMTP_STEP_RCPT, SMTP_STEP_DATA, SMTP_STEP_FINAL, SMTP_STEP_QUIT };
 
-struct smtp_awaited {
+struct smtp_pending_reply {
     enum smtp_step step;
     uint64_t end; /* in the stream: a reply before this was written is no reply to it */
 };
 
 /* What the last EHLO offered. */
-struct smtp_abilities {
+struct smtp_extensions {
     bool pipelining; /* RFC 2920 */
     bool size;       /* RFC 1870 */
     bool smtputf8;   /* RFC 6531 */
     bool login;      /* RFC 4954 */
 };
 
-enum { SMTP_MOST_AWAITED = 8 };
+enum { SMTP_MAX_PENDING_REPLIES = 8 };
 
 struct smtp_session {
-    struct smtp_loop *loop;
+    struct smtp_event_loop *loop;
     uint32_t index; /* in the loop */
     enum smtp_phase phase;
     struct smtp_relay *relay;
@@ -63,22 +63,22 @@ struct smtp_session {
     bool watches_writing;
     unsigned greetings; /* 220 while connecting: the second is about STARTTLS */
     bool heard_hello;   /* the first line of the reply to EHLO, which is no ability */
-    struct smtp_abilities abilities;
-    struct smtp_answer_reader reader;
+    struct smtp_extensions extensions;
+    struct smtp_reply_parser reader;
 
     /* The conversation. */
-    struct smtp_letter letters[2];
-    struct smtp_letter *sending;
-    struct smtp_letter *coming;
+    struct smtp_transaction letters[2];
+    struct smtp_transaction *sending;
+    struct smtp_transaction *coming;
     enum smtp_step next_step; /* of `coming`, that was not said yet */
     bool must_reset;          /* the relay keeps a sender that came to nothing */
     bool is_last;             /* nothing follows the message in hand */
     bool is_idle;
     bool did_work; /* the relay decided about a message in this session */
     int begun;     /* messages */
-    struct smtp_awaited awaited[SMTP_MOST_AWAITED];
-    unsigned awaited_first;
-    unsigned awaited_count;
+    struct smtp_pending_reply pending_replies[SMTP_MAX_PENDING_REPLIES];
+    unsigned pending_first;
+    unsigned pending_count;
 
     /* The stream. */
     const struct buf *out; /* a letter's bytes or `commands`; NULL when all is written */
@@ -88,13 +88,13 @@ struct smtp_session {
 };
 
 /* What happens inside `next`, which only has the loop as a constant. */
-struct smtp_asking {
+struct smtp_request_state {
     struct smtp_relay *relay; /* for which a message is asked for, NULL outside */
-    uint64_t reserved;        /* the destination that smtp_loop_has_room promised room for */
+    uint64_t reserved;        /* the destination that smtp_event_loop_has_room promised room for */
     bool lacked_room;         /* it said no since `next` last gave a message */
 };
 
-struct smtp_loop {
+struct smtp_event_loop {
     struct smtp_relays *relays;
     struct smtp_events events;
     char *helo_name;
@@ -120,10 +120,10 @@ struct smtp_loop {
     int64_t ask_us;                        /* when to ask nevertheless, INT64_MAX never */
     int64_t relay_ask_us[SMTP_MAX_RELAYS]; /* before it nothing is begun with the relay */
     bool is_stopping;
-    struct smtp_asking *asking;
+    struct smtp_request_state *asking;
 };
 
-void smtp_session_init(struct smtp_session *session, struct smtp_loop *loop, uint32_t index) NONNULL(1, 2);
+void smtp_session_init(struct smtp_session *session, struct smtp_event_loop *loop, uint32_t index) NONNULL(1, 2);
 void smtp_session_done(struct smtp_session *session) NONNULL(1);
 
 /* Takes a message for a new session with the relay and begins to connect; the place must be free and the relay's connection
@@ -149,16 +149,17 @@ void smtp_session_stop(struct smtp_session *session, bool now) NONNULL(1);
 /* ---- What the loop does for its sessions ---- */
 
 /* Sets the deadline, from the start of this round. */
-void smtp_loop_set_deadline(struct smtp_session *session, int64_t after_ms) NONNULL(1);
+void smtp_event_loop_set_deadline(struct smtp_session *session, int64_t after_ms) NONNULL(1);
 
 /* Asks for a message for a session with this relay. */
-MUST_CHECK bool smtp_loop_next(struct smtp_loop *loop, struct smtp_relay *relay, struct smtp_message *ret_message) NONNULL(1, 2, 3);
+MUST_CHECK bool smtp_event_loop_next(struct smtp_event_loop *loop, struct smtp_relay *relay, struct smtp_message *ret_message)
+    NONNULL(1, 2, 3);
 
 /* The message is over: counted out, told and forgotten. */
-void smtp_loop_settle(struct smtp_session *session, struct smtp_letter *letter) NONNULL(1, 2);
+void smtp_event_loop_settle(struct smtp_session *session, struct smtp_transaction *letter) NONNULL(1, 2);
 
 /* Whether the session's socket is watched for room to write; reading is always watched. */
-void smtp_loop_watch(struct smtp_session *session, bool writing) NONNULL(1);
+void smtp_event_loop_watch(struct smtp_session *session, bool writing) NONNULL(1);
 
 /* The place is free again. */
-void smtp_loop_vacate(struct smtp_session *session) NONNULL(1);
+void smtp_event_loop_vacate(struct smtp_session *session) NONNULL(1);

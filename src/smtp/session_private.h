@@ -33,24 +33,24 @@ void smtp_session_renew_deadline(struct smtp_session *session) NONNULL(1);
 /* ---- What it says ---- */
 
 /* The commands of the coming message that may be said now: all of its envelope with PIPELINING, else the next. */
-void smtp_say_envelope(struct smtp_session *session) NONNULL(1);
+void smtp_write_envelope(struct smtp_session *session) NONNULL(1);
 
 /* The body of the coming message, which becomes the sending one; with PIPELINING the next envelope or QUIT goes along. */
-void smtp_say_body(struct smtp_session *session) NONNULL(1);
+void smtp_write_body(struct smtp_session *session) NONNULL(1);
 
-void smtp_say_goodbye(struct smtp_session *session) NONNULL(1);
+void smtp_write_quit(struct smtp_session *session) NONNULL(1);
 
 /* Goes on writing what is begun. */
-void smtp_say_more(struct smtp_session *session) NONNULL(1);
+void smtp_write_more(struct smtp_session *session) NONNULL(1);
 
 /* What reply is due next, NULL when none is. */
-const struct smtp_awaited *smtp_awaited_first(const struct smtp_session *session) NONNULL(1) PURE;
-void smtp_awaited_drop_first(struct smtp_session *session) NONNULL(1);
+const struct smtp_pending_reply *smtp_pending_reply_first(const struct smtp_session *session) NONNULL(1) PURE;
+void smtp_pending_reply_drop_first(struct smtp_session *session) NONNULL(1);
 
 /* ---- What it hears ---- */
 
 /* Reads and handles the replies that are there. */
-void smtp_hear(struct smtp_session *session) NONNULL(1);
+void smtp_handle_replies(struct smtp_session *session) NONNULL(1);
 
 /* The stage that a command belongs to. */
 enum smtp_stage smtp_stage_of(enum smtp_step step) PURE;

@@ -6,19 +6,19 @@
 /* What one message may leave behind as storage for the next. */
 enum { KEPT_BYTES = 256 * 1024, COMMANDS_BYTES = 4096 };
 
-void smtp_letter_init(struct smtp_letter *letter)
+void smtp_transaction_init(struct smtp_transaction *letter)
 {
-    *letter = (struct smtp_letter){ .tag = NULL };
+    *letter = (struct smtp_transaction){ .tag = NULL };
     /* Every dot doubled, and the envelope of the next message behind it. */
     buf_init(&letter->bytes, (size_t)SMTP_MESSAGE_MAX_BYTES * 2 + COMMANDS_BYTES);
 }
 
-void smtp_letter_done(struct smtp_letter *letter)
+void smtp_transaction_done(struct smtp_transaction *letter)
 {
     buf_done(&letter->bytes);
 }
 
-void smtp_letter_clear(struct smtp_letter *letter)
+void smtp_transaction_clear(struct smtp_transaction *letter)
 {
     if (letter->bytes.capacity > KEPT_BYTES)
         buf_done(&letter->bytes);
@@ -30,7 +30,8 @@ void smtp_letter_clear(struct smtp_letter *letter)
     letter->is_refused = false;
 }
 
-void smtp_letter_decide(struct smtp_letter *letter, enum smtp_stage stage, int code, const char *enhanced, const char *text)
+void smtp_transaction_decide(struct smtp_transaction *letter, enum smtp_stage stage, int code, const char *enhanced,
+                             const char *text)
 {
     struct smtp_outcome *outcome = &letter->outcome;
     outcome->end = SMTP_REPLIED;
@@ -40,7 +41,7 @@ void smtp_letter_decide(struct smtp_letter *letter, enum smtp_stage stage, int c
     snprintf(outcome->text, sizeof(outcome->text), "%s", text);
 }
 
-const char *smtp_letter_domain(const struct smtp_letter *letter)
+const char *smtp_transaction_domain(const struct smtp_transaction *letter)
 {
     const char *at = strrchr(letter->rcpt_to, '@');
     return at != NULL ? at + 1 : "";
@@ -62,15 +63,15 @@ static bool is_safe_address(const char *address, bool allows_utf8)
     return true;
 }
 
-static bool take_envelope(struct smtp_letter *letter, const struct smtp_message *message)
+static bool take_envelope(struct smtp_transaction *letter, const struct smtp_message *message)
 {
     bool is_recipient = message->rcpt_to[0] != '\0' && is_safe_address(message->rcpt_to, message->needs_smtputf8);
     if (!is_recipient) {
-        smtp_letter_decide(letter, SMTP_STAGE_RCPT, 553, "5.1.3", "The recipient's address cannot be put into a command");
+        smtp_transaction_decide(letter, SMTP_STAGE_RCPT, 553, "5.1.3", "The recipient's address cannot be put into a command");
         return false;
     }
     if (!is_safe_address(message->mail_from, message->needs_smtputf8)) {
-        smtp_letter_decide(letter, SMTP_STAGE_MAIL, 553, "5.1.7", "The sender's address cannot be put into a command");
+        smtp_transaction_decide(letter, SMTP_STAGE_MAIL, 553, "5.1.7", "The sender's address cannot be put into a command");
         return false;
     }
     snprintf(letter->mail_from, sizeof(letter->mail_from), "%s", message->mail_from);
@@ -99,20 +100,20 @@ static bool ends_line(const struct buf *bytes)
     return bytes->size >= 2 && memcmp(bytes->data + bytes->size - 2, "\r\n", 2) == 0;
 }
 
-bool smtp_letter_fill(struct smtp_letter *letter, const struct smtp_message *message)
+bool smtp_transaction_fill(struct smtp_transaction *letter, const struct smtp_message *message)
 {
-    smtp_letter_clear(letter);
+    smtp_transaction_clear(letter);
     letter->tag = message->tag;
     letter->needs_smtputf8 = message->needs_smtputf8;
     letter->message_bytes = message->parts[0].size + message->parts[1].size;
     if (!take_envelope(letter, message))
         return false;
     if (message->parts[0].size > SMTP_MESSAGE_MAX_BYTES || letter->message_bytes > SMTP_MESSAGE_MAX_BYTES) {
-        smtp_letter_decide(letter, SMTP_STAGE_MAIL, 552, "5.3.4", "The message is too large");
+        smtp_transaction_decide(letter, SMTP_STAGE_MAIL, 552, "5.3.4", "The message is too large");
         return false;
     }
     if (letter->message_bytes == 0) {
-        smtp_letter_decide(letter, SMTP_STAGE_DATA, 554, "5.6.0", "The message is empty");
+        smtp_transaction_decide(letter, SMTP_STAGE_DATA, 554, "5.6.0", "The message is empty");
         return false;
     }
     for (size_t i = 0; i < ARRAY_COUNT(message->parts); i++)

@@ -13,7 +13,7 @@ enum {
     SMTP_MESSAGE_MAX_BYTES = 64 * 1024 * 1024,
 };
 
-struct smtp_letter {
+struct smtp_transaction {
     void *tag;
     char mail_from[SMTP_ADDRESS_MAX_BYTES + 1];
     char rcpt_to[SMTP_ADDRESS_MAX_BYTES + 1];
@@ -27,18 +27,18 @@ struct smtp_letter {
     struct smtp_outcome outcome;
 };
 
-void smtp_letter_init(struct smtp_letter *letter) NONNULL(1);
-void smtp_letter_done(struct smtp_letter *letter) NONNULL(1);
+void smtp_transaction_init(struct smtp_transaction *letter) NONNULL(1);
+void smtp_transaction_done(struct smtp_transaction *letter) NONNULL(1);
 
 /* Copies a message. False: it cannot be sent to anybody, `outcome` says why as a relay would. */
-MUST_CHECK bool smtp_letter_fill(struct smtp_letter *letter, const struct smtp_message *message) NONNULL(1, 2);
+MUST_CHECK bool smtp_transaction_fill(struct smtp_transaction *letter, const struct smtp_message *message) NONNULL(1, 2);
 
 /* Records a reply as the outcome; `enhanced` and `text` are cut to their bounds. */
-void smtp_letter_decide(struct smtp_letter *letter, enum smtp_stage stage, int code, const char *enhanced, const char *text)
-    NONNULL(1, 4, 5);
+void smtp_transaction_decide(struct smtp_transaction *letter, enum smtp_stage stage, int code, const char *enhanced,
+                             const char *text) NONNULL(1, 4, 5);
 
 /* Empties it for the next message. Storage of an ordinary size is kept. */
-void smtp_letter_clear(struct smtp_letter *letter) NONNULL(1);
+void smtp_transaction_clear(struct smtp_transaction *letter) NONNULL(1);
 
 /* The domain of its recipient, "" when there is none. */
-const char *smtp_letter_domain(const struct smtp_letter *letter) NONNULL(1) RETURNS_NONNULL PURE;
+const char *smtp_transaction_domain(const struct smtp_transaction *letter) NONNULL(1) RETURNS_NONNULL PURE;

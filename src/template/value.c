@@ -307,24 +307,24 @@ static bool is_equal(const struct template_value *left, const struct template_va
     return false;
 }
 
-bool template_order(const struct template_value *left, const struct template_value *right, int *ret_order)
+bool template_order(const struct template_value *left, const struct template_value *right, int *ret_request)
 {
     if (left->kind == TEMPLATE_STRING && right->kind == TEMPLATE_STRING) {
         size_t shorter = left->size < right->size ? left->size : right->size;
         int order = memcmp(left->text, right->text, shorter);
         if (order == 0)
             order = (left->size > right->size) - (left->size < right->size);
-        *ret_order = (order > 0) - (order < 0);
+        *ret_request = (order > 0) - (order < 0);
         return true;
     }
     double ignored;
     if (is_number(left) && is_number(right)) {
-        *ret_order = number_order(left, right);
+        *ret_request = number_order(left, right);
         return true;
     }
     if (!template_to_number(left, &ignored) || !template_to_number(right, &ignored))
         return false;
-    *ret_order = number_order(left, right);
+    *ret_request = number_order(left, right);
     return true;
 }
 

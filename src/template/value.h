@@ -8,8 +8,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "template/template.h"
 #include "template/format.h"
+#include "template/template.h"
 
 /* What one evaluation may still use. */
 struct template_scratch {
@@ -67,7 +67,7 @@ bool template_compare(enum template_comparison comparison, const struct template
                       int64_t *left_operations) NONNULL(2, 3, 4);
 
 /* -1, 0 or 1 as numbers or texts; false when they have no order. */
-bool template_order(const struct template_value *left, const struct template_value *right, int *ret_order) NONNULL(1, 2, 3);
+bool template_order(const struct template_value *left, const struct template_value *right, int *ret_request) NONNULL(1, 2, 3);
 
 /* Counts the work of asking for a member: a text counts its characters to tell its size. Before template_member and
  * template_index. */

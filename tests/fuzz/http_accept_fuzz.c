@@ -6,10 +6,10 @@
  * matched path must give as many parameters as its route has.
  */
 #include "http/credentials.h"
-#include "http/guard.h"
-#include "http/headers.h"
 #include "http/endpoints/query.h"
 #include "http/endpoints/routes.h"
+#include "http/guard.h"
+#include "http/headers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,10 +53,10 @@ static struct guard *the_guard(struct arena *arena)
 {
     static const char *const hosts[] = { "mail.example.com", NULL };
     const struct guard_config config = { .allowed_hosts = hosts };
-    struct endpoint listen;
+    struct socket_address listen;
     struct guard *guard = NULL;
     struct error err = { .code = ERR_NONE };
-    require(endpoint_parse("127.0.0.1:8420", "listen", &listen, &err));
+    require(socket_address_parse("127.0.0.1:8420", "listen", &listen, &err));
     require(guard_new(arena, &config, &listen, &guard, &err));
     return guard;
 }
@@ -75,11 +75,11 @@ static void read_host(struct arena *arena, const char *text)
     if (guard_origin_is_known(guard, text))
         require(strncasecmp(text, "http", 4) == 0 && names_us(strstr(text, "//") + 2));
 
-    struct endpoint address;
+    struct socket_address address;
     struct error err = { .code = ERR_NONE };
-    if (endpoint_parse(text, "listen", &address, &err)) {
-        char host[ENDPOINT_HOST_BYTES];
-        endpoint_host((const struct sockaddr *)&address.socket, host);
+    if (socket_address_parse(text, "listen", &address, &err)) {
+        char host[SOCKET_ADDRESS_HOST_BYTES];
+        socket_address_host((const struct sockaddr *)&address.socket, host);
         require(host[0] != '\0' && strcmp(host, "unknown") != 0);
     } else {
         require(err.code == ERR_INVALID_REQUEST);

@@ -100,7 +100,7 @@ static const struct mcp_provider fuzz_provider = {
 
 /* ---- HTTP ---- */
 
-struct transport {
+struct http_part {
     const char *session;
     const char *version;
     const char *method;
@@ -113,7 +113,7 @@ struct transport {
 
 static void on_open(void *data, const char *session_id)
 {
-    struct transport *transport = data;
+    struct http_part *transport = data;
     (void)session_id;
     require(!transport->streaming && transport->finished == 0);
     transport->streaming = true;
@@ -121,14 +121,14 @@ static void on_open(void *data, const char *session_id)
 
 static bool on_bytes(void *data, const char *bytes, size_t size)
 {
-    const struct transport *transport = data;
+    const struct http_part *transport = data;
     require(transport->streaming && transport->finished == 0 && size > 2 && memcmp(bytes + size - 2, "\n\n", 2) == 0);
     return true;
 }
 
 static void on_finish(void *data, const struct mcp_answer *answer)
 {
-    struct transport *transport = data;
+    struct http_part *transport = data;
     require(transport->finished++ == 0);
     require(answer->http_status >= 200 && answer->http_status <= 503);
     if (!transport->streaming)
@@ -139,7 +139,7 @@ static void on_finish(void *data, const struct mcp_answer *answer)
 
 static const char *header(const void *headers, const char *name)
 {
-    const struct transport *transport = headers;
+    const struct http_part *transport = headers;
     if (strcmp(name, "Mcp-Session-Id") == 0)
         return transport->session;
     if (strcmp(name, "MCP-Protocol-Version") == 0)
@@ -149,7 +149,7 @@ static const char *header(const void *headers, const char *name)
     return strcmp(name, "Mcp-Name") == 0 ? transport->name : NULL;
 }
 
-static void exchange(struct mcp_server *server, struct transport *transport, const char *body, size_t size, bool only_streams)
+static void exchange(struct mcp_server *server, struct http_part *transport, const char *body, size_t size, bool only_streams)
 {
     static const struct mcp_sink sink = { .stream_open = on_open, .stream_bytes = on_bytes, .finish = on_finish };
     const struct mcp_http_request request = {
@@ -161,14 +161,14 @@ static void exchange(struct mcp_server *server, struct transport *transport, con
         .headers = transport,
     };
     buf_init(&transport->body, SIZE_MAX);
-    struct mcp_exchange *under_way = mcp_exchange_new(server, &request, &sink, transport);
-    bool immediate = mcp_exchange_is_immediate(under_way);
-    mcp_exchange_run(under_way);
+    struct mcp_http_handler *under_way = mcp_http_handler_new(server, &request, &sink, transport);
+    bool immediate = mcp_http_handler_is_immediate(under_way);
+    mcp_http_handler_run(under_way);
     require(!immediate || transport->finished == 1);
-    mcp_exchange_release(under_way);
+    mcp_http_handler_release(under_way);
 }
 
-static void check_answer(const struct transport *transport, const json_t *message)
+static void check_answer(const struct http_part *transport, const json_t *message)
 {
     if (transport->body.size == 0)
         return;
@@ -183,11 +183,12 @@ static void check_answer(const struct transport *transport, const json_t *messag
     json_decref(answer);
 }
 
-static const char *begin_session(struct mcp_server *server, struct transport *transport, const char *version)
+static const char *begin_session(struct mcp_server *server, struct http_part *transport, const char *version)
 {
     char body[256];
-    int size = snprintf(body, sizeof(body),
-                        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%s\"}}", version);
+    int size =
+        snprintf(body, sizeof(body),
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%s\"}}", version);
     exchange(server, transport, body, (size_t)size, false);
     buf_done(&transport->body);
     return transport->session_id;
@@ -195,8 +196,8 @@ static const char *begin_session(struct mcp_server *server, struct transport *tr
 
 static void post(struct mcp_server *server, unsigned char flags, const char *text, size_t size)
 {
-    struct transport first = { .session = NULL };
-    struct transport transport = { .session = NULL };
+    struct http_part first = { .session = NULL };
+    struct http_part transport = { .session = NULL };
     json_t *message = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
     if ((flags & MODERN) != 0) {
         json_t *params = json_object_get(message, "params");

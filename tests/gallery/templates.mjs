@@ -1,4 +1,4 @@
-// The templates of the gallery as the HTML side process makes them, for those who have no service at hand.
+// The templates of the gallery as the HTML renderer makes them, for those who have no service at hand.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
-#include "smtp/reply_class.h"
 #include "smtp/event_loop.h"
+#include "smtp/reply_class.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ struct post {
     struct letter **returned; /* to be given out again */
     size_t returned_count;
     bool gives_again;
-    struct smtp_loop *loops[MAX_LOOPS];
+    struct smtp_event_loop *loops[MAX_LOOPS];
     int loop_count;
 };
 
@@ -82,12 +82,12 @@ static void done(void *context, void *tag, const struct smtp_outcome *outcome)
     bool is_over = post->ended == post->total;
     pthread_mutex_unlock(&post->lock);
     for (int i = 0; i < post->loop_count && (goes_back || is_over); i++)
-        is_over ? smtp_loop_stop(post->loops[i]) : smtp_loop_wake(post->loops[i]);
+        is_over ? smtp_event_loop_stop(post->loops[i]) : smtp_event_loop_wake(post->loops[i]);
 }
 
 static void *run_loop(void *loop)
 {
-    smtp_loop_run(loop, STOP_MS);
+    smtp_event_loop_run(loop, STOP_MS);
     return NULL;
 }
 
@@ -97,7 +97,7 @@ static double run(struct post *post, struct smtp_relays *relays)
     const struct smtp_events events = { .context = post, .next = next, .before_dot = before_dot, .done = done };
     pthread_t threads[MAX_LOOPS];
     for (int i = 0; i < post->loop_count; i++)
-        post->loops[i] = smtp_loop_new(relays, post->loop_count, "driver.test", &events);
+        post->loops[i] = smtp_event_loop_new(relays, post->loop_count, "driver.test", &events);
     int64_t start_us = clock_monotonic_us();
     for (int i = 0; i < post->loop_count; i++)
         pthread_create(&threads[i], NULL, run_loop, post->loops[i]);
@@ -105,7 +105,7 @@ static double run(struct post *post, struct smtp_relays *relays)
         pthread_join(threads[i], NULL);
     double seconds = (double)(clock_monotonic_us() - start_us) / (double)US_PER_S;
     for (int i = 0; i < post->loop_count; i++)
-        smtp_loop_free(post->loops[i]);
+        smtp_event_loop_free(post->loops[i]);
     return seconds;
 }
 
@@ -137,7 +137,7 @@ static void write_outcome(struct json_writer *json, const struct letter *letter)
     static const char *const stages[] = { "connect", "mail", "rcpt", "data", "final" };
     const struct smtp_outcome *outcome = &letter->outcome;
     bool about_recipient = outcome->stage > SMTP_STAGE_MAIL;
-    enum smtp_verdict verdict = smtp_reply_verdict(outcome->code, outcome->enhanced, outcome->text, about_recipient);
+    enum smtp_verdict verdict = smtp_classify_reply(outcome->code, outcome->enhanced, outcome->text, about_recipient);
     json_object_begin(json);
     json_member_text(json, "end", ends[outcome->end]);
     json_member_text(json, "stage", stages[outcome->stage]);

@@ -28,7 +28,7 @@ const DUE = [
 const EXEMPT = JSON.parse(readFileSync(join(root, 'tests/mutations/exempt.json'), 'utf8'));
 const isWithin = (rule, ranges) => ranges.some(([from, to]) => Number(rule.slice(2)) >= from && Number(rule.slice(2)) <= to);
 
-const fileOf = ({ unit, case: name, script }) => (unit ? `tests/unit/${unit}.c` : name ? `tests/cases/${name}.json` : script);
+const fileOf = ({ unit, case: name, script }) => (unit ? `tests/unit/${unit.replace('_', '/')}.c` : name ? `tests/cases/${name}.json` : script);
 
 function check() {
   const problems = [];

@@ -13,9 +13,9 @@ enum { REPLY_MAX_BYTES = 32 * 1024 * 1024 };
 static const struct arg_shape no_arguments;
 
 /* A call whose answer is only who calls; see api_connection_check. */
-static bool answer_nothing(struct request *rq, const void *args, struct reply *reply, struct error *err)
+static bool answer_nothing(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
-    (void)rq;
+    (void)ctx;
     (void)args;
     (void)err;
     json_object_begin(&reply->json);
@@ -209,46 +209,46 @@ bool dispatch_check_promises(const struct call_state *state, const struct db_con
     return true;
 }
 
-static bool run_single_read(struct request *rq, const void *args, struct reply *reply, struct error *err)
+static bool run_single_read(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
-    const struct op_single *single = rq->op->single;
-    void *params = arena_alloc(rq->work.arena, single->params_size);
+    const struct op_single *single = ctx->op->single;
+    void *params = arena_alloc(ctx->work.arena, single->params_size);
     struct db_rows rows;
-    return single->bind(rq, args, params, err) && db_run(rq->work.conn, rq->work.arena, single->statement, params, &rows, err) &&
-           single->reply(rq, args, rows.rows, rows.count, reply, err);
+    return single->bind(ctx, args, params, err) && db_run(ctx->work.conn, ctx->work.arena, single->statement, params, &rows, err) &&
+           single->reply(ctx, args, rows.rows, rows.count, reply, err);
 }
 
-static bool run_single_write(struct request *rq, const void *args, struct reply *reply, struct error *err)
+static bool run_single_write(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
-    const struct op_single_write *single = rq->op->single_write;
+    const struct op_single_write *single = ctx->op->single_write;
     void *kept;
     const char *lock_key;
-    if (!single->check(rq, args, &kept, &lock_key, err))
+    if (!single->check(ctx, args, &kept, &lock_key, err))
         return false;
-    struct db_batch *batch = db_batch_new(rq->work.conn, rq->work.arena);
-    single->ask(&(struct single_write){ rq, kept }, 1, batch);
-    return db_batch_run(batch, err) && single->reply(rq, kept, batch, reply, err);
+    struct db_batch *batch = db_batch_new(ctx->work.conn, ctx->work.arena);
+    single->ask(&(struct single_write){ ctx, kept }, 1, batch);
+    return db_batch_run(batch, err) && single->reply(ctx, kept, batch, reply, err);
 }
 
-bool dispatch_handle(struct api *api, struct call_state *state, struct request *rq, struct error *err)
+bool dispatch_handle(struct api *api, struct call_state *state, struct op_context *ctx, struct error *err)
 {
     struct call *call = state->call;
     const struct operation *op = call->op;
-    void *args = arena_alloc(rq->work.arena, op->args->size);
-    if (!decode_arguments(rq->work.arena, &api->engine->ids, op->args, &call->input, args, err))
+    void *args = arena_alloc(ctx->work.arena, op->args->size);
+    if (!decode_arguments(ctx->work.arena, &api->engine->ids, op->args, &call->input, args, err))
         return false;
     dispatch_begin_reply(call);
-    uint64_t trips_before = rq->work.conn != NULL ? db_round_trips(rq->work.conn) : 0;
+    uint64_t trips_before = ctx->work.conn != NULL ? db_round_trips(ctx->work.conn) : 0;
     bool ok;
     if (op->single_write != NULL)
-        ok = run_single_write(rq, args, &call->reply, err);
+        ok = run_single_write(ctx, args, &call->reply, err);
     else if (op->single != NULL)
-        ok = run_single_read(rq, args, &call->reply, err);
+        ok = run_single_read(ctx, args, &call->reply, err);
     else
-        ok = op->handler(rq, args, &call->reply, err);
-    if (rq->work.conn != NULL)
-        state->round_trips = db_round_trips(rq->work.conn) - trips_before;
-    return ok && dispatch_check_reply(call, err) && dispatch_check_promises(state, rq->work.conn, err);
+        ok = op->handler(ctx, args, &call->reply, err);
+    if (ctx->work.conn != NULL)
+        state->round_trips = db_round_trips(ctx->work.conn) - trips_before;
+    return ok && dispatch_check_reply(call, err) && dispatch_check_promises(state, ctx->work.conn, err);
 }
 
 bool dispatch_refused_input(const struct call *call, struct error *err)
@@ -265,28 +265,28 @@ bool dispatch_refused_input(const struct call *call, struct error *err)
 static bool run_read(struct api *api, struct call_state *state, struct db_conn *conn, struct error *err)
 {
     struct call *call = state->call;
-    struct request rq = {
+    struct op_context ctx = {
         .work = dispatch_work(api, state, call->arena, conn),
         .op = call->op,
         .call = call,
     };
-    if (!dispatch_admit(api, state, &rq.work, err) || dispatch_refused_input(call, err))
+    if (!dispatch_admit(api, state, &ctx.work, err) || dispatch_refused_input(call, err))
         return false;
-    rq.work.organization_id = call->who.organization_id;
-    rq.work.brand_id = state->brand_id;
-    return dispatch_handle(api, state, &rq, err);
+    ctx.work.organization_id = call->who.organization_id;
+    ctx.work.brand_id = state->brand_id;
+    return dispatch_handle(api, state, &ctx, err);
 }
 
 /* ---- The end of a call ---- */
 
-static const char *const door_names[] = {
-    [DOOR_STDIO] = "stdio",      [DOOR_MCP_HTTP] = "mcp",      [DOOR_REST] = "rest",
-    [DOOR_COMMAND_LINE] = "cli", [DOOR_EMBEDDED] = "embedded",
+static const char *const transport_names[] = {
+    [TRANSPORT_STDIO] = "stdio",      [TRANSPORT_MCP_HTTP] = "mcp",      [TRANSPORT_REST] = "rest",
+    [TRANSPORT_COMMAND_LINE] = "cli", [TRANSPORT_EMBEDDED] = "embedded",
 };
 
-const char *dispatch_door_name(enum door door)
+const char *dispatch_transport_name(enum transport transport)
 {
-    return door_names[door];
+    return transport_names[transport];
 }
 
 static void log_call(const struct call_state *state, int64_t took_us)
@@ -300,7 +300,7 @@ static void log_call(const struct call_state *state, int64_t took_us)
     log_begin(&line, level, "call");
     json_member_text(&line.json, "requestId", call->request_id);
     json_member_text(&line.json, "operation", call->op->id);
-    json_member_text(&line.json, "door", door_names[call->door]);
+    json_member_text(&line.json, "door", transport_names[call->transport]);
     json_member_int(&line.json, "status", call->ok ? call->reply.status : error_info(call->error.code)->http_status);
     json_member_int(&line.json, "us", took_us);
     json_member_int(&line.json, "roundTrips", (int64_t)state->round_trips);
@@ -386,7 +386,7 @@ static bool park_unended(struct api *api, struct call_state *state)
         return false;
     if (call->progress != NULL)
         call->progress(call, call->reply.progress, call->reply.progress_total, call->reply.progress_note);
-    waiting_park_again(api->waiting, state, until_us);
+    parked_calls_add_timed(api->parked, state, until_us);
     return true;
 }
 
@@ -425,9 +425,9 @@ void dispatch_run(void *context, struct db_conn *conn, struct call_state *const 
 
 /* ---- Submitting ---- */
 
-static struct executor *lane_of(struct api *api, const struct operation *op)
+static struct executor *pool_of(struct api *api, const struct operation *op)
 {
-    if (op->lane == LANE_SLOW)
+    if (op->pool == POOL_SLOW)
         return api->slow;
     return op->mode == OP_WRITE || op->mode == OP_JOB ? api->writes : api->reads;
 }
@@ -442,8 +442,8 @@ void dispatch_queue(struct api *api, struct call_state *state)
     pthread_mutex_unlock(&api->calls_lock);
     /* What comes back was admitted before and goes its way alone, however many wait. */
     bool accepted = state->goes_alone
-                        ? executor_submit_again(lane_of(api, op), state, &err)
-                        : executor_submit(lane_of(api, op), state, op->single != NULL || op->single_write != NULL, &err);
+                        ? executor_submit_again(pool_of(api, op), state, &err)
+                        : executor_submit(pool_of(api, op), state, op->single != NULL || op->single_write != NULL, &err);
     if (!accepted)
         dispatch_finish(api, state, false, &err);
 }
@@ -472,5 +472,5 @@ void api_cancel(struct api *api, struct call *call)
     bool parked = state->phase == CALL_PARKED;
     pthread_mutex_unlock(&api->calls_lock);
     if (parked)
-        waiting_wake(api->waiting);
+        parked_calls_wake(api->parked);
 }

@@ -5,12 +5,12 @@
 #pragma once
 
 #include "api/auth.h"
-#include "api/dispatch/in_flight_keys.h"
 #include "api/dispatch/executor.h"
-#include "api/limits/limits.h"
-#include "api/request.h"
-#include "api/service.h"
+#include "api/dispatch/in_flight_keys.h"
 #include "api/dispatch/parked_calls.h"
+#include "api/limits/limits.h"
+#include "api/op_context.h"
+#include "api/service.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -55,8 +55,8 @@ struct api {
     struct executor *reads;
     struct executor *writes;
     struct executor *slow;
-    struct waiting *waiting;
-    struct duplicates *duplicates;
+    struct parked_calls *parked;
+    struct in_flight_keys *in_flight;
     pthread_mutex_t calls_lock;
     struct op_counters *counters; /* by operation index */
     struct engine *engine;
@@ -79,7 +79,7 @@ void dispatch_run(void *api, struct db_conn *conn, struct call_state *const *sta
 struct work dispatch_work(struct api *api, const struct call_state *state, struct arena *arena, struct db_conn *conn) NONNULL(1, 2);
 
 /* The door's name in the log and the audit row. */
-const char *dispatch_door_name(enum door door) RETURNS_NONNULL;
+const char *dispatch_transport_name(enum transport transport) RETURNS_NONNULL;
 
 /* Answers from a stored response: a replay, or a job that has settled. */
 void dispatch_answer_stored(struct call *call, int status, const char *body, int64_t credit_cost) NONNULL(1);
@@ -100,7 +100,7 @@ MUST_CHECK bool dispatch_check_promises(const struct call_state *state, const st
 bool dispatch_refused_input(const struct call *call, struct error *err) NONNULL(1, 2);
 
 /* Hands the arguments to the operation's handler and checks what it may not do. */
-MUST_CHECK bool dispatch_handle(struct api *api, struct call_state *state, struct request *rq, struct error *err)
+MUST_CHECK bool dispatch_handle(struct api *api, struct call_state *state, struct op_context *ctx, struct error *err)
     NONNULL(1, 2, 3, 4);
 
 /* An OP_WRITE or OP_JOB call in its transaction; retried when the database asks for it. Sets *ret_parked when the
@@ -121,7 +121,7 @@ bool dispatch_has_key(const struct call *call) NONNULL(1) PURE;
 struct call_state *dispatch_leave_key(struct api *api, const struct call_state *state) NONNULL(1, 2);
 
 /* Lets the duplicates of a call that has ended, or waits again, go on. */
-void dispatch_queue_duplicates(struct api *api, struct call_state *waiting) NONNULL(1);
+void dispatch_queue_duplicates(struct api *api, struct call_state *parked) NONNULL(1);
 
 /* Tells workers of every process that a job waits. They also look by themselves once a second. */
 void dispatch_wake_workers(struct db_conn *conn) NONNULL(1);

@@ -27,7 +27,7 @@ enum { TRIES = 3 };
 
 struct member {
     struct call_state *state;
-    struct request rq;
+    struct op_context ctx;
     void *kept; /* between the steps of its operation */
     const char *lock_key;
     size_t arrival;
@@ -38,7 +38,7 @@ struct member {
     bool to_blame; /* the batch failed because of it */
 };
 
-struct write_batch {
+struct group_commit {
     struct api *api;
     struct db_conn *conn;
     struct member *members;
@@ -64,7 +64,7 @@ static bool check_alone(struct api *api, struct member *member, struct error *er
     void *args = arena_alloc(call->arena, op->args->size);
     return !dispatch_refused_input(call, err) &&
            decode_arguments(call->arena, &api->engine->ids, op->args, &call->input, args, err) &&
-           op->single_write->check(&member->rq, args, &member->kept, &member->lock_key, err);
+           op->single_write->check(&member->ctx, args, &member->kept, &member->lock_key, err);
 }
 
 static bool admit(struct api *api, struct member *member, struct db_conn *conn, struct error *err)
@@ -74,7 +74,7 @@ static bool admit(struct api *api, struct member *member, struct db_conn *conn, 
     struct work admission = dispatch_work(api, state, call->arena, conn);
     if (!dispatch_start(api, state, NULL, err) || !dispatch_admit(api, state, &admission, err))
         return false;
-    member->rq = (struct request){
+    member->ctx = (struct op_context){
         .work = dispatch_work(api, state, call->arena, conn),
         .op = call->op,
         .call = call,
@@ -84,7 +84,7 @@ static bool admit(struct api *api, struct member *member, struct db_conn *conn, 
 }
 
 /* Takes the call in, unless it is refused, waits for its duplicate or must go alone. */
-static void join(struct write_batch *batch, struct call_state *state)
+static void join(struct group_commit *batch, struct call_state *state)
 {
     struct api *api = batch->api;
     struct member *member = &batch->members[batch->count];
@@ -95,7 +95,7 @@ static void join(struct write_batch *batch, struct call_state *state)
         return;
     }
     bool has_key = state->entry.idempotency_key != NULL;
-    if (has_key && !duplicates_enter(api->duplicates, state->call->who.organization_id, state->key_hash, state))
+    if (has_key && !in_flight_keys_enter(api->in_flight, state->call->who.organization_id, state->key_hash, state))
         return;
     if (check_alone(api, member, &err))
         batch->count++;
@@ -114,9 +114,9 @@ static int by_lock(const void *left, const void *right)
 {
     const struct member *a = left;
     const struct member *b = right;
-    int order = strcmp(a->rq.op->id, b->rq.op->id);
+    int order = strcmp(a->ctx.op->id, b->ctx.op->id);
     if (order == 0)
-        order = compare(a->rq.work.brand_id, b->rq.work.brand_id);
+        order = compare(a->ctx.work.brand_id, b->ctx.work.brand_id);
     if (order == 0)
         order = strcmp(a->lock_key, b->lock_key);
     return order != 0 ? order : compare((int64_t)a->arrival, (int64_t)b->arrival);
@@ -124,22 +124,22 @@ static int by_lock(const void *left, const void *right)
 
 /* ---- One try ---- */
 
-static struct ledger_call *ledger_calls(const struct write_batch *batch, struct arena *arena)
+static struct ledger_call *ledger_calls(const struct group_commit *batch, struct arena *arena)
 {
     struct ledger_call *calls = arena_array(arena, batch->count, sizeof(*calls));
     for (size_t i = 0; i < batch->count; i++)
-        calls[i] = (struct ledger_call){ .work = &batch->members[i].rq.work, .entry = &batch->members[i].state->entry };
+        calls[i] = (struct ledger_call){ .work = &batch->members[i].ctx.work, .entry = &batch->members[i].state->entry };
     return calls;
 }
 
 static bool is_same_group(const struct member *one, const struct member *other)
 {
-    return one->rq.op == other->rq.op && one->rq.work.brand_id == other->rq.work.brand_id;
+    return one->ctx.op == other->ctx.op && one->ctx.work.brand_id == other->ctx.work.brand_id;
 }
 
 /* Adds the statements of the first member that has not been asked for, together with those of its group, as far as their
  * rows differ; of two writes of one row the later must see what the earlier did. False when all were asked for. */
-static bool ask_next(struct write_batch *batch, bool together, struct arena *arena, struct db_batch *statements)
+static bool ask_next(struct group_commit *batch, bool together, struct arena *arena, struct db_batch *statements)
 {
     struct single_write *writes = arena_array(arena, batch->count, sizeof(*writes));
     size_t count = 0;
@@ -151,20 +151,20 @@ static bool ask_next(struct write_batch *batch, bool together, struct arena *are
             (last != NULL && strcmp(last->lock_key, member->lock_key) == 0))
             continue;
         member->asked = true;
-        writes[count++] = (struct single_write){ &member->rq, member->kept };
+        writes[count++] = (struct single_write){ &member->ctx, member->kept };
         first = first != NULL ? first : member;
         last = member;
     }
     if (count == 0)
         return false;
     first->first = db_batch_count(statements);
-    first->rq.op->single_write->ask(writes, count, statements);
+    first->ctx.op->single_write->ask(writes, count, statements);
     first->end = db_batch_count(statements);
     first->has_own = count == 1;
     return true;
 }
 
-static void ask_all(struct write_batch *batch, bool together, struct arena *arena, struct db_batch *statements)
+static void ask_all(struct group_commit *batch, bool together, struct arena *arena, struct db_batch *statements)
 {
     for (size_t i = 0; i < batch->count; i++)
         batch->members[i].asked = batch->members[i].has_own = false;
@@ -182,7 +182,7 @@ static bool has_failed(const struct db_batch *statements, const struct member *m
 }
 
 /* Sends the statements of all. False when not all of them did what they should. */
-static bool run_work(struct write_batch *batch, bool together, struct arena *arena, const struct ledger_call *calls,
+static bool run_work(struct group_commit *batch, bool together, struct arena *arena, const struct ledger_call *calls,
                      struct db_batch *statements, struct error *err)
 {
     size_t used_at = ledger_used_keys_ask(arena, calls, batch->count, statements);
@@ -197,7 +197,7 @@ static bool run_work(struct write_batch *batch, bool together, struct arena *are
 }
 
 /* Writes the answer of one call; what it still asks the database is part of the transaction. */
-static bool make_reply(struct write_batch *batch, struct member *member, const struct db_batch *statements,
+static bool make_reply(struct group_commit *batch, struct member *member, const struct db_batch *statements,
                        struct ledger_call *ledger)
 {
     struct call_state *state = member->state;
@@ -205,19 +205,19 @@ static bool make_reply(struct write_batch *batch, struct member *member, const s
     struct error refusal = { .code = ERR_NONE };
     uint64_t trips_before = db_round_trips(batch->conn);
     dispatch_begin_reply(call);
-    member->rq.subject_count = 0;
-    bool ok = call->op->single_write->reply(&member->rq, member->kept, statements, &call->reply, &refusal);
+    member->ctx.subject_count = 0;
+    bool ok = call->op->single_write->reply(&member->ctx, member->kept, statements, &call->reply, &refusal);
     state->round_trips = 1 + db_round_trips(batch->conn) - trips_before;
     if (!ok || !dispatch_check_reply(call, &refusal) || !dispatch_check_promises(state, batch->conn, &refusal))
         return false;
-    state->entry.subjects = member->rq.subjects;
-    state->entry.subject_count = member->rq.subject_count;
+    state->entry.subjects = member->ctx.subjects;
+    state->entry.subject_count = member->ctx.subject_count;
     ledger->status = call->reply.status;
     ledger->body = call->reply.keep_no_key ? NULL : buf_text(call->reply.body);
     return true;
 }
 
-static bool make_replies(struct write_batch *batch, const struct db_batch *statements, struct ledger_call *calls)
+static bool make_replies(struct group_commit *batch, const struct db_batch *statements, struct ledger_call *calls)
 {
     bool well = true;
     for (size_t i = 0; i < batch->count; i++) {
@@ -230,7 +230,7 @@ static bool make_replies(struct write_batch *batch, const struct db_batch *state
 
 /* The work of all in one transaction; `together`: also with as few statements as possible, which do not tell who is to blame
  * when they fail. `err` tells of the database only. */
-static bool try_batch(struct write_batch *batch, bool together, struct error *err)
+static bool try_batch(struct group_commit *batch, bool together, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
     struct ledger_call *calls = ledger_calls(batch, arena);
@@ -244,7 +244,7 @@ static bool try_batch(struct write_batch *batch, bool together, struct error *er
 
 /* ---- The end ---- */
 
-static void finish_all(struct write_batch *batch, bool ok, const struct error *err)
+static void finish_all(struct group_commit *batch, bool ok, const struct error *err)
 {
     bool has_jobs = false;
     for (size_t i = 0; i < batch->count && ok; i++)
@@ -260,7 +260,7 @@ static void finish_all(struct write_batch *batch, bool ok, const struct error *e
 }
 
 /* Sends those away who are to blame, or all. False when nobody was. */
-static bool send_away(struct write_batch *batch, bool all)
+static bool send_away(struct group_commit *batch, bool all)
 {
     size_t before = batch->count;
     size_t kept = 0;
@@ -277,7 +277,7 @@ static bool send_away(struct write_batch *batch, bool all)
 void dispatch_run_writes(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count)
 {
     ARENA_SCOPE arena = arena_new(0);
-    struct write_batch batch = { .api = api, .conn = conn, .members = arena_array(arena, count, sizeof(struct member)) };
+    struct group_commit batch = { .api = api, .conn = conn, .members = arena_array(arena, count, sizeof(struct member)) };
     for (size_t i = 0; i < count; i++)
         join(&batch, states[i]);
     qsort(batch.members, batch.count, sizeof(struct member), by_lock);

@@ -16,33 +16,34 @@ struct at_work {
     struct call_state *last;
 };
 
-struct duplicates {
+struct in_flight_keys {
     pthread_mutex_t lock;
     struct at_work *buckets[BUCKETS];
 };
 
-struct duplicates *duplicates_new(void)
+struct in_flight_keys *in_flight_keys_new(void)
 {
-    struct duplicates *duplicates = calloc(1, sizeof(*duplicates));
-    if (duplicates == NULL)
+    struct in_flight_keys *in_flight = calloc(1, sizeof(*in_flight));
+    if (in_flight == NULL)
         abort();
-    pthread_mutex_init(&duplicates->lock, NULL);
-    return duplicates;
+    pthread_mutex_init(&in_flight->lock, NULL);
+    return in_flight;
 }
 
-void duplicates_free(struct duplicates *duplicates)
+void in_flight_keys_free(struct in_flight_keys *in_flight)
 {
-    if (duplicates == NULL)
+    if (in_flight == NULL)
         return;
-    pthread_mutex_destroy(&duplicates->lock);
-    free(duplicates);
+    pthread_mutex_destroy(&in_flight->lock);
+    free(in_flight);
 }
 
 /* The link that points to a key at work, or to the end of its chain. The keys are hashes already. */
-static struct at_work **find(struct duplicates *duplicates, int64_t organization_id, const unsigned char *key_hash)
+static struct at_work **find(struct in_flight_keys *in_flight, int64_t organization_id, const unsigned char *key_hash)
 {
-    struct at_work **link = &duplicates->buckets[key_hash[0]];
-    while (*link != NULL && ((*link)->organization_id != organization_id || memcmp((*link)->key_hash, key_hash, SECRET_HASH_BYTES) != 0))
+    struct at_work **link = &in_flight->buckets[key_hash[0]];
+    while (*link != NULL &&
+           ((*link)->organization_id != organization_id || memcmp((*link)->key_hash, key_hash, SECRET_HASH_BYTES) != 0))
         link = &(*link)->next;
     return link;
 }
@@ -57,11 +58,11 @@ static void wait_behind(struct at_work *work, struct call_state *state)
     work->last = state;
 }
 
-bool duplicates_enter(struct duplicates *duplicates, int64_t organization_id, const unsigned char key_hash[SECRET_HASH_BYTES],
-                      struct call_state *state)
+bool in_flight_keys_enter(struct in_flight_keys *in_flight, int64_t organization_id,
+                          const unsigned char key_hash[SECRET_HASH_BYTES], struct call_state *state)
 {
-    pthread_mutex_lock(&duplicates->lock);
-    struct at_work **link = find(duplicates, organization_id, key_hash);
+    pthread_mutex_lock(&in_flight->lock);
+    struct at_work **link = find(in_flight, organization_id, key_hash);
     bool first = *link == NULL;
     if (first) {
         struct at_work *work = calloc(1, sizeof(*work));
@@ -73,20 +74,20 @@ bool duplicates_enter(struct duplicates *duplicates, int64_t organization_id, co
     } else {
         wait_behind(*link, state);
     }
-    pthread_mutex_unlock(&duplicates->lock);
+    pthread_mutex_unlock(&in_flight->lock);
     return first;
 }
 
-struct call_state *duplicates_leave(struct duplicates *duplicates, int64_t organization_id,
-                                    const unsigned char key_hash[SECRET_HASH_BYTES])
+struct call_state *in_flight_keys_leave(struct in_flight_keys *in_flight, int64_t organization_id,
+                                        const unsigned char key_hash[SECRET_HASH_BYTES])
 {
-    pthread_mutex_lock(&duplicates->lock);
-    struct at_work **link = find(duplicates, organization_id, key_hash);
+    pthread_mutex_lock(&in_flight->lock);
+    struct at_work **link = find(in_flight, organization_id, key_hash);
     struct at_work *work = *link;
-    struct call_state *waiting = work != NULL ? work->first : NULL;
+    struct call_state *parked = work != NULL ? work->first : NULL;
     if (work != NULL)
         *link = work->next;
-    pthread_mutex_unlock(&duplicates->lock);
+    pthread_mutex_unlock(&in_flight->lock);
     free(work);
-    return waiting;
+    return parked;
 }

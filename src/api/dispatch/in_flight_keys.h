@@ -13,15 +13,15 @@
 #include <stdint.h>
 
 struct call_state;
-struct duplicates;
+struct in_flight_keys;
 
-struct duplicates *duplicates_new(void) RETURNS_NONNULL;
-void duplicates_free(struct duplicates *duplicates);
+struct in_flight_keys *in_flight_keys_new(void) RETURNS_NONNULL;
+void in_flight_keys_free(struct in_flight_keys *duplicates);
 
 /* True: no call with this key is at work, and this one now is. False: the state waits for the one that is. */
-bool duplicates_enter(struct duplicates *duplicates, int64_t organization_id, const unsigned char key_hash[SECRET_HASH_BYTES],
-                      struct call_state *state) NONNULL(1, 3, 4);
+bool in_flight_keys_enter(struct in_flight_keys *duplicates, int64_t organization_id,
+                          const unsigned char key_hash[SECRET_HASH_BYTES], struct call_state *state) NONNULL(1, 3, 4);
 
 /* The call with this key has ended: gives the states that waited for it, linked by `next`, oldest first. */
-struct call_state *duplicates_leave(struct duplicates *duplicates, int64_t organization_id,
-                                    const unsigned char key_hash[SECRET_HASH_BYTES]) NONNULL(1, 3);
+struct call_state *in_flight_keys_leave(struct in_flight_keys *duplicates, int64_t organization_id,
+                                        const unsigned char key_hash[SECRET_HASH_BYTES]) NONNULL(1, 3);

@@ -18,7 +18,7 @@ enum {
     SENT_ERROR_MAX_BYTES = 64 * 1024,
 };
 
-struct waiting {
+struct parked_calls {
     struct api *api;
     pthread_mutex_t lock; /* guards what follows; never held while a call is ended */
     struct call_state *parked;
@@ -28,32 +28,32 @@ struct waiting {
     int wake_fd;
 };
 
-struct waiting *waiting_new(struct api *api)
+struct parked_calls *parked_calls_new(struct api *api)
 {
-    struct waiting *waiting = calloc(1, sizeof(*waiting));
-    if (waiting == NULL)
+    struct parked_calls *parked = calloc(1, sizeof(*parked));
+    if (parked == NULL)
         abort();
-    waiting->api = api;
-    waiting->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (waiting->wake_fd < 0)
+    parked->api = api;
+    parked->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (parked->wake_fd < 0)
         abort();
-    pthread_mutex_init(&waiting->lock, NULL);
-    return waiting;
+    pthread_mutex_init(&parked->lock, NULL);
+    return parked;
 }
 
-void waiting_wake(struct waiting *waiting)
+void parked_calls_wake(struct parked_calls *parked)
 {
     /* A full counter means that a wake-up is on its way already. */
     uint64_t one = 1;
-    ssize_t written = write(waiting->wake_fd, &one, sizeof(one));
+    ssize_t written = write(parked->wake_fd, &one, sizeof(one));
     (void)written;
 }
 
 /* ---- Taking calls out ---- */
 
-static void take_out(struct waiting *waiting, const struct call_state *state)
+static void take_out(struct parked_calls *parked, const struct call_state *state)
 {
-    for (struct call_state **link = &waiting->parked; *link != NULL; link = &(*link)->next) {
+    for (struct call_state **link = &parked->parked; *link != NULL; link = &(*link)->next) {
         if (*link == state) {
             *link = state->next;
             return;
@@ -64,13 +64,13 @@ static void take_out(struct waiting *waiting, const struct call_state *state)
 enum early_end { NOT_YET, STOPPING, CANCELLED, TOO_LATE };
 
 /* Why a call ends without its job: its caller is gone, its time is over, or the service stops. */
-static enum early_end early_end_of(struct waiting *waiting, const struct call_state *state, int64_t now_us)
+static enum early_end early_end_of(struct parked_calls *parked, const struct call_state *state, int64_t now_us)
 {
-    if (waiting->stopping)
+    if (parked->stopping)
         return STOPPING;
-    pthread_mutex_lock(&waiting->api->calls_lock);
+    pthread_mutex_lock(&parked->api->calls_lock);
     bool cancelled = state->cancelled;
-    pthread_mutex_unlock(&waiting->api->calls_lock);
+    pthread_mutex_unlock(&parked->api->calls_lock);
     if (cancelled)
         return CANCELLED;
     return now_us < state->deadline_us ? NOT_YET : TOO_LATE;
@@ -88,9 +88,9 @@ static void explain_end(enum early_end end, struct error *err)
     }
 }
 
-static bool has_caller(const struct waiting *waiting, int64_t job_id)
+static bool has_caller(const struct parked_calls *parked, int64_t job_id)
 {
-    for (const struct call_state *state = waiting->parked; state != NULL; state = state->next)
+    for (const struct call_state *state = parked->parked; state != NULL; state = state->next)
         if (state->job_id == job_id)
             return true;
     return false;
@@ -98,60 +98,60 @@ static bool has_caller(const struct waiting *waiting, int64_t job_id)
 
 /* Takes out a call that ends without its job, NULL when there is none. Its job is abandoned when the caller has gone and no
  * other waits for the same job. */
-static struct call_state *take_ending(struct waiting *waiting, int64_t now_us, enum early_end *ret_end, bool *ret_abandoned)
+static struct call_state *take_ending(struct parked_calls *parked, int64_t now_us, enum early_end *ret_end, bool *ret_abandoned)
 {
-    pthread_mutex_lock(&waiting->lock);
-    struct call_state *state = waiting->parked;
+    pthread_mutex_lock(&parked->lock);
+    struct call_state *state = parked->parked;
     *ret_end = NOT_YET;
-    while (state != NULL && !(state->committed && (*ret_end = early_end_of(waiting, state, now_us)) != NOT_YET))
+    while (state != NULL && !(state->committed && (*ret_end = early_end_of(parked, state, now_us)) != NOT_YET))
         state = state->next;
     if (state != NULL)
-        take_out(waiting, state);
-    *ret_abandoned = state != NULL && *ret_end == CANCELLED && state->job_id != 0 && !has_caller(waiting, state->job_id);
-    pthread_mutex_unlock(&waiting->lock);
+        take_out(parked, state);
+    *ret_abandoned = state != NULL && *ret_end == CANCELLED && state->job_id != 0 && !has_caller(parked, state->job_id);
+    pthread_mutex_unlock(&parked->lock);
     return state;
 }
 
-static void end_early(struct waiting *waiting, struct db_conn *conn)
+static void end_early(struct parked_calls *parked, struct db_conn *conn)
 {
     ARENA_SCOPE arena = arena_new(0);
     int64_t now_us = clock_monotonic_us();
     enum early_end end;
     bool abandoned;
     struct call_state *state;
-    while ((state = take_ending(waiting, now_us, &end, &abandoned)) != NULL) {
-        struct waiting_cancel_params params = { .ids = { &state->job_id, 1 } };
+    while ((state = take_ending(parked, now_us, &end, &abandoned)) != NULL) {
+        struct parked_cancel_params params = { .ids = { &state->job_id, 1 } };
         struct error err = { .code = ERR_NONE };
-        if (abandoned && conn != NULL && !sql_waiting_cancel(conn, arena, &params, NULL, &err))
+        if (abandoned && conn != NULL && !sql_parked_cancel(conn, arena, &params, NULL, &err))
             error_clear(&err);
         explain_end(end, &err);
-        dispatch_finish(waiting->api, state, false, &err);
+        dispatch_finish(parked->api, state, false, &err);
     }
 }
 
 /* ---- Asking again ---- */
 
 /* Takes out a call without a job whose time has come, NULL when there is none. */
-static struct call_state *take_due(struct waiting *waiting, int64_t now_us)
+static struct call_state *take_due(struct parked_calls *parked, int64_t now_us)
 {
-    pthread_mutex_lock(&waiting->lock);
-    struct call_state *state = waiting->parked;
+    pthread_mutex_lock(&parked->lock);
+    struct call_state *state = parked->parked;
     while (state != NULL && !(state->committed && state->job_id == 0 && now_us >= state->again_us))
         state = state->next;
     if (state != NULL)
-        take_out(waiting, state);
-    pthread_mutex_unlock(&waiting->lock);
+        take_out(parked, state);
+    pthread_mutex_unlock(&parked->lock);
     return state;
 }
 
-static void ask_again(struct waiting *waiting)
+static void ask_again(struct parked_calls *parked)
 {
     int64_t now_us = clock_monotonic_us();
     struct call_state *state;
-    while ((state = take_due(waiting, now_us)) != NULL) {
+    while ((state = take_due(parked, now_us)) != NULL) {
         state->next = NULL;
         state->goes_alone = true; /* it was admitted to the queue before */
-        dispatch_queue(waiting->api, state);
+        dispatch_queue(parked->api, state);
     }
 }
 
@@ -170,7 +170,7 @@ static void read_error(struct arena *arena, const char *text, struct error *err)
     err->retry_after_s = json_get_int(object, "retryAfter", 0);
 }
 
-static void end_with_job(struct waiting *waiting, struct call_state *state, const struct waiting_jobs_row *job)
+static void end_with_job(struct parked_calls *parked, struct call_state *state, const struct parked_jobs_row *job)
 {
     struct error err = { .code = ERR_NONE };
     bool done = strcmp(job->state, "done") == 0 && job->body != NULL;
@@ -180,10 +180,10 @@ static void end_with_job(struct waiting *waiting, struct call_state *state, cons
     } else {
         read_error(state->call->arena, job->error, &err);
     }
-    dispatch_finish(waiting->api, state, done, &err);
+    dispatch_finish(parked->api, state, done, &err);
 }
 
-static void tell_progress(struct call_state *state, const struct waiting_jobs_row *job)
+static void tell_progress(struct call_state *state, const struct parked_jobs_row *job)
 {
     if (state->call->progress == NULL || job->progress <= state->progress_seen)
         return;
@@ -191,53 +191,53 @@ static void tell_progress(struct call_state *state, const struct waiting_jobs_ro
     state->call->progress(state->call, job->progress, job->progress_total, job->progress_note);
 }
 
-static bool is_settled(const struct waiting_jobs_row *job)
+static bool is_settled(const struct parked_jobs_row *job)
 {
     return strcmp(job->state, "queued") != 0 && strcmp(job->state, "running") != 0;
 }
 
 /* The first committed call that waits for this job, taken out when the job has settled. */
-static struct call_state *caller_of(struct waiting *waiting, const struct waiting_jobs_row *job, const struct call_state *behind)
+static struct call_state *caller_of(struct parked_calls *parked, const struct parked_jobs_row *job, const struct call_state *behind)
 {
-    pthread_mutex_lock(&waiting->lock);
-    struct call_state *state = behind != NULL ? behind->next : waiting->parked;
+    pthread_mutex_lock(&parked->lock);
+    struct call_state *state = behind != NULL ? behind->next : parked->parked;
     while (state != NULL && !(state->committed && state->job_id == job->id))
         state = state->next;
     if (state != NULL && is_settled(job))
-        take_out(waiting, state);
-    pthread_mutex_unlock(&waiting->lock);
+        take_out(parked, state);
+    pthread_mutex_unlock(&parked->lock);
     return state;
 }
 
-static void attend_job(struct waiting *waiting, const struct waiting_jobs_row *job)
+static void attend_job(struct parked_calls *parked, const struct parked_jobs_row *job)
 {
     struct call_state *state = NULL;
     if (is_settled(job)) {
-        while ((state = caller_of(waiting, job, NULL)) != NULL)
-            end_with_job(waiting, state, job);
+        while ((state = caller_of(parked, job, NULL)) != NULL)
+            end_with_job(parked, state, job);
         return;
     }
     /* Only this thread takes calls out once they are committed, so walking from one to the next is safe. */
-    while ((state = caller_of(waiting, job, state)) != NULL)
+    while ((state = caller_of(parked, job, state)) != NULL)
         tell_progress(state, job);
 }
 
-static struct int_list parked_jobs(struct waiting *waiting, struct arena *arena)
+static struct int_list parked_jobs(struct parked_calls *parked, struct arena *arena)
 {
-    pthread_mutex_lock(&waiting->lock);
+    pthread_mutex_lock(&parked->lock);
     size_t count = 0;
-    for (const struct call_state *state = waiting->parked; state != NULL; state = state->next)
+    for (const struct call_state *state = parked->parked; state != NULL; state = state->next)
         count++;
     int64_t *ids = arena_array(arena, count, sizeof(*ids));
     size_t used = 0;
-    for (const struct call_state *state = waiting->parked; state != NULL; state = state->next)
+    for (const struct call_state *state = parked->parked; state != NULL; state = state->next)
         if (state->job_id != 0)
             ids[used++] = state->job_id;
-    pthread_mutex_unlock(&waiting->lock);
+    pthread_mutex_unlock(&parked->lock);
     return (struct int_list){ ids, used };
 }
 
-static bool look(struct waiting *waiting, struct db_conn *conn, struct error *err)
+static bool look(struct parked_calls *parked, struct db_conn *conn, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
     bool got = true;
@@ -245,136 +245,136 @@ static bool look(struct waiting *waiting, struct db_conn *conn, struct error *er
     while (got)
         if (!db_notice_take(conn, arena, 0, &got, &notice, err))
             return false;
-    struct waiting_jobs_params params = { .ids = parked_jobs(waiting, arena) };
+    struct parked_jobs_params params = { .ids = parked_jobs(parked, arena) };
     if (params.ids.count == 0)
         return true;
-    struct waiting_jobs_row *jobs;
+    struct parked_jobs_row *jobs;
     size_t count;
-    if (!sql_waiting_jobs(conn, arena, &params, &jobs, &count, err))
+    if (!sql_parked_jobs(conn, arena, &params, &jobs, &count, err))
         return false;
     for (size_t i = 0; i < count; i++)
-        attend_job(waiting, &jobs[i]);
+        attend_job(parked, &jobs[i]);
     return true;
 }
 
 /* ---- The thread ---- */
 
-static void sleep_until_woken(struct waiting *waiting, int database_fd, int wait_ms)
+static void sleep_until_woken(struct parked_calls *parked, int database_fd, int wait_ms)
 {
     struct pollfd fds[2] = {
-        { .fd = waiting->wake_fd, .events = POLLIN },
+        { .fd = parked->wake_fd, .events = POLLIN },
         { .fd = database_fd, .events = POLLIN },
     };
     int ready = poll(fds, database_fd >= 0 ? 2 : 1, wait_ms);
     uint64_t count;
-    if (ready > 0 && (fds[0].revents & POLLIN) && read(waiting->wake_fd, &count, sizeof(count)) < 0)
+    if (ready > 0 && (fds[0].revents & POLLIN) && read(parked->wake_fd, &count, sizeof(count)) < 0)
         return;
 }
 
-static bool must_stop(struct waiting *waiting)
+static bool must_stop(struct parked_calls *parked)
 {
-    pthread_mutex_lock(&waiting->lock);
-    bool stop = waiting->stopping && waiting->parked == NULL;
-    pthread_mutex_unlock(&waiting->lock);
+    pthread_mutex_lock(&parked->lock);
+    bool stop = parked->stopping && parked->parked == NULL;
+    pthread_mutex_unlock(&parked->lock);
     return stop;
 }
 
-static bool is_waited_for(struct waiting *waiting)
+static bool is_waited_for(struct parked_calls *parked)
 {
-    pthread_mutex_lock(&waiting->lock);
-    bool waited_for = waiting->parked != NULL;
-    pthread_mutex_unlock(&waiting->lock);
+    pthread_mutex_lock(&parked->lock);
+    bool waited_for = parked->parked != NULL;
+    pthread_mutex_unlock(&parked->lock);
     return waited_for;
 }
 
-static bool listen_for_jobs(struct waiting *waiting, struct db_conn **conn, struct error *err)
+static bool listen_for_jobs(struct parked_calls *parked, struct db_conn **conn, struct error *err)
 {
-    return installation_connect(waiting->api->installation, conn, err) && db_listen(*conn, "posthorn_jobs", err);
+    return installation_connect(parked->api->installation, conn, err) && db_listen(*conn, "posthorn_jobs", err);
 }
 
 static void *waiting_thread(void *argument)
 {
-    struct waiting *waiting = argument;
+    struct parked_calls *parked = argument;
     DB_CONN_SCOPE conn = NULL;
-    while (!must_stop(waiting)) {
+    while (!must_stop(parked)) {
         struct error err = { .code = ERR_NONE };
         /* A connection that nobody waits for is not renewed: that would start a cluster which was stopped on purpose. */
-        bool waited_for = is_waited_for(waiting);
+        bool waited_for = is_waited_for(parked);
         bool wanted = conn != NULL || waited_for;
-        bool well = !wanted || ((conn != NULL || listen_for_jobs(waiting, &conn, &err)) && look(waiting, conn, &err));
+        bool well = !wanted || ((conn != NULL || listen_for_jobs(parked, &conn, &err)) && look(parked, conn, &err));
         if (!well && conn != NULL) {
             db_disconnect(conn);
             conn = NULL;
         }
-        end_early(waiting, conn);
-        ask_again(waiting);
+        end_early(parked, conn);
+        ask_again(parked);
         int until_next_ms = conn != NULL ? LOOK_EVERY_MS : waited_for ? RECONNECT_MS : -1;
-        if (!must_stop(waiting))
-            sleep_until_woken(waiting, conn != NULL ? db_socket(conn) : -1, until_next_ms);
+        if (!must_stop(parked))
+            sleep_until_woken(parked, conn != NULL ? db_socket(conn) : -1, until_next_ms);
     }
     return NULL;
 }
 
 /* ---- Parking ---- */
 
-void waiting_park(struct waiting *waiting, struct call_state *state, int64_t job_id)
+void parked_calls_add(struct parked_calls *parked, struct call_state *state, int64_t job_id)
 {
-    int64_t deadline_ms = waiting->api->config.job_deadline_ms;
+    int64_t deadline_ms = parked->api->config.job_deadline_ms;
     state->job_id = job_id;
     state->committed = false;
     state->deadline_us = clock_later_us(clock_monotonic_us(), deadline_ms > 0 ? deadline_ms : DEFAULT_DEADLINE_MS, US_PER_MS);
 
-    pthread_mutex_lock(&waiting->lock);
-    state->next = waiting->parked;
-    waiting->parked = state;
-    if (!waiting->started)
-        waiting->started = pthread_create(&waiting->thread, NULL, waiting_thread, waiting) == 0;
-    if (!waiting->started)
+    pthread_mutex_lock(&parked->lock);
+    state->next = parked->parked;
+    parked->parked = state;
+    if (!parked->started)
+        parked->started = pthread_create(&parked->thread, NULL, waiting_thread, parked) == 0;
+    if (!parked->started)
         abort();
-    pthread_mutex_unlock(&waiting->lock);
+    pthread_mutex_unlock(&parked->lock);
 }
 
-void waiting_park_again(struct waiting *waiting, struct call_state *state, int64_t until_us)
+void parked_calls_add_timed(struct parked_calls *parked, struct call_state *state, int64_t until_us)
 {
     int64_t again_us = clock_monotonic_us() + LOOK_EVERY_MS * US_PER_MS;
     state->again_us = again_us < until_us ? again_us : until_us;
-    waiting_park(waiting, state, 0);
-    waiting_committed(waiting, state);
+    parked_calls_add(parked, state, 0);
+    parked_calls_committed(parked, state);
 }
 
-void waiting_unpark(struct waiting *waiting, struct call_state *state)
+void parked_calls_remove(struct parked_calls *parked, struct call_state *state)
 {
-    pthread_mutex_lock(&waiting->lock);
-    take_out(waiting, state);
+    pthread_mutex_lock(&parked->lock);
+    take_out(parked, state);
     state->next = NULL;
-    pthread_mutex_unlock(&waiting->lock);
+    pthread_mutex_unlock(&parked->lock);
 }
 
-void waiting_committed(struct waiting *waiting, struct call_state *state)
+void parked_calls_committed(struct parked_calls *parked, struct call_state *state)
 {
-    pthread_mutex_lock(&waiting->api->calls_lock);
+    pthread_mutex_lock(&parked->api->calls_lock);
     state->phase = CALL_PARKED;
     state->conn = NULL;
-    pthread_mutex_unlock(&waiting->api->calls_lock);
+    pthread_mutex_unlock(&parked->api->calls_lock);
 
-    pthread_mutex_lock(&waiting->lock);
+    pthread_mutex_lock(&parked->lock);
     state->committed = true;
-    pthread_mutex_unlock(&waiting->lock);
-    waiting_wake(waiting);
+    pthread_mutex_unlock(&parked->lock);
+    parked_calls_wake(parked);
 }
 
-void waiting_free(struct waiting *waiting)
+void parked_calls_free(struct parked_calls *parked)
 {
-    if (waiting == NULL)
+    if (parked == NULL)
         return;
-    pthread_mutex_lock(&waiting->lock);
-    waiting->stopping = true;
-    bool started = waiting->started;
-    pthread_mutex_unlock(&waiting->lock);
-    waiting_wake(waiting);
+    pthread_mutex_lock(&parked->lock);
+    parked->stopping = true;
+    bool started = parked->started;
+    pthread_mutex_unlock(&parked->lock);
+    parked_calls_wake(parked);
     if (started)
-        pthread_join(waiting->thread, NULL);
-    close(waiting->wake_fd);
-    pthread_mutex_destroy(&waiting->lock);
-    free(waiting);
+        pthread_join(parked->thread, NULL);
+    close(parked->wake_fd);
+    pthread_mutex_destroy(&parked->lock);
+    free(parked);
 }

@@ -14,24 +14,24 @@
 
 struct api;
 struct call_state;
-struct waiting;
+struct parked_calls;
 
-struct waiting *waiting_new(struct api *api) NONNULL(1) RETURNS_NONNULL;
+struct parked_calls *parked_calls_new(struct api *api) NONNULL(1) RETURNS_NONNULL;
 
 /* Parks a call on a job. Done before the job is committed, so that its notification cannot be missed. */
-void waiting_park(struct waiting *waiting, struct call_state *state, int64_t job_id) NONNULL(1, 2);
+void parked_calls_add(struct parked_calls *parked, struct call_state *state, int64_t job_id) NONNULL(1, 2);
 
 /* Takes a call out again: its transaction failed after all. */
-void waiting_unpark(struct waiting *waiting, struct call_state *state) NONNULL(1, 2);
+void parked_calls_remove(struct parked_calls *parked, struct call_state *state) NONNULL(1, 2);
 
 /* The job is committed: the call may now be ended. */
-void waiting_committed(struct waiting *waiting, struct call_state *state) NONNULL(1, 2);
+void parked_calls_committed(struct parked_calls *parked, struct call_state *state) NONNULL(1, 2);
 
 /* Parks a call that has no job, to be queued again in a second, or at `until_us` (monotonic) if that comes first. */
-void waiting_park_again(struct waiting *waiting, struct call_state *state, int64_t until_us) NONNULL(1, 2);
+void parked_calls_add_timed(struct parked_calls *parked, struct call_state *state, int64_t until_us) NONNULL(1, 2);
 
 /* Looks at the parked calls now: one was cancelled. */
-void waiting_wake(struct waiting *waiting) NONNULL(1);
+void parked_calls_wake(struct parked_calls *parked) NONNULL(1);
 
 /* Ends every parked call and stops the thread. */
-void waiting_free(struct waiting *waiting);
+void parked_calls_free(struct parked_calls *parked);

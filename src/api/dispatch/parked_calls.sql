@@ -1,5 +1,5 @@
 -- How the jobs that callers wait for are doing.
--- name: waiting_jobs :many
+-- name: parked_jobs :many
 -- params: ids bigint[]
 -- columns: id bigint, state text, progress float8, progress_total float8, progress_note text null, status integer null, body text null, error jsonb null, credit_cost bigint null
 select id, state, progress, progress_total, progress_note, result_status, result_body, result_error,
@@ -8,6 +8,6 @@ select id, state, progress, progress_total, progress_note, result_status, result
  where id = any(:ids);
 
 -- Asks jobs to stop: nobody waits for them any more.
--- name: waiting_cancel :exec
+-- name: parked_cancel :exec
 -- params: ids bigint[]
 update jobs set cancel_asked = true where id = any(:ids) and state in ('queued', 'running');

@@ -8,7 +8,7 @@
 
 struct single_run {
     struct call_state *state;
-    struct request rq;
+    struct op_context ctx;
     void *args;
     void *params;
     size_t index; /* in the batch */
@@ -25,16 +25,16 @@ static bool bind_single(struct api *api, struct single_run *run, struct db_conn 
     /* A pipeline carries the statements of other callers too, so none of them may stop it. */
     if (!dispatch_start(api, state, NULL, err))
         return false;
-    run->rq = (struct request){ .work = dispatch_work(api, state, call->arena, conn), .op = op, .call = call };
-    if (!dispatch_admit(api, state, &run->rq.work, err) || dispatch_refused_input(call, err))
+    run->ctx = (struct op_context){ .work = dispatch_work(api, state, call->arena, conn), .op = op, .call = call };
+    if (!dispatch_admit(api, state, &run->ctx.work, err) || dispatch_refused_input(call, err))
         return false;
-    run->rq.work.organization_id = call->who.organization_id;
-    run->rq.work.brand_id = state->brand_id;
+    run->ctx.work.organization_id = call->who.organization_id;
+    run->ctx.work.brand_id = state->brand_id;
     run->args = arena_alloc(call->arena, op->args->size);
     run->params = arena_alloc(call->arena, op->single->params_size);
     state->round_trips = 1;
     return decode_arguments(call->arena, &api->engine->ids, op->args, &call->input, run->args, err) &&
-           op->single->bind(&run->rq, run->args, run->params, err);
+           op->single->bind(&run->ctx, run->args, run->params, err);
 }
 
 static struct db_batch *batch_singles(struct single_run *runs, size_t count, struct db_conn *conn, struct arena *arena)
@@ -68,7 +68,7 @@ static bool reply_single(struct single_run *run, const struct db_batch *batch)
     struct call *call = run->state->call;
     const struct db_rows *rows = db_batch_rows(batch, run->index);
     dispatch_begin_reply(call);
-    return call->op->single->reply(&run->rq, run->args, rows->rows, rows->count, &call->reply, &run->error) &&
+    return call->op->single->reply(&run->ctx, run->args, rows->rows, rows->count, &call->reply, &run->error) &&
            dispatch_check_reply(call, &run->error);
 }
 

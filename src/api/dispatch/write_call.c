@@ -55,7 +55,7 @@ bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct e
     const struct price *price = &call->op->price;
     state->entry = (struct ledger_entry){
         .operation = call->op->id,
-        .door = dispatch_door_name(call->door),
+        .transport = dispatch_transport_name(call->transport),
         .client = call->client,
         .request_id = call->request_id,
         .key_id = call->who.key_id,
@@ -95,24 +95,24 @@ static bool park(struct api *api, struct call_state *state, struct db_tx *tx, in
 {
     struct db_conn *tx_conn = tx->conn;
     /* Parked before the commit, so that the job cannot settle unseen. */
-    waiting_park(api->waiting, state, job_id);
+    parked_calls_add(api->parked, state, job_id);
     if (!db_tx_commit(tx, err)) {
-        waiting_unpark(api->waiting, state);
+        parked_calls_remove(api->parked, state);
         return false;
     }
     dispatch_wake_workers(tx_conn);
     *ret_parked = true;
-    waiting_committed(api->waiting, state);
+    parked_calls_committed(api->parked, state);
     return true;
 }
 
 /* Ends the work and commits it. */
-static bool settle(struct call_state *state, struct request *rq, struct db_tx *tx, struct error *err)
+static bool settle(struct call_state *state, struct op_context *ctx, struct db_tx *tx, struct error *err)
 {
     struct call *call = state->call;
     struct ledger_entry *entry = &state->entry;
-    entry->subjects = rq->subjects;
-    entry->subject_count = rq->subject_count;
+    entry->subjects = ctx->subjects;
+    entry->subject_count = ctx->subject_count;
     entry->credits *= call->reply.item_count;
     if (entry->credit_cost >= 0)
         entry->credit_cost *= call->reply.item_count;
@@ -122,21 +122,21 @@ static bool settle(struct call_state *state, struct request *rq, struct db_tx *t
     }
     call->credit_cost = entry->credit_cost;
     const char *body = call->reply.keep_no_key ? NULL : buf_text(call->reply.body);
-    if (call->reply.keep_no_key && !ledger_release(&rq->work, entry, err))
+    if (call->reply.keep_no_key && !ledger_release(&ctx->work, entry, err))
         return false;
-    return ledger_settle(&rq->work, entry, call->reply.status, body, tx, err);
+    return ledger_settle(&ctx->work, entry, call->reply.status, body, tx, err);
 }
 
-static bool try_once(struct api *api, struct call_state *state, struct request *rq, bool *ret_parked, struct error *err)
+static bool try_once(struct api *api, struct call_state *state, struct op_context *ctx, bool *ret_parked, struct error *err)
 {
     struct call *call = state->call;
     DB_TX tx;
-    if (!db_tx_begin(rq->work.conn, &tx, err))
+    if (!db_tx_begin(ctx->work.conn, &tx, err))
         return false;
     if (state->entry.idempotency_key != NULL) {
         enum ledger_claim claim;
         struct ledger_replay replay;
-        if (!ledger_claim(&rq->work, &state->entry, &claim, &replay, err))
+        if (!ledger_claim(&ctx->work, &state->entry, &claim, &replay, err))
             return false;
         if (claim == LEDGER_REPLAY)
             return answer_replay(state, &replay);
@@ -147,16 +147,16 @@ static bool try_once(struct api *api, struct call_state *state, struct request *
         *err = call->input.refusal;
         return false;
     }
-    if (state->entry.credits > 0 && !ledger_check_credits(&rq->work, state->entry.credits, err))
+    if (state->entry.credits > 0 && !ledger_check_credits(&ctx->work, state->entry.credits, err))
         return false;
-    if (!dispatch_handle(api, state, rq, err))
+    if (!dispatch_handle(api, state, ctx, err))
         return false;
     if (call->op->mode == OP_JOB && call->reply.job_id != 0)
         return park(api, state, &tx, call->reply.job_id, ret_parked, err);
-    if (!settle(state, rq, &tx, err))
+    if (!settle(state, ctx, &tx, err))
         return false;
     if (call->reply.job_id != 0)
-        dispatch_wake_workers(rq->work.conn);
+        dispatch_wake_workers(ctx->work.conn);
     if (call->reply.changes_credentials)
         auth_forget(api->auth);
     return true;
@@ -174,13 +174,13 @@ static bool write_with_retries(struct api *api, struct call_state *state, struct
     for (int attempt = 1;; attempt++) {
         /* What one try allocates must not pile up over the next, but its answer lives as long as the call. */
         struct arena *arena = arena_new(0);
-        struct request rq = {
+        struct op_context ctx = {
             .work = dispatch_work(api, state, arena, conn),
             .op = call->op,
             .call = call,
             .entry = &state->entry,
         };
-        bool ok = dispatch_make_entry(state, arena, err) && try_once(api, state, &rq, ret_parked, err);
+        bool ok = dispatch_make_entry(state, arena, err) && try_once(api, state, &ctx, ret_parked, err);
         /* A parked call may be over by now, and its arena gone: it is not touched again. */
         if (*ret_parked) {
             arena_free(arena);
@@ -207,17 +207,17 @@ struct call_state *dispatch_leave_key(struct api *api, const struct call_state *
 {
     if (state->entry.idempotency_key == NULL)
         return NULL;
-    return duplicates_leave(api->duplicates, state->call->who.organization_id, state->key_hash);
+    return in_flight_keys_leave(api->in_flight, state->call->who.organization_id, state->key_hash);
 }
 
-void dispatch_queue_duplicates(struct api *api, struct call_state *waiting)
+void dispatch_queue_duplicates(struct api *api, struct call_state *parked)
 {
-    while (waiting != NULL) {
-        struct call_state *next = waiting->next;
+    while (parked != NULL) {
+        struct call_state *next = parked->next;
         /* It will find what is stored rather than work, and so must not hold up a batch. */
-        waiting->goes_alone = true;
-        dispatch_queue(api, waiting);
-        waiting = next;
+        parked->goes_alone = true;
+        dispatch_queue(api, parked);
+        parked = next;
     }
 }
 
@@ -236,12 +236,12 @@ bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *c
     secret_hash(call->idempotency_key, key_hash);
     /* While it waits for a duplicate, the connection works for others. */
     set_cancellable(api, state, NULL);
-    if (!duplicates_enter(api->duplicates, organization_id, key_hash, state)) {
+    if (!in_flight_keys_enter(api->in_flight, organization_id, key_hash, state)) {
         *ret_parked = true;
         return true;
     }
     set_cancellable(api, state, conn);
     bool ok = write_with_retries(api, state, conn, ret_parked, err);
-    dispatch_queue_duplicates(api, duplicates_leave(api->duplicates, organization_id, key_hash));
+    dispatch_queue_duplicates(api, in_flight_keys_leave(api->in_flight, organization_id, key_hash));
     return ok;
 }

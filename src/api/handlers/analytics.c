@@ -1,15 +1,16 @@
 #include "engine/analytics/analytics.h"
-#include "api/request.h"
+#include "api/op_context.h"
 #include "catalogue/operations.h"
 
-bool op_analytics_overview(struct request *rq, const struct analytics_overview_args *args, struct reply *reply, struct error *err)
+bool op_analytics_overview(struct op_context *ctx, const struct analytics_overview_args *args, struct reply *reply,
+                           struct error *err)
 {
     struct window window;
-    return window_read(&rq->work, args->from, args->to, OVERVIEW_DEFAULT_DAYS, &window, err) &&
-           analytics_overview(&rq->work, window, &reply->json, err);
+    return window_read(&ctx->work, args->from, args->to, OVERVIEW_DEFAULT_DAYS, &window, err) &&
+           analytics_overview(&ctx->work, window, &reply->json, err);
 }
 
-bool op_analytics_events(struct request *rq, const struct analytics_events_args *args, struct reply *reply, struct error *err)
+bool op_analytics_events(struct op_context *ctx, const struct analytics_events_args *args, struct reply *reply, struct error *err)
 {
     struct event_filter filter = {
         .recipient = args->recipient,
@@ -17,6 +18,6 @@ bool op_analytics_events(struct request *rq, const struct analytics_events_args 
         .send_id = args->send_id,
         .of_automation = args->automation_id != 0 || args->automation_run_id != 0,
     };
-    return window_read(&rq->work, args->from, args->to, EVENTS_DEFAULT_DAYS, &filter.window, err) &&
-           analytics_events(&rq->work, &filter, args->limit, args->cursor, &reply->json, err);
+    return window_read(&ctx->work, args->from, args->to, EVENTS_DEFAULT_DAYS, &filter.window, err) &&
+           analytics_events(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
 }

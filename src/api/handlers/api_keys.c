@@ -1,51 +1,51 @@
 #include "engine/api_keys/api_keys.h"
 
 #include "api/key_scopes.h"
-#include "api/request.h"
+#include "api/op_context.h"
 #include "catalogue/operations.h"
 #include "engine/core/page_cursor.h"
 
 /* The members of the resource "apiKey", into an object that is open. */
-static void write_members(const struct request *rq, const struct api_key_row *key, struct json_writer *json)
+static void write_members(const struct op_context *ctx, const struct api_key_row *key, struct json_writer *json)
 {
-    api_key_write_members(&rq->work, key, json);
+    api_key_write_members(&ctx->work, key, json);
     json_key(json, "permissions");
     key_scopes_write(json, (uint32_t)key->scopes);
 }
 
-bool op_api_keys_list(struct request *rq, const struct api_keys_list_args *args, struct reply *reply, struct error *err)
+bool op_api_keys_list(struct op_context *ctx, const struct api_keys_list_args *args, struct reply *reply, struct error *err)
 {
     static const char binding[] = "apiKeys.list";
-    struct page_place place;
-    if (!page_place_read(&rq->work, binding, args->cursor, &place, err))
+    struct page_cursor place;
+    if (!page_cursor_read(&ctx->work, binding, args->cursor, &place, err))
         return false;
     struct api_key_page_params params = {
-        .organization_id = rq->work.organization_id,
+        .organization_id = ctx->work.organization_id,
         .before_id = place.id,
         .limit = args->limit + 1,
     };
     struct api_key_row *keys;
     size_t count;
-    if (!sql_api_key_page(rq->work.conn, rq->work.arena, &params, &keys, &count, err))
+    if (!sql_api_key_page(ctx->work.conn, ctx->work.arena, &params, &keys, &count, err))
         return false;
 
     struct json_writer *json = &reply->json;
     size_t shown = page_begin(json, args->limit, count);
     for (size_t i = 0; i < shown; i++) {
         json_object_begin(json);
-        write_members(rq, &keys[i], json);
+        write_members(ctx, &keys[i], json);
         json_object_end(json);
     }
-    struct page_place end = { .id = shown > 0 ? keys[shown - 1].id : 0 };
-    page_end(json, args->limit, page_next(&rq->work, binding, args->limit, count, end));
+    struct page_cursor end = { .id = shown > 0 ? keys[shown - 1].id : 0 };
+    page_end(json, args->limit, page_next(&ctx->work, binding, args->limit, count, end));
     json_object_end(json);
     return true;
 }
 
-bool op_api_keys_create(struct request *rq, const struct api_keys_create_args *args, struct reply *reply, struct error *err)
+bool op_api_keys_create(struct op_context *ctx, const struct api_keys_create_args *args, struct reply *reply, struct error *err)
 {
     struct api_key_fields fields = {
-        .organization_id = rq->work.organization_id,
+        .organization_id = ctx->work.organization_id,
         .brand_id = args->brand_id,
         .name = args->name,
         .rate_multiplier = 1,
@@ -53,26 +53,26 @@ bool op_api_keys_create(struct request *rq, const struct api_keys_create_args *a
     struct api_key_row *key;
     const char *secret;
     if (!key_scopes_read(args->permissions.items, args->permissions.count, "permissions", &fields.scopes, err) ||
-        !api_key_create(&rq->work, &fields, &key, &secret, err))
+        !api_key_create(&ctx->work, &fields, &key, &secret, err))
         return false;
-    request_subject(rq, work_id(&rq->work, ID_KEY, key->id));
+    op_context_subject(ctx, work_id(&ctx->work, ID_KEY, key->id));
     struct json_writer *json = &reply->json;
     json_object_begin(json);
     json_member_text(json, "key", secret);
     json_member_text(json, "message", "Keep this key now; it is not shown again.");
-    write_members(rq, key, json);
+    write_members(ctx, key, json);
     json_object_end(json);
     return true;
 }
 
-bool op_api_keys_revoke(struct request *rq, const struct api_keys_revoke_args *args, struct reply *reply, struct error *err)
+bool op_api_keys_revoke(struct op_context *ctx, const struct api_keys_revoke_args *args, struct reply *reply, struct error *err)
 {
     bool revoked;
     struct opt_int revoked_at;
-    if (!api_key_revoke(&rq->work, args->key_id, false, &revoked, &revoked_at, err))
+    if (!api_key_revoke(&ctx->work, args->key_id, false, &revoked, &revoked_at, err))
         return false;
     if (revoked)
-        request_subject(rq, args->key_id);
+        op_context_subject(ctx, args->key_id);
     reply->changes_credentials = revoked;
     struct json_writer *json = &reply->json;
     json_object_begin(json);

@@ -1,70 +1,70 @@
 #include "engine/audiences/audiences.h"
 
-#include "api/request.h"
+#include "api/op_context.h"
 #include "catalogue/operations.h"
 
 static const char build_job[] = "build_audience";
 
 /* The audience as it is after the change. */
-static bool reply_audience(struct request *rq, const struct audience_row *audience, struct opt_int count, struct reply *reply)
+static bool reply_audience(struct op_context *ctx, const struct audience_row *audience, struct opt_int count, struct reply *reply)
 {
-    request_subject(rq, work_id(&rq->work, ID_AUDIENCE, audience->id));
-    audience_write(&rq->work, audience, (struct audience_parts){ .count = count, .build = true }, &reply->json);
+    op_context_subject(ctx, work_id(&ctx->work, ID_AUDIENCE, audience->id));
+    audience_write(&ctx->work, audience, (struct audience_parts){ .count = count, .build = true }, &reply->json);
     return true;
 }
 
-static bool enqueue_build(struct request *rq, struct audience_row *audience, struct reply *reply, struct error *err)
+static bool enqueue_build(struct op_context *ctx, struct audience_row *audience, struct reply *reply, struct error *err)
 {
-    const char *payload = arena_printf(rq->work.arena, "{\"audienceId\":%lld}", (long long)audience->id);
-    if (!request_enqueue(rq, reply, build_job, payload, rq->work.now_us, err))
+    const char *payload = arena_printf(ctx->work.arena, "{\"audienceId\":%lld}", (long long)audience->id);
+    if (!op_context_enqueue(ctx, reply, build_job, payload, ctx->work.now_us, err))
         return false;
-    struct audience_set_job_params params = { .brand_id = rq->work.brand_id, .id = audience->id, .job_id = reply->job_id };
+    struct audience_set_job_params params = { .brand_id = ctx->work.brand_id, .id = audience->id, .job_id = reply->job_id };
     audience->build_job = (struct opt_int){ .set = true, .value = reply->job_id };
-    return sql_audience_set_job(rq->work.conn, rq->work.arena, &params, NULL, err);
+    return sql_audience_set_job(ctx->work.conn, ctx->work.arena, &params, NULL, err);
 }
 
-bool op_audiences_list(struct request *rq, const struct audiences_list_args *args, struct reply *reply, struct error *err)
+bool op_audiences_list(struct op_context *ctx, const struct audiences_list_args *args, struct reply *reply, struct error *err)
 {
-    return audience_list(&rq->work, (args->include & AUDIENCE_INCLUDE_COUNT) != 0, (args->include & AUDIENCE_INCLUDE_BUILD) != 0,
+    return audience_list(&ctx->work, (args->include & AUDIENCE_INCLUDE_COUNT) != 0, (args->include & AUDIENCE_INCLUDE_BUILD) != 0,
                          args->limit, args->cursor, &reply->json, err);
 }
 
-bool op_audiences_get(struct request *rq, const struct audiences_get_args *args, struct reply *reply, struct error *err)
+bool op_audiences_get(struct op_context *ctx, const struct audiences_get_args *args, struct reply *reply, struct error *err)
 {
     struct audience_row *audience;
     struct opt_int count;
     bool counted = (args->include & AUDIENCE_INCLUDE_COUNT) != 0;
-    if (!audience_get(&rq->work, args->audience_id, counted, &audience, &count, err))
+    if (!audience_get(&ctx->work, args->audience_id, counted, &audience, &count, err))
         return false;
     struct audience_parts parts = { .count = count, .build = (args->include & AUDIENCE_INCLUDE_BUILD) != 0 };
-    audience_write(&rq->work, audience, parts, &reply->json);
+    audience_write(&ctx->work, audience, parts, &reply->json);
     return true;
 }
 
-bool op_audiences_create(struct request *rq, const struct audiences_create_args *args, struct reply *reply, struct error *err)
+bool op_audiences_create(struct op_context *ctx, const struct audiences_create_args *args, struct reply *reply, struct error *err)
 {
     struct audience_row *audience;
     struct opt_int count;
-    return audience_create(&rq->work, args->name, args->filters, &audience, &count, err) &&
-           reply_audience(rq, audience, count, reply);
+    return audience_create(&ctx->work, args->name, args->filters, &audience, &count, err) &&
+           reply_audience(ctx, audience, count, reply);
 }
 
-bool op_audiences_update(struct request *rq, const struct audiences_update_args *args, struct reply *reply, struct error *err)
+bool op_audiences_update(struct op_context *ctx, const struct audiences_update_args *args, struct reply *reply, struct error *err)
 {
     struct audience_row *audience;
     struct opt_int count;
-    return audience_update(&rq->work, args->audience_id, args->name, args->filters, &audience, &count, err) &&
-           reply_audience(rq, audience, count, reply);
+    return audience_update(&ctx->work, args->audience_id, args->name, args->filters, &audience, &count, err) &&
+           reply_audience(ctx, audience, count, reply);
 }
 
-bool op_audiences_delete(struct request *rq, const struct audiences_delete_args *args, struct reply *reply, struct error *err)
+bool op_audiences_delete(struct op_context *ctx, const struct audiences_delete_args *args, struct reply *reply, struct error *err)
 {
     bool deleted;
-    int64_t id = id_decode(&rq->work.engine->ids, ID_AUDIENCE, args->audience_id);
-    if (!audience_delete(&rq->work, id, &deleted, err))
+    int64_t id = id_decode(&ctx->work.engine->ids, ID_AUDIENCE, args->audience_id);
+    if (!audience_delete(&ctx->work, id, &deleted, err))
         return false;
     if (deleted)
-        request_subject(rq, args->audience_id);
+        op_context_subject(ctx, args->audience_id);
     json_object_begin(&reply->json);
     json_member_text(&reply->json, "audienceId", args->audience_id);
     json_member_bool(&reply->json, "deleted", deleted);
@@ -72,17 +72,18 @@ bool op_audiences_delete(struct request *rq, const struct audiences_delete_args 
     return true;
 }
 
-bool op_audiences_duplicate(struct request *rq, const struct audiences_duplicate_args *args, struct reply *reply, struct error *err)
+bool op_audiences_duplicate(struct op_context *ctx, const struct audiences_duplicate_args *args, struct reply *reply,
+                            struct error *err)
 {
     struct audience_row *audience;
     struct opt_int count;
-    return audience_duplicate(&rq->work, args->audience_id, args->name, &audience, &count, err) &&
-           (!audience_needs_build(audience) || enqueue_build(rq, audience, reply, err)) &&
-           reply_audience(rq, audience, count, reply);
+    return audience_duplicate(&ctx->work, args->audience_id, args->name, &audience, &count, err) &&
+           (!audience_needs_build(audience) || enqueue_build(ctx, audience, reply, err)) &&
+           reply_audience(ctx, audience, count, reply);
 }
 
-bool op_audiences_create_from_events(struct request *rq, const struct audiences_create_from_events_args *args, struct reply *reply,
-                                     struct error *err)
+bool op_audiences_create_from_events(struct op_context *ctx, const struct audiences_create_from_events_args *args,
+                                     struct reply *reply, struct error *err)
 {
     struct audience_selection selection = {
         .name = args->name,
@@ -96,6 +97,6 @@ bool op_audiences_create_from_events(struct request *rq, const struct audiences_
         .recipient = args->recipient,
     };
     struct audience_row *audience;
-    return audience_create_cohort(&rq->work, &selection, &audience, err) && enqueue_build(rq, audience, reply, err) &&
-           reply_audience(rq, audience, (struct opt_int){ .set = false }, reply);
+    return audience_create_cohort(&ctx->work, &selection, &audience, err) && enqueue_build(ctx, audience, reply, err) &&
+           reply_audience(ctx, audience, (struct opt_int){ .set = false }, reply);
 }

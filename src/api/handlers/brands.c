@@ -1,7 +1,7 @@
 #include "engine/brands/brands.h"
 
 #include "api/auth.h"
-#include "api/request.h"
+#include "api/op_context.h"
 #include "catalogue/operations.h"
 #include "engine/assets/assets.h"
 #include "engine/core/page_cursor.h"
@@ -17,7 +17,7 @@ static bool refuse_reading_website(const struct brands_create_args *args, struct
     return param == NULL || fail(err, ERR_NOT_IMPLEMENTED, param, "Websites are not read here; leave %s out.", param);
 }
 
-bool op_brands_create(struct request *rq, const struct brands_create_args *args, struct reply *reply, struct error *err)
+bool op_brands_create(struct op_context *ctx, const struct brands_create_args *args, struct reply *reply, struct error *err)
 {
     struct brand_fields fields = {
         .name = args->name,
@@ -32,67 +32,67 @@ bool op_brands_create(struct request *rq, const struct brands_create_args *args,
         .locale = args->locale,
     };
     struct brand_row *brand;
-    if (!refuse_reading_website(args, err) || !brand_create(&rq->work, &fields, &brand, err))
+    if (!refuse_reading_website(args, err) || !brand_create(&ctx->work, &fields, &brand, err))
         return false;
-    request_subject(rq, work_id(&rq->work, ID_BRAND, brand->id));
-    return brand_write(&rq->work, brand, &reply->json, err);
+    op_context_subject(ctx, work_id(&ctx->work, ID_BRAND, brand->id));
+    return brand_write(&ctx->work, brand, &reply->json, err);
 }
 
-bool op_brands_list(struct request *rq, const struct brands_list_args *args, struct reply *reply, struct error *err)
+bool op_brands_list(struct op_context *ctx, const struct brands_list_args *args, struct reply *reply, struct error *err)
 {
     static const char binding[] = "brands.list";
-    struct page_place place;
-    if (!page_place_read(&rq->work, binding, args->cursor, &place, err))
+    struct page_cursor place;
+    if (!page_cursor_read(&ctx->work, binding, args->cursor, &place, err))
         return false;
     struct brand_page_params params = {
-        .organization_id = rq->work.organization_id,
-        .only_id = rq->call->who.bound_brand_id,
-        .member_session_id = auth_member_session(&rq->call->who),
+        .organization_id = ctx->work.organization_id,
+        .only_id = ctx->call->who.bound_brand_id,
+        .member_session_id = auth_member_session(&ctx->call->who),
         .after_id = place.id,
         .limit = args->limit + 1,
     };
     struct brand_row *brands;
     size_t count;
-    if (!sql_brand_page(rq->work.conn, rq->work.arena, &params, &brands, &count, err))
+    if (!sql_brand_page(ctx->work.conn, ctx->work.arena, &params, &brands, &count, err))
         return false;
 
     size_t shown = page_begin(&reply->json, args->limit, count);
     for (size_t i = 0; i < shown; i++)
-        if (!brand_write(&rq->work, &brands[i], &reply->json, err))
+        if (!brand_write(&ctx->work, &brands[i], &reply->json, err))
             return false;
-    struct page_place end = { .id = shown > 0 ? brands[shown - 1].id : 0 };
-    page_end(&reply->json, args->limit, page_next(&rq->work, binding, args->limit, count, end));
+    struct page_cursor end = { .id = shown > 0 ? brands[shown - 1].id : 0 };
+    page_end(&reply->json, args->limit, page_next(&ctx->work, binding, args->limit, count, end));
     json_object_end(&reply->json);
     return true;
 }
 
-bool op_brands_get(struct request *rq, const struct brands_get_args *args, struct reply *reply, struct error *err)
+bool op_brands_get(struct op_context *ctx, const struct brands_get_args *args, struct reply *reply, struct error *err)
 {
-    int64_t bound = rq->call->who.bound_brand_id;
+    int64_t bound = ctx->call->who.bound_brand_id;
     /* A brand that a credential cannot reach does not exist for it. */
     struct brand_page_params params = {
-        .organization_id = rq->work.organization_id,
+        .organization_id = ctx->work.organization_id,
         .only_id = bound != 0 && bound != args->brand_id ? -1 : args->brand_id,
-        .member_session_id = auth_member_session(&rq->call->who),
+        .member_session_id = auth_member_session(&ctx->call->who),
         .limit = 1,
     };
     struct brand_row *brands;
     size_t count;
-    if (!sql_brand_page(rq->work.conn, rq->work.arena, &params, &brands, &count, err))
+    if (!sql_brand_page(ctx->work.conn, ctx->work.arena, &params, &brands, &count, err))
         return false;
     if (count == 0)
         return fail(err, ERR_BRAND_NOT_FOUND, "brandId", "No brand with this id in the organization.");
-    return brand_write(&rq->work, &brands[0], &reply->json, err);
+    return brand_write(&ctx->work, &brands[0], &reply->json, err);
 }
 
-bool op_brand_read(struct request *rq, const struct brand_read_args *args, struct reply *reply, struct error *err)
+bool op_brand_read(struct op_context *ctx, const struct brand_read_args *args, struct reply *reply, struct error *err)
 {
     (void)args;
     struct brand_row *brand;
-    return brand_get(&rq->work, rq->work.brand_id, &brand, err) && brand_write(&rq->work, brand, &reply->json, err);
+    return brand_get(&ctx->work, ctx->work.brand_id, &brand, err) && brand_write(&ctx->work, brand, &reply->json, err);
 }
 
-bool op_brand_update(struct request *rq, const struct brand_update_args *args, struct reply *reply, struct error *err)
+bool op_brand_update(struct op_context *ctx, const struct brand_update_args *args, struct reply *reply, struct error *err)
 {
     struct brand_change change = { .email_design = args->email_design, .image_style = args->image_style };
     const struct brand_update_identity *identity = args->identity;
@@ -105,15 +105,15 @@ bool op_brand_update(struct request *rq, const struct brand_update_args *args, s
         change.address = identity->address;
     }
     struct brand_row *brand;
-    if (!brand_update(&rq->work, &change, &brand, err))
+    if (!brand_update(&ctx->work, &change, &brand, err))
         return false;
-    request_subject(rq, work_id(&rq->work, ID_BRAND, brand->id));
-    return brand_write(&rq->work, brand, &reply->json, err);
+    op_context_subject(ctx, work_id(&ctx->work, ID_BRAND, brand->id));
+    return brand_write(&ctx->work, brand, &reply->json, err);
 }
 
 /* ---- Images ---- */
 
-bool op_brand_images(struct request *rq, const struct brand_images_args *args, struct reply *reply, struct error *err)
+bool op_brand_images(struct op_context *ctx, const struct brand_images_args *args, struct reply *reply, struct error *err)
 {
     struct asset_filter filter = {
         .type = args->type != IMAGE_TYPE_ABSENT ? image_type_names[args->type - 1] : NULL,
@@ -121,5 +121,5 @@ bool op_brand_images(struct request *rq, const struct brand_images_args *args, s
         .aspect_ratio = args->aspect_ratio,
         .oldest_first = args->sort == IMAGE_SORT_OLDEST,
     };
-    return asset_list(&rq->work, &filter, args->limit, args->cursor, &reply->json, err);
+    return asset_list(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
 }

@@ -1,13 +1,13 @@
 #include "engine/contacts/contacts.h"
 
 #include "api/handlers/contact_args.h"
-#include "api/request.h"
+#include "api/op_context.h"
 #include "catalogue/operations.h"
 #include "engine/contacts/search.h"
 
 /* ---- contacts.save, whose statements travel with those of other callers ---- */
 
-static bool check_save(struct request *rq, const void *raw_args, void **ret_kept, const char **ret_lock_key, struct error *err)
+static bool check_save(struct op_context *ctx, const void *raw_args, void **ret_kept, const char **ret_lock_key, struct error *err)
 {
     const struct contacts_save_args *args = raw_args;
     struct contact_change change = {
@@ -22,7 +22,7 @@ static bool check_save(struct request *rq, const void *raw_args, void **ret_kept
     };
     contact_args_consent(&change, args->consent);
     struct contact_saving *saving;
-    if (!contact_save_check(&rq->work, &change, &saving, err))
+    if (!contact_save_check(&ctx->work, &change, &saving, err))
         return false;
     *ret_kept = saving;
     *ret_lock_key = contact_saving_key(saving);
@@ -31,22 +31,22 @@ static bool check_save(struct request *rq, const void *raw_args, void **ret_kept
 
 static void ask_save(const struct single_write *writes, size_t count, struct db_batch *batch)
 {
-    const struct work *work = &writes[0].rq->work;
+    const struct work *work = &writes[0].ctx->work;
     struct contact_saving **savings = arena_array(work->arena, count, sizeof(struct contact_saving *));
     for (size_t i = 0; i < count; i++)
         savings[i] = writes[i].kept;
     contact_save_ask(work, savings, count, batch);
 }
 
-static bool reply_save(struct request *rq, void *saving, const struct db_batch *batch, struct reply *reply, struct error *err)
+static bool reply_save(struct op_context *ctx, void *saving, const struct db_batch *batch, struct reply *reply, struct error *err)
 {
     struct contact_saved saved;
-    if (!contact_save_take(&rq->work, saving, batch, &saved, err))
+    if (!contact_save_take(&ctx->work, saving, batch, &saved, err))
         return false;
     enum { STATUS_CREATED = 201, STATUS_EXISTED = 200 };
     reply->status = saved.inserted ? STATUS_CREATED : STATUS_EXISTED;
-    request_subject(rq, work_id(&rq->work, ID_CONTACT, saved.contact->id));
-    contact_write_saved(&rq->work, &saved, &reply->json);
+    op_context_subject(ctx, work_id(&ctx->work, ID_CONTACT, saved.contact->id));
+    contact_write_saved(&ctx->work, &saved, &reply->json);
     return true;
 }
 
@@ -54,17 +54,18 @@ const struct op_single_write op_contacts_save_single = { .check = check_save, .a
 
 /* ---- Many ---- */
 
-bool op_contacts_save_batch(struct request *rq, const struct contacts_save_batch_args *args, struct reply *reply, struct error *err)
+bool op_contacts_save_batch(struct op_context *ctx, const struct contacts_save_batch_args *args, struct reply *reply,
+                            struct error *err)
 {
     size_t count = args->contacts.count;
-    struct contact_change *changes = arena_array(rq->work.arena, count, sizeof(*changes));
+    struct contact_change *changes = arena_array(ctx->work.arena, count, sizeof(*changes));
     for (size_t i = 0; i < count; i++)
         changes[i] = contact_args_row(&args->contacts.items[i]);
     struct contact_batch batch;
-    if (!contact_save_batch(&rq->work, changes, count, &batch, err))
+    if (!contact_save_batch(&ctx->work, changes, count, &batch, err))
         return false;
     for (size_t i = 0; i < batch.ids.count; i++)
-        request_subject(rq, work_id(&rq->work, ID_CONTACT, batch.ids.items[i]));
+        op_context_subject(ctx, work_id(&ctx->work, ID_CONTACT, batch.ids.items[i]));
     contact_write_batch(&batch, &reply->json);
     return true;
 }
@@ -77,10 +78,10 @@ static const enum contact_order_field order_fields[] = {
     [CONTACTS_SEARCH_SORT_FIRST_NAME] = CONTACT_BY_FIRST_NAME, [CONTACTS_SEARCH_SORT_LAST_NAME] = CONTACT_BY_LAST_NAME,
 };
 
-static bool reply_count(struct request *rq, const struct contact_search *search, struct reply *reply, struct error *err)
+static bool reply_count(struct op_context *ctx, const struct contact_search *search, struct reply *reply, struct error *err)
 {
     int64_t count;
-    if (!contact_count(&rq->work, search, &count, err))
+    if (!contact_count(&ctx->work, search, &count, err))
         return false;
     json_object_begin(&reply->json);
     json_member_int(&reply->json, "count", count);
@@ -88,7 +89,7 @@ static bool reply_count(struct request *rq, const struct contact_search *search,
     return true;
 }
 
-bool op_contacts_search(struct request *rq, const struct contacts_search_args *args, struct reply *reply, struct error *err)
+bool op_contacts_search(struct op_context *ctx, const struct contacts_search_args *args, struct reply *reply, struct error *err)
 {
     struct contact_search search = {
         .text = args->search,
@@ -101,15 +102,15 @@ bool op_contacts_search(struct request *rq, const struct contacts_search_args *a
         .limit = args->limit,
     };
     if (args->count)
-        return reply_count(rq, &search, reply, err);
+        return reply_count(ctx, &search, reply, err);
     struct contact_page page;
-    if (!contact_find(&rq->work, &search, &page, err))
+    if (!contact_find(&ctx->work, &search, &page, err))
         return false;
     struct json_writer *json = &reply->json;
     page_begin(json, args->limit, page.count);
     for (size_t i = 0; i < page.count; i++) {
         json_object_begin(json);
-        contact_write_members(&rq->work, &page.contacts[i], json);
+        contact_write_members(&ctx->work, &page.contacts[i], json);
         json_object_end(json);
     }
     page_end(json, args->limit, page.next);

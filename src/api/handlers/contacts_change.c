@@ -1,7 +1,7 @@
 #include "engine/contacts/contacts.h"
 
 #include "api/handlers/contact_args.h"
-#include "api/request.h"
+#include "api/op_context.h"
 #include "base/json_read.h"
 #include "base/text.h"
 #include "catalogue/operations.h"
@@ -128,9 +128,9 @@ static bool name_place(const struct contacts_update_args *args, struct error *er
     return false;
 }
 
-bool op_contacts_update(struct request *rq, const struct contacts_update_args *args, struct reply *reply, struct error *err)
+bool op_contacts_update(struct op_context *ctx, const struct contacts_update_args *args, struct reply *reply, struct error *err)
 {
-    json_t *custom_fields = json_in_arena(rq->work.arena, json_object());
+    json_t *custom_fields = json_in_arena(ctx->work.arena, json_object());
     struct contact_change change = change_of(args, custom_fields);
     struct patch patch = { .change = &change, .custom_fields = custom_fields };
     struct contact_saved saved;
@@ -138,44 +138,44 @@ bool op_contacts_update(struct request *rq, const struct contacts_update_args *a
         return false;
     if (is_empty(&change))
         return fail(err, ERR_INVALID_REQUEST, "fields", "Give what is to change.");
-    if (!contact_update(&rq->work, &change, &saved, err))
+    if (!contact_update(&ctx->work, &change, &saved, err))
         return name_place(args, err);
-    request_subject(rq, work_id(&rq->work, ID_CONTACT, saved.contact->id));
-    contact_write_saved(&rq->work, &saved, &reply->json);
+    op_context_subject(ctx, work_id(&ctx->work, ID_CONTACT, saved.contact->id));
+    contact_write_saved(&ctx->work, &saved, &reply->json);
     return true;
 }
 
 /* ---- Deleting ---- */
 
-static bool remove_listed(struct request *rq, struct text_list emails, struct contact_removal *ret_removal, struct error *err)
+static bool remove_listed(struct op_context *ctx, struct text_list emails, struct contact_removal *ret_removal, struct error *err)
 {
-    if (!contact_remove(&rq->work, emails, ret_removal, err))
+    if (!contact_remove(&ctx->work, emails, ret_removal, err))
         return false;
     for (size_t i = 0; i < ret_removal->ids.count && i < CONTACTS_BATCH_IDS; i++)
-        request_subject(rq, work_id(&rq->work, ID_CONTACT, ret_removal->ids.items[i]));
+        op_context_subject(ctx, work_id(&ctx->work, ID_CONTACT, ret_removal->ids.items[i]));
     return true;
 }
 
-bool op_contacts_delete(struct request *rq, const struct contacts_delete_args *args, struct reply *reply, struct error *err)
+bool op_contacts_delete(struct op_context *ctx, const struct contacts_delete_args *args, struct reply *reply, struct error *err)
 {
     struct contact_removal removal;
-    if (!remove_listed(rq, (struct text_list){ &args->email, 1 }, &removal, err))
+    if (!remove_listed(ctx, (struct text_list){ &args->email, 1 }, &removal, err))
         return false;
     struct json_writer *json = &reply->json;
     json_object_begin(json);
     json_member_text(json, "email", args->email);
     if (removal.ids.count > 0)
-        json_member_id(json, &rq->work, "id", ID_CONTACT, removal.ids.items[0]);
+        json_member_id(json, &ctx->work, "id", ID_CONTACT, removal.ids.items[0]);
     json_member_bool(json, "deleted", removal.ids.count > 0);
     json_object_end(json);
     return true;
 }
 
-bool op_contacts_delete_batch(struct request *rq, const struct contacts_delete_batch_args *args, struct reply *reply,
+bool op_contacts_delete_batch(struct op_context *ctx, const struct contacts_delete_batch_args *args, struct reply *reply,
                               struct error *err)
 {
     struct contact_removal removal;
-    if (!remove_listed(rq, args->emails, &removal, err))
+    if (!remove_listed(ctx, args->emails, &removal, err))
         return false;
     struct json_writer *json = &reply->json;
     json_object_begin(json);

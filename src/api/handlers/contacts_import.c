@@ -1,33 +1,35 @@
-#include "api/request.h"
+#include "api/op_context.h"
 #include "catalogue/operations.h"
 #include "engine/imports/imports.h"
 
 static const char import_job[] = "import_contacts";
 
-bool op_contacts_import_csv(struct request *rq, const struct contacts_import_csv_args *args, struct reply *reply, struct error *err)
+bool op_contacts_import_csv(struct op_context *ctx, const struct contacts_import_csv_args *args, struct reply *reply,
+                            struct error *err)
 {
     struct import_request request = {
         .csv = args->csv,
         .path = args->path,
         .mapping = args->mapping,
         .validate = args->validate,
-        .over_http = rq->call->caller.is_remote,
-        .may_join = rq->call->idempotency_key == NULL,
+        .over_http = ctx->call->caller.is_remote,
+        .may_join = ctx->call->idempotency_key == NULL,
     };
     struct import_asked asked;
-    if (!import_create(&rq->work, &request, &asked, err))
+    if (!import_create(&ctx->work, &request, &asked, err))
         return false;
     reply->job_id = asked.job_id;
     if (asked.job_id != 0)
         return true;
-    const char *payload = arena_printf(rq->work.arena, "{\"importId\":%lld}", (long long)asked.id);
-    return request_enqueue(rq, reply, import_job, payload, rq->work.now_us, err) &&
-           import_set_job(&rq->work, asked.id, reply->job_id, err);
+    const char *payload = arena_printf(ctx->work.arena, "{\"importId\":%lld}", (long long)asked.id);
+    return op_context_enqueue(ctx, reply, import_job, payload, ctx->work.now_us, err) &&
+           import_set_job(&ctx->work, asked.id, reply->job_id, err);
 }
 
-bool op_contacts_get_import(struct request *rq, const struct contacts_get_import_args *args, struct reply *reply, struct error *err)
+bool op_contacts_get_import(struct op_context *ctx, const struct contacts_get_import_args *args, struct reply *reply,
+                            struct error *err)
 {
-    return import_write(&rq->work, args->import_id, &reply->json, err);
+    return import_write(&ctx->work, args->import_id, &reply->json, err);
 }
 
 /* ---- The rows that failed ---- */
@@ -43,17 +45,17 @@ static bool reply_error_file(const struct work *work, int64_t id, struct reply *
     return true;
 }
 
-bool op_contacts_get_import_errors(struct request *rq, const struct contacts_get_import_errors_args *args, struct reply *reply,
+bool op_contacts_get_import_errors(struct op_context *ctx, const struct contacts_get_import_errors_args *args, struct reply *reply,
                                    struct error *err)
 {
-    return reply_error_file(&rq->work, args->import_id, reply, err);
+    return reply_error_file(&ctx->work, args->import_id, reply, err);
 }
 
 /* The token is the credential: it was given to a caller who could read the file, and names the brand. */
-bool op_contacts_download_import_errors(struct request *rq, const struct contacts_download_import_errors_args *args,
+bool op_contacts_download_import_errors(struct op_context *ctx, const struct contacts_download_import_errors_args *args,
                                         struct reply *reply, struct error *err)
 {
-    struct work work = rq->work;
+    struct work work = ctx->work;
     int64_t id;
     if (!import_link_open(&work, args->token, &work.brand_id, &id))
         return fail(err, ERR_NOT_FOUND, "token", "There is no such file, or its link is older than a day.");

@@ -1,20 +1,20 @@
 #include "engine/validation/validated_save.h"
 
 #include "api/handlers/contact_args.h"
-#include "api/request.h"
+#include "api/op_context.h"
 #include "catalogue/operations.h"
 
 enum { PAYLOAD_MAX_BYTES = 256 * 1024 };
 
 /* ---- contacts.validate ---- */
 
-bool op_contacts_validate(struct request *rq, const struct contacts_validate_args *args, struct reply *reply, struct error *err)
+bool op_contacts_validate(struct op_context *ctx, const struct contacts_validate_args *args, struct reply *reply, struct error *err)
 {
     static const char validate_job[] = "validate_addresses";
     /* What is charged in the end may be less: each address once, and only what was checked. */
-    if (!validation_check_credits(&rq->work, (int64_t)args->emails.count, err))
+    if (!validation_check_credits(&ctx->work, (int64_t)args->emails.count, err))
         return false;
-    struct buf *payload = buf_in_arena(rq->work.arena, PAYLOAD_MAX_BYTES);
+    struct buf *payload = buf_in_arena(ctx->work.arena, PAYLOAD_MAX_BYTES);
     struct json_writer json;
     json_writer_init(&json, payload);
     json_object_begin(&json);
@@ -24,7 +24,7 @@ bool op_contacts_validate(struct request *rq, const struct contacts_validate_arg
         json_text(&json, args->emails.items[i]);
     json_array_end(&json);
     json_object_end(&json);
-    return request_enqueue(rq, reply, validate_job, buf_text(payload), rq->work.now_us, err);
+    return op_context_enqueue(ctx, reply, validate_job, buf_text(payload), ctx->work.now_us, err);
 }
 
 /* ---- contacts.saveValidated ---- */
@@ -45,42 +45,42 @@ static struct contact_change change_of_one(const struct contacts_save_validated_
     return change;
 }
 
-bool op_contacts_save_validated(struct request *rq, const struct contacts_save_validated_args *args, struct reply *reply,
+bool op_contacts_save_validated(struct op_context *ctx, const struct contacts_save_validated_args *args, struct reply *reply,
                                 struct error *err)
 {
     struct contact_change change = change_of_one(args);
-    if (!validation_check_credits(&rq->work, 1, err))
+    if (!validation_check_credits(&ctx->work, 1, err))
         return false;
-    const char *payload = validated_save_write(rq->work.arena, &change, 1, true);
-    return request_enqueue(rq, reply, validated_save_job, payload, rq->work.now_us, err);
+    const char *payload = validated_save_write(ctx->work.arena, &change, 1, true);
+    return op_context_enqueue(ctx, reply, validated_save_job, payload, ctx->work.now_us, err);
 }
 
 /* ---- contacts.saveBatchValidated ---- */
 
 /* Saved at once and checked in the background, which charges what it has checked. */
-static bool save_many(struct request *rq, const struct contact_change *changes, size_t count, struct reply *reply,
+static bool save_many(struct op_context *ctx, const struct contact_change *changes, size_t count, struct reply *reply,
                       struct error *err)
 {
     struct int_list ids;
     reply->charge_nothing = true;
-    if (!validated_save_many(&rq->work, changes, count, &ids, &reply->json, err))
+    if (!validated_save_many(&ctx->work, changes, count, &ids, &reply->json, err))
         return false;
     for (size_t i = 0; i < ids.count; i++)
-        request_subject(rq, work_id(&rq->work, ID_CONTACT, ids.items[i]));
+        op_context_subject(ctx, work_id(&ctx->work, ID_CONTACT, ids.items[i]));
     return true;
 }
 
-bool op_contacts_save_batch_validated(struct request *rq, const struct contacts_save_batch_validated_args *args,
+bool op_contacts_save_batch_validated(struct op_context *ctx, const struct contacts_save_batch_validated_args *args,
                                       struct reply *reply, struct error *err)
 {
     size_t count = args->contacts.count;
-    if (!validation_check_credits(&rq->work, (int64_t)count, err))
+    if (!validation_check_credits(&ctx->work, (int64_t)count, err))
         return false;
-    struct contact_change *changes = arena_array(rq->work.arena, count, sizeof(*changes));
+    struct contact_change *changes = arena_array(ctx->work.arena, count, sizeof(*changes));
     for (size_t i = 0; i < count; i++)
         changes[i] = contact_args_row(&args->contacts.items[i]);
     if (count > VALIDATION_MAX_WAITED_FOR)
-        return save_many(rq, changes, count, reply, err);
-    const char *payload = validated_save_write(rq->work.arena, changes, count, false);
-    return request_enqueue(rq, reply, validated_save_job, payload, rq->work.now_us, err);
+        return save_many(ctx, changes, count, reply, err);
+    const char *payload = validated_save_write(ctx->work.arena, changes, count, false);
+    return op_context_enqueue(ctx, reply, validated_save_job, payload, ctx->work.now_us, err);
 }

@@ -1,59 +1,59 @@
 #include "engine/domains/check.h"
 
-#include "api/request.h"
+#include "api/op_context.h"
 #include "catalogue/operations.h"
 #include "engine/core/page_cursor.h"
 
-bool op_domains_list(struct request *rq, const struct domains_list_args *args, struct reply *reply, struct error *err)
+bool op_domains_list(struct op_context *ctx, const struct domains_list_args *args, struct reply *reply, struct error *err)
 {
     const char *binding = args->sendable_only ? "domains.list sendable" : "domains.list";
-    struct page_place place;
-    if (!page_place_read(&rq->work, binding, args->cursor, &place, err))
+    struct page_cursor place;
+    if (!page_cursor_read(&ctx->work, binding, args->cursor, &place, err))
         return false;
     struct domain_page_params params = {
-        .brand_id = rq->work.brand_id,
+        .brand_id = ctx->work.brand_id,
         .sendable_only = args->sendable_only,
         .after_id = place.id,
         .limit = args->limit + 1,
     };
     struct domain_row *domains;
     size_t count;
-    if (!sql_domain_page(rq->work.conn, rq->work.arena, &params, &domains, &count, err))
+    if (!sql_domain_page(ctx->work.conn, ctx->work.arena, &params, &domains, &count, err))
         return false;
 
     size_t shown = page_begin(&reply->json, args->limit, count);
     for (size_t i = 0; i < shown; i++)
-        domain_write(&rq->work, &domains[i], &reply->json);
-    struct page_place end = { .id = shown > 0 ? domains[shown - 1].id : 0 };
-    page_end(&reply->json, args->limit, page_next(&rq->work, binding, args->limit, count, end));
+        domain_write(&ctx->work, &domains[i], &reply->json);
+    struct page_cursor end = { .id = shown > 0 ? domains[shown - 1].id : 0 };
+    page_end(&reply->json, args->limit, page_next(&ctx->work, binding, args->limit, count, end));
     json_object_end(&reply->json);
     return true;
 }
 
-static bool reply_domain(struct request *rq, const struct domain_row *domain, struct reply *reply)
+static bool reply_domain(struct op_context *ctx, const struct domain_row *domain, struct reply *reply)
 {
-    request_subject(rq, work_id(&rq->work, ID_DOMAIN, domain->id));
-    domain_write(&rq->work, domain, &reply->json);
+    op_context_subject(ctx, work_id(&ctx->work, ID_DOMAIN, domain->id));
+    domain_write(&ctx->work, domain, &reply->json);
     return true;
 }
 
-bool op_domains_create(struct request *rq, const struct domains_create_args *args, struct reply *reply, struct error *err)
+bool op_domains_create(struct op_context *ctx, const struct domains_create_args *args, struct reply *reply, struct error *err)
 {
     struct domain_row *domain;
-    return domain_connect(&rq->work, args->name, sending_purpose_names[args->sending_purpose - 1], &domain, err) &&
-           reply_domain(rq, domain, reply);
+    return domain_connect(&ctx->work, args->name, sending_purpose_names[args->sending_purpose - 1], &domain, err) &&
+           reply_domain(ctx, domain, reply);
 }
 
-bool op_domains_get(struct request *rq, const struct domains_get_args *args, struct reply *reply, struct error *err)
+bool op_domains_get(struct op_context *ctx, const struct domains_get_args *args, struct reply *reply, struct error *err)
 {
     struct domain_row *domain;
-    if (!domain_get(&rq->work, args->domain_id, &domain, err))
+    if (!domain_get(&ctx->work, args->domain_id, &domain, err))
         return false;
-    domain_write(&rq->work, domain, &reply->json);
+    domain_write(&ctx->work, domain, &reply->json);
     return true;
 }
 
-bool op_domains_update(struct request *rq, const struct domains_update_args *args, struct reply *reply, struct error *err)
+bool op_domains_update(struct op_context *ctx, const struct domains_update_args *args, struct reply *reply, struct error *err)
 {
     struct domain_change change = {
         .sender_name = args->default_sender_name,
@@ -62,17 +62,17 @@ bool op_domains_update(struct request *rq, const struct domains_update_args *arg
         .purpose = args->sending_purpose != SENDING_PURPOSE_ABSENT ? sending_purpose_names[args->sending_purpose - 1] : NULL,
     };
     struct domain_row *domain;
-    return domain_change(&rq->work, args->domain_id, &change, &domain, err) && reply_domain(rq, domain, reply);
+    return domain_change(&ctx->work, args->domain_id, &change, &domain, err) && reply_domain(ctx, domain, reply);
 }
 
-bool op_domains_delete(struct request *rq, const struct domains_delete_args *args, struct reply *reply, struct error *err)
+bool op_domains_delete(struct op_context *ctx, const struct domains_delete_args *args, struct reply *reply, struct error *err)
 {
     bool deleted;
-    int64_t id = id_decode(&rq->work.engine->ids, ID_DOMAIN, args->domain_id);
-    if (!domain_delete(&rq->work, id, &deleted, err))
+    int64_t id = id_decode(&ctx->work.engine->ids, ID_DOMAIN, args->domain_id);
+    if (!domain_delete(&ctx->work, id, &deleted, err))
         return false;
     if (deleted)
-        request_subject(rq, args->domain_id);
+        op_context_subject(ctx, args->domain_id);
     json_object_begin(&reply->json);
     json_member_text(&reply->json, "domainId", args->domain_id);
     json_member_bool(&reply->json, "deleted", deleted);
@@ -80,16 +80,16 @@ bool op_domains_delete(struct request *rq, const struct domains_delete_args *arg
     return true;
 }
 
-bool op_domains_verify(struct request *rq, const struct domains_verify_args *args, struct reply *reply, struct error *err)
+bool op_domains_verify(struct op_context *ctx, const struct domains_verify_args *args, struct reply *reply, struct error *err)
 {
     struct domain_row *domain;
     bool wanted;
-    if (!domain_check_wanted(&rq->work, args->domain_id, &domain, &wanted, err))
+    if (!domain_check_wanted(&ctx->work, args->domain_id, &domain, &wanted, err))
         return false;
     if (!wanted) {
-        domain_write(&rq->work, domain, &reply->json);
+        domain_write(&ctx->work, domain, &reply->json);
         return true;
     }
-    const char *payload = arena_printf(rq->work.arena, "{\"domainId\":%lld}", (long long)domain->id);
-    return request_enqueue(rq, reply, "verify_domain", payload, rq->work.now_us, err);
+    const char *payload = arena_printf(ctx->work.arena, "{\"domainId\":%lld}", (long long)domain->id);
+    return op_context_enqueue(ctx, reply, "verify_domain", payload, ctx->work.now_us, err);
 }

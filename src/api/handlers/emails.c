@@ -1,5 +1,5 @@
 #include "engine/emails/emails.h"
-#include "api/request.h"
+#include "api/op_context.h"
 #include "base/text.h"
 #include "catalogue/operations.h"
 
@@ -7,26 +7,26 @@
 
 static const char import_job[] = "import_email";
 
-bool op_emails_list(struct request *rq, const struct emails_list_args *args, struct reply *reply, struct error *err)
+bool op_emails_list(struct op_context *ctx, const struct emails_list_args *args, struct reply *reply, struct error *err)
 {
     struct email_filter filter = {
         .group_id = args->group_id,
         .status = args->status != EMAIL_STATUS_ABSENT ? email_status_names[args->status - 1] : NULL,
         .by_created = args->sort_by == EMAILS_LIST_SORT_BY_CREATED_AT,
     };
-    return email_list(&rq->work, &filter, args->limit, args->cursor, &reply->json, err);
+    return email_list(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
 }
 
 /* ---- emails.get, one statement ---- */
 
-static bool bind_get(struct request *rq, const void *raw_args, void *raw_params, struct error *err)
+static bool bind_get(struct op_context *ctx, const void *raw_args, void *raw_params, struct error *err)
 {
     const struct emails_get_args *args = raw_args;
     struct email_find_params *params = raw_params;
     if (args->run_id != 0)
         return fail(err, ERR_EMAIL_NOT_FOUND, "runId", "No generation with this id; designs are not generated here yet.");
     *params = (struct email_find_params){
-        .brand_id = rq->work.brand_id,
+        .brand_id = ctx->work.brand_id,
         .id = args->email_id,
         .version_id = { .set = args->email_version_id != 0, .value = args->email_version_id },
     };
@@ -34,21 +34,21 @@ static bool bind_get(struct request *rq, const void *raw_args, void *raw_params,
 }
 
 /* Asked for rarely and long, so it takes a statement of its own behind the quick one. */
-static bool find_long(struct request *rq, const struct emails_get_args *args, const struct email_find_row *email,
+static bool find_long(struct op_context *ctx, const struct emails_get_args *args, const struct email_find_row *email,
                       struct email_find_long_row **ret_more, struct error *err)
 {
     struct email_find_long_params params = {
-        .brand_id = rq->work.brand_id,
+        .brand_id = ctx->work.brand_id,
         .email_id = email->id,
         .version_id = email->version_id.value,
         .with_html = (args->include & EMAILS_GET_INCLUDE_HTML) != 0,
         .with_versions = (args->include & EMAILS_GET_INCLUDE_VERSIONS) != 0,
         .max_versions = EMAIL_VERSIONS_SHOWN,
     };
-    return sql_email_find_long(rq->work.conn, rq->work.arena, &params, ret_more, err);
+    return sql_email_find_long(ctx->work.conn, ctx->work.arena, &params, ret_more, err);
 }
 
-static bool reply_get(struct request *rq, const void *raw_args, const void *rows, size_t count, struct reply *reply,
+static bool reply_get(struct op_context *ctx, const void *raw_args, const void *rows, size_t count, struct reply *reply,
                       struct error *err)
 {
     const struct emails_get_args *args = raw_args;
@@ -58,9 +58,9 @@ static bool reply_get(struct request *rq, const void *raw_args, const void *rows
     if (args->email_version_id != 0 && !email->version_id.set)
         return fail(err, ERR_EMAIL_VERSION_NOT_FOUND, "emailVersionId", "This design has no version with this id.");
     struct email_find_long_row *more = NULL;
-    if (args->include != 0 && !find_long(rq, args, email, &more, err))
+    if (args->include != 0 && !find_long(ctx, args, email, &more, err))
         return false;
-    email_write(&rq->work, email, more, &reply->json);
+    email_write(&ctx->work, email, more, &reply->json);
     return true;
 }
 
@@ -112,9 +112,9 @@ static bool check_base_url(const char *base_url, struct error *err)
     return is_web || fail(err, ERR_INVALID_REQUEST, "baseUrl", "baseUrl must be an http or https address.");
 }
 
-static const char *write_payload(struct request *rq, const struct emails_import_args *args, const struct import_source *source)
+static const char *write_payload(struct op_context *ctx, const struct emails_import_args *args, const struct import_source *source)
 {
-    struct buf *out = buf_in_arena(rq->work.arena, rq->op->max_body_bytes * 2);
+    struct buf *out = buf_in_arena(ctx->work.arena, ctx->op->max_body_bytes * 2);
     struct json_writer json;
     json_writer_init(&json, out);
     json_object_begin(&json);
@@ -124,7 +124,7 @@ static const char *write_payload(struct request *rq, const struct emails_import_
     json_member_text_if(&json, "title", args->title);
     json_member_text_if(&json, "subjectLine", args->subject_line);
     json_member_text_if(&json, "baseUrl", args->base_url);
-    json_member_text_if(&json, "publicUrl", rq->work.engine->public_url);
+    json_member_text_if(&json, "publicUrl", ctx->work.engine->public_url);
     json_member_text_if(&json, "groupName", args->group_name);
     if (args->group_id != 0)
         json_member_int(&json, "groupId", args->group_id);
@@ -132,7 +132,7 @@ static const char *write_payload(struct request *rq, const struct emails_import_
     return buf_text(out);
 }
 
-bool op_emails_import(struct request *rq, const struct emails_import_args *args, struct reply *reply, struct error *err)
+bool op_emails_import(struct op_context *ctx, const struct emails_import_args *args, struct reply *reply, struct error *err)
 {
     struct import_source source = { .content = NULL };
     struct email_import import = {
@@ -141,6 +141,6 @@ bool op_emails_import(struct request *rq, const struct emails_import_args *args,
         .group_id = args->group_id,
         .group_name = args->group_name,
     };
-    return read_source(args, &source, err) && check_base_url(args->base_url, err) && email_check_import(&rq->work, &import, err) &&
-           request_enqueue(rq, reply, import_job, write_payload(rq, args, &source), rq->work.now_us, err);
+    return read_source(args, &source, err) && check_base_url(args->base_url, err) && email_check_import(&ctx->work, &import, err) &&
+           op_context_enqueue(ctx, reply, import_job, write_payload(ctx, args, &source), ctx->work.now_us, err);
 }

@@ -1,18 +1,18 @@
 /* Changing, deleting, restoring and copying designs, and what needs a service that is connected. */
 #include "engine/emails/emails.h"
 
-#include "api/request.h"
+#include "api/op_context.h"
 #include "catalogue/operations.h"
 
 /* The design as it is now, the answer of most writes. */
-static bool answer_email(struct request *rq, const struct email_find_row *email, struct reply *reply)
+static bool answer_email(struct op_context *ctx, const struct email_find_row *email, struct reply *reply)
 {
-    request_subject(rq, work_id(&rq->work, ID_EMAIL, email->id));
-    email_write(&rq->work, email, NULL, &reply->json);
+    op_context_subject(ctx, work_id(&ctx->work, ID_EMAIL, email->id));
+    email_write(&ctx->work, email, NULL, &reply->json);
     return true;
 }
 
-bool op_emails_update(struct request *rq, const struct emails_update_args *args, struct reply *reply, struct error *err)
+bool op_emails_update(struct op_context *ctx, const struct emails_update_args *args, struct reply *reply, struct error *err)
 {
     struct email_change change = {
         .title = args->title,
@@ -20,13 +20,13 @@ bool op_emails_update(struct request *rq, const struct emails_update_args *args,
         .folder = { .group_id = args->group_id, .group_name = args->group_name },
     };
     struct email_find_row *email;
-    return email_change(&rq->work, args->email_id, &change, &email, err) && answer_email(rq, email, reply);
+    return email_change(&ctx->work, args->email_id, &change, &email, err) && answer_email(ctx, email, reply);
 }
 
-bool op_emails_delete(struct request *rq, const struct emails_delete_args *args, struct reply *reply, struct error *err)
+bool op_emails_delete(struct op_context *ctx, const struct emails_delete_args *args, struct reply *reply, struct error *err)
 {
     struct email_deletion deletion;
-    if (!email_delete(&rq->work, id_decode(&rq->work.engine->ids, ID_EMAIL, args->email_id), &deletion, err))
+    if (!email_delete(&ctx->work, id_decode(&ctx->work.engine->ids, ID_EMAIL, args->email_id), &deletion, err))
         return false;
     struct json_writer *json = &reply->json;
     json_object_begin(json);
@@ -37,18 +37,18 @@ bool op_emails_delete(struct request *rq, const struct emails_delete_args *args,
     json_member_time_if(json, "deletedAt", deletion.deleted_at);
     json_object_end(json);
     if (deletion.deleted)
-        request_subject(rq, args->email_id);
+        op_context_subject(ctx, args->email_id);
     return true;
 }
 
-bool op_emails_restore(struct request *rq, const struct emails_restore_args *args, struct reply *reply, struct error *err)
+bool op_emails_restore(struct op_context *ctx, const struct emails_restore_args *args, struct reply *reply, struct error *err)
 {
     struct email_version_name version = { .id = args->email_version_id, .number = args->version };
     struct email_find_row *email;
-    return email_restore(&rq->work, args->email_id, &version, &email, err) && answer_email(rq, email, reply);
+    return email_restore(&ctx->work, args->email_id, &version, &email, err) && answer_email(ctx, email, reply);
 }
 
-bool op_emails_clone(struct request *rq, const struct emails_clone_args *args, struct reply *reply, struct error *err)
+bool op_emails_clone(struct op_context *ctx, const struct emails_clone_args *args, struct reply *reply, struct error *err)
 {
     struct email_copy copy = {
         .email_id = args->email_id,
@@ -57,20 +57,21 @@ bool op_emails_clone(struct request *rq, const struct emails_clone_args *args, s
         .folder = { .group_id = args->group_id, .group_name = args->group_name },
     };
     struct email_find_row *email;
-    return email_clone(&rq->work, &copy, &email, err) && answer_email(rq, email, reply);
+    return email_clone(&ctx->work, &copy, &email, err) && answer_email(ctx, email, reply);
 }
 
 /* ---- What needs a connected service; none can be connected yet ---- */
 
-bool op_emails_export(struct request *rq, const struct emails_export_args *args, struct reply *reply, struct error *err)
+bool op_emails_export(struct op_context *ctx, const struct emails_export_args *args, struct reply *reply, struct error *err)
 {
     (void)reply;
-    return email_check_export(&rq->work, args->email_id, args->provider, err);
+    return email_check_export(&ctx->work, args->email_id, args->provider, err);
 }
 
-bool op_emails_import_figma(struct request *rq, const struct emails_import_figma_args *args, struct reply *reply, struct error *err)
+bool op_emails_import_figma(struct op_context *ctx, const struct emails_import_figma_args *args, struct reply *reply,
+                            struct error *err)
 {
-    (void)rq;
+    (void)ctx;
     (void)reply;
     return email_check_figma(args->figma_url, "figmaUrl", err);
 }

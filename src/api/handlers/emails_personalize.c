@@ -1,8 +1,9 @@
-#include "api/request.h"
+#include "api/op_context.h"
 #include "catalogue/operations.h"
 #include "engine/emails/personalize.h"
 
-bool op_emails_personalize(struct request *rq, const struct emails_personalize_args *args, struct reply *reply, struct error *err)
+bool op_emails_personalize(struct op_context *ctx, const struct emails_personalize_args *args, struct reply *reply,
+                           struct error *err)
 {
     const struct email_personalization personalization = {
         .email_id = args->email_id,
@@ -12,5 +13,5 @@ bool op_emails_personalize(struct request *rq, const struct emails_personalize_a
         .payload = args->payload,
         .with_html = (args->include & EMAILS_PERSONALIZE_INCLUDE_HTML) != 0,
     };
-    return email_personalize(&rq->work, &personalization, &reply->json, err);
+    return email_personalize(&ctx->work, &personalization, &reply->json, err);
 }

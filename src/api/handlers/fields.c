@@ -1,21 +1,21 @@
 #include "engine/fields/fields.h"
 
-#include "api/request.h"
+#include "api/op_context.h"
 #include "catalogue/operations.h"
 
 enum { PAYLOAD_MAX_BYTES = 1024 };
 
-bool op_fields_list(struct request *rq, const struct fields_list_args *args, struct reply *reply, struct error *err)
+bool op_fields_list(struct op_context *ctx, const struct fields_list_args *args, struct reply *reply, struct error *err)
 {
-    return field_list(&rq->work, args->limit, args->cursor, &reply->json, err);
+    return field_list(&ctx->work, args->limit, args->cursor, &reply->json, err);
 }
 
-bool op_fields_create(struct request *rq, const struct fields_create_args *args, struct reply *reply, struct error *err)
+bool op_fields_create(struct op_context *ctx, const struct fields_create_args *args, struct reply *reply, struct error *err)
 {
     enum { STATUS_CREATED = 201, STATUS_EXISTED = 200 };
     const char *type = fields_create_field_type_names[args->field_type - 1];
     struct field_created created;
-    if (!field_create(&rq->work, args->field_name, type, &created, err))
+    if (!field_create(&ctx->work, args->field_name, type, &created, err))
         return false;
     reply->status = created.is_new ? STATUS_CREATED : STATUS_EXISTED;
     struct json_writer *json = &reply->json;
@@ -37,19 +37,19 @@ static bool reply_absent(const struct fields_delete_args *args, struct reply *re
     return true;
 }
 
-bool op_fields_delete(struct request *rq, const struct fields_delete_args *args, struct reply *reply, struct error *err)
+bool op_fields_delete(struct op_context *ctx, const struct fields_delete_args *args, struct reply *reply, struct error *err)
 {
     const char *name;
     bool exists;
-    if (!field_find_for_deletion(&rq->work, args->field_name, &name, &exists, err))
+    if (!field_find_for_deletion(&ctx->work, args->field_name, &name, &exists, err))
         return false;
     if (!exists)
         return reply_absent(args, reply);
-    struct buf *payload = buf_in_arena(rq->work.arena, PAYLOAD_MAX_BYTES);
+    struct buf *payload = buf_in_arena(ctx->work.arena, PAYLOAD_MAX_BYTES);
     struct json_writer json;
     json_writer_init(&json, payload);
     json_object_begin(&json);
     json_member_text(&json, "fieldName", name);
     json_object_end(&json);
-    return request_enqueue(rq, reply, "delete_field", buf_text(payload), rq->work.now_us, err);
+    return op_context_enqueue(ctx, reply, "delete_field", buf_text(payload), ctx->work.now_us, err);
 }

@@ -3,7 +3,7 @@
  * for assistants. The overview is the same for every call, so it is written
  * once.
  */
-#include "api/request.h"
+#include "api/op_context.h"
 
 #include "catalogue/operations.h"
 #include "catalogue/texts.h"
@@ -14,9 +14,9 @@
 
 enum { OVERVIEW_MAX_BYTES = 64 * 1024 };
 
-bool op_health_read(struct request *rq, const struct health_read_args *args, struct reply *reply, struct error *err)
+bool op_health_read(struct op_context *ctx, const struct health_read_args *args, struct reply *reply, struct error *err)
 {
-    (void)rq;
+    (void)ctx;
     (void)args;
     (void)err;
     json_object_begin(&reply->json);
@@ -26,9 +26,9 @@ bool op_health_read(struct request *rq, const struct health_read_args *args, str
     return true;
 }
 
-bool op_help_read(struct request *rq, const struct help_read_args *args, struct reply *reply, struct error *err)
+bool op_help_read(struct op_context *ctx, const struct help_read_args *args, struct reply *reply, struct error *err)
 {
-    (void)rq;
+    (void)ctx;
     (void)args;
     (void)err;
     json_raw(&reply->json, catalogue_help_json);
@@ -63,9 +63,9 @@ static bool is_among(const char *name, const char *const *names)
 /* Which tools a connection can see: what belongs to the organization is hidden from those bound to a brand. */
 enum view { VIEW_ORGANIZATION, VIEW_BRAND, VIEW_COUNT };
 
-static enum view view_of(const struct request *rq)
+static enum view view_of(const struct op_context *ctx)
 {
-    const struct call *call = rq->call;
+    const struct call *call = ctx->call;
     return call->who.bound_brand_id != 0 || call->credentials.brand != NULL ? VIEW_BRAND : VIEW_ORGANIZATION;
 }
 
@@ -130,9 +130,9 @@ static bool help_about_tool(const char *name, enum view view, struct reply *repl
     return fail(err, ERR_INVALID_REQUEST, "tool", "There is no tool %.60s; get_capabilities without arguments lists them.", name);
 }
 
-bool op_capabilities_get(struct request *rq, const struct capabilities_get_args *args, struct reply *reply, struct error *err)
+bool op_capabilities_get(struct op_context *ctx, const struct capabilities_get_args *args, struct reply *reply, struct error *err)
 {
-    enum view view = view_of(rq);
+    enum view view = view_of(ctx);
     if (args->tool != NULL)
         return help_about_tool(args->tool, view, reply, err);
     if (args->topic != CAPABILITIES_GET_TOPIC_ABSENT) {

@@ -1,5 +1,5 @@
 #include "engine/sends/sends.h"
-#include "api/request.h"
+#include "api/op_context.h"
 #include "catalogue/operations.h"
 #include "engine/sends/confirm.h"
 #include "engine/sends/test_message.h"
@@ -8,12 +8,12 @@ static const char campaign_job[] = "campaign";
 static const char test_job[] = "test_send";
 
 /* Nothing was done, so that the same call may be made again under its key. */
-static void reply_preview(struct request *rq, const struct send_preview *preview, struct reply *reply)
+static void reply_preview(struct op_context *ctx, const struct send_preview *preview, struct reply *reply)
 {
     reply->status = 200;
     reply->keep_no_key = true;
     reply->confirmation = preview->token;
-    reply->question = send_preview_question(rq->work.arena, preview);
+    reply->question = send_preview_question(ctx->work.arena, preview);
     send_write_preview(preview, &reply->json);
 }
 
@@ -22,11 +22,11 @@ static const char *text_or_none(const char *text)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-bool op_sends_create(struct request *rq, const struct sends_create_args *args, struct reply *reply, struct error *err)
+bool op_sends_create(struct op_context *ctx, const struct sends_create_args *args, struct reply *reply, struct error *err)
 {
     if (args->gradual_send != NULL)
         return fail(err, ERR_NOT_IMPLEMENTED, "gradualSend", "Gradual sends are not built yet; leave gradualSend out.");
-    struct send_order order = {
+    struct send_request request = {
         .email_id = args->email_id,
         .domain_id = args->domain_id,
         .audience = args->audience_id,
@@ -37,32 +37,32 @@ bool op_sends_create(struct request *rq, const struct sends_create_args *args, s
         .from_name = args->from != NULL ? text_or_none(args->from->name) : NULL,
         .reply_to = args->reply_to,
         .scheduled_at_us = args->scheduled_at,
-        .confirmation = rq->call->confirmation,
-        .key_id = rq->call->who.key_id,
+        .confirmation = ctx->call->confirmation,
+        .key_id = ctx->call->who.key_id,
     };
     /* Assistants are asked; programs and people at a terminal know what they do. */
-    if (rq->call->caller.is_model)
-        order.confirm_above = rq->work.engine->confirm_above;
+    if (ctx->call->caller.is_model)
+        request.confirm_above = ctx->work.engine->confirm_above;
     struct send_accepted accepted;
-    if (!send_create(&rq->work, &order, &accepted, err))
+    if (!send_create(&ctx->work, &request, &accepted, err))
         return false;
     if (accepted.preview != NULL) {
-        reply_preview(rq, accepted.preview, reply);
+        reply_preview(ctx, accepted.preview, reply);
         return true;
     }
-    const char *payload = arena_printf(rq->work.arena, "{\"sendId\":%lld}", (long long)accepted.id);
-    int64_t run_after_us = accepted.scheduled_at_us.set ? accepted.scheduled_at_us.value : rq->work.now_us;
-    if (!request_enqueue(rq, reply, campaign_job, payload, run_after_us, err) ||
-        !send_set_job(&rq->work, accepted.id, reply->job_id, err))
+    const char *payload = arena_printf(ctx->work.arena, "{\"sendId\":%lld}", (long long)accepted.id);
+    int64_t run_after_us = accepted.scheduled_at_us.set ? accepted.scheduled_at_us.value : ctx->work.now_us;
+    if (!op_context_enqueue(ctx, reply, campaign_job, payload, run_after_us, err) ||
+        !send_set_job(&ctx->work, accepted.id, reply->job_id, err))
         return false;
-    request_subject(rq, work_id(&rq->work, ID_SEND, accepted.id));
-    send_write_accepted(&rq->work, &accepted, &reply->json);
+    op_context_subject(ctx, work_id(&ctx->work, ID_SEND, accepted.id));
+    send_write_accepted(&ctx->work, &accepted, &reply->json);
     return true;
 }
 
-bool op_sends_test(struct request *rq, const struct sends_test_args *args, struct reply *reply, struct error *err)
+bool op_sends_test(struct op_context *ctx, const struct sends_test_args *args, struct reply *reply, struct error *err)
 {
-    struct send_order order = {
+    struct send_request request = {
         .email_id = args->email_id,
         .domain_id = args->domain_id,
         .to = args->to,
@@ -73,23 +73,23 @@ bool op_sends_test(struct request *rq, const struct sends_test_args *args, struc
         .reply_to = args->reply_to,
     };
     struct send_test test;
-    if (!send_check_test(&rq->work, &order, &test, err))
+    if (!send_check_test(&ctx->work, &request, &test, err))
         return false;
-    request_subject(rq, work_id(&rq->work, ID_EMAIL, args->email_id));
-    return request_enqueue(rq, reply, test_job, send_test_write(&rq->work, &test), rq->work.now_us, err);
+    op_context_subject(ctx, work_id(&ctx->work, ID_EMAIL, args->email_id));
+    return op_context_enqueue(ctx, reply, test_job, send_test_write(&ctx->work, &test), ctx->work.now_us, err);
 }
 
-bool op_sends_get(struct request *rq, const struct sends_get_args *args, struct reply *reply, struct error *err)
+bool op_sends_get(struct op_context *ctx, const struct sends_get_args *args, struct reply *reply, struct error *err)
 {
     bool with_events = (args->include & SENDS_GET_INCLUDE_EVENTS) != 0;
-    struct send_course course;
-    if (!send_get(&rq->work, args->send_id, with_events, &course, &reply->json, err))
+    struct send_progress progress;
+    if (!send_get(&ctx->work, args->send_id, with_events, &progress, &reply->json, err))
         return false;
-    reply->goes_on = !course.has_ended;
-    reply->progress = (double)course.delivered;
-    reply->progress_total = (double)course.recipients;
-    reply->progress_note = arena_printf(rq->work.arena, "%lld of %lld recipients decided, %lld wait for another attempt",
-                                        (long long)course.decided, (long long)course.recipients, (long long)course.delayed);
+    reply->goes_on = !progress.has_ended;
+    reply->progress = (double)progress.delivered;
+    reply->progress_total = (double)progress.recipients;
+    reply->progress_note = arena_printf(ctx->work.arena, "%lld of %lld recipients decided, %lld wait for another attempt",
+                                        (long long)progress.decided, (long long)progress.recipients, (long long)progress.delayed);
     return true;
 }
 
@@ -114,7 +114,7 @@ static bool check_join(const struct sends_list_args *args, bool *ret_joined, str
     return true;
 }
 
-bool op_sends_list(struct request *rq, const struct sends_list_args *args, struct reply *reply, struct error *err)
+bool op_sends_list(struct op_context *ctx, const struct sends_list_args *args, struct reply *reply, struct error *err)
 {
     bool joined;
     if (!check_join(args, &joined, err))
@@ -124,31 +124,31 @@ bool op_sends_list(struct request *rq, const struct sends_list_args *args, struc
         .status = args->status != SEND_STATUS_ABSENT ? send_status_names[args->status - 1] : NULL,
         .of_automation = joined,
     };
-    return send_list(&rq->work, &filter, args->limit, args->cursor, &reply->json, err);
+    return send_list(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
 }
 
-bool op_sends_cancel(struct request *rq, const struct sends_cancel_args *args, struct reply *reply, struct error *err)
+bool op_sends_cancel(struct op_context *ctx, const struct sends_cancel_args *args, struct reply *reply, struct error *err)
 {
     struct send_row *send;
-    if (!send_cancel(&rq->work, args->send_id, &send, err))
+    if (!send_cancel(&ctx->work, args->send_id, &send, err))
         return false;
-    request_subject(rq, work_id(&rq->work, ID_SEND, send->id));
-    send_write(&rq->work, send, NULL, 0, &reply->json);
+    op_context_subject(ctx, work_id(&ctx->work, ID_SEND, send->id));
+    send_write(&ctx->work, send, NULL, 0, &reply->json);
     return true;
 }
 
-bool op_sends_pause(struct request *rq, const struct sends_pause_args *args, struct reply *reply, struct error *err)
+bool op_sends_pause(struct op_context *ctx, const struct sends_pause_args *args, struct reply *reply, struct error *err)
 {
     (void)reply;
-    return send_pause(&rq->work, args->send_id, err);
+    return send_pause(&ctx->work, args->send_id, err);
 }
 
-bool op_sends_resume(struct request *rq, const struct sends_resume_args *args, struct reply *reply, struct error *err)
+bool op_sends_resume(struct op_context *ctx, const struct sends_resume_args *args, struct reply *reply, struct error *err)
 {
     struct send_row *send;
-    if (!send_resume(&rq->work, args->send_id, &send, err))
+    if (!send_resume(&ctx->work, args->send_id, &send, err))
         return false;
-    request_subject(rq, work_id(&rq->work, ID_SEND, send->id));
-    send_write(&rq->work, send, NULL, 0, &reply->json);
+    op_context_subject(ctx, work_id(&ctx->work, ID_SEND, send->id));
+    send_write(&ctx->work, send, NULL, 0, &reply->json);
     return true;
 }

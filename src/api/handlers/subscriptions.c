@@ -1,17 +1,17 @@
 #include "engine/subscriptions/subscriptions.h"
-#include "api/request.h"
+#include "api/op_context.h"
 #include "catalogue/operations.h"
 
 /* The token is the credential: it went to the recipient only, and names the brand. */
-static bool open_link(struct request *rq, const char *token, struct unsubscribe_link *ret_link,
+static bool open_link(struct op_context *ctx, const char *token, struct unsubscribe_link *ret_link,
                       struct subscription *ret_subscription, struct error *err)
 {
-    if (!unsubscribe_token_open(rq->work.engine, rq->work.arena, token, ret_link))
+    if (!unsubscribe_token_open(ctx->work.engine, ctx->work.arena, token, ret_link))
         return fail(err, ERR_NOT_FOUND, "token", "This is not a link of this installation, or not all of it.");
-    if (!subscription_find(&rq->work, ret_link, ret_subscription, err))
+    if (!subscription_find(&ctx->work, ret_link, ret_subscription, err))
         return false;
-    rq->work.organization_id = ret_subscription->organization_id;
-    rq->work.brand_id = ret_link->brand_id;
+    ctx->work.organization_id = ret_subscription->organization_id;
+    ctx->work.brand_id = ret_link->brand_id;
     return true;
 }
 
@@ -26,21 +26,23 @@ static bool write_subscription(const struct unsubscribe_link *link, const struct
     return true;
 }
 
-bool op_subscriptions_read(struct request *rq, const struct subscriptions_read_args *args, struct reply *reply, struct error *err)
+bool op_subscriptions_read(struct op_context *ctx, const struct subscriptions_read_args *args, struct reply *reply,
+                           struct error *err)
 {
     struct unsubscribe_link link;
     struct subscription subscription;
-    return open_link(rq, args->token, &link, &subscription, err) && write_subscription(&link, &subscription, reply);
+    return open_link(ctx, args->token, &link, &subscription, err) && write_subscription(&link, &subscription, reply);
 }
 
-bool op_subscriptions_leave(struct request *rq, const struct subscriptions_leave_args *args, struct reply *reply, struct error *err)
+bool op_subscriptions_leave(struct op_context *ctx, const struct subscriptions_leave_args *args, struct reply *reply,
+                            struct error *err)
 {
     struct unsubscribe_link link;
     struct subscription subscription;
-    if (!open_link(rq, args->token, &link, &subscription, err) || !subscription_leave(&rq->work, &link, err))
+    if (!open_link(ctx, args->token, &link, &subscription, err) || !subscription_leave(&ctx->work, &link, err))
         return false;
     if (link.send_id != 0)
-        request_subject(rq, work_id(&rq->work, ID_SEND, link.send_id));
+        op_context_subject(ctx, work_id(&ctx->work, ID_SEND, link.send_id));
     subscription.has_left = true;
     return write_subscription(&link, &subscription, reply);
 }

@@ -1,7 +1,7 @@
 /* The gallery. Assistants search and read it without the HTML, which no host has room for. */
 #include "engine/templates/gallery.h"
 
-#include "api/request.h"
+#include "api/op_context.h"
 #include "catalogue/operations.h"
 
 static const char *name_of(enum email_category category)
@@ -9,51 +9,51 @@ static const char *name_of(enum email_category category)
     return category != EMAIL_CATEGORY_ABSENT ? email_category_names[category - 1] : NULL;
 }
 
-bool op_templates_list(struct request *rq, const struct templates_list_args *args, struct reply *reply, struct error *err)
+bool op_templates_list(struct op_context *ctx, const struct templates_list_args *args, struct reply *reply, struct error *err)
 {
     if (args->semantic)
         return fail(err, ERR_NOT_IMPLEMENTED, "semantic", "Templates cannot be ranked by meaning here; leave semantic out.");
     struct gallery_filter filter = { .query = args->query, .category = name_of(args->category), .brand = args->brand };
-    return gallery_list_templates(&rq->work, &filter, true, args->limit, args->cursor, &reply->json, err);
+    return gallery_list_templates(&ctx->work, &filter, true, args->limit, args->cursor, &reply->json, err);
 }
 
-bool op_templates_search(struct request *rq, const struct templates_search_args *args, struct reply *reply, struct error *err)
+bool op_templates_search(struct op_context *ctx, const struct templates_search_args *args, struct reply *reply, struct error *err)
 {
     struct gallery_filter filter = { .query = args->query, .category = name_of(args->category), .brand = args->brand };
-    return gallery_list_templates(&rq->work, &filter, false, args->limit, args->cursor, &reply->json, err);
+    return gallery_list_templates(&ctx->work, &filter, false, args->limit, args->cursor, &reply->json, err);
 }
 
-static bool answer_template(const struct request *rq, const char *id, const char *param, unsigned parts, struct reply *reply,
+static bool answer_template(const struct op_context *ctx, const char *id, const char *param, unsigned parts, struct reply *reply,
                             struct error *err)
 {
     const struct gallery_template *template = gallery_find_template(id);
     if (template == NULL)
         return fail(err, ERR_TEMPLATE_NOT_FOUND, param, "No template with this id in the gallery.");
-    gallery_write_template(&rq->work, template, parts, &reply->json);
+    gallery_write_template(&ctx->work, template, parts, &reply->json);
     return true;
 }
 
-bool op_templates_get(struct request *rq, const struct templates_get_args *args, struct reply *reply, struct error *err)
+bool op_templates_get(struct op_context *ctx, const struct templates_get_args *args, struct reply *reply, struct error *err)
 {
-    return answer_template(rq, args->template_id, "templateId", GALLERY_SUBJECT | GALLERY_HTML, reply, err);
+    return answer_template(ctx, args->template_id, "templateId", GALLERY_SUBJECT | GALLERY_HTML, reply, err);
 }
 
-bool op_templates_read(struct request *rq, const struct templates_read_args *args, struct reply *reply, struct error *err)
+bool op_templates_read(struct op_context *ctx, const struct templates_read_args *args, struct reply *reply, struct error *err)
 {
     unsigned html = (args->include & TEMPLATES_READ_INCLUDE_HTML) != 0 ? GALLERY_HTML : 0;
-    return answer_template(rq, args->email_id, "emailId", GALLERY_SUBJECT | GALLERY_TEXT | html, reply, err);
+    return answer_template(ctx, args->email_id, "emailId", GALLERY_SUBJECT | GALLERY_TEXT | html, reply, err);
 }
 
 /* ---- Sequences ---- */
 
-bool op_flows_list(struct request *rq, const struct flows_list_args *args, struct reply *reply, struct error *err)
+bool op_flows_list(struct op_context *ctx, const struct flows_list_args *args, struct reply *reply, struct error *err)
 {
-    return gallery_list_flows(&rq->work, args->limit, args->cursor, &reply->json, err);
+    return gallery_list_flows(&ctx->work, args->limit, args->cursor, &reply->json, err);
 }
 
-bool op_flows_get(struct request *rq, const struct flows_get_args *args, struct reply *reply, struct error *err)
+bool op_flows_get(struct op_context *ctx, const struct flows_get_args *args, struct reply *reply, struct error *err)
 {
-    (void)rq;
+    (void)ctx;
     const struct gallery_flow *flow = gallery_find_flow(args->slug);
     if (flow == NULL)
         return fail(err, ERR_FLOW_NOT_FOUND, "slug", "No sequence with this slug in the gallery.");

@@ -192,10 +192,10 @@ bool limit_redis_new(const char *address, struct limit_store **ret_store, struct
 {
     static const struct limit_store_operations kind = { redis_count, redis_answers, redis_close };
     struct limit_address read;
-    const char *why_not;
+    const char *explain_not;
     char why[LIMIT_WHY_BYTES] = "";
-    if (!limit_address_read(address, &read, &why_not))
-        return fail(err, ERR_INVALID_REQUEST, "--limit-store", "The address of --limit-store cannot be used: %s.", why_not);
+    if (!limit_address_read(address, &read, &explain_not))
+        return fail(err, ERR_INVALID_REQUEST, "--limit-store", "The address of --limit-store cannot be used: %s.", explain_not);
     struct redis_store *redis = calloc(1, sizeof(*redis));
     if (redis == NULL)
         abort();

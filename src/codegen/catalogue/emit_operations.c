@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* In the order of enum param_kind. */
-static const char *const kind_names[] = { "ARG_TEXT",   "ARG_ID",     "ARG_INTEGER", "ARG_NUMBER",    "ARG_BOOLEAN", "ARG_ENUM",
-                                          "ARG_TOKENS", "ARG_TIME",   "ARG_TEXT_LIST", "ARG_OBJECT",  "ARG_OBJECT_LIST", "ARG_JSON" };
+static const char *const kind_names[] = { "ARG_TEXT",   "ARG_ID",   "ARG_INTEGER",   "ARG_NUMBER", "ARG_BOOLEAN",     "ARG_ENUM",
+                                          "ARG_TOKENS", "ARG_TIME", "ARG_TEXT_LIST", "ARG_OBJECT", "ARG_OBJECT_LIST", "ARG_JSON" };
 static const char *const place_names[] = { "ARG_IN_PATH", "ARG_IN_QUERY", "ARG_IN_BODY" };
 
 static const char *enum_name(const char *prefix, const char *value, const char *otherwise)
@@ -25,7 +25,8 @@ static void put_names(struct output *out, const struct param *param)
     put(out, "const char *const %s_names[] = {\n", param->type_name);
     size_t i;
     const json_t *value;
-    json_array_foreach(enum_values(param), i, value) {
+    json_array_foreach(enum_values(param), i, value)
+    {
         put(out, "    \"%s\",\n", json_string_value(value));
     }
     put(out, "    NULL,\n};\n\n");
@@ -135,8 +136,8 @@ static void put_shape(struct output *out, const char *shape, const char *struct_
     for (size_t i = 0; i < count; i++) {
         put_field(out, &params[i], struct_tag);
     }
-    put(out, "};\nstatic const struct arg_shape %s = { .fields = %s_fields, .count = %zu, .size = sizeof(struct %s)%s };\n\n", shape,
-        shape, count, struct_tag, elsewhere);
+    put(out, "};\nstatic const struct arg_shape %s = { .fields = %s_fields, .count = %zu, .size = sizeof(struct %s)%s };\n\n",
+        shape, shape, count, struct_tag, elsewhere);
 }
 
 static void put_object_shape(struct output *out, const struct param *param)
@@ -219,7 +220,8 @@ static const char *put_keys_elsewhere(struct output *out, const struct catalogue
     put(out, "static const struct key_elsewhere %s_elsewhere[] = {\n", op->c_name);
     const char *name;
     json_t *message;
-    json_object_foreach(keys, name, message) {
+    json_object_foreach(keys, name, message)
+    {
         put(out, "    { \"%s\", ", name);
         put_c_string(out, json_string_value(message));
         put(out, " },\n");
@@ -235,8 +237,8 @@ static const char *put_keys_elsewhere(struct output *out, const struct catalogue
 static void put_thunk(struct output *out, const struct op_decl *op)
 {
     put(out,
-        "static bool call_%s(struct request *rq, const void *args, struct reply *reply, struct error *err)\n"
-        "{\n    return op_%s(rq, args, reply, err);\n}\n\n",
+        "static bool call_%s(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)\n"
+        "{\n    return op_%s(ctx, args, reply, err);\n}\n\n",
         op->c_name, op->c_name);
 }
 
@@ -250,7 +252,8 @@ static void put_when(struct output *out, const struct op_decl *op)
     }
     const char *argument;
     json_t *value;
-    json_object_foreach(equals, argument, value) {
+    json_object_foreach(equals, argument, value)
+    {
         put(out, "      .when = { WHEN_EQUALS, \"%s\", ", argument);
         put_c_string(out, json_text(value));
         put(out, ", ");
@@ -265,7 +268,8 @@ static const char *satisfying_scopes(const struct catalogue *all, const char *sc
     const char *bits = text("SCOPE_%s", upper_case(scope));
     const char *name;
     json_t *row;
-    json_object_foreach(json_object_get(all->policies, "scopes"), name, row) {
+    json_object_foreach(json_object_get(all->policies, "scopes"), name, row)
+    {
         if (list_has(json_object_get(row, "implies"), scope)) {
             bits = text("%s | SCOPE_%s", bits, upper_case(name));
         }
@@ -302,9 +306,10 @@ static void put_limits(struct output *out, const struct catalogue *all, const st
 static void put_operation(struct output *out, const struct catalogue *all, const struct op_decl *op)
 {
     const json_t *json = op->json;
-    put(out, "    [OP_%s] = {\n      .id = \"%s\", .index = OP_%s,\n      .domain = \"%s\", .verb = \"%s\", .operands = \"%s\",\n"
-             "      .summary = ", upper_case(op->id), op->id, upper_case(op->id), command_domain(op), command_verb(op),
-        command_operands(op));
+    put(out,
+        "    [OP_%s] = {\n      .id = \"%s\", .index = OP_%s,\n      .domain = \"%s\", .verb = \"%s\", .operands = \"%s\",\n"
+        "      .summary = ",
+        upper_case(op->id), op->id, upper_case(op->id), command_domain(op), command_verb(op), command_operands(op));
     put_c_string(out, member_text(json, "summary"));
     put(out, ",\n      .cost = ");
     put_c_string(out, price_sentence(all, op));
@@ -313,8 +318,8 @@ static void put_operation(struct output *out, const struct catalogue *all, const
         put(out, "      .method = \"%s\", .path = \"%s\",\n", op->method, op->path);
     }
     put_when(out, op);
-    put(out, "      .mode = %s, .lane = %s, .reach = %s,\n", enum_name("OP", member_text(json, "mode"), "read"),
-        enum_name("LANE", member_text(json, "lane"), "quick"), enum_name("REACH", member_text(json, "reach"), "brand"));
+    put(out, "      .mode = %s, .pool = %s, .reach = %s,\n", enum_name("OP", member_text(json, "mode"), "read"),
+        enum_name("POOL", member_text(json, "pool"), "quick"), enum_name("REACH", member_text(json, "reach"), "brand"));
     put_limits(out, all, op);
     put(out, "      .organization_key = %s, .idempotent_key = %s, .open = %s,\n",
         true_or_false(member_true(json, "organizationKey")), true_or_false(member_true(json, "idempotencyKey")),

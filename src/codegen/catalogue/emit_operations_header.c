@@ -12,7 +12,8 @@ static void put_enum(struct output *out, const struct param *param)
     }
     size_t i;
     const json_t *value;
-    json_array_foreach(enum_values(param), i, value) {
+    json_array_foreach(enum_values(param), i, value)
+    {
         const char *constant = enum_constant(param, json_string_value(value));
         if (tokens) {
             put(out, "    %s = 1u << %zu,\n", constant, i);
@@ -92,8 +93,8 @@ static void put_operation(struct output *out, const struct op_decl *op)
         put(out, "extern const struct op_single%s op_%s_single;\n\n", is_single_write(op) ? "_write" : "", op->c_name);
         return;
     }
-    put(out, "bool op_%s(struct request *rq, const struct %s_args *args, struct reply *reply, struct error *err);\n\n", op->c_name,
-        op->c_name);
+    put(out, "bool op_%s(struct op_context *ctx, const struct %s_args *args, struct reply *reply, struct error *err);\n\n",
+        op->c_name, op->c_name);
 }
 
 void emit_operations_header(const struct catalogue *all, const char *folder)
@@ -101,7 +102,8 @@ void emit_operations_header(const struct catalogue *all, const char *folder)
     struct output out;
     output_open(&out, folder, "operations.h");
     put_origin(&out, "Operations: their indices, their decoded arguments and the handlers that must exist.");
-    put(&out, "#pragma once\n\n#include \"api/catalogue.h\"\n\n#include <jansson.h>\n#include <stdbool.h>\n#include <stdint.h>\n\n");
+    put(&out,
+        "#pragma once\n\n#include \"api/catalogue.h\"\n\n#include <jansson.h>\n#include <stdbool.h>\n#include <stdint.h>\n\n");
     put(&out, "enum op_index {\n");
     for (size_t i = 0; i < all->op_count; i++) {
         put(&out, "    OP_%s,\n", upper_case(all->ops[i].id));

@@ -9,17 +9,17 @@ static void lint_words(const struct op_decl *op)
 {
     static const char *const reaches[] = { "public", "session", "organization", "brand", NULL };
     static const char *const modes[] = { "memory", "read", "write", "job", NULL };
-    static const char *const lanes[] = { "quick", "slow", NULL };
+    static const char *const pools[] = { "quick", "slow", NULL };
     static const char *const methods[] = { "GET", "POST", "PUT", "PATCH", "DELETE", NULL };
-    const char *lane = member_text(op->json, "lane");
+    const char *pool = member_text(op->json, "pool");
     if (!is_one_of(member_text(op->json, "reach"), reaches)) {
         problem(op->where, "reach must be public, session, organization or brand");
     }
     if (!is_one_of(member_text(op->json, "mode"), modes)) {
         problem(op->where, "mode must be memory, read, write or job");
     }
-    if (lane != NULL && !is_one_of(lane, lanes)) {
-        problem(op->where, "lane must be quick or slow");
+    if (pool != NULL && !is_one_of(pool, pools)) {
+        problem(op->where, "pool must be quick or slow");
     }
     if (op->method != NULL && (!is_one_of(op->method, methods) || strncmp(op->path, "/v1/", 4) != 0)) {
         problem(op->where, "route must be a method and a path below /v1");
@@ -70,13 +70,15 @@ static void lint_arguments(const struct op_decl *op)
                 problem(op->params[i].where, "stands in two places");
             }
         }
-        if (strcmp(op->params[i].name, "brandId") == 0 && op->params[i].place != PLACE_PATH && strcmp(op->id, "apiKeys.create") != 0) {
+        if (strcmp(op->params[i].name, "brandId") == 0 && op->params[i].place != PLACE_PATH &&
+            strcmp(op->id, "apiKeys.create") != 0) {
             problem(op->params[i].where, "no query or body names a brand");
         }
     }
     size_t i;
     const json_t *name;
-    json_array_foreach(json_object_get(op->json, "required"), i, name) {
+    json_array_foreach(json_object_get(op->json, "required"), i, name)
+    {
         if (!json_is_string(name) || find_param(op, json_string_value(name)) == NULL) {
             problem(op->where, "requires the unknown parameter %s", json_is_string(name) ? json_string_value(name) : "");
         }
@@ -116,7 +118,8 @@ static void lint_result(const struct catalogue *all, const struct op_decl *op)
     }
     size_t i;
     const json_t *code;
-    json_array_foreach(json_object_get(op->json, "errors"), i, code) {
+    json_array_foreach(json_object_get(op->json, "errors"), i, code)
+    {
         if (!json_is_string(code) || !error_is_known(all, json_string_value(code))) {
             problem(op->where, "the error %s is not in schemas/errors.json", json_is_string(code) ? json_string_value(code) : "");
         }
@@ -190,8 +193,8 @@ static void lint_consistency(const struct op_decl *op)
         problem(op->where, "single goes with read or write");
     }
     /* Calls that share a commit are not held against a balance one by one, and none may keep the others waiting. */
-    const char *lane = member_text(op->json, "lane");
-    bool is_dear = member_text(op->json, "price") != NULL || (lane != NULL && strcmp(lane, "slow") == 0);
+    const char *pool = member_text(op->json, "pool");
+    bool is_dear = member_text(op->json, "price") != NULL || (pool != NULL && strcmp(pool, "slow") == 0);
     if (is_single_write(op) && is_dear) {
         problem(op->where, "a single write has no price and is quick");
     }
@@ -220,7 +223,8 @@ static void lint_route_order(const struct catalogue *all, const struct op_decl *
         if (strcmp(other->id, op->id) == 0 || strcmp(other->c_name, op->c_name) == 0) {
             problem(op->where, "%s is declared twice", op->id);
         }
-        if (op->method == NULL || other->method == NULL || strcmp(op->method, other->method) != 0 || strcmp(op->path, other->path) != 0) {
+        if (op->method == NULL || other->method == NULL || strcmp(op->method, other->method) != 0 ||
+            strcmp(op->path, other->path) != 0) {
             continue;
         }
         if (after && json_object_get(op->json, "when") == NULL) {
@@ -245,10 +249,11 @@ static void lint_id(const struct op_decl *op)
 static void lint_operation(const struct catalogue *all, const struct op_decl *op)
 {
     static const char *const known[] = {
-        "id=s",   "route=sz",  "summary=s", "reach=s",  "organizationKey=b", "scope=sz",        "policy=sz", "price=sz",       "mode=s",
-        "single=b", "lane=s",  "status=i",  "queries=i", "path=o",            "query=o",         "body=o",    "required=t",     "result=so",
-        "errors=t", "open=t",  "rules=t",   "when=o",    "built=b",           "idempotencyKey=b", "maxBodyBytes=i",
-        "confirmation=s", "waits=b", "also=o", "example=o", NULL,
+        "id=s",      "route=sz", "summary=s",        "reach=s",        "organizationKey=b", "scope=sz",  "policy=sz",
+        "price=sz",  "mode=s",   "single=b",         "pool=s",         "status=i",          "queries=i", "path=o",
+        "query=o",   "body=o",   "required=t",       "result=so",      "errors=t",          "open=t",    "rules=t",
+        "when=o",    "built=b",  "idempotencyKey=b", "maxBodyBytes=i", "confirmation=s",    "waits=b",   "also=o",
+        "example=o", NULL,
     };
     lint_members(op->json, known, op->where);
     lint_id(op);
@@ -284,7 +289,8 @@ void lint_counts(const struct catalogue *all)
         routes += is_main_of_route(all, i);
     }
     const json_t *wanted = json_object_get(all->policies, "counts");
-    if (wanted != NULL && (member_number(wanted, "routes", 0) != (double)routes || member_number(wanted, "tools", 0) != (double)all->tool_count)) {
+    if (wanted != NULL &&
+        (member_number(wanted, "routes", 0) != (double)routes || member_number(wanted, "tools", 0) != (double)all->tool_count)) {
         problem("schemas/policies.json", "counts %.0f routes and %.0f tools, but %zu and %zu are declared",
                 member_number(wanted, "routes", 0), member_number(wanted, "tools", 0), routes, all->tool_count);
     }

@@ -97,7 +97,7 @@ bool analytics_overview(const struct work *work, struct window window, struct js
 /* ---- Events ---- */
 
 static bool find_of_send(const struct work *work, const struct event_filter *filter, const char *recipient_key,
-                         const struct page_place *place, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
+                         const struct page_cursor *place, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
                          struct error *err)
 {
     struct event_page_of_send_params params = {
@@ -116,7 +116,7 @@ static bool find_of_send(const struct work *work, const struct event_filter *fil
 }
 
 static bool find_of_recipient(const struct work *work, const struct event_filter *filter, const char *recipient_key,
-                              const struct page_place *place, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
+                              const struct page_cursor *place, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
                               struct error *err)
 {
     struct event_page_of_recipient_params params = {
@@ -134,7 +134,7 @@ static bool find_of_recipient(const struct work *work, const struct event_filter
 }
 
 static bool find_page(const struct work *work, const struct event_filter *filter, const char *recipient_key,
-                      const struct page_place *place, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
+                      const struct page_cursor *place, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
                       struct error *err)
 {
     *ret_rows = NULL;
@@ -197,19 +197,19 @@ bool analytics_events(const struct work *work, const struct event_filter *filter
         arena_printf(work->arena, "analytics.events|%s|%s|%lld|%d|%lld|%lld", key != NULL ? key : "",
                      filter->event_type != NULL ? filter->event_type : "", (long long)filter->send_id, filter->of_automation,
                      (long long)(window->has_from ? window->from_us : 0), (long long)(window->has_to ? window->to_us : 0));
-    struct page_place place;
+    struct page_cursor place;
     struct event_row *rows;
     size_t count;
-    if (!page_place_read(work, binding, cursor, &place, err) ||
+    if (!page_cursor_read(work, binding, cursor, &place, err) ||
         !find_page(work, filter, key, &place, limit + 1, &rows, &count, err))
         return false;
 
     size_t shown = page_begin(json, limit, count);
     for (size_t i = 0; i < shown; i++)
         write_event(work, &rows[i], json);
-    struct page_place end = { .set = false };
+    struct page_cursor end = { .set = false };
     if (shown > 0)
-        end = (struct page_place){ .number = rows[shown - 1].occurred_at, .id = rows[shown - 1].id };
+        end = (struct page_cursor){ .number = rows[shown - 1].occurred_at, .id = rows[shown - 1].id };
     page_end(json, limit, page_next(work, binding, limit, count, end));
     write_range(filter->window, json);
     json_object_end(json);

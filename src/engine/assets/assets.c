@@ -102,7 +102,7 @@ static bool read_shape(const struct work *work, const char *text, struct shape *
 }
 
 static bool find_page(const struct work *work, const struct asset_filter *filter, const struct shape *shape,
-                      const struct page_place *place, int64_t limit, struct asset_row **ret_rows, size_t *ret_count,
+                      const struct page_cursor *place, int64_t limit, struct asset_row **ret_rows, size_t *ret_count,
                       struct error *err)
 {
     if (filter->oldest_first) {
@@ -173,16 +173,16 @@ bool asset_list(const struct work *work, const struct asset_filter *filter, int6
     const char *binding = arena_printf(work->arena, "brand.images|%s|%s|%s|%s", filter->oldest_first ? "oldest" : "newest",
                                        or_all(filter->kind), or_all(filter->type), or_all(filter->aspect_ratio));
     struct shape shape;
-    struct page_place place;
+    struct page_cursor place;
     struct asset_row *rows;
     size_t count;
-    if (!read_shape(work, filter->aspect_ratio, &shape, err) || !page_place_read(work, binding, cursor, &place, err) ||
+    if (!read_shape(work, filter->aspect_ratio, &shape, err) || !page_cursor_read(work, binding, cursor, &place, err) ||
         !find_page(work, filter, &shape, &place, limit + 1, &rows, &count, err))
         return false;
     size_t shown = page_begin(json, limit, count);
     for (size_t i = 0; i < shown; i++)
         write_asset(work, &rows[i], json);
-    struct page_place last = { .id = shown > 0 ? rows[shown - 1].id : 0 };
+    struct page_cursor last = { .id = shown > 0 ? rows[shown - 1].id : 0 };
     page_end(json, limit, page_next(work, binding, limit, count, last));
     json_object_end(json);
     return true;

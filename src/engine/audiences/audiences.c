@@ -2,8 +2,8 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
-#include "engine/filters/filter.h"
 #include "engine/core/page_cursor.h"
+#include "engine/filters/filter.h"
 
 #include <string.h>
 
@@ -103,10 +103,10 @@ bool audience_list(const struct work *work, bool counted, bool with_builds, int6
                    struct json_writer *json, struct error *err)
 {
     static const char binding[] = "audiences.list";
-    struct page_place place;
+    struct page_cursor place;
     struct audience_row *rows;
     size_t count;
-    if (!page_place_read(work, binding, cursor, &place, err))
+    if (!page_cursor_read(work, binding, cursor, &place, err))
         return false;
     struct audience_page_params params = {
         .brand_id = work->brand_id,
@@ -124,7 +124,7 @@ bool audience_list(const struct work *work, bool counted, bool with_builds, int6
     page_begin(json, limit, count);
     for (size_t i = 0; i < shown; i++)
         audience_write(work, &rows[i], (struct audience_parts){ .count = counts[i], .build = with_builds }, json);
-    struct page_place end = { .id = shown > 0 ? rows[shown - 1].id : 0 };
+    struct page_cursor end = { .id = shown > 0 ? rows[shown - 1].id : 0 };
     page_end(json, limit, page_next(work, binding, limit, count, end));
     json_object_end(json);
     return true;

@@ -40,7 +40,7 @@ struct composer {
     struct part subject;
     struct part html;
     struct part text;
-    struct slot_fields fields;
+    struct merge_custom_fields fields;
     bool needs_link;
     struct arena *scratch; /* emptied for each message */
     struct arena *dates;   /* emptied for each date */
@@ -64,9 +64,9 @@ static bool part_load(struct composer *composer, struct arena *arena, struct byt
 {
     if (!template_load(code, &ret_part->template, err))
         return false;
-    struct slot *slots = slots_resolve(arena, &ret_part->template, &composer->fields);
+    struct slot *slots = merge_fields_resolve(arena, &ret_part->template, &composer->fields);
     for (size_t i = 0; i < template_path_count(&ret_part->template); i++)
-        composer->needs_link |= slots[i].kind == SLOT_UNSUBSCRIBE_URL;
+        composer->needs_link |= slots[i].kind == MERGE_UNSUBSCRIBE_URL;
     ret_part->slots = slots;
     ret_part->out = buf_in_arena(arena, max_bytes);
     return true;
@@ -117,7 +117,7 @@ bool composer_new(const struct work *work, const struct composer_design *design,
     if (!begin_link(composer, work, err) ||
         !json_read(arena, design->brand_json, strlen(design->brand_json), bounds, &composer->brand, err))
         return false;
-    composer->setting = slots_setting(arena, composer->brand, work->now_us);
+    composer->setting = merge_fields_setting(arena, composer->brand, work->now_us);
     if (design->message_class == MESSAGE_MARKETING)
         become_list_mail(composer, work);
     struct message_common common = {
@@ -148,7 +148,7 @@ struct text_list composer_fields(const struct composer *composer)
 
 struct evaluation {
     const struct part *part;
-    const struct slot_values *values;
+    const struct merge_values *values;
     bool *shows_link;
 };
 
@@ -157,12 +157,12 @@ static void look_up(const void *context, size_t index, const char *path, struct 
     (void)path;
     const struct evaluation *evaluation = context;
     const struct slot *slot = &evaluation->part->slots[index];
-    *evaluation->shows_link |= slot->kind == SLOT_UNSUBSCRIBE_URL;
-    *value = slot_value(slot, evaluation->values);
+    *evaluation->shows_link |= slot->kind == MERGE_UNSUBSCRIBE_URL;
+    *value = merge_value(slot, evaluation->values);
 }
 
 /* `ret_shows_link`: whether this recipient's text has the unsubscribe link, which may depend on conditions. */
-static bool part_write(const struct composer *composer, const struct part *part, const struct slot_values *values,
+static bool part_write(const struct composer *composer, const struct part *part, const struct merge_values *values,
                        bool *ret_shows_link, struct error *err)
 {
     *ret_shows_link = false;
@@ -172,7 +172,7 @@ static bool part_write(const struct composer *composer, const struct part *part,
     return template_evaluate(&part->template, lookup, composer->scratch, part->out, err);
 }
 
-static bool write_parts(struct composer *composer, const struct slot_values *values, struct error *err)
+static bool write_parts(struct composer *composer, const struct merge_values *values, struct error *err)
 {
     bool html_shows;
     bool text_shows;
@@ -246,11 +246,11 @@ static bool put_together(struct composer *composer, const struct composer_recipi
 }
 
 /* What a recipient brings to the templates. */
-static struct slot_values values_of(struct composer *composer, const struct composer_recipient *recipient)
+static struct merge_values values_of(struct composer *composer, const struct composer_recipient *recipient)
 {
     if (composer->needs_link)
         make_link(composer, recipient);
-    return (struct slot_values){
+    return (struct merge_values){
         .arena = composer->scratch,
         .email = recipient->email,
         .first_name = recipient->first_name,
@@ -268,7 +268,7 @@ bool composer_write(struct composer *composer, const struct composer_recipient *
 {
     arena_reset(composer->scratch);
     composer->setting.now_us = date_us;
-    struct slot_values values = values_of(composer, recipient);
+    struct merge_values values = values_of(composer, recipient);
     if (!write_parts(composer, &values, err) || !put_together(composer, recipient, token, date_us, err))
         return false;
     *ret_message = (struct bytes){ (const unsigned char *)buf_text(composer->message), composer->message->size };
@@ -277,7 +277,7 @@ bool composer_write(struct composer *composer, const struct composer_recipient *
 
 /* ---- A look before sending ---- */
 
-static bool names_slot(const struct composer *composer, enum slot_kind kind)
+static bool names_slot(const struct composer *composer, enum merge_field_kind kind)
 {
     const struct part *const parts[] = { &composer->subject, &composer->html, &composer->text };
     for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
@@ -289,12 +289,12 @@ static bool names_slot(const struct composer *composer, enum slot_kind kind)
 
 bool composer_names_first_name(const struct composer *composer)
 {
-    return names_slot(composer, SLOT_FIRST_NAME);
+    return names_slot(composer, MERGE_FIRST_NAME);
 }
 
 bool composer_names_last_name(const struct composer *composer)
 {
-    return names_slot(composer, SLOT_LAST_NAME);
+    return names_slot(composer, MERGE_LAST_NAME);
 }
 
 bool composer_look(struct composer *composer, const struct composer_recipient *recipient, struct composer_sample *ret_sample,
@@ -302,7 +302,7 @@ bool composer_look(struct composer *composer, const struct composer_recipient *r
 {
     bool ignored;
     arena_reset(composer->scratch);
-    struct slot_values values = values_of(composer, recipient);
+    struct merge_values values = values_of(composer, recipient);
     if (!part_write(composer, &composer->subject, &values, &ignored, err) ||
         !part_write(composer, &composer->html, &values, &ret_sample->shows_link, err) ||
         !part_write(composer, &composer->text, &values, &ignored, err))

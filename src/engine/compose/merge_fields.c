@@ -33,7 +33,7 @@ static size_t next_name(const char *path, const char **ret_name, const char **re
     return size;
 }
 
-static size_t field_place(struct arena *arena, struct slot_fields *fields, const char *name)
+static size_t field_place(struct arena *arena, struct merge_custom_fields *fields, const char *name)
 {
     for (size_t i = 0; i < fields->count; i++)
         if (strcmp(fields->names[i], name) == 0)
@@ -50,45 +50,45 @@ static size_t field_place(struct arena *arena, struct slot_fields *fields, const
     return fields->count++;
 }
 
-static struct slot resolve_field(struct arena *arena, const char *path, struct slot_fields *fields)
+static struct slot resolve_field(struct arena *arena, const char *path, struct merge_custom_fields *fields)
 {
     const char *name;
     const char *rest;
     size_t size = next_name(path, &name, &rest);
     if (*path == '\0') /* all of them */
-        return (struct slot){ .kind = SLOT_CUSTOM_FIELDS, .field = field_place(arena, fields, ""), .rest = path };
+        return (struct slot){ .kind = MERGE_CUSTOM_FIELDS, .field = field_place(arena, fields, ""), .rest = path };
     if (size == 0) /* [0], [] */
-        return (struct slot){ .kind = SLOT_NIL, .rest = path };
+        return (struct slot){ .kind = MERGE_NIL, .rest = path };
     return (
-        struct slot){ .kind = SLOT_FIELD, .field = field_place(arena, fields, arena_dup_bytes(arena, name, size)), .rest = rest };
+        struct slot){ .kind = MERGE_FIELD, .field = field_place(arena, fields, arena_dup_bytes(arena, name, size)), .rest = rest };
 }
 
 /* A path inside the contact. */
-static struct slot resolve_contact(struct arena *arena, const char *path, struct slot_fields *fields)
+static struct slot resolve_contact(struct arena *arena, const char *path, struct merge_custom_fields *fields)
 {
     static const struct {
         const char *name;
-        enum slot_kind kind;
+        enum merge_field_kind kind;
     } known[] = {
-        { "email", SLOT_EMAIL }, { "firstName", SLOT_FIRST_NAME }, { "lastName", SLOT_LAST_NAME }, { "userId", SLOT_USER_ID }
+        { "email", MERGE_EMAIL }, { "firstName", MERGE_FIRST_NAME }, { "lastName", MERGE_LAST_NAME }, { "userId", MERGE_USER_ID }
     };
     const char *name;
     const char *rest;
     size_t size = next_name(path, &name, &rest);
     if (*path == '\0')
-        return (struct slot){ .kind = SLOT_CONTACT, .field = field_place(arena, fields, ""), .rest = path };
+        return (struct slot){ .kind = MERGE_CONTACT, .field = field_place(arena, fields, ""), .rest = path };
     for (size_t i = 0; i < ARRAY_COUNT(known); i++)
         if (is_named(name, size, known[i].name))
             return (struct slot){ .kind = known[i].kind, .rest = rest };
     return resolve_field(arena, is_named(name, size, "customFields") ? rest : path, fields);
 }
 
-static struct slot resolve(struct arena *arena, const char *path, struct slot_fields *fields)
+static struct slot resolve(struct arena *arena, const char *path, struct merge_custom_fields *fields)
 {
     static const struct {
         const char *name;
-        enum slot_kind kind;
-    } roots[] = { { "payload", SLOT_PAYLOAD }, { "brand", SLOT_BRAND }, { "unsubscribeUrl", SLOT_UNSUBSCRIBE_URL } };
+        enum merge_field_kind kind;
+    } roots[] = { { "payload", MERGE_PAYLOAD }, { "brand", MERGE_BRAND }, { "unsubscribeUrl", MERGE_UNSUBSCRIBE_URL } };
     size_t size = template_root_size(path);
     for (size_t i = 0; i < ARRAY_COUNT(roots); i++)
         if (is_named(path, size, roots[i].name))
@@ -103,7 +103,7 @@ static struct slot resolve(struct arena *arena, const char *path, struct slot_fi
     return slot;
 }
 
-struct slot *slots_resolve(struct arena *arena, const struct template *template, struct slot_fields *fields)
+struct slot *merge_fields_resolve(struct arena *arena, const struct template *template, struct merge_custom_fields *fields)
 {
     size_t count = template_path_count(template);
     struct slot *slots = arena_array(arena, count, sizeof(*slots));
@@ -130,7 +130,7 @@ static struct template_value number_field(const char *text)
 }
 
 /* Parsed once for a message, however often it is looked up. NULL when it is no JSON. */
-static const json_t *json_field(const struct slot *slot, const struct slot_values *values)
+static const json_t *json_field(const struct slot *slot, const struct merge_values *values)
 {
     struct error ignored = { .code = ERR_NONE };
     const struct json_bounds bounds = { .max_bytes = FIELD_JSON_MAX_BYTES };
@@ -141,7 +141,7 @@ static const json_t *json_field(const struct slot *slot, const struct slot_value
     return *parsed;
 }
 
-static struct template_value field_value(const struct slot *slot, const struct slot_values *values)
+static struct template_value field_value(const struct slot *slot, const struct merge_values *values)
 {
     const char *typed = slot->field < values->fields.count ? values->fields.items[slot->field] : NULL;
     if (typed == NULL)
@@ -161,7 +161,7 @@ static struct template_value field_value(const struct slot *slot, const struct s
 }
 
 /* The whole contact as an object: its own members, customFields, and each custom field whose name is free. */
-static const json_t *make_contact(const struct slot *slot, const struct slot_values *values)
+static const json_t *make_contact(const struct slot *slot, const struct merge_values *values)
 {
     const struct {
         const char *name;
@@ -185,7 +185,7 @@ static const json_t *make_contact(const struct slot *slot, const struct slot_val
     return contact;
 }
 
-static struct template_value contact_value(const struct slot *slot, const struct slot_values *values)
+static struct template_value contact_value(const struct slot *slot, const struct merge_values *values)
 {
     const json_t **contact = &values->parsed[values->fields.count];
     if (*contact == NULL)
@@ -193,35 +193,35 @@ static struct template_value contact_value(const struct slot *slot, const struct
     return template_value_of_json(*contact);
 }
 
-static struct template_value root_value(const struct slot *slot, const struct slot_values *values)
+static struct template_value root_value(const struct slot *slot, const struct merge_values *values)
 {
     switch (slot->kind) {
-    case SLOT_NIL:
+    case MERGE_NIL:
         break;
-    case SLOT_EMAIL:
+    case MERGE_EMAIL:
         return text_value(values->email);
-    case SLOT_FIRST_NAME:
+    case MERGE_FIRST_NAME:
         return text_value(values->first_name);
-    case SLOT_LAST_NAME:
+    case MERGE_LAST_NAME:
         return text_value(values->last_name);
-    case SLOT_USER_ID:
+    case MERGE_USER_ID:
         return text_value(values->user_id);
-    case SLOT_FIELD:
-    case SLOT_CUSTOM_FIELDS:
+    case MERGE_FIELD:
+    case MERGE_CUSTOM_FIELDS:
         return field_value(slot, values);
-    case SLOT_CONTACT:
+    case MERGE_CONTACT:
         return contact_value(slot, values);
-    case SLOT_BRAND:
+    case MERGE_BRAND:
         return template_value_of_json(values->brand);
-    case SLOT_PAYLOAD:
+    case MERGE_PAYLOAD:
         return template_value_of_json(values->payload);
-    case SLOT_UNSUBSCRIBE_URL:
+    case MERGE_UNSUBSCRIBE_URL:
         return text_value(values->unsubscribe_url);
     }
     return nil;
 }
 
-struct template_value slot_value(const struct slot *slot, const struct slot_values *values)
+struct template_value merge_value(const struct slot *slot, const struct merge_values *values)
 {
     if (slot->bare != NULL && values->payload != NULL && json_object_getn(values->payload, slot->bare, slot->bare_size) != NULL)
         return template_follow(template_value_of_json(values->payload), slot->bare);
@@ -229,7 +229,7 @@ struct template_value slot_value(const struct slot *slot, const struct slot_valu
     return slot->rest[0] != '\0' ? template_follow(value, slot->rest) : value;
 }
 
-struct template_setting slots_setting(struct arena *arena, const json_t *brand, int64_t now_us)
+struct template_setting merge_fields_setting(struct arena *arena, const json_t *brand, int64_t now_us)
 {
     const char *zone = json_get_text(brand, "timeZone");
     return (struct template_setting){

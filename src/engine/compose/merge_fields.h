@@ -20,54 +20,55 @@
 
 #include <jansson.h>
 
-enum slot_kind {
-    SLOT_NIL,
-    SLOT_EMAIL,
-    SLOT_FIRST_NAME,
-    SLOT_LAST_NAME,
-    SLOT_USER_ID,
-    SLOT_FIELD,         /* a custom field */
-    SLOT_CUSTOM_FIELDS, /* all of them */
-    SLOT_CONTACT,       /* the whole contact */
-    SLOT_BRAND,
-    SLOT_PAYLOAD,
-    SLOT_UNSUBSCRIBE_URL,
+enum merge_field_kind {
+    MERGE_NIL,
+    MERGE_EMAIL,
+    MERGE_FIRST_NAME,
+    MERGE_LAST_NAME,
+    MERGE_USER_ID,
+    MERGE_FIELD,         /* a custom field */
+    MERGE_CUSTOM_FIELDS, /* all of them */
+    MERGE_CONTACT,       /* the whole contact */
+    MERGE_BRAND,
+    MERGE_PAYLOAD,
+    MERGE_UNSUBSCRIBE_URL,
 };
 
 struct slot {
-    enum slot_kind kind;
-    size_t field;     /* SLOT_FIELD, SLOT_CUSTOM_FIELDS and SLOT_CONTACT: the place of the field in the set */
+    enum merge_field_kind kind;
+    size_t field;     /* MERGE_FIELD, MERGE_CUSTOM_FIELDS and MERGE_CONTACT: the place of the field in the set */
     const char *rest; /* of the path, to be followed in the value */
     const char *bare; /* a bare path, which the payload may have; NULL otherwise */
     size_t bare_size; /* of its first name */
 };
 
-/* The custom fields that the templates of one send name, each once; "" stands for all. Filled by slots_resolve. */
-struct slot_fields {
+/* The custom fields that the templates of one send name, each once; "" stands for all. Filled by merge_fields_resolve. */
+struct merge_custom_fields {
     const char **names;
     size_t count;
     size_t capacity;
 };
 
 /* The meaning of each path of a template, in the arena; custom fields are added to `fields`. */
-struct slot *slots_resolve(struct arena *arena, const struct template *template, struct slot_fields *fields)
+struct slot *merge_fields_resolve(struct arena *arena, const struct template *template, struct merge_custom_fields *fields)
     NONNULL(1, 2, 3) RETURNS_NONNULL;
 
 /* What a recipient brings to its slots; what is NULL is nil. */
-struct slot_values {
+struct merge_values {
     struct arena *arena; /* for what has to be parsed; emptied by the owner after the evaluation */
     const char *email;
     const char *first_name;
     const char *last_name;
     const char *user_id;
     const char *unsubscribe_url;
-    struct text_list fields; /* in the order of slot_fields: a letter for the type (s text, n number, b truth, j JSON), the text */
-    const json_t **parsed;   /* room for one more than fields, zeroed: what has been parsed of them, and the whole contact */
+    struct text_list
+        fields; /* in the order of merge_custom_fields: a letter for the type (s text, n number, b truth, j JSON), the text */
+    const json_t **parsed; /* room for one more than fields, zeroed: what has been parsed of them, and the whole contact */
     const json_t *brand;
     const json_t *payload;
 };
 
-struct template_value slot_value(const struct slot *slot, const struct slot_values *values) NONNULL(1, 2);
+struct template_value merge_value(const struct slot *slot, const struct merge_values *values) NONNULL(1, 2);
 
 /* How a brand writes dates and money: its locale, currency and time zone, of the members of the object `brand`. */
-struct template_setting slots_setting(struct arena *arena, const json_t *brand, int64_t now_us) NONNULL(1);
+struct template_setting merge_fields_setting(struct arena *arena, const json_t *brand, int64_t now_us) NONNULL(1);

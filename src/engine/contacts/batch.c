@@ -13,11 +13,11 @@ enum { SAVE_TRIES = 3 };
 struct batch_work {
     const struct work *work;
     const struct contact_change *changes;
-    struct ready_contact *ready; /* rows that are good so far, in the order of the request */
+    struct normalized_contact *ready; /* rows that are good so far, in the order of the request */
     size_t ready_count;
     struct contact_refusal *refusals;
     size_t refusal_count;
-    struct field_book book;
+    struct field_registry registry;
 };
 
 /* ---- Checking ---- */
@@ -38,8 +38,8 @@ static void check_rows(struct batch_work *batch, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct error error = { .code = ERR_NONE };
-        struct ready_contact *ready = &batch->ready[batch->ready_count];
-        if (contact_make_ready(batch->work, &batch->changes[i], &batch->book, ready, &error)) {
+        struct normalized_contact *ready = &batch->ready[batch->ready_count];
+        if (contact_normalize(batch->work, &batch->changes[i], &batch->registry, ready, &error)) {
             ready->index = i;
             batch->ready_count++;
         } else {
@@ -51,10 +51,10 @@ static void check_rows(struct batch_work *batch, size_t count)
 static bool learn_fields(struct batch_work *batch, struct error *err)
 {
     struct db_batch *asked = db_batch_new(batch->work->conn, batch->work->arena);
-    size_t fields_at = field_book_ask(&batch->book, batch->work, asked);
+    size_t fields_at = field_registry_query(&batch->registry, batch->work, asked);
     if (!db_batch_run(asked, err))
         return false;
-    (void)field_book_learn(&batch->book, asked, fields_at);
+    (void)field_registry_load(&batch->registry, asked, fields_at);
     return true;
 }
 
@@ -63,7 +63,7 @@ static void drop_misfits(struct batch_work *batch)
     size_t kept = 0;
     for (size_t i = 0; i < batch->ready_count; i++) {
         struct error error = { .code = ERR_NONE };
-        if (field_book_fit(&batch->book, &batch->ready[i].custom, &error))
+        if (field_registry_check(&batch->registry, &batch->ready[i].custom, &error))
             batch->ready[kept++] = batch->ready[i];
         else
             refuse_row(batch, batch->ready[i].index, &error);
@@ -82,24 +82,24 @@ static int by_index(const void *left, const void *right)
 
 static int by_key_then_index(const void *left, const void *right)
 {
-    const struct ready_contact *a = *(const struct ready_contact *const *)left;
-    const struct ready_contact *b = *(const struct ready_contact *const *)right;
+    const struct normalized_contact *a = *(const struct normalized_contact *const *)left;
+    const struct normalized_contact *b = *(const struct normalized_contact *const *)right;
     int order = strcmp(a->address.key, b->address.key);
     return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
 }
 
 /* One entry a person, in the order of their keys. */
-static struct ready_contact **fold_rows(struct batch_work *batch, size_t *ret_count)
+static struct normalized_contact **fold_rows(struct batch_work *batch, size_t *ret_count)
 {
     struct arena *arena = batch->work->arena;
-    struct ready_contact **sorted = arena_array(arena, batch->ready_count, sizeof(*sorted));
+    struct normalized_contact **sorted = arena_array(arena, batch->ready_count, sizeof(*sorted));
     for (size_t i = 0; i < batch->ready_count; i++)
         sorted[i] = &batch->ready[i];
     qsort(sorted, batch->ready_count, sizeof(*sorted), by_key_then_index);
     size_t count = 0;
     for (size_t i = 0; i < batch->ready_count; i++) {
         if (count > 0 && strcmp(sorted[count - 1]->address.key, sorted[i]->address.key) == 0)
-            contact_merge_ready(arena, sorted[count - 1], sorted[i]);
+            contact_merge_normalized(arena, sorted[count - 1], sorted[i]);
         else
             sorted[count++] = sorted[i];
     }
@@ -109,11 +109,12 @@ static struct ready_contact **fold_rows(struct batch_work *batch, size_t *ret_co
 
 /* ---- Saving ---- */
 
-static struct contacts_save_params save_params(const struct batch_work *batch, struct ready_contact *const *contacts, size_t count)
+static struct contacts_save_params save_params(const struct batch_work *batch, struct normalized_contact *const *contacts,
+                                               size_t count)
 {
     struct contact_columns columns = contact_columns_new(batch->work->arena, count);
     for (size_t i = 0; i < count; i++)
-        contact_columns_put(batch->work->arena, &columns, i, contacts[i], &batch->book);
+        contact_columns_put(batch->work->arena, &columns, i, contacts[i], &batch->registry);
     return (struct contacts_save_params){
         .brand_id = batch->work->brand_id,
         CONTACT_COLUMN_PARAMS(columns),
@@ -125,7 +126,7 @@ static struct contacts_save_params save_params(const struct batch_work *batch, s
 static bool save_rows(struct batch_work *batch, struct contact_batch *result, struct error *err)
 {
     size_t count;
-    struct ready_contact **contacts = fold_rows(batch, &count);
+    struct normalized_contact **contacts = fold_rows(batch, &count);
     struct contacts_save_params params = save_params(batch, contacts, count);
     for (int attempt = 1; attempt <= SAVE_TRIES; attempt++) {
         struct db_batch *saving = db_batch_new(batch->work->conn, batch->work->arena);
@@ -149,9 +150,9 @@ bool contact_save_batch(const struct work *work, const struct contact_change *ch
     struct batch_work batch = {
         .work = work,
         .changes = changes,
-        .ready = arena_array(work->arena, count, sizeof(struct ready_contact)),
+        .ready = arena_array(work->arena, count, sizeof(struct normalized_contact)),
         .refusals = arena_array(work->arena, count, sizeof(struct contact_refusal)),
-        .book = field_book_new(work->arena),
+        .registry = field_registry_new(work->arena),
     };
     check_rows(&batch, count);
     if (!learn_fields(&batch, err))
@@ -163,7 +164,7 @@ bool contact_save_batch(const struct work *work, const struct contact_change *ch
     if (batch.ready_count > 0 && !save_rows(&batch, &result, err))
         return false;
     result.updated = (int64_t)batch.ready_count - result.inserted;
-    result.book = batch.book;
+    result.registry = batch.registry;
     *ret_batch = result;
     return true;
 }

@@ -4,10 +4,10 @@
  * where that proves wrong the row is written again, or refused, and then
  * nothing of the transaction is kept.
  */
-#include "engine/contacts/ready_contact.h"
+#include "engine/contacts/normalized_contact.h"
 
-static struct contact_update_params update_params(const struct work *work, const struct ready_contact *ready,
-                                                  const struct field_book *book)
+static struct contact_update_params update_params(const struct work *work, const struct normalized_contact *ready,
+                                                  const struct field_registry *registry)
 {
     return (struct contact_update_params){
         .brand_id = work->brand_id,
@@ -21,18 +21,18 @@ static struct contact_update_params update_params(const struct work *work, const
         .source = ready->source,
         .subscribed = ready->subscribed,
         .subscription_groups = contact_groups_json(work->arena, ready),
-        .custom_fields = field_book_json(book, &ready->custom),
+        .custom_fields = field_registry_json(registry, &ready->custom),
         .consent = ready->consent,
         .now = work->now_us,
     };
 }
 
-static bool update_again(const struct work *work, const struct ready_contact *ready, const struct field_book *book,
+static bool update_again(const struct work *work, const struct normalized_contact *ready, const struct field_registry *registry,
                          struct contact_saved *saved, struct error *err)
 {
-    if (!field_book_fit(book, &ready->custom, err))
+    if (!field_registry_check(registry, &ready->custom, err))
         return false;
-    struct contact_update_params params = update_params(work, ready, book);
+    struct contact_update_params params = update_params(work, ready, registry);
     struct contact_row *row;
     if (!sql_contact_update(work->conn, work->arena, &params, &row, err))
         return false;
@@ -43,17 +43,17 @@ static bool update_again(const struct work *work, const struct ready_contact *re
 bool contact_update(const struct work *work, const struct contact_change *change, struct contact_saved *ret_saved,
                     struct error *err)
 {
-    struct field_book book = field_book_new(work->arena);
-    struct ready_contact ready;
-    if (!contact_make_ready(work, change, &book, &ready, err)) {
+    struct field_registry registry = field_registry_new(work->arena);
+    struct normalized_contact ready;
+    if (!contact_normalize(work, change, &registry, &ready, err)) {
         if (err->code == ERR_MISSING_EMAIL)
             err->code = ERR_INVALID_REQUEST;
         return false;
     }
-    struct ready_contact *const alone[] = { &ready };
-    struct contact_update_params params = update_params(work, &ready, &book);
+    struct normalized_contact *const alone[] = { &ready };
+    struct contact_update_params params = update_params(work, &ready, &registry);
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    size_t fields_at = field_book_ask(&book, work, batch);
+    size_t fields_at = field_registry_query(&registry, work, batch);
     size_t updated_at = db_batch_add(batch, &contact_update_statement, &params);
     contact_note_unsubscribes(work, alone, ARRAY_COUNT(alone), batch);
     if (!db_batch_run(batch, err))
@@ -62,9 +62,9 @@ bool contact_update(const struct work *work, const struct contact_change *change
     struct contact_saved saved = { .contact = db_batch_rows(batch, updated_at)->rows };
     if (saved.contact == NULL)
         return fail(err, ERR_CONTACT_NOT_FOUND, "email", "No contact has this address.");
-    if (field_book_learn(&book, batch, fields_at) && !update_again(work, &ready, &book, &saved, err))
+    if (field_registry_load(&registry, batch, fields_at) && !update_again(work, &ready, &registry, &saved, err))
         return false;
-    saved.book = book;
+    saved.registry = registry;
     *ret_saved = saved;
     return true;
 }

@@ -18,8 +18,8 @@ struct contact_columns contact_columns_new(struct arena *arena, size_t count)
     return columns;
 }
 
-void contact_columns_put(struct arena *arena, struct contact_columns *columns, size_t at, const struct ready_contact *ready,
-                         const struct field_book *book)
+void contact_columns_put(struct arena *arena, struct contact_columns *columns, size_t at, const struct normalized_contact *ready,
+                         const struct field_registry *registry)
 {
     char *hash = arena_alloc(arena, 2 * SECRET_HASH_BYTES + 1);
     hex_encode(ready->address_hash, SECRET_HASH_BYTES, hash);
@@ -36,6 +36,6 @@ void contact_columns_put(struct arena *arena, struct contact_columns *columns, s
     if (ready->subscribed.set)
         columns->subscribed[at] = ready->subscribed.value ? "true" : "false";
     columns->groups[at] = contact_groups_json(arena, ready);
-    columns->custom_fields[at] = field_book_json(book, &ready->custom);
+    columns->custom_fields[at] = field_registry_json(registry, &ready->custom);
     columns->consents[at] = ready->consent;
 }

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "engine/contacts/ready_contact.h"
+#include "engine/contacts/normalized_contact.h"
 
 struct contact_columns {
     size_t count;
@@ -15,9 +15,9 @@ struct contact_columns {
 
 struct contact_columns contact_columns_new(struct arena *arena, size_t count) NONNULL(1);
 
-/* Puts one contact in its place. Its custom fields are written as the book knows them. */
-void contact_columns_put(struct arena *arena, struct contact_columns *columns, size_t at, const struct ready_contact *ready,
-                         const struct field_book *book) NONNULL(1, 2, 4, 5);
+/* Puts one contact in its place. Its custom fields are written as the registry knows them. */
+void contact_columns_put(struct arena *arena, struct contact_columns *columns, size_t at, const struct normalized_contact *ready,
+                         const struct field_registry *registry) NONNULL(1, 2, 4, 5);
 
 /* The columns as members of the parameters of such a statement. */
 #define CONTACT_COLUMN_PARAMS(columns)                                                                                             \

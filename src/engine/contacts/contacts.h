@@ -12,8 +12,8 @@
  */
 #pragma once
 
-#include "engine/fields/field_registry.h"
 #include "engine/core/work.h"
+#include "engine/fields/field_registry.h"
 #include "sql/contacts.h"
 
 enum {
@@ -49,7 +49,7 @@ struct contact_change {
 struct contact_saved {
     const struct contact_row *contact;
     bool inserted;
-    struct field_book book; /* for its warnings */
+    struct field_registry registry; /* for its warnings */
 };
 
 /* Creates or updates a contact, in one round trip, another when a custom field has not the type that its value suggests.
@@ -88,7 +88,7 @@ struct contact_batch {
     const struct contact_refusal *refusals; /* in the order of the rows */
     size_t refusal_count;
     struct int_list ids; /* some of the contacts touched, at most CONTACTS_BATCH_IDS */
-    struct field_book book;
+    struct field_registry registry;
 };
 
 /* Creates or updates up to CONTACTS_MAX_BATCH_ROWS contacts as if saved one after the other; rows that cannot be saved are

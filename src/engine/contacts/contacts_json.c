@@ -17,19 +17,19 @@ void contact_write_members(const struct work *work, const struct contact_row *co
     json_member_time(json, "updatedAt", contact->updated_at);
 }
 
-static void open_warnings(const struct field_book *book, struct json_writer *json)
+static void open_warnings(const struct field_registry *registry, struct json_writer *json)
 {
     json_key(json, "warnings");
     json_array_begin(json);
-    field_book_write_warnings(book, json);
+    field_registry_write_warnings(registry, json);
 }
 
 void contact_write_saved(const struct work *work, const struct contact_saved *saved, struct json_writer *json)
 {
     json_object_begin(json);
     contact_write_members(work, saved->contact, json);
-    if (json_object_size(saved->book.renamed) > 0) {
-        open_warnings(&saved->book, json);
+    if (json_object_size(saved->registry.renamed) > 0) {
+        open_warnings(&saved->registry, json);
         json_array_end(json);
     }
     json_object_end(json);
@@ -58,15 +58,15 @@ void contact_open_batch(const struct contact_batch *batch, struct json_writer *j
     json_object_end(json);
     json_key(json, "fieldsCreated");
     json_array_begin(json);
-    for (size_t i = 0; i < batch->book.created.count; i++)
-        json_text(json, batch->book.created.items[i]);
+    for (size_t i = 0; i < batch->registry.created.count; i++)
+        json_text(json, batch->registry.created.items[i]);
     json_array_end(json);
     json_key(json, "errors");
     json_array_begin(json);
     for (size_t i = 0; i < batch->refusal_count; i++)
         write_refusal(&batch->refusals[i], json);
     json_array_end(json);
-    open_warnings(&batch->book, json);
+    open_warnings(&batch->registry, json);
 }
 
 void contact_write_batch(const struct contact_batch *batch, struct json_writer *json)

@@ -2,7 +2,7 @@
  * Deleting contacts. What they said about marketing mail stays, by the hash of
  * the address.
  */
-#include "engine/contacts/ready_contact.h"
+#include "engine/contacts/normalized_contact.h"
 #include "engine/filters/filter.h"
 
 #include "base/json_read.h"

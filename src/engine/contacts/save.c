@@ -10,10 +10,10 @@
 #include <string.h>
 
 struct contact_saving {
-    struct ready_contact ready;
-    struct field_book read; /* what the change itself says of custom fields */
-    struct field_book book; /* and what is learned of them in the transaction */
-    size_t fields_at;       /* in the batch */
+    struct normalized_contact ready;
+    struct field_registry read;     /* what the change itself says of custom fields */
+    struct field_registry registry; /* and what is learned of them in the transaction */
+    size_t fields_at;               /* in the batch */
     size_t saved_at;
 };
 
@@ -21,8 +21,8 @@ bool contact_save_check(const struct work *work, const struct contact_change *ch
                         struct error *err)
 {
     struct contact_saving *saving = arena_alloc(work->arena, sizeof(*saving));
-    saving->read = field_book_new(work->arena);
-    if (!contact_make_ready(work, change, &saving->read, &saving->ready, err)) {
+    saving->read = field_registry_new(work->arena);
+    if (!contact_normalize(work, change, &saving->read, &saving->ready, err)) {
         /* Codes of their own are for the rows of a batch (D-85). */
         if (err->code == ERR_MISSING_EMAIL)
             err->code = ERR_INVALID_REQUEST;
@@ -43,7 +43,7 @@ static struct contact_save_params save_params(const struct work *work, struct co
 {
     struct contact_columns columns = contact_columns_new(work->arena, count);
     for (size_t i = 0; i < count; i++)
-        contact_columns_put(work->arena, &columns, i, &savings[i]->ready, &savings[i]->book);
+        contact_columns_put(work->arena, &columns, i, &savings[i]->ready, &savings[i]->registry);
     return (struct contact_save_params){
         .brand_id = work->brand_id,
         CONTACT_COLUMN_PARAMS(columns),
@@ -54,17 +54,17 @@ static struct contact_save_params save_params(const struct work *work, struct co
 /* Asks for the fields of all at once; a field that several changes would define gets the type of the first. */
 static size_t ask_fields(const struct work *work, struct contact_saving *const *savings, size_t count, struct db_batch *batch)
 {
-    struct field_book all = field_book_new(work->arena);
+    struct field_registry all = field_registry_new(work->arena);
     for (size_t i = 0; i < count; i++)
         json_object_update_missing(all.types, savings[i]->read.types);
-    return field_book_ask(&all, work, batch);
+    return field_registry_query(&all, work, batch);
 }
 
 void contact_save_ask(const struct work *work, struct contact_saving *const *savings, size_t count, struct db_batch *batch)
 {
-    struct ready_contact **contacts = arena_array(work->arena, count, sizeof(struct ready_contact *));
+    struct normalized_contact **contacts = arena_array(work->arena, count, sizeof(struct normalized_contact *));
     for (size_t i = 0; i < count; i++) {
-        savings[i]->book = savings[i]->read;
+        savings[i]->registry = savings[i]->read;
         contacts[i] = &savings[i]->ready;
     }
     struct contact_save_params params = save_params(work, savings, count);
@@ -92,7 +92,7 @@ static const struct contact_row *find_row(const struct contact_saving *saving, c
 static bool save_again(const struct work *work, struct contact_saving *saving, const struct contact_row **ret_row,
                        struct error *err)
 {
-    if (!field_book_fit(&saving->book, &saving->ready.custom, err))
+    if (!field_registry_check(&saving->registry, &saving->ready.custom, err))
         return false;
     struct contact_save_params params = save_params(work, &saving, 1);
     struct db_rows rows;
@@ -107,11 +107,11 @@ bool contact_save_take(const struct work *work, struct contact_saving *saving, c
 {
     const struct contact_row *row = find_row(saving, db_batch_rows(batch, saving->saved_at));
     bool inserted = row != NULL && row->inserted;
-    if (field_book_learn(&saving->book, batch, saving->fields_at) && !save_again(work, saving, &row, err))
+    if (field_registry_load(&saving->registry, batch, saving->fields_at) && !save_again(work, saving, &row, err))
         return false;
     if (row == NULL)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "The contact was not saved.");
-    *ret_saved = (struct contact_saved){ .contact = row, .inserted = inserted, .book = saving->book };
+    *ret_saved = (struct contact_saved){ .contact = row, .inserted = inserted, .registry = saving->registry };
     return true;
 }
 

@@ -72,7 +72,7 @@ static bool add_where(const struct work *work, const struct contact_search *sear
 
 /* ---- The order, and the place behind a row ---- */
 
-static void add_key_value(struct search_sql *sql, enum contact_order_field order_by, const struct page_place *place)
+static void add_key_value(struct search_sql *sql, enum contact_order_field order_by, const struct page_cursor *place)
 {
     if (orders[order_by].is_text)
         search_sql_text(sql, place->text != NULL ? place->text : "");
@@ -81,7 +81,7 @@ static void add_key_value(struct search_sql *sql, enum contact_order_field order
 }
 
 /* Rows without a key stand behind all others, in the order of their ids. */
-static void add_place(struct search_sql *sql, const struct contact_search *search, const struct page_place *place)
+static void add_place(struct search_sql *sql, const struct contact_search *search, const struct page_cursor *place)
 {
     const char *key = orders[search->order_by].key;
     const char *beyond = search->descending ? " < " : " > ";
@@ -141,9 +141,9 @@ static const char *name_prefix(struct arena *arena, const char *name)
     return arena_dup_bytes(arena, name, size);
 }
 
-static struct page_place place_of(const struct work *work, enum contact_order_field order_by, const struct contact_row *contact)
+static struct page_cursor place_of(const struct work *work, enum contact_order_field order_by, const struct contact_row *contact)
 {
-    struct page_place place = { .set = true, .id = contact->id };
+    struct page_cursor place = { .set = true, .id = contact->id };
     const char *name = order_by == CONTACT_BY_FIRST_NAME ? contact->first_name : contact->last_name;
     struct address address;
     struct error ignored = { .code = ERR_NONE };
@@ -178,7 +178,7 @@ static const char *binding_of(const struct work *work, const struct contact_sear
 /* ---- Running ---- */
 
 /* Everybody, newest first: what is asked most, so it is prepared. With a place it is read by range from the index. */
-static bool find_newest(const struct work *work, const struct contact_search *search, const struct page_place *place,
+static bool find_newest(const struct work *work, const struct contact_search *search, const struct page_cursor *place,
                         const struct contact_row **ret_rows, size_t *ret_count, struct error *err)
 {
     struct contact_page_first_params first = { .brand_id = work->brand_id, .limit = search->limit + 1 };
@@ -195,7 +195,7 @@ static bool find_newest(const struct work *work, const struct contact_search *se
     return true;
 }
 
-static bool find_matching(const struct work *work, const struct contact_search *search, const struct page_place *place,
+static bool find_matching(const struct work *work, const struct contact_search *search, const struct page_cursor *place,
                           const struct contact_row **ret_rows, size_t *ret_count, struct error *err)
 {
     struct search_sql sql;
@@ -220,18 +220,18 @@ static bool find_matching(const struct work *work, const struct contact_search *
 bool contact_find(const struct work *work, const struct contact_search *search, struct contact_page *ret_page, struct error *err)
 {
     const char *binding = binding_of(work, search);
-    struct page_place place;
+    struct page_cursor place;
     const struct contact_row *contacts;
     size_t found;
     bool is_everybody = search->text == NULL && search->filters == NULL && search->audience_id == 0;
     bool is_newest = is_everybody && search->order_by == CONTACT_BY_CREATED && search->descending;
-    if (!page_place_read(work, binding, search->cursor, &place, err))
+    if (!page_cursor_read(work, binding, search->cursor, &place, err))
         return false;
     if (is_newest ? !find_newest(work, search, &place, &contacts, &found, err)
                   : !find_matching(work, search, &place, &contacts, &found, err))
         return false;
     size_t count = found > (size_t)search->limit ? (size_t)search->limit : found;
-    struct page_place last = { .set = false };
+    struct page_cursor last = { .set = false };
     if (count > 0)
         last = place_of(work, search->order_by, &contacts[count - 1]);
     *ret_page = (struct contact_page){

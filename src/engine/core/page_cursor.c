@@ -28,7 +28,7 @@ static void bind_hash(const char *binding, unsigned char ret_hash[16])
     memcpy(ret_hash, whole, 16);
 }
 
-char *page_cursor(const struct work *work, const char *binding, const struct page_place *place)
+char *page_cursor(const struct work *work, const char *binding, const struct page_cursor *place)
 {
     struct cursor_payload payload;
     memset(&payload, 0, sizeof(payload));
@@ -53,10 +53,10 @@ static bool refuse(struct error *err, const char *reason)
     return fail(err, ERR_INVALID_REQUEST, "cursor", "%s Start again without a cursor.", reason);
 }
 
-bool page_place_read(const struct work *work, const char *binding, const char *cursor, struct page_place *ret_place,
-                     struct error *err)
+bool page_cursor_read(const struct work *work, const char *binding, const char *cursor, struct page_cursor *ret_place,
+                      struct error *err)
 {
-    *ret_place = (struct page_place){ .set = false };
+    *ret_place = (struct page_cursor){ .set = false };
     if (cursor == NULL)
         return true;
 
@@ -73,7 +73,7 @@ bool page_place_read(const struct work *work, const char *binding, const char *c
     if (work->now_us - payload.made_at_us > PAGE_CURSOR_MAX_HOURS * INT64_C(3600) * US_PER_S)
         return refuse(err, "The cursor is older than 24 hours.");
 
-    *ret_place = (struct page_place){
+    *ret_place = (struct page_cursor){
         .set = true,
         .number = payload.number,
         .id = payload.id,
@@ -92,7 +92,7 @@ size_t page_begin(struct json_writer *json, int64_t limit, size_t count)
     return count > (size_t)limit ? (size_t)limit : count;
 }
 
-const char *page_next(const struct work *work, const char *binding, int64_t limit, size_t count, struct page_place last)
+const char *page_next(const struct work *work, const char *binding, int64_t limit, size_t count, struct page_cursor last)
 {
     return count > (size_t)limit ? page_cursor(work, binding, &last) : NULL;
 }
@@ -110,8 +110,8 @@ void page_end(struct json_writer *json, int64_t limit, const char *next)
 
 bool page_offset_read(const struct work *work, const char *binding, const char *cursor, size_t *ret_offset, struct error *err)
 {
-    struct page_place place;
-    if (!page_place_read(work, binding, cursor, &place, err))
+    struct page_cursor place;
+    if (!page_cursor_read(work, binding, cursor, &place, err))
         return false;
     *ret_offset = place.set ? (size_t)place.number : 0;
     return true;
@@ -120,7 +120,7 @@ bool page_offset_read(const struct work *work, const char *binding, const char *
 void page_offset_end(const struct work *work, const char *binding, int64_t limit, size_t next_offset, bool is_last,
                      struct json_writer *json)
 {
-    struct page_place next = { .number = (int64_t)next_offset };
+    struct page_cursor next = { .number = (int64_t)next_offset };
     page_end(json, limit, is_last ? NULL : page_cursor(work, binding, &next));
     json_object_end(json);
 }

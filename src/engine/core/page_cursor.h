@@ -11,7 +11,7 @@
 enum { PAGE_CURSOR_MAX_HOURS = 24, PAGE_TEXT_KEY_MAX_BYTES = 512 };
 
 /* The place behind a row: its sort key (a number or a text) and its id. */
-struct page_place {
+struct page_cursor {
     bool set;         /* false: start at the first row */
     int64_t number;   /* sort keys that are numbers or times */
     const char *text; /* sort keys that are text, else NULL */
@@ -21,10 +21,10 @@ struct page_place {
 
 /* Reads a cursor; `cursor` NULL gives a place that is not set. `binding` is any text that must be the same on every
  * page of one walk: operation, filters, order. */
-MUST_CHECK bool page_place_read(const struct work *work, const char *binding, const char *cursor, struct page_place *ret_place,
-                                struct error *err) NONNULL(1, 2, 4, 5);
+MUST_CHECK bool page_cursor_read(const struct work *work, const char *binding, const char *cursor, struct page_cursor *ret_place,
+                                 struct error *err) NONNULL(1, 2, 4, 5);
 
-char *page_cursor(const struct work *work, const char *binding, const struct page_place *place) NONNULL(1, 2, 3) RETURNS_NONNULL;
+char *page_cursor(const struct work *work, const char *binding, const struct page_cursor *place) NONNULL(1, 2, 3) RETURNS_NONNULL;
 
 /*
  * The answer of a list, {"data":[…],"pagination":{…}}: queries ask for limit + 1 rows, one of which only says that there
@@ -40,7 +40,7 @@ size_t page_begin(struct json_writer *json, int64_t limit, size_t count) NONNULL
 void page_end(struct json_writer *json, int64_t limit, const char *next) NONNULL(1);
 
 /* The cursor behind `last` when `count` rows are more than a page, else NULL. */
-const char *page_next(const struct work *work, const char *binding, int64_t limit, size_t count, struct page_place last)
+const char *page_next(const struct work *work, const char *binding, int64_t limit, size_t count, struct page_cursor last)
     NONNULL(1, 2);
 
 /*

@@ -1,6 +1,6 @@
 #include "engine/domains/check.h"
 
-#include "mail/published.h"
+#include "mail/dns_auth_records.h"
 
 #include <string.h>
 
@@ -51,10 +51,10 @@ static const struct domain_look *look_for(const struct domain_check *check, cons
 static bool is_there(const struct domain_record *record, struct text_list found)
 {
     if (record->key_kind != NULL)
-        return published_dkim_key(found, record->key_kind, record->public_key);
+        return dns_auth_has_dkim_key(found, record->key_kind, record->public_key);
     if (strcmp(record->type, "MX") == 0)
         return found.count > 0;
-    return strcmp(record->purpose, "dmarc") == 0 ? published_dmarc(found) : published_spf(found);
+    return strcmp(record->purpose, "dmarc") == 0 ? dns_auth_has_dmarc(found) : dns_auth_has_spf(found);
 }
 
 /* What is known of a domain after a look. */

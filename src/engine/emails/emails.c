@@ -2,8 +2,8 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
-#include "engine/emails/groups.h"
 #include "engine/core/page_cursor.h"
+#include "engine/emails/groups.h"
 #include "template/template.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static struct opt_int group_of_filter(const struct work *work, const char *group
     return (struct opt_int){ .set = is_id, .value = is_id ? id_decode(&work->engine->ids, ID_GROUP, group_id) : 0 };
 }
 
-static bool find_page(const struct work *work, const struct email_filter *filter, const struct page_place *place, int64_t limit,
+static bool find_page(const struct work *work, const struct email_filter *filter, const struct page_cursor *place, int64_t limit,
                       struct email_summary_row **ret_rows, size_t *ret_count, struct error *err)
 {
     if (filter->by_created) {
@@ -52,19 +52,19 @@ bool email_list(const struct work *work, const struct email_filter *filter, int6
 {
     const char *binding = arena_printf(work->arena, "emails.list|%s|%s|%d", filter->group_id != NULL ? filter->group_id : "",
                                        filter->status != NULL ? filter->status : "", filter->by_created);
-    struct page_place place;
+    struct page_cursor place;
     struct email_summary_row *rows;
     size_t count;
-    if (!page_place_read(work, binding, cursor, &place, err) || !find_page(work, filter, &place, limit + 1, &rows, &count, err))
+    if (!page_cursor_read(work, binding, cursor, &place, err) || !find_page(work, filter, &place, limit + 1, &rows, &count, err))
         return false;
 
     size_t shown = page_begin(json, limit, count);
     for (size_t i = 0; i < shown; i++)
         email_write_summary(work, &rows[i], json);
-    struct page_place end = { .set = false };
+    struct page_cursor end = { .set = false };
     if (shown > 0) {
         const struct email_summary_row *last = &rows[shown - 1];
-        end = (struct page_place){ .number = filter->by_created ? last->created_at : last->listed_at, .id = last->id };
+        end = (struct page_cursor){ .number = filter->by_created ? last->created_at : last->listed_at, .id = last->id };
     }
     page_end(json, limit, page_next(work, binding, limit, count, end));
     json_object_end(json);

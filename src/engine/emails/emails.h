@@ -1,6 +1,6 @@
 /*
  * Email designs and their versions. Everything costly about a design is done
- * when a version is saved: its HTML is sanitised by the side process, and what
+ * when a version is saved: its HTML is sanitised by the renderer, and what
  * the send path evaluates for each recipient is compiled here (prepare.c).
  *
  * A design of another brand is not found. Rows live in the arena of the work.
@@ -60,7 +60,7 @@ MUST_CHECK bool email_check_import(const struct work *work, const struct email_i
 /* Compiles what the send path evaluates: html and text must be set, code and paths are made. Errors: as email_prepare. */
 MUST_CHECK bool email_compile(struct arena *arena, struct email_content *content, struct error *err) NONNULL(1, 2, 3);
 
-/* Compiles the answer of the side process. Errors: INVALID_REQUEST with the param `content`, naming the place;
+/* Compiles the answer of the renderer. Errors: INVALID_REQUEST with the param `content`, naming the place;
  * INTERNAL_ERROR for an answer of another shape. */
 MUST_CHECK bool email_prepare(struct arena *arena, const json_t *prepared, struct email_content *ret_content, struct error *err)
     NONNULL(1, 2, 3, 4);

@@ -66,8 +66,8 @@ bool email_folder_choose(const struct work *work, const struct email_folder *fol
 
 bool email_group_list(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json, struct error *err)
 {
-    struct page_place place;
-    if (!page_place_read(work, list_binding, cursor, &place, err))
+    struct page_cursor place;
+    if (!page_cursor_read(work, list_binding, cursor, &place, err))
         return false;
     struct email_group_page_params params = {
         .brand_id = work->brand_id,
@@ -84,9 +84,9 @@ bool email_group_list(const struct work *work, int64_t limit, const char *cursor
     size_t shown = page_begin(json, limit, count);
     for (size_t i = 0; i < shown; i++)
         email_group_write(work, &groups[i], json);
-    struct page_place end = { .set = false };
+    struct page_cursor end = { .set = false };
     if (shown > 0)
-        end = (struct page_place){ .text = groups[shown - 1].sort_key, .id = groups[shown - 1].id };
+        end = (struct page_cursor){ .text = groups[shown - 1].sort_key, .id = groups[shown - 1].id };
     page_end(json, limit, page_next(work, list_binding, limit, count, end));
     json_object_end(json);
     return true;

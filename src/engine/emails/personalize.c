@@ -4,10 +4,10 @@
 #include "base/text.h"
 #include "engine/compose/merge_fields.h"
 #include "mail/address.h"
-#include "template/template.h"
-#include "template/value.h"
 #include "sql/compose.h"
 #include "sql/personalize.h"
+#include "template/template.h"
+#include "template/value.h"
 
 #include <string.h>
 
@@ -31,8 +31,8 @@ struct preview {
     const struct email_personalization *asked;
     struct email_personalize_source_row *source;
     struct part parts[PART_COUNT];
-    struct slot_fields fields;
-    struct slot_values values;
+    struct merge_custom_fields fields;
+    struct merge_values values;
     struct template_setting setting;
 };
 
@@ -63,7 +63,7 @@ static bool add_part(struct preview *preview, enum part_kind kind, struct bytes 
     struct part *part = &preview->parts[kind];
     if (!template_load(code, &part->template, err))
         return false;
-    part->slots = slots_resolve(preview->work->arena, &part->template, &preview->fields);
+    part->slots = merge_fields_resolve(preview->work->arena, &part->template, &preview->fields);
     part->out = buf_in_arena(preview->work->arena, TEMPLATE_MAX_OUTPUT_BYTES);
     part->is_there = true;
     return true;
@@ -156,14 +156,14 @@ static bool load_values(struct preview *preview, struct error *err)
 {
     const struct work *work = preview->work;
     const struct json_bounds bounds = { .max_bytes = BRAND_MAX_BYTES };
-    preview->values = (struct slot_values){
+    preview->values = (struct merge_values){
         .arena = work->arena,
         .unsubscribe_url = harmless_url,
         .payload = preview->asked->payload,
     };
     if (!json_read(work->arena, preview->source->brand, strlen(preview->source->brand), bounds, &preview->values.brand, err))
         return false;
-    preview->setting = slots_setting(work->arena, preview->values.brand, work->now_us);
+    preview->setting = merge_fields_setting(work->arena, preview->values.brand, work->now_us);
     if (preview->asked->contact != NULL)
         return load_contact(preview, err);
     load_sample(preview);
@@ -174,14 +174,14 @@ static bool load_values(struct preview *preview, struct error *err)
 
 struct evaluation {
     const struct part *part;
-    const struct slot_values *values;
+    const struct merge_values *values;
 };
 
 static void look_up(const void *context, size_t index, const char *path, struct template_value *value)
 {
     (void)path;
     const struct evaluation *evaluation = context;
-    *value = slot_value(&evaluation->part->slots[index], evaluation->values);
+    *value = merge_value(&evaluation->part->slots[index], evaluation->values);
 }
 
 static bool evaluate(const struct preview *preview, const struct part *part, struct error *err)
@@ -218,7 +218,7 @@ static void write_missing(const struct preview *preview, struct json_writer *jso
         for (size_t j = 0; part->is_there && j < template_path_count(&part->template) && count < MISSING_MAX; j++) {
             const char *path = template_path(&part->template, j);
             bool is_asked = template_path_is_listed(&part->template, j) && strstr(path, "[]") == NULL;
-            if (is_asked && slot_value(&part->slots[j], &preview->values).kind == TEMPLATE_NIL && !is_listed(missing, count, path))
+            if (is_asked && merge_value(&part->slots[j], &preview->values).kind == TEMPLATE_NIL && !is_listed(missing, count, path))
                 missing[count++] = path;
         }
     }

@@ -194,11 +194,11 @@ static enum field_type type_of(const json_t *value)
     return is_calendar_date(text) || clock_parse_iso(text, &ignored) ? FIELD_DATE : FIELD_STRING;
 }
 
-/* ---- The book ---- */
+/* ---- The registry ---- */
 
-struct field_book field_book_new(struct arena *arena)
+struct field_registry field_registry_new(struct arena *arena)
 {
-    return (struct field_book){
+    return (struct field_registry){
         .arena = arena,
         .types = json_in_arena(arena, json_object()),
         .renamed = json_in_arena(arena, json_object()),
@@ -220,48 +220,48 @@ static bool check_value(const json_t *value, enum field_type type, struct error 
     return true;
 }
 
-static bool read_value(struct field_book *book, const char *given, const json_t *value, struct custom_value *ret_value,
+static bool read_value(struct field_registry *registry, const char *given, const json_t *value, struct custom_value *ret_value,
                        struct error *err)
 {
     ret_value->value = value;
-    if (!field_name_normalize(book->arena, given, &ret_value->name, err))
+    if (!field_name_normalize(registry->arena, given, &ret_value->name, err))
         return false;
-    if (strcmp(given, ret_value->name) != 0 && json_object_get(book->renamed, given) == NULL)
-        json_object_set_new(book->renamed, given, json_string(ret_value->name));
+    if (strcmp(given, ret_value->name) != 0 && json_object_get(registry->renamed, given) == NULL)
+        json_object_set_new(registry->renamed, given, json_string(ret_value->name));
     /* Clearing a field needs no definition. */
     if (json_is_null(value))
         return true;
     enum field_type type = type_of(value);
     if (!check_value(value, type, err))
         return false;
-    if (json_object_get(book->types, ret_value->name) == NULL)
-        json_object_set_new(book->types, ret_value->name, json_integer(type));
+    if (json_object_get(registry->types, ret_value->name) == NULL)
+        json_object_set_new(registry->types, ret_value->name, json_integer(type));
     return true;
 }
 
-bool field_book_read(struct field_book *book, const json_t *object, struct custom_values *ret_values, struct error *err)
+bool field_registry_read(struct field_registry *registry, const json_t *object, struct custom_values *ret_values, struct error *err)
 {
-    struct custom_value *items = arena_array(book->arena, json_object_size(object), sizeof(*items));
+    struct custom_value *items = arena_array(registry->arena, json_object_size(object), sizeof(*items));
     size_t count = 0;
     const char *given;
     json_t *value;
     json_object_foreach(json_for_iteration(object), given,
-                        value) if (!read_value(book, given, value, &items[count++], err)) return name_in_param(err, given);
+                        value) if (!read_value(registry, given, value, &items[count++], err)) return name_in_param(err, given);
     *ret_values = (struct custom_values){ .items = items, .count = count };
     return true;
 }
 
-size_t field_book_ask(const struct field_book *book, const struct work *work, struct db_batch *batch)
+size_t field_registry_query(const struct field_registry *registry, const struct work *work, struct db_batch *batch)
 {
-    size_t count = json_object_size(book->types);
+    size_t count = json_object_size(registry->types);
     if (count == 0)
         return 0;
-    const char **names = arena_array(book->arena, count, sizeof(*names));
-    const char **type_names = arena_array(book->arena, count, sizeof(*type_names));
+    const char **names = arena_array(registry->arena, count, sizeof(*names));
+    const char **type_names = arena_array(registry->arena, count, sizeof(*type_names));
     size_t at = 0;
     const char *name;
     json_t *type;
-    json_object_foreach(book->types, name, type)
+    json_object_foreach(registry->types, name, type)
     {
         names[at] = name;
         type_names[at++] = types[json_integer_value(type)].name;
@@ -279,43 +279,43 @@ size_t field_book_ask(const struct field_book *book, const struct work *work, st
     return index;
 }
 
-static void note_created(struct field_book *book, const struct db_rows *rows)
+static void note_created(struct field_registry *registry, const struct db_rows *rows)
 {
     const struct contact_fields_define_row *created = rows->rows;
-    const char **names = arena_array(book->arena, rows->count, sizeof(*names));
+    const char **names = arena_array(registry->arena, rows->count, sizeof(*names));
     for (size_t i = 0; i < rows->count; i++)
         names[i] = created[i].name;
-    book->created = (struct text_list){ .items = names, .count = rows->count };
+    registry->created = (struct text_list){ .items = names, .count = rows->count };
 }
 
-bool field_book_learn(struct field_book *book, const struct db_batch *batch, size_t index)
+bool field_registry_load(struct field_registry *registry, const struct db_batch *batch, size_t index)
 {
-    if (json_object_size(book->types) == 0)
+    if (json_object_size(registry->types) == 0)
         return false;
-    note_created(book, db_batch_rows(batch, index));
+    note_created(registry, db_batch_rows(batch, index));
     const struct db_rows *rows = db_batch_rows(batch, index + 1);
     const struct contact_fields_find_row *found = rows->rows;
-    json_t *learned = json_in_arena(book->arena, json_object());
+    json_t *learned = json_in_arena(registry->arena, json_object());
     /* Others may have asked for fields of theirs in the same statement. */
     for (size_t i = 0; i < rows->count; i++)
-        if (json_object_get(book->types, found[i].name) != NULL)
+        if (json_object_get(registry->types, found[i].name) != NULL)
             json_object_set_new(learned, found[i].name, json_integer(field_type_from_name(found[i].type)));
-    bool differs = !json_equal(learned, book->types);
-    book->types = learned;
+    bool differs = !json_equal(learned, registry->types);
+    registry->types = learned;
     return differs;
 }
 
-static enum field_type type_in_book(const struct field_book *book, const char *name)
+static enum field_type registered_type(const struct field_registry *registry, const char *name)
 {
-    return (enum field_type)json_get_int(book->types, name, FIELD_NONE);
+    return (enum field_type)json_get_int(registry->types, name, FIELD_NONE);
 }
 
-static bool value_fits(const struct field_book *book, const struct custom_value *value, struct json_writer *scratch)
+static bool value_fits(const struct field_registry *registry, const struct custom_value *value, struct json_writer *scratch)
 {
-    return json_is_null(value->value) || field_value_write(value->value, type_in_book(book, value->name), scratch);
+    return json_is_null(value->value) || field_value_write(value->value, registered_type(registry, value->name), scratch);
 }
 
-bool field_book_fit(const struct field_book *book, const struct custom_values *values, struct error *err)
+bool field_registry_check(const struct field_registry *registry, const struct custom_values *values, struct error *err)
 {
     BUF_SCOPE out;
     buf_init(&out, VALUES_JSON_MAX_BYTES);
@@ -324,9 +324,9 @@ bool field_book_fit(const struct field_book *book, const struct custom_values *v
         struct json_writer scratch;
         buf_clear(&out);
         json_writer_init(&scratch, &out);
-        if (value_fits(book, value, &scratch))
+        if (value_fits(registry, value, &scratch))
             continue;
-        enum field_type type = type_in_book(book, value->name);
+        enum field_type type = registered_type(registry, value->name);
         if (type == FIELD_NONE)
             fail(err, ERR_INVALID_REQUEST, NULL, "A brand has at most %d custom fields; this would be one more.",
                  FIELDS_MAX_PER_BRAND);
@@ -337,11 +337,11 @@ bool field_book_fit(const struct field_book *book, const struct custom_values *v
     return true;
 }
 
-const char *field_book_json(const struct field_book *book, const struct custom_values *values)
+const char *field_registry_json(const struct field_registry *registry, const struct custom_values *values)
 {
     if (values->count == 0)
         return "{}";
-    struct buf *out = buf_in_arena(book->arena, VALUES_JSON_MAX_BYTES);
+    struct buf *out = buf_in_arena(registry->arena, VALUES_JSON_MAX_BYTES);
     struct json_writer json;
     json_writer_init(&json, out);
     json_object_begin(&json);
@@ -349,7 +349,7 @@ const char *field_book_json(const struct field_book *book, const struct custom_v
     for (size_t i = 0; i < values->count; i++) {
         const struct custom_value *value = &values->items[i];
         json_key(&json, value->name);
-        if (json_is_null(value->value) || !field_value_write(value->value, type_in_book(book, value->name), &json))
+        if (json_is_null(value->value) || !field_value_write(value->value, registered_type(registry, value->name), &json))
             json_null_value(&json);
     }
     json_object_end(&json);
@@ -367,11 +367,11 @@ static void write_renamed(const char *given, const char *name, struct json_write
     json_object_end(json);
 }
 
-void field_book_write_warnings(const struct field_book *book, struct json_writer *json)
+void field_registry_write_warnings(const struct field_registry *registry, struct json_writer *json)
 {
     const char *given;
     json_t *name;
-    json_object_foreach(book->renamed, given, name) write_renamed(given, json_string_value(name), json);
+    json_object_foreach(registry->renamed, given, name) write_renamed(given, json_string_value(name), json);
 }
 
 void field_write_renamed(const char *given, const char *name, struct json_writer *json)

@@ -3,7 +3,7 @@
  * save. A field is typed once a brand, by its first value; snake_case,
  * kebab-case and spaced names converge on one camelCase name.
  *
- * A field_book is what one save (single or batch) knows of custom fields. It
+ * A field_registry is what one save (single or batch) knows of custom fields. It
  * lives in the arena of the work and belongs to its thread. The course: read
  * the values of every row, ask for the definitions, learn them, then fit and
  * write the values.
@@ -46,39 +46,41 @@ struct custom_values {
     size_t count;
 };
 
-/* ---- The book ---- */
+/* ---- The registry ---- */
 
-struct field_book {
+struct field_registry {
     struct arena *arena;
     json_t *types;   /* name → enum field_type: of its first value, and once learned, of its definition */
     json_t *renamed; /* given name → camelCase name, where they differ */
     struct text_list created;
 };
 
-struct field_book field_book_new(struct arena *arena) NONNULL(1);
+struct field_registry field_registry_new(struct arena *arena) NONNULL(1);
 
-/* Reads a customFields object (NULL: none) into values, and notes names and types in the book.
+/* Reads a customFields object (NULL: none) into values, and notes names and types in the registry.
  * Errors: INVALID_REQUEST with param customFields.<name as given>. */
-MUST_CHECK bool field_book_read(struct field_book *book, const json_t *object, struct custom_values *ret_values, struct error *err)
-    NONNULL(1, 3, 4);
+MUST_CHECK bool field_registry_read(struct field_registry *registry, const json_t *object, struct custom_values *ret_values,
+                                    struct error *err) NONNULL(1, 3, 4);
 
 /* Adds to the batch what defines missing fields and asks for the definitions. Nothing when no value needs a field.
- * Gives the index for field_book_learn. */
-size_t field_book_ask(const struct field_book *book, const struct work *work, struct db_batch *batch) NONNULL(1, 2, 3);
+ * Gives the index for field_registry_load. */
+size_t field_registry_query(const struct field_registry *registry, const struct work *work, struct db_batch *batch)
+    NONNULL(1, 2, 3);
 
 /* Takes over the definitions after the run. True when a field has another type than its first value had. */
-bool field_book_learn(struct field_book *book, const struct db_batch *batch, size_t index) NONNULL(1, 2);
+bool field_registry_load(struct field_registry *registry, const struct db_batch *batch, size_t index) NONNULL(1, 2);
 
 /* Whether every value can be kept in its field.
  * Errors: FIELD_TYPE_MISMATCH or INVALID_REQUEST with param customFields.<name>. */
-MUST_CHECK bool field_book_fit(const struct field_book *book, const struct custom_values *values, struct error *err)
+MUST_CHECK bool field_registry_check(const struct field_registry *registry, const struct custom_values *values, struct error *err)
     NONNULL(1, 2, 3);
 
 /* The values as they are stored, JSON object text; of two values of one field the later counts. For values that fit. */
-const char *field_book_json(const struct field_book *book, const struct custom_values *values) NONNULL(1, 2) RETURNS_NONNULL;
+const char *field_registry_json(const struct field_registry *registry, const struct custom_values *values)
+    NONNULL(1, 2) RETURNS_NONNULL;
 
 /* Warnings about renamed fields, as items of an array. */
-void field_book_write_warnings(const struct field_book *book, struct json_writer *json) NONNULL(1, 2);
+void field_registry_write_warnings(const struct field_registry *registry, struct json_writer *json) NONNULL(1, 2);
 
 /* The member warnings, when the name was changed. Inside an open object. */
 void field_write_renamed(const char *given, const char *name, struct json_writer *json) NONNULL(1, 2, 3);

@@ -214,13 +214,13 @@ static void refuse(struct row_reader *reader, struct import_error_budget *budget
     chunk->refusals[chunk->refusal_count++] = refusal;
 }
 
-/* FNV-1a, 64 bits; a lane keeps its keys from round to round and from version to version. */
-static size_t lane_of(const char *key)
+/* FNV-1a, 64 bits; a shard keeps its keys from round to round and from version to version. */
+static size_t shard_of(const char *key)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (const unsigned char *at = (const unsigned char *)key; *at != '\0'; at++)
         hash = (hash ^ *at) * UINT64_C(0x100000001b3);
-    return (size_t)(hash >> 32) % IMPORT_LANES;
+    return (size_t)(hash >> 32) % IMPORT_SHARDS;
 }
 
 static void take_row(struct row_reader *reader, struct import_error_budget *budget, const struct csv_row *row)
@@ -242,7 +242,7 @@ static void take_row(struct row_reader *reader, struct import_error_budget *budg
         refuse(reader, budget, row, cells, &why);
         return;
     }
-    struct import_part *part = &chunk->parts[lane_of(contact.key)];
+    struct import_part *part = &chunk->parts[shard_of(contact.key)];
     part->contacts[part->count++] = contact;
 }
 
@@ -251,7 +251,7 @@ static void empty(struct import_chunk *chunk)
     struct arena *arena = chunk->arena;
     arena_reset(arena);
     *chunk = (struct import_chunk){ .arena = arena, .number = chunk->number };
-    for (size_t i = 0; i < IMPORT_LANES; i++)
+    for (size_t i = 0; i < IMPORT_SHARDS; i++)
         chunk->parts[i].contacts = arena_array(arena, IMPORT_CHUNK_ROWS, sizeof(struct import_contact));
     chunk->refusals = arena_array(arena, IMPORT_CHUNK_ROWS, sizeof(struct import_refusal));
 }

@@ -1,7 +1,7 @@
 /*
  * A chunk: the unit in which an import is committed. Its rows
- * are checked and shared out among the lanes by the key of their address, so
- * that everything about one person goes through one lane, in the order of the
+ * are checked and shared out among the shards by the key of their address, so
+ * that everything about one person goes through one shard, in the order of the
  * text. Where a chunk ends depends on the text alone: a round that begins again
  * at a chunk's start cuts the same chunks.
  *
@@ -13,7 +13,7 @@
 #include "engine/imports/plan.h"
 
 enum {
-    IMPORT_LANES = 2,
+    IMPORT_SHARDS = 2,
     IMPORT_CHUNK_ROWS = 16384,
     IMPORT_CHUNK_BYTES = 4 * 1024 * 1024,
     IMPORT_MAX_ERRORS_KEPT = 10000,
@@ -54,7 +54,7 @@ struct import_chunk {
     int64_t end_offset; /* where the next one begins */
     int64_t end_line;
     bool is_last;
-    struct import_part parts[IMPORT_LANES];
+    struct import_part parts[IMPORT_SHARDS];
     int64_t skipped; /* rows without any value */
     int64_t failed;
     struct import_refusal *refusals; /* those that are kept */

@@ -81,7 +81,7 @@ bool import_create(const struct work *work, const struct import_request *request
         return false;
     struct import_insert_params insert = {
         .brand_id = work->brand_id,
-        .lanes = IMPORT_LANES,
+        .shards = IMPORT_SHARDS,
         .mapping = request->mapping != NULL ? json_compact(work->arena, request->mapping) : NULL,
         .validate = request->validate,
         .over_http = request->over_http,
@@ -118,18 +118,18 @@ static bool not_found(struct error *err)
 }
 
 static bool find_row(const struct work *work, int64_t id, const struct import_row **ret_row,
-                     const struct import_lane_row **ret_lanes, struct error *err)
+                     const struct import_shard_row **ret_shards, struct error *err)
 {
     struct import_find_params find = { .brand_id = work->brand_id, .id = id };
-    struct import_lanes_find_params lanes = { .brand_id = work->brand_id, .id = id };
+    struct import_shards_find_params shards = { .brand_id = work->brand_id, .id = id };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t row_at = db_batch_add(batch, &import_find_statement, &find);
-    size_t lanes_at = db_batch_add(batch, &import_lanes_find_statement, &lanes);
+    size_t shards_at = db_batch_add(batch, &import_shards_find_statement, &shards);
     if (!db_batch_run(batch, err))
         return false;
     *ret_row = db_batch_rows(batch, row_at)->rows;
-    *ret_lanes = db_batch_rows(batch, lanes_at)->rows;
-    return (*ret_row != NULL && db_batch_rows(batch, lanes_at)->count == IMPORT_LANES) || not_found(err);
+    *ret_shards = db_batch_rows(batch, shards_at)->rows;
+    return (*ret_row != NULL && db_batch_rows(batch, shards_at)->count == IMPORT_SHARDS) || not_found(err);
 }
 
 static bool open_source(const struct work *work, struct import *import, struct error *err)
@@ -157,7 +157,7 @@ static bool read_mapping(const struct work *work, const struct import_row *row, 
     return row->mapping == NULL || json_read(work->arena, row->mapping, strlen(row->mapping), bounds, ret_mapping, err);
 }
 
-/* The plan, the fields it defines and the places where the lanes begin are one commit. */
+/* The plan, the fields it defines and the places where the shards begin are one commit. */
 static bool make_plan(const struct work *work, const struct import *import, struct error *err)
 {
     const struct import_row *row = import->row;
@@ -191,7 +191,7 @@ static bool has_ended(const struct import_row *row)
 bool import_open(const struct work *work, int64_t id, struct import *ret_import, struct error *err)
 {
     *ret_import = (struct import){ .source = { .fd = -1 } };
-    if (!find_row(work, id, &ret_import->row, &ret_import->lanes, err))
+    if (!find_row(work, id, &ret_import->row, &ret_import->shards, err))
         return false;
     ret_import->has_ended = has_ended(ret_import->row);
     if (ret_import->has_ended)
@@ -199,9 +199,9 @@ bool import_open(const struct work *work, int64_t id, struct import *ret_import,
     if (!open_source(work, ret_import, err))
         return false;
     if (ret_import->row->plan == NULL &&
-        (!make_plan(work, ret_import, err) || !find_row(work, id, &ret_import->row, &ret_import->lanes, err)))
+        (!make_plan(work, ret_import, err) || !find_row(work, id, &ret_import->row, &ret_import->shards, err)))
         return false;
-    ret_import->budget = (struct import_error_budget){ ret_import->lanes[0].errors_kept, ret_import->lanes[0].error_bytes };
+    ret_import->budget = (struct import_error_budget){ ret_import->shards[0].errors_kept, ret_import->shards[0].error_bytes };
     return import_plan_load(work->arena, ret_import->row->plan, &ret_import->plan, err);
 }
 
@@ -210,23 +210,23 @@ void import_close(struct import *import)
     import_source_close(&import->source);
 }
 
-const struct import_lane_row *import_hindmost(const struct import *import)
+const struct import_shard_row *import_hindmost(const struct import *import)
 {
-    const struct import_lane_row *hindmost = &import->lanes[0];
-    for (size_t i = 1; i < IMPORT_LANES; i++)
-        if (import->lanes[i].chunks < hindmost->chunks)
-            hindmost = &import->lanes[i];
+    const struct import_shard_row *hindmost = &import->shards[0];
+    for (size_t i = 1; i < IMPORT_SHARDS; i++)
+        if (import->shards[i].chunks < hindmost->chunks)
+            hindmost = &import->shards[i];
     return hindmost;
 }
 
 void import_explain_stop(const struct work *work, int64_t id, struct error *err)
 {
     const struct import_row *row;
-    const struct import_lane_row *lanes;
+    const struct import_shard_row *shards;
     struct error ignored = { .code = ERR_NONE };
-    if (!find_row(work, id, &row, &lanes, &ignored))
+    if (!find_row(work, id, &row, &shards, &ignored))
         return;
-    struct import_totals totals = import_totals_of(lanes, IMPORT_LANES);
+    struct import_totals totals = import_totals_of(shards, IMPORT_SHARDS);
     int64_t saved = totals.inserted + totals.updated + totals.unchanged;
     size_t size = strlen(err->message);
     if (saved > 0)
@@ -242,9 +242,9 @@ bool import_finish(const struct work *work, int64_t id, enum import_end end, con
         [IMPORT_COMPLETED] = "completed", [IMPORT_CANCELED] = "canceled", [IMPORT_FAILED] = "failed"
     };
     const struct import_row *row;
-    const struct import_lane_row *lanes;
+    const struct import_shard_row *shards;
     int64_t job_id = 0;
-    if (!find_row(work, id, &row, &lanes, err))
+    if (!find_row(work, id, &row, &shards, err))
         return false;
     if (has_ended(row))
         return true;
@@ -261,16 +261,16 @@ bool import_finish(const struct work *work, int64_t id, enum import_end end, con
     return sql_import_finish(work->conn, work->arena, &finish, NULL, err);
 }
 
-struct import_totals import_totals_of(const struct import_lane_row *lanes, size_t count)
+struct import_totals import_totals_of(const struct import_shard_row *shards, size_t count)
 {
     struct import_totals totals = { 0 };
     for (size_t i = 0; i < count; i++) {
-        totals.inserted += lanes[i].inserted;
-        totals.updated += lanes[i].updated;
-        totals.unchanged += lanes[i].unchanged;
-        totals.skipped += lanes[i].skipped;
-        totals.failed += lanes[i].failed;
-        totals.errors_kept += lanes[i].errors_kept;
+        totals.inserted += shards[i].inserted;
+        totals.updated += shards[i].updated;
+        totals.unchanged += shards[i].unchanged;
+        totals.skipped += shards[i].skipped;
+        totals.failed += shards[i].failed;
+        totals.errors_kept += shards[i].errors_kept;
     }
     return totals;
 }

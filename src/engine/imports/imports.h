@@ -7,11 +7,11 @@
  * where an empty cell and a missing column leave things as they are.
  *
  * A round is: import_open, then chunks (chunk.h) read by one thread and applied
- * by the lanes (lane.h) on others. Results live in the arena of the work.
+ * by the shards (shard.h) on others. Results live in the arena of the work.
  */
 #pragma once
 
-#include "engine/imports/lane.h"
+#include "engine/imports/shard.h"
 #include "sql/imports.h"
 
 enum { IMPORT_TEXT_MAX_BYTES = 6 * 1024 * 1024, IMPORT_SHOWN_ERRORS = 100 };
@@ -47,7 +47,7 @@ struct import {
     const struct import_row *row;
     struct import_plan plan;
     struct import_source source;
-    const struct import_lane_row *lanes; /* IMPORT_LANES of them */
+    const struct import_shard_row *shards; /* IMPORT_SHARDS of them */
     struct import_error_budget budget;
     bool has_ended; /* nothing is left to do */
 };
@@ -61,8 +61,8 @@ void import_close(struct import *import) NONNULL(1);
 /* Adds to the error of a round what the import has saved before. */
 void import_explain_stop(const struct work *work, int64_t id, struct error *err) NONNULL(1, 3);
 
-/* The lane that is furthest back: where a round begins to read. */
-const struct import_lane_row *import_hindmost(const struct import *import) NONNULL(1) RETURNS_NONNULL;
+/* The shard that is furthest back: where a round begins to read. */
+const struct import_shard_row *import_hindmost(const struct import *import) NONNULL(1) RETURNS_NONNULL;
 
 enum import_end { IMPORT_COMPLETED, IMPORT_CANCELED, IMPORT_FAILED };
 
@@ -73,7 +73,7 @@ MUST_CHECK bool import_finish(const struct work *work, int64_t id, enum import_e
 
 /* ---- Telling of it ---- */
 
-/* The counts of all lanes. */
+/* The counts of all shards. */
 struct import_totals {
     int64_t inserted;
     int64_t updated;
@@ -82,7 +82,7 @@ struct import_totals {
     int64_t failed;
     int64_t errors_kept;
 };
-struct import_totals import_totals_of(const struct import_lane_row *lanes, size_t count);
+struct import_totals import_totals_of(const struct import_shard_row *shards, size_t count);
 
 /* The resource "contactImport". Errors: NOT_FOUND. */
 MUST_CHECK bool import_write(const struct work *work, int64_t id, struct json_writer *json, struct error *err) NONNULL(1, 3, 4);

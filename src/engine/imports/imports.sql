@@ -1,6 +1,6 @@
 -- An import that was asked for.
 -- name: import_insert :one
--- params: brand_id bigint, lanes bigint, mapping jsonb null, validate boolean, over_http boolean, csv bytea null, root text null, path text null, device bigint null, inode bigint null, modified_ns bigint null, size_bytes bigint, now timestamptz
+-- params: brand_id bigint, shards bigint, mapping jsonb null, validate boolean, over_http boolean, csv bytea null, root text null, path text null, device bigint null, inode bigint null, modified_ns bigint null, size_bytes bigint, now timestamptz
 -- columns: id bigint
 with import as (
     insert into imports (brand_id, mapping, validate, over_http, csv, root, path, device, inode, modified_ns, size_bytes, created_at)
@@ -8,7 +8,7 @@ with import as (
     returning id
 ), lanes as (
     insert into import_lanes (brand_id, import_id, lane)
-    select :brand_id, import.id, lane from import, generate_series(0, :lanes::bigint - 1) as lane
+    select :brand_id, import.id, lane from import, generate_series(0, :shards::bigint - 1) as lane
 )
 select id from import;
 
@@ -45,11 +45,11 @@ select id, status, mapping, validate, over_http, root, path, device, inode, modi
   from imports
  where brand_id = :brand_id and id = :id;
 
--- How far the lanes of an import are.
--- name: import_lanes_find :many
+-- How far the shards of an import are.
+-- name: import_shards_find :many
 -- params: brand_id bigint, id bigint
--- row: import_lane
--- columns: lane integer, chunks bigint, next_offset bigint, next_line bigint, inserted bigint, updated bigint, unchanged bigint, skipped bigint, failed bigint, errors_kept bigint, error_bytes bigint
+-- row: import_shard
+-- columns: shard integer, chunks bigint, next_offset bigint, next_line bigint, inserted bigint, updated bigint, unchanged bigint, skipped bigint, failed bigint, errors_kept bigint, error_bytes bigint
 select lane, chunks, next_offset, next_line, inserted, updated, unchanged, skipped, failed, errors_kept, error_bytes
   from import_lanes
  where brand_id = :brand_id and import_id = :id
@@ -81,7 +81,7 @@ update import_lanes l set next_offset = :offset, next_line = :line
 update imports set status = :status, message = :message, validation_job = :validation_job, finished_at = :now, csv = null
  where brand_id = :brand_id and id = :id and status in ('queued', 'running');
 
--- ---- A chunk of a lane ----
+-- ---- A chunk of a shard ----
 
 -- The statements of a chunk reach contacts one by one through their unique keys, in the order of the keys: whatever the
 -- statistics of a growing table say, and so that two writers lock in the same order. A plan made while the table was empty
@@ -90,13 +90,13 @@ update imports set status = :status, message = :message, validation_job = :valid
 select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
        set_config('enable_mergejoin', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true);
 
--- Holds the place of a lane; no row when somebody else has gone on from it.
--- name: import_lane_hold :one
--- params: brand_id bigint, id bigint, lane integer, chunks bigint
--- columns: lane integer
+-- Holds the place of a shard; no row when somebody else has gone on from it.
+-- name: import_shard_hold :one
+-- params: brand_id bigint, id bigint, shard integer, chunks bigint
+-- columns: shard integer
 select lane
   from import_lanes
- where brand_id = :brand_id and import_id = :id and lane = :lane and chunks = :chunks
+ where brand_id = :brand_id and import_id = :id and lane = :shard and chunks = :chunks
    for update;
 
 -- Which of these keys are contacts already: their places in the array, from 1.
@@ -166,11 +166,11 @@ select line, email, code, field, message, record
  order by line
  limit :limit;
 
--- A lane has gone through a chunk.
--- name: import_lane_advance :exec
--- params: brand_id bigint, id bigint, lane integer, next_offset bigint, next_line bigint, inserted bigint, updated bigint, unchanged bigint, skipped bigint, failed bigint, errors_kept bigint, error_bytes bigint
+-- A shard has gone through a chunk.
+-- name: import_shard_advance :exec
+-- params: brand_id bigint, id bigint, shard integer, next_offset bigint, next_line bigint, inserted bigint, updated bigint, unchanged bigint, skipped bigint, failed bigint, errors_kept bigint, error_bytes bigint
 update import_lanes
    set chunks = chunks + 1, next_offset = :next_offset, next_line = :next_line, inserted = inserted + :inserted,
        updated = updated + :updated, unchanged = unchanged + :unchanged, skipped = skipped + :skipped, failed = failed + :failed,
        errors_kept = errors_kept + :errors_kept, error_bytes = error_bytes + :error_bytes
- where brand_id = :brand_id and import_id = :id and lane = :lane;
+ where brand_id = :brand_id and import_id = :id and lane = :shard;

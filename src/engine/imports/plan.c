@@ -10,7 +10,7 @@
 enum { PLAN_JSON_MAX_BYTES = 1024 * 1024, SNIFF_MAX_BYTES = 4 * CSV_BLOCK_BYTES };
 
 /* What is looked at before the first row is saved. */
-struct survey {
+struct target_stats {
     const struct work *work;
     const struct import_source *source;
     const char *param;
@@ -35,35 +35,35 @@ static bool check_signature(const struct bytes *first, const char *param, struct
 }
 
 /* The first block that tells charsets apart decides; a file of ASCII alone is UTF-8. */
-static bool find_charset(struct survey *survey, const struct bytes *first, size_t *ret_mark_bytes, struct error *err)
+static bool find_charset(struct target_stats *stats, const struct bytes *first, size_t *ret_mark_bytes, struct error *err)
 {
-    struct import_plan *plan = survey->plan;
+    struct import_plan *plan = stats->plan;
     plan->charset = charset_of_mark(first->data, first->size, ret_mark_bytes);
-    if (*ret_mark_bytes > 0 || survey->source->fd < 0)
+    if (*ret_mark_bytes > 0 || stats->source->fd < 0)
         return true;
-    unsigned char *room = arena_alloc(survey->work->arena, CSV_BLOCK_BYTES);
+    unsigned char *room = arena_alloc(stats->work->arena, CSV_BLOCK_BYTES);
     struct bytes block = *first;
     for (int64_t offset = (int64_t)first->size; !charset_is_told(block.data, block.size) && block.size > 0;
          offset += (int64_t)block.size)
-        if (!import_source_read(survey->source, survey->work->arena, offset, room, CSV_BLOCK_BYTES, &block, err))
+        if (!import_source_read(stats->source, stats->work->arena, offset, room, CSV_BLOCK_BYTES, &block, err))
             return false;
     plan->charset = charset_guess(block.data, block.size);
     return true;
 }
 
-static bool find_dialect(struct survey *survey, struct error *err)
+static bool find_dialect(struct target_stats *stats, struct error *err)
 {
-    struct import_plan *plan = survey->plan;
+    struct import_plan *plan = stats->plan;
     ARENA_SCOPE arena = arena_new(0);
     BUF_SCOPE text;
     buf_init(&text, SNIFF_MAX_BYTES);
     struct bytes first;
     size_t mark_bytes;
     unsigned char *room = arena_alloc(arena, CSV_BLOCK_BYTES);
-    if (!import_source_read(survey->source, arena, 0, room, CSV_BLOCK_BYTES, &first, err) ||
-        !check_signature(&first, survey->param, err) || !find_charset(survey, &first, &mark_bytes, err))
+    if (!import_source_read(stats->source, arena, 0, room, CSV_BLOCK_BYTES, &first, err) ||
+        !check_signature(&first, stats->param, err) || !find_charset(stats, &first, &mark_bytes, err))
         return false;
-    bool is_whole = (int64_t)first.size == survey->source->file.size_bytes;
+    bool is_whole = (int64_t)first.size == stats->source->file.size_bytes;
     charset_decode(plan->charset, first.data + mark_bytes, first.size - mark_bytes, is_whole, &text);
     struct csv_dialect dialect = csv_sniff(buf_text(&text), text.size, is_whole);
     plan->delimiter = dialect.delimiter;
@@ -74,9 +74,9 @@ static bool find_dialect(struct survey *survey, struct error *err)
 
 /* ---- The header and the first rows ---- */
 
-static bool read_header(struct survey *survey, struct import_reading *reading, const json_t *mapping, struct error *err)
+static bool read_header(struct target_stats *stats, struct import_reading *reading, const json_t *mapping, struct error *err)
 {
-    struct arena *arena = survey->work->arena;
+    struct arena *arena = stats->work->arena;
     struct csv_row row;
     bool got;
     do {
@@ -84,26 +84,26 @@ static bool read_header(struct survey *survey, struct import_reading *reading, c
             return false;
     } while (got && row.is_blank);
     if (!got)
-        return fail(err, ERR_INVALID_REQUEST, survey->param, "There is no text to import.");
+        return fail(err, ERR_INVALID_REQUEST, stats->param, "There is no text to import.");
     if (row.fault != CSV_FINE)
-        return fail(err, ERR_INVALID_REQUEST, survey->param, "%s", import_fault_message(arena, &row));
-    if (!import_columns_read(arena, &row, mapping, survey->param, &survey->plan->columns, err))
+        return fail(err, ERR_INVALID_REQUEST, stats->param, "%s", import_fault_message(arena, &row));
+    if (!import_columns_read(arena, &row, mapping, stats->param, &stats->plan->columns, err))
         return false;
-    survey->plan->data_offset = reading->csv.offset;
-    survey->plan->data_line = reading->csv.line;
+    stats->plan->data_offset = reading->csv.offset;
+    stats->plan->data_line = reading->csv.line;
     return true;
 }
 
-static bool sample_rows(struct survey *survey, struct import_reading *reading, struct error *err)
+static bool sample_rows(struct target_stats *stats, struct import_reading *reading, struct error *err)
 {
-    const struct import_columns *columns = &survey->plan->columns;
+    const struct import_columns *columns = &stats->plan->columns;
     ARENA_SCOPE arena = arena_new(0);
     for (size_t rows = 0; rows < IMPORT_SAMPLE_ROWS; rows++) {
         struct csv_row row;
         bool got;
         if (!import_reading_next(reading, &got, &row, err))
             return false;
-        survey->saw_all = !got;
+        stats->saw_all = !got;
         if (!got)
             return true;
         arena_reset(arena);
@@ -112,18 +112,18 @@ static bool sample_rows(struct survey *survey, struct import_reading *reading, s
                 continue;
             const char *cell = text_trim(arena, row.cells[i].text);
             if (cell[0] != '\0')
-                column_sample_add(&survey->samples[i], cell);
+                column_sample_add(&stats->samples[i], cell);
         }
     }
     return true;
 }
 
-static bool look(struct survey *survey, const json_t *mapping, struct error *err)
+static bool look(struct target_stats *stats, const json_t *mapping, struct error *err)
 {
-    struct import_plan *plan = survey->plan;
+    struct import_plan *plan = stats->plan;
     IMPORT_READING_SCOPE reading;
-    import_reading_begin(&reading, survey->source, plan->charset, plan->delimiter, plan->data_offset, plan->data_line);
-    return read_header(survey, &reading, mapping, err) && sample_rows(survey, &reading, err);
+    import_reading_begin(&reading, stats->source, plan->charset, plan->delimiter, plan->data_offset, plan->data_line);
+    return read_header(stats, &reading, mapping, err) && sample_rows(stats, &reading, err);
 }
 
 /* ---- Types ---- */
@@ -143,13 +143,13 @@ static bool find_defined(const struct work *work, json_t **ret_types, struct err
 }
 
 /* The field's own type, else what its first values are; a column of which nothing was seen to the end is left out. */
-static void choose_type(const struct survey *survey, size_t place, const json_t *defined)
+static void choose_type(const struct target_stats *stats, size_t place, const json_t *defined)
 {
-    struct import_column *column = &survey->plan->columns.items[place];
+    struct import_column *column = &stats->plan->columns.items[place];
     bool decimal_comma;
-    enum field_type seen = column_sample_type(&survey->samples[place], survey->plan->delimiter, &decimal_comma);
+    enum field_type seen = column_sample_type(&stats->samples[place], stats->plan->delimiter, &decimal_comma);
     enum field_type own = (enum field_type)json_get_int(defined, column->name, FIELD_NONE);
-    if (seen == FIELD_NONE && own == FIELD_NONE && survey->saw_all) {
+    if (seen == FIELD_NONE && own == FIELD_NONE && stats->saw_all) {
         column->kind = COLUMN_SKIP;
         column->name = NULL;
         return;
@@ -157,17 +157,17 @@ static void choose_type(const struct survey *survey, size_t place, const json_t 
     if (seen == FIELD_NONE)
         seen = FIELD_STRING;
     column->decimal_comma = decimal_comma;
-    import_column_set_type(survey->work->arena, column, own != FIELD_NONE ? own : seen);
+    import_column_set_type(stats->work->arena, column, own != FIELD_NONE ? own : seen);
 }
 
 /* Fields that the brand does not have. Somebody else may define the same ones meanwhile; their type counts then. */
-static bool define_fields(struct survey *survey, const json_t *defined, struct error *err)
+static bool define_fields(struct target_stats *stats, const json_t *defined, struct error *err)
 {
     static const char *const type_names[] = {
         [FIELD_NONE] = "", [FIELD_STRING] = "string", [FIELD_NUMBER] = "number", [FIELD_DATE] = "date", [FIELD_BOOL] = "bool",
     };
-    const struct work *work = survey->work;
-    const struct import_columns *columns = &survey->plan->columns;
+    const struct work *work = stats->work;
+    const struct import_columns *columns = &stats->plan->columns;
     const char **names = arena_array(work->arena, columns->count, sizeof(*names));
     const char **types = arena_array(work->arena, columns->count, sizeof(*types));
     size_t count = 0;
@@ -194,21 +194,21 @@ static bool define_fields(struct survey *survey, const json_t *defined, struct e
         const char **list = arena_array(work->arena, created_count, sizeof(*list));
         for (size_t i = 0; i < created_count; i++)
             list[i] = created[i].name;
-        survey->plan->fields_created = (struct text_list){ list, created_count };
+        stats->plan->fields_created = (struct text_list){ list, created_count };
         return true;
     }
-    return fail(err, ERR_INVALID_REQUEST, survey->param,
+    return fail(err, ERR_INVALID_REQUEST, stats->param,
                 "A brand has at most %d custom fields; this import would need %zu more. Skip columns with mapping.",
                 FIELDS_MAX_PER_BRAND, count - created_count);
 }
 
-static bool check_defined(struct survey *survey, struct error *err)
+static bool check_defined(struct target_stats *stats, struct error *err)
 {
     json_t *defined;
-    if (!find_defined(survey->work, &defined, err))
+    if (!find_defined(stats->work, &defined, err))
         return false;
-    for (size_t i = 0; i < survey->plan->columns.count; i++) {
-        struct import_column *column = &survey->plan->columns.items[i];
+    for (size_t i = 0; i < stats->plan->columns.count; i++) {
+        struct import_column *column = &stats->plan->columns.items[i];
         if (column->kind != COLUMN_CUSTOM)
             continue;
         enum field_type type = (enum field_type)json_get_int(defined, column->name, FIELD_NONE);
@@ -218,24 +218,24 @@ static bool check_defined(struct survey *survey, struct error *err)
     return true;
 }
 
-static bool settle_types(struct survey *survey, struct error *err)
+static bool settle_types(struct target_stats *stats, struct error *err)
 {
     json_t *defined;
-    if (!find_defined(survey->work, &defined, err))
+    if (!find_defined(stats->work, &defined, err))
         return false;
-    for (size_t i = 0; i < survey->plan->columns.count; i++)
-        if (survey->plan->columns.items[i].kind == COLUMN_CUSTOM)
-            choose_type(survey, i, defined);
-    return define_fields(survey, defined, err) && check_defined(survey, err);
+    for (size_t i = 0; i < stats->plan->columns.count; i++)
+        if (stats->plan->columns.items[i].kind == COLUMN_CUSTOM)
+            choose_type(stats, i, defined);
+    return define_fields(stats, defined, err) && check_defined(stats, err);
 }
 
 bool import_plan_make(const struct work *work, const struct import_source *source, const json_t *mapping, const char *param,
                       struct import_plan *ret_plan, struct error *err)
 {
     *ret_plan = (struct import_plan){ .fields_created = { .items = arena_alloc(work->arena, sizeof(char *)) } };
-    struct survey *survey = arena_alloc(work->arena, sizeof(*survey));
-    *survey = (struct survey){ .work = work, .source = source, .param = param, .plan = ret_plan };
-    if (!find_dialect(survey, err) || !look(survey, mapping, err) || !settle_types(survey, err))
+    struct target_stats *stats = arena_alloc(work->arena, sizeof(*stats));
+    *stats = (struct target_stats){ .work = work, .source = source, .param = param, .plan = ret_plan };
+    if (!find_dialect(stats, err) || !look(stats, mapping, err) || !settle_types(stats, err))
         return false;
     if (ret_plan->charset == CHARSET_WINDOWS_1252)
         import_warn(&ret_plan->columns, "ENCODING_ASSUMED", NULL, "The file is not UTF-8; it was read as Windows-1252.");

@@ -24,18 +24,18 @@ struct import_view {
 static bool view_import(const struct work *work, int64_t id, int64_t max_errors, struct import_view *ret_view, struct error *err)
 {
     struct import_find_params find = { .brand_id = work->brand_id, .id = id };
-    struct import_lanes_find_params lanes = { .brand_id = work->brand_id, .id = id };
+    struct import_shards_find_params shards = { .brand_id = work->brand_id, .id = id };
     struct import_errors_find_params errors = { .brand_id = work->brand_id, .id = id, .limit = max_errors };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t row_at = db_batch_add(batch, &import_find_statement, &find);
-    size_t lanes_at = db_batch_add(batch, &import_lanes_find_statement, &lanes);
+    size_t shards_at = db_batch_add(batch, &import_shards_find_statement, &shards);
     size_t errors_at = db_batch_add(batch, &import_errors_find_statement, &errors);
     if (!db_batch_run(batch, err))
         return false;
-    const struct db_rows *lane_rows = db_batch_rows(batch, lanes_at);
+    const struct db_rows *shard_rows = db_batch_rows(batch, shards_at);
     *ret_view = (struct import_view){
         .row = db_batch_rows(batch, row_at)->rows,
-        .totals = import_totals_of(lane_rows->rows, lane_rows->count),
+        .totals = import_totals_of(shard_rows->rows, shard_rows->count),
         .errors = db_batch_rows(batch, errors_at)->rows,
         .error_count = db_batch_rows(batch, errors_at)->count,
     };

@@ -132,7 +132,7 @@ static void add_audit(const struct work *work, const struct ledger_entry *entry,
         .brand_id = id_or_null(work->brand_id),
         .key_id = id_or_null(entry->key_id),
         .session_id = id_or_null(entry->session_id),
-        .door = entry->door,
+        .transport = entry->transport,
         .client = entry->client,
         .request_id = entry->request_id,
         .operation = entry->operation,
@@ -225,7 +225,7 @@ char *ledger_entry_write(struct arena *arena, const struct ledger_entry *entry)
     json_writer_init(&json, out);
     json_object_begin(&json);
     json_member_text(&json, "operation", entry->operation);
-    json_member_text(&json, "door", entry->door);
+    json_member_text(&json, "door", entry->transport);
     json_member_text(&json, "client", entry->client);
     json_member_text(&json, "requestId", entry->request_id);
     json_member_int(&json, "keyId", entry->key_id);
@@ -256,7 +256,7 @@ bool ledger_entry_read(struct arena *arena, const char *json, struct ledger_entr
         return false;
     *ret_entry = (struct ledger_entry){
         .operation = json_get_text(object, "operation"),
-        .door = json_get_text(object, "door"),
+        .transport = json_get_text(object, "door"),
         .client = json_get_text(object, "client"),
         .request_id = json_get_text(object, "requestId"),
         .key_id = json_get_int(object, "keyId", 0),
@@ -267,5 +267,5 @@ bool ledger_entry_read(struct arena *arena, const char *json, struct ledger_entr
         .credit_cost = json_get_int(object, "creditCost", -1),
         .writes_audit = json_get_bool(object, "writesAudit", false),
     };
-    return ret_entry->operation != NULL && ret_entry->door != NULL && ret_entry->request_id != NULL;
+    return ret_entry->operation != NULL && ret_entry->transport != NULL && ret_entry->request_id != NULL;
 }

@@ -10,7 +10,7 @@
 /* Everything the ledger needs to know of the call, kept with a job so that the job can settle it. */
 struct ledger_entry {
     const char *operation;
-    const char *door;
+    const char *transport;
     const char *client; /* NULL when unknown */
     const char *request_id;
     int64_t key_id;                       /* 0: not an API key */

@@ -46,9 +46,9 @@ delete from idempotency_keys
 
 -- Who did what.
 -- name: ledger_audit :exec
--- params: now timestamptz, organization_id bigint, brand_id bigint null, key_id bigint null, session_id bigint null, door text, client text null, request_id text, operation text, subjects text[]
+-- params: now timestamptz, organization_id bigint, brand_id bigint null, key_id bigint null, session_id bigint null, transport text, client text null, request_id text, operation text, subjects text[]
 insert into audit_log (occurred_at, organization_id, brand_id, key_id, session_id, door, client, request_id, operation, subjects)
-values (:now, :organization_id, :brand_id, :key_id, :session_id, :door, :client, :request_id, :operation, :subjects);
+values (:now, :organization_id, :brand_id, :key_id, :session_id, :transport, :client, :request_id, :operation, :subjects);
 
 -- How a transaction of several calls behaves: it waits for nobody's lock for long, and plans none of its statements anew.
 -- name: ledger_share :exec
@@ -78,12 +78,12 @@ select g.organization_id, decode(g.key_hash, 'hex'), decode(g.fingerprint, 'hex'
 
 -- Who did what, for several calls. Subjects of one call are joined by commas; 0 is no brand, key or session.
 -- name: ledger_audits :exec
--- params: times timestamptz[], organization_ids bigint[], brand_ids bigint[], key_ids bigint[], session_ids bigint[], doors text[], clients text[], request_ids text[], operations text[], subjects text[]
+-- params: times timestamptz[], organization_ids bigint[], brand_ids bigint[], key_ids bigint[], session_ids bigint[], transports text[], clients text[], request_ids text[], operations text[], subjects text[]
 insert into audit_log (occurred_at, organization_id, brand_id, key_id, session_id, door, client, request_id, operation, subjects)
-select g.occurred_at, g.organization_id, nullif(g.brand_id, 0), nullif(g.key_id, 0), nullif(g.session_id, 0), g.door, g.client,
+select g.occurred_at, g.organization_id, nullif(g.brand_id, 0), nullif(g.key_id, 0), nullif(g.session_id, 0), g.transport, g.client,
        g.request_id, g.operation, string_to_array(g.subjects, ',')
   from unnest(:times::timestamptz[], :organization_ids::bigint[], :brand_ids::bigint[], :key_ids::bigint[],
-              :session_ids::bigint[], :doors::text[], :clients::text[], :request_ids::text[], :operations::text[],
+              :session_ids::bigint[], :transports::text[], :clients::text[], :request_ids::text[], :operations::text[],
               :subjects::text[])
        as g(occurred_at, organization_id, brand_id, key_id, session_id, door, client, request_id, operation, subjects);
 

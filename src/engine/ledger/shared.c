@@ -77,7 +77,7 @@ static void add_audits(struct arena *arena, const struct ledger_call *calls, siz
     int64_t *brands = numbers(arena, count);
     int64_t *keys = numbers(arena, count);
     int64_t *sessions = numbers(arena, count);
-    const char **doors = texts(arena, count);
+    const char **transports = texts(arena, count);
     const char **clients = texts(arena, count);
     const char **requests = texts(arena, count);
     const char **operations = texts(arena, count);
@@ -90,7 +90,7 @@ static void add_audits(struct arena *arena, const struct ledger_call *calls, siz
         brands[i] = work->brand_id;
         keys[i] = entry->key_id;
         sessions[i] = entry->session_id;
-        doors[i] = entry->door;
+        transports[i] = entry->transport;
         clients[i] = entry->client;
         requests[i] = entry->request_id;
         operations[i] = entry->operation;
@@ -102,7 +102,7 @@ static void add_audits(struct arena *arena, const struct ledger_call *calls, siz
         .brand_ids = { brands, count },
         .key_ids = { keys, count },
         .session_ids = { sessions, count },
-        .doors = { doors, count },
+        .transports = { transports, count },
         .clients = { clients, count },
         .request_ids = { requests, count },
         .operations = { operations, count },

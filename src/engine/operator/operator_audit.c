@@ -7,7 +7,7 @@ bool operator_commit(const struct work *work, struct db_tx *tx, const char *oper
     const char *subjects[1] = { subject };
     struct ledger_entry entry = {
         .operation = operation,
-        .door = "admin",
+        .transport = "admin",
         .request_id = "admin",
         .credit_cost = -1,
         .writes_audit = true,

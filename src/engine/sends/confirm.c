@@ -19,7 +19,7 @@ struct confirmed {
     int64_t version_id;
     int64_t recipient_count;
     int64_t expires_at_us;
-    unsigned char order[SECRET_HASH_BYTES];
+    unsigned char request[SECRET_HASH_BYTES];
     unsigned char nonce[16];
 };
 
@@ -28,27 +28,27 @@ static_assert(sizeof(struct confirmed) == 6 * sizeof(int64_t) + SECRET_HASH_BYTE
 /* ---- The token ---- */
 
 /* One text for all that the recipients would see and who they are, so that another order cannot pass as this one. */
-static void hash_order(const struct work *work, const struct confirmable *asked, unsigned char ret_hash[SECRET_HASH_BYTES])
+static void hash_request(const struct work *work, const struct confirmable *asked, unsigned char ret_hash[SECRET_HASH_BYTES])
 {
-    enum { ORDER_MAX_BYTES = 64 * 1024 };
-    const struct send_order *order = asked->order;
-    const struct checked_order *checked = asked->checked;
+    enum { SEND_REQUEST_MAX_BYTES = 64 * 1024 };
+    const struct send_request *request = asked->request;
+    const struct checked_request *checked = asked->checked;
     char target[2 * SECRET_HASH_BYTES + 1];
     hex_encode(checked->target_hash, sizeof(checked->target_hash), target);
 
-    struct buf *text = buf_in_arena(work->arena, ORDER_MAX_BYTES);
+    struct buf *text = buf_in_arena(work->arena, SEND_REQUEST_MAX_BYTES);
     struct json_writer json;
     json_writer_init(&json, text);
     json_object_begin(&json);
-    json_member_int(&json, "email", order->email_id);
+    json_member_int(&json, "email", request->email_id);
     json_member_int(&json, "domain", checked->domain->id);
     json_member_text(&json, "target", target);
-    json_member_text(&json, "subject", order->subject);
-    json_member_text_if(&json, "previewText", order->preview_text);
+    json_member_text(&json, "subject", request->subject);
+    json_member_text_if(&json, "previewText", request->preview_text);
     json_member_text(&json, "from", checked->from_address);
     json_member_text_if(&json, "name", checked->sender_name);
     json_member_text_if(&json, "replyTo", checked->reply_to);
-    json_member_time_if(&json, "scheduledAt", order->scheduled_at_us);
+    json_member_time_if(&json, "scheduledAt", request->scheduled_at_us);
     json_object_end(&json);
     sha256(buf_text(text), text->size, ret_hash);
 }
@@ -58,12 +58,12 @@ char *confirm_seal(const struct work *work, const struct confirmable *asked, int
     struct confirmed confirmed = {
         .organization_id = work->organization_id,
         .brand_id = work->brand_id,
-        .key_id = asked->order->key_id,
+        .key_id = asked->request->key_id,
         .version_id = asked->checked->version_id,
         .recipient_count = recipient_count,
         .expires_at_us = work->now_us + CONFIRM_LIFETIME_S * US_PER_S,
     };
-    hash_order(work, asked, confirmed.order);
+    hash_request(work, asked, confirmed.request);
     random_bytes(confirmed.nonce, sizeof(confirmed.nonce));
     *ret_expires_at_us = confirmed.expires_at_us;
     return token_seal(work->arena, work->engine->token_key, purpose, &confirmed, sizeof(confirmed));
@@ -84,7 +84,7 @@ static bool check_caller(const struct work *work, const struct confirmable *aske
                          struct error *err)
 {
     bool is_callers = confirmed->organization_id == work->organization_id && confirmed->brand_id == work->brand_id &&
-                      confirmed->key_id == asked->order->key_id;
+                      confirmed->key_id == asked->request->key_id;
     if (!is_callers)
         return fail(err, ERR_INVALID_REQUEST, param, "This token was given to another caller or for another brand.");
     return confirmed->expires_at_us > work->now_us ||
@@ -95,9 +95,9 @@ static bool check_caller(const struct work *work, const struct confirmable *aske
 static bool check_order(const struct work *work, const struct confirmable *asked, const struct confirmed *confirmed,
                         struct error *err)
 {
-    unsigned char order[SECRET_HASH_BYTES];
-    hash_order(work, asked, order);
-    if (memcmp(order, confirmed->order, sizeof(order)) != 0)
+    unsigned char request[SECRET_HASH_BYTES];
+    hash_request(work, asked, request);
+    if (memcmp(request, confirmed->request, sizeof(request)) != 0)
         return fail(err, ERR_INVALID_REQUEST, param,
                     "These are not the arguments that were previewed. Repeat exactly those, or call without confirmationToken.");
     return confirmed->version_id == asked->checked->version_id ||
@@ -107,7 +107,7 @@ static bool check_order(const struct work *work, const struct confirmable *asked
 
 static bool count_now(const struct work *work, const struct confirmable *asked, int64_t *ret_count, struct error *err)
 {
-    const struct checked_order *checked = asked->checked;
+    const struct checked_request *checked = asked->checked;
     struct send_target target = { .is_all = strcmp(checked->target, "all") == 0, .audience_id = checked->audience_id };
     *ret_count = (int64_t)asked->keys.count;
     return asked->keys.items != NULL || send_target_count(work, target, ret_count, err);
@@ -125,14 +125,14 @@ static bool check_growth(int64_t confirmed, int64_t now, struct error *err)
 
 bool confirm_check(const struct work *work, const struct confirmable *asked, bool *ret_is_due, struct error *err)
 {
-    const struct send_order *order = asked->order;
+    const struct send_request *request = asked->request;
     struct confirmed confirmed;
     int64_t count;
     *ret_is_due = false;
-    if (order->confirmation == NULL && !order->confirm_above.set)
+    if (request->confirmation == NULL && !request->confirm_above.set)
         return true;
-    if (order->confirmation != NULL) {
-        if (!open_token(work, order->confirmation, &confirmed))
+    if (request->confirmation != NULL) {
+        if (!open_token(work, request->confirmation, &confirmed))
             return fail(err, ERR_INVALID_REQUEST, param, "This is no token of a preview.");
         return check_caller(work, asked, &confirmed, err) && check_order(work, asked, &confirmed, err) &&
                count_now(work, asked, &count, err) && check_growth(confirmed.recipient_count, count, err);
@@ -140,8 +140,8 @@ bool confirm_check(const struct work *work, const struct confirmable *asked, boo
     if (!count_now(work, asked, &count, err))
         return false;
     /* Who is in the target when a scheduled send begins is not known now. */
-    bool is_open = order->scheduled_at_us.set && asked->keys.items == NULL;
-    *ret_is_due = is_open || count > order->confirm_above.value;
+    bool is_open = request->scheduled_at_us.set && asked->keys.items == NULL;
+    *ret_is_due = is_open || count > request->confirm_above.value;
     return true;
 }
 

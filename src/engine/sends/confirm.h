@@ -1,7 +1,7 @@
 /*
  * Confirmation: before an assistant's send to more recipients than the operator
  * lets pass, it is shown what would go out to whom. Nothing is written then; the
- * preview brings a token that stands for exactly this order, asked for again
+ * preview brings a token that stands for exactly this request, asked for again
  * with it. The token is bound to the organization, the brand, the credential,
  * the order as it was checked (design version and sender included), and the
  * number of recipients; it holds for a quarter of an hour and for one send.
@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "engine/sends/order.h"
+#include "engine/sends/send_request.h"
 
 enum {
     CONFIRM_LIFETIME_S = 15 * 60,
@@ -38,8 +38,8 @@ struct send_preview {
 
 /* An order that passed its checks, and what was found of its target. */
 struct confirmable {
-    const struct send_order *order;
-    const struct checked_order *checked;
+    const struct send_request *request;
+    const struct checked_request *checked;
     struct text_list keys; /* of a short list: those that may be mailed; items NULL: the target is no list */
 };
 
@@ -52,11 +52,11 @@ MUST_CHECK bool confirm_check(const struct work *work, const struct confirmable 
 MUST_CHECK bool confirm_preview(const struct work *work, const struct confirmable *asked, const struct send_preview **ret_preview,
                                 struct error *err) NONNULL(1, 2, 3, 4);
 
-/* Uses the token of the order, which confirm_check has seen, for the send just written.
+/* Uses the token of the request, which confirm_check has seen, for the send just written.
  * Errors: INVALID_REQUEST (confirmationToken) when it was used before. */
 MUST_CHECK bool confirm_use(const struct work *work, const char *token, int64_t send_id, struct error *err) NONNULL(1, 2, 4);
 
-/* A token for the order, good from now on. */
+/* A token for the request, good from now on. */
 char *confirm_seal(const struct work *work, const struct confirmable *asked, int64_t recipient_count, int64_t *ret_expires_at_us)
     NONNULL(1, 2, 4) RETURNS_NONNULL;
 

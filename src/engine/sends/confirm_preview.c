@@ -23,7 +23,7 @@ struct look {
     const struct send_preview_facts_row *facts;
     struct composer *composer;
     struct text_list fields; /* custom fields whose absence is told */
-    struct survey survey;
+    struct target_stats stats;
     struct send_preview *preview;
 };
 
@@ -44,7 +44,7 @@ static void warn(struct look *look, const char *format, ...)
 static bool find_facts(struct look *look, struct error *err)
 {
     const struct work *work = look->work;
-    const struct checked_order *checked = look->asked->checked;
+    const struct checked_request *checked = look->asked->checked;
     struct send_preview_facts_params params = {
         .brand_id = work->brand_id,
         .version_id = checked->version_id,
@@ -54,14 +54,14 @@ static bool find_facts(struct look *look, struct error *err)
     if (!sql_send_preview_facts(work->conn, work->arena, &params, &facts, err))
         return false;
     if (facts == NULL)
-        return order_no_email(err);
+        return send_request_no_email(err);
     look->facts = facts;
     return true;
 }
 
 static bool make_composer(struct look *look, struct error *err)
 {
-    const struct checked_order *checked = look->asked->checked;
+    const struct checked_request *checked = look->asked->checked;
     struct composer_design design = {
         .subject_code = checked->subject_code,
         .html_code = checked->html_code.data != NULL ? checked->html_code : look->facts->html_code,
@@ -77,29 +77,29 @@ static bool make_composer(struct look *look, struct error *err)
 }
 
 /* Who lacks what the design names. "" stands for all fields and is nothing that could be lacking. */
-static bool survey(struct look *look, struct error *err)
+static bool stats(struct look *look, struct error *err)
 {
-    const struct checked_order *checked = look->asked->checked;
+    const struct checked_request *checked = look->asked->checked;
     struct text_list all = composer_fields(look->composer);
-    const char **names = arena_array(look->work->arena, SURVEY_FIELDS_MAX, sizeof(*names));
+    const char **names = arena_array(look->work->arena, TARGET_STATS_MAX_FIELDS, sizeof(*names));
     size_t count = 0;
-    for (size_t i = 0; i < all.count && count < SURVEY_FIELDS_MAX; i++)
+    for (size_t i = 0; i < all.count && count < TARGET_STATS_MAX_FIELDS; i++)
         if (all.items[i][0] != '\0')
             names[count++] = all.items[i];
     look->fields = (struct text_list){ names, count };
-    struct survey_question question = {
+    struct target_stats_query question = {
         .target = { .is_all = strcmp(checked->target, "all") == 0, .audience_id = checked->audience_id },
         .keys = look->asked->keys,
         .fields = look->fields,
     };
-    return send_target_survey(look->work, &question, &look->survey, err);
+    return send_target_stats(look->work, &question, &look->stats, err);
 }
 
 /* The message as one of the recipients would get it. What contacts bring is cleaned before a model reads it. */
 static bool compose_sample(struct look *look, struct composer_sample *ret_sample, struct error *err)
 {
     const struct work *work = look->work;
-    const char *key = look->survey.sample_key != NULL ? look->survey.sample_key : "";
+    const char *key = look->stats.sample_key != NULL ? look->stats.sample_key : "";
     struct send_preview_sample_params params = { .brand_id = work->brand_id,
                                                  .email_key = key,
                                                  .fields = composer_fields(look->composer) };
@@ -130,23 +130,23 @@ static void warn_of_lack(struct look *look, const char *name, int64_t count)
 {
     if (count > 0)
         warn(look, "%s is not known of %lld of %lld recipients; they see the fallback of the design, or nothing.", name,
-             (long long)count, (long long)look->survey.count);
+             (long long)count, (long long)look->stats.count);
 }
 
 static void warn_of_names(struct look *look)
 {
     if (composer_names_first_name(look->composer))
-        warn_of_lack(look, "firstName", look->survey.without_first_name);
+        warn_of_lack(look, "firstName", look->stats.without_first_name);
     if (composer_names_last_name(look->composer))
-        warn_of_lack(look, "lastName", look->survey.without_last_name);
-    for (size_t i = 0; i < look->fields.count && i < look->survey.without_field.count; i++)
-        warn_of_lack(look, look->fields.items[i], look->survey.without_field.items[i]);
+        warn_of_lack(look, "lastName", look->stats.without_last_name);
+    for (size_t i = 0; i < look->fields.count && i < look->stats.without_field.count; i++)
+        warn_of_lack(look, look->fields.items[i], look->stats.without_field.items[i]);
 }
 
 static void warn_of_number(struct look *look)
 {
     const struct opt_int *largest = &look->facts->largest;
-    int64_t count = look->survey.count;
+    int64_t count = look->stats.count;
     if (count <= UNUSUAL_ABOVE)
         return;
     if (!largest->set)
@@ -157,8 +157,8 @@ static void warn_of_number(struct look *look)
 
 static void warn_of_the_rest(struct look *look, const struct composer_sample *sample)
 {
-    const struct checked_order *checked = look->asked->checked;
-    struct opt_int scheduled_at_us = look->asked->order->scheduled_at_us;
+    const struct checked_request *checked = look->asked->checked;
+    struct opt_int scheduled_at_us = look->asked->request->scheduled_at_us;
     if (!sample->shows_link)
         warn(look, "The design shows no unsubscribe link; a last line with one is added.");
     if (look->asked->keys.items != NULL && checked->list.count > look->asked->keys.count)
@@ -177,24 +177,24 @@ static void warn_of_the_rest(struct look *look, const struct composer_sample *sa
 bool confirm_preview(const struct work *work, const struct confirmable *asked, const struct send_preview **ret_preview,
                      struct error *err)
 {
-    const struct checked_order *checked = asked->checked;
+    const struct checked_request *checked = asked->checked;
     struct send_preview *preview = arena_alloc(work->arena, sizeof(*preview));
     struct look look = { .work = work, .asked = asked, .preview = preview };
     struct composer_sample sample;
     *preview = (struct send_preview){ .target = checked->target, .reply_to = checked->reply_to };
-    if (!find_facts(&look, err) || !make_composer(&look, err) || !survey(&look, err) || !compose_sample(&look, &sample, err))
+    if (!find_facts(&look, err) || !make_composer(&look, err) || !stats(&look, err) || !compose_sample(&look, &sample, err))
         return false;
-    preview->recipient_count = look.survey.count;
+    preview->recipient_count = look.stats.count;
     preview->audience_name =
         look.facts->audience_name != NULL ? text_visible(work->arena, look.facts->audience_name, SENDER_MAX_CHARS) : NULL;
     preview->from = checked->sender_name != NULL ? arena_printf(work->arena, "%s <%s>", checked->sender_name, checked->from_address)
                                                  : checked->from_address;
     preview->from = text_visible(work->arena, preview->from, SENDER_MAX_CHARS);
-    preview->scheduled_at_us = asked->order->scheduled_at_us;
+    preview->scheduled_at_us = asked->request->scheduled_at_us;
     warn_of_names(&look);
     warn_of_number(&look);
     warn_of_the_rest(&look, &sample);
-    preview->token = confirm_seal(work, asked, look.survey.count, &preview->expires_at_us);
+    preview->token = confirm_seal(work, asked, look.stats.count, &preview->expires_at_us);
     *ret_preview = preview;
     return true;
 }

@@ -1,6 +1,6 @@
 #include "engine/ledger/plans.h"
 #include "engine/sends/confirm.h"
-#include "engine/sends/order.h"
+#include "engine/sends/send_request.h"
 #include "engine/sends/target.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static bool refuse_repeat(const struct work *work, const struct send_same_target
            error_with_details(err, send_state_details(work, earlier));
 }
 
-static struct send_target target_of(const struct checked_order *checked)
+static struct send_target target_of(const struct checked_request *checked)
 {
     return (struct send_target){ .is_all = strcmp(checked->target, "all") == 0, .audience_id = checked->audience_id };
 }
@@ -40,7 +40,7 @@ bool send_room(const struct work *work, struct opt_int *ret_room, struct error *
     return true;
 }
 
-static bool count_recipients(const struct work *work, const struct checked_order *checked, int64_t *ret_count, struct error *err)
+static bool count_recipients(const struct work *work, const struct checked_request *checked, int64_t *ret_count, struct error *err)
 {
     if (checked->list.count > 0) {
         *ret_count = (int64_t)checked->list.count;
@@ -49,7 +49,7 @@ static bool count_recipients(const struct work *work, const struct checked_order
     return send_target_count(work, target_of(checked), ret_count, err);
 }
 
-static bool check_room(const struct work *work, const struct send_allowance_row *allowance, const struct checked_order *checked,
+static bool check_room(const struct work *work, const struct send_allowance_row *allowance, const struct checked_request *checked,
                        struct error *err)
 {
     struct opt_int room = room_of(allowance);
@@ -75,7 +75,7 @@ struct lookup {
 };
 
 /* Of a short list, who may not be mailed; of others, whether there is anybody. */
-static bool add_eligible(const struct work *work, const struct checked_order *checked, struct db_batch *batch, size_t *ret_at,
+static bool add_eligible(const struct work *work, const struct checked_request *checked, struct db_batch *batch, size_t *ret_at,
                          struct error *err)
 {
     if (checked->list.count == 0)
@@ -89,21 +89,21 @@ static bool add_eligible(const struct work *work, const struct checked_order *ch
     return true;
 }
 
-static bool read_eligible(const struct checked_order *checked, const struct db_rows *rows)
+static bool read_eligible(const struct checked_request *checked, const struct db_rows *rows)
 {
     if (checked->list.count > 0)
         return rows->count < checked->list.count;
     return send_target_is_any(rows);
 }
 
-static bool look_up(const struct work *work, const struct send_order *order, const struct checked_order *checked,
+static bool look_up(const struct work *work, const struct send_request *request, const struct checked_request *checked,
                     struct lookup *ret_found, struct error *err)
 {
-    struct send_email_lock_params email = { .brand_id = work->brand_id, .id = order->email_id };
-    struct send_domain_find_params domain = { .brand_id = work->brand_id, .id = order->domain_id };
+    struct send_email_lock_params email = { .brand_id = work->brand_id, .id = request->email_id };
+    struct send_domain_find_params domain = { .brand_id = work->brand_id, .id = request->domain_id };
     struct send_same_target_params earlier = {
         .brand_id = work->brand_id,
-        .email_id = order->email_id,
+        .email_id = request->email_id,
         .target_hash = { checked->target_hash, sizeof(checked->target_hash) },
     };
     struct send_allowance_params allowance = { .organization_id = work->organization_id, .now = work->now_us };
@@ -129,18 +129,18 @@ static bool look_up(const struct work *work, const struct send_order *order, con
 
 /* ---- A campaign ---- */
 
-static bool insert(const struct work *work, const struct send_order *order, const struct checked_order *checked, int64_t *ret_id,
-                   struct error *err)
+static bool insert(const struct work *work, const struct send_request *request, const struct checked_request *checked,
+                   int64_t *ret_id, struct error *err)
 {
     bool is_inline = checked->list.count > 0;
     struct send_insert_params params = {
         .brand_id = work->brand_id,
-        .email_id = order->email_id,
+        .email_id = request->email_id,
         .email_version_id = checked->version_id,
-        .status = order->scheduled_at_us.set ? "scheduled" : "queued",
-        .subject = order->subject,
+        .status = request->scheduled_at_us.set ? "scheduled" : "queued",
+        .subject = request->subject,
         .subject_code = checked->subject_code,
-        .preview_text = order->preview_text,
+        .preview_text = request->preview_text,
         .html_code = checked->html_code,
         .from_address = checked->from_address,
         .sender_name = checked->sender_name,
@@ -152,7 +152,7 @@ static bool insert(const struct work *work, const struct send_order *order, cons
         .inline_keys = { is_inline ? checked->list.keys : NULL, checked->list.count },
         .target_hash = { checked->target_hash, sizeof(checked->target_hash) },
         .recipient_count = { .set = is_inline, .value = (int64_t)checked->list.count },
-        .scheduled_at = order->scheduled_at_us,
+        .scheduled_at = request->scheduled_at_us,
         .now = work->now_us,
     };
     struct send_insert_row *row;
@@ -162,23 +162,23 @@ static bool insert(const struct work *work, const struct send_order *order, cons
     return true;
 }
 
-static bool check_found(const struct work *work, const struct send_order *order, struct checked_order *checked,
+static bool check_found(const struct work *work, const struct send_request *request, struct checked_request *checked,
                         const struct lookup *found, struct error *err)
 {
     if (found->email == NULL)
-        return order_no_email(err);
-    if (!order_check_email(found->email->status, found->email->version_id, err) ||
-        !order_check_domain(found->domain, "marketing", err))
+        return send_request_no_email(err);
+    if (!send_request_check_email(found->email->status, found->email->version_id, err) ||
+        !send_request_check_domain(found->domain, "marketing", err))
         return false;
     checked->version_id = found->email->version_id.value;
     checked->domain = found->domain;
-    if (!order_choose_sender(work, order, checked, err) || !refuse_repeat(work, found->earlier, err))
+    if (!send_request_choose_sender(work, request, checked, err) || !refuse_repeat(work, found->earlier, err))
         return false;
     if (!found->any_eligible)
-        return fail(err, ERR_NO_ELIGIBLE_RECIPIENTS, order->audience != NULL ? "audienceId" : "to",
+        return fail(err, ERR_NO_ELIGIBLE_RECIPIENTS, request->audience != NULL ? "audienceId" : "to",
                     "Nobody in this target is subscribed and not suppressed.");
     /* A scheduled send is measured when it begins, and waits for room if there is none. */
-    return order->scheduled_at_us.set || check_room(work, found->allowance, checked, err);
+    return request->scheduled_at_us.set || check_room(work, found->allowance, checked, err);
 }
 
 static bool is_refused(const char *key, const struct db_rows *refused)
@@ -191,7 +191,7 @@ static bool is_refused(const char *key, const struct db_rows *refused)
 }
 
 /* Of a short list, those who may be mailed. */
-static struct text_list welcome_keys(const struct work *work, const struct checked_order *checked, const struct lookup *found)
+static struct text_list welcome_keys(const struct work *work, const struct checked_request *checked, const struct lookup *found)
 {
     if (checked->list.count == 0)
         return (struct text_list){ .items = NULL };
@@ -203,27 +203,28 @@ static struct text_list welcome_keys(const struct work *work, const struct check
     return (struct text_list){ keys, count };
 }
 
-bool send_create(const struct work *work, const struct send_order *order, struct send_accepted *ret_accepted, struct error *err)
+bool send_create(const struct work *work, const struct send_request *request, struct send_accepted *ret_accepted, struct error *err)
 {
-    struct checked_order checked = { .audience_id = 0 };
+    struct checked_request checked = { .audience_id = 0 };
     struct lookup found;
-    if (!order_check_target(work, order, &checked, err) || !order_check_schedule(work, order->scheduled_at_us, err) ||
-        !order_compile_subject(work, order->subject, &checked.subject_code, err) || !look_up(work, order, &checked, &found, err) ||
-        !check_found(work, order, &checked, &found, err))
+    if (!send_request_check_target(work, request, &checked, err) ||
+        !send_request_check_schedule(work, request->scheduled_at_us, err) ||
+        !send_request_compile_subject(work, request->subject, &checked.subject_code, err) ||
+        !look_up(work, request, &checked, &found, err) || !check_found(work, request, &checked, &found, err))
         return false;
-    if (order->preview_text != NULL &&
-        !order_replace_preview(work, checked.version_id, order->preview_text, &checked.html_code, err))
+    if (request->preview_text != NULL &&
+        !send_request_replace_preview(work, checked.version_id, request->preview_text, &checked.html_code, err))
         return false;
     *ret_accepted = (struct send_accepted){
-        .status = order->scheduled_at_us.set ? "scheduled" : "queued",
-        .scheduled_at_us = order->scheduled_at_us,
+        .status = request->scheduled_at_us.set ? "scheduled" : "queued",
+        .scheduled_at_us = request->scheduled_at_us,
     };
-    struct confirmable asked = { .order = order, .checked = &checked, .keys = welcome_keys(work, &checked, &found) };
+    struct confirmable asked = { .request = request, .checked = &checked, .keys = welcome_keys(work, &checked, &found) };
     bool confirm_first;
     if (!confirm_check(work, &asked, &confirm_first, err))
         return false;
     if (confirm_first)
         return confirm_preview(work, &asked, &ret_accepted->preview, err);
-    return insert(work, order, &checked, &ret_accepted->id, err) &&
-           (order->confirmation == NULL || confirm_use(work, order->confirmation, ret_accepted->id, err));
+    return insert(work, request, &checked, &ret_accepted->id, err) &&
+           (request->confirmation == NULL || confirm_use(work, request->confirmation, ret_accepted->id, err));
 }

@@ -10,8 +10,8 @@ static bool not_found(struct error *err)
 
 /* ---- Reading ---- */
 
-bool send_get(const struct work *work, int64_t send_id, bool with_events, struct send_course *ret_course, struct json_writer *json,
-              struct error *err)
+bool send_get(const struct work *work, int64_t send_id, bool with_events, struct send_progress *ret_progress,
+              struct json_writer *json, struct error *err)
 {
     struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
     struct send_events_params events = { .brand_id = work->brand_id, .send_id = send_id, .limit = SEND_EVENTS_MAX };
@@ -24,8 +24,8 @@ bool send_get(const struct work *work, int64_t send_id, bool with_events, struct
     if (send == NULL)
         return not_found(err);
 
-    if (ret_course != NULL)
-        *ret_course = send_course_of(send);
+    if (ret_progress != NULL)
+        *ret_progress = send_progress_of(send);
     static const struct send_events_row none;
     const struct db_rows *rows = with_events ? db_batch_rows(batch, listed) : NULL;
     bool any = rows != NULL && rows->count > 0;
@@ -33,7 +33,7 @@ bool send_get(const struct work *work, int64_t send_id, bool with_events, struct
     return true;
 }
 
-static bool find_page(const struct work *work, const struct send_filter *filter, const struct page_place *place, int64_t limit,
+static bool find_page(const struct work *work, const struct send_filter *filter, const struct page_cursor *place, int64_t limit,
                       struct send_row **ret_rows, size_t *ret_count, struct error *err)
 {
     *ret_rows = NULL;
@@ -67,18 +67,18 @@ bool send_list(const struct work *work, const struct send_filter *filter, int64_
 {
     const char *binding = arena_printf(work->arena, "sends.list|%lld|%s|%d", (long long)filter->email_id,
                                        filter->status != NULL ? filter->status : "", filter->of_automation);
-    struct page_place place;
+    struct page_cursor place;
     struct send_row *rows;
     size_t count;
-    if (!page_place_read(work, binding, cursor, &place, err) || !find_page(work, filter, &place, limit + 1, &rows, &count, err))
+    if (!page_cursor_read(work, binding, cursor, &place, err) || !find_page(work, filter, &place, limit + 1, &rows, &count, err))
         return false;
 
     size_t shown = page_begin(json, limit, count);
     for (size_t i = 0; i < shown; i++)
         send_write(work, &rows[i], NULL, 0, json);
-    struct page_place end = { .set = false };
+    struct page_cursor end = { .set = false };
     if (shown > 0)
-        end = (struct page_place){ .number = rows[shown - 1].created_at, .id = rows[shown - 1].id };
+        end = (struct page_cursor){ .number = rows[shown - 1].created_at, .id = rows[shown - 1].id };
     page_end(json, limit, page_next(work, binding, limit, count, end));
     json_object_end(json);
     return true;

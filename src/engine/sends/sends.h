@@ -14,7 +14,7 @@
 enum { SEND_INLINE_MAX = 50, SEND_EVENTS_MAX = 100, SEND_SCHEDULE_MAX_DAYS = 366 };
 
 /* What a caller asks for. Texts may be NULL where they are optional. */
-struct send_order {
+struct send_request {
     int64_t email_id;
     int64_t domain_id;    /* 0: none named */
     const char *audience; /* "all" or the wire id of an audience */
@@ -43,7 +43,7 @@ struct send_accepted {
  * send_set_job. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_NOT_READY, EMAIL_ALREADY_SENT, DOMAIN_NOT_FOUND, DOMAIN_NOT_READY,
  * DOMAIN_PURPOSE_NOT_ALLOWED, AUDIENCE_NOT_FOUND, NOT_IMPLEMENTED, NO_ELIGIBLE_RECIPIENTS, SEND_QUOTA_EXCEEDED,
  * SERVICE_UNAVAILABLE. */
-MUST_CHECK bool send_create(const struct work *work, const struct send_order *order, struct send_accepted *ret_accepted,
+MUST_CHECK bool send_create(const struct work *work, const struct send_request *request, struct send_accepted *ret_accepted,
                             struct error *err) NONNULL(1, 2, 3, 4);
 
 /* The job that begins the send; a cancel takes it off the queue. */
@@ -68,7 +68,7 @@ MUST_CHECK bool send_room(const struct work *work, struct opt_int *ret_room, str
 /* ---- Reading ---- */
 
 /* How far a send is. */
-struct send_course {
+struct send_progress {
     bool has_ended;
     int64_t decided; /* recipients; waiting for another attempt is not decided */
     int64_t delivered;
@@ -76,12 +76,12 @@ struct send_course {
     int64_t recipients;
 };
 
-/* One send, with the newest events of its recipients when they are wanted. `ret_course` may be NULL. Errors: SEND_NOT_FOUND. */
-MUST_CHECK bool send_get(const struct work *work, int64_t send_id, bool with_events, struct send_course *ret_course,
+/* One send, with the newest events of its recipients when they are wanted. `ret_progress` may be NULL. Errors: SEND_NOT_FOUND. */
+MUST_CHECK bool send_get(const struct work *work, int64_t send_id, bool with_events, struct send_progress *ret_progress,
                          struct json_writer *json, struct error *err) NONNULL(1, 5, 6);
 
 /* What the figures of a row say (sends_json.c). */
-struct send_course send_course_of(const struct send_row *send) NONNULL(1);
+struct send_progress send_progress_of(const struct send_row *send) NONNULL(1);
 
 struct send_filter {
     int64_t email_id;   /* 0: any */

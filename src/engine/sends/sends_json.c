@@ -30,9 +30,9 @@ static bool has_ended(const struct send_row *send)
     return false;
 }
 
-struct send_course send_course_of(const struct send_row *send)
+struct send_progress send_progress_of(const struct send_row *send)
 {
-    return (struct send_course){
+    return (struct send_progress){
         .has_ended = has_ended(send),
         .decided = send->accepted + send->bounced + send->skipped + send->failed + send->held,
         .delivered = send->delivered,
@@ -45,12 +45,12 @@ struct send_course send_course_of(const struct send_row *send)
  * nobody waits any more. */
 static void write_delivery(const struct send_row *send, struct json_writer *json)
 {
-    struct send_course course = send_course_of(send);
+    struct send_progress progress = send_progress_of(send);
     json_key(json, "delivery");
     json_object_begin(json);
     json_member_int(json, "accepted", send->accepted);
-    json_member_int(json, "pending", course.has_ended ? 0 : at_least_zero(course.recipients - course.decided));
-    json_member_int(json, "delayed", course.delayed);
+    json_member_int(json, "pending", progress.has_ended ? 0 : at_least_zero(progress.recipients - progress.decided));
+    json_member_int(json, "delayed", progress.delayed);
     json_member_int(json, "delivered", send->delivered);
     json_member_int(json, "bounced", send->bounced);
     json_object_end(json);

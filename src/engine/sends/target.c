@@ -28,12 +28,12 @@ static bool add_members(const struct work *work, struct send_target target, stru
     return filter_resolve(work, &members, 1, &scope, err) && filter_compile(members, scope, sql, err);
 }
 
-static const struct db_field survey_columns[] = {
-    { .name = "count", .type = DB_BIGINT, .offset = offsetof(struct survey, count) },
-    { .name = "sample_key", .type = DB_TEXT, .nullable = true, .offset = offsetof(struct survey, sample_key) },
-    { .name = "without_first_name", .type = DB_BIGINT, .offset = offsetof(struct survey, without_first_name) },
-    { .name = "without_last_name", .type = DB_BIGINT, .offset = offsetof(struct survey, without_last_name) },
-    { .name = "without_field", .type = DB_BIGINT_ARRAY, .offset = offsetof(struct survey, without_field) },
+static const struct db_field stats_columns[] = {
+    { .name = "count", .type = DB_BIGINT, .offset = offsetof(struct target_stats, count) },
+    { .name = "sample_key", .type = DB_TEXT, .nullable = true, .offset = offsetof(struct target_stats, sample_key) },
+    { .name = "without_first_name", .type = DB_BIGINT, .offset = offsetof(struct target_stats, without_first_name) },
+    { .name = "without_last_name", .type = DB_BIGINT, .offset = offsetof(struct target_stats, without_last_name) },
+    { .name = "without_field", .type = DB_BIGINT_ARRAY, .offset = offsetof(struct target_stats, without_field) },
 };
 
 /* Run once, so it has no name to be prepared under. */
@@ -129,7 +129,8 @@ bool send_target_expand(const struct work *work, int64_t send_id, struct send_ta
 /* ---- A look before sending ---- */
 
 /* " from … c": contacts, or keys that may belong to one. */
-static bool add_surveyed(const struct work *work, const struct survey_question *question, struct search_sql *sql, struct error *err)
+static bool add_counted(const struct work *work, const struct target_stats_query *question, struct search_sql *sql,
+                        struct error *err)
 {
     if (question->keys.items == NULL)
         return add_members(work, question->target, sql, err);
@@ -141,26 +142,26 @@ static bool add_surveyed(const struct work *work, const struct survey_question *
     return true;
 }
 
-bool send_target_survey(const struct work *work, const struct survey_question *question, struct survey *ret_survey,
-                        struct error *err)
+bool send_target_stats(const struct work *work, const struct target_stats_query *question, struct target_stats *ret_stats,
+                       struct error *err)
 {
     struct search_sql *sql = new_sql(work);
     search_sql_add(sql, "select count(*), min(c.email_key collate \"C\"), count(*) filter (where c.first_name is null),"
                         " count(*) filter (where c.last_name is null), array[");
-    for (size_t i = 0; i < question->fields.count && i < SURVEY_FIELDS_MAX; i++) {
+    for (size_t i = 0; i < question->fields.count && i < TARGET_STATS_MAX_FIELDS; i++) {
         search_sql_add(sql, i > 0 ? ", count(*) filter (where nullif(c.custom_fields -> "
                                   : "count(*) filter (where nullif(c.custom_fields -> ");
         search_sql_text(sql, question->fields.items[i]);
         search_sql_add(sql, ", 'null') is null)");
     }
     search_sql_add(sql, "]::bigint[]");
-    if (!add_surveyed(work, question, sql, err))
+    if (!add_counted(work, question, sql, err))
         return false;
     struct db_rows rows;
-    struct db_statement *statement = statement_of(work, sql, survey_columns, sizeof(struct survey));
-    statement->column_count = ARRAY_COUNT(survey_columns);
+    struct db_statement *statement = statement_of(work, sql, stats_columns, sizeof(struct target_stats));
+    statement->column_count = ARRAY_COUNT(stats_columns);
     if (!db_run(work->conn, work->arena, statement, sql->values, &rows, err))
         return false;
-    *ret_survey = *(const struct survey *)rows.rows;
+    *ret_stats = *(const struct target_stats *)rows.rows;
     return true;
 }

@@ -30,16 +30,16 @@ MUST_CHECK bool send_target_expand(const struct work *work, int64_t send_id, str
 
 /* ---- A look before sending ---- */
 
-enum { SURVEY_FIELDS_MAX = 8 };
+enum { TARGET_STATS_MAX_FIELDS = 8 };
 
 /* Of whom the names are counted: everyone in the target, or those who have these merge keys. */
-struct survey_question {
+struct target_stats_query {
     struct send_target target;
     struct text_list keys;   /* items NULL: the target */
-    struct text_list fields; /* custom fields, at most SURVEY_FIELDS_MAX */
+    struct text_list fields; /* custom fields, at most TARGET_STATS_MAX_FIELDS */
 };
 
-struct survey {
+struct target_stats {
     int64_t count;
     const char *sample_key; /* the merge key of one of them; NULL when there is nobody */
     int64_t without_first_name;
@@ -48,5 +48,5 @@ struct survey {
 };
 
 /* Errors: as above. */
-MUST_CHECK bool send_target_survey(const struct work *work, const struct survey_question *question, struct survey *ret_survey,
-                                   struct error *err) NONNULL(1, 2, 3, 4);
+MUST_CHECK bool send_target_stats(const struct work *work, const struct target_stats_query *question,
+                                  struct target_stats *ret_stats, struct error *err) NONNULL(1, 2, 3, 4);

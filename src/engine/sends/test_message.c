@@ -3,27 +3,27 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "engine/compose/composer.h"
-#include "engine/sends/order.h"
+#include "engine/sends/send_request.h"
 #include "mail/address.h"
 #include "sql/compose.h"
 
 /* ---- Asking for one ---- */
 
-bool send_check_test(const struct work *work, const struct send_order *order, struct send_test *ret_test, struct error *err)
+bool send_check_test(const struct work *work, const struct send_request *request, struct send_test *ret_test, struct error *err)
 {
-    struct checked_order checked = { .target = "inline" };
+    struct checked_request checked = { .target = "inline" };
     struct address to;
-    if (order->to.count != 1)
+    if (request->to.count != 1)
         return fail(err, ERR_INVALID_REQUEST, "to", "A test goes to exactly one address.");
-    if (!order_parse_address(work, order->to.items[0], "to", &to, err) ||
-        !order_compile_subject(work, order->subject, &checked.subject_code, err))
+    if (!send_request_parse_address(work, request->to.items[0], "to", &to, err) ||
+        !send_request_compile_subject(work, request->subject, &checked.subject_code, err))
         return false;
 
-    struct send_email_find_params email = { .brand_id = work->brand_id, .id = order->email_id };
+    struct send_email_find_params email = { .brand_id = work->brand_id, .id = request->email_id };
     struct send_domain_for_test_params domain = {
         .organization_id = work->organization_id,
         .brand_id = work->brand_id,
-        .id = order->domain_id,
+        .id = request->domain_id,
     };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t emails = db_batch_add(batch, &send_email_find_statement, &email);
@@ -33,22 +33,22 @@ bool send_check_test(const struct work *work, const struct send_order *order, st
     const struct send_email_find_row *found = db_batch_rows(batch, emails)->rows;
     checked.domain = db_batch_rows(batch, domains)->rows;
     if (found == NULL)
-        return order_no_email(err);
-    if (!order_check_email(found->status, found->version_id, err) || !order_check_domain(checked.domain, NULL, err))
+        return send_request_no_email(err);
+    if (!send_request_check_email(found->status, found->version_id, err) || !send_request_check_domain(checked.domain, NULL, err))
         return false;
 
     /* without a domain named, the default sender is forced. */
-    struct send_order sender = *order;
-    if (order->domain_id == 0)
+    struct send_request sender = *request;
+    if (request->domain_id == 0)
         sender.from_email = sender.from_name = NULL;
-    if (!order_choose_sender(work, &sender, &checked, err))
+    if (!send_request_choose_sender(work, &sender, &checked, err))
         return false;
     *ret_test = (struct send_test){
         .email_version_id = found->version_id.value,
         .to = to.mailbox,
         .to_key = to.key,
-        .subject = order->subject,
-        .preview_text = order->preview_text,
+        .subject = request->subject,
+        .preview_text = request->preview_text,
         .from_address = checked.from_address,
         .sender_name = checked.sender_name,
         .reply_to = checked.reply_to,
@@ -113,7 +113,7 @@ static bool load_design(const struct work *work, const struct send_test *test, s
     if (!sql_compose_test_version(work->conn, work->arena, &params, &version, err))
         return false;
     if (version == NULL)
-        return order_no_email(err);
+        return send_request_no_email(err);
     *ret_design = (struct composer_design){
         .html_code = version->html_code,
         .text_code = version->text_code,
@@ -125,9 +125,9 @@ static bool load_design(const struct work *work, const struct send_test *test, s
         .message_class = test->is_marketing ? MESSAGE_MARKETING : MESSAGE_TRANSACTIONAL,
     };
     if (test->preview_text != NULL &&
-        !order_replace_preview(work, test->email_version_id, test->preview_text, &ret_design->html_code, err))
+        !send_request_replace_preview(work, test->email_version_id, test->preview_text, &ret_design->html_code, err))
         return false;
-    return order_compile_subject(work, test->subject, &ret_design->subject_code, err);
+    return send_request_compile_subject(work, test->subject, &ret_design->subject_code, err);
 }
 
 /* An address that belongs to a contact gets that contact's values. */

@@ -30,7 +30,7 @@ struct send_test {
 
 /* Checks an order of exactly one address.
  * Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_NOT_READY, DOMAIN_NOT_FOUND, DOMAIN_NOT_READY, SERVICE_UNAVAILABLE. */
-MUST_CHECK bool send_check_test(const struct work *work, const struct send_order *order, struct send_test *ret_test,
+MUST_CHECK bool send_check_test(const struct work *work, const struct send_request *request, struct send_test *ret_test,
                                 struct error *err) NONNULL(1, 2, 3, 4);
 
 /* A checked test as the payload of a job, and back; the texts read belong to the payload. */

@@ -95,13 +95,13 @@ static bool save_one(const struct work *work, const struct validated_save *save,
         .ids = { id, 1 },
         .checked = address_list_checked(&save->list),
     };
-    bool has_warnings = json_object_size(contact.book.renamed) > 0 || warning_code(&save->list.items[0]) != NULL;
+    bool has_warnings = json_object_size(contact.registry.renamed) > 0 || warning_code(&save->list.items[0]) != NULL;
     json_object_begin(json);
     contact_write_members(work, contact.contact, json);
     if (has_warnings) {
         json_key(json, "warnings");
         json_array_begin(json);
-        field_book_write_warnings(&contact.book, json);
+        field_registry_write_warnings(&contact.registry, json);
         write_warning(work->arena, &save->list.items[0], json);
         json_array_end(json);
     }

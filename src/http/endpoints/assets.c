@@ -17,48 +17,48 @@ enum { NAME_MAX_BYTES = 100, ETAG_BYTES = NAME_MAX_BYTES + 3 };
 
 static const char prefix[] = "/assets/";
 
-bool asset_path(const struct exchange *exchange)
+bool asset_path(const struct http_exchange *exchange)
 {
     size_t size = strlen(prefix);
     return exchange->path_size > size && memcmp(exchange->target, prefix, size) == 0;
 }
 
-static void asset_begin(struct exchange *exchange)
+static void asset_begin(struct http_exchange *exchange)
 {
     exchange->max_body_bytes = 0;
 }
 
-static void refuse(struct exchange *exchange, int status, const char *code)
+static void refuse(struct http_exchange *exchange, int status, const char *code)
 {
-    exchange_log_refusal(exchange, status, code);
-    exchange_add_header(exchange, "cache-control", "no-store");
-    exchange_answer(exchange, status, NULL, NULL, 0);
+    http_exchange_log_refusal(exchange, status, code);
+    http_exchange_add_header(exchange, "cache-control", "no-store");
+    http_exchange_answer(exchange, status, NULL, NULL, 0);
 }
 
 /* Whether If-None-Match (RFC 9110 §13.1.2) names what is there. */
-static bool client_has(const struct exchange *exchange, const char *etag)
+static bool client_has(const struct http_exchange *exchange, const char *etag)
 {
     const char *known = exchange->headers.values[HEADER_IF_NONE_MATCH];
     return known != NULL && (strcmp(known, "*") == 0 || strstr(known, etag) != NULL);
 }
 
 /* It is shown as what it is said to be, on its own, and can do nothing else. */
-static void add_headers(struct exchange *exchange, const char *etag)
+static void add_headers(struct http_exchange *exchange, const char *etag)
 {
-    exchange_add_header(exchange, "cache-control", "public, max-age=31536000, immutable");
-    exchange_add_header(exchange, "etag", etag);
-    exchange_add_header(exchange, "x-content-type-options", "nosniff");
-    exchange_add_header(exchange, "content-security-policy", "default-src 'none'; sandbox");
-    exchange_add_header(exchange, "content-disposition", "inline");
-    exchange_add_header(exchange, "cross-origin-resource-policy", "cross-origin");
+    http_exchange_add_header(exchange, "cache-control", "public, max-age=31536000, immutable");
+    http_exchange_add_header(exchange, "etag", etag);
+    http_exchange_add_header(exchange, "x-content-type-options", "nosniff");
+    http_exchange_add_header(exchange, "content-security-policy", "default-src 'none'; sandbox");
+    http_exchange_add_header(exchange, "content-disposition", "inline");
+    http_exchange_add_header(exchange, "cross-origin-resource-policy", "cross-origin");
 }
 
-static void asset_run(struct exchange *exchange)
+static void asset_run(struct http_exchange *exchange)
 {
     const struct http_server *server = exchange->server;
     bool reads = strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
     if (!reads) {
-        exchange_add_header(exchange, "allow", "GET, HEAD");
+        http_exchange_add_header(exchange, "allow", "GET, HEAD");
         refuse(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED");
         return;
     }
@@ -73,13 +73,13 @@ static void asset_run(struct exchange *exchange)
     add_headers(exchange, etag);
     if (client_has(exchange, etag)) {
         close(asset.fd);
-        exchange_answer(exchange, MHD_HTTP_NOT_MODIFIED, NULL, NULL, 0);
+        http_exchange_answer(exchange, MHD_HTTP_NOT_MODIFIED, NULL, NULL, 0);
         return;
     }
-    exchange_answer_file(exchange, asset.content_type, asset.fd, asset.bytes);
+    http_exchange_answer_file(exchange, asset.content_type, asset.fd, asset.bytes);
 }
 
-const struct http_door asset_door = {
+const struct http_endpoint asset_endpoint = {
     .begin = asset_begin,
     .run = asset_run,
 };

@@ -16,37 +16,37 @@ static const char prefix[] = "/downloads/";
 static const char member[] = "csv";
 
 struct download_state {
-    struct exchange *exchange;
+    struct http_exchange *exchange;
     struct call call;
     bool abandoned; /* under the exchange's lock */
 };
 
-bool download_path(const struct exchange *exchange)
+bool download_path(const struct http_exchange *exchange)
 {
     size_t size = strlen(prefix);
     return exchange->path_size > size && memcmp(exchange->target, prefix, size) == 0;
 }
 
-static void answer_nothing(struct exchange *exchange, int status)
+static void answer_nothing(struct http_exchange *exchange, int status)
 {
-    exchange_add_header(exchange, "cache-control", "no-store");
-    exchange_answer(exchange, status, NULL, NULL, 0);
+    http_exchange_add_header(exchange, "cache-control", "no-store");
+    http_exchange_answer(exchange, status, NULL, NULL, 0);
 }
 
-static void refuse(struct exchange *exchange, int status, const char *code)
+static void refuse(struct http_exchange *exchange, int status, const char *code)
 {
-    exchange_log_refusal(exchange, status, code);
+    http_exchange_log_refusal(exchange, status, code);
     answer_nothing(exchange, status);
 }
 
 /* It is saved and never shown, whatever its text looks like to a browser. */
-static void answer_file(struct exchange *exchange, const char *text)
+static void answer_file(struct http_exchange *exchange, const char *text)
 {
-    exchange_add_header(exchange, "cache-control", "private, no-store");
-    exchange_add_header(exchange, "content-disposition", "attachment; filename=\"import-errors.csv\"");
-    exchange_add_header(exchange, "x-content-type-options", "nosniff");
-    exchange_add_header(exchange, "content-security-policy", "default-src 'none'; sandbox");
-    exchange_answer(exchange, MHD_HTTP_OK, "text/csv; charset=utf-8", text, strlen(text));
+    http_exchange_add_header(exchange, "cache-control", "private, no-store");
+    http_exchange_add_header(exchange, "content-disposition", "attachment; filename=\"import-errors.csv\"");
+    http_exchange_add_header(exchange, "x-content-type-options", "nosniff");
+    http_exchange_add_header(exchange, "content-security-policy", "default-src 'none'; sandbox");
+    http_exchange_answer(exchange, MHD_HTTP_OK, "text/csv; charset=utf-8", text, strlen(text));
 }
 
 static const char *text_of(struct arena *arena, const struct buf *body)
@@ -60,8 +60,8 @@ static const char *text_of(struct arena *arena, const struct buf *body)
 
 static void call_done(struct call *call)
 {
-    struct download_state *download = call->door_data;
-    struct exchange *exchange = download->exchange;
+    struct download_state *download = call->transport_data;
+    struct http_exchange *exchange = download->exchange;
     pthread_mutex_lock(&exchange->lock);
     bool abandoned = download->abandoned;
     const char *text = call->ok && !abandoned ? text_of(exchange->arena, call->reply.body) : NULL;
@@ -71,14 +71,14 @@ static void call_done(struct call *call)
         answer_nothing(exchange, call->ok ? MHD_HTTP_INTERNAL_SERVER_ERROR : error_info(call->error.code)->http_status);
     pthread_mutex_unlock(&exchange->lock);
     if (abandoned)
-        exchange_unref(exchange);
+        http_exchange_unref(exchange);
 }
 
-static void download_begin(struct exchange *exchange)
+static void download_begin(struct http_exchange *exchange)
 {
     struct download_state *download = arena_alloc(exchange->arena, sizeof(*download));
     download->exchange = exchange;
-    exchange->door_state = download;
+    exchange->endpoint_state = download;
     exchange->max_body_bytes = 0;
 }
 
@@ -89,23 +89,23 @@ static void fill_call(struct download_state *download, const char *token)
     json_object_set_new(body, "token", json_string(token));
     download->call = (struct call){
         .arena = arena,
-        .door = DOOR_REST,
+        .transport = TRANSPORT_REST,
         .caller = { .is_remote = true },
         .candidates = api_signed_download,
         .input = { .flat = true, .body = body },
         .request_id = api_request_id(arena),
         .done = call_done,
-        .door_data = download,
+        .transport_data = download,
         .credit_cost = -1,
     };
 }
 
-static void download_run(struct exchange *exchange)
+static void download_run(struct http_exchange *exchange)
 {
-    struct download_state *download = exchange->door_state;
+    struct download_state *download = exchange->endpoint_state;
     bool reads = strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
     if (!reads) {
-        exchange_add_header(exchange, "allow", "GET, HEAD");
+        http_exchange_add_header(exchange, "allow", "GET, HEAD");
         refuse(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED");
         return;
     }
@@ -118,26 +118,26 @@ static void download_run(struct exchange *exchange)
     }
     fill_call(download, token);
     if (!api_is_immediate(exchange->server->api, &download->call))
-        exchange_suspend(exchange);
+        http_exchange_suspend(exchange);
     api_submit(exchange->server->api, &download->call);
 }
 
 /* As in the REST door: cancelling keeps the lock, so that `done` cannot return meanwhile. */
-static void download_give_up(struct exchange *exchange, enum give_up_reason reason)
+static void download_give_up(struct http_exchange *exchange, enum give_up_reason reason)
 {
-    struct download_state *download = exchange->door_state;
+    struct download_state *download = exchange->endpoint_state;
     pthread_mutex_lock(&exchange->lock);
-    if (exchange->state == EXCHANGE_SUSPENDED && reason == GIVE_UP_ABANDON) {
+    if (exchange->state == HTTP_EXCHANGE_SUSPENDED && reason == GIVE_UP_ABANDON) {
         download->abandoned = true;
-        exchange_ref(exchange); /* until the call is done after all */
+        http_exchange_ref(exchange); /* until the call is done after all */
         answer_nothing(exchange, MHD_HTTP_SERVICE_UNAVAILABLE);
-    } else if (exchange->state == EXCHANGE_SUSPENDED) {
+    } else if (exchange->state == HTTP_EXCHANGE_SUSPENDED) {
         api_cancel(exchange->server->api, &download->call);
     }
     pthread_mutex_unlock(&exchange->lock);
 }
 
-const struct http_door download_door = {
+const struct http_endpoint download_endpoint = {
     .begin = download_begin,
     .run = download_run,
     .give_up = download_give_up,

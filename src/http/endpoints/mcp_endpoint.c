@@ -20,49 +20,50 @@ static const char allowed_methods[] = "GET, POST, DELETE, OPTIONS";
 
 /* ---- The sink: any thread ---- */
 
-static void add_session(struct exchange *exchange, const char *session_id)
+static void add_session(struct http_exchange *exchange, const char *session_id)
 {
     if (session_id != NULL)
-        exchange_add_header(exchange, "mcp-session-id", session_id);
+        http_exchange_add_header(exchange, "mcp-session-id", session_id);
 }
 
 static void sink_stream_open(void *transport, const char *session_id)
 {
-    struct exchange *exchange = transport;
+    struct http_exchange *exchange = transport;
     pthread_mutex_lock(&exchange->lock);
-    bool open = exchange->state == EXCHANGE_READING || exchange->state == EXCHANGE_SUSPENDED;
+    bool open = exchange->state == HTTP_EXCHANGE_READING || exchange->state == HTTP_EXCHANGE_SUSPENDED;
     if (open) {
         add_session(exchange, arena_dup(exchange->arena, session_id));
-        exchange_stream(exchange);
+        http_exchange_stream(exchange);
     }
     pthread_mutex_unlock(&exchange->lock);
 }
 
 static bool sink_stream_bytes(void *transport, const char *bytes, size_t size)
 {
-    return exchange_stream_add(transport, bytes, size);
+    return http_exchange_stream_add(transport, bytes, size);
 }
 
 static void sink_finish(void *transport, const struct mcp_answer *answer)
 {
-    struct exchange *exchange = transport;
+    struct http_exchange *exchange = transport;
     pthread_mutex_lock(&exchange->lock);
     switch (exchange->state) {
-    case EXCHANGE_READING:
-    case EXCHANGE_SUSPENDED:
+    case HTTP_EXCHANGE_READING:
+    case HTTP_EXCHANGE_SUSPENDED:
         add_session(exchange, answer->session_id);
         if (answer->retry_after_s > 0)
-            exchange_add_header(exchange, "retry-after", arena_printf(exchange->arena, "%" PRId64, answer->retry_after_s));
+            http_exchange_add_header(exchange, "retry-after", arena_printf(exchange->arena, "%" PRId64, answer->retry_after_s));
         if (answer->http_status == MHD_HTTP_UNAUTHORIZED)
-            exchange_add_header(exchange, "www-authenticate", "Bearer");
+            http_exchange_add_header(exchange, "www-authenticate", "Bearer");
         if (answer->http_status == MHD_HTTP_METHOD_NOT_ALLOWED)
-            exchange_add_header(exchange, "allow", allowed_methods);
-        exchange_answer(exchange, answer->http_status, answer->body != NULL ? json_media : NULL, answer->body, answer->body_size);
+            http_exchange_add_header(exchange, "allow", allowed_methods);
+        http_exchange_answer(exchange, answer->http_status, answer->body != NULL ? json_media : NULL, answer->body,
+                             answer->body_size);
         break;
-    case EXCHANGE_STREAMING:
-        exchange_stream_end(exchange);
+    case HTTP_EXCHANGE_STREAMING:
+        http_exchange_stream_end(exchange);
         break;
-    case EXCHANGE_ANSWERED: /* it was given up */
+    case HTTP_EXCHANGE_ANSWERED: /* it was given up */
         break;
     }
     pthread_mutex_unlock(&exchange->lock);
@@ -76,24 +77,24 @@ static const struct mcp_sink sink = {
 
 /* ---- Requests ---- */
 
-static void answer_refusal(struct exchange *exchange, int status, const char *sentence)
+static void answer_refusal(struct http_exchange *exchange, int status, const char *sentence)
 {
     struct buf *body = buf_in_arena(exchange->arena, SIZE_MAX);
     mcp_write_refusal(body, RPC_INVALID_REQUEST, sentence);
-    exchange_answer(exchange, status, json_media, body->data, body->size);
+    http_exchange_answer(exchange, status, json_media, body->data, body->size);
 }
 
-static void refuse(struct exchange *exchange, int status, const char *code, const char *sentence)
+static void refuse(struct http_exchange *exchange, int status, const char *code, const char *sentence)
 {
-    exchange_log_refusal(exchange, status, code);
+    http_exchange_log_refusal(exchange, status, code);
     answer_refusal(exchange, status, sentence);
 }
 
-static bool is_allowed(struct exchange *exchange)
+static bool is_allowed(struct http_exchange *exchange)
 {
     const struct guard *guard = exchange->server->guard;
     const char *origin = exchange->headers.values[HEADER_ORIGIN];
-    if (!guard_host_is_known(guard, exchange_host(exchange))) {
+    if (!guard_host_is_known(guard, http_exchange_host(exchange))) {
         refuse(exchange, MHD_HTTP_FORBIDDEN, "HOST_NOT_ALLOWED", "This server is not known under the name asked for.");
         return false;
     }
@@ -104,7 +105,7 @@ static bool is_allowed(struct exchange *exchange)
     return true;
 }
 
-static bool read_method(struct exchange *exchange, enum mcp_http_method *ret_method)
+static bool read_method(struct http_exchange *exchange, enum mcp_http_method *ret_method)
 {
     static const struct {
         const char *name;
@@ -116,15 +117,15 @@ static bool read_method(struct exchange *exchange, enum mcp_http_method *ret_met
             return true;
         }
     }
-    exchange_add_header(exchange, "allow", allowed_methods);
+    http_exchange_add_header(exchange, "allow", allowed_methods);
     if (strcmp(exchange->method, "OPTIONS") == 0)
-        exchange_answer(exchange, MHD_HTTP_NO_CONTENT, NULL, NULL, 0);
+        http_exchange_answer(exchange, MHD_HTTP_NO_CONTENT, NULL, NULL, 0);
     else
         refuse(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "Use POST, GET or DELETE.");
     return false;
 }
 
-static bool body_is_acceptable(struct exchange *exchange, enum mcp_http_method method)
+static bool body_is_acceptable(struct http_exchange *exchange, enum mcp_http_method method)
 {
     const char *content_type = exchange->headers.values[HEADER_CONTENT_TYPE];
     if (exchange->headers.contradictory) {
@@ -144,7 +145,7 @@ static bool body_is_acceptable(struct exchange *exchange, enum mcp_http_method m
 
 static const char *header_value(const void *headers, const char *name)
 {
-    const struct exchange *exchange = headers;
+    const struct http_exchange *exchange = headers;
     size_t size = strlen(name);
     enum header header = header_by_name(name, size);
     if (header != HEADER_UNKNOWN)
@@ -154,12 +155,12 @@ static const char *header_value(const void *headers, const char *name)
 
 /* ---- The door; its state is the exchange of src/mcp until somebody takes it to release it ---- */
 
-static void mcp_begin(struct exchange *exchange)
+static void mcp_begin(struct http_exchange *exchange)
 {
     exchange->max_body_bytes = mcp_server_message_max_bytes(exchange->server->mcp);
 }
 
-static void mcp_run(struct exchange *exchange)
+static void mcp_run(struct http_exchange *exchange)
 {
     enum mcp_http_method method;
     if (!is_allowed(exchange) || !read_method(exchange, &method) || !body_is_acceptable(exchange, method))
@@ -175,46 +176,46 @@ static void mcp_run(struct exchange *exchange)
         .header = header_value,
         .headers = exchange,
     };
-    struct mcp_exchange *mcp = mcp_exchange_new(exchange->server->mcp, &request, &sink, exchange);
-    exchange->door_state = mcp;
-    if (!mcp_exchange_is_immediate(mcp))
-        exchange_suspend(exchange);
-    mcp_exchange_run(mcp);
+    struct mcp_http_handler *mcp = mcp_http_handler_new(exchange->server->mcp, &request, &sink, exchange);
+    exchange->endpoint_state = mcp;
+    if (!mcp_http_handler_is_immediate(mcp))
+        http_exchange_suspend(exchange);
+    mcp_http_handler_run(mcp);
 }
 
 /* Under the lock. Whoever gets it releases it, without the lock. */
-static struct mcp_exchange *take_mcp(struct exchange *exchange)
+static struct mcp_http_handler *take_mcp(struct http_exchange *exchange)
 {
-    return TAKE_PTR(exchange->door_state);
+    return TAKE_PTR(exchange->endpoint_state);
 }
 
-static void mcp_give_up(struct exchange *exchange, enum give_up_reason reason)
+static void mcp_give_up(struct http_exchange *exchange, enum give_up_reason reason)
 {
-    struct mcp_exchange *mcp = NULL;
+    struct mcp_http_handler *mcp = NULL;
     pthread_mutex_lock(&exchange->lock);
-    if (exchange->state == EXCHANGE_SUSPENDED) {
+    if (exchange->state == HTTP_EXCHANGE_SUSPENDED) {
         mcp = take_mcp(exchange);
         const char *sentence = reason == GIVE_UP_TIMEOUT ? "The call took too long." : "The server is stopping.";
         answer_refusal(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, sentence);
-    } else if (exchange->state == EXCHANGE_STREAMING && reason != GIVE_UP_TIMEOUT) {
+    } else if (exchange->state == HTTP_EXCHANGE_STREAMING && reason != GIVE_UP_TIMEOUT) {
         mcp = take_mcp(exchange);
-        exchange_stream_end(exchange);
+        http_exchange_stream_end(exchange);
     }
     pthread_mutex_unlock(&exchange->lock);
     if (mcp != NULL)
-        mcp_exchange_release(mcp);
+        mcp_http_handler_release(mcp);
 }
 
-static void mcp_release(struct exchange *exchange)
+static void mcp_release(struct http_exchange *exchange)
 {
     pthread_mutex_lock(&exchange->lock);
-    struct mcp_exchange *mcp = take_mcp(exchange);
+    struct mcp_http_handler *mcp = take_mcp(exchange);
     pthread_mutex_unlock(&exchange->lock);
     if (mcp != NULL)
-        mcp_exchange_release(mcp);
+        mcp_http_handler_release(mcp);
 }
 
-const struct http_door mcp_door = {
+const struct http_endpoint mcp_endpoint = {
     .begin = mcp_begin,
     .run = mcp_run,
     .give_up = mcp_give_up,

@@ -1,7 +1,7 @@
 #include "http/endpoints/metrics.h"
 
-#include "http/socket_address.h"
 #include "http/server_state.h"
+#include "http/socket_address.h"
 
 #include <inttypes.h>
 #include <microhttpd.h>
@@ -77,16 +77,16 @@ static enum MHD_Result serve(void *context, struct MHD_Connection *connection, c
 
 bool metrics_listener_new(const char *listen, struct http_server *server, struct metrics_listener **ret_listener, struct error *err)
 {
-    struct endpoint address;
+    struct socket_address address;
     int fd;
-    if (!endpoint_parse(listen, "metrics", &address, err) || !endpoint_listen(&address, "metrics", &fd, err))
+    if (!socket_address_parse(listen, "metrics", &address, err) || !socket_address_listen(&address, "metrics", &fd, err))
         return false;
 
     struct metrics_listener *listener = calloc(1, sizeof(*listener));
     if (listener == NULL)
         abort();
     listener->server = server;
-    listener->port = endpoint_bound_port(fd);
+    listener->port = socket_address_bound_port(fd);
     listener->daemon =
         MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, serve, listener, MHD_OPTION_LISTEN_SOCKET, fd,
                          MHD_OPTION_CONNECTION_LIMIT, (unsigned)METRICS_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,

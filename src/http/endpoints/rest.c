@@ -7,9 +7,9 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "http/credentials.h"
-#include "http/guard.h"
 #include "http/endpoints/query.h"
 #include "http/endpoints/routes.h"
+#include "http/guard.h"
 #include "http/server_state.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ enum {
 };
 
 struct rest_state {
-    struct exchange *exchange;
+    struct http_exchange *exchange;
     struct route_match match;
     struct call call;
     bool gave_up; /* under the exchange's lock, as the next two */
@@ -42,10 +42,10 @@ struct rest_state {
 
 /* ---- Answers ---- */
 
-static void add_number(struct exchange *exchange, const char *name, char text[NUMBER_BYTES], int64_t value)
+static void add_number(struct http_exchange *exchange, const char *name, char text[NUMBER_BYTES], int64_t value)
 {
     snprintf(text, NUMBER_BYTES, "%" PRId64, value);
-    exchange_add_header(exchange, name, text);
+    http_exchange_add_header(exchange, name, text);
 }
 
 static void add_rate_headers(struct rest_state *rest)
@@ -62,27 +62,27 @@ static void add_rate_headers(struct rest_state *rest)
 
 static void answer_error(struct rest_state *rest, const struct error *err)
 {
-    struct exchange *exchange = rest->exchange;
+    struct http_exchange *exchange = rest->exchange;
     int status = error_info(err->code)->http_status;
     if (status == 0)
         status = MHD_HTTP_INTERNAL_SERVER_ERROR;
     if ((status == MHD_HTTP_TOO_MANY_REQUESTS || status == MHD_HTTP_SERVICE_UNAVAILABLE) && err->retry_after_s > 0)
         add_number(exchange, "retry-after", rest->retry_after, err->retry_after_s);
     if (status == MHD_HTTP_UNAUTHORIZED)
-        exchange_add_header(exchange, "www-authenticate", "Bearer");
+        http_exchange_add_header(exchange, "www-authenticate", "Bearer");
 
     struct buf *body = buf_in_arena(exchange->arena, SIZE_MAX);
     struct json_writer json;
     json_writer_init(&json, body);
     api_write_error(&json, err);
-    exchange_answer(exchange, status, "application/json", body->data, body->size);
+    http_exchange_answer(exchange, status, "application/json", body->data, body->size);
 }
 
 /* Every answer of this door carries these. Under the lock, so that nobody answers in between. */
 static void add_common_headers(struct rest_state *rest)
 {
-    exchange_add_header(rest->exchange, "x-request-id", rest->call.request_id);
-    exchange_add_header(rest->exchange, "cache-control", "no-store");
+    http_exchange_add_header(rest->exchange, "x-request-id", rest->call.request_id);
+    http_exchange_add_header(rest->exchange, "cache-control", "no-store");
     add_rate_headers(rest);
 }
 
@@ -91,7 +91,7 @@ static void refuse(struct rest_state *rest, enum error_code code, const char *pa
 {
     struct error err = { .code = ERR_NONE };
     fail(&err, code, param, "%s", sentence);
-    exchange_log_refusal(rest->exchange, error_info(code)->http_status, error_info(code)->name);
+    http_exchange_log_refusal(rest->exchange, error_info(code)->http_status, error_info(code)->name);
     add_common_headers(rest);
     answer_error(rest, &err);
 }
@@ -109,8 +109,8 @@ static void explain_give_up(const struct rest_state *rest, struct error *err)
 
 static void call_done(struct call *call)
 {
-    struct rest_state *rest = call->door_data;
-    struct exchange *exchange = rest->exchange;
+    struct rest_state *rest = call->transport_data;
+    struct http_exchange *exchange = rest->exchange;
     pthread_mutex_lock(&exchange->lock);
     bool abandoned = rest->abandoned;
     if (!abandoned) {
@@ -120,13 +120,13 @@ static void call_done(struct call *call)
         if (!call->ok && rest->gave_up)
             explain_give_up(rest, &call->error);
         if (call->ok)
-            exchange_answer(exchange, call->reply.status, "application/json", call->reply.body->data, call->reply.body->size);
+            http_exchange_answer(exchange, call->reply.status, "application/json", call->reply.body->data, call->reply.body->size);
         else
             answer_error(rest, &call->error);
     }
     pthread_mutex_unlock(&exchange->lock);
     if (abandoned)
-        exchange_unref(exchange);
+        http_exchange_unref(exchange);
 }
 
 /* ---- From the request to the call ---- */
@@ -140,7 +140,7 @@ static bool could_be_form(const struct rest_state *rest)
 
 static void read_body(struct rest_state *rest)
 {
-    struct exchange *exchange = rest->exchange;
+    struct http_exchange *exchange = rest->exchange;
     struct call_input *input = &rest->call.input;
     const char *content_type = exchange->headers.values[HEADER_CONTENT_TYPE];
     if (exchange->too_large) {
@@ -163,11 +163,11 @@ static void read_body(struct rest_state *rest)
 
 static void fill_call(struct rest_state *rest)
 {
-    struct exchange *exchange = rest->exchange;
+    struct http_exchange *exchange = rest->exchange;
     struct call *call = &rest->call;
     const char *const *headers = exchange->headers.values;
     call->arena = exchange->arena;
-    call->door = DOOR_REST;
+    call->transport = TRANSPORT_REST;
     call->caller.is_remote = true;
     call->candidates = rest->match.route->candidates;
     call->credentials = credentials_read(exchange->arena, &exchange->headers, true);
@@ -175,7 +175,7 @@ static void fill_call(struct rest_state *rest)
     if (headers[HEADER_USER_AGENT] != NULL && utf8_is_valid(headers[HEADER_USER_AGENT], strlen(headers[HEADER_USER_AGENT])))
         call->client = text_visible(exchange->arena, headers[HEADER_USER_AGENT], CLIENT_MAX_POINTS);
     call->done = call_done;
-    call->door_data = rest;
+    call->transport_data = rest;
     call->credit_cost = -1;
     call->input.path = rest->match.parameters;
     if (query_read(exchange->arena, exchange->query, &call->input.query, &call->input.refusal))
@@ -185,7 +185,7 @@ static void fill_call(struct rest_state *rest)
 /* A page of another origin can make the browser send the session cookie, but cannot choose what the browser says of the
  * origin (Origin, RFC 6454 §7; Fetch Metadata, Sec-Fetch-Site). Browsers say it with every write, old ones but for forms,
  * which read_body refuses; where nothing is said, no browser was led astray. */
-static bool cookie_may_write(const struct exchange *exchange, const struct call *call)
+static bool cookie_may_write(const struct http_exchange *exchange, const struct call *call)
 {
     if (call->credentials.kind != CREDENTIAL_SESSION)
         return true;
@@ -193,19 +193,20 @@ static bool cookie_may_write(const struct exchange *exchange, const struct call 
         return true;
     const char *origin = exchange->headers.values[HEADER_ORIGIN];
     if (origin != NULL)
-        return guard_origin_is_host(origin, exchange_host(exchange)) || guard_origin_is_listed(exchange->server->guard, origin);
+        return guard_origin_is_host(origin, http_exchange_host(exchange)) ||
+               guard_origin_is_listed(exchange->server->guard, origin);
     const char *site = exchange->headers.values[HEADER_SEC_FETCH_SITE];
     return site == NULL || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
 }
 
 /* ---- The door ---- */
 
-static void rest_begin(struct exchange *exchange)
+static void rest_begin(struct http_exchange *exchange)
 {
     struct rest_state *rest = arena_alloc(exchange->arena, sizeof(*rest));
     rest->exchange = exchange;
     rest->call.request_id = api_request_id(exchange->arena);
-    exchange->door_state = rest;
+    exchange->endpoint_state = rest;
     if (exchange->server->routes != NULL)
         rest->match =
             route_match(exchange->server->routes, exchange->arena, exchange->method, exchange->target, exchange->path_size);
@@ -222,23 +223,23 @@ static void rest_begin(struct exchange *exchange)
 
 static void refuse_route(struct rest_state *rest)
 {
-    struct exchange *exchange = rest->exchange;
+    struct http_exchange *exchange = rest->exchange;
     if (!rest->match.path_known) {
         refuse(rest, ERR_NOT_FOUND, NULL, "No such path is served here.");
         return;
     }
-    exchange_add_header(exchange, "allow", rest->match.allow);
+    http_exchange_add_header(exchange, "allow", rest->match.allow);
     if (strcmp(exchange->method, "OPTIONS") == 0) {
         add_common_headers(rest);
-        exchange_answer(exchange, MHD_HTTP_NO_CONTENT, NULL, NULL, 0);
+        http_exchange_answer(exchange, MHD_HTTP_NO_CONTENT, NULL, NULL, 0);
         return;
     }
     refuse(rest, ERR_METHOD_NOT_ALLOWED, NULL, "The path does not take this method.");
 }
 
-static void rest_run(struct exchange *exchange)
+static void rest_run(struct http_exchange *exchange)
 {
-    struct rest_state *rest = exchange->door_state;
+    struct rest_state *rest = exchange->endpoint_state;
     if (rest->match.route == NULL) {
         refuse_route(rest);
         return;
@@ -257,24 +258,24 @@ static void rest_run(struct exchange *exchange)
         return;
     }
     if (!api_is_immediate(exchange->server->api, &rest->call))
-        exchange_suspend(exchange);
+        http_exchange_suspend(exchange);
     api_submit(exchange->server->api, &rest->call);
 }
 
 /* Cancelling keeps the lock, so that `done` cannot return meanwhile; it may be called from inside. */
-static void rest_give_up(struct exchange *exchange, enum give_up_reason reason)
+static void rest_give_up(struct http_exchange *exchange, enum give_up_reason reason)
 {
-    struct rest_state *rest = exchange->door_state;
+    struct rest_state *rest = exchange->endpoint_state;
     pthread_mutex_lock(&exchange->lock);
-    if (exchange->state == EXCHANGE_SUSPENDED && reason == GIVE_UP_ABANDON) {
+    if (exchange->state == HTTP_EXCHANGE_SUSPENDED && reason == GIVE_UP_ABANDON) {
         struct error err = { .code = ERR_NONE };
         rest->abandoned = true;
         rest->give_up_reason = GIVE_UP_STOPPING;
-        exchange_ref(exchange); /* until the call is done after all */
+        http_exchange_ref(exchange); /* until the call is done after all */
         explain_give_up(rest, &err);
         add_common_headers(rest);
         answer_error(rest, &err);
-    } else if (exchange->state == EXCHANGE_SUSPENDED && !rest->gave_up) {
+    } else if (exchange->state == HTTP_EXCHANGE_SUSPENDED && !rest->gave_up) {
         rest->gave_up = true;
         rest->give_up_reason = reason;
         api_cancel(exchange->server->api, &rest->call);
@@ -282,7 +283,7 @@ static void rest_give_up(struct exchange *exchange, enum give_up_reason reason)
     pthread_mutex_unlock(&exchange->lock);
 }
 
-const struct http_door rest_door = {
+const struct http_endpoint rest_endpoint = {
     .begin = rest_begin,
     .run = rest_run,
     .give_up = rest_give_up,

@@ -11,9 +11,9 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "http/address_gate.h"
+#include "http/endpoints/unsubscribe_page.h"
 #include "http/guard.h"
 #include "http/server_state.h"
-#include "http/endpoints/unsubscribe_page.h"
 
 #include <microhttpd.h>
 #include <string.h>
@@ -30,7 +30,7 @@ enum {
 static const char prefix[] = "/u/";
 
 struct unsubscribe_state {
-    struct exchange *exchange;
+    struct http_exchange *exchange;
     struct call call;
     bool leaves;    /* POST */
     bool abandoned; /* under the exchange's lock */
@@ -38,7 +38,7 @@ struct unsubscribe_state {
     struct gate_address client;
 };
 
-bool unsubscribe_path(const struct exchange *exchange)
+bool unsubscribe_path(const struct http_exchange *exchange)
 {
     size_t size = strlen(prefix);
     return exchange->path_size > size && memcmp(exchange->target, prefix, size) == 0;
@@ -46,29 +46,29 @@ bool unsubscribe_path(const struct exchange *exchange)
 
 /* ---- Answers ---- */
 
-static void answer_page(struct exchange *exchange, int status, enum unsubscribe_page page, const char *brand)
+static void answer_page(struct http_exchange *exchange, int status, enum unsubscribe_page page, const char *brand)
 {
     struct buf *html = buf_in_arena(exchange->arena, PAGE_MAX_BYTES);
     unsubscribe_page_write(html, page, brand);
-    exchange_add_header(exchange, "cache-control", "no-store");
-    exchange_add_header(exchange, "content-security-policy", unsubscribe_policy);
-    exchange_add_header(exchange, "referrer-policy", "no-referrer");
-    exchange_add_header(exchange, "x-content-type-options", "nosniff");
-    exchange_add_header(exchange, "x-robots-tag", "noindex, nofollow");
+    http_exchange_add_header(exchange, "cache-control", "no-store");
+    http_exchange_add_header(exchange, "content-security-policy", unsubscribe_policy);
+    http_exchange_add_header(exchange, "referrer-policy", "no-referrer");
+    http_exchange_add_header(exchange, "x-content-type-options", "nosniff");
+    http_exchange_add_header(exchange, "x-robots-tag", "noindex, nofollow");
     if (page == UNSUBSCRIBE_LATER)
-        exchange_add_header(exchange, "retry-after", "60");
-    exchange_answer(exchange, status, "text/html; charset=utf-8", buf_text(html), html->size);
+        http_exchange_add_header(exchange, "retry-after", "60");
+    http_exchange_answer(exchange, status, "text/html; charset=utf-8", buf_text(html), html->size);
 }
 
-static void refuse(struct exchange *exchange, int status, const char *code, enum unsubscribe_page page)
+static void refuse(struct http_exchange *exchange, int status, const char *code, enum unsubscribe_page page)
 {
-    exchange_log_refusal(exchange, status, code);
+    http_exchange_log_refusal(exchange, status, code);
     answer_page(exchange, status, page, "");
 }
 
 static void answer_subscription(struct unsubscribe_state *state)
 {
-    struct exchange *exchange = state->exchange;
+    struct http_exchange *exchange = state->exchange;
     const json_t *json;
     struct error ignored = { .code = ERR_NONE };
     const struct json_bounds bounds = { .max_bytes = ANSWER_MAX_BYTES };
@@ -95,8 +95,8 @@ static void answer_failure(struct unsubscribe_state *state)
 
 static void call_done(struct call *call)
 {
-    struct unsubscribe_state *state = call->door_data;
-    struct exchange *exchange = state->exchange;
+    struct unsubscribe_state *state = call->transport_data;
+    struct http_exchange *exchange = state->exchange;
     pthread_mutex_lock(&exchange->lock);
     bool abandoned = state->abandoned;
     if (!abandoned && call->ok)
@@ -105,7 +105,7 @@ static void call_done(struct call *call)
         answer_failure(state);
     pthread_mutex_unlock(&exchange->lock);
     if (abandoned)
-        exchange_unref(exchange);
+        http_exchange_unref(exchange);
 }
 
 /* ---- From the request to the call ---- */
@@ -124,20 +124,20 @@ static bool says_one_click(const struct buf *body)
     return memmem(behind, left, UNSUBSCRIBE_VALUE, strlen(UNSUBSCRIBE_VALUE)) != NULL;
 }
 
-static void unsubscribe_begin(struct exchange *exchange)
+static void unsubscribe_begin(struct http_exchange *exchange)
 {
     struct unsubscribe_state *state = arena_alloc(exchange->arena, sizeof(*state));
     state->exchange = exchange;
     state->leaves = strcmp(exchange->method, "POST") == 0;
-    exchange->door_state = state;
+    exchange->endpoint_state = state;
     exchange->max_body_bytes = state->leaves ? FORM_MAX_BYTES : 0;
 }
 
 static bool may_go_on(struct unsubscribe_state *state)
 {
-    const struct exchange *exchange = state->exchange;
+    const struct http_exchange *exchange = state->exchange;
     const struct http_server *server = exchange->server;
-    const struct sockaddr *peer = exchange_peer(exchange);
+    const struct sockaddr *peer = http_exchange_peer(exchange);
     state->is_counted = guard_peer_is_trusted(server->guard, peer)
                             ? gate_address_of_forwarded(exchange->headers.values[HEADER_X_FORWARDED_FOR], &state->client)
                             : gate_address_of_peer(peer, &state->client);
@@ -147,10 +147,10 @@ static bool may_go_on(struct unsubscribe_state *state)
 /* What of the request can be judged without a database. */
 static bool check_request(struct unsubscribe_state *state)
 {
-    struct exchange *exchange = state->exchange;
+    struct http_exchange *exchange = state->exchange;
     bool reads = strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
     if (!reads && !state->leaves) {
-        exchange_add_header(exchange, "allow", "GET, HEAD, POST");
+        http_exchange_add_header(exchange, "allow", "GET, HEAD, POST");
         refuse(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", UNSUBSCRIBE_FORM);
         return false;
     }
@@ -172,20 +172,20 @@ static void fill_call(struct unsubscribe_state *state, const char *token)
     json_object_set_new(body, "token", json_string(token));
     state->call = (struct call){
         .arena = arena,
-        .door = DOOR_REST,
+        .transport = TRANSPORT_REST,
         .caller = { .is_remote = true },
         .candidates = state->leaves ? api_unsubscribe : api_subscription,
         .input = { .flat = true, .body = body },
         .request_id = api_request_id(arena),
         .done = call_done,
-        .door_data = state,
+        .transport_data = state,
         .credit_cost = -1,
     };
 }
 
-static void unsubscribe_run(struct exchange *exchange)
+static void unsubscribe_run(struct http_exchange *exchange)
 {
-    struct unsubscribe_state *state = exchange->door_state;
+    struct unsubscribe_state *state = exchange->endpoint_state;
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     if (!check_request(state))
         return;
@@ -197,26 +197,26 @@ static void unsubscribe_run(struct exchange *exchange)
     }
     fill_call(state, token);
     if (!api_is_immediate(exchange->server->api, &state->call))
-        exchange_suspend(exchange);
+        http_exchange_suspend(exchange);
     api_submit(exchange->server->api, &state->call);
 }
 
 /* As in the REST door: cancelling keeps the lock, so that `done` cannot return meanwhile. */
-static void unsubscribe_give_up(struct exchange *exchange, enum give_up_reason reason)
+static void unsubscribe_give_up(struct http_exchange *exchange, enum give_up_reason reason)
 {
-    struct unsubscribe_state *state = exchange->door_state;
+    struct unsubscribe_state *state = exchange->endpoint_state;
     pthread_mutex_lock(&exchange->lock);
-    if (exchange->state == EXCHANGE_SUSPENDED && reason == GIVE_UP_ABANDON) {
+    if (exchange->state == HTTP_EXCHANGE_SUSPENDED && reason == GIVE_UP_ABANDON) {
         state->abandoned = true;
-        exchange_ref(exchange); /* until the call is done after all */
+        http_exchange_ref(exchange); /* until the call is done after all */
         answer_page(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, UNSUBSCRIBE_LATER, "");
-    } else if (exchange->state == EXCHANGE_SUSPENDED) {
+    } else if (exchange->state == HTTP_EXCHANGE_SUSPENDED) {
         api_cancel(exchange->server->api, &state->call);
     }
     pthread_mutex_unlock(&exchange->lock);
 }
 
-const struct http_door unsubscribe_door = {
+const struct http_endpoint unsubscribe_endpoint = {
     .begin = unsubscribe_begin,
     .run = unsubscribe_run,
     .give_up = unsubscribe_give_up,

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "net/fetch.h"
 #include "render/image.h"
-#include "render/side.h"
+#include "render/renderer.h"
 
 #include <assert.h>
 #include <string.h>
@@ -30,7 +30,7 @@ struct image {
     const char *reason;  /* NULL: nothing to warn about */
 };
 
-struct rehosting {
+struct asset_import {
     struct job *job;
     struct arena *arena;
     const char *public_url; /* NULL: none */
@@ -72,14 +72,14 @@ static bool is_web_address(const char *url)
     return strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0;
 }
 
-static bool is_hosted_here(const struct rehosting *work, const char *url)
+static bool is_hosted_here(const struct asset_import *work, const char *url)
 {
     size_t size = work->public_url != NULL ? strlen(work->public_url) : 0;
     return size > 0 && strncmp(url, work->public_url, size) == 0 && text_starts_with(url + size, "/assets/");
 }
 
 /* What can be said of an image without looking at it. */
-static void judge_address(const struct rehosting *work, struct image *image)
+static void judge_address(const struct asset_import *work, struct image *image)
 {
     if (image->embedded != NULL)
         return;
@@ -93,7 +93,7 @@ static void judge_address(const struct rehosting *work, struct image *image)
         settle_fate(image, FATE_RETAINED, NULL); /* one warning for all of them */
 }
 
-static bool list_images(struct rehosting *work, const json_t *prepared, struct error *err)
+static bool list_images(struct asset_import *work, const json_t *prepared, struct error *err)
 {
     const json_t *assets = json_object_get(prepared, "assets");
     const json_t *urls = json_object_get(assets, "urls");
@@ -110,7 +110,7 @@ static bool list_images(struct rehosting *work, const json_t *prepared, struct e
         image->url = json_string_value(json_array_get(urls, i));
         image->embedded = json_get_text(embedded, image->url);
         judge_address(work, image);
-        if (image->fate == FATE_UNSEEN && image->embedded == NULL && ++looked_at > REHOST_MAX_IMAGES)
+        if (image->fate == FATE_UNSEEN && image->embedded == NULL && ++looked_at > ASSET_IMPORT_MAX_IMAGES)
             settle_fate(image, FATE_RETAINED, "only 100 images are fetched for one design");
     }
     return true;
@@ -136,7 +136,7 @@ static enum asset_type asset_type_of(enum image_type type)
     return ASSET_AVIF;
 }
 
-static void store_image(struct rehosting *work, struct image *image, const void *bytes, size_t size,
+static void store_image(struct asset_import *work, struct image *image, const void *bytes, size_t size,
                         const struct image_facts *facts)
 {
     struct error err = { .code = ERR_NONE };
@@ -167,14 +167,14 @@ static void store_image(struct rehosting *work, struct image *image, const void 
 }
 
 /* The document keeps an embedded image, under its true type. */
-static void keep_embedded(struct rehosting *work, struct image *image, const struct image_facts *facts)
+static void keep_embedded(struct asset_import *work, struct image *image, const struct image_facts *facts)
 {
     settle_fate(image, FATE_RETAINED, "it is embedded, which many mail programs do not show");
     image->new_url =
         arena_printf(work->arena, "data:image/%s;base64,%s", asset_type_name(asset_type_of(facts->type)), image->embedded);
 }
 
-static void take_image(struct rehosting *work, struct image *image, const void *bytes, size_t size)
+static void take_image(struct asset_import *work, struct image *image, const void *bytes, size_t size)
 {
     struct image_facts facts;
     struct error err = { .code = ERR_NONE };
@@ -194,7 +194,7 @@ static void take_image(struct rehosting *work, struct image *image, const void *
     }
 }
 
-static void take_embedded(struct rehosting *work)
+static void take_embedded(struct asset_import *work)
 {
     for (size_t i = 0; i < work->count; i++) {
         struct image *image = &work->images[i];
@@ -213,7 +213,7 @@ static void take_embedded(struct rehosting *work)
 
 static void image_arrived(void *context, size_t index, const struct fetch_answer *answer)
 {
-    struct rehosting *work = context;
+    struct asset_import *work = context;
     struct image *image = work->fetched[index];
     switch (answer->outcome) {
     case FETCH_OK:
@@ -234,12 +234,12 @@ static void image_arrived(void *context, size_t index, const struct fetch_answer
 
 static bool asked_to_stop(void *context)
 {
-    struct rehosting *work = context;
+    struct asset_import *work = context;
     work->is_cancelled = work->is_cancelled || job_is_cancelled(work->job);
     return work->is_cancelled;
 }
 
-static void fetch_images(struct rehosting *work)
+static void fetch_images(struct asset_import *work)
 {
     struct fetch_config config = fetch_config_default();
     config.allow_loopback = work->job->services->fetch_allow_loopback;
@@ -266,9 +266,9 @@ static bool is_renamed(const struct image *image)
     return image->new_url != NULL || image->fate == FATE_STRIPPED || image->fate == FATE_DROPPED;
 }
 
-/* The document with the new addresses, as the side process writes it. */
-static bool rewrite(struct rehosting *work, const json_t *prepared, struct rehosted *rehosted, const char **ret_warning,
-                    struct error *err)
+/* The document with the new addresses, as the renderer writes it. */
+static bool rewrite(struct asset_import *work, const json_t *prepared, struct imported_assets *imported_assets,
+                    const char **ret_warning, struct error *err)
 {
     struct buf *map = buf_in_arena(work->arena, IMAGES_JSON_MAX_BYTES);
     struct json_writer json;
@@ -283,17 +283,18 @@ static bool rewrite(struct rehosting *work, const json_t *prepared, struct rehos
     }
     json_object_end(&json);
     *ret_warning = NULL;
-    rehosted->prepared = prepared;
+    imported_assets->prepared = prepared;
     if (!any)
         return true;
     const json_t *answer;
-    if (!side_rehost(work->job->services->side, work->arena, json_get_text(prepared, "html"), buf_text(map), &answer, err))
+    if (!renderer_exchange_images(work->job->services->renderer, work->arena, json_get_text(prepared, "html"), buf_text(map),
+                                  &answer, err))
         return false;
     *ret_warning = json_get_text(answer, "warning");
     json_t *changed = json_in_arena(work->arena, json_copy(json_for_iteration(prepared)));
     if (json_object_set(changed, "html", json_object_get(answer, "html")) != 0)
         abort();
-    rehosted->prepared = changed;
+    imported_assets->prepared = changed;
     return true;
 }
 
@@ -323,7 +324,7 @@ static void count_fate(struct asset_report *report, enum fate fate)
 {
     switch (fate) {
     case FATE_REHOSTED:
-        report->rehosted++;
+        report->imported_assets++;
         break;
     case FATE_UNSEEN:
     case FATE_RETAINED:
@@ -338,7 +339,7 @@ static void count_fate(struct asset_report *report, enum fate fate)
     }
 }
 
-static struct asset_report make_report(const struct rehosting *work, const char *size_warning)
+static struct asset_report make_report(const struct asset_import *work, const char *size_warning)
 {
     struct asset_report report = { .discovered = (int64_t)work->count };
     struct warnings *warnings = arena_alloc(work->arena, sizeof(*warnings));
@@ -372,9 +373,9 @@ static const char *public_url_of(const struct job *job)
     return told != NULL ? told : job->work.engine->public_url;
 }
 
-bool rehost_images(struct job *job, const json_t *prepared, struct rehosted *ret_rehosted, struct error *err)
+bool import_assets(struct job *job, const json_t *prepared, struct imported_assets *ret_imported_assets, struct error *err)
 {
-    struct rehosting work = { .job = job, .arena = job->work.arena, .public_url = public_url_of(job) };
+    struct asset_import work = { .job = job, .arena = job->work.arena, .public_url = public_url_of(job) };
     const char *size_warning;
     if (!list_images(&work, prepared, err))
         return false;
@@ -387,10 +388,10 @@ bool rehost_images(struct job *job, const json_t *prepared, struct rehosted *ret
     image_checker_free(work.checker);
     if (work.is_cancelled)
         return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.");
-    if (!rewrite(&work, prepared, ret_rehosted, &size_warning, err))
+    if (!rewrite(&work, prepared, ret_imported_assets, &size_warning, err))
         return false;
-    ret_rehosted->report = make_report(&work, size_warning);
-    ret_rehosted->assets = work.assets;
-    ret_rehosted->asset_count = work.asset_count;
+    ret_imported_assets->report = make_report(&work, size_warning);
+    ret_imported_assets->assets = work.assets;
+    ret_imported_assets->asset_count = work.asset_count;
     return true;
 }

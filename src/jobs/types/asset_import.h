@@ -14,16 +14,16 @@
 
 #include <jansson.h>
 
-enum { REHOST_MAX_IMAGES = 100 };
+enum { ASSET_IMPORT_MAX_IMAGES = 100 };
 
-struct rehosted {
-    const json_t *prepared; /* the answer of the side process, with the HTML as it is now */
+struct imported_assets {
+    const json_t *prepared; /* the answer of the renderer, with the HTML as it is now */
     struct asset_report report;
     const struct asset *assets; /* what is stored and has to be noted with assets_keep */
     size_t asset_count;
 };
 
 /* Takes care of all images of a prepared document; safe to repeat. Results live in the arena of the job.
- * Errors: SERVICE_UNAVAILABLE (the side process; the caller cancelled). */
-MUST_CHECK bool rehost_images(struct job *job, const json_t *prepared, struct rehosted *ret_rehosted, struct error *err)
-    NONNULL(1, 2, 3, 4);
+ * Errors: SERVICE_UNAVAILABLE (the renderer; the caller cancelled). */
+MUST_CHECK bool import_assets(struct job *job, const json_t *prepared, struct imported_assets *ret_imported_assets,
+                              struct error *err) NONNULL(1, 2, 3, 4);

@@ -1,7 +1,7 @@
 /*
  * The job of a CSV import. A round reads the text on the worker's thread, while
- * each lane saves its part of the chunks on a thread and a connection of its
- * own; a few chunks are under way at a time. The lanes commit, so a round may
+ * each shard saves its part of the chunks on a thread and a connection of its
+ * own; a few chunks are under way at a time. The shards commit, so a round may
  * end anywhere: the next one goes on from their places.
  */
 #include "base/clock.h"
@@ -15,19 +15,19 @@
 
 enum {
     IMPORT_MAX_ATTEMPTS = 50,
-    CHUNKS_UNDER_WAY = 3, /* one that is read, and one ahead for the lanes */
+    CHUNKS_UNDER_WAY = 3, /* one that is read, and one ahead for the shards */
     NOTE_CHARS = 96,
 };
 static const int64_t round_us = 20 * US_PER_S; /* well within the lease */
 static const int64_t progress_every_us = US_PER_S / 2;
 
-/* ---- The pump: one reader, a thread a lane ---- */
+/* ---- The pump: one reader, a thread a shard ---- */
 
 struct pump;
 
-struct pump_lane {
+struct pump_shard {
     struct pump *pump;
-    struct import_lane lane;
+    struct import_shard shard;
     pthread_t thread;
     bool is_started;
     int64_t next; /* the chunk it waits for; under the pump's lock, as the next two */
@@ -41,35 +41,35 @@ struct pump {
     struct import_chunk *chunks[CHUNKS_UNDER_WAY]; /* number n lies in n % CHUNKS_UNDER_WAY */
     int64_t read;                                  /* the chunk that is read next */
     bool has_ended;                                /* nothing is read any more */
-    bool must_stop;                                /* a lane has failed */
-    struct pump_lane lanes[IMPORT_LANES];
+    bool must_stop;                                /* a shard has failed */
+    struct pump_shard shards[IMPORT_SHARDS];
 };
 
-/* The chunk that a lane applies next; NULL when it is done. */
-static const struct import_chunk *await_chunk(struct pump_lane *lane)
+/* The chunk that a shard applies next; NULL when it is done. */
+static const struct import_chunk *await_chunk(struct pump_shard *shard)
 {
-    struct pump *pump = lane->pump;
+    struct pump *pump = shard->pump;
     pthread_mutex_lock(&pump->lock);
-    while (lane->next == pump->read && !pump->has_ended && !pump->must_stop)
+    while (shard->next == pump->read && !pump->has_ended && !pump->must_stop)
         pthread_cond_wait(&pump->moved, &pump->lock);
-    bool is_done = pump->must_stop || lane->next == pump->read;
+    bool is_done = pump->must_stop || shard->next == pump->read;
     pthread_mutex_unlock(&pump->lock);
-    return is_done ? NULL : pump->chunks[lane->next % CHUNKS_UNDER_WAY];
+    return is_done ? NULL : pump->chunks[shard->next % CHUNKS_UNDER_WAY];
 }
 
-static void *lane_thread(void *argument)
+static void *shard_thread(void *argument)
 {
-    struct pump_lane *lane = argument;
-    struct pump *pump = lane->pump;
+    struct pump_shard *shard = argument;
+    struct pump *pump = shard->pump;
     const struct import_chunk *chunk;
-    while ((chunk = await_chunk(lane)) != NULL) {
+    while ((chunk = await_chunk(shard)) != NULL) {
         struct error err = { .code = ERR_NONE };
-        bool ok = import_lane_apply(&lane->lane, chunk, &err);
+        bool ok = import_shard_apply(&shard->shard, chunk, &err);
         pthread_mutex_lock(&pump->lock);
-        lane->next++;
+        shard->next++;
         if (!ok) {
-            lane->has_failed = true;
-            lane->error = err;
+            shard->has_failed = true;
+            shard->error = err;
             pump->must_stop = true;
         }
         pthread_cond_broadcast(&pump->moved);
@@ -78,12 +78,12 @@ static void *lane_thread(void *argument)
     return NULL;
 }
 
-/* Waits until the place of the next chunk is free; false when a lane has failed. */
+/* Waits until the place of the next chunk is free; false when a shard has failed. */
 static bool await_room(struct pump *pump)
 {
     pthread_mutex_lock(&pump->lock);
-    for (size_t i = 0; i < IMPORT_LANES; i++)
-        while (!pump->must_stop && pump->read - pump->lanes[i].next >= CHUNKS_UNDER_WAY)
+    for (size_t i = 0; i < IMPORT_SHARDS; i++)
+        while (!pump->must_stop && pump->read - pump->shards[i].next >= CHUNKS_UNDER_WAY)
             pthread_cond_wait(&pump->moved, &pump->lock);
     bool may_go_on = !pump->must_stop;
     pthread_mutex_unlock(&pump->lock);
@@ -100,35 +100,35 @@ static void hand_over(struct pump *pump)
 
 static bool pump_start(struct pump *pump, struct job *job, const struct import *import, struct error *err)
 {
-    const struct import_lane_row *begin = import_hindmost(import);
+    const struct import_shard_row *begin = import_hindmost(import);
     pthread_mutex_init(&pump->lock, NULL);
     pthread_cond_init(&pump->moved, NULL);
     pump->read = begin->chunks;
     for (size_t i = 0; i < CHUNKS_UNDER_WAY; i++)
         pump->chunks[i] = import_chunk_new(job->work.arena);
-    for (size_t i = 0; i < IMPORT_LANES; i++) {
-        struct pump_lane *lane = &pump->lanes[i];
-        lane->pump = pump;
-        lane->next = begin->chunks;
-        lane->lane = (struct import_lane){
+    for (size_t i = 0; i < IMPORT_SHARDS; i++) {
+        struct pump_shard *shard = &pump->shards[i];
+        shard->pump = pump;
+        shard->next = begin->chunks;
+        shard->shard = (struct import_shard){
             .work = job->work,
             .import_id = import->row->id,
-            .lane = (int64_t)i,
+            .shard = (int64_t)i,
             .validation_id = import->row->validation_id.value,
-            .chunks = import->lanes[i].chunks,
+            .chunks = import->shards[i].chunks,
         };
-        lane->lane.work.arena = arena_new(0);
-        lane->lane.work.conn = NULL;
-        if (!job_connect(job, &lane->lane.work.conn, err))
+        shard->shard.work.arena = arena_new(0);
+        shard->shard.work.conn = NULL;
+        if (!job_connect(job, &shard->shard.work.conn, err))
             return false;
-        lane->is_started = pthread_create(&lane->thread, NULL, lane_thread, lane) == 0;
-        if (!lane->is_started)
+        shard->is_started = pthread_create(&shard->thread, NULL, shard_thread, shard) == 0;
+        if (!shard->is_started)
             abort();
     }
     return true;
 }
 
-/* Lets the lanes finish what was read, and frees everything. Gives the error of a lane, if one has failed. */
+/* Lets the shards finish what was read, and frees everything. Gives the error of a shard, if one has failed. */
 static bool pump_end(struct pump *pump, struct error *err)
 {
     bool ok = true;
@@ -136,16 +136,16 @@ static bool pump_end(struct pump *pump, struct error *err)
     pump->has_ended = true;
     pthread_cond_broadcast(&pump->moved);
     pthread_mutex_unlock(&pump->lock);
-    for (size_t i = 0; i < IMPORT_LANES; i++) {
-        struct pump_lane *lane = &pump->lanes[i];
-        if (lane->is_started)
-            pthread_join(lane->thread, NULL);
-        if (lane->has_failed && ok) {
-            *err = lane->error;
+    for (size_t i = 0; i < IMPORT_SHARDS; i++) {
+        struct pump_shard *shard = &pump->shards[i];
+        if (shard->is_started)
+            pthread_join(shard->thread, NULL);
+        if (shard->has_failed && ok) {
+            *err = shard->error;
             ok = false;
         }
-        db_disconnect(lane->lane.work.conn);
-        arena_free(lane->lane.work.arena);
+        db_disconnect(shard->shard.work.conn);
+        arena_free(shard->shard.work.arena);
     }
     pthread_mutex_destroy(&pump->lock);
     pthread_cond_destroy(&pump->moved);
@@ -179,13 +179,13 @@ static void tell_progress(struct round *round, const struct import_reading *read
     job_progress(round->job, (double)reading->csv.offset, (double)round->import.row->size_bytes, note);
 }
 
-/* Chunks that the keeper of errors has been through are read for the other lane only. */
+/* Chunks that the keeper of errors has been through are read for the other shard only. */
 static bool read_chunk(struct round *round, struct import_reading *reading, struct error *err)
 {
     struct pump *pump = &round->pump;
     struct import_chunk *chunk = pump->chunks[pump->read % CHUNKS_UNDER_WAY];
     struct import_error_budget none = { .kept = IMPORT_MAX_ERRORS_KEPT };
-    bool is_repeated = pump->read < round->import.lanes[0].chunks;
+    bool is_repeated = pump->read < round->import.shards[0].chunks;
     if (!import_chunk_read(chunk, &round->import.plan, reading, is_repeated ? &none : &round->import.budget, err))
         return false;
     chunk->number = pump->read;
@@ -219,17 +219,17 @@ static bool read_chunks(struct round *round, struct import_reading *reading, enu
 static bool run_round(struct round *round, enum round_end *ret_end, struct error *err)
 {
     const struct import *import = &round->import;
-    const struct import_lane_row *begin = import_hindmost(import);
+    const struct import_shard_row *begin = import_hindmost(import);
     IMPORT_READING_SCOPE reading;
     import_reading_begin(&reading, &import->source, import->plan.charset, import->plan.delimiter, begin->next_offset,
                          begin->next_line);
     round->begun_at_us = clock_monotonic_us();
     round->begun_line = begin->next_line;
-    struct error lane_error = { .code = ERR_NONE };
+    struct error shard_error = { .code = ERR_NONE };
     bool read = pump_start(&round->pump, round->job, import, err) && read_chunks(round, &reading, ret_end, err);
-    bool applied = pump_end(&round->pump, &lane_error);
+    bool applied = pump_end(&round->pump, &shard_error);
     if (read && !applied)
-        *err = lane_error;
+        *err = shard_error;
     return read && applied && import_source_is_unchanged(&import->source, err);
 }
 

@@ -1,5 +1,5 @@
 /*
- * The job of an import: the side process makes clean HTML of the source, the
+ * The job of an import: the renderer makes clean HTML of the source, the
  * templates are compiled, the images are hosted here, and settling saves the
  * design and answers the caller.
  */
@@ -7,7 +7,7 @@
 #include "engine/emails/emails.h"
 #include "jobs/job_types.h"
 #include "jobs/types/asset_import.h"
-#include "render/side.h"
+#include "render/renderer.h"
 
 #include <string.h>
 
@@ -16,10 +16,10 @@ enum { IMPORT_MAX_ATTEMPTS = 2, STATUS_CREATED = 201 };
 /* What `perform` hands to `settle`. */
 struct imported {
     struct email_content content;
-    struct rehosted images;
+    struct imported_assets images;
 };
 
-/* The side process names fields as in `source`; a flat call has them one level up, and baseUrl is always there. */
+/* The renderer names fields as in `source`; a flat call has them one level up, and baseUrl is always there. */
 static void rename_param(const struct job *job, struct error *err)
 {
     static const char prefix[] = "source.";
@@ -36,8 +36,8 @@ static void rename_param(const struct job *job, struct error *err)
 /* Once the templates are known to be right: images are the slowest part. */
 static bool host_images(struct job *job, const json_t *prepared, struct imported *imported, struct error *err)
 {
-    struct rehosted *images = &imported->images;
-    if (!rehost_images(job, prepared, images, err))
+    struct imported_assets *images = &imported->images;
+    if (!import_assets(job, prepared, images, err))
         return false;
     bool is_changed = images->prepared != prepared;
     if (is_changed && !email_prepare(job->work.arena, images->prepared, &imported->content, err))
@@ -56,8 +56,8 @@ static bool perform(struct job *job, struct error *err)
     const char *format = json_get_text(job->payload, "format"); /* absent in a job of an older version */
     const json_t *prepared;
     job_progress(job, 0, 3, "Preparing the email");
-    if (side_prepare(job->services->side, arena, format != NULL ? format : "html", source != NULL ? source : "",
-                     json_get_text(job->payload, "baseUrl"), &prepared, err) &&
+    if (renderer_prepare(job->services->renderer, arena, format != NULL ? format : "html", source != NULL ? source : "",
+                         json_get_text(job->payload, "baseUrl"), &prepared, err) &&
         email_prepare(arena, prepared, content, err) && host_images(job, prepared, imported, err)) {
         job_progress(job, 2, 3, "Saving the design");
         return true;

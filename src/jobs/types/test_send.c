@@ -9,8 +9,8 @@
 #include "engine/domains/signing.h"
 #include "engine/sends/test_message.h"
 #include "jobs/job_types.h"
+#include "mail/capture_maildir.h"
 #include "sender/sender.h"
-#include "mail/outbox.h"
 
 enum { TEST_SEND_MAX_ATTEMPTS = 2, RELAY_WAIT_MS = 25 * 1000, SIGNATURES_MAX_BYTES = 16 * 1024 };
 static const int64_t elsewhere_us = US_PER_S / 5;
@@ -64,7 +64,7 @@ static bool perform(struct job *job, struct error *err)
     if (!test.is_sandbox)
         return relay(job, &test, message, err);
     const char *name = arena_printf(job->work.arena, "test.%s", work_id(&job->work, ID_JOB, job->id));
-    return outbox_deliver(job->services->outbox, name, message.data, message.size, err);
+    return capture_maildir_deliver(job->services->outbox, name, message.data, message.size, err);
 }
 
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-bool product_is_brand_connection(const struct product_call *call)
+bool provider_is_brand_connection(const struct provider_call *call)
 {
     return call->call.who.bound_brand_id != 0 || call->request->credentials.brand != NULL;
 }
@@ -11,87 +11,87 @@ bool product_is_brand_connection(const struct product_call *call)
 
 static void call_progress(struct call *call, double progress, double total, const char *message)
 {
-    const struct product_call *product_call = call->door_data;
-    mcp_progress(product_call->request, progress, total, message);
+    const struct provider_call *provider_call = call->transport_data;
+    mcp_progress(provider_call->request, progress, total, message);
 }
 
 static void call_done(struct call *call)
 {
-    struct product_call *product_call = call->door_data;
+    struct provider_call *provider_call = call->transport_data;
     if (!call->ok && call->candidates == api_connection_check)
-        mcp_refuse_error(product_call->request, &call->error);
+        mcp_refuse_error(provider_call->request, &call->error);
     else
-        product_call->answer(product_call);
+        provider_call->answer(provider_call);
 }
 
-struct product_call *product_call_new(const struct mcp_product *product, struct mcp_request *request,
-                                      const struct operation *const *candidates, void (*answer)(struct product_call *call))
+struct provider_call *provider_call_new(const struct catalogue_provider *catalogue, struct mcp_request *request,
+                                        const struct operation *const *candidates, void (*answer)(struct provider_call *call))
 {
-    struct product_call *product_call = arena_alloc(request->arena, sizeof(*product_call));
-    product_call->product = product;
-    product_call->request = request;
-    product_call->answer = answer;
-    product_call->call = (struct call){
+    struct provider_call *provider_call = arena_alloc(request->arena, sizeof(*provider_call));
+    provider_call->catalogue = catalogue;
+    provider_call->request = request;
+    provider_call->answer = answer;
+    provider_call->call = (struct call){
         .arena = request->arena,
-        .door = request->door,
-        .caller = { .is_model = true, .is_remote = request->door == DOOR_MCP_HTTP },
+        .transport = request->transport,
+        .caller = { .is_model = true, .is_remote = request->transport == TRANSPORT_MCP_HTTP },
         .candidates = candidates,
         .input = { .flat = true },
         .credentials = request->credentials,
         .client = request->client,
         .done = call_done,
-        .door_data = product_call,
+        .transport_data = provider_call,
         .credit_cost = -1,
     };
     if (candidates != NULL)
-        product_call->call.request_id = api_request_id(request->arena);
+        provider_call->call.request_id = api_request_id(request->arena);
     if (json_object_get(request->meta, "progressToken") != NULL)
-        product_call->call.progress = call_progress;
-    request->provider_data = product_call;
-    return product_call;
+        provider_call->call.progress = call_progress;
+    request->provider_data = provider_call;
+    return provider_call;
 }
 
-struct product_call *product_check(const struct mcp_product *product, struct mcp_request *request,
-                                   void (*answer)(struct product_call *call))
+struct provider_call *provider_check(const struct catalogue_provider *catalogue, struct mcp_request *request,
+                                     void (*answer)(struct provider_call *call))
 {
     /* The local owner needs no check: the process runs on the owner's own data, and start-up must not touch it. */
     bool known = request->credentials.kind == CREDENTIAL_LOCAL_OWNER;
-    return product_call_new(product, request, known ? NULL : api_connection_check, answer);
+    return provider_call_new(catalogue, request, known ? NULL : api_connection_check, answer);
 }
 
-static void answer_refusal(struct product_call *product_call)
+static void answer_refusal(struct provider_call *provider_call)
 {
-    mcp_refuse(product_call->request, RPC_INVALID_PARAMS, NULL, "%s", (const char *)product_call->row);
+    mcp_refuse(provider_call->request, RPC_INVALID_PARAMS, NULL, "%s", (const char *)provider_call->row);
 }
 
-void product_refuse(const struct mcp_product *product, struct mcp_request *request, const char *message)
+void provider_refuse(const struct catalogue_provider *catalogue, struct mcp_request *request, const char *message)
 {
-    product_check(product, request, answer_refusal)->row = message;
+    provider_check(catalogue, request, answer_refusal)->row = message;
 }
 
-static void answer_admitted(struct product_call *product_call)
+static void answer_admitted(struct provider_call *provider_call)
 {
-    bool brand = product_is_brand_connection(product_call);
-    mcp_admit(product_call->request, brand ? VISIBLE_TO_BRAND : VISIBLE_TO_ORGANIZATION);
+    bool brand = provider_is_brand_connection(provider_call);
+    mcp_admit(provider_call->request, brand ? VISIBLE_TO_BRAND : VISIBLE_TO_ORGANIZATION);
 }
 
 /* ---- The provider ---- */
 
-static bool product_prepare(const struct mcp_provider *provider, struct mcp_request *request)
+static bool provider_prepare(const struct mcp_provider *provider, struct mcp_request *request)
 {
-    const struct mcp_product *product = (const struct mcp_product *)provider;
+    const struct catalogue_provider *catalogue = (const struct catalogue_provider *)provider;
     switch (request->method) {
     case MCP_TOOLS_CALL:
-        product_tools_call(product, request);
+        provider_tools_call(catalogue, request);
         break;
     case MCP_RESOURCES_READ:
-        product_resources_read(product, request);
+        provider_resources_read(catalogue, request);
         break;
     case MCP_PROMPTS_GET:
-        product_prompts_get(product, request);
+        provider_prompts_get(catalogue, request);
         break;
     case MCP_COMPLETE:
-        product_complete(product, request);
+        provider_complete(catalogue, request);
         break;
     case MCP_TOOLS_LIST:
     case MCP_RESOURCES_LIST:
@@ -108,43 +108,43 @@ static bool product_prepare(const struct mcp_provider *provider, struct mcp_requ
     case MCP_REPLY:
     case MCP_STREAM:
     case MCP_SESSION_DELETE:
-        product_check(product, request, answer_admitted);
+        provider_check(catalogue, request, answer_admitted);
         break;
     }
-    struct product_call *call = request->provider_data;
-    return call->call.candidates == NULL || api_is_immediate(product->api, &call->call);
+    struct provider_call *call = request->provider_data;
+    return call->call.candidates == NULL || api_is_immediate(catalogue->api, &call->call);
 }
 
-static void product_start(const struct mcp_provider *provider, struct mcp_request *request)
+static void provider_start(const struct mcp_provider *provider, struct mcp_request *request)
 {
-    const struct mcp_product *product = (const struct mcp_product *)provider;
-    struct product_call *call = request->provider_data;
+    const struct catalogue_provider *catalogue = (const struct catalogue_provider *)provider;
+    struct provider_call *call = request->provider_data;
     if (call->call.candidates != NULL)
-        api_submit(product->api, &call->call);
+        api_submit(catalogue->api, &call->call);
     else
         call->answer(call);
 }
 
-static void product_cancel(const struct mcp_provider *provider, struct mcp_request *request)
+static void provider_cancel(const struct mcp_provider *provider, struct mcp_request *request)
 {
-    const struct mcp_product *product = (const struct mcp_product *)provider;
-    struct product_call *call = request->provider_data;
+    const struct catalogue_provider *catalogue = (const struct catalogue_provider *)provider;
+    struct provider_call *call = request->provider_data;
     if (call->call.candidates != NULL)
-        api_cancel(product->api, &call->call);
+        api_cancel(catalogue->api, &call->call);
 }
 
-static const char *product_list(const struct mcp_provider *provider, enum mcp_list list, unsigned visibility)
+static const char *provider_list(const struct mcp_provider *provider, enum mcp_list list, unsigned visibility)
 {
-    const struct mcp_product *product = (const struct mcp_product *)provider;
-    return product->lists[list][visibility];
+    const struct catalogue_provider *catalogue = (const struct catalogue_provider *)provider;
+    return catalogue->lists[list][visibility];
 }
 
-bool mcp_product_new(struct api *api, const struct mcp_product_config *config, struct mcp_product **ret_product,
-                     struct error *err)
+bool catalogue_provider_new(struct api *api, const struct catalogue_provider_config *config,
+                            struct catalogue_provider **ret_provider, struct error *err)
 {
     struct arena *arena = arena_new(0);
-    struct mcp_product *product = arena_alloc(arena, sizeof(*product));
-    *product = (struct mcp_product){
+    struct catalogue_provider *catalogue = arena_alloc(arena, sizeof(*catalogue));
+    *catalogue = (struct catalogue_provider){
         .provider = {
             .name = "posthorn",
             .title = "Posthorn",
@@ -152,32 +152,32 @@ bool mcp_product_new(struct api *api, const struct mcp_product_config *config, s
             /* Logging is declared for the older era, where clients ask for a level before they ask whether they may. */
             .features = { .completions = true, .logging = true },
             .visibility_count = VISIBILITY_COUNT,
-            .list = product_list,
-            .prepare = product_prepare,
-            .start = product_start,
-            .cancel = product_cancel,
+            .list = provider_list,
+            .prepare = provider_prepare,
+            .start = provider_start,
+            .cancel = provider_cancel,
         },
         .api = api,
         .arena = arena,
         .response_budget_chars = config->response_budget_chars != 0 ? config->response_budget_chars
                                                                     : (size_t)MCP_DEFAULT_RESPONSE_BUDGET_CHARS,
     };
-    if (!product_tools_init(product, config, err)) {
+    if (!provider_tools_init(catalogue, config, err)) {
         arena_free(arena);
         return false;
     }
-    product_texts_init(product);
-    *ret_product = product;
+    provider_texts_init(catalogue);
+    *ret_provider = catalogue;
     return true;
 }
 
-void mcp_product_free(struct mcp_product *product)
+void catalogue_provider_free(struct catalogue_provider *catalogue)
 {
-    if (product != NULL)
-        arena_free(product->arena);
+    if (catalogue != NULL)
+        arena_free(catalogue->arena);
 }
 
-const struct mcp_provider *mcp_product_provider(const struct mcp_product *product)
+const struct mcp_provider *catalogue_provider_of(const struct catalogue_provider *catalogue)
 {
-    return &product->provider;
+    return &catalogue->provider;
 }

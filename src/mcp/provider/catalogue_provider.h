@@ -9,9 +9,9 @@
 #include "mcp/provider.h"
 
 struct api;
-struct mcp_product;
+struct catalogue_provider;
 
-struct mcp_product_config {
+struct catalogue_provider_config {
     const char *version;          /* of this program */
     const char *toolsets;         /* comma-separated, NULL: all */
     const char *tools;            /* comma-separated names, NULL: all of the toolsets */
@@ -20,8 +20,8 @@ struct mcp_product_config {
 };
 
 /* Errors: INVALID_REQUEST (a toolset or tool that does not exist). */
-MUST_CHECK bool mcp_product_new(struct api *api, const struct mcp_product_config *config, struct mcp_product **ret_product,
-                                struct error *err) NONNULL(1, 2, 3, 4);
-void mcp_product_free(struct mcp_product *product);
+MUST_CHECK bool catalogue_provider_new(struct api *api, const struct catalogue_provider_config *config,
+                                       struct catalogue_provider **ret_provider, struct error *err) NONNULL(1, 2, 3, 4);
+void catalogue_provider_free(struct catalogue_provider *catalogue);
 
-const struct mcp_provider *mcp_product_provider(const struct mcp_product *product) NONNULL(1) RETURNS_NONNULL;
+const struct mcp_provider *catalogue_provider_of(const struct catalogue_provider *catalogue) NONNULL(1) RETURNS_NONNULL;

@@ -34,7 +34,7 @@ static bool can_show_form(const struct mcp_request *request)
            (json_object_size(elicitation) == 0 || json_object_get(elicitation, "form") != NULL);
 }
 
-enum product_consent product_consent_of(const struct mcp_request *request, const struct tool *tool, const char **ret_token)
+enum provider_consent provider_consent_of(const struct mcp_request *request, const struct tool *tool, const char **ret_token)
 {
     const json_t *answer = json_object_get(json_object_get(request->params, "inputResponses"), question_key);
     const char *action = json_is_object(answer) ? json_get_text(answer, "action") : NULL;
@@ -47,10 +47,10 @@ enum product_consent product_consent_of(const struct mcp_request *request, const
     return text_equal(action, "accept") && json_is_true(send) ? CONSENT_GIVEN : CONSENT_REFUSED;
 }
 
-bool product_ask_consent(const struct product_call *product_call)
+bool provider_ask_consent(const struct provider_call *provider_call)
 {
-    struct mcp_request *request = product_call->request;
-    const struct reply *reply = &product_call->call.reply;
+    struct mcp_request *request = provider_call->request;
+    const struct reply *reply = &provider_call->call.reply;
     if (reply->confirmation == NULL || !can_show_form(request))
         return false;
     struct json_writer json;
@@ -73,11 +73,11 @@ bool product_ask_consent(const struct product_call *product_call)
     return true;
 }
 
-void product_answer_refused(struct product_call *product_call)
+void provider_answer_refused(struct provider_call *provider_call)
 {
     static const char body[] = "{\"status\":\"not_sent\",\"message\":\"The user did not agree; nothing was sent.\"}";
     struct json_writer json;
-    mcp_result_begin(product_call->request, &json);
+    mcp_result_begin(provider_call->request, &json);
     json_key(&json, "content");
     json_array_begin(&json);
     json_object_begin(&json);
@@ -86,5 +86,5 @@ void product_answer_refused(struct product_call *product_call)
     json_object_end(&json);
     json_array_end(&json);
     json_member_raw(&json, "structuredContent", body);
-    mcp_result_end(product_call->request, &json);
+    mcp_result_end(provider_call->request, &json);
 }

@@ -39,14 +39,14 @@ static const char *prompt_list(struct arena *arena)
     return out->data;
 }
 
-void product_texts_init(struct mcp_product *product)
+void provider_texts_init(struct catalogue_provider *catalogue)
 {
-    product->provider.instructions = mcp_instructions;
+    catalogue->provider.instructions = mcp_instructions;
     for (int visibility = 0; visibility < VISIBILITY_COUNT; visibility++) {
-        product->lists[MCP_LIST_RESOURCES][visibility] = resource_list(product->arena, mcp_resources, mcp_resource_count);
-        product->lists[MCP_LIST_TEMPLATES][visibility] =
-            resource_list(product->arena, mcp_resource_templates, mcp_resource_template_count);
-        product->lists[MCP_LIST_PROMPTS][visibility] = prompt_list(product->arena);
+        catalogue->lists[MCP_LIST_RESOURCES][visibility] = resource_list(catalogue->arena, mcp_resources, mcp_resource_count);
+        catalogue->lists[MCP_LIST_TEMPLATES][visibility] =
+            resource_list(catalogue->arena, mcp_resource_templates, mcp_resource_template_count);
+        catalogue->lists[MCP_LIST_PROMPTS][visibility] = prompt_list(catalogue->arena);
     }
 }
 
@@ -86,7 +86,8 @@ static json_t *fill_arguments(struct arena *arena, const char *args_json, const 
     const char *name;
     json_t *value;
     void *next;
-    json_object_foreach_safe(arguments, next, name, value) {
+    json_object_foreach_safe(arguments, next, name, value)
+    {
         const char *text = json_string_value(value);
         if (text == NULL || strchr(text, '{') == NULL)
             continue;
@@ -104,7 +105,7 @@ static bool match_template(struct arena *arena, const char *template, const char
 {
     while (*template != '\0') {
         if (*template != '{') {
-            if (*template++ != *uri++)
+            if (*template ++ != *uri++)
                 return false;
             continue;
         }
@@ -140,9 +141,9 @@ static const char *uri_of(const struct mcp_request *request)
 }
 
 /* A missing resource is a parameter that is wrong (2026-07-28), in both eras. */
-static void refuse_missing(struct product_call *product_call)
+static void refuse_missing(struct provider_call *provider_call)
 {
-    struct mcp_request *request = product_call->request;
+    struct mcp_request *request = provider_call->request;
     struct buf *data = buf_in_arena(request->arena, MCP_ANSWER_MAX_BYTES);
     struct json_writer json;
     json_writer_init(&json, data);
@@ -165,13 +166,13 @@ static const char *pick_text(struct arena *arena, const struct buf *body, const 
     return json_string_value(json_object_get(json, member));
 }
 
-static void answer_resource(struct product_call *product_call)
+static void answer_resource(struct provider_call *provider_call)
 {
-    const struct call *call = &product_call->call;
-    const struct mcp_resource *resource = product_call->row;
-    struct mcp_request *request = product_call->request;
+    const struct call *call = &provider_call->call;
+    const struct mcp_resource *resource = provider_call->row;
+    struct mcp_request *request = provider_call->request;
     if (!call->ok && error_info(call->error.code)->http_status == 404) {
-        refuse_missing(product_call);
+        refuse_missing(provider_call);
         return;
     }
     if (!call->ok) {
@@ -180,7 +181,7 @@ static void answer_resource(struct product_call *product_call)
     }
     const char *text = pick_text(request->arena, call->reply.body, resource->pick);
     if (text == NULL) {
-        refuse_missing(product_call);
+        refuse_missing(provider_call);
         return;
     }
     struct json_writer json;
@@ -198,33 +199,33 @@ static void answer_resource(struct product_call *product_call)
 }
 
 /* A call of one operation with the arguments of a row. */
-static struct product_call *call_row(const struct mcp_product *product, struct mcp_request *request,
-                                     const struct operation *operation, json_t *arguments,
-                                     void (*answer)(struct product_call *call), const void *row)
+static struct provider_call *call_row(const struct catalogue_provider *catalogue, struct mcp_request *request,
+                                      const struct operation *operation, json_t *arguments,
+                                      void (*answer)(struct provider_call *call), const void *row)
 {
     const struct operation **one = arena_array(request->arena, 2, sizeof(struct operation *));
     one[0] = operation;
-    struct product_call *product_call = product_call_new(product, request, one, answer);
-    product_call->call.input.body = arguments;
-    product_call->row = row;
-    return product_call;
+    struct provider_call *provider_call = provider_call_new(catalogue, request, one, answer);
+    provider_call->call.input.body = arguments;
+    provider_call->row = row;
+    return provider_call;
 }
 
-void product_resources_read(const struct mcp_product *product, struct mcp_request *request)
+void provider_resources_read(const struct catalogue_provider *catalogue, struct mcp_request *request)
 {
     const char *uri = uri_of(request);
     if (uri == NULL) {
-        product_refuse(product, request, "params.uri must be the address of a resource.");
+        provider_refuse(catalogue, request, "params.uri must be the address of a resource.");
         return;
     }
     json_t *parameters = json_in_arena(request->arena, json_object());
     const struct mcp_resource *resource = find_resource(request->arena, uri, parameters);
     if (resource == NULL) {
-        product_check(product, request, refuse_missing);
+        provider_check(catalogue, request, refuse_missing);
         return;
     }
     json_t *arguments = fill_arguments(request->arena, resource->args_json, parameters);
-    call_row(product, request, resource->operation, arguments, answer_resource, resource);
+    call_row(catalogue, request, resource->operation, arguments, answer_resource, resource);
 }
 
 /* ---- prompts/get ---- */
@@ -250,10 +251,10 @@ static const char *missing_argument(const struct mcp_prompt *prompt, const json_
     return NULL;
 }
 
-static void answer_prompt(struct product_call *product_call)
+static void answer_prompt(struct provider_call *provider_call)
 {
-    struct mcp_request *request = product_call->request;
-    const struct mcp_prompt *prompt = product_call->row;
+    struct mcp_request *request = provider_call->request;
+    const struct mcp_prompt *prompt = provider_call->row;
     const json_t *arguments = json_object_get(request->params, "arguments");
     const char *missing = missing_argument(prompt, arguments);
     if (missing != NULL) {
@@ -281,13 +282,13 @@ static void answer_prompt(struct product_call *product_call)
     mcp_result_end(request, &json);
 }
 
-void product_prompts_get(const struct mcp_product *product, struct mcp_request *request)
+void provider_prompts_get(const struct catalogue_provider *catalogue, struct mcp_request *request)
 {
     const struct mcp_prompt *prompt = find_prompt(json_string_value(json_object_get(request->params, "name")));
     if (prompt == NULL)
-        product_refuse(product, request, "params.name must be the name of a prompt.");
+        provider_refuse(catalogue, request, "params.name must be the name of a prompt.");
     else
-        product_check(product, request, answer_prompt)->row = prompt;
+        provider_check(catalogue, request, answer_prompt)->row = prompt;
 }
 
 /* ---- completion/complete ---- */
@@ -315,16 +316,16 @@ static const char *typed_so_far(const struct mcp_request *request)
     return value != NULL ? value : "";
 }
 
-static void complete_nothing(struct product_call *product_call)
+static void complete_nothing(struct provider_call *provider_call)
 {
-    write_completion(product_call->request, NULL, 0, 0);
+    write_completion(provider_call->request, NULL, 0, 0);
 }
 
-static void complete_tool(struct product_call *product_call)
+static void complete_tool(struct provider_call *provider_call)
 {
     const char *values[COMPLETION_MAX_VALUES];
-    size_t total = product_tool_names(product_call, typed_so_far(product_call->request), values, COMPLETION_MAX_VALUES);
-    write_completion(product_call->request, values, total < COMPLETION_MAX_VALUES ? total : COMPLETION_MAX_VALUES, total);
+    size_t total = provider_tool_names(provider_call, typed_so_far(provider_call->request), values, COMPLETION_MAX_VALUES);
+    write_completion(provider_call->request, values, total < COMPLETION_MAX_VALUES ? total : COMPLETION_MAX_VALUES, total);
 }
 
 /* The rows of a page: its first member that is an array. */
@@ -332,18 +333,19 @@ static const json_t *page_rows(const json_t *page)
 {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)page, name, value) {
+    json_object_foreach((json_t *)(uintptr_t)page, name, value)
+    {
         if (json_is_array(value))
             return value;
     }
     return NULL;
 }
 
-static void complete_from_rows(struct product_call *product_call)
+static void complete_from_rows(struct provider_call *provider_call)
 {
-    const struct call *call = &product_call->call;
-    const struct mcp_completion *completion = product_call->row;
-    struct mcp_request *request = product_call->request;
+    const struct call *call = &provider_call->call;
+    const struct mcp_completion *completion = provider_call->row;
+    struct mcp_request *request = provider_call->request;
     if (!call->ok) {
         mcp_refuse_error(request, &call->error);
         return;
@@ -360,7 +362,8 @@ static void complete_from_rows(struct product_call *product_call)
     size_t total = 0;
     size_t index;
     json_t *row;
-    json_array_foreach(page_rows(page), index, row) {
+    json_array_foreach(page_rows(page), index, row)
+    {
         const char *value = json_string_value(json_object_get(row, completion->pick));
         if (value == NULL || !text_starts_with(value, prefix))
             continue;
@@ -387,11 +390,12 @@ static bool is_known_reference(const json_t *reference)
     return false;
 }
 
-void product_complete(const struct mcp_product *product, struct mcp_request *request)
+void provider_complete(const struct catalogue_provider *catalogue, struct mcp_request *request)
 {
     const char *argument = json_string_value(json_object_get(json_object_get(request->params, "argument"), "name"));
     if (argument == NULL || !is_known_reference(json_object_get(request->params, "ref"))) {
-        product_refuse(product, request, "params.ref must name a prompt or resource template, params.argument one of its arguments.");
+        provider_refuse(catalogue, request,
+                        "params.ref must name a prompt or resource template, params.argument one of its arguments.");
         return;
     }
     for (size_t i = 0; i < mcp_completion_count; i++) {
@@ -399,8 +403,8 @@ void product_complete(const struct mcp_product *product, struct mcp_request *req
         if (strcmp(completion->argument, argument) != 0)
             continue;
         json_t *arguments = fill_arguments(request->arena, completion->args_json, NULL);
-        call_row(product, request, completion->operation, arguments, complete_from_rows, completion);
+        call_row(catalogue, request, completion->operation, arguments, complete_from_rows, completion);
         return;
     }
-    product_check(product, request, strcmp(argument, "tool") == 0 ? complete_tool : complete_nothing);
+    provider_check(catalogue, request, strcmp(argument, "tool") == 0 ? complete_tool : complete_nothing);
 }

@@ -9,7 +9,7 @@
 
 enum { RESULT_FRAME_BYTES = 512 };
 
-void product_answer_error(struct mcp_request *request, const struct error *err)
+void provider_answer_error(struct mcp_request *request, const struct error *err)
 {
     struct buf *envelope = buf_in_arena(request->arena, 256 * 1024);
     struct json_writer json;
@@ -88,20 +88,20 @@ static size_t result_chars(const struct buf *body)
 }
 
 /* There are at most as many characters as bytes, so most bodies need not be counted. */
-static bool exceeds_budget(const struct product_call *product_call, const struct buf *body)
+static bool exceeds_budget(const struct provider_call *provider_call, const struct buf *body)
 {
-    size_t budget = product_call->product->response_budget_chars;
+    size_t budget = provider_call->catalogue->response_budget_chars;
     return 2 * body->size > budget && result_chars(body) > budget;
 }
 
 /* Reading can be refused; what has been done cannot any more. */
-static void refuse_size(struct product_call *product_call, const struct buf *body)
+static void refuse_size(struct provider_call *provider_call, const struct buf *body)
 {
-    const struct mcp_product *product = product_call->product;
+    const struct catalogue_provider *catalogue = provider_call->catalogue;
     size_t chars = result_chars(body);
-    struct arena *arena = product_call->request->arena;
-    size_t budget = product->response_budget_chars;
-    size_t rows = takes_limit(product_call->tool) ? count_rows(body->data, body->size) : 0;
+    struct arena *arena = provider_call->request->arena;
+    size_t budget = catalogue->response_budget_chars;
+    size_t rows = takes_limit(provider_call->tool) ? count_rows(body->data, body->size) : 0;
     /* A tenth is kept back, because rows differ in size; one row is always worth a try. */
     size_t fitting = rows > 1 ? rows * budget / chars * 9 / 10 : 0;
     size_t limit = rows > 1 && fitting == 0 ? 1 : fitting;
@@ -117,7 +117,7 @@ static void refuse_size(struct product_call *product_call, const struct buf *bod
              "The result has %zu characters and the host takes %zu. Ask for less of it, or read it as a resource.", chars, budget);
         error_with_details(&err, arena_printf(arena, "{\"characters\":%zu,\"budget\":%zu}", chars, budget));
     }
-    product_answer_error(product_call->request, &err);
+    provider_answer_error(provider_call->request, &err);
 }
 
 /* ---- Projections ---- */
@@ -150,20 +150,20 @@ static void write_email_link(struct json_writer *json, const struct call *call)
     json_object_end(json);
 }
 
-void product_answer_body(struct product_call *product_call)
+void provider_answer_body(struct provider_call *provider_call)
 {
-    const struct call *call = &product_call->call;
-    const struct tool *tool = product_call->tool;
+    const struct call *call = &provider_call->call;
+    const struct tool *tool = provider_call->tool;
     static const struct buf nothing = { .max_bytes = 1 };
     const struct buf *body = call->reply.body != NULL ? call->reply.body : &nothing;
-    if (tool->read_only && exceeds_budget(product_call, body)) {
-        refuse_size(product_call, body);
+    if (tool->read_only && exceeds_budget(provider_call, body)) {
+        refuse_size(provider_call, body);
         return;
     }
     /* The body twice, once with escapes, in one piece of memory rather than in doubling ones. */
-    buf_room(&product_call->request->out, 2 * body->size + body->size / 4 + RESULT_FRAME_BYTES);
+    buf_room(&provider_call->request->out, 2 * body->size + body->size / 4 + RESULT_FRAME_BYTES);
     struct json_writer json;
-    mcp_result_begin(product_call->request, &json);
+    mcp_result_begin(provider_call->request, &json);
     json_key(&json, "content");
     json_array_begin(&json);
     json_object_begin(&json);
@@ -178,5 +178,5 @@ void product_answer_body(struct product_call *product_call)
         json_key(&json, "structuredContent");
         json_raw_bytes(&json, body->data, body->size);
     }
-    mcp_result_end(product_call->request, &json);
+    mcp_result_end(provider_call->request, &json);
 }

@@ -59,14 +59,14 @@ static bool check_names(const char *list, const char *what, bool (*exists)(const
     return true;
 }
 
-static const char *tool_list(const struct mcp_product *product, int visibility)
+static const char *tool_list(const struct catalogue_provider *catalogue, int visibility)
 {
-    struct buf *out = buf_in_arena(product->arena, MCP_ANSWER_MAX_BYTES);
+    struct buf *out = buf_in_arena(catalogue->arena, MCP_ANSWER_MAX_BYTES);
     struct json_writer json;
     json_writer_init(&json, out);
     json_array_begin(&json);
-    for (size_t i = 0; i < product->tool_count; i++) {
-        const struct tool *tool = product->tools[i];
+    for (size_t i = 0; i < catalogue->tool_count; i++) {
+        const struct tool *tool = catalogue->tools[i];
         if (visibility == VISIBLE_TO_ORGANIZATION || !tool->organization)
             json_raw(&json, tool->list_json);
     }
@@ -74,20 +74,20 @@ static const char *tool_list(const struct mcp_product *product, int visibility)
     return out->data;
 }
 
-bool product_tools_init(struct mcp_product *product, const struct mcp_product_config *config, struct error *err)
+bool provider_tools_init(struct catalogue_provider *catalogue, const struct catalogue_provider_config *config, struct error *err)
 {
     if (!check_names(config->toolsets, "toolsets", is_toolset, err) || !check_names(config->tools, "tools", is_tool, err))
         return false;
-    product->tools = arena_array(product->arena, tool_count, sizeof(*product->tools));
+    catalogue->tools = arena_array(catalogue->arena, tool_count, sizeof(*catalogue->tools));
     for (size_t i = 0; i < tool_count; i++) {
         const struct tool *tool = &tools[i];
         bool served = tool->built && (tool->read_only || !config->read_only) && is_listed(config->toolsets, tool->toolset) &&
                       is_listed(config->tools, tool->name);
         if (served)
-            product->tools[product->tool_count++] = tool;
+            catalogue->tools[catalogue->tool_count++] = tool;
     }
     for (int visibility = 0; visibility < VISIBILITY_COUNT; visibility++)
-        product->lists[MCP_LIST_TOOLS][visibility] = tool_list(product, visibility);
+        catalogue->lists[MCP_LIST_TOOLS][visibility] = tool_list(catalogue, visibility);
     return true;
 }
 
@@ -113,11 +113,11 @@ static json_t *arguments_of(const struct mcp_request *request)
 
 /* ---- tools/call ---- */
 
-static const struct tool *find_tool(const struct mcp_product *product, const char *name)
+static const struct tool *find_tool(const struct catalogue_provider *catalogue, const char *name)
 {
-    for (size_t i = 0; i < product->tool_count; i++) {
-        if (strcmp(product->tools[i]->name, name) == 0)
-            return product->tools[i];
+    for (size_t i = 0; i < catalogue->tool_count; i++) {
+        if (strcmp(catalogue->tools[i]->name, name) == 0)
+            return catalogue->tools[i];
     }
     return NULL;
 }
@@ -127,12 +127,12 @@ static const char *unknown_tool(struct arena *arena, const char *name)
     return arena_printf(arena, "There is no tool %.64s.", name);
 }
 
-size_t product_tool_names(const struct product_call *call, const char *prefix, const char **ret_names, size_t max_count)
+size_t provider_tool_names(const struct provider_call *call, const char *prefix, const char **ret_names, size_t max_count)
 {
     size_t count = 0;
-    bool brand = product_is_brand_connection(call);
-    for (size_t i = 0; i < call->product->tool_count; i++) {
-        const struct tool *tool = call->product->tools[i];
+    bool brand = provider_is_brand_connection(call);
+    for (size_t i = 0; i < call->catalogue->tool_count; i++) {
+        const struct tool *tool = call->catalogue->tools[i];
         if (strncmp(tool->name, prefix, strlen(prefix)) != 0 || (brand && tool->organization))
             continue;
         if (count < max_count)
@@ -142,25 +142,25 @@ size_t product_tool_names(const struct product_call *call, const char *prefix, c
     return count;
 }
 
-static void answer_call(struct product_call *product_call)
+static void answer_call(struct provider_call *provider_call)
 {
-    const struct call *call = &product_call->call;
-    struct mcp_request *request = product_call->request;
-    const struct tool *tool = product_call->tool;
-    if (tool->organization && product_is_brand_connection(product_call)) {
+    const struct call *call = &provider_call->call;
+    struct mcp_request *request = provider_call->request;
+    const struct tool *tool = provider_call->tool;
+    if (tool->organization && provider_is_brand_connection(provider_call)) {
         mcp_refuse(request, RPC_INVALID_PARAMS, NULL, "%s", unknown_tool(request->arena, tool->name));
         return;
     }
     if (call->ok) {
-        if (!product_ask_consent(product_call))
-            product_answer_body(product_call);
+        if (!provider_ask_consent(provider_call))
+            provider_answer_body(provider_call);
         return;
     }
     /* Over HTTP a caller that is not known is told so by the transport, so that clients ask for a key. */
-    if (request->door == DOOR_MCP_HTTP && error_info(call->error.code)->http_status == 401)
+    if (request->transport == TRANSPORT_MCP_HTTP && error_info(call->error.code)->http_status == 401)
         mcp_refuse_error(request, &call->error);
     else
-        product_answer_error(request, &call->error);
+        provider_answer_error(request, &call->error);
 }
 
 /* What the largest of its operations takes as a body, and the message around it. */
@@ -174,33 +174,33 @@ static size_t largest_message(const struct tool *tool)
     return largest + MESSAGE_FRAME_BYTES;
 }
 
-void product_tools_call(const struct mcp_product *product, struct mcp_request *request)
+void provider_tools_call(const struct catalogue_provider *catalogue, struct mcp_request *request)
 {
     const char *name = json_string_value(json_object_get(request->params, "name"));
     if (name == NULL) {
-        product_refuse(product, request, "params.name must be the name of a tool.");
+        provider_refuse(catalogue, request, "params.name must be the name of a tool.");
         return;
     }
-    const struct tool *tool = find_tool(product, name);
+    const struct tool *tool = find_tool(catalogue, name);
     /* What a key is bound to is known after the call; what the connection is fixed to, before it does anything. */
     if (tool == NULL || (tool->organization && request->credentials.brand != NULL)) {
-        product_refuse(product, request, unknown_tool(request->arena, name));
+        provider_refuse(catalogue, request, unknown_tool(request->arena, name));
         return;
     }
     json_t *arguments = arguments_of(request);
     if (arguments == NULL) {
-        product_refuse(product, request, "params.arguments must be an object.");
+        provider_refuse(catalogue, request, "params.arguments must be an object.");
         return;
     }
     const char *token;
-    enum product_consent consent = product_consent_of(request, tool, &token);
+    enum provider_consent consent = provider_consent_of(request, tool, &token);
     if (consent == CONSENT_REFUSED) {
-        product_check(product, request, product_answer_refused);
+        provider_check(catalogue, request, provider_answer_refused);
         return;
     }
-    struct product_call *product_call = product_call_new(product, request, tool->candidates, answer_call);
-    product_call->tool = tool;
-    struct call *call = &product_call->call;
+    struct provider_call *provider_call = provider_call_new(catalogue, request, tool->candidates, answer_call);
+    provider_call->tool = tool;
+    struct call *call = &provider_call->call;
     tool_prepare(tool, arguments, call);
     if (consent == CONSENT_GIVEN)
         call->confirmation = token;

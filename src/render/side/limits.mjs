@@ -1,4 +1,4 @@
-// The bounds of the side process: every size that input can choose is capped here, before it is used.
+// The bounds of the renderer: every size that input can choose is capped here, before it is used.
 
 export const LIMITS = Object.freeze({
   /** One request line, in bytes, without its newline. */

@@ -1,4 +1,4 @@
-// Posthorn's HTML side process: JSON lines in, JSON lines out, until standard input ends. See README.md.
+// Posthorn's HTML renderer: JSON lines in, JSON lines out, until standard input ends. See README.md.
 
 import { readFileSync } from 'node:fs';
 

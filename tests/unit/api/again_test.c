@@ -17,11 +17,11 @@ static int fresh_plan(void **state)
     return world_setup(state);
 }
 
-static bool look(struct request *rq, const void *args, struct reply *reply, struct error *err)
+static bool look(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
     (void)err;
-    (void)rq;
+    (void)ctx;
     int run = ++plan.runs;
     reply->goes_on = plan.ends_at == 0 || run < plan.ends_at;
     reply->progress = run;

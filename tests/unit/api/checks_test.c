@@ -471,13 +471,13 @@ static void test_what_is_not_built(void **state)
 
 /* ---- Which operation ---- */
 
-static bool answer_other(struct request *rq, const void *args, struct reply *reply, struct error *err)
+static bool answer_other(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
     (void)err;
     json_raw(&reply->json, "{\"other\":true}");
     reply->status = 202;
-    request_subject(rq, "ignored");
+    op_context_subject(ctx, "ignored");
     return true;
 }
 

@@ -3,11 +3,11 @@
 
 /* ---- What handlers may not do ---- */
 
-static bool answer_too_much(struct request *rq, const void *args, struct reply *reply, struct error *err)
+static bool answer_too_much(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
     (void)err;
-    char *block = arena_alloc(rq->work.arena, 1 << 20);
+    char *block = arena_alloc(ctx->work.arena, 1 << 20);
     memset(block, 'x', (1 << 20) - 1);
     json_array_begin(&reply->json);
     for (int i = 0; i < 40; i++)
@@ -32,22 +32,22 @@ static void test_answers_are_bounded(void **state)
 
 NUMBER_QUERY(one_number, "select 7::bigint", 0);
 
-static bool ask_three_times(struct request *rq, const void *args, struct reply *reply, struct error *err)
+static bool ask_three_times(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
     for (int i = 0; i < 3; i++)
-        if (!db_run(rq->work.conn, rq->work.arena, &one_number, NULL, NULL, err))
+        if (!db_run(ctx->work.conn, ctx->work.arena, &one_number, NULL, NULL, err))
             return false;
     json_raw(&reply->json, "{}");
     return true;
 }
 
-static bool leave_open(struct request *rq, const void *args, struct reply *reply, struct error *err)
+static bool leave_open(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
     struct db_tx forgotten;
     json_raw(&reply->json, "{}");
-    return db_tx_begin(rq->work.conn, &forgotten, err);
+    return db_tx_begin(ctx->work.conn, &forgotten, err);
 }
 
 static void test_promises_are_held_to(void **state)
@@ -94,21 +94,21 @@ static const struct arg_field divisor_fields[] = {
 static const struct arg_shape divisor_args = { divisor_fields, 1, sizeof(struct divisor), NULL };
 NUMBER_QUERY(hundred_by, "select 100 / $1", 1);
 
-static bool bind_divisor(struct request *rq, const void *args, void *params, struct error *err)
+static bool bind_divisor(struct op_context *ctx, const void *args, void *params, struct error *err)
 {
     const struct divisor *divisor = args;
-    assert_int_equal(rq->work.brand_id, 1);
+    assert_int_equal(ctx->work.brand_id, 1);
     if (divisor->by == 13)
         return fail(err, ERR_INVALID_REQUEST, "by", "13 is not bound.");
     *(struct number *)params = (struct number){ divisor->by };
     return true;
 }
 
-static bool reply_quotient(struct request *rq, const void *args, const void *rows, size_t count, struct reply *reply,
+static bool reply_quotient(struct op_context *ctx, const void *args, const void *rows, size_t count, struct reply *reply,
                            struct error *err)
 {
     const struct divisor *divisor = args;
-    assert_int_equal(rq->work.brand_id, 1);
+    assert_int_equal(ctx->work.brand_id, 1);
     assert_int_equal(count, 1);
     if (divisor->by == 17)
         return fail(err, ERR_NOT_FOUND, "by", "17 is not answered.");
@@ -132,11 +132,11 @@ static const struct operation divide_op = { .id = "test.divide",
 
 NUMBER_QUERY(sleep_a_little, "select 1::bigint from pg_sleep(0.3)", 0);
 
-static bool sleep_then_answer(struct request *rq, const void *args, struct reply *reply, struct error *err)
+static bool sleep_then_answer(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
     json_raw(&reply->json, "{}");
-    return db_run(rq->work.conn, rq->work.arena, &sleep_a_little, NULL, NULL, err);
+    return db_run(ctx->work.conn, ctx->work.arena, &sleep_a_little, NULL, NULL, err);
 }
 static const struct operation sleeping_op = { .id = "test.sleeping",
                                               .index = -1,
@@ -266,7 +266,7 @@ static void test_overload(void **state)
     assert_true(visit_run(visit_new(&memory_op, NULL))->call.ok);
     /* And so is what has a lane of its own. */
     struct operation slow_op = brand_op;
-    slow_op.lane = LANE_SLOW;
+    slow_op.pool = POOL_SLOW;
     assert_true(visit_run(visit_new(&slow_op, NULL))->call.ok);
     finish(sleeping);
     finish(queued[0]);
@@ -278,11 +278,11 @@ static void test_overload(void **state)
 
 NUMBER_QUERY(sleep_long, "select 1::bigint from pg_sleep(20)", 0);
 
-static bool sleep_too_long(struct request *rq, const void *args, struct reply *reply, struct error *err)
+static bool sleep_too_long(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
     json_raw(&reply->json, "{}");
-    return db_run(rq->work.conn, rq->work.arena, &sleep_long, NULL, NULL, err);
+    return db_run(ctx->work.conn, ctx->work.arena, &sleep_long, NULL, NULL, err);
 }
 static const struct operation endless_op = { .id = "test.endless",
                                              .index = -1,
@@ -402,7 +402,7 @@ static void *call_much(void *data)
                                      .credentials = { .kind = CREDENTIAL_LOCAL_OWNER },
                                      .request_id = "req",
                                      .done = visit_done,
-                                     .door_data = visit };
+                                     .transport_data = visit };
         bool immediate = api_is_immediate(api, &visit->call);
         api_submit(api, &visit->call);
         if (!immediate && i % 5 == 0)

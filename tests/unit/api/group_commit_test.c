@@ -66,13 +66,13 @@ enum { REFUSED_BY_CHECK = 13, REFUSED_BY_REPLY = 17, LEAVES_A_JOB = 19, ASKS_TOO
 static _Atomic int checks;
 static _Atomic int largest_ask;
 
-static bool check_add(struct request *rq, const void *raw_args, void **ret_kept, const char **ret_lock_key, struct error *err)
+static bool check_add(struct op_context *ctx, const void *raw_args, void **ret_kept, const char **ret_lock_key, struct error *err)
 {
     const struct add_args *args = raw_args;
     checks++;
     if (args->amount == REFUSED_BY_CHECK)
         return fail(err, ERR_INVALID_REQUEST, "amount", "Not 13.");
-    struct adding *adding = arena_alloc(rq->work.arena, sizeof(*adding));
+    struct adding *adding = arena_alloc(ctx->work.arena, sizeof(*adding));
     adding->args = args;
     *ret_kept = adding;
     *ret_lock_key = args->name;
@@ -81,7 +81,7 @@ static bool check_add(struct request *rq, const void *raw_args, void **ret_kept,
 
 static void ask_add(const struct single_write *writes, size_t count, struct db_batch *batch)
 {
-    struct arena *own = writes[0].rq->work.arena;
+    struct arena *own = writes[0].ctx->work.arena;
     const char **names = arena_array(own, count, sizeof(*names));
     int64_t *amounts = arena_array(own, count, sizeof(*amounts));
     for (size_t i = 0; i < count; i++) {
@@ -99,22 +99,22 @@ static void ask_add(const struct single_write *writes, size_t count, struct db_b
         largest_ask = (int)count;
 }
 
-static bool reply_add(struct request *rq, void *kept, const struct db_batch *batch, struct reply *reply, struct error *err)
+static bool reply_add(struct op_context *ctx, void *kept, const struct db_batch *batch, struct reply *reply, struct error *err)
 {
     struct adding *adding = kept;
     if (adding->args->amount == REFUSED_BY_REPLY)
         return fail(err, ERR_NOT_FOUND, "amount", "Not 17.");
     for (int i = 0; adding->args->amount == ASKS_TOO_OFTEN && i < 10; i++)
-        if (!db_run(rq->work.conn, rq->work.arena, &count_items, NULL, NULL, err))
+        if (!db_run(ctx->work.conn, ctx->work.arena, &count_items, NULL, NULL, err))
             return false;
-    if (adding->args->amount == LEAVES_A_JOB && !request_enqueue(rq, reply, "test.kind", "{}", rq->work.now_us, err))
+    if (adding->args->amount == LEAVES_A_JOB && !op_context_enqueue(ctx, reply, "test.kind", "{}", ctx->work.now_us, err))
         return false;
     reply->keep_no_key = adding->args->amount == KEEPS_NO_KEY;
     const struct db_rows *rows = db_batch_rows(batch, adding->at);
     const struct sum_row *row = rows->rows;
     while (strcmp(row->name, adding->args->name) != 0)
         row++;
-    request_subject(rq, arena_printf(rq->work.arena, "sum_%s", row->name));
+    op_context_subject(ctx, arena_printf(ctx->work.arena, "sum_%s", row->name));
     json_object_begin(&reply->json);
     json_member_int(&reply->json, "total", row->total);
     json_member_int(&reply->json, "transaction", row->transaction);
@@ -138,11 +138,11 @@ static const struct operation add_op = { .id = "sums.add",
 
 NUMBER_COMMAND(sleep_some, "select pg_sleep($1 / 1000.0)");
 
-static bool hold_the_writer(struct request *rq, const void *args, struct reply *reply, struct error *err)
+static bool hold_the_writer(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
     json_raw(&reply->json, "{}");
-    return db_run(rq->work.conn, rq->work.arena, &sleep_some, &(struct number){ 300 }, NULL, err);
+    return db_run(ctx->work.conn, ctx->work.arena, &sleep_some, &(struct number){ 300 }, NULL, err);
 }
 static const struct operation hold_op = { .id = "test.hold",
                                           .index = -1,

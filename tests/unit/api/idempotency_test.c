@@ -268,11 +268,11 @@ static void test_cancelling_a_waiting_duplicate(void **state)
 
 NUMBER_QUERY(sleep_half_a_second, "select 1::bigint from pg_sleep(0.5)", 0);
 
-static bool sleep_in_a_statement(struct request *rq, const void *args, struct reply *reply, struct error *err)
+static bool sleep_in_a_statement(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
     json_raw(&reply->json, "{}");
-    return db_run(rq->work.conn, rq->work.arena, &sleep_half_a_second, NULL, NULL, err);
+    return db_run(ctx->work.conn, ctx->work.arena, &sleep_half_a_second, NULL, NULL, err);
 }
 
 /* The connection that a duplicate came by works for others while it waits; stopping the duplicate leaves them alone. */

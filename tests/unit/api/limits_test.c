@@ -84,81 +84,81 @@ static const unsigned char *cache_key(uint32_t set, unsigned char name)
 static void test_cache_keeps_what_was_put(void **state)
 {
     (void)state;
-    struct short_cache *cache = short_cache_new(sizeof(struct value));
+    struct ttl_cache *cache = ttl_cache_new(sizeof(struct value));
     struct value value = { 7, "seven" };
     struct value found = { 0, "" };
-    assert_false(short_cache_get(cache, cache_key(1, 'a'), &found));
-    short_cache_put(cache, cache_key(1, 'a'), &value, short_cache_generation(cache));
-    assert_true(short_cache_get(cache, cache_key(1, 'a'), &found));
+    assert_false(ttl_cache_get(cache, cache_key(1, 'a'), &found));
+    ttl_cache_put(cache, cache_key(1, 'a'), &value, ttl_cache_generation(cache));
+    assert_true(ttl_cache_get(cache, cache_key(1, 'a'), &found));
     assert_int_equal(found.number, 7);
     assert_string_equal(found.text, "seven");
-    assert_false(short_cache_get(cache, cache_key(1, 'b'), &found));
-    assert_false(short_cache_get(cache, cache_key(2, 'a'), &found));
+    assert_false(ttl_cache_get(cache, cache_key(1, 'b'), &found));
+    assert_false(ttl_cache_get(cache, cache_key(2, 'a'), &found));
     value.number = 8;
-    short_cache_put(cache, cache_key(1, 'a'), &value, short_cache_generation(cache));
-    assert_true(short_cache_get(cache, cache_key(1, 'a'), &found));
+    ttl_cache_put(cache, cache_key(1, 'a'), &value, ttl_cache_generation(cache));
+    assert_true(ttl_cache_get(cache, cache_key(1, 'a'), &found));
     assert_int_equal(found.number, 8);
-    short_cache_clear(cache);
-    assert_false(short_cache_get(cache, cache_key(1, 'a'), &found));
-    short_cache_free(cache);
-    short_cache_free(NULL);
+    ttl_cache_clear(cache);
+    assert_false(ttl_cache_get(cache, cache_key(1, 'a'), &found));
+    ttl_cache_free(cache);
+    ttl_cache_free(NULL);
 }
 
 /* an answer that was asked for before the cache was cleared may be the old truth. */
 static void test_cache_forgets_what_is_under_way(void **state)
 {
     (void)state;
-    struct short_cache *cache = short_cache_new(sizeof(struct value));
+    struct ttl_cache *cache = ttl_cache_new(sizeof(struct value));
     struct value value = { 1, "" };
     struct value found;
-    uint64_t before = short_cache_generation(cache);
-    short_cache_clear(cache);
-    short_cache_put(cache, cache_key(3, 'a'), &value, before);
-    assert_false(short_cache_get(cache, cache_key(3, 'a'), &found));
-    short_cache_put(cache, cache_key(3, 'a'), &value, short_cache_generation(cache));
-    assert_true(short_cache_get(cache, cache_key(3, 'a'), &found));
-    short_cache_free(cache);
+    uint64_t before = ttl_cache_generation(cache);
+    ttl_cache_clear(cache);
+    ttl_cache_put(cache, cache_key(3, 'a'), &value, before);
+    assert_false(ttl_cache_get(cache, cache_key(3, 'a'), &found));
+    ttl_cache_put(cache, cache_key(3, 'a'), &value, ttl_cache_generation(cache));
+    assert_true(ttl_cache_get(cache, cache_key(3, 'a'), &found));
+    ttl_cache_free(cache);
 }
 
 /* A third entry of one set replaces the older one. */
 static void test_cache_is_bounded(void **state)
 {
     (void)state;
-    struct short_cache *cache = short_cache_new(sizeof(struct value));
+    struct ttl_cache *cache = ttl_cache_new(sizeof(struct value));
     struct value value = { 1, "" };
     struct value found;
-    short_cache_put(cache, cache_key(5, 'a'), &value, short_cache_generation(cache));
+    ttl_cache_put(cache, cache_key(5, 'a'), &value, ttl_cache_generation(cache));
     usleep(2000);
-    short_cache_put(cache, cache_key(5, 'b'), &value, short_cache_generation(cache));
+    ttl_cache_put(cache, cache_key(5, 'b'), &value, ttl_cache_generation(cache));
     usleep(2000);
-    short_cache_put(cache, cache_key(5 + 1024, 'c'), &value, short_cache_generation(cache));
-    assert_false(short_cache_get(cache, cache_key(5, 'a'), &found));
-    assert_true(short_cache_get(cache, cache_key(5, 'b'), &found));
-    assert_true(short_cache_get(cache, cache_key(5 + 1024, 'c'), &found));
-    short_cache_free(cache);
+    ttl_cache_put(cache, cache_key(5 + 1024, 'c'), &value, ttl_cache_generation(cache));
+    assert_false(ttl_cache_get(cache, cache_key(5, 'a'), &found));
+    assert_true(ttl_cache_get(cache, cache_key(5, 'b'), &found));
+    assert_true(ttl_cache_get(cache, cache_key(5 + 1024, 'c'), &found));
+    ttl_cache_free(cache);
 }
 
 /* a revocation holds everywhere within a second. */
 static void test_cache_believes_for_a_second(void **state)
 {
     (void)state;
-    struct short_cache *cache = short_cache_new(sizeof(struct value));
+    struct ttl_cache *cache = ttl_cache_new(sizeof(struct value));
     struct value value = { 1, "" };
     struct value found;
     int64_t put_us = clock_monotonic_us();
-    short_cache_put(cache, cache_key(9, 'a'), &value, short_cache_generation(cache));
+    ttl_cache_put(cache, cache_key(9, 'a'), &value, ttl_cache_generation(cache));
     bool fresh = true;
     while (fresh) {
         usleep(5000);
-        fresh = short_cache_get(cache, cache_key(9, 'a'), &found);
+        fresh = ttl_cache_get(cache, cache_key(9, 'a'), &found);
     }
     int64_t age_us = clock_monotonic_us() - put_us;
     assert_true(age_us >= US_PER_S);
     assert_true(age_us < US_PER_S + 500 * US_PER_MS);
     /* It is asked for again and believed again. */
-    short_cache_put(cache, cache_key(9, 'a'), &value, short_cache_generation(cache));
-    assert_true(short_cache_get(cache, cache_key(9, 'a'), &found));
-    short_cache_free(cache);
+    ttl_cache_put(cache, cache_key(9, 'a'), &value, ttl_cache_generation(cache));
+    assert_true(ttl_cache_get(cache, cache_key(9, 'a'), &found));
+    ttl_cache_free(cache);
 }
 
 static void *use_cache(void *cache)
@@ -167,11 +167,11 @@ static void *use_cache(void *cache)
         unsigned char name[SHORT_CACHE_KEY_BYTES] = { (unsigned char)(i % 7) };
         struct value value = { i % 7, "" };
         struct value found;
-        short_cache_put(cache, name, &value, short_cache_generation(cache));
-        if (short_cache_get(cache, name, &found) && found.number != i % 7)
+        ttl_cache_put(cache, name, &value, ttl_cache_generation(cache));
+        if (ttl_cache_get(cache, name, &found) && found.number != i % 7)
             return cache;
         if (i % 1000 == 0)
-            short_cache_clear(cache);
+            ttl_cache_clear(cache);
     }
     return NULL;
 }
@@ -179,7 +179,7 @@ static void *use_cache(void *cache)
 static void test_cache_in_threads(void **state)
 {
     (void)state;
-    struct short_cache *cache = short_cache_new(sizeof(struct value));
+    struct ttl_cache *cache = ttl_cache_new(sizeof(struct value));
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, use_cache, cache), 0);
@@ -188,7 +188,7 @@ static void test_cache_in_threads(void **state)
         pthread_join(threads[i], &wrong);
         assert_null(wrong);
     }
-    short_cache_free(cache);
+    ttl_cache_free(cache);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

@@ -17,7 +17,7 @@ static int fresh_plan(void **state)
     return world_setup(state);
 }
 
-static bool ask_for_work(struct request *rq, const void *args, struct reply *reply, struct error *err)
+static bool ask_for_work(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
     plan.runs++;
@@ -25,9 +25,9 @@ static bool ask_for_work(struct request *rq, const void *args, struct reply *rep
         json_raw(&reply->json, "{\"by\":\"handler\"}");
         return true;
     }
-    if (plan.breaks_the_commit && !db_run(rq->work.conn, rq->work.arena, &add_item, &(struct number){ 1 }, NULL, err))
+    if (plan.breaks_the_commit && !db_run(ctx->work.conn, ctx->work.arena, &add_item, &(struct number){ 1 }, NULL, err))
         return false;
-    return request_enqueue(rq, reply, "test.work", "{}", rq->work.now_us, err);
+    return op_context_enqueue(ctx, reply, "test.work", "{}", ctx->work.now_us, err);
 }
 
 static const struct operation job_op = { .id = "work.do",
@@ -371,13 +371,13 @@ static void test_only_committed_calls_are_ended(void **state)
     struct visit *failed = visit_new(&job_op, NULL);
     assert_false(api_is_immediate(api, &committed->call));
     assert_false(api_is_immediate(api, &failed->call));
-    waiting_park(api->waiting, committed->call.state, id);
-    waiting_park(api->waiting, failed->call.state, id);
+    parked_calls_add(api->parked, committed->call.state, id);
+    parked_calls_add(api->parked, failed->call.state, id);
     tell();
     usleep(300000);
     assert_false(is_answered(committed));
-    waiting_unpark(api->waiting, failed->call.state);
-    waiting_committed(api->waiting, committed->call.state);
+    parked_calls_remove(api->parked, failed->call.state);
+    parked_calls_committed(api->parked, committed->call.state);
     finish(committed);
     assert_answer(committed, 200, "{}");
     usleep(100000);

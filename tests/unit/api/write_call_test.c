@@ -93,14 +93,14 @@ static void test_other_failures_are_not_tried_again(void **state)
 NUMBER_COMMAND(shift_items, "update items set id = id + $1");
 NUMBER_QUERY(sleep_then_count, "select count(*) from items, pg_sleep(0.3)", 0);
 
-static bool shift_all(struct request *rq, const void *args, struct reply *reply, struct error *err)
+static bool shift_all(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
     plan.runs++;
     json_raw(&reply->json, "{}");
-    return db_script(rq->work.conn, "set transaction isolation level serializable; select count(*) from items", err) &&
-           db_run(rq->work.conn, rq->work.arena, &sleep_then_count, NULL, NULL, err) &&
-           db_run(rq->work.conn, rq->work.arena, &shift_items, &(struct number){ 100 }, NULL, err);
+    return db_script(ctx->work.conn, "set transaction isolation level serializable; select count(*) from items", err) &&
+           db_run(ctx->work.conn, ctx->work.arena, &sleep_then_count, NULL, NULL, err) &&
+           db_run(ctx->work.conn, ctx->work.arena, &shift_items, &(struct number){ 100 }, NULL, err);
 }
 
 static void test_real_conflicts_are_cured(void **state)
@@ -136,7 +136,7 @@ static void test_the_audit_row(void **state)
     plan.subjects = 2;
     const char *key = key_new(1, 1, SCOPE_ALL, 1);
     struct visit *visit = with_key(adding(&write_op, 1), key);
-    visit->call.door = DOOR_MCP_HTTP;
+    visit->call.transport = TRANSPORT_MCP_HTTP;
     visit->call.client = "claude/2";
     assert_true(visit_run(visit)->call.ok);
     assert_string_equal(text_of("select concat_ws('|', organization_id, brand_id, door, client, operation, "
@@ -151,24 +151,24 @@ static void test_the_audit_row(void **state)
 
     /* The local owner has no key, a client may be unknown, and subjects are bounded. */
     run_sql("delete from audit_log");
-    plan.subjects = REQUEST_MAX_SUBJECTS + 5;
+    plan.subjects = OP_CONTEXT_MAX_SUBJECTS + 5;
     visit = adding(&write_op, 2);
     visit->call.client = NULL;
     assert_true(visit_run(visit)->call.ok);
     assert_int_equal(number_of("select cardinality(subjects)::bigint from audit_log where key_id is null and client is null"),
-                     REQUEST_MAX_SUBJECTS);
+                     OP_CONTEXT_MAX_SUBJECTS);
 }
 
-static void test_doors_have_names(void **state)
+static void test_transports_have_names(void **state)
 {
     (void)state;
-    static const char *const names[] = { [DOOR_STDIO] = "stdio",
-                                         [DOOR_MCP_HTTP] = "mcp",
-                                         [DOOR_REST] = "rest",
-                                         [DOOR_COMMAND_LINE] = "cli",
-                                         [DOOR_EMBEDDED] = "embedded" };
-    for (size_t door = 0; door < ARRAY_COUNT(names); door++)
-        assert_string_equal(dispatch_door_name((enum door)door), names[door]);
+    static const char *const names[] = { [TRANSPORT_STDIO] = "stdio",
+                                         [TRANSPORT_MCP_HTTP] = "mcp",
+                                         [TRANSPORT_REST] = "rest",
+                                         [TRANSPORT_COMMAND_LINE] = "cli",
+                                         [TRANSPORT_EMBEDDED] = "embedded" };
+    for (size_t transport = 0; transport < ARRAY_COUNT(names); transport++)
+        assert_string_equal(dispatch_transport_name((enum transport)transport), names[transport]);
 }
 
 /* ---- Prices ---- */
@@ -315,7 +315,7 @@ int main(void)
         PLAN_TEST(test_other_failures_are_not_tried_again),
         PLAN_TEST(test_real_conflicts_are_cured),
         PLAN_TEST(test_the_audit_row),
-        PLAN_TEST(test_doors_have_names),
+        PLAN_TEST(test_transports_have_names),
         PLAN_TEST(test_prices),
         PLAN_TEST(test_an_unbilled_success),
         PLAN_TEST(test_an_empty_balance),

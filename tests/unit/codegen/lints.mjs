@@ -66,7 +66,7 @@ function goodTree() {
       },
       {
         id: 'things.makeMany', route: 'POST /v1/things', summary: 'Makes several things.', when: { present: 'things' }, reach: 'brand',
-        scope: 'things', policy: 'things.write', price: 'check', mode: 'write', lane: 'slow', status: 200, queries: 2, built: true,
+        scope: 'things', policy: 'things.write', price: 'check', mode: 'write', pool: 'slow', status: 200, queries: 2, built: true,
         idempotencyKey: true,
         body: {
           things: {
@@ -229,7 +229,7 @@ const broken = [
   ['a job that is one statement', (t) => (op(t, 0).mode = 'job'), 'single goes with read or write'],
   ['a write that waits', (t) => (op(t, MAKE).waits = true), 'waits goes with a read that is not single'],
   ['a single write with a price', (t) => (op(t, MAKE).single = true), 'a single write has no price and is quick'],
-  ['a slow single write', (t) => Object.assign(op(t, MAKE), { single: true, price: undefined, lane: 'slow' }), 'a single write has no price and is quick'],
+  ['a slow single write', (t) => Object.assign(op(t, MAKE), { single: true, price: undefined, pool: 'slow' }), 'a single write has no price and is quick'],
   ['a status that is no success', (t) => (op(t, 0).status = 404), 'status must be 2xx'],
   ['no budget of queries', (t) => delete op(t, 0).queries, 'needs a budget of queries'],
   ['a condition on no parameter', (t) => (op(t, 1).when = { present: 'else' }), 'when looks at else'],

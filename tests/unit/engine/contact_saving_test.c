@@ -156,8 +156,8 @@ static void test_warnings_are_ones_own(void **state)
     };
     struct contact_saved saved[2];
     save_together(changes, 2, saved);
-    assert_int_equal(json_object_size(saved[0].book.renamed), 1);
-    assert_int_equal(json_object_size(saved[1].book.renamed), 0);
+    assert_int_equal(json_object_size(saved[0].registry.renamed), 1);
+    assert_int_equal(json_object_size(saved[1].registry.renamed), 0);
 }
 
 int main(void)

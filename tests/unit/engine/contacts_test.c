@@ -200,7 +200,7 @@ static void test_first_value_gives_the_type(void **state) /* R-363 */
     (void)state;
     struct contact_saved saved =
         save_fields("ann@example.com", "{\"plan\":\"gold\",\"visits\":1.5,\"vip\":true,\"born\":\"2001-02-03\"}");
-    assert_int_equal(saved.book.created.count, 4);
+    assert_int_equal(saved.registry.created.count, 4);
     assert_field_refused("{\"plan\":1}", ERR_FIELD_TYPE_MISMATCH, "customFields.plan");
     assert_field_refused("{\"visits\":\"1\"}", ERR_FIELD_TYPE_MISMATCH, "customFields.visits");
     assert_field_refused("{\"vip\":\"true\"}", ERR_FIELD_TYPE_MISMATCH, "customFields.vip");
@@ -230,15 +230,15 @@ static void test_spellings_of_one_field_meet(void **state)
     save_fields("ann@example.com", "{\"favorite_color\":\"red\"}");
     struct contact_saved saved = save_fields("ann@example.com", "{\"favoriteColor\":\"green\",\"Favorite Color\":\"blue\"}");
     assert_true(json_is(saved.contact->custom_fields, "{\"favoriteColor\":\"blue\"}"));
-    assert_int_equal(json_object_size(saved.book.renamed), 1);
-    assert_int_equal(saved.book.created.count, 0);
+    assert_int_equal(json_object_size(saved.registry.renamed), 1);
+    assert_int_equal(saved.registry.created.count, 0);
 }
 
 static void test_clearing_defines_nothing(void **state)
 {
     (void)state;
     struct contact_saved saved = save_fields("ann@example.com", "{\"ghost\":null}");
-    assert_int_equal(saved.book.created.count, 0);
+    assert_int_equal(saved.registry.created.count, 0);
     assert_string_equal(saved.contact->custom_fields, "{}");
     assert_int_equal(number_of("select count(*) from contact_fields where name = 'ghost'"), 0);
 }
@@ -304,8 +304,8 @@ static void test_rows_fail_alone(void **state) /* R-357, R-359 */
     assert_int_equal(batch.inserted, 2);
     assert_int_equal(batch.updated, 1);
     assert_int_equal(batch.ids.count, 3);
-    assert_int_equal(batch.book.created.count, 1);
-    assert_int_equal(json_object_size(batch.book.renamed), 2);
+    assert_int_equal(batch.registry.created.count, 1);
+    assert_int_equal(json_object_size(batch.registry.renamed), 2);
     static const struct {
         size_t index;
         enum error_code code;

@@ -201,11 +201,12 @@ struct meeting {
     struct error err;
 };
 
-static void act_in_transaction(const struct work *caller, struct meeting *side)
+static void act_in_transaction(const struct work *caller, struct meeting *renderer)
 {
     struct error ignored = { .code = ERR_NONE };
     DB_TX tx;
-    side->ok = db_tx_begin(caller->conn, &tx, &ignored) && side->act(caller, &side->err) && db_tx_commit(&tx, &side->err);
+    renderer->ok =
+        db_tx_begin(caller->conn, &tx, &ignored) && renderer->act(caller, &renderer->err) && db_tx_commit(&tx, &renderer->err);
 }
 
 static void *act_of_other(void *data)

@@ -1,5 +1,5 @@
 /*
- * Designs: what becomes of the side process's answer, where a design is put,
+ * Designs: what becomes of the renderer's answer, where a design is put,
  * how lists walk, and the preview text.
  */
 #include "fixtures/engine_fixture.h"

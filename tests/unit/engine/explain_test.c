@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "engine/delivery/delivery.h"
+#include "engine/sends/explain.h"
 #include "engine/sends/sends.h"
-#include "engine/sends/why.h"
 
 static const char html[] = "<!DOCTYPE html><html><head><title>T</title></head><body><p>Hello</p></body></html>";
 
@@ -34,7 +34,7 @@ static int64_t send_to(const char *audience, const char *inline_address, int64_t
     struct error err;
     struct send_accepted accepted;
     *ret_email_id = design_of(html, "Hello");
-    struct send_order order = {
+    struct send_request order = {
         .email_id = *ret_email_id,
         .domain_id = number_of("select min(id) from domains where kind = 'sandbox'"),
         .audience = audience,
@@ -337,11 +337,11 @@ static void test_sends_are_bounded(void **state)
         " domain_id, target, target_hash, created_at, updated_at)"
         " select brand_id, kind, message_class, email_id, email_version_id, 'canceled', subject, subject_code, from_address,"
         " domain_id, target, target_hash, created_at + interval '1 s' * n, updated_at from sends, generate_series(1, %d) n",
-        WHY_SENDS_MAX);
+        EXPLAIN_SENDS_MAX);
     uint64_t trips = db_round_trips(conn);
     const json_t *answer = why("ada@example.com", 0);
     assert_int_equal(db_round_trips(conn) - trips, 1);
-    assert_int_equal(json_array_size(json_object_get(answer, "sends")), WHY_SENDS_MAX);
+    assert_int_equal(json_array_size(json_object_get(answer, "sends")), EXPLAIN_SENDS_MAX);
     assert_true(json_get_bool(answer, "hasMoreSends", false));
     run_sql("delete from sends where id = (select max(id) from sends)");
     assert_false(json_get_bool(why("ada@example.com", 0), "hasMoreSends", true));

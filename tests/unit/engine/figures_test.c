@@ -145,7 +145,7 @@ static int64_t begin_send(void)
     struct error err;
     struct send_accepted accepted;
     bool begun;
-    struct send_order order = {
+    struct send_request order = {
         .email_id = design_of(html, "Hello"),
         .domain_id = number_of("select min(id) from domains where kind = 'sandbox'"),
         .audience = "all",

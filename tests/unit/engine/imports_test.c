@@ -57,41 +57,41 @@ static int64_t create(const struct import_request *request)
     return asked.id;
 }
 
-static struct import_lane lane_of_import(const struct import *import, size_t lane)
+static struct import_shard shard_of_import(const struct import *import, size_t shard)
 {
-    struct import_lane made = {
-        .work = work, .import_id = import->row->id, .lane = (int64_t)lane, .chunks = import->lanes[lane].chunks
+    struct import_shard made = {
+        .work = work, .import_id = import->row->id, .shard = (int64_t)shard, .chunks = import->shards[shard].chunks
     };
     made.work.arena = arena_new(0);
     return made;
 }
 
-/* A round of at most `max_chunks` chunks; `only_lane` ≥ 0: the other lane gets none of them. True at the end of the text. */
-static bool go_on(int64_t id, int max_chunks, int only_lane)
+/* A round of at most `max_chunks` chunks; `only_shard` ≥ 0: the other shard gets none of them. True at the end of the text. */
+static bool go_on(int64_t id, int max_chunks, int only_shard)
 {
     struct error err;
     IMPORT_SCOPE import;
     assert_ok(import_open(&work, id, &import, &err), &err);
-    const struct import_lane_row *place = import_hindmost(&import);
+    const struct import_shard_row *place = import_hindmost(&import);
     IMPORT_READING_SCOPE reading;
     import_reading_begin(&reading, &import.source, import.plan.charset, import.plan.delimiter, place->next_offset,
                          place->next_line);
     struct import_chunk *chunk = import_chunk_new(arena);
-    struct import_lane lanes[IMPORT_LANES];
-    for (size_t i = 0; i < IMPORT_LANES; i++)
-        lanes[i] = lane_of_import(&import, i);
+    struct import_shard shards[IMPORT_SHARDS];
+    for (size_t i = 0; i < IMPORT_SHARDS; i++)
+        shards[i] = shard_of_import(&import, i);
     for (int chunks = 0; chunks < max_chunks && !chunk->is_last; chunks++) {
         struct import_error_budget none = { .kept = IMPORT_MAX_ERRORS_KEPT };
-        bool is_repeated = place->chunks + chunks < import.lanes[0].chunks;
+        bool is_repeated = place->chunks + chunks < import.shards[0].chunks;
         assert_ok(import_chunk_read(chunk, &import.plan, &reading, is_repeated ? &none : &import.budget, &err), &err);
         chunk->number = place->chunks + chunks;
-        for (size_t i = 0; i < IMPORT_LANES; i++)
-            if (only_lane < 0 || only_lane == (int)i)
-                assert_ok(import_lane_apply(&lanes[i], chunk, &err), &err);
+        for (size_t i = 0; i < IMPORT_SHARDS; i++)
+            if (only_shard < 0 || only_shard == (int)i)
+                assert_ok(import_shard_apply(&shards[i], chunk, &err), &err);
     }
     bool is_last = chunk->is_last;
-    for (size_t i = 0; i < IMPORT_LANES; i++)
-        arena_free(lanes[i].work.arena);
+    for (size_t i = 0; i < IMPORT_SHARDS; i++)
+        arena_free(shards[i].work.arena);
     return is_last;
 }
 
@@ -594,8 +594,8 @@ static void test_mixed_encodings(void **state)
     assert_summary(result, 1, 0, 0, 0, 1);
     assert_int_equal(error_line(result, 0), 2);
 
-    write_file("book.csv", "PK\x03\x04rest of a workbook", 20);
-    struct import_request request = { .path = "book.csv" };
+    write_file("registry.csv", "PK\x03\x04rest of a workbook", 20);
+    struct import_request request = { .path = "registry.csv" };
     run_sql("delete from contacts; delete from contact_fields");
     assert_refused(&request, "path", "workbook");
 }
@@ -659,7 +659,7 @@ static const char *many_rows(int count)
     return buf_text(csv);
 }
 
-/* Left after any chunk of any lane and taken up again, an import ends with exactly its rows, each saved and counted once. */
+/* Left after any chunk of any shard and taken up again, an import ends with exactly its rows, each saved and counted once. */
 static void test_goes_on_where_it_was_left(void **state)
 {
     (void)state;
@@ -667,7 +667,7 @@ static void test_goes_on_where_it_was_left(void **state)
     const int bad = (ROWS - 7 + 999) / 1000;
     const char *csv = many_rows(ROWS);
     int64_t id = create(&(struct import_request){ .csv = csv });
-    assert_false(go_on(id, 1, 1));  /* the second lane is a chunk ahead */
+    assert_false(go_on(id, 1, 1));  /* the second shard is a chunk ahead */
     assert_false(go_on(id, 2, 0));  /* the first overtakes it */
     assert_false(go_on(id, 0, -1)); /* nothing is done */
     assert_true(go_on(id, 100, -1));
@@ -711,8 +711,8 @@ static void test_lost_place(void **state)
     assert_ok(import_chunk_read(chunk, &import.plan, &reading, &import.budget, &err), &err);
     assert_true(go_on(id, 10, -1));
     run_sql("delete from contacts");
-    struct import_lane late = lane_of_import(&import, 0);
-    assert_false(import_lane_apply(&late, chunk, &err));
+    struct import_shard late = shard_of_import(&import, 0);
+    assert_false(import_shard_apply(&late, chunk, &err));
     assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
     assert_int_equal(number_of("select count(*) from contacts"), 0);
     arena_free(late.work.arena);

@@ -26,7 +26,7 @@ static int ledger_setup(void **state)
     memset(key_hash, 3, sizeof(key_hash));
     memset(fingerprint, 4, sizeof(fingerprint));
     entry = (struct ledger_entry){ .operation = "x.do",
-                                   .door = "rest",
+                                   .transport = "rest",
                                    .request_id = "req_1",
                                    .credit_cost = -1,
                                    .writes_audit = true,
@@ -356,7 +356,7 @@ static void test_an_entry_through_a_job_row(void **state)
     struct ledger_entry back;
     assert_true(ledger_entry_read(arena, ledger_entry_write(arena, &entry), &back));
     assert_string_equal(back.operation, "x.do");
-    assert_string_equal(back.door, "rest");
+    assert_string_equal(back.transport, "rest");
     assert_string_equal(back.client, entry.client);
     assert_string_equal(back.request_id, "req_1");
     assert_true(back.key_id == INT64_MAX);
@@ -367,7 +367,7 @@ static void test_an_entry_through_a_job_row(void **state)
     assert_memory_equal(back.idempotency_key, key_hash, sizeof(key_hash));
     assert_memory_equal(back.fingerprint, fingerprint, sizeof(fingerprint));
 
-    struct ledger_entry least = { .operation = "o", .door = "d", .request_id = "r", .credit_cost = -1 };
+    struct ledger_entry least = { .operation = "o", .transport = "d", .request_id = "r", .credit_cost = -1 };
     assert_true(ledger_entry_read(arena, ledger_entry_write(arena, &least), &back));
     assert_null(back.client);
     assert_null(back.idempotency_key);

@@ -31,11 +31,11 @@ static int teardown(void **state)
 
 static const char binding[] = "contacts.search\n{\"a\":1}";
 
-static struct page_place read_place(const char *cursor)
+static struct page_cursor read_place(const char *cursor)
 {
-    struct page_place place;
+    struct page_cursor place;
     err = (struct error){ .code = ERR_NONE };
-    if (!page_place_read(&work, binding, cursor, &place, &err))
+    if (!page_cursor_read(&work, binding, cursor, &place, &err))
         fail_msg("%s: %s", cursor, err.message);
     return place;
 }
@@ -43,9 +43,9 @@ static struct page_place read_place(const char *cursor)
 /* 400 with the param cursor. */
 static void assert_refused(const char *cursor, const char *words)
 {
-    struct page_place place = { .set = true, .id = 99 };
+    struct page_cursor place = { .set = true, .id = 99 };
     err = (struct error){ .code = ERR_NONE };
-    if (page_place_read(&work, binding, cursor, &place, &err))
+    if (page_cursor_read(&work, binding, cursor, &place, &err))
         fail_msg("'%s' was accepted", cursor);
     assert_int_equal(err.code, ERR_INVALID_REQUEST);
     assert_string_equal(err.param, "cursor");
@@ -57,7 +57,7 @@ static void assert_refused(const char *cursor, const char *words)
 static void test_no_cursor_is_the_start(void **state)
 {
     (void)state;
-    struct page_place place = read_place(NULL);
+    struct page_cursor place = read_place(NULL);
     assert_false(place.set);
     assert_int_equal(place.id, 0);
 }
@@ -66,19 +66,19 @@ static void test_no_cursor_is_the_start(void **state)
 static void test_places_come_back(void **state)
 {
     (void)state;
-    struct page_place place = read_place(page_cursor(&work, binding, &(struct page_place){ .number = -5, .id = INT64_MAX }));
+    struct page_cursor place = read_place(page_cursor(&work, binding, &(struct page_cursor){ .number = -5, .id = INT64_MAX }));
     assert_true(place.set);
     assert_int_equal(place.number, -5);
     assert_true(place.id == INT64_MAX);
     assert_null(place.text);
     assert_false(place.is_null);
 
-    place = read_place(page_cursor(&work, binding, &(struct page_place){ .text = "caf\xc3\xa9", .id = 3 }));
+    place = read_place(page_cursor(&work, binding, &(struct page_cursor){ .text = "caf\xc3\xa9", .id = 3 }));
     assert_string_equal(place.text, "caf\xc3\xa9");
     assert_int_equal(place.id, 3);
-    place = read_place(page_cursor(&work, binding, &(struct page_place){ .text = "", .id = 3 }));
+    place = read_place(page_cursor(&work, binding, &(struct page_cursor){ .text = "", .id = 3 }));
     assert_string_equal(place.text, "");
-    place = read_place(page_cursor(&work, binding, &(struct page_place){ .is_null = true, .id = 4 }));
+    place = read_place(page_cursor(&work, binding, &(struct page_cursor){ .is_null = true, .id = 4 }));
     assert_true(place.is_null);
     assert_null(place.text);
 }
@@ -89,7 +89,7 @@ static void test_long_keys_are_bounded(void **state)
     char text[2000];
     memset(text, 'k', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
-    const char *cursor = page_cursor(&work, binding, &(struct page_place){ .text = text, .id = 3 });
+    const char *cursor = page_cursor(&work, binding, &(struct page_cursor){ .text = text, .id = 3 });
     assert_true(strlen(cursor) < 900);
     assert_int_equal(strlen(read_place(cursor).text), PAGE_TEXT_KEY_MAX_BYTES);
 }
@@ -98,7 +98,7 @@ static void test_long_keys_are_bounded(void **state)
 static void test_bound_to_list_and_brand(void **state)
 {
     (void)state;
-    const struct page_place place = { .number = 1, .id = 2 };
+    const struct page_cursor place = { .number = 1, .id = 2 };
     assert_refused(page_cursor(&work, "contacts.search\n{\"a\":2}", &place), "another list");
     assert_refused(page_cursor(&work, "", &place), "another list");
     struct work other = work;
@@ -115,7 +115,7 @@ static void test_bound_to_list_and_brand(void **state)
 static void test_age(void **state)
 {
     (void)state;
-    const char *cursor = page_cursor(&work, binding, &(struct page_place){ .id = 2 });
+    const char *cursor = page_cursor(&work, binding, &(struct page_cursor){ .id = 2 });
     work.now_us += 24 * INT64_C(3600) * US_PER_S;
     assert_int_equal(read_place(cursor).id, 2);
     work.now_us += 1;
@@ -156,7 +156,7 @@ static void test_offsets(void **state)
 static void test_tampering(void **state)
 {
     (void)state;
-    const char *cursor = page_cursor(&work, binding, &(struct page_place){ .text = "key", .id = 2 });
+    const char *cursor = page_cursor(&work, binding, &(struct page_cursor){ .text = "key", .id = 2 });
     size_t size;
     unsigned char *bytes = base64url_decode(arena, cursor, &size);
     for (size_t i = 0; i < size; i++) {
@@ -181,7 +181,7 @@ static const char *write_page(struct buf *out, size_t found)
     size_t shown = page_begin(&json, 3, found);
     for (size_t i = 1; i <= shown; i++)
         json_int(&json, (int64_t)i);
-    const char *next = page_next(&work, binding, 3, found, (struct page_place){ .id = (int64_t)shown });
+    const char *next = page_next(&work, binding, 3, found, (struct page_cursor){ .id = (int64_t)shown });
     page_end(&json, 3, next);
     json_member_bool(&json, "extra", true);
     json_object_end(&json);

@@ -30,9 +30,9 @@ static int64_t sandbox_id(void)
     return number_of("select min(id) from domains where kind = 'sandbox'");
 }
 
-static struct send_order order_of(int64_t email_id)
+static struct send_request order_of(int64_t email_id)
 {
-    return (struct send_order){
+    return (struct send_request){
         .email_id = email_id,
         .domain_id = sandbox_id(),
         .audience = "all",
@@ -41,40 +41,40 @@ static struct send_order order_of(int64_t email_id)
     };
 }
 
-static const struct send_preview *preview_of(const struct send_order *order)
+static const struct send_preview *preview_of(const struct send_request *request)
 {
     struct error err;
     struct send_accepted accepted;
-    assert_ok(send_create(&work, order, &accepted, &err), &err);
+    assert_ok(send_create(&work, request, &accepted, &err), &err);
     assert_non_null(accepted.preview);
     assert_int_equal(accepted.id, 0);
     return accepted.preview;
 }
 
-static void confirm(struct send_order *order)
+static void confirm(struct send_request *request)
 {
-    order->confirmation = NULL;
-    order->confirmation = preview_of(order)->token;
+    request->confirmation = NULL;
+    request->confirmation = preview_of(request)->token;
 }
 
-static int64_t accept(const struct send_order *order)
+static int64_t accept(const struct send_request *request)
 {
     struct error err;
     struct send_accepted accepted;
     run_sql("begin");
-    assert_ok(send_create(&work, order, &accepted, &err), &err);
+    assert_ok(send_create(&work, request, &accepted, &err), &err);
     run_sql("commit");
     assert_null(accepted.preview);
     return accepted.id;
 }
 
 /* As dispatch does it: a refusal takes everything back. */
-static void refuse(const struct send_order *order, const char *words)
+static void refuse(const struct send_request *request, const char *words)
 {
     struct error err = { .code = ERR_NONE };
     struct send_accepted accepted;
     run_sql("begin");
-    assert_false(send_create(&work, order, &accepted, &err));
+    assert_false(send_create(&work, request, &accepted, &err));
     run_sql("rollback");
     assert_int_equal(err.code, ERR_INVALID_REQUEST);
     assert_string_equal(err.param, "confirmationToken");
@@ -97,8 +97,8 @@ static void test_a_preview_shows_and_writes_nothing(void **state)
 {
     (void)state;
     make_contacts(60);
-    struct send_order order = order_of(design_of(html, text));
-    const struct send_preview *preview = preview_of(&order);
+    struct send_request request = order_of(design_of(html, text));
+    const struct send_preview *preview = preview_of(&request);
     assert_int_equal(preview->recipient_count, 60);
     assert_string_equal(preview->from, "My brand <hello@sandbox.posthorn.localhost>");
     assert_string_equal(preview->sample_recipient, "r0001@example.com");
@@ -122,15 +122,15 @@ static void test_a_preview_warns_of_what_is_so_only(void **state)
 {
     (void)state;
     make_contacts(60);
-    struct send_order earlier = order_of(design_of(linked_html, "Hello\n"));
+    struct send_request earlier = order_of(design_of(linked_html, "Hello\n"));
     earlier.confirm_above.set = false;
     int64_t id = accept(&earlier);
     run_sql("update sends set status = 'completed', recipient_count = 20 where id = %lld", (long long)id);
 
-    struct send_order order = order_of(design_of(linked_html, "Hello\n"));
-    order.subject = "News";
-    order.scheduled_at_us = (struct opt_int){ .set = true, .value = work.now_us + 3600 * US_PER_S };
-    const struct send_preview *preview = preview_of(&order);
+    struct send_request request = order_of(design_of(linked_html, "Hello\n"));
+    request.subject = "News";
+    request.scheduled_at_us = (struct opt_int){ .set = true, .value = work.now_us + 3600 * US_PER_S };
+    const struct send_preview *preview = preview_of(&request);
     assert_false(warns(preview, "unsubscribe link"));
     assert_false(warns(preview, "not known"));
     assert_false(warns(preview, "first send"));
@@ -144,11 +144,11 @@ static void test_a_preview_of_a_list_counts_whom_it_reaches(void **state)
     (void)state;
     make_contacts(3);
     run_sql("update contacts set subscribed = false where email = 'r0001@example.com'");
-    struct send_order order = order_of(design_of(html, text));
+    struct send_request request = order_of(design_of(html, text));
     static const char *const to[] = { "r0001@example.com", "r0002@example.com", "stranger@example.com" };
-    order.audience = NULL;
-    order.to = (struct text_list){ to, ARRAY_COUNT(to) };
-    const struct send_preview *preview = preview_of(&order);
+    request.audience = NULL;
+    request.to = (struct text_list){ to, ARRAY_COUNT(to) };
+    const struct send_preview *preview = preview_of(&request);
     assert_int_equal(preview->recipient_count, 2);
     assert_string_equal(preview->sample_recipient, "r0002@example.com");
     assert_true(warns(preview, "1 of the addresses may not be mailed"));
@@ -165,8 +165,8 @@ static void test_a_preview_is_short_and_visible(void **state)
     char *long_text = arena_alloc(arena, 2001);
     memset(long_text, 'x', 2000);
     long_text[2000] = '\0';
-    struct send_order order = order_of(design_of(html, long_text));
-    const struct send_preview *preview = preview_of(&order);
+    struct send_request request = order_of(design_of(html, long_text));
+    const struct send_preview *preview = preview_of(&request);
     assert_string_equal(preview->subject, "News for Ada");
     assert_int_equal(strlen(preview->text), PREVIEW_TEXT_CHARS);
 }
@@ -176,12 +176,12 @@ static void test_the_threshold(void **state)
 {
     (void)state;
     make_contacts(5);
-    struct send_order order = order_of(design_of(html, text));
-    order.confirm_above.value = 4;
-    preview_of(&order);
-    order.confirm_above.value = 5;
-    accept(&order);
-    struct send_order other = order_of(design_of(html, text));
+    struct send_request request = order_of(design_of(html, text));
+    request.confirm_above.value = 4;
+    preview_of(&request);
+    request.confirm_above.value = 5;
+    accept(&request);
+    struct send_request other = order_of(design_of(html, text));
     other.confirm_above.set = false;
     accept(&other);
 }
@@ -192,49 +192,49 @@ static void test_a_token_sends_once(void **state) /* R-101 */
 {
     (void)state;
     make_contacts(3);
-    struct send_order order = order_of(design_of(html, text));
-    confirm(&order);
-    int64_t id = accept(&order);
+    struct send_request request = order_of(design_of(html, text));
+    confirm(&request);
+    int64_t id = accept(&request);
     assert_int_equal(number_of("select send_id from send_confirmations"), id);
 
     struct error err = { .code = ERR_NONE };
     struct send_accepted accepted;
-    assert_false(send_create(&work, &order, &accepted, &err));
+    assert_false(send_create(&work, &request, &accepted, &err));
     assert_int_equal(err.code, ERR_EMAIL_ALREADY_SENT);
     assert_non_null(strstr(err.details_json, "\"sendState\""));
 
     /* Also when the first is no obstacle any more, and however the token is written. */
     run_sql("update sends set status = 'canceled'");
-    refuse(&order, "was used before");
-    confirm(&order);
-    accept(&order);
+    refuse(&request, "was used before");
+    confirm(&request);
+    accept(&request);
 }
 
 static void test_a_token_outlives_a_refusal(void **state)
 {
     (void)state;
     make_contacts(3);
-    struct send_order order = order_of(design_of(html, text));
-    confirm(&order);
+    struct send_request request = order_of(design_of(html, text));
+    confirm(&request);
     struct send_accepted accepted;
     struct error err;
     run_sql("begin");
-    assert_ok(send_create(&work, &order, &accepted, &err), &err);
+    assert_ok(send_create(&work, &request, &accepted, &err), &err);
     run_sql("rollback");
-    accept(&order);
+    accept(&request);
 }
 
 static void test_a_token_is_for_one_order(void **state)
 {
     (void)state;
     make_contacts(3);
-    struct send_order order = order_of(design_of(html, text));
-    confirm(&order);
+    struct send_request request = order_of(design_of(html, text));
+    confirm(&request);
     static const char *const to[] = { "r0001@example.com", "r0002@example.com" };
 
-    struct send_order changed[8];
+    struct send_request changed[8];
     for (size_t i = 0; i < ARRAY_COUNT(changed); i++)
-        changed[i] = order;
+        changed[i] = request;
     changed[0].email_id = design_of(html, text);
     changed[1].subject = "Something else";
     changed[2].preview_text = "Look here";
@@ -246,57 +246,57 @@ static void test_a_token_is_for_one_order(void **state)
     changed[7].to = (struct text_list){ to, ARRAY_COUNT(to) };
     for (size_t i = 0; i < ARRAY_COUNT(changed); i++)
         refuse(&changed[i], "not the arguments that were previewed");
-    accept(&order);
+    accept(&request);
 }
 
 static void test_a_token_is_for_one_version(void **state)
 {
     (void)state;
     make_contacts(3);
-    struct send_order order = order_of(design_of(html, text));
-    confirm(&order);
+    struct send_request request = order_of(design_of(html, text));
+    confirm(&request);
     run_sql(
         "with v as (insert into email_versions (brand_id, email_id, version, html, plain_text, html_code, text_code, created_at)"
         " select brand_id, email_id, version + 1, html, plain_text, html_code, text_code, now() from email_versions returning id)"
         " update emails set latest_version_id = (select max(id) from v)");
-    refuse(&order, "design was changed");
+    refuse(&request, "design was changed");
 }
 
 static void test_a_token_is_for_one_caller(void **state)
 {
     (void)state;
     make_contacts(3);
-    struct send_order order = order_of(design_of(html, text));
-    order.key_id = 7;
-    confirm(&order);
-    order.key_id = 8;
-    refuse(&order, "another caller");
-    order.key_id = 7;
-    char *forged = arena_dup(arena, order.confirmation);
+    struct send_request request = order_of(design_of(html, text));
+    request.key_id = 7;
+    confirm(&request);
+    request.key_id = 8;
+    refuse(&request, "another caller");
+    request.key_id = 7;
+    char *forged = arena_dup(arena, request.confirmation);
     forged[40] = forged[40] == 'A' ? 'B' : 'A';
-    const char *token = order.confirmation;
-    order.confirmation = forged;
-    refuse(&order, "no token");
-    order.confirmation = "";
-    refuse(&order, "no token");
-    order.confirmation = token;
-    accept(&order);
+    const char *token = request.confirmation;
+    request.confirmation = forged;
+    refuse(&request, "no token");
+    request.confirmation = "";
+    refuse(&request, "no token");
+    request.confirmation = token;
+    accept(&request);
 }
 
 static void test_a_token_expires(void **state)
 {
     (void)state;
     make_contacts(3);
-    struct send_order order = order_of(design_of(html, text));
-    confirm(&order);
+    struct send_request request = order_of(design_of(html, text));
+    confirm(&request);
     work.now_us += CONFIRM_LIFETIME_S * US_PER_S - 1;
     run_sql("begin");
     struct send_accepted accepted;
     struct error err;
-    assert_ok(send_create(&work, &order, &accepted, &err), &err);
+    assert_ok(send_create(&work, &request, &accepted, &err), &err);
     run_sql("rollback");
     work.now_us += 1;
-    refuse(&order, "expired");
+    refuse(&request, "expired");
 }
 
 /* A few more recipients are let pass: ten, or one in a hundred. */
@@ -304,20 +304,20 @@ static void test_a_token_is_for_so_many(void **state)
 {
     (void)state;
     make_contacts(3);
-    struct send_order order = order_of(design_of(html, text));
-    confirm(&order);
+    struct send_request request = order_of(design_of(html, text));
+    confirm(&request);
     make_contacts(3 + CONFIRM_GROWTH + 1);
-    refuse(&order, "3 recipients were confirmed and there are 14 now");
+    refuse(&request, "3 recipients were confirmed and there are 14 now");
     run_sql("delete from contacts where email = 'r0014@example.com'");
-    int64_t id = accept(&order);
+    int64_t id = accept(&request);
     run_sql("update sends set status = 'canceled' where id = %lld", (long long)id);
 
     make_contacts(2000);
-    confirm(&order);
+    confirm(&request);
     make_contacts(2022);
-    refuse(&order, "2000 recipients were confirmed and there are 2022 now");
+    refuse(&request, "2000 recipients were confirmed and there are 2022 now");
     run_sql("delete from contacts where email in ('r2021@example.com', 'r2022@example.com')");
-    accept(&order);
+    accept(&request);
 }
 
 static void test_used_tokens_are_forgotten(void **state)
@@ -326,9 +326,9 @@ static void test_used_tokens_are_forgotten(void **state)
     make_contacts(3);
     run_sql("insert into send_confirmations values (%lld, '\\x01', 1, now() - interval '25 hours'), (%lld, '\\x02', 1, now())",
             (long long)work.brand_id, (long long)work.brand_id);
-    struct send_order order = order_of(design_of(html, text));
-    confirm(&order);
-    accept(&order);
+    struct send_request request = order_of(design_of(html, text));
+    confirm(&request);
+    accept(&request);
     assert_int_equal(number_of("select count(*) from send_confirmations"), 2);
 }
 
@@ -337,9 +337,9 @@ static void test_used_tokens_are_forgotten(void **state)
 static int64_t any_send(void)
 {
     make_contacts(2);
-    struct send_order order = order_of(design_of(html, text));
-    order.confirm_above.set = false;
-    return accept(&order);
+    struct send_request request = order_of(design_of(html, text));
+    request.confirm_above.set = false;
+    return accept(&request);
 }
 
 static const char *const states[] = { "scheduled", "queued", "running", "completed", "partially_completed", "failed", "canceled" };

@@ -5,8 +5,8 @@
 #include "fixtures/engine_fixture.h"
 
 #include "base/text.h"
-#include "engine/ledger/ledger.h"
 #include "engine/delivery/delivery.h"
+#include "engine/ledger/ledger.h"
 #include "engine/sends/sends.h"
 #include "engine/sends/test_message.h"
 #include "sender/journal.h"
@@ -32,19 +32,19 @@ static void make_contacts(int count)
         (long long)work.brand_id, count);
 }
 
-static struct send_order order_to_all(int64_t email_id)
+static struct send_request send_request_to_all(int64_t email_id)
 {
-    return (struct send_order){
+    return (struct send_request){
         .email_id = email_id, .domain_id = sandbox_id(), .audience = "all", .subject = "News for {{ firstName | default: 'you' }}"
     };
 }
 
 /* As the handler does it: the send, its job, and their bond. */
-static int64_t create_send(const struct send_order *order, int64_t *ret_job_id)
+static int64_t create_send(const struct send_request *request, int64_t *ret_job_id)
 {
     struct error err;
     struct send_accepted accepted;
-    assert_ok(send_create(&work, order, &accepted, &err), &err);
+    assert_ok(send_create(&work, request, &accepted, &err), &err);
     const char *payload = arena_printf(arena, "{\"sendId\":%lld}", (long long)accepted.id);
     assert_ok(ledger_enqueue(&work, "campaign", payload, work.now_us, NULL, ret_job_id, &err), &err);
     assert_ok(send_set_job(&work, accepted.id, *ret_job_id, &err), &err);
@@ -55,9 +55,9 @@ static int64_t create_send(const struct send_order *order, int64_t *ret_job_id)
 
 static size_t outbox_count(void)
 {
-    struct outbox_usage usage;
+    struct capture_maildir_usage usage;
     struct error err;
-    assert_ok(outbox_measure(outbox, &usage, &err), &err);
+    assert_ok(capture_maildir_measure(outbox, &usage, &err), &err);
     return usage.messages;
 }
 
@@ -97,8 +97,8 @@ static void test_campaign_reaches_everybody_once(void **state)
     run_sql("update contacts set subscribed = false where email = 'reader7@example.com'");
     outbox_empty();
     int64_t job_id;
-    struct send_order order = order_to_all(design_of(html, text));
-    int64_t send_id = create_send(&order, &job_id);
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
     run_workers_until(nothing_to_do, 0);
 
     assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
@@ -128,8 +128,9 @@ static void test_campaign_knows_the_types_of_fields(void **state)
     int64_t job_id;
     const char *design =
         "{% if vip %}yes{% else %}no{% endif %} {{ visits | plus: 1 }} {{ contact.tags | join: '+' }} {{ none | default: 'nil' }}";
-    struct send_order order = order_to_all(design_of(arena_printf(arena, "<html><body><p>%s</p></body></html>", design), design));
-    int64_t send_id = create_send(&order, &job_id);
+    struct send_request request =
+        send_request_to_all(design_of(arena_printf(arena, "<html><body><p>%s</p></body></html>", design), design));
+    int64_t send_id = create_send(&request, &job_id);
     run_workers_until("select count(*) from sends where status = 'completed'", 1);
     char *message = outbox_read(arena_printf(arena, "%s.1", work_id(&work, ID_SEND, send_id)));
     assert_non_null(strstr(message, "<p>no 42 x+y nil</p>"));
@@ -138,45 +139,45 @@ static void test_campaign_knows_the_types_of_fields(void **state)
 
 /* ---- What is refused ---- */
 
-static void assert_refused(const struct send_order *order, enum error_code code, const char *param)
+static void assert_refused(const struct send_request *request, enum error_code code, const char *param)
 {
     struct error err = { .code = ERR_NONE };
     struct send_accepted accepted;
-    assert_false(send_create(&work, order, &accepted, &err));
+    assert_false(send_create(&work, request, &accepted, &err));
     if (err.code != code || strcmp(err.param, param) != 0)
         fail_msg("%s %s instead of %s %s: %s", error_info(err.code)->name, err.param, error_info(code)->name, param, err.message);
 }
 
 static const char *const one_address[] = { "reader1@example.com" };
 
-static struct send_order order_to_one(int64_t email_id)
+static struct send_request send_request_to_one(int64_t email_id)
 {
-    struct send_order order = order_to_all(email_id);
-    order.audience = NULL;
-    order.to = (struct text_list){ one_address, 1 };
-    return order;
+    struct send_request request = send_request_to_all(email_id);
+    request.audience = NULL;
+    request.to = (struct text_list){ one_address, 1 };
+    return request;
 }
 
 static void test_target_is_exactly_one(void **state) /* R-245, R-247 */
 {
     (void)state;
     int64_t email_id = design_of(html, text);
-    struct send_order both = order_to_one(email_id);
+    struct send_request both = send_request_to_one(email_id);
     both.audience = "all";
     assert_refused(&both, ERR_INVALID_REQUEST, "to");
-    struct send_order none = order_to_all(email_id);
+    struct send_request none = send_request_to_all(email_id);
     none.audience = NULL;
     assert_refused(&none, ERR_INVALID_REQUEST, "audienceId");
 
     const char *many[SEND_INLINE_MAX + 1];
     for (size_t i = 0; i < ARRAY_COUNT(many); i++)
         many[i] = one_address[0];
-    struct send_order crowd = order_to_one(email_id);
+    struct send_request crowd = send_request_to_one(email_id);
     crowd.to = (struct text_list){ many, ARRAY_COUNT(many) };
     assert_refused(&crowd, ERR_INVALID_REQUEST, "to");
 
     static const char *const broken[] = { "fine@example.com", "broken@" };
-    struct send_order bad = order_to_one(email_id);
+    struct send_request bad = send_request_to_one(email_id);
     bad.to = (struct text_list){ broken, 2 };
     assert_refused(&bad, ERR_INVALID_REQUEST, "to.1");
 }
@@ -184,86 +185,86 @@ static void test_target_is_exactly_one(void **state) /* R-245, R-247 */
 static void test_texts_are_checked(void **state)
 {
     (void)state;
-    struct send_order order = order_to_one(design_of(html, text));
-    order.subject = "Hello {{ firstName";
-    assert_refused(&order, ERR_INVALID_REQUEST, "subject");
-    order.subject = "two\r\nBcc: lines@example.com";
-    assert_refused(&order, ERR_INVALID_REQUEST, "subject");
-    order.subject = "Fine";
-    order.from_email = "me@other.example";
-    assert_refused(&order, ERR_INVALID_REQUEST, "from.email");
-    order.from_email = "me@sandbox.posthorn.localhost";
-    order.from_name = "A\nB";
-    assert_refused(&order, ERR_INVALID_REQUEST, "from.name");
-    order.from_name = NULL;
-    order.reply_to = "nobody";
-    assert_refused(&order, ERR_INVALID_REQUEST, "replyTo");
-    order.reply_to = NULL;
-    order.preview_text = "{{ broken";
-    assert_refused(&order, ERR_INVALID_REQUEST, "previewText");
-    order.preview_text = NULL;
-    order.scheduled_at_us = (struct opt_int){ .set = true, .value = work.now_us };
-    assert_refused(&order, ERR_INVALID_REQUEST, "scheduledAt");
-    order.scheduled_at_us.value = work.now_us + INT64_C(400) * 86400 * US_PER_S;
-    assert_refused(&order, ERR_INVALID_REQUEST, "scheduledAt");
+    struct send_request request = send_request_to_one(design_of(html, text));
+    request.subject = "Hello {{ firstName";
+    assert_refused(&request, ERR_INVALID_REQUEST, "subject");
+    request.subject = "two\r\nBcc: lines@example.com";
+    assert_refused(&request, ERR_INVALID_REQUEST, "subject");
+    request.subject = "Fine";
+    request.from_email = "me@other.example";
+    assert_refused(&request, ERR_INVALID_REQUEST, "from.email");
+    request.from_email = "me@sandbox.posthorn.localhost";
+    request.from_name = "A\nB";
+    assert_refused(&request, ERR_INVALID_REQUEST, "from.name");
+    request.from_name = NULL;
+    request.reply_to = "nobody";
+    assert_refused(&request, ERR_INVALID_REQUEST, "replyTo");
+    request.reply_to = NULL;
+    request.preview_text = "{{ broken";
+    assert_refused(&request, ERR_INVALID_REQUEST, "previewText");
+    request.preview_text = NULL;
+    request.scheduled_at_us = (struct opt_int){ .set = true, .value = work.now_us };
+    assert_refused(&request, ERR_INVALID_REQUEST, "scheduledAt");
+    request.scheduled_at_us.value = work.now_us + INT64_C(400) * 86400 * US_PER_S;
+    assert_refused(&request, ERR_INVALID_REQUEST, "scheduledAt");
 }
 
 static void test_design_must_be_ready(void **state) /* R-251, R-252 */
 {
     (void)state;
-    struct send_order order = order_to_one(design_of(html, text));
+    struct send_request request = send_request_to_one(design_of(html, text));
     run_sql("update emails set status = 'generating'");
-    assert_refused(&order, ERR_EMAIL_NOT_READY, "emailId");
+    assert_refused(&request, ERR_EMAIL_NOT_READY, "emailId");
     run_sql("update emails set deleted_at = now()");
-    assert_refused(&order, ERR_EMAIL_NOT_FOUND, "emailId");
+    assert_refused(&request, ERR_EMAIL_NOT_FOUND, "emailId");
     assert_int_equal(number_of("select count(*) from sends"), 0);
 }
 
 static void test_domain_must_be_able(void **state) /* R-250 */
 {
     (void)state;
-    struct send_order order = order_to_one(design_of(html, text));
-    order.domain_id = 987654;
-    assert_refused(&order, ERR_DOMAIN_NOT_FOUND, "domainId");
+    struct send_request request = send_request_to_one(design_of(html, text));
+    request.domain_id = 987654;
+    assert_refused(&request, ERR_DOMAIN_NOT_FOUND, "domainId");
     run_sql("insert into domains (brand_id, organization_id, name, kind, status, sending_purpose, created_at, updated_at)"
             "values (%lld, %lld, 'shop.example', 'sending', 'pending', 'transactional', now(), now())",
             (long long)work.brand_id, (long long)work.organization_id);
-    order.domain_id = number_of("select id from domains where kind = 'sending'");
-    assert_refused(&order, ERR_DOMAIN_NOT_READY, "domainId");
+    request.domain_id = number_of("select id from domains where kind = 'sending'");
+    assert_refused(&request, ERR_DOMAIN_NOT_READY, "domainId");
     run_sql("update domains set status = 'verified'");
-    assert_refused(&order, ERR_DOMAIN_PURPOSE_NOT_ALLOWED, "domainId");
+    assert_refused(&request, ERR_DOMAIN_PURPOSE_NOT_ALLOWED, "domainId");
     run_sql("update domains set sending_purpose = 'marketing'");
-    assert_refused(&order, ERR_SERVICE_UNAVAILABLE, "domainId");
+    assert_refused(&request, ERR_SERVICE_UNAVAILABLE, "domainId");
     run_sql("insert into senders (owner, relays, state, started_at, seen_at) values"
             " ('silent', '{relay.example:25}', '[]', now(), now() - interval '61 seconds'), ('without', '{}', '[]', now(), now())");
-    assert_refused(&order, ERR_SERVICE_UNAVAILABLE, "domainId");
+    assert_refused(&request, ERR_SERVICE_UNAVAILABLE, "domainId");
     run_sql("update senders set seen_at = now() - interval '50 seconds' where owner = 'silent'");
     int64_t job_id;
-    create_send(&order, &job_id);
+    create_send(&request, &job_id);
 }
 
 static void test_another_brand_is_not_found(void **state)
 {
     (void)state;
-    struct send_order order = order_to_one(design_of(html, text));
+    struct send_request request = send_request_to_one(design_of(html, text));
     run_sql("insert into brands (organization_id, name, status, created_at, updated_at)"
             "select %lld, 'Other', 'completed', now(), now() where not exists (select 1 from brands where name = 'Other')",
             (long long)work.organization_id);
     work.brand_id = number_of("select id from brands where name = 'Other'");
-    assert_refused(&order, ERR_EMAIL_NOT_FOUND, "emailId");
+    assert_refused(&request, ERR_EMAIL_NOT_FOUND, "emailId");
 }
 
 static void test_somebody_must_get_it(void **state)
 {
     (void)state;
-    struct send_order all = order_to_all(design_of(html, text));
+    struct send_request all = send_request_to_all(design_of(html, text));
     assert_refused(&all, ERR_NO_ELIGIBLE_RECIPIENTS, "audienceId");
     make_contacts(1);
     run_sql("update contacts set subscribed = false");
     assert_refused(&all, ERR_NO_ELIGIBLE_RECIPIENTS, "audienceId");
-    struct send_order one = order_to_one(all.email_id);
+    struct send_request one = send_request_to_one(all.email_id);
     assert_refused(&one, ERR_NO_ELIGIBLE_RECIPIENTS, "to");
-    struct send_order audience = all;
+    struct send_request audience = all;
     audience.audience = work_id(&work, ID_AUDIENCE, 5);
     assert_refused(&audience, ERR_AUDIENCE_NOT_FOUND, "audienceId");
     run_sql("insert into audiences (brand_id, name, filters, created_at, updated_at) values (%lld, 'Old', '[]', now(), now())",
@@ -286,8 +287,8 @@ static void test_suppressed_address_is_nobody(void **state)
 {
     (void)state;
     suppress("reader1@example.com");
-    struct send_order order = order_to_one(design_of(html, text));
-    assert_refused(&order, ERR_NO_ELIGIBLE_RECIPIENTS, "to");
+    struct send_request request = send_request_to_one(design_of(html, text));
+    assert_refused(&request, ERR_NO_ELIGIBLE_RECIPIENTS, "to");
 }
 
 /* A-03: same design and same target, whatever the order and spelling of the list. R-101 */
@@ -297,23 +298,23 @@ static void test_same_target_twice(void **state) /* R-101, A-03 */
     static const char *const list[] = { "a@example.com", "b@example.com" };
     static const char *const turned[] = { "B@example.com ", "a@example.com", "b@EXAMPLE.com" };
     int64_t job_id;
-    struct send_order order = order_to_one(design_of(html, text));
-    order.to = (struct text_list){ list, 2 };
-    int64_t first = create_send(&order, &job_id);
+    struct send_request request = send_request_to_one(design_of(html, text));
+    request.to = (struct text_list){ list, 2 };
+    int64_t first = create_send(&request, &job_id);
     assert_int_equal(number_of("select recipient_count from sends"), 2);
-    order.to = (struct text_list){ turned, 3 };
-    assert_refused(&order, ERR_EMAIL_ALREADY_SENT, "emailId");
+    request.to = (struct text_list){ turned, 3 };
+    assert_refused(&request, ERR_EMAIL_ALREADY_SENT, "emailId");
 
     struct error err = { .code = ERR_NONE };
     struct send_accepted accepted;
-    assert_false(send_create(&work, &order, &accepted, &err));
+    assert_false(send_create(&work, &request, &accepted, &err));
     assert_non_null(strstr(err.details_json, work_id(&work, ID_SEND, first)));
 
-    order.to = (struct text_list){ list, 1 };
-    create_send(&order, &job_id);
+    request.to = (struct text_list){ list, 1 };
+    create_send(&request, &job_id);
     run_sql("update sends set status = 'failed'");
-    order.to = (struct text_list){ list, 2 };
-    create_send(&order, &job_id);
+    request.to = (struct text_list){ list, 2 };
+    create_send(&request, &job_id);
 }
 
 /* ---- The allowance ---- */
@@ -325,21 +326,21 @@ static void test_immediate_send_needs_room(void **state) /* A-17 */
     run_sql("update organizations set plan = 'trial'");
     run_sql("insert into email_usage values (%lld, date_trunc('month', now() at time zone 'UTC')::date, 498)",
             (long long)work.organization_id);
-    struct send_order order = order_to_all(design_of(html, text));
-    assert_refused(&order, ERR_SEND_QUOTA_EXCEEDED, "");
-    order = order_to_one(order.email_id);
+    struct send_request request = send_request_to_all(design_of(html, text));
+    assert_refused(&request, ERR_SEND_QUOTA_EXCEEDED, "");
+    request = send_request_to_one(request.email_id);
     int64_t job_id;
-    create_send(&order, &job_id);
+    create_send(&request, &job_id);
 }
 
 static void test_scheduled_send_waits_for_room(void **state) /* R-263, R-277 */
 {
     (void)state;
     make_contacts(3);
-    struct send_order order = order_to_all(design_of(html, text));
-    order.scheduled_at_us = (struct opt_int){ .set = true, .value = work.now_us + US_PER_S };
+    struct send_request request = send_request_to_all(design_of(html, text));
+    request.scheduled_at_us = (struct opt_int){ .set = true, .value = work.now_us + US_PER_S };
     int64_t job_id;
-    create_send(&order, &job_id);
+    create_send(&request, &job_id);
     run_sql("update organizations set plan = 'trial'");
     run_sql("insert into email_usage values (%lld, date_trunc('month', now() at time zone 'UTC')::date, 498)",
             (long long)work.organization_id);
@@ -379,7 +380,7 @@ static void deliver_without_settling(const char *owner, struct delivery_batch *b
             continue;
         assert_ok(delivery_compose(&work, batch, i, composer, &message, &err), &err);
         const char *name = delivery_message_name(&work, batch, i, arena);
-        assert_ok(outbox_deliver(outbox, name, message.data, message.size, &err), &err);
+        assert_ok(capture_maildir_deliver(outbox, name, message.data, message.size, &err), &err);
         batch->results[i].outcome = DELIVERY_DELIVERED;
         batch->results[i].attempts = 1;
     }
@@ -405,8 +406,8 @@ static void test_interrupted_batch_is_repeated(void **state)
     make_contacts(700);
     outbox_empty();
     int64_t job_id;
-    struct send_order order = order_to_all(design_of(html, text));
-    int64_t send_id = create_send(&order, &job_id);
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
     struct delivery_batch batch;
     begin(send_id);
     deliver_without_settling("one that dies", &batch);
@@ -434,8 +435,8 @@ static void test_range_belongs_to_one_process(void **state)
     make_contacts(600);
     int64_t job_id;
     struct error err;
-    struct send_order order = order_to_all(design_of(html, text));
-    int64_t send_id = create_send(&order, &job_id);
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
     begin(send_id);
     begin(send_id); /* a job that runs again begins nothing twice */
     struct delivery_batch mine;
@@ -469,8 +470,8 @@ static void test_a_living_process_keeps_its_range(void **state)
     make_contacts(10);
     int64_t job_id;
     struct error err;
-    struct send_order order = order_to_all(design_of(html, text));
-    begin(create_send(&order, &job_id));
+    struct send_request request = send_request_to_all(design_of(html, text));
+    begin(create_send(&request, &job_id));
     struct delivery_batch mine;
     struct delivery_batch other;
     bool found;
@@ -487,8 +488,8 @@ static void test_a_lost_range_adds_only_what_is_new(void **state)
     (void)state;
     make_contacts(10);
     int64_t job_id;
-    struct send_order order = order_to_all(design_of(html, text));
-    begin(create_send(&order, &job_id));
+    struct send_request request = send_request_to_all(design_of(html, text));
+    begin(create_send(&request, &job_id));
     struct delivery_batch mine;
     struct delivery_batch other;
     deliver_without_settling("me", &mine);
@@ -518,8 +519,8 @@ static void test_brands_take_turns(void **state)
     make_contacts(1600);
     int64_t job_id;
     struct error err;
-    struct send_order order = order_to_all(design_of(html, text));
-    begin(create_send(&order, &job_id));
+    struct send_request request = send_request_to_all(design_of(html, text));
+    begin(create_send(&request, &job_id));
     run_sql("insert into brands (organization_id, name, status, created_at, updated_at)"
             " select organization_id, 'Second', 'completed', now(), now() from brands limit 1");
     run_sql("insert into domains overriding system value select b.id, 900, organization_id, 'second.example', 'sandbox', "
@@ -555,8 +556,8 @@ static struct delivery_batch relayed(int count)
 {
     make_contacts(count);
     int64_t job_id;
-    struct send_order order = order_to_all(design_of(html, text));
-    begin(create_send(&order, &job_id));
+    struct send_request request = send_request_to_all(design_of(html, text));
+    begin(create_send(&request, &job_id));
     struct delivery_batch batch;
     deliver_without_settling("me", &batch);
     return batch;
@@ -685,8 +686,8 @@ static void test_consent_is_checked_when_composing(void **state) /* R-246 */
     make_contacts(5);
     outbox_empty();
     int64_t job_id;
-    struct send_order order = order_to_all(design_of(html, text));
-    begin(create_send(&order, &job_id));
+    struct send_request request = send_request_to_all(design_of(html, text));
+    begin(create_send(&request, &job_id));
     run_sql("update contacts set subscribed = false where email = 'reader1@example.com'");
     run_sql("delete from contacts where email = 'reader2@example.com'");
     suppress("reader3@example.com");
@@ -707,8 +708,8 @@ static void test_what_cannot_be_composed_fails_alone(void **state)
     run_sql("update contacts set first_name = repeat('x', 5000) where email = 'reader2@example.com'");
     outbox_empty();
     int64_t job_id;
-    struct send_order order = order_to_all(design_of(html, text));
-    create_send(&order, &job_id);
+    struct send_request request = send_request_to_all(design_of(html, text));
+    create_send(&request, &job_id);
     run_workers_until("select count(*) from sends where status = 'partially_completed'", 1);
     assert_int_equal(outbox_count(), 2);
     assert_int_equal(number_of("select failed from send_stats"), 1);
@@ -723,8 +724,8 @@ static void test_a_job_that_kills_its_workers_ends(void **state)
     (void)state;
     make_contacts(3);
     int64_t job_id;
-    struct send_order order = order_to_all(design_of(html, text));
-    create_send(&order, &job_id);
+    struct send_request request = send_request_to_all(design_of(html, text));
+    create_send(&request, &job_id);
     run_sql("update jobs set attempts = 50");
     outbox_empty();
     run_workers_until(nothing_to_do, 0);
@@ -740,8 +741,8 @@ static void test_giving_up_ends_the_send(void **state)
     struct error err;
     struct delivery_batch batch;
     int64_t job_id;
-    struct send_order order = order_to_all(design_of(html, text));
-    int64_t send_id = create_send(&order, &job_id);
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
     begin(send_id);
     deliver_without_settling("me", &batch);
     settle(&batch);
@@ -771,8 +772,8 @@ static void test_cancel_before_the_beginning(void **state) /* R-272, R-273 */
     make_contacts(3);
     outbox_empty();
     int64_t job_id;
-    struct send_order order = order_to_all(design_of(html, text));
-    int64_t send_id = create_send(&order, &job_id);
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
     assert_canceled(send_id);
     assert_canceled(send_id);
     assert_int_equal(number_of("select count(*) from jobs where state = 'canceled'"), 1);
@@ -789,8 +790,8 @@ static void test_cancel_after_the_beginning(void **state) /* R-274, A-02 */
     (void)state;
     make_contacts(3);
     int64_t job_id;
-    struct send_order order = order_to_all(design_of(html, text));
-    int64_t send_id = create_send(&order, &job_id);
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
     begin(send_id);
     struct error err = { .code = ERR_NONE };
     struct send_row *send;
@@ -810,12 +811,12 @@ static void test_preview_text_is_replaced(void **state) /* R-249 */
     make_contacts(1);
     outbox_empty();
     int64_t job_id;
-    struct send_order order = order_to_all(design_of(html, text));
-    order.preview_text = "Peek, {{ firstName }} & <you>";
-    order.from_email = "Editor@sandbox.posthorn.localhost";
-    order.from_name = "The Editor";
-    order.reply_to = "answers@example.org";
-    int64_t send_id = create_send(&order, &job_id);
+    struct send_request request = send_request_to_all(design_of(html, text));
+    request.preview_text = "Peek, {{ firstName }} & <you>";
+    request.from_email = "Editor@sandbox.posthorn.localhost";
+    request.from_name = "The Editor";
+    request.reply_to = "answers@example.org";
+    int64_t send_id = create_send(&request, &job_id);
     run_workers_until("select count(*) from sends where status = 'completed'", 1);
     char *message = outbox_read(arena_printf(arena, "%s.1", work_id(&work, ID_SEND, send_id)));
     char *body = strstr(message, "<body class=3D\"a>b\"><div style=3D\"display:none");
@@ -831,14 +832,14 @@ static void test_test_message_leaves_no_trace(void **state) /* R-256, R-257 */
 {
     (void)state;
     make_contacts(1);
-    struct send_order order = order_to_one(design_of(html, text));
-    order.audience = NULL;
-    order.domain_id = 0;
-    order.from_email = "forged@elsewhere.example";
+    struct send_request request = send_request_to_one(design_of(html, text));
+    request.audience = NULL;
+    request.domain_id = 0;
+    request.from_email = "forged@elsewhere.example";
     struct error err;
     struct send_test test;
     struct send_test read;
-    assert_ok(send_check_test(&work, &order, &test, &err), &err);
+    assert_ok(send_check_test(&work, &request, &test, &err), &err);
     struct json_bounds bounds = { .max_bytes = SEND_TEST_MAX_BYTES };
     const char *payload = send_test_write(&work, &test);
     const json_t *json;
@@ -853,9 +854,9 @@ static void test_test_message_leaves_no_trace(void **state) /* R-256, R-257 */
     assert_int_equal(number_of("select count(*) from sends"), 0);
     assert_int_equal(number_of("select count(*) from events"), 0);
 
-    order.domain_id = 4711;
+    request.domain_id = 4711;
     err.code = ERR_NONE;
-    assert_false(send_check_test(&work, &order, &test, &err));
+    assert_false(send_check_test(&work, &request, &test, &err));
     assert_int_equal(err.code, ERR_DOMAIN_NOT_FOUND);
 }
 

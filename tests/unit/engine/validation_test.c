@@ -5,8 +5,8 @@
  */
 #include "fixtures/own_fail.h"
 
-#include "fixtures/fake_dns_server.h"
 #include "fixtures/engine_fixture.h"
+#include "fixtures/fake_dns_server.h"
 
 #include "engine/ledger/ledger.h"
 #include "engine/ledger/plans.h"
@@ -423,7 +423,7 @@ static void campaigns_pass_over_invalid_addresses(void **state)
     address_list_judge(arena, &list, answers);
     assert_ok(validation_keep(&work, &list, &err), &err);
 
-    struct send_order order = {
+    struct send_request order = {
         .email_id = design_of("<html><body><a href=\"{{ unsubscribeUrl }}\">Leave</a></body></html>", "Hello\n"),
         .domain_id = number_of("select min(id) from domains where kind = 'sandbox'"),
         .audience = "all",

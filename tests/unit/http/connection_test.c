@@ -96,7 +96,7 @@ static void mcp_answers_later_or_as_a_stream(void **state)
     assert_string_equal(answer_header(&answer, "X-Accel-Buffering"), "no");
     assert_string_equal(answer_header(&answer, "Mcp-Session-Id"), "session-1");
     assert_string_equal(answer.body, "data: {}\n\ndata: {}\n\ndata: {}\n\n");
-    WAIT_UNTIL(standin_mcp_alive() == 0);
+    WAIT_UNTIL(fake_mcp_alive() == 0);
 }
 
 /* ---- Clients that go away or dawdle ---- */
@@ -104,13 +104,13 @@ static void mcp_answers_later_or_as_a_stream(void **state)
 static void a_vanished_client_cancels_its_call(void **state)
 {
     (void)state;
-    unsigned before = standin_cancelled();
+    unsigned before = fake_cancelled();
     client_open(&client, port);
     client_send(&client, "POST /v1/wait HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", 0);
     WAIT_UNTIL(http_server_figures(server).suspended == 1);
-    assert_int_equal(standin_cancelled(), before);
+    assert_int_equal(fake_cancelled(), before);
     client_close(&client);
-    WAIT_UNTIL(standin_cancelled() == before + 1);
+    WAIT_UNTIL(fake_cancelled() == before + 1);
     WAIT_UNTIL(http_server_figures(server).suspended == 0);
     WAIT_UNTIL(http_server_figures(server).connections == 0);
 }
@@ -118,21 +118,21 @@ static void a_vanished_client_cancels_its_call(void **state)
 static void a_vanished_client_releases_its_message_and_its_stream(void **state)
 {
     (void)state;
-    unsigned before = standin_mcp_released_early();
+    unsigned before = fake_mcp_released_early();
     client_open(&client, port);
     client_send(&client, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\nwait",
                 0);
     WAIT_UNTIL(http_server_figures(server).suspended == 1);
     client_close(&client);
-    WAIT_UNTIL(standin_mcp_released_early() == before + 1);
+    WAIT_UNTIL(fake_mcp_released_early() == before + 1);
 
     client_open(&client, port);
     client_send(&client, "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n", 0);
     assert_true(client_sees(&client, "text/event-stream", PATIENCE_MS));
     assert_int_equal(http_server_figures(server).streams, 1);
     client_close(&client);
-    WAIT_UNTIL(standin_mcp_released_early() == before + 2);
-    WAIT_UNTIL(standin_mcp_alive() == 0);
+    WAIT_UNTIL(fake_mcp_released_early() == before + 2);
+    WAIT_UNTIL(fake_mcp_alive() == 0);
     WAIT_UNTIL(http_server_figures(server).streams == 0);
 }
 
@@ -140,14 +140,14 @@ static void a_client_gone_before_its_body_leaves_nothing(void **state)
 {
     (void)state;
     static const char request[] = "POST /v1/things HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{\"a\":1,\"b";
-    unsigned calls = standin_calls();
+    unsigned calls = fake_calls();
     for (size_t size = 1; size < sizeof(request) - 1; size += 3) {
         client_open(&client, port);
         client_send(&client, request, size);
         client_close(&client);
     }
     WAIT_UNTIL(http_server_figures(server).connections == 0);
-    assert_int_equal(standin_calls(), calls);
+    assert_int_equal(fake_calls(), calls);
 }
 
 static void slow_clients_are_cut_off(void **state)
@@ -181,12 +181,12 @@ static void a_call_past_its_time_is_cancelled(void **state)
     (void)state;
     const struct http_server_config config = { .listen = "127.0.0.1:0", .call_timeout_s = 1 };
     start_with(&config);
-    unsigned before = standin_cancelled();
+    unsigned before = fake_cancelled();
     ask("POST", "/v1/wait", "", NULL);
     assert_status(503);
     assert_has("SERVICE_UNAVAILABLE");
     assert_non_null(answer_header(&answer, "Retry-After"));
-    assert_int_equal(standin_cancelled(), before + 1);
+    assert_int_equal(fake_cancelled(), before + 1);
     ask("POST", "/mcp", "Content-Type: application/json\r\n", "wait");
     assert_status(503);
 }

@@ -1,5 +1,5 @@
 /* The capture outbox: delivery, replacement after a crash, bounds, and what happens when the disk says no. */
-#include "mail/outbox.h"
+#include "mail/capture_maildir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-static const struct outbox_bounds wide = { .max_messages = 1000, .max_bytes = 1000000 };
+static const struct capture_maildir_bounds wide = { .max_messages = 1000, .max_bytes = 1000000 };
 
 struct folder {
     char path[64];
@@ -48,36 +48,37 @@ static int remove_folder(void **state)
     return 0;
 }
 
-static struct outbox *open_outbox(const struct folder *folder, struct outbox_bounds bounds, enum outbox_sync sync)
+static struct capture_maildir *open_outbox(const struct folder *folder, struct capture_maildir_bounds bounds,
+                                           enum capture_maildir_sync sync)
 {
     char path[80];
     snprintf(path, sizeof(path), "%s/box", folder->path);
     struct error err = { .code = ERR_NONE };
-    struct outbox *outbox = NULL;
-    if (!outbox_open(path, bounds, sync, &outbox, &err))
+    struct capture_maildir *outbox = NULL;
+    if (!capture_maildir_open(path, bounds, sync, &outbox, &err))
         fail_msg("%s: %s", err.message, err.cause);
     return outbox;
 }
 
-static void deliver(struct outbox *outbox, const char *name, const char *text)
+static void deliver(struct capture_maildir *outbox, const char *name, const char *text)
 {
     struct error err = { .code = ERR_NONE };
-    if (!outbox_deliver(outbox, name, text, strlen(text), &err))
+    if (!capture_maildir_deliver(outbox, name, text, strlen(text), &err))
         fail_msg("%s: %s", err.message, err.cause);
 }
 
-static void assert_refused(struct outbox *outbox, const char *name, const char *text, enum error_code code)
+static void assert_refused(struct capture_maildir *outbox, const char *name, const char *text, enum error_code code)
 {
     struct error err = { .code = ERR_NONE };
-    assert_false(outbox_deliver(outbox, name, text, strlen(text), &err));
+    assert_false(capture_maildir_deliver(outbox, name, text, strlen(text), &err));
     assert_int_equal(err.code, code);
 }
 
-static void assert_usage(struct outbox *outbox, uint64_t messages, uint64_t bytes)
+static void assert_usage(struct capture_maildir *outbox, uint64_t messages, uint64_t bytes)
 {
     struct error err = { .code = ERR_NONE };
-    struct outbox_usage usage;
-    assert_true(outbox_measure(outbox, &usage, &err));
+    struct capture_maildir_usage usage;
+    assert_true(capture_maildir_measure(outbox, &usage, &err));
     assert_int_equal(usage.messages, messages);
     assert_int_equal(usage.bytes, bytes);
 }
@@ -103,7 +104,7 @@ static void assert_file(const struct folder *folder, const char *name, const cha
 static void test_delivers_into_new(void **state)
 {
     const struct folder *folder = *state;
-    struct outbox *outbox = open_outbox(folder, wide, OUTBOX_SYNC_DURABLE);
+    struct capture_maildir *outbox = open_outbox(folder, wide, CAPTURE_MAILDIR_SYNC_DURABLE);
     deliver(outbox, "snd_1.rcp_2", "message");
     assert_file(folder, "new/snd_1.rcp_2", "message");
     assert_usage(outbox, 1, 7);
@@ -116,27 +117,27 @@ static void test_delivers_into_new(void **state)
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0700);
     assert_int_equal(rmdir(path), 0); /* nothing was left in it */
-    outbox_close(outbox);
+    capture_maildir_close(outbox);
 }
 
 static void test_second_delivery_replaces(void **state)
 {
     const struct folder *folder = *state;
-    struct outbox *outbox = open_outbox(folder, wide, OUTBOX_SYNC_NONE);
+    struct capture_maildir *outbox = open_outbox(folder, wide, CAPTURE_MAILDIR_SYNC_NONE);
     deliver(outbox, "m1", "first, longer");
-    outbox_close(outbox);
-    outbox = open_outbox(folder, wide, OUTBOX_SYNC_NONE);
+    capture_maildir_close(outbox);
+    outbox = open_outbox(folder, wide, CAPTURE_MAILDIR_SYNC_NONE);
     deliver(outbox, "m1", "second");
     deliver(outbox, "m2", "other");
     assert_file(folder, "new/m1", "second");
     assert_usage(outbox, 2, strlen("second") + strlen("other"));
-    outbox_close(outbox);
+    capture_maildir_close(outbox);
 }
 
 static void test_message_moved_by_a_reader_is_not_doubled(void **state)
 {
     const struct folder *folder = *state;
-    struct outbox *outbox = open_outbox(folder, wide, OUTBOX_SYNC_NONE);
+    struct capture_maildir *outbox = open_outbox(folder, wide, CAPTURE_MAILDIR_SYNC_NONE);
     static const char *const flags[] = { ":2,", ":2,S" };
     for (size_t i = 0; i < ARRAY_COUNT(flags); i++) {
         char from[256];
@@ -153,53 +154,53 @@ static void test_message_moved_by_a_reader_is_not_doubled(void **state)
         assert_usage(outbox, 1, strlen("read already"));
         assert_int_equal(unlink(to), 0);
     }
-    outbox_close(outbox);
+    capture_maildir_close(outbox);
 }
 
 static void test_bad_names(void **state)
 {
     const struct folder *folder = *state;
-    struct outbox *outbox = open_outbox(folder, wide, OUTBOX_SYNC_NONE);
-    char long_name[OUTBOX_NAME_MAX_BYTES + 2];
+    struct capture_maildir *outbox = open_outbox(folder, wide, CAPTURE_MAILDIR_SYNC_NONE);
+    char long_name[CAPTURE_MAILDIR_NAME_MAX_BYTES + 2];
     memset(long_name, 'n', sizeof(long_name));
-    long_name[OUTBOX_NAME_MAX_BYTES] = '\0';
+    long_name[CAPTURE_MAILDIR_NAME_MAX_BYTES] = '\0';
     deliver(outbox, long_name, "longest");
-    long_name[OUTBOX_NAME_MAX_BYTES] = 'n';
-    long_name[OUTBOX_NAME_MAX_BYTES + 1] = '\0';
+    long_name[CAPTURE_MAILDIR_NAME_MAX_BYTES] = 'n';
+    long_name[CAPTURE_MAILDIR_NAME_MAX_BYTES + 1] = '\0';
     static const char *const bad[] = { "", ".hidden", "a/b", "../../etc/x", "m:2,S", "a b", "a\nb", "\u00e9" };
     assert_refused(outbox, long_name, "x", ERR_INTERNAL_ERROR);
     for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
         assert_refused(outbox, bad[i], "x", ERR_INTERNAL_ERROR);
     assert_usage(outbox, 1, 7);
-    outbox_close(outbox);
+    capture_maildir_close(outbox);
 }
 
 static void test_bound_of_messages(void **state)
 {
     const struct folder *folder = *state;
-    struct outbox *outbox = open_outbox(folder, (struct outbox_bounds){ 2, 1000 }, OUTBOX_SYNC_NONE);
+    struct capture_maildir *outbox = open_outbox(folder, (struct capture_maildir_bounds){ 2, 1000 }, CAPTURE_MAILDIR_SYNC_NONE);
     deliver(outbox, "m1", "1");
     deliver(outbox, "m2", "2");
     assert_refused(outbox, "m3", "3", ERR_SERVICE_UNAVAILABLE);
     deliver(outbox, "m2", "two"); /* replacing needs no place */
     assert_usage(outbox, 2, 4);
-    outbox_close(outbox);
+    capture_maildir_close(outbox);
 
     /* The bound holds across processes too, and mail that is deleted makes room. */
-    outbox = open_outbox(folder, (struct outbox_bounds){ 2, 1000 }, OUTBOX_SYNC_NONE);
+    outbox = open_outbox(folder, (struct capture_maildir_bounds){ 2, 1000 }, CAPTURE_MAILDIR_SYNC_NONE);
     assert_refused(outbox, "m3", "3", ERR_SERVICE_UNAVAILABLE);
     char path[256];
     join(folder, "new/m1", path);
     assert_int_equal(unlink(path), 0);
     usleep(1100000); /* the outbox counts again once a second at most */
     deliver(outbox, "m3", "3");
-    outbox_close(outbox);
+    capture_maildir_close(outbox);
 }
 
 static void test_bound_of_bytes(void **state)
 {
     const struct folder *folder = *state;
-    struct outbox *outbox = open_outbox(folder, (struct outbox_bounds){ 100, 10 }, OUTBOX_SYNC_NONE);
+    struct capture_maildir *outbox = open_outbox(folder, (struct capture_maildir_bounds){ 100, 10 }, CAPTURE_MAILDIR_SYNC_NONE);
     deliver(outbox, "m1", "12345678");
     assert_refused(outbox, "m2", "123", ERR_SERVICE_UNAVAILABLE);
     deliver(outbox, "m3", "12");
@@ -207,29 +208,29 @@ static void test_bound_of_bytes(void **state)
     assert_refused(outbox, "m1", "123456789", ERR_SERVICE_UNAVAILABLE);
     assert_file(folder, "new/m1", "87654321");
     assert_usage(outbox, 2, 10);
-    outbox_close(outbox);
+    capture_maildir_close(outbox);
 }
 
 static void test_leftovers_are_removed(void **state)
 {
     const struct folder *folder = *state;
-    struct outbox *outbox = open_outbox(folder, wide, OUTBOX_SYNC_NONE);
+    struct capture_maildir *outbox = open_outbox(folder, wide, CAPTURE_MAILDIR_SYNC_NONE);
     char path[256];
     join(folder, "tmp/m1.123.0", path);
     int fd = open(path, O_WRONLY | O_CREAT, 0600);
     assert_true(fd >= 0);
     close(fd);
-    outbox_close(outbox);
-    outbox = open_outbox(folder, wide, OUTBOX_SYNC_NONE);
+    capture_maildir_close(outbox);
+    outbox = open_outbox(folder, wide, CAPTURE_MAILDIR_SYNC_NONE);
     assert_int_equal(access(path, F_OK), -1);
-    outbox_close(outbox);
+    capture_maildir_close(outbox);
 }
 
 /* A write that fails half-way leaves nothing behind and gives its room back. */
 static void test_failed_write(void **state)
 {
     const struct folder *folder = *state;
-    struct outbox *outbox = open_outbox(folder, (struct outbox_bounds){ 1, 1000 }, OUTBOX_SYNC_NONE);
+    struct capture_maildir *outbox = open_outbox(folder, (struct capture_maildir_bounds){ 1, 1000 }, CAPTURE_MAILDIR_SYNC_NONE);
     struct rlimit old;
     getrlimit(RLIMIT_FSIZE, &old);
     signal(SIGXFSZ, SIG_IGN);
@@ -243,10 +244,10 @@ static void test_failed_write(void **state)
     join(folder, "tmp", path);
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);
-    outbox_close(outbox);
-    outbox = open_outbox(folder, (struct outbox_bounds){ 1, 1000 }, OUTBOX_SYNC_NONE);
+    capture_maildir_close(outbox);
+    outbox = open_outbox(folder, (struct capture_maildir_bounds){ 1, 1000 }, CAPTURE_MAILDIR_SYNC_NONE);
     deliver(outbox, "m1", "longer than ten bytes");
-    outbox_close(outbox);
+    capture_maildir_close(outbox);
 }
 
 static void test_unusable_folder(void **state)
@@ -259,22 +260,22 @@ static void test_unusable_folder(void **state)
     assert_true(fd >= 0);
     close(fd);
     struct error err = { .code = ERR_NONE };
-    struct outbox *outbox = NULL;
-    assert_false(outbox_open(path, wide, OUTBOX_SYNC_NONE, &outbox, &err));
+    struct capture_maildir *outbox = NULL;
+    assert_false(capture_maildir_open(path, wide, CAPTURE_MAILDIR_SYNC_NONE, &outbox, &err));
     assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
     assert_null(outbox);
 }
 
 static void *deliver_many(void *argument)
 {
-    struct outbox *outbox = argument;
+    struct capture_maildir *outbox = argument;
     static _Atomic int thread_counter;
     int thread = thread_counter++;
     for (int i = 0; i < 100; i++) {
         char name[32];
         struct error err = { .code = ERR_NONE };
         snprintf(name, sizeof(name), "t%d.%d", thread, i);
-        (void)!outbox_deliver(outbox, name, "12345", 5, &err);
+        (void)!capture_maildir_deliver(outbox, name, "12345", 5, &err);
     }
     return NULL;
 }
@@ -282,14 +283,14 @@ static void *deliver_many(void *argument)
 static void test_threads_share_the_bound(void **state)
 {
     const struct folder *folder = *state;
-    struct outbox *outbox = open_outbox(folder, (struct outbox_bounds){ 250, 100000 }, OUTBOX_SYNC_NONE);
+    struct capture_maildir *outbox = open_outbox(folder, (struct capture_maildir_bounds){ 250, 100000 }, CAPTURE_MAILDIR_SYNC_NONE);
     pthread_t threads[4];
     for (size_t i = 0; i < ARRAY_COUNT(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, deliver_many, outbox), 0);
     for (size_t i = 0; i < ARRAY_COUNT(threads); i++)
         pthread_join(threads[i], NULL);
     assert_usage(outbox, 250, 1250);
-    outbox_close(outbox);
+    capture_maildir_close(outbox);
 }
 
 int main(void)

@@ -199,34 +199,34 @@ void api_submit(struct api *api, struct call *call)
 
 /* ---- The cases ---- */
 
-struct product_case {
-    struct mcp_product *product;
+struct provider_case {
+    struct catalogue_provider *product;
     struct mcp_server *server;
 };
 
-static const struct mcp_product_config *config_of_case;
+static const struct catalogue_provider_config *config_of_case;
 
 static int set_up(void **state)
 {
-    static const struct mcp_product_config everything = { .version = "1.2.3", .response_budget_chars = 1000 };
-    struct product_case *product_case = calloc(1, sizeof(*product_case));
+    static const struct catalogue_provider_config everything = { .version = "1.2.3", .response_budget_chars = 1000 };
+    struct provider_case *provider_case = calloc(1, sizeof(*provider_case));
     struct error err = { 0 };
     memset(&asked, 0, sizeof(asked));
     memset(&engine, 0, sizeof(engine));
-    const struct mcp_product_config *config = config_of_case != NULL ? config_of_case : &everything;
-    assert_true(mcp_product_new(&the_api, config, &product_case->product, &err));
+    const struct catalogue_provider_config *config = config_of_case != NULL ? config_of_case : &everything;
+    assert_true(catalogue_provider_new(&the_api, config, &provider_case->product, &err));
     struct mcp_config server_config = { 0 };
-    product_case->server = mcp_server_new(mcp_product_provider(product_case->product), &server_config);
-    *state = product_case;
+    provider_case->server = mcp_server_new(catalogue_provider_of(provider_case->product), &server_config);
+    *state = provider_case;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    struct product_case *product_case = *state;
-    case_server_free(product_case->server);
-    mcp_product_free(product_case->product);
-    free(product_case);
+    struct provider_case *provider_case = *state;
+    case_server_free(provider_case->server);
+    catalogue_provider_free(provider_case->product);
+    free(provider_case);
     config_of_case = NULL;
     return 0;
 }
@@ -245,7 +245,7 @@ static void assert_lacks(const char *text, const char *part)
 
 static struct mcp_server *server_of(void **state)
 {
-    return ((struct product_case *)*state)->server;
+    return ((struct provider_case *)*state)->server;
 }
 
 static const char *call_tool(void **state, const char *name, const char *arguments, int *ret_status)
@@ -532,7 +532,7 @@ static void test_lists_need_a_good_key(void **state)
 
 static int set_up_chosen(void **state)
 {
-    static const struct mcp_product_config chosen = { .version = "1", .toolsets = "things,worlds", .read_only = true };
+    static const struct catalogue_provider_config chosen = { .version = "1", .toolsets = "things,worlds", .read_only = true };
     config_of_case = &chosen;
     return set_up(state);
 }
@@ -548,15 +548,15 @@ static void test_an_operator_leaves_tools_out(void **state)
 static void test_misspelt_names_are_refused(void **state)
 {
     (void)state;
-    static const struct mcp_product_config wrong[] = {
+    static const struct catalogue_provider_config wrong[] = {
         { .version = "1", .toolsets = "things,thing" },
         { .version = "1", .toolsets = "" },
         { .version = "1", .tools = "list_things,list" },
     };
     for (size_t i = 0; i < ARRAY_COUNT(wrong); i++) {
-        struct mcp_product *product = NULL;
+        struct catalogue_provider *product = NULL;
         struct error err = { 0 };
-        assert_false(mcp_product_new(&the_api, &wrong[i], &product, &err));
+        assert_false(catalogue_provider_new(&the_api, &wrong[i], &product, &err));
         assert_int_equal(err.code, ERR_INVALID_REQUEST);
     }
 }

@@ -1,5 +1,5 @@
-/* The side process: the protocol and every way it can fail, spoken with small scripts; then the real one. */
-#include "render/side.h"
+/* The renderer: the protocol and every way it can fail, spoken with small scripts; then the real one. */
+#include "render/renderer.h"
 
 #include "base/clock.h"
 #include "base/json_read.h"
@@ -79,7 +79,7 @@ static bool log_has(const struct bench *bench, const char *part)
 }
 
 /* A process that answers each request by the body of `on`, which sees `request` and `reply(object)`. */
-static struct side *side_of(struct bench *bench, const char *on, int64_t deadline_ms)
+static struct renderer *side_of(struct bench *bench, const char *on, int64_t deadline_ms)
 {
     char *path = arena_printf(bench->arena, "%s/script.mjs", bench->folder);
     FILE *file = fopen(path, "w");
@@ -94,35 +94,35 @@ static struct side *side_of(struct bench *bench, const char *on, int64_t deadlin
             "  const request = JSON.parse(line);\n  count++;\n  %s\n});\n",
             on);
     fclose(file);
-    return side_new(&(struct side_config){ .node_path = "node",
-                                           .script_path = path,
-                                           .deadline_ms = deadline_ms,
-                                           .max_reply_bytes = 4 * 1024 * 1024,
-                                           .log = keep_log,
-                                           .log_context = bench });
+    return renderer_new(&(struct renderer_config){ .node_path = "node",
+                                                   .script_path = path,
+                                                   .deadline_ms = deadline_ms,
+                                                   .max_reply_bytes = 4 * 1024 * 1024,
+                                                   .log = keep_log,
+                                                   .log_context = bench });
 }
 
-static const json_t *prepare(struct bench *bench, struct side *side, const char *html, struct error *err)
+static const json_t *prepare(struct bench *bench, struct renderer *renderer, const char *html, struct error *err)
 {
     const json_t *result = NULL;
-    if (!side_prepare(side, bench->arena, "html", html, NULL, &result, err))
+    if (!renderer_prepare(renderer, bench->arena, "html", html, NULL, &result, err))
         return NULL;
     return result;
 }
 
-static const json_t *prepare_well(struct bench *bench, struct side *side, const char *html)
+static const json_t *prepare_well(struct bench *bench, struct renderer *renderer, const char *html)
 {
     struct error err = { .code = ERR_NONE };
-    const json_t *result = prepare(bench, side, html, &err);
+    const json_t *result = prepare(bench, renderer, html, &err);
     if (result == NULL)
         fail_msg("%s: %s", err.message, err.cause);
     return result;
 }
 
-static void assert_unavailable(struct bench *bench, struct side *side, const char *html, const char *cause)
+static void assert_unavailable(struct bench *bench, struct renderer *renderer, const char *html, const char *cause)
 {
     struct error err = { .code = ERR_NONE };
-    assert_null(prepare(bench, side, html, &err));
+    assert_null(prepare(bench, renderer, html, &err));
     assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
     if (strstr(err.cause, cause) == NULL)
         fail_msg("expected '%s' in '%s'", cause, err.cause);
@@ -131,46 +131,47 @@ static void assert_unavailable(struct bench *bench, struct side *side, const cha
 static void test_request_and_reply(void **state)
 {
     struct bench *bench = *state;
-    struct side *side = side_of(bench, "ok(request, { request, count });", 0);
+    struct renderer *renderer = side_of(bench, "ok(request, { request, count });", 0);
     const json_t *result = NULL;
     struct error err = { .code = ERR_NONE };
-    assert_true(side_prepare(side, bench->arena, "html", "<p title=\"\u00e9\">\n</p>", "https://example.com/", &result, &err));
+    assert_true(
+        renderer_prepare(renderer, bench->arena, "html", "<p title=\"\u00e9\">\n</p>", "https://example.com/", &result, &err));
     const json_t *request = json_object_get(result, "request");
     assert_string_equal(json_get_text(request, "op"), "prepare");
     assert_string_equal(json_get_text(request, "format"), "html");
     assert_string_equal(json_get_text(request, "content"), "<p title=\"\u00e9\">\n</p>");
     assert_string_equal(json_get_text(request, "baseUrl"), "https://example.com/");
     /* One process serves them all. */
-    result = prepare_well(bench, side, "x");
+    result = prepare_well(bench, renderer, "x");
     assert_int_equal(json_get_int(result, "count", 0), 2);
     assert_null(json_object_get(json_object_get(result, "request"), "baseUrl"));
-    side_free(side);
+    renderer_free(renderer);
 }
 
 static void test_large_request_and_reply(void **state)
 {
     struct bench *bench = *state;
-    struct side *side =
+    struct renderer *renderer =
         side_of(bench, "process.stderr.write('e'.repeat(200000) + '\\n'); ok(request, { content: request.content });", 0);
     char *html = arena_alloc(bench->arena, 3 * 1024 * 1024 + 1);
     memset(html, 'h', 3 * 1024 * 1024);
-    const json_t *result = prepare_well(bench, side, html);
+    const json_t *result = prepare_well(bench, renderer, html);
     assert_string_equal(json_get_text(result, "content"), html);
     assert_true(log_has(bench, "eeee"));
 
     struct error err = { .code = ERR_NONE };
-    char *huge = arena_alloc(bench->arena, SIDE_MAX_REQUEST_BYTES + 1);
-    memset(huge, 'h', SIDE_MAX_REQUEST_BYTES);
-    assert_null(prepare(bench, side, huge, &err));
+    char *huge = arena_alloc(bench->arena, RENDERER_MAX_REQUEST_BYTES + 1);
+    memset(huge, 'h', RENDERER_MAX_REQUEST_BYTES);
+    assert_null(prepare(bench, renderer, huge, &err));
     assert_int_equal(err.code, ERR_PAYLOAD_TOO_LARGE);
-    prepare_well(bench, side, "x");
-    side_free(side);
+    prepare_well(bench, renderer, "x");
+    renderer_free(renderer);
 }
 
 static void test_reported_errors(void **state)
 {
     struct bench *bench = *state;
-    struct side *side = side_of(
+    struct renderer *renderer = side_of(
         bench, "reply({ id: request.id, ok: false, error: { code: request.content, param: 'source.content', message: 'No.' } });",
         0);
     static const struct {
@@ -182,68 +183,70 @@ static void test_reported_errors(void **state)
                   { "SERVICE_UNAVAILABLE", ERR_SERVICE_UNAVAILABLE } };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct error err = { .code = ERR_NONE };
-        assert_null(prepare(bench, side, cases[i].name, &err));
+        assert_null(prepare(bench, renderer, cases[i].name, &err));
         assert_int_equal(err.code, cases[i].code);
         assert_string_equal(err.param, "source.content");
         assert_string_equal(err.message, "No.");
     }
     struct error err = { .code = ERR_NONE };
-    assert_null(prepare(bench, side, "API_KEY_REVOKED", &err)); /* not for it to say */
+    assert_null(prepare(bench, renderer, "API_KEY_REVOKED", &err)); /* not for it to say */
     assert_int_equal(err.code, ERR_INTERNAL_ERROR);
     assert_null(strstr(err.message, "No."));
-    side_free(side);
+    renderer_free(renderer);
 }
 
 static void test_deadline_kills_and_restarts(void **state)
 {
     struct bench *bench = *state;
-    struct side *side = side_of(bench, "if (request.content === 'hang') for (;;); ok(request, { count, pid: process.pid });", 1500);
-    const json_t *first = prepare_well(bench, side, "x");
+    struct renderer *renderer =
+        side_of(bench, "if (request.content === 'hang') for (;;); ok(request, { count, pid: process.pid });", 1500);
+    const json_t *first = prepare_well(bench, renderer, "x");
     int64_t start_us = clock_monotonic_us();
     struct error err = { .code = ERR_NONE };
-    assert_null(prepare(bench, side, "hang", &err));
+    assert_null(prepare(bench, renderer, "hang", &err));
     assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
     assert_true(err.retry_after_s > 0);
     int64_t took_ms = (clock_monotonic_us() - start_us) / US_PER_MS;
     assert_true(took_ms >= 1400 && took_ms < 3000);
     assert_int_equal(kill((pid_t)json_get_int(first, "pid", 0), 0), -1); /* killed and reaped */
-    assert_int_equal(json_get_int(prepare_well(bench, side, "x"), "count", 0), 1);
-    side_free(side);
+    assert_int_equal(json_get_int(prepare_well(bench, renderer, "x"), "count", 0), 1);
+    renderer_free(renderer);
 }
 
 static void test_process_that_never_reads(void **state)
 {
     struct bench *bench = *state;
-    struct side *side = side_of(bench, "", 1000);
+    struct renderer *renderer = side_of(bench, "", 1000);
     FILE *file = fopen(arena_printf(bench->arena, "%s/script.mjs", bench->folder), "w");
     fputs("setInterval(() => {}, 1000);", file);
     fclose(file);
     char *html = arena_alloc(bench->arena, 2 * 1024 * 1024 + 1);
     memset(html, 'h', 2 * 1024 * 1024);
-    assert_unavailable(bench, side, html, "deadline");
-    side_free(side);
+    assert_unavailable(bench, renderer, html, "deadline");
+    renderer_free(renderer);
 }
 
 static void test_crash_and_restart(void **state)
 {
     struct bench *bench = *state;
-    struct side *side = side_of(bench, "if (request.content === 'crash') throw new Error('boom'); ok(request, { count });", 0);
-    assert_int_equal(json_get_int(prepare_well(bench, side, "x"), "count", 0), 1);
-    assert_unavailable(bench, side, "crash", "standard output closed");
+    struct renderer *renderer =
+        side_of(bench, "if (request.content === 'crash') throw new Error('boom'); ok(request, { count });", 0);
+    assert_int_equal(json_get_int(prepare_well(bench, renderer, "x"), "count", 0), 1);
+    assert_unavailable(bench, renderer, "crash", "standard output closed");
     assert_true(log_has(bench, "boom"));
-    assert_int_equal(json_get_int(prepare_well(bench, side, "x"), "count", 0), 1);
-    side_free(side);
+    assert_int_equal(json_get_int(prepare_well(bench, renderer, "x"), "count", 0), 1);
+    renderer_free(renderer);
 }
 
 static void test_death_while_idle_is_not_noticed(void **state)
 {
     struct bench *bench = *state;
-    struct side *side = side_of(bench, "ok(request, { count, pid: process.pid });", 0);
-    pid_t pid = (pid_t)json_get_int(prepare_well(bench, side, "x"), "pid", 0);
+    struct renderer *renderer = side_of(bench, "ok(request, { count, pid: process.pid });", 0);
+    pid_t pid = (pid_t)json_get_int(prepare_well(bench, renderer, "x"), "pid", 0);
     assert_int_equal(kill(pid, SIGKILL), 0);
     usleep(100000);
-    assert_int_equal(json_get_int(prepare_well(bench, side, "x"), "count", 0), 1);
-    side_free(side);
+    assert_int_equal(json_get_int(prepare_well(bench, renderer, "x"), "count", 0), 1);
+    renderer_free(renderer);
 }
 
 static void test_senseless_replies(void **state)
@@ -255,11 +258,11 @@ static void test_senseless_replies(void **state)
         { "process.stdout.write('not json\\n');", "line 1" },
         { "reply({ id: request.id + 1, ok: true, result: {} });", "another request" },
         { "reply([1]);", "another request" },
-        { "process.stdout.write('\\n');", "side process" },
+        { "process.stdout.write('\\n');", "renderer" },
         { "const line = JSON.stringify({ id: request.id, ok: true, result: {} }) + '\\n'; process.stdout.write(line + line);",
           "line 2" },
         { "process.stdout.write('x'.repeat(5 * 1024 * 1024));", "too large" },
-        { "process.stdout.write('[' .repeat(1000) + '\\n');", "side process" },
+        { "process.stdout.write('[' .repeat(1000) + '\\n');", "renderer" },
         { "closeSync(1);", "closed" },
         { "reply({ id: request.id, ok: true });", "without a result" },
     };
@@ -267,25 +270,26 @@ static void test_senseless_replies(void **state)
         struct bench *bench = *state;
         /* The first request of each process is answered well, so that what follows is seen to recover. */
         char *on = arena_printf(bench->arena, "if (request.content === 'bad') { %s } else ok(request, { count });", cases[i].on);
-        struct side *side = side_of(bench, on, 0);
-        prepare_well(bench, side, "good");
-        assert_unavailable(bench, side, "bad", cases[i].cause);
-        prepare_well(bench, side, "good");
-        side_free(side);
+        struct renderer *renderer = side_of(bench, on, 0);
+        prepare_well(bench, renderer, "good");
+        assert_unavailable(bench, renderer, "bad", cases[i].cause);
+        prepare_well(bench, renderer, "good");
+        renderer_free(renderer);
     }
 }
 
 static void test_cannot_start(void **state)
 {
     struct bench *bench = *state;
-    struct side *side = side_new(&(struct side_config){ .node_path = "/nonexistent/node", .script_path = "/nonexistent/main.mjs" });
-    assert_unavailable(bench, side, "x", "No such file");
-    assert_unavailable(bench, side, "x", "No such file");
-    side_free(side);
-    side = side_new(&(struct side_config){ .node_path = "node", .script_path = "/nonexistent/main.mjs" });
-    assert_unavailable(bench, side, "x", "closed");
-    side_free(side);
-    side_free(NULL);
+    struct renderer *renderer =
+        renderer_new(&(struct renderer_config){ .node_path = "/nonexistent/node", .script_path = "/nonexistent/main.mjs" });
+    assert_unavailable(bench, renderer, "x", "No such file");
+    assert_unavailable(bench, renderer, "x", "No such file");
+    renderer_free(renderer);
+    renderer = renderer_new(&(struct renderer_config){ .node_path = "node", .script_path = "/nonexistent/main.mjs" });
+    assert_unavailable(bench, renderer, "x", "closed");
+    renderer_free(renderer);
+    renderer_free(NULL);
 }
 
 /* Whether this machine lets us take the network from a child. */
@@ -308,7 +312,7 @@ static void test_confinement(void **state)
     char *kept_path = arena_printf(bench->arena, "%s/kept", bench->folder);
     int kept_fd = open(kept_path, O_RDWR | O_CREAT, 0600); /* without close-on-exec */
     assert_true(kept_fd >= 0);
-    struct side *side =
+    struct renderer *renderer =
         side_of(bench,
                 "let inherited = 0;"
                 "for (const fd of readdirSync('/proc/self/fd')) { try { if (readlinkSync('/proc/self/fd/' + fd) === "
@@ -318,7 +322,7 @@ static void test_confinement(void **state)
                 "  heap: process.execArgv.join(), wrote, inherited, status: readFileSync('/proc/self/status', 'latin1'),"
                 "  interfaces: readFileSync('/proc/net/dev', 'latin1').split(':').length - 1 });",
                 0);
-    const json_t *seen = prepare_well(bench, side, kept_path);
+    const json_t *seen = prepare_well(bench, renderer, kept_path);
     if (can_drop_network())
         assert_int_equal(json_get_int(seen, "interfaces", -1), 1); /* the loopback of an empty namespace, which is down */
     assert_int_equal(json_get_int(seen, "inherited", -1), 0);
@@ -333,7 +337,7 @@ static void test_confinement(void **state)
         assert_false(log_has(bench, "all rights"));
     }
     unlink("/tmp/side_test_written");
-    side_free(side);
+    renderer_free(renderer);
     close(kept_fd);
     unsetenv("https_proxy");
     unsetenv("POSTHORN_SECRET");
@@ -354,15 +358,15 @@ static void test_no_descriptor_leaks(void **state)
 {
     struct bench *bench = *state;
     int before = count_fds();
-    struct side *side = side_of(bench, "if (request.content === 'crash') process.exit(1); ok(request, {});", 0);
+    struct renderer *renderer = side_of(bench, "if (request.content === 'crash') process.exit(1); ok(request, {});", 0);
     for (int i = 0; i < 3; i++) {
-        prepare_well(bench, side, "x");
-        assert_unavailable(bench, side, "crash", "side process");
+        prepare_well(bench, renderer, "x");
+        assert_unavailable(bench, renderer, "crash", "renderer");
     }
-    side_free(side);
-    side = side_new(&(struct side_config){ .node_path = "/nonexistent/node", .script_path = "/x" });
-    assert_unavailable(bench, side, "x", "No such file");
-    side_free(side);
+    renderer_free(renderer);
+    renderer = renderer_new(&(struct renderer_config){ .node_path = "/nonexistent/node", .script_path = "/x" });
+    assert_unavailable(bench, renderer, "x", "No such file");
+    renderer_free(renderer);
     assert_int_equal(count_fds(), before);
 }
 
@@ -371,16 +375,16 @@ static void test_files_that_nobody_cannot_read(void **state)
     struct bench *bench = *state;
     if (geteuid() != 0)
         skip();
-    struct side *side = side_of(bench, "ok(request, { uid: process.getuid() });", 0);
+    struct renderer *renderer = side_of(bench, "ok(request, { uid: process.getuid() });", 0);
     assert_int_equal(chmod(bench->folder, 0700), 0);
-    assert_int_equal(json_get_int(prepare_well(bench, side, "x"), "uid", -1), 0);
-    prepare_well(bench, side, "x"); /* reads what is left on standard error */
-    side_free(side);
+    assert_int_equal(json_get_int(prepare_well(bench, renderer, "x"), "uid", -1), 0);
+    prepare_well(bench, renderer, "x"); /* reads what is left on standard error */
+    renderer_free(renderer);
     assert_true(log_has(bench, "all rights"));
 }
 
 struct caller {
-    struct side *side;
+    struct renderer *renderer;
     int done;
     int busy;
 };
@@ -393,7 +397,7 @@ static void *call_often(void *argument)
         struct error err = { .code = ERR_NONE };
         const json_t *result = NULL;
         char *html = arena_printf(arena, "<p>%p %d</p>", argument, i);
-        if (side_prepare(caller->side, arena, "html", html, NULL, &result, &err))
+        if (renderer_prepare(caller->renderer, arena, "html", html, NULL, &result, &err))
             caller->done += strcmp(json_get_text(result, "content"), html) == 0;
         else
             caller->busy += err.code == ERR_SERVICE_UNAVAILABLE;
@@ -401,14 +405,14 @@ static void *call_often(void *argument)
     return NULL;
 }
 
-static void call_from_threads(struct side *side, int *ret_done, int *ret_busy)
+static void call_from_threads(struct renderer *renderer, int *ret_done, int *ret_busy)
 {
     struct caller callers[4];
     pthread_t threads[4];
     *ret_done = 0;
     *ret_busy = 0;
     for (size_t i = 0; i < ARRAY_COUNT(callers); i++) {
-        callers[i] = (struct caller){ .side = side };
+        callers[i] = (struct caller){ .renderer = renderer };
         assert_int_equal(pthread_create(&threads[i], NULL, call_often, &callers[i]), 0);
     }
     for (size_t i = 0; i < ARRAY_COUNT(callers); i++) {
@@ -423,42 +427,43 @@ static void test_threads_take_turns(void **state)
     struct bench *bench = *state;
     int done;
     int busy;
-    struct side *side = side_of(bench, "ok(request, { content: request.content });", 0);
-    prepare_well(bench, side, "x"); /* this thread outlives the process */
-    call_from_threads(side, &done, &busy);
+    struct renderer *renderer = side_of(bench, "ok(request, { content: request.content });", 0);
+    prepare_well(bench, renderer, "x"); /* this thread outlives the process */
+    call_from_threads(renderer, &done, &busy);
     assert_int_equal(done, 80);
-    side_free(side);
+    renderer_free(renderer);
 
     /* Waiting for one's turn counts: with a slow process and a short deadline some are told that it is busy. */
-    side = side_of(bench, "setTimeout(() => ok(request, { content: request.content }), 250);", 600);
-    prepare_well(bench, side, "x");
-    call_from_threads(side, &done, &busy);
+    renderer = side_of(bench, "setTimeout(() => ok(request, { content: request.content }), 250);", 600);
+    prepare_well(bench, renderer, "x");
+    call_from_threads(renderer, &done, &busy);
     assert_int_equal(done + busy, 80);
     assert_true(done > 0 && busy > 0);
-    side_free(side);
+    renderer_free(renderer);
 }
 
 static void test_the_real_process(void **state)
 {
     struct bench *bench = *state;
-    struct side *side = side_new(&(struct side_config){ .node_path = access(REAL_NODE, X_OK) == 0 ? REAL_NODE : "node",
-                                                        .script_path = REAL_SCRIPT,
-                                                        .log = keep_log,
-                                                        .log_context = bench });
+    struct renderer *renderer =
+        renderer_new(&(struct renderer_config){ .node_path = access(REAL_NODE, X_OK) == 0 ? REAL_NODE : "node",
+                                                .script_path = REAL_SCRIPT,
+                                                .log = keep_log,
+                                                .log_context = bench });
     struct error err = { .code = ERR_NONE };
     const json_t *result = NULL;
-    if (!side_ping(side, bench->arena, &result, &err))
+    if (!renderer_ping(renderer, bench->arena, &result, &err))
         fail_msg("%s: %s; %s", err.message, err.cause, bench->log_count > 0 ? bench->log[0] : "");
     assert_true(json_get_bool(result, "pong", false));
-    result = prepare_well(bench, side, "<p>Hi {{ firstName | default: 'there' }}</p><script>alert(1)</script>");
+    result = prepare_well(bench, renderer, "<p>Hi {{ firstName | default: 'there' }}</p><script>alert(1)</script>");
     const char *html = json_get_text(result, "html");
     assert_non_null(html);
     assert_non_null(strstr(html, "{{ firstName"));
     assert_null(strstr(html, "<script"));
-    assert_false(side_prepare(side, bench->arena, "rtf", "x", NULL, &result, &err));
+    assert_false(renderer_prepare(renderer, bench->arena, "rtf", "x", NULL, &result, &err));
     assert_int_equal(err.code, ERR_INVALID_REQUEST);
     assert_string_equal(err.param, "source.format");
-    side_free(side);
+    renderer_free(renderer);
 }
 
 /* the other formats, in the confinement that the process lives in: no network, no files, another user. */
@@ -473,21 +478,21 @@ static void test_the_other_formats(void **state)
         { "jsx", "import { Text } from '@react-email/components';\nexport default () => <Text>Hi {'{{ firstName }}'}</Text>;" },
     };
     struct bench *bench = *state;
-    struct side *side = side_new(
-        &(struct side_config){ .node_path = access(REAL_NODE, X_OK) == 0 ? REAL_NODE : "node", .script_path = REAL_SCRIPT });
+    struct renderer *renderer = renderer_new(
+        &(struct renderer_config){ .node_path = access(REAL_NODE, X_OK) == 0 ? REAL_NODE : "node", .script_path = REAL_SCRIPT });
     struct error err = { .code = ERR_NONE };
     const json_t *result = NULL;
     for (size_t i = 0; i < ARRAY_COUNT(good); i++) {
-        if (!side_prepare(side, bench->arena, good[i].format, good[i].content, NULL, &result, &err))
+        if (!renderer_prepare(renderer, bench->arena, good[i].format, good[i].content, NULL, &result, &err))
             fail_msg("%s: %s %s", good[i].format, err.message, err.cause);
         assert_non_null(strstr(json_get_text(result, "html"), "Hi {{ firstName }}"));
     }
-    assert_false(side_prepare(side, bench->arena, "jsx", "import fs from 'node:fs';\nexport default () => <p>{fs}</p>;", NULL,
-                              &result, &err));
+    assert_false(renderer_prepare(renderer, bench->arena, "jsx", "import fs from 'node:fs';\nexport default () => <p>{fs}</p>;",
+                                  NULL, &result, &err));
     assert_int_equal(err.code, ERR_EMAIL_IMPORT_FAILED);
     assert_string_equal(err.param, "source.content");
     assert_non_null(strstr(err.message, "Line 1"));
-    side_free(side);
+    renderer_free(renderer);
 }
 
 int main(void)

@@ -42,7 +42,7 @@ struct post {
     bool gives_again; /* what was not sent */
     int given_again;
     pthread_mutex_t lock;
-    struct smtp_loop *loops[4];
+    struct smtp_event_loop *loops[4];
     int loop_count;
     struct smtp_relays *relays;
     int most_under_way; /* to busy.test */
@@ -58,7 +58,7 @@ static bool next(void *context, struct smtp_message *ret_message)
     pthread_mutex_lock(&post->lock);
     struct letter *letter = post->next < post->count ? &post->letters[post->next] : NULL;
     bool is_busy = letter != NULL && strstr(letter->to, "@busy.test") != NULL;
-    if (is_busy && !smtp_loop_has_room(post->loops[0], "busy.test"))
+    if (is_busy && !smtp_event_loop_has_room(post->loops[0], "busy.test"))
         letter = NULL;
     if (letter != NULL) {
         const char *body = letter->body != NULL ? letter->body : short_body;
@@ -107,12 +107,12 @@ static void done(void *context, void *tag, const struct smtp_outcome *outcome)
     bool is_over = post->ended >= (post->end_at != 0 ? post->end_at : post->count);
     pthread_mutex_unlock(&post->lock);
     for (int i = 0; i < post->loop_count; i++)
-        is_over ? smtp_loop_stop(post->loops[i]) : smtp_loop_wake(post->loops[i]);
+        is_over ? smtp_event_loop_stop(post->loops[i]) : smtp_event_loop_wake(post->loops[i]);
 }
 
 static void *run_loop(void *loop)
 {
-    smtp_loop_run(loop, 500);
+    smtp_event_loop_run(loop, 500);
     return NULL;
 }
 
@@ -127,14 +127,14 @@ static void run_post(struct post *post, const char *const *urls, int loop_count)
     assert_true(smtp_relays_new(urls, &post->relays, &err));
     post->loop_count = loop_count;
     for (int i = 0; i < loop_count; i++)
-        post->loops[i] = smtp_loop_new(post->relays, loop_count, "client.test", &events);
+        post->loops[i] = smtp_event_loop_new(post->relays, loop_count, "client.test", &events);
     for (int i = 1; i < loop_count; i++)
         pthread_create(&threads[i], NULL, run_loop, post->loops[i]);
-    smtp_loop_run(post->loops[0], 500);
+    smtp_event_loop_run(post->loops[0], 500);
     for (int i = 1; i < loop_count; i++)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < loop_count; i++)
-        smtp_loop_free(post->loops[i]);
+        smtp_event_loop_free(post->loops[i]);
     alarm(0);
 }
 
@@ -146,12 +146,12 @@ static void end_post(struct post *post)
 
 /* ---- One relay and its letters ---- */
 
-static struct relay_standin relay;
+static struct fake_relay relay;
 
 static void start_relay(const struct relay_quirk *quirks, size_t count)
 {
     relay_free_bodies(&relay);
-    relay = (struct relay_standin){ .quirks = quirks, .quirk_count = count };
+    relay = (struct fake_relay){ .quirks = quirks, .quirk_count = count };
     relay_start(&relay);
 }
 
@@ -241,7 +241,7 @@ static void without_pipelining_each_command_waits(void **state)
     struct post post = { .letters = letters, .count = 3 };
     static const struct relay_quirk quirks[] = { { .command = "RCPT TO:<gone@", .say = "550 5.1.1 Nobody\r\n" } };
     start_relay(quirks, 1);
-    relay.abilities = "250-8BITMIME\r\n";
+    relay.extensions = "250-8BITMIME\r\n";
     send_letters(&post, "connections=1");
     assert_accepted(&letters[0]);
     assert_end(&letters[1], SMTP_REPLIED, SMTP_STAGE_RCPT, 550);
@@ -432,7 +432,7 @@ static void without_smtputf8_such_an_address_is_refused_here(void **state)
                                 { .to = "last@there.test" } };
     struct post post = { .letters = letters, .count = 4 };
     start_relay(NULL, 0);
-    relay.abilities = "250-PIPELINING\r\n";
+    relay.extensions = "250-PIPELINING\r\n";
     send_letters(&post, "connections=1");
     for (size_t i = 0; i < 4; i += 2) {
         assert_end(&letters[i], SMTP_REPLIED, SMTP_STAGE_RCPT, 553);
@@ -729,7 +729,7 @@ static void silence_has_an_end_at_every_step(void **state)
 static void a_stalled_relay_holds_up_no_other(void **state)
 {
     (void)state;
-    static struct relay_standin slow;
+    static struct fake_relay slow;
     static const struct relay_quirk quirks[] = { { .command = "MAIL", .then = THEN_STALL } };
     static struct letter letters[200];
     struct post post = { .letters = letters, .count = 200, .end_at = 198 };
@@ -737,7 +737,7 @@ static void a_stalled_relay_holds_up_no_other(void **state)
     memset(letters, 0, sizeof(letters));
     for (size_t i = 0; i < 200; i++)
         letters[i].to = "to@there.test";
-    slow = (struct relay_standin){ .quirks = quirks, .quirk_count = 1 };
+    slow = (struct fake_relay){ .quirks = quirks, .quirk_count = 1 };
     relay_start(&slow);
     start_relay(NULL, 0);
     snprintf(slow_url, sizeof(slow_url), "smtp://127.0.0.1:%u?connections=2", relay_port(&slow));
@@ -852,7 +852,7 @@ static void a_forbidden_dot_is_not_written(void **state)
 static void stop_at_dot(struct post *post, struct letter *letter)
 {
     if (letter == &post->letters[1])
-        smtp_loop_stop(post->loops[0]);
+        smtp_event_loop_stop(post->loops[0]);
 }
 
 static void stopping_waits_for_the_replies_to_dots_only(void **state)

@@ -170,11 +170,11 @@ static void sessions_are_counted_to_their_bound(void **state)
     (void)state;
     struct smtp_relays *relays = make_relays("smtp://there.test?connections=2");
     struct smtp_relay *relay = &relays->items[0];
-    assert_true(smtp_traffic_open(relay));
-    assert_true(smtp_traffic_open(relay));
-    assert_false(smtp_traffic_open(relay));
-    smtp_traffic_close(relay);
-    assert_true(smtp_traffic_open(relay));
+    assert_true(smtp_relay_open(relay));
+    assert_true(smtp_relay_open(relay));
+    assert_false(smtp_relay_open(relay));
+    smtp_relay_close(relay);
+    assert_true(smtp_relay_open(relay));
     smtp_relays_free(relays);
 }
 
@@ -188,7 +188,7 @@ static struct smtp_relay_state look(struct smtp_relays *relays)
 /* Lets the rest be over, without waiting for it. */
 static void end_rest(struct smtp_relay *relay)
 {
-    relay->rests_until_us = clock_monotonic_us();
+    relay->backoff_until_us = clock_monotonic_us();
 }
 
 static void rests_double_and_end_with_a_success(void **state)
@@ -196,25 +196,25 @@ static void rests_double_and_end_with_a_success(void **state)
     (void)state;
     struct smtp_relays *relays = make_relays("smtp://there.test");
     struct smtp_relay *relay = &relays->items[0];
-    struct smtp_turn turn = { .era = 0 };
+    struct smtp_turn turn = { .failure_epoch = 0 };
     int64_t expected_ms = 1000;
     for (int i = 0; i < 12; i++) {
-        assert_true(smtp_traffic_begin(relay, &turn));
-        smtp_traffic_failed(relay, &turn, "it does not answer");
+        assert_true(smtp_relay_begin(relay, &turn));
+        smtp_relay_failed(relay, &turn, "it does not answer");
         struct smtp_relay_state how = look(relays);
         assert_true(how.is_resting);
         assert_in_range(how.rests_for_ms, expected_ms * 8 / 10 - 5, expected_ms * 12 / 10 + 5);
         assert_string_equal(how.trouble, "it does not answer");
-        assert_false(smtp_traffic_begin(relay, &turn));
+        assert_false(smtp_relay_begin(relay, &turn));
         expected_ms = expected_ms * 2 < 300000 ? expected_ms * 2 : 300000;
         end_rest(relay);
     }
-    assert_true(smtp_traffic_begin(relay, &turn));
-    smtp_traffic_worked(relay, &turn, true);
+    assert_true(smtp_relay_begin(relay, &turn));
+    smtp_relay_worked(relay, &turn, true);
     assert_false(look(relays).is_resting);
     assert_string_equal(look(relays).trouble, "");
-    assert_true(smtp_traffic_begin(relay, &turn));
-    smtp_traffic_failed(relay, &turn, "again");
+    assert_true(smtp_relay_begin(relay, &turn));
+    smtp_relay_failed(relay, &turn, "again");
     assert_in_range(look(relays).rests_for_ms, 795, 1205);
     smtp_relays_free(relays);
 }
@@ -224,11 +224,11 @@ static void failures_of_one_cause_are_one_rest(void **state)
     (void)state;
     struct smtp_relays *relays = make_relays("smtp://there.test");
     struct smtp_relay *relay = &relays->items[0];
-    struct smtp_turn turns[10] = { { .era = 0 } };
+    struct smtp_turn turns[10] = { { .failure_epoch = 0 } };
     for (size_t i = 0; i < 10; i++)
-        assert_true(smtp_traffic_begin(relay, &turns[i]));
+        assert_true(smtp_relay_begin(relay, &turns[i]));
     for (size_t i = 0; i < 10; i++)
-        smtp_traffic_failed(relay, &turns[i], "gone");
+        smtp_relay_failed(relay, &turns[i], "gone");
     assert_in_range(look(relays).rests_for_ms, 700, 1205);
     smtp_relays_free(relays);
 }
@@ -238,24 +238,24 @@ static void one_tries_a_relay_that_recovers(void **state)
     (void)state;
     struct smtp_relays *relays = make_relays("smtp://there.test");
     struct smtp_relay *relay = &relays->items[0];
-    struct smtp_turn old = { .era = 0 };
-    struct smtp_turn first = { .era = 0 };
-    struct smtp_turn second = { .era = 0 };
-    assert_true(smtp_traffic_begin(relay, &old));
-    assert_true(smtp_traffic_begin(relay, &first));
-    smtp_traffic_failed(relay, &first, "gone");
+    struct smtp_turn old = { .failure_epoch = 0 };
+    struct smtp_turn first = { .failure_epoch = 0 };
+    struct smtp_turn second = { .failure_epoch = 0 };
+    assert_true(smtp_relay_begin(relay, &old));
+    assert_true(smtp_relay_begin(relay, &first));
+    smtp_relay_failed(relay, &first, "gone");
     end_rest(relay);
-    assert_true(smtp_traffic_begin(relay, &first));
-    assert_false(smtp_traffic_begin(relay, &first)); /* it has its message */
-    assert_false(smtp_traffic_begin(relay, &second));
-    smtp_traffic_worked(relay, &old, true); /* began before the rest: says nothing about now */
-    assert_false(smtp_traffic_begin(relay, &second));
-    smtp_traffic_abandon(relay, &first); /* nothing came of it: another one may try */
-    assert_true(smtp_traffic_begin(relay, &second));
-    assert_false(smtp_traffic_begin(relay, &first));
-    smtp_traffic_worked(relay, &second, false);
-    assert_true(smtp_traffic_begin(relay, &first));
-    assert_true(smtp_traffic_begin(relay, &second));
+    assert_true(smtp_relay_begin(relay, &first));
+    assert_false(smtp_relay_begin(relay, &first)); /* it has its message */
+    assert_false(smtp_relay_begin(relay, &second));
+    smtp_relay_worked(relay, &old, true); /* began before the rest: says nothing about now */
+    assert_false(smtp_relay_begin(relay, &second));
+    smtp_relay_abandon(relay, &first); /* nothing came of it: another one may try */
+    assert_true(smtp_relay_begin(relay, &second));
+    assert_false(smtp_relay_begin(relay, &first));
+    smtp_relay_worked(relay, &second, false);
+    assert_true(smtp_relay_begin(relay, &first));
+    assert_true(smtp_relay_begin(relay, &second));
     assert_int_equal(look(relays).accepted, 1);
     assert_int_equal(look(relays).refused, 1);
     smtp_relays_free(relays);

@@ -20,7 +20,7 @@ static void assert_verdicts(const struct reply *replies, size_t count, bool abou
 {
     for (size_t i = 0; i < count; i++) {
         const struct reply *reply = &replies[i];
-        enum smtp_verdict verdict = smtp_reply_verdict(reply->code, reply->enhanced, reply->text, about_recipient);
+        enum smtp_verdict verdict = smtp_classify_reply(reply->code, reply->enhanced, reply->text, about_recipient);
         if (verdict != reply->verdict)
             print_error("%d %s %s: %s\n", reply->code, reply->enhanced, reply->text, smtp_verdict_name(verdict));
         assert_int_equal(verdict, reply->verdict);

@@ -13,19 +13,19 @@
 enum { MAX_ANSWERS = 8 };
 
 /* Feeds pieces of `step` bytes; gives the number of answers, -1 when malformed. */
-static int read_all(const char *text, size_t step, struct smtp_answer answers[MAX_ANSWERS])
+static int read_all(const char *text, size_t step, struct smtp_reply answers[MAX_ANSWERS])
 {
-    struct smtp_answer_reader *reader = calloc(1, sizeof(*reader));
+    struct smtp_reply_parser *reader = calloc(1, sizeof(*reader));
     int count = 0;
-    smtp_answer_reader_init(reader);
+    smtp_reply_parser_init(reader);
     for (size_t at = 0, total = strlen(text); at < total && count >= 0; at += step) {
         const char *bytes = text + at;
         size_t size = total - at < step ? total - at : step;
         while (size > 0 && count >= 0) {
-            enum smtp_answer_state result = smtp_answer_read(reader, &bytes, &size);
-            if (result == SMTP_ANSWER_MALFORMED)
+            enum smtp_parse_state result = smtp_reply_parse(reader, &bytes, &size);
+            if (result == SMTP_REPLY_MALFORMED)
                 count = -1;
-            else if (result == SMTP_ANSWER_READY)
+            else if (result == SMTP_REPLY_READY)
                 answers[count++] = reader->answer;
             else
                 assert_int_equal(size, 0);
@@ -41,7 +41,7 @@ static void answers_are_the_same_however_they_are_cut(void **state)
     static const char text[] = "220 there.test ESMTP\r\n250-2.1.0 one\r\n250-2.1.0 two\r\n250 2.1.0 three\r\n"
                                "354\r\n550-5.1.1 <a@b.test>:\n550 5.1.1 nobody\n421 4.7.0 bye\r\n";
     for (size_t step = 1; step <= sizeof(text); step++) {
-        struct smtp_answer answers[MAX_ANSWERS];
+        struct smtp_reply answers[MAX_ANSWERS];
         assert_int_equal(read_all(text, step, answers), 5);
         assert_int_equal(answers[0].code, 220);
         assert_string_equal(answers[0].enhanced, "");
@@ -71,7 +71,7 @@ static void enhanced_codes_are_those_of_the_class(void **state)
         { "550 5.999.999 full\r\n", "5.999.999", "full" },
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct smtp_answer answers[MAX_ANSWERS];
+        struct smtp_reply answers[MAX_ANSWERS];
         assert_int_equal(read_all(cases[i].line, 100, answers), 1);
         assert_string_equal(answers[0].enhanced, cases[i].enhanced);
         assert_string_equal(answers[0].text, cases[i].text);
@@ -82,14 +82,14 @@ static void text_is_printable_and_bounded(void **state)
 {
     (void)state;
     char line[1000];
-    struct smtp_answer answers[MAX_ANSWERS];
+    struct smtp_reply answers[MAX_ANSWERS];
     assert_int_equal(read_all("550 a\tb\x1b[31m\xc3\xa4\r\n", 100, answers), 1);
     assert_string_equal(answers[0].text, "a?b?[31m??");
     memset(line, 'x', sizeof(line));
     memcpy(line, "250 ", 4);
     memcpy(line + sizeof(line) - 3, "\r\n", 3);
     assert_int_equal(read_all(line, 1000, answers), 1);
-    assert_int_equal(strlen(answers[0].text), SMTP_ANSWER_TEXT_BYTES - 1);
+    assert_int_equal(strlen(answers[0].text), SMTP_REPLY_TEXT_BYTES - 1);
 }
 
 static void what_is_no_reply_is_malformed(void **state)
@@ -99,7 +99,7 @@ static void what_is_no_reply_is_malformed(void **state)
                                          "600 x\r\n", "2x0 ok\r\n", "250x\r\n", "250-a\r\n251 b\r\n", "250-a\r\nnothing\r\n",
                                          "25 0\r\n" };
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-        struct smtp_answer answers[MAX_ANSWERS];
+        struct smtp_reply answers[MAX_ANSWERS];
         assert_int_equal(read_all(texts[i], 1, answers), -1);
         assert_int_equal(read_all(texts[i], 100, answers), -1);
     }
@@ -110,22 +110,22 @@ static void lines_and_their_number_are_bounded(void **state)
     (void)state;
     enum { BYTES = 64 * 1024 };
     char *text = malloc(BYTES);
-    struct smtp_answer answers[MAX_ANSWERS];
+    struct smtp_reply answers[MAX_ANSWERS];
     for (size_t step = 1; step <= BYTES; step *= 16) {
         memset(text, 'x', BYTES);
         memcpy(text, "250 ", 4);
-        text[SMTP_ANSWER_LINE_MAX_BYTES - 1] = '\n';
-        text[SMTP_ANSWER_LINE_MAX_BYTES] = '\0';
+        text[SMTP_REPLY_LINE_MAX_BYTES - 1] = '\n';
+        text[SMTP_REPLY_LINE_MAX_BYTES] = '\0';
         assert_int_equal(read_all(text, step, answers), 1);
-        text[SMTP_ANSWER_LINE_MAX_BYTES - 1] = 'x';
-        text[SMTP_ANSWER_LINE_MAX_BYTES] = '\n';
-        text[SMTP_ANSWER_LINE_MAX_BYTES + 1] = '\0';
+        text[SMTP_REPLY_LINE_MAX_BYTES - 1] = 'x';
+        text[SMTP_REPLY_LINE_MAX_BYTES] = '\n';
+        text[SMTP_REPLY_LINE_MAX_BYTES + 1] = '\0';
         assert_int_equal(read_all(text, step, answers), -1);
 
-        for (int lines = SMTP_ANSWER_MAX_LINES; lines <= SMTP_ANSWER_MAX_LINES + 1; lines++) {
+        for (int lines = SMTP_REPLY_MAX_LINES; lines <= SMTP_REPLY_MAX_LINES + 1; lines++) {
             for (int i = 0; i < lines; i++)
                 snprintf(text + i * 7, BYTES - (size_t)i * 7, i == lines - 1 ? "250 a\r\n" : "250-a\r\n");
-            assert_int_equal(read_all(text, step, answers), lines == SMTP_ANSWER_MAX_LINES ? 1 : -1);
+            assert_int_equal(read_all(text, step, answers), lines == SMTP_REPLY_MAX_LINES ? 1 : -1);
         }
     }
     free(text);

@@ -12,14 +12,14 @@
 
 struct evaluation {
     const struct slot *slots;
-    const struct slot_values *values;
+    const struct merge_values *values;
 };
 
 static void look_up(const void *context, size_t index, const char *path, struct template_value *value)
 {
     (void)path;
     const struct evaluation *evaluation = context;
-    *value = slot_value(&evaluation->slots[index], evaluation->values);
+    *value = merge_value(&evaluation->slots[index], evaluation->values);
 }
 
 static const json_t *parse(struct arena *arena, const char *text)
@@ -51,14 +51,14 @@ static void assert_shows(const char *source, const char *payload, const char *ex
     struct error err = { .code = ERR_NONE };
     struct bytes blob;
     struct template template;
-    struct slot_fields fields = { .count = 0 };
+    struct merge_custom_fields fields = { .count = 0 };
     assert_true(template_compile(arena, TEMPLATE_TEXT, source, strlen(source), &blob, &err));
     assert_true(template_load(blob, &template, &err));
-    struct slot *slots = slots_resolve(arena, &template, &fields);
+    struct slot *slots = merge_fields_resolve(arena, &template, &fields);
     const char **texts = arena_array(arena, fields.count + 1, sizeof(*texts));
     for (size_t i = 0; i < fields.count; i++)
         texts[i] = field_of(fields.names[i]);
-    const struct slot_values values = {
+    const struct merge_values values = {
         .arena = arena,
         .email = "ada@example.com",
         .first_name = "Ada",
@@ -70,7 +70,7 @@ static void assert_shows(const char *source, const char *payload, const char *ex
         .payload = parse(arena, payload),
     };
     struct evaluation evaluation = { slots, &values };
-    const struct template_setting setting = slots_setting(arena, values.brand, INT64_C(1714557600) * 1000 * 1000);
+    const struct template_setting setting = merge_fields_setting(arena, values.brand, INT64_C(1714557600) * 1000 * 1000);
     struct buf *out = buf_in_arena(arena, 4096);
     assert_true(template_evaluate(&template, (struct template_lookup){ look_up, &evaluation, &setting }, arena, out, &err));
     assert_string_equal(buf_text(out), expected);

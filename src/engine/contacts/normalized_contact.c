@@ -1,4 +1,4 @@
-#include "engine/contacts/ready_contact.h"
+#include "engine/contacts/normalized_contact.h"
 
 #include "base/json_read.h"
 #include "base/text.h"
@@ -53,10 +53,10 @@ static bool check_email(const struct work *work, const char *email, struct addre
     return address_parse(work->arena, trimmed, "email", ret_address, err);
 }
 
-bool contact_make_ready(const struct work *work, const struct contact_change *change, struct field_book *book,
-                        struct ready_contact *ret_ready, struct error *err)
+bool contact_normalize(const struct work *work, const struct contact_change *change, struct field_registry *registry,
+                       struct normalized_contact *ret_ready, struct error *err)
 {
-    struct ready_contact ready = {
+    struct normalized_contact ready = {
         .first_name = without_empty(change->first_name),
         .last_name = without_empty(change->last_name),
         .user_id = without_empty(change->user_id),
@@ -67,7 +67,7 @@ bool contact_make_ready(const struct work *work, const struct contact_change *ch
         .agreed_at = change->has_proof ? change->proof.captured_at : (struct opt_int){ .set = false },
     };
     if (!check_email(work, change->email, &ready.address, err) || !check_groups(change->subscription_groups, err) ||
-        !field_book_read(book, change->custom_fields, &ready.custom, err))
+        !field_registry_read(registry, change->custom_fields, &ready.custom, err))
         return false;
     address_hash(work->engine->address_key, ready.address.key, ready.address_hash);
     *ret_ready = ready;
@@ -95,7 +95,7 @@ static struct custom_values merge_values(struct arena *arena, struct custom_valu
     return (struct custom_values){ .items = items, .count = values.count + later.count };
 }
 
-void contact_merge_ready(struct arena *arena, struct ready_contact *ready, const struct ready_contact *later)
+void contact_merge_normalized(struct arena *arena, struct normalized_contact *ready, const struct normalized_contact *later)
 {
     ready->address = later->address;
     if (later->first_name.set)
@@ -118,7 +118,7 @@ void contact_merge_ready(struct arena *arena, struct ready_contact *ready, const
 
 /* ---- For SQL ---- */
 
-const char *contact_groups_json(struct arena *arena, const struct ready_contact *ready)
+const char *contact_groups_json(struct arena *arena, const struct normalized_contact *ready)
 {
     return ready->groups != NULL ? json_compact(arena, ready->groups) : "{}";
 }
@@ -173,13 +173,14 @@ static void add_release(const struct work *work, const struct addresses *agreed,
         db_batch_add(batch, &contact_unsubscribes_release_statement, &release);
 }
 
-void contact_note_unsubscribes(const struct work *work, struct ready_contact *const *contacts, size_t count, struct db_batch *batch)
+void contact_note_unsubscribes(const struct work *work, struct normalized_contact *const *contacts, size_t count,
+                               struct db_batch *batch)
 {
     struct addresses leaving = addresses_new(work->arena, count);
     struct addresses returning = addresses_new(work->arena, count);
     struct addresses agreed = addresses_new(work->arena, count);
     for (size_t i = 0; i < count; i++) {
-        const struct ready_contact *contact = contacts[i];
+        const struct normalized_contact *contact = contacts[i];
         if (!contact->subscribed.set)
             continue;
         char *hash = arena_alloc(work->arena, 2 * SECRET_HASH_BYTES + 1);

@@ -1,4 +1,4 @@
-#include "engine/imports/lane.h"
+#include "engine/imports/shard.h"
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -102,20 +102,20 @@ static void fold(struct attempt *attempt, const struct import_part *part)
 
 /* ---- Who is known ---- */
 
-static bool ask(struct attempt *attempt, const struct import_lane *lane, struct error *err)
+static bool ask(struct attempt *attempt, const struct import_shard *shard, struct error *err)
 {
     const struct work *work = attempt->work;
     const char **keys = arena_array(work->arena, attempt->count, sizeof(*keys));
     for (size_t i = 0; i < attempt->count; i++)
         keys[i] = attempt->contacts[i].key;
-    struct import_lane_hold_params hold = {
-        .brand_id = work->brand_id, .id = lane->import_id, .lane = lane->lane, .chunks = lane->chunks
+    struct import_shard_hold_params hold = {
+        .brand_id = work->brand_id, .id = shard->import_id, .shard = shard->shard, .chunks = shard->chunks
     };
     struct import_known_keys_params known = { .brand_id = work->brand_id, .email_keys = { keys, attempt->count } };
     struct import_suppressions_any_params any = { .brand_id = work->brand_id };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     db_batch_add(batch, &import_planner_statement, NULL);
-    size_t held_at = db_batch_add(batch, &import_lane_hold_statement, &hold);
+    size_t held_at = db_batch_add(batch, &import_shard_hold_statement, &hold);
     size_t known_at = db_batch_add(batch, &import_known_keys_statement, &known);
     size_t any_at = db_batch_add(batch, &import_suppressions_any_statement, &any);
     if (!db_batch_run(batch, err))
@@ -308,21 +308,21 @@ static bool update_known(struct attempt *attempt, struct error *err)
 }
 
 /* Whoever was named by the text is validated, changed or not. */
-static bool add_targets(const struct import_lane *lane, const struct attempt *attempt, struct error *err)
+static bool add_targets(const struct import_shard *shard, const struct attempt *attempt, struct error *err)
 {
-    if (lane->validation_id == 0 || attempt->count == 0)
+    if (shard->validation_id == 0 || attempt->count == 0)
         return true;
-    const char **keys = arena_array(lane->work.arena, attempt->count, sizeof(*keys));
+    const char **keys = arena_array(shard->work.arena, attempt->count, sizeof(*keys));
     for (size_t i = 0; i < attempt->count; i++)
         keys[i] = attempt->contacts[i].key;
-    return validation_add(&lane->work, lane->validation_id, (struct text_list){ keys, attempt->count }, err);
+    return validation_add(&shard->work, shard->validation_id, (struct text_list){ keys, attempt->count }, err);
 }
 
-/* ---- The lane's place ---- */
+/* ---- The shard's place ---- */
 
-static void add_errors(const struct import_lane *lane, const struct import_chunk *chunk, struct db_batch *batch)
+static void add_errors(const struct import_shard *shard, const struct import_chunk *chunk, struct db_batch *batch)
 {
-    struct arena *arena = lane->work.arena;
+    struct arena *arena = shard->work.arena;
     size_t count = chunk->refusal_count;
     int64_t *lines = arena_array(arena, count, sizeof(*lines));
     const char **columns[5];
@@ -338,8 +338,8 @@ static void add_errors(const struct import_lane *lane, const struct import_chunk
         columns[4][i] = refusal->record;
     }
     struct import_errors_keep_params keep = {
-        .brand_id = lane->work.brand_id,
-        .id = lane->import_id,
+        .brand_id = shard->work.brand_id,
+        .id = shard->import_id,
         .lines = { lines, count },
         .emails = { columns[0], count },
         .codes = { columns[1], count },
@@ -350,40 +350,40 @@ static void add_errors(const struct import_lane *lane, const struct import_chunk
     db_batch_add(batch, &import_errors_keep_statement, &keep);
 }
 
-static bool commit(const struct import_lane *lane, const struct attempt *attempt, const struct import_chunk *chunk,
+static bool commit(const struct import_shard *shard, const struct attempt *attempt, const struct import_chunk *chunk,
                    struct db_tx *tx, struct error *err)
 {
-    struct db_batch *batch = db_batch_new(lane->work.conn, lane->work.arena);
-    struct import_lane_advance_params advance = {
-        .brand_id = lane->work.brand_id,
-        .id = lane->import_id,
-        .lane = lane->lane,
+    struct db_batch *batch = db_batch_new(shard->work.conn, shard->work.arena);
+    struct import_shard_advance_params advance = {
+        .brand_id = shard->work.brand_id,
+        .id = shard->import_id,
+        .shard = shard->shard,
         .next_offset = chunk->end_offset,
         .next_line = chunk->end_line,
         .inserted = attempt->inserted,
         .updated = attempt->updated,
         .unchanged = attempt->unchanged,
     };
-    if (lane->lane == 0) {
+    if (shard->shard == 0) {
         advance.skipped = chunk->skipped;
         advance.failed = chunk->failed;
         advance.errors_kept = (int64_t)chunk->refusal_count;
         advance.error_bytes = chunk->error_bytes;
         if (chunk->refusal_count > 0)
-            add_errors(lane, chunk, batch);
+            add_errors(shard, chunk, batch);
     }
-    db_batch_add(batch, &import_lane_advance_statement, &advance);
+    db_batch_add(batch, &import_shard_advance_statement, &advance);
     return db_batch_run_commit(batch, tx, err);
 }
 
-static bool apply_once(struct import_lane *lane, const struct import_chunk *chunk, struct error *err)
+static bool apply_once(struct import_shard *shard, const struct import_chunk *chunk, struct error *err)
 {
-    struct attempt attempt = { .work = &lane->work };
-    fold(&attempt, &chunk->parts[lane->lane]);
+    struct attempt attempt = { .work = &shard->work };
+    fold(&attempt, &chunk->parts[shard->shard]);
     DB_TX tx;
-    return db_tx_begin(lane->work.conn, &tx, err) && ask(&attempt, lane, err) && ask_suppressed(&attempt, err) &&
-           copy_fresh(&attempt, err) && update_known(&attempt, err) && add_targets(lane, &attempt, err) &&
-           commit(lane, &attempt, chunk, &tx, err);
+    return db_tx_begin(shard->work.conn, &tx, err) && ask(&attempt, shard, err) && ask_suppressed(&attempt, err) &&
+           copy_fresh(&attempt, err) && update_known(&attempt, err) && add_targets(shard, &attempt, err) &&
+           commit(shard, &attempt, chunk, &tx, err);
 }
 
 /* Somebody else created one of our new contacts in the same moment (23505); next time it is a known one. */
@@ -392,14 +392,14 @@ static bool was_crossed(const struct error *err)
     return db_error_is_retryable(err) || strcmp(err->sqlstate, "23505") == 0;
 }
 
-bool import_lane_apply(struct import_lane *lane, const struct import_chunk *chunk, struct error *err)
+bool import_shard_apply(struct import_shard *shard, const struct import_chunk *chunk, struct error *err)
 {
-    if (chunk->number < lane->chunks)
+    if (chunk->number < shard->chunks)
         return true;
     for (int attempt = 1;; attempt++) {
-        arena_reset(lane->work.arena);
-        lane->work.now_us = clock_now_us();
-        if (apply_once(lane, chunk, err))
+        arena_reset(shard->work.arena);
+        shard->work.now_us = clock_now_us();
+        if (apply_once(shard, chunk, err))
             break;
         if (!was_crossed(err))
             return false;
@@ -409,6 +409,6 @@ bool import_lane_apply(struct import_lane *lane, const struct import_chunk *chun
         }
         error_clear(err);
     }
-    lane->chunks++;
+    shard->chunks++;
     return true;
 }

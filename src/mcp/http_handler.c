@@ -1,4 +1,4 @@
-#include "mcp/exchange.h"
+#include "mcp/http_handler.h"
 
 #include "base/clock.h"
 #include "base/json_read.h"
@@ -14,7 +14,7 @@ enum { KEEP_ALIVE_S = 15 };
  * One HTTP request of the endpoint. It is held by its transport until released
  * and by its work until finished; the last one frees it, and the answer with it.
  */
-struct mcp_exchange {
+struct mcp_http_handler {
     struct mcp_server *server;
     const struct mcp_sink *sink;
     void *transport;
@@ -24,14 +24,14 @@ struct mcp_exchange {
     bool accepts_json;
     bool accepts_stream;
     struct credentials credentials;
-    struct mcp_session *session;  /* held; NULL without one */
-    struct mcp_session *begun;    /* held; by initialize */
-    struct mcp_request *request;  /* the work: one of these two, or neither when refused */
+    struct mcp_session *session; /* held; NULL without one */
+    struct mcp_session *begun;   /* held; by initialize */
+    struct mcp_request *request; /* the work: one of these two, or neither when refused */
     struct mcp_batch *batch;
-    const char *last_event_id;    /* GET */
-    pthread_mutex_t guard;        /* of a request without a session */
-    struct mcp_exchange *newer;   /* among the server's deferred ones, under its lock, like what follows */
-    struct mcp_exchange *older;
+    const char *last_event_id;      /* GET */
+    pthread_mutex_t guard;          /* of a request without a session */
+    struct mcp_http_handler *newer; /* among the server's deferred ones, under its lock, like what follows */
+    struct mcp_http_handler *older;
     bool stopping;
     int64_t kept_alive_us;
 
@@ -42,7 +42,7 @@ struct mcp_exchange {
     bool released;
     bool finished;
     bool streaming;
-    bool deaf; /* the sink wants nothing more */
+    bool deaf;                 /* the sink wants nothing more */
     struct mcp_stream *stream; /* keeps the answer; the working thread's */
 
     struct buf out;
@@ -51,12 +51,12 @@ struct mcp_exchange {
 
 /* ---- Holding ---- */
 
-void mcp_exchange_hold(struct mcp_exchange *exchange)
+void mcp_http_handler_hold(struct mcp_http_handler *exchange)
 {
     atomic_fetch_add_explicit(&exchange->holds, 1, memory_order_relaxed);
 }
 
-static void register_deferred(struct mcp_exchange *exchange)
+static void register_deferred(struct mcp_http_handler *exchange)
 {
     struct mcp_server *server = exchange->server;
     exchange->kept_alive_us = clock_monotonic_us();
@@ -68,7 +68,7 @@ static void register_deferred(struct mcp_exchange *exchange)
     pthread_mutex_unlock(&server->lock);
 }
 
-static void forget_deferred(struct mcp_server *server, const struct mcp_exchange *exchange)
+static void forget_deferred(struct mcp_server *server, const struct mcp_http_handler *exchange)
 {
     pthread_mutex_lock(&server->lock);
     *(exchange->newer != NULL ? &exchange->newer->older : &server->deferred) = exchange->older;
@@ -79,7 +79,7 @@ static void forget_deferred(struct mcp_server *server, const struct mcp_exchange
     pthread_mutex_unlock(&server->lock);
 }
 
-void mcp_exchange_drop(struct mcp_exchange *exchange)
+void mcp_http_handler_drop(struct mcp_http_handler *exchange)
 {
     if (atomic_fetch_sub_explicit(&exchange->holds, 1, memory_order_acq_rel) != 1)
         return;
@@ -100,7 +100,7 @@ void mcp_exchange_drop(struct mcp_exchange *exchange)
 /* ---- The sink ---- */
 
 /* Reserves the sink for this thread. False when the transport has released the exchange. */
-static bool sink_enter(struct mcp_exchange *exchange)
+static bool sink_enter(struct mcp_http_handler *exchange)
 {
     pthread_mutex_lock(&exchange->lock);
     while (exchange->busy && !exchange->released)
@@ -114,7 +114,7 @@ static bool sink_enter(struct mcp_exchange *exchange)
     return open;
 }
 
-static void sink_leave(struct mcp_exchange *exchange)
+static void sink_leave(struct mcp_http_handler *exchange)
 {
     pthread_mutex_lock(&exchange->lock);
     exchange->busy = false;
@@ -123,7 +123,7 @@ static void sink_leave(struct mcp_exchange *exchange)
 }
 
 /* By the working thread, once. */
-static void open_stream(struct mcp_exchange *exchange)
+static void open_stream(struct mcp_http_handler *exchange)
 {
     bool open = sink_enter(exchange);
     if (open)
@@ -135,7 +135,7 @@ static void open_stream(struct mcp_exchange *exchange)
         sink_leave(exchange);
 }
 
-void mcp_exchange_send_bytes(struct mcp_exchange *exchange, const char *bytes, size_t size)
+void mcp_http_handler_send_bytes(struct mcp_http_handler *exchange, const char *bytes, size_t size)
 {
     if (!sink_enter(exchange))
         return;
@@ -144,24 +144,24 @@ void mcp_exchange_send_bytes(struct mcp_exchange *exchange, const char *bytes, s
     sink_leave(exchange);
 }
 
-static void finish(struct mcp_exchange *exchange)
+static void finish(struct mcp_http_handler *exchange)
 {
-    mcp_exchange_hold(exchange);
+    mcp_http_handler_hold(exchange);
     if (sink_enter(exchange)) {
         exchange->finished = true;
         exchange->sink->finish(exchange->transport, &exchange->answer);
         sink_leave(exchange);
     }
-    mcp_exchange_drop(exchange);
+    mcp_http_handler_drop(exchange);
 }
 
-void mcp_exchange_end_stream(struct mcp_exchange *exchange)
+void mcp_http_handler_end_stream(struct mcp_http_handler *exchange)
 {
     finish(exchange);
 }
 
 /* A message as an event: of the session's kept stream, or of this connection only. */
-static void send_event(struct mcp_exchange *exchange, const char *message, size_t size)
+static void send_event(struct mcp_http_handler *exchange, const char *message, size_t size)
 {
     if (exchange->stream != NULL) {
         mcp_stream_append(exchange->session, exchange->stream, message, size);
@@ -171,11 +171,11 @@ static void send_event(struct mcp_exchange *exchange, const char *message, size_
     buf_init(&event, MCP_ANSWER_MAX_BYTES);
     mcp_event_write(&event, message, size);
     if (!event.overflowed)
-        mcp_exchange_send_bytes(exchange, event.data, event.size);
+        mcp_http_handler_send_bytes(exchange, event.data, event.size);
 }
 
 /* The answer becomes a stream; one that can be resumed when the client knows how (2025-11-25). */
-static void begin_stream(struct mcp_exchange *exchange)
+static void begin_stream(struct mcp_http_handler *exchange)
 {
     if (exchange->streaming)
         return;
@@ -189,7 +189,7 @@ static void begin_stream(struct mcp_exchange *exchange)
 }
 
 /* What is answered at once has nothing to say in between: its transport was promised a single answer. */
-static void send_message(struct mcp_exchange *exchange, const char *message, size_t size)
+static void send_message(struct mcp_http_handler *exchange, const char *message, size_t size)
 {
     if (exchange->immediate || !exchange->accepts_stream)
         return;
@@ -198,14 +198,14 @@ static void send_message(struct mcp_exchange *exchange, const char *message, siz
 }
 
 /* The answer stands in exchange->out. Gives up the work's hold. */
-static void deliver(struct mcp_exchange *exchange)
+static void deliver(struct mcp_http_handler *exchange)
 {
     exchange->answer.body = exchange->out.size > 0 ? exchange->out.data : NULL;
     exchange->answer.body_size = exchange->out.size;
     if (exchange->immediate) {
         exchange->finished = true;
         exchange->sink->finish(exchange->transport, &exchange->answer);
-        mcp_exchange_drop(exchange);
+        mcp_http_handler_drop(exchange);
         return;
     }
     bool ok = exchange->answer.http_status == 200;
@@ -217,19 +217,19 @@ static void deliver(struct mcp_exchange *exchange)
         mcp_stream_close(exchange->session, exchange->stream);
     else
         finish(exchange);
-    mcp_exchange_drop(exchange);
+    mcp_http_handler_drop(exchange);
 }
 
-/* ---- The work's outlet ---- */
+/* ---- The work's writer ---- */
 
 static void request_send(struct mcp_request *request, const char *message, size_t size)
 {
-    send_message(request->outlet_data, message, size);
+    send_message(request->writer_data, message, size);
 }
 
 static void request_complete(struct mcp_request *request)
 {
-    struct mcp_exchange *exchange = request->outlet_data;
+    struct mcp_http_handler *exchange = request->writer_data;
     exchange->out = request->out;
     buf_init(&request->out, 0);
     exchange->answer.http_status = request->http_status;
@@ -247,7 +247,7 @@ static void request_complete(struct mcp_request *request)
 
 static void request_hang_up(struct mcp_request *request, int retry_ms)
 {
-    struct mcp_exchange *exchange = request->outlet_data;
+    struct mcp_http_handler *exchange = request->writer_data;
     if (exchange->immediate || !exchange->accepts_stream)
         return;
     begin_stream(exchange);
@@ -255,12 +255,12 @@ static void request_hang_up(struct mcp_request *request, int retry_ms)
         return; /* the client could not come back */
     char retry[32];
     int size = snprintf(retry, sizeof(retry), "retry: %d\n\n", retry_ms);
-    mcp_exchange_send_bytes(exchange, retry, (size_t)size);
+    mcp_http_handler_send_bytes(exchange, retry, (size_t)size);
     mcp_stream_detach(exchange->session, exchange);
     finish(exchange);
 }
 
-static const struct mcp_outlet exchange_outlet = {
+static const struct mcp_response_writer exchange_writer = {
     .send = request_send,
     .complete = request_complete,
     .hang_up = request_hang_up,
@@ -268,8 +268,8 @@ static const struct mcp_outlet exchange_outlet = {
 
 static void fill(void *data, struct mcp_request *request)
 {
-    struct mcp_exchange *exchange = data;
-    request->door = DOOR_MCP_HTTP;
+    struct mcp_http_handler *exchange = data;
+    request->transport = TRANSPORT_MCP_HTTP;
     request->credentials = exchange->credentials;
     request->peer = exchange->session != NULL ? &exchange->session->peer : NULL;
     request->guard = exchange->session != NULL ? &exchange->session->peer.lock : &exchange->guard;
@@ -282,7 +282,7 @@ static void batch_send(void *data, const char *message, size_t size)
 
 static void batch_done(void *data, struct buf *out)
 {
-    struct mcp_exchange *exchange = data;
+    struct mcp_http_handler *exchange = data;
     exchange->out = *out;
     buf_init(out, 0);
     exchange->answer.http_status = exchange->out.size > 0 ? 200 : 202;
@@ -294,12 +294,12 @@ static void batch_done(void *data, struct buf *out)
 static void deliver_change(void *data, const char *message, size_t size)
 {
     struct mcp_request *request = data;
-    send_event(request->outlet_data, message, size);
+    send_event(request->writer_data, message, size);
 }
 
 void mcp_stream_serve(struct mcp_request *request)
 {
-    struct mcp_exchange *exchange = request->outlet_data;
+    struct mcp_http_handler *exchange = request->writer_data;
     struct mcp_session *session = exchange->session;
     if (exchange->last_event_id == NULL) {
         static const struct mcp_wants all = { .tools = true, .prompts = true, .resources = true };
@@ -320,7 +320,7 @@ void mcp_stream_serve(struct mcp_request *request)
 
 /* ---- Reading a request ---- */
 
-static void refuse(struct mcp_exchange *exchange, int http_status, const json_t *id, int code, const char *message)
+static void refuse(struct mcp_http_handler *exchange, int http_status, const json_t *id, int code, const char *message)
 {
     buf_clear(&exchange->out);
     rpc_error(&exchange->out, id, code, message, NULL);
@@ -333,7 +333,7 @@ static const char *header(const struct mcp_headers *headers, const char *name)
 }
 
 /* Finds the session of a request of the older era. False when refused. */
-static bool find_session(struct mcp_exchange *exchange, const struct mcp_headers *headers, const json_t *id)
+static bool find_session(struct mcp_http_handler *exchange, const struct mcp_headers *headers, const json_t *id)
 {
     const char *session_id = header(headers, "Mcp-Session-Id");
     if (session_id == NULL) {
@@ -353,16 +353,16 @@ static bool find_session(struct mcp_exchange *exchange, const struct mcp_headers
     return true;
 }
 
-static void prepare(struct mcp_exchange *exchange, struct mcp_request *request, const struct mcp_headers *headers)
+static void prepare(struct mcp_http_handler *exchange, struct mcp_request *request, const struct mcp_headers *headers)
 {
     fill(exchange, request);
-    request->outlet = &exchange_outlet;
-    request->outlet_data = exchange;
+    request->writer = &exchange_writer;
+    request->writer_data = exchange;
     mcp_prepare(request, headers);
     exchange->request = request;
 }
 
-static void read_message(struct mcp_exchange *exchange, const json_t *json, size_t size, const struct mcp_headers *headers)
+static void read_message(struct mcp_http_handler *exchange, const json_t *json, size_t size, const struct mcp_headers *headers)
 {
     struct rpc_message message;
     const char *fault = NULL;
@@ -379,7 +379,7 @@ static void read_message(struct mcp_exchange *exchange, const json_t *json, size
     prepare(exchange, request, headers);
 }
 
-static void read_batch(struct mcp_exchange *exchange, const json_t *messages, const struct mcp_headers *headers)
+static void read_batch(struct mcp_http_handler *exchange, const json_t *messages, const struct mcp_headers *headers)
 {
     static const struct mcp_batch_host host = { .fill = fill, .send = batch_send, .done = batch_done };
     size_t count = json_array_size(messages);
@@ -393,7 +393,7 @@ static void read_batch(struct mcp_exchange *exchange, const json_t *messages, co
     exchange->batch = mcp_batch_new(exchange->server, exchange->arena, messages, &host, exchange);
 }
 
-static void read_post(struct mcp_exchange *exchange, const struct mcp_http_request *http, const struct mcp_headers *headers)
+static void read_post(struct mcp_http_handler *exchange, const struct mcp_http_request *http, const struct mcp_headers *headers)
 {
     if (!exchange->accepts_json && !exchange->accepts_stream) {
         refuse(exchange, 406, NULL, RPC_INVALID_REQUEST, "Accept must name application/json or text/event-stream.");
@@ -411,7 +411,7 @@ static void read_post(struct mcp_exchange *exchange, const struct mcp_http_reque
 }
 
 /* GET and DELETE belong to the older era and its sessions. */
-static void read_bodiless(struct mcp_exchange *exchange, enum mcp_method method, const struct mcp_headers *headers)
+static void read_bodiless(struct mcp_http_handler *exchange, enum mcp_method method, const struct mcp_headers *headers)
 {
     const char *version = header(headers, "MCP-Protocol-Version");
     if (version != NULL && mcp_version_is_modern(version)) {
@@ -431,7 +431,7 @@ static void read_bodiless(struct mcp_exchange *exchange, enum mcp_method method,
     prepare(exchange, request, headers);
 }
 
-static void init_locks(struct mcp_exchange *exchange)
+static void init_locks(struct mcp_http_handler *exchange)
 {
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
@@ -451,11 +451,11 @@ static struct credentials copy_credentials(struct arena *arena, const struct cre
     };
 }
 
-struct mcp_exchange *mcp_exchange_new(struct mcp_server *server, const struct mcp_http_request *http,
-                                      const struct mcp_sink *sink, void *transport)
+struct mcp_http_handler *mcp_http_handler_new(struct mcp_server *server, const struct mcp_http_request *http,
+                                              const struct mcp_sink *sink, void *transport)
 {
     struct arena *arena = arena_new(0);
-    struct mcp_exchange *exchange = arena_alloc(arena, sizeof(*exchange));
+    struct mcp_http_handler *exchange = arena_alloc(arena, sizeof(*exchange));
     exchange->server = server;
     exchange->sink = sink;
     exchange->transport = transport;
@@ -486,12 +486,12 @@ struct mcp_exchange *mcp_exchange_new(struct mcp_server *server, const struct mc
     return exchange;
 }
 
-bool mcp_exchange_is_immediate(const struct mcp_exchange *exchange)
+bool mcp_http_handler_is_immediate(const struct mcp_http_handler *exchange)
 {
     return exchange->immediate;
 }
 
-void mcp_exchange_run(struct mcp_exchange *exchange)
+void mcp_http_handler_run(struct mcp_http_handler *exchange)
 {
     if (exchange->request != NULL)
         mcp_run(exchange->request);
@@ -503,7 +503,7 @@ void mcp_exchange_run(struct mcp_exchange *exchange)
 
 /* ---- Ending ---- */
 
-static void stop_request(struct mcp_exchange *exchange)
+static void stop_request(struct mcp_http_handler *exchange)
 {
     struct mcp_request *request = exchange->request;
     if (request == NULL || !request->deferred)
@@ -515,7 +515,7 @@ static void stop_request(struct mcp_exchange *exchange)
         mcp_deliver(request);
 }
 
-void mcp_exchange_release(struct mcp_exchange *exchange)
+void mcp_http_handler_release(struct mcp_http_handler *exchange)
 {
     if (!exchange->immediate) {
         pthread_mutex_lock(&exchange->lock);
@@ -532,23 +532,23 @@ void mcp_exchange_release(struct mcp_exchange *exchange)
         if (stop)
             stop_request(exchange);
     }
-    mcp_exchange_drop(exchange);
+    mcp_http_handler_drop(exchange);
 }
 
 /* The next deferred exchange that is still to be looked at, held: `due` decides and marks it. */
-static struct mcp_exchange *next_deferred(struct mcp_server *server, bool (*due)(struct mcp_exchange *exchange))
+static struct mcp_http_handler *next_deferred(struct mcp_server *server, bool (*due)(struct mcp_http_handler *exchange))
 {
     pthread_mutex_lock(&server->lock);
-    struct mcp_exchange *exchange = server->deferred;
+    struct mcp_http_handler *exchange = server->deferred;
     while (exchange != NULL && !due(exchange))
         exchange = exchange->older;
     if (exchange != NULL)
-        mcp_exchange_hold(exchange);
+        mcp_http_handler_hold(exchange);
     pthread_mutex_unlock(&server->lock);
     return exchange;
 }
 
-static bool due_to_stop(struct mcp_exchange *exchange)
+static bool due_to_stop(struct mcp_http_handler *exchange)
 {
     bool due = !exchange->stopping && exchange->request != NULL && mcp_is_lasting(exchange->request);
     exchange->stopping = true;
@@ -558,14 +558,14 @@ static bool due_to_stop(struct mcp_exchange *exchange)
 void mcp_server_stop(struct mcp_server *server)
 {
     atomic_store(&server->stopping, true);
-    struct mcp_exchange *exchange;
+    struct mcp_http_handler *exchange;
     while ((exchange = next_deferred(server, due_to_stop)) != NULL) {
         stop_request(exchange);
-        mcp_exchange_drop(exchange);
+        mcp_http_handler_drop(exchange);
     }
 }
 
-static bool due_to_keep_alive(struct mcp_exchange *exchange)
+static bool due_to_keep_alive(struct mcp_http_handler *exchange)
 {
     int64_t now_us = clock_monotonic_us();
     bool due = now_us - exchange->kept_alive_us >= KEEP_ALIVE_S * US_PER_S;
@@ -574,10 +574,10 @@ static bool due_to_keep_alive(struct mcp_exchange *exchange)
     return due;
 }
 
-void mcp_exchanges_keep_alive(struct mcp_server *server)
+void mcp_http_handlers_keep_alive(struct mcp_server *server)
 {
     static const char comment[] = ": still here\n\n";
-    struct mcp_exchange *exchange;
+    struct mcp_http_handler *exchange;
     while ((exchange = next_deferred(server, due_to_keep_alive)) != NULL) {
         if (sink_enter(exchange)) {
             pthread_mutex_lock(&exchange->lock);
@@ -587,6 +587,6 @@ void mcp_exchanges_keep_alive(struct mcp_server *server)
                 exchange->deaf = !exchange->sink->stream_bytes(exchange->transport, comment, sizeof(comment) - 1);
             sink_leave(exchange);
         }
-        mcp_exchange_drop(exchange);
+        mcp_http_handler_drop(exchange);
     }
 }

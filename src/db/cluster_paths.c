@@ -1,4 +1,4 @@
-#include "db/cluster_place.h"
+#include "db/cluster_paths.h"
 
 #include "db/cluster.h"
 

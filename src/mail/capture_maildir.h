@@ -19,36 +19,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum outbox_sync {
-    OUTBOX_SYNC_NONE,    /* survives a crash of the process, not of the machine */
-    OUTBOX_SYNC_DURABLE, /* file and folder are on disk when deliver returns */
+enum capture_maildir_sync {
+    CAPTURE_MAILDIR_SYNC_NONE,    /* survives a crash of the process, not of the machine */
+    CAPTURE_MAILDIR_SYNC_DURABLE, /* file and folder are on disk when deliver returns */
 };
 
-enum { OUTBOX_NAME_MAX_BYTES = 200 };
+enum { CAPTURE_MAILDIR_NAME_MAX_BYTES = 200 };
 
-struct outbox_bounds {
+struct capture_maildir_bounds {
     uint64_t max_messages;
     uint64_t max_bytes;
 };
 
-struct outbox_usage {
+struct capture_maildir_usage {
     uint64_t messages;
     uint64_t bytes;
 };
 
-struct outbox;
+struct capture_maildir;
 
 /* Opens the Maildir at `path`, making it (mode 0700) where it does not exist, and removes what an earlier process left
  * in tmp/. Errors: SERVICE_UNAVAILABLE when the folder cannot be used. */
-MUST_CHECK bool outbox_open(const char *path, struct outbox_bounds bounds, enum outbox_sync sync, struct outbox **ret_outbox,
-                            struct error *err) NONNULL(1, 4, 5);
+MUST_CHECK bool capture_maildir_open(const char *path, struct capture_maildir_bounds bounds, enum capture_maildir_sync sync,
+                                     struct capture_maildir **ret_outbox, struct error *err) NONNULL(1, 4, 5);
 
-void outbox_close(struct outbox *outbox);
+void capture_maildir_close(struct capture_maildir *outbox);
 
 /* Delivers a message. `name` is its stable id: letters, digits, '_', '-', '.', '@', not beginning with a dot.
  * Errors: SERVICE_UNAVAILABLE when the outbox is full or the disk fails, INTERNAL_ERROR for a bad name. */
-MUST_CHECK bool outbox_deliver(struct outbox *outbox, const char *name, const void *bytes, size_t size, struct error *err)
-    NONNULL(1, 2, 3, 5);
+MUST_CHECK bool capture_maildir_deliver(struct capture_maildir *outbox, const char *name, const void *bytes, size_t size,
+                                        struct error *err) NONNULL(1, 2, 3, 5);
 
 /* What lies in new/ and cur/, counted anew. */
-MUST_CHECK bool outbox_measure(struct outbox *outbox, struct outbox_usage *ret_usage, struct error *err) NONNULL(1, 2, 3);
+MUST_CHECK bool capture_maildir_measure(struct capture_maildir *outbox, struct capture_maildir_usage *ret_usage, struct error *err)
+    NONNULL(1, 2, 3);

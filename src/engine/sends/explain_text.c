@@ -2,7 +2,7 @@
  * The decisions about one person in words. Every sentence says only what a row
  * proves: who was left out of an audience then cannot be asked again now.
  */
-#include "engine/sends/why.h"
+#include "engine/sends/explain.h"
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -18,7 +18,7 @@ static void add_time(struct buf *out, const char *before, struct opt_int time_us
     buf_printf(out, "%s%s", before, text);
 }
 
-static void add_relay(struct buf *out, const struct why_decisions_row *row)
+static void add_relay(struct buf *out, const struct explain_decisions_row *row)
 {
     if (row->relay != NULL)
         buf_printf(out, " by relay %s", row->relay);
@@ -29,7 +29,7 @@ static void add_relay(struct buf *out, const struct why_decisions_row *row)
 /* ---- The person ---- */
 
 /* Since when: for whoever left, when the address was written down for it. */
-static void add_unsubscribed(struct buf *out, const struct why_decisions_row *row)
+static void add_unsubscribed(struct buf *out, const struct explain_decisions_row *row)
 {
     bool by_person = text_equal(row->suppression_reason, "unsubscribe") || text_equal(row->suppression_reason, "unsubscribed");
     buf_add_text(out, "unsubscribed");
@@ -37,7 +37,7 @@ static void add_unsubscribed(struct buf *out, const struct why_decisions_row *ro
         add_time(out, " on ", row->suppressed_at);
 }
 
-char *why_person_sentence(const struct work *work, const struct why_decisions_row *row)
+char *explain_person_sentence(const struct work *work, const struct explain_decisions_row *row)
 {
     struct buf *out = buf_in_arena(work->arena, SENTENCE_MAX_BYTES);
     if (!row->is_known) {
@@ -64,7 +64,7 @@ char *why_person_sentence(const struct work *work, const struct why_decisions_ro
 
 /* ---- Before there were recipients ---- */
 
-static void say_not_begun(struct buf *out, const struct why_decisions_row *row)
+static void say_not_begun(struct buf *out, const struct explain_decisions_row *row)
 {
     if (text_equal(row->status, "canceled")) {
         buf_add_text(out, "Not mailed: the send was canceled before it began.");
@@ -81,7 +81,7 @@ static void say_not_begun(struct buf *out, const struct why_decisions_row *row)
     }
 }
 
-static void say_not_in_audience(struct buf *out, const struct why_decisions_row *row)
+static void say_not_in_audience(struct buf *out, const struct explain_decisions_row *row)
 {
     if (text_equal(row->target, "all")) {
         buf_add_text(out, "Not mailed: the send went to the contacts that were subscribed when it began");
@@ -95,7 +95,7 @@ static void say_not_in_audience(struct buf *out, const struct why_decisions_row 
     buf_add_char(out, '.');
 }
 
-static void say_no_recipient(struct buf *out, const struct why_decisions_row *row)
+static void say_no_recipient(struct buf *out, const struct explain_decisions_row *row)
 {
     bool is_late = row->contact_created_at.set && row->contact_created_at.value > row->started_at.value;
     bool had_left = row->contact_id.set && !row->subscribed.value && row->suppressed_at.set &&
@@ -121,7 +121,7 @@ static void say_no_recipient(struct buf *out, const struct why_decisions_row *ro
 
 /* ---- A recipient ---- */
 
-static void say_waiting(struct buf *out, const struct why_decisions_row *row)
+static void say_waiting(struct buf *out, const struct explain_decisions_row *row)
 {
     buf_printf(out, "Waiting after %lld attempt%s; the last was put off", (long long)row->attempts.value,
                row->attempts.value == 1 ? "" : "s");
@@ -132,7 +132,7 @@ static void say_waiting(struct buf *out, const struct why_decisions_row *row)
         add_time(out, ". Next attempt: ", row->due_at);
 }
 
-static void say_undecided(struct buf *out, const struct why_decisions_row *row)
+static void say_undecided(struct buf *out, const struct explain_decisions_row *row)
 {
     if (text_equal(row->status, "running"))
         buf_add_text(out, row->is_leased.value ? "Being sent now." : "Waits for its turn in the running send.");
@@ -140,7 +140,7 @@ static void say_undecided(struct buf *out, const struct why_decisions_row *row)
         buf_printf(out, "Not mailed: the send is %s. %s", row->status, row->error != NULL ? row->error : "");
 }
 
-static void say_delivered(struct buf *out, const struct why_decisions_row *row)
+static void say_delivered(struct buf *out, const struct explain_decisions_row *row)
 {
     if (row->is_sandbox.value) {
         buf_add_text(out, "Captured in the outbox");
@@ -153,7 +153,7 @@ static void say_delivered(struct buf *out, const struct why_decisions_row *row)
     add_relay(out, row);
 }
 
-static void say_bounced(struct buf *out, const struct why_decisions_row *row)
+static void say_bounced(struct buf *out, const struct explain_decisions_row *row)
 {
     if (text_equal(row->reason, "expired"))
         buf_printf(out, "Given up after %lld attempts", (long long)row->attempts.value);
@@ -163,7 +163,7 @@ static void say_bounced(struct buf *out, const struct why_decisions_row *row)
     add_relay(out, row);
 }
 
-static void say_skipped(struct buf *out, const struct why_decisions_row *row)
+static void say_skipped(struct buf *out, const struct explain_decisions_row *row)
 {
     buf_add_text(out, "Not mailed: ");
     if (text_equal(row->reason, "unsubscribed"))
@@ -174,7 +174,7 @@ static void say_skipped(struct buf *out, const struct why_decisions_row *row)
     buf_add_text(out, ").");
 }
 
-static void say_held(struct buf *out, const struct why_decisions_row *row)
+static void say_held(struct buf *out, const struct explain_decisions_row *row)
 {
     buf_add_text(out, "May have arrived and is not sent again");
     add_time(out, ", since ", row->decided_at);
@@ -182,7 +182,7 @@ static void say_held(struct buf *out, const struct why_decisions_row *row)
     buf_add_char(out, '.');
 }
 
-static void say_outcome(struct buf *out, const struct why_decisions_row *row)
+static void say_outcome(struct buf *out, const struct explain_decisions_row *row)
 {
     if (text_equal(row->outcome, "delivered"))
         say_delivered(out, row);
@@ -197,7 +197,7 @@ static void say_outcome(struct buf *out, const struct why_decisions_row *row)
                    row->reason != NULL ? row->reason : "no reason is known.");
 }
 
-char *why_sentence(const struct work *work, const struct why_decisions_row *row)
+char *explain_sentence(const struct work *work, const struct explain_decisions_row *row)
 {
     struct buf *out = buf_in_arena(work->arena, SENTENCE_MAX_BYTES);
     if (row->outcome != NULL)

@@ -1,4 +1,4 @@
-#include "mail/published.h"
+#include "mail/dns_auth_records.h"
 
 #include <string.h>
 #include <strings.h>
@@ -115,7 +115,7 @@ static bool is_this_key(const struct piece tags[TAGS], const char *kind, const c
            allows(tags[TAG_S], "email", "*") && equals_without_blanks(tags[TAG_P], public_key);
 }
 
-bool published_dkim_key(struct text_list texts, const char *kind, const char *public_key)
+bool dns_auth_has_dkim_key(struct text_list texts, const char *kind, const char *public_key)
 {
     bool found = false;
     for (size_t i = 0; i < texts.count; i++) {
@@ -131,7 +131,7 @@ bool published_dkim_key(struct text_list texts, const char *kind, const char *pu
 
 /* ---- SPF and DMARC ---- */
 
-bool published_spf(struct text_list texts)
+bool dns_auth_has_spf(struct text_list texts)
 {
     static const char version[] = "v=spf1";
     const size_t size = sizeof(version) - 1;
@@ -143,7 +143,7 @@ bool published_spf(struct text_list texts)
     return count == 1;
 }
 
-bool published_dmarc(struct text_list texts)
+bool dns_auth_has_dmarc(struct text_list texts)
 {
     size_t count = 0;
     bool has_policy = false;

@@ -1,4 +1,4 @@
-#include "engine/sends/order.h"
+#include "engine/sends/send_request.h"
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -15,7 +15,7 @@ static const char default_local_part[] = "hello";
 
 /* ---- Checks that need no database ---- */
 
-bool order_compile_subject(const struct work *work, const char *subject, struct bytes *ret_code, struct error *err)
+bool send_request_compile_subject(const struct work *work, const char *subject, struct bytes *ret_code, struct error *err)
 {
     if (template_compile(work->arena, TEMPLATE_HEADER, subject, strlen(subject), ret_code, err))
         return true;
@@ -23,8 +23,8 @@ bool order_compile_subject(const struct work *work, const char *subject, struct 
     return false;
 }
 
-bool order_parse_address(const struct work *work, const char *text, const char *param, struct address *ret_address,
-                         struct error *err)
+bool send_request_parse_address(const struct work *work, const char *text, const char *param, struct address *ret_address,
+                                struct error *err)
 {
     return address_parse(work->arena, text_trim(work->arena, text), param, ret_address, err);
 }
@@ -46,7 +46,7 @@ static bool read_inline(const struct work *work, const struct text_list *to, str
     list->hashes = arena_array(work->arena, to->count, sizeof(*list->hashes));
     for (size_t i = 0; i < to->count; i++) {
         struct address address;
-        if (!order_parse_address(work, to->items[i], arena_printf(work->arena, "to.%zu", i), &address, err))
+        if (!send_request_parse_address(work, to->items[i], arena_printf(work->arena, "to.%zu", i), &address, err))
             return false;
         if (has_key(list, address.key))
             continue;
@@ -68,7 +68,7 @@ static int compare_texts(const void *left, const void *right)
 }
 
 /* Equal targets have equal hashes, whatever the order of a list. */
-static void hash_target(const struct work *work, struct checked_order *checked)
+static void hash_target(const struct work *work, struct checked_request *checked)
 {
     struct buf *text = buf_in_arena(work->arena, SEND_INLINE_MAX * (ADDRESS_MAX_BYTES + 1) * 4U);
     buf_printf(text, "%s|%lld", checked->target, (long long)checked->audience_id);
@@ -81,27 +81,28 @@ static void hash_target(const struct work *work, struct checked_order *checked)
     sha256(buf_text(text), text->size, checked->target_hash);
 }
 
-bool order_check_target(const struct work *work, const struct send_order *order, struct checked_order *checked, struct error *err)
+bool send_request_check_target(const struct work *work, const struct send_request *request, struct checked_request *checked,
+                               struct error *err)
 {
-    if (order->audience == NULL && order->to.items == NULL)
+    if (request->audience == NULL && request->to.items == NULL)
         return fail(err, ERR_INVALID_REQUEST, "audienceId", "Name a target: audienceId (an id, or all) or to.");
-    if (order->audience != NULL && order->to.items != NULL)
+    if (request->audience != NULL && request->to.items != NULL)
         return fail(err, ERR_INVALID_REQUEST, "to", "Name one target: audienceId or to, not both.");
-    if (order->audience == NULL) {
+    if (request->audience == NULL) {
         checked->target = "inline";
-        if (!read_inline(work, &order->to, &checked->list, err))
+        if (!read_inline(work, &request->to, &checked->list, err))
             return false;
-    } else if (strcmp(order->audience, target_all) == 0) {
+    } else if (strcmp(request->audience, target_all) == 0) {
         checked->target = target_all;
     } else {
         checked->target = "audience";
-        checked->audience_id = id_decode(&work->engine->ids, ID_AUDIENCE, order->audience);
+        checked->audience_id = id_decode(&work->engine->ids, ID_AUDIENCE, request->audience);
     }
     hash_target(work, checked);
     return true;
 }
 
-bool order_check_schedule(const struct work *work, struct opt_int scheduled_at_us, struct error *err)
+bool send_request_check_schedule(const struct work *work, struct opt_int scheduled_at_us, struct error *err)
 {
     static const int64_t furthest_us = SEND_SCHEDULE_MAX_DAYS * INT64_C(86400) * US_PER_S;
     if (!scheduled_at_us.set)
@@ -130,12 +131,13 @@ static void rename_sender_param(struct error *err)
 }
 
 /* The sender named, or the default of the domain. */
-bool order_choose_sender(const struct work *work, const struct send_order *order, struct checked_order *checked, struct error *err)
+bool send_request_choose_sender(const struct work *work, const struct send_request *request, struct checked_request *checked,
+                                struct error *err)
 {
     const struct send_domain_row *domain = checked->domain;
     struct address address;
-    if (order->from_email != NULL) {
-        if (!order_parse_address(work, order->from_email, "from.email", &address, err))
+    if (request->from_email != NULL) {
+        if (!send_request_parse_address(work, request->from_email, "from.email", &address, err))
             return false;
         if (!is_on_domain(&address, domain))
             return fail(err, ERR_INVALID_REQUEST, "from.email", "The sender must be an address at %s, the domain named.",
@@ -145,10 +147,10 @@ bool order_choose_sender(const struct work *work, const struct send_order *order
         checked->from_address =
             domain->from_email != NULL ? domain->from_email : arena_printf(work->arena, "%s@%s", default_local_part, domain->name);
     }
-    checked->sender_name = order->from_name != NULL ? order->from_name : domain->sender_name;
+    checked->sender_name = request->from_name != NULL ? request->from_name : domain->sender_name;
     checked->reply_to = domain->reply_to;
-    if (order->reply_to != NULL) {
-        if (!order_parse_address(work, order->reply_to, "replyTo", &address, err))
+    if (request->reply_to != NULL) {
+        if (!send_request_parse_address(work, request->reply_to, "replyTo", &address, err))
             return false;
         checked->reply_to = address.mailbox;
     }
@@ -165,19 +167,19 @@ bool order_choose_sender(const struct work *work, const struct send_order *order
 
 /* ---- Checks of what was found ---- */
 
-bool order_check_email(const char *status, struct opt_int version_id, struct error *err)
+bool send_request_check_email(const char *status, struct opt_int version_id, struct error *err)
 {
     if (strcmp(status, "ready") == 0 && version_id.set)
         return true;
     return fail(err, ERR_EMAIL_NOT_READY, "emailId", "This design is %s; only one that is ready can be sent.", status);
 }
 
-bool order_no_email(struct error *err)
+bool send_request_no_email(struct error *err)
 {
     return fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email with this id in this brand.");
 }
 
-bool order_check_domain(const struct send_domain_row *domain, const char *purpose, struct error *err)
+bool send_request_check_domain(const struct send_domain_row *domain, const char *purpose, struct error *err)
 {
     if (domain == NULL)
         return fail(err, ERR_DOMAIN_NOT_FOUND, "domainId", "No domain with this id in this brand.");
@@ -194,15 +196,15 @@ bool order_check_domain(const struct send_domain_row *domain, const char *purpos
 
 /* ---- The preview text ---- */
 
-bool order_replace_preview(const struct work *work, int64_t version_id, const char *preview_text, struct bytes *ret_code,
-                           struct error *err)
+bool send_request_replace_preview(const struct work *work, int64_t version_id, const char *preview_text, struct bytes *ret_code,
+                                  struct error *err)
 {
     struct send_version_html_params params = { .brand_id = work->brand_id, .id = version_id };
     struct send_version_html_row *row;
     if (!sql_send_version_html(work->conn, work->arena, &params, &row, err))
         return false;
     if (row == NULL)
-        return order_no_email(err);
+        return send_request_no_email(err);
     const char *html = email_html_with_preview(work->arena, row->html, preview_text);
     if (template_compile(work->arena, TEMPLATE_HTML, html, strlen(html), ret_code, err))
         return true;

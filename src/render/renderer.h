@@ -1,5 +1,5 @@
 /*
- * Side: the Node process that does the HTML work (src/render/side), spoken to
+ * Side: the Node process that does the HTML work (src/render/renderer), spoken to
  * in JSON lines: {"id", "op", …} out, {"id", "ok", "result" or "error"} back.
  *
  * The process is started by the first request and lives on. It has one request
@@ -21,18 +21,19 @@
 #include <stdint.h>
 
 enum {
-    SIDE_DEADLINE_MS = 60000, /* above the process's own: 15 s for one preparation, twice 10 s to start a browser, 10 s for JSX */
-    SIDE_HEAP_MB = 512,
-    SIDE_MAX_REQUEST_BYTES = 8 * 1024 * 1024,
-    SIDE_MAX_REPLY_BYTES = 32 * 1024 * 1024,
+    RENDERER_DEADLINE_MS =
+        60000, /* above the process's own: 15 s for one preparation, twice 10 s to start a browser, 10 s for JSX */
+    RENDERER_HEAP_MB = 512,
+    RENDERER_MAX_REQUEST_BYTES = 8 * 1024 * 1024,
+    RENDERER_MAX_REPLY_BYTES = 32 * 1024 * 1024,
 };
 
-struct side_config {
+struct renderer_config {
     const char *node_path;   /* looked up in PATH when it has no '/' */
     const char *script_path; /* main.mjs, absolute */
-    int64_t deadline_ms;     /* of one request, start of the process included; SIDE_DEADLINE_MS when 0 */
-    int heap_mb;             /* --max-old-space-size; SIDE_HEAP_MB when 0 */
-    size_t max_reply_bytes;  /* SIDE_MAX_REPLY_BYTES when 0 */
+    int64_t deadline_ms;     /* of one request, start of the process included; RENDERER_DEADLINE_MS when 0 */
+    int heap_mb;             /* --max-old-space-size; RENDERER_HEAP_MB when 0 */
+    size_t max_reply_bytes;  /* RENDERER_MAX_REPLY_BYTES when 0 */
 
     /* Gets each line the process writes to its standard error, without the newline; called by the requesting thread.
      * May be NULL. */
@@ -40,25 +41,26 @@ struct side_config {
     void *log_context;
 };
 
-struct side;
+struct renderer;
 
 /* Copies the configuration; starts nothing. */
-struct side *side_new(const struct side_config *config) NONNULL(1) RETURNS_NONNULL;
+struct renderer *renderer_new(const struct renderer_config *config) NONNULL(1) RETURNS_NONNULL;
 
 /* Ends the process, if there is one. NULL is allowed. */
-void side_free(struct side *side);
+void renderer_free(struct renderer *renderer);
 
 /* Prepares an email whose `format` is html, mjml or jsx: the result is the process's answer and belongs to the arena.
  * `base_url` may be NULL. Errors: EMAIL_IMPORT_FAILED, INVALID_REQUEST and PAYLOAD_TOO_LARGE as the process reports them,
  * with its param and message; SERVICE_UNAVAILABLE as above, and for jsx where no browser is installed; INTERNAL_ERROR for
  * a bug in the process. */
-MUST_CHECK bool side_prepare(struct side *side, struct arena *arena, const char *format, const char *content, const char *base_url,
-                             const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 6, 7);
+MUST_CHECK bool renderer_prepare(struct renderer *renderer, struct arena *arena, const char *format, const char *content,
+                                 const char *base_url, const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 6, 7);
 
 /* Exchanges the addresses of images in prepared HTML: `images_json` is an object that maps those the preparation told to
- * other ones, or to null to take the image away. Errors: as side_prepare. */
-MUST_CHECK bool side_rehost(struct side *side, struct arena *arena, const char *html, const char *images_json,
-                            const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 5, 6);
+ * other ones, or to null to take the image away. Errors: as renderer_prepare. */
+MUST_CHECK bool renderer_exchange_images(struct renderer *renderer, struct arena *arena, const char *html, const char *images_json,
+                                         const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 5, 6);
 
 /* Starts the process if need be and asks whether it answers; for `doctor` and for warming up. Errors: as above. */
-MUST_CHECK bool side_ping(struct side *side, struct arena *arena, const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4);
+MUST_CHECK bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)
+    NONNULL(1, 2, 3, 4);

@@ -31,7 +31,7 @@ static size_t distance(const char *left, const char *right)
     return row[right_size];
 }
 
-const char *nearest_name(const char *name, const char *const *candidates, size_t count)
+const char *suggest_name(const char *name, const char *const *candidates, size_t count)
 {
     const char *nearest = NULL;
     size_t best = strlen(name) / 3 + 2; /* more than that is another word */

@@ -1,4 +1,4 @@
-#include "engine/sends/why.h"
+#include "engine/sends/explain.h"
 
 #include "base/text.h"
 #include "mail/address.h"
@@ -7,7 +7,7 @@ static const char *const event_types[] = { "sent", "delivered", "opened", "click
 
 /* ---- The person ---- */
 
-static void write_contact(const struct work *work, const struct why_decisions_row *row, struct json_writer *json)
+static void write_contact(const struct work *work, const struct explain_decisions_row *row, struct json_writer *json)
 {
     json_key(json, "contact");
     if (!row->contact_id.set) {
@@ -32,7 +32,7 @@ static void write_contact(const struct work *work, const struct why_decisions_ro
     json_object_end(json);
 }
 
-static void write_suppression(const struct why_decisions_row *row, struct json_writer *json)
+static void write_suppression(const struct explain_decisions_row *row, struct json_writer *json)
 {
     json_key(json, "suppression");
     if (row->suppression_reason == NULL) {
@@ -47,7 +47,7 @@ static void write_suppression(const struct why_decisions_row *row, struct json_w
 
 /* ---- A send ---- */
 
-static void write_audience(const struct work *work, const struct why_decisions_row *row, struct json_writer *json)
+static void write_audience(const struct work *work, const struct explain_decisions_row *row, struct json_writer *json)
 {
     json_member_text(json, "target", row->target);
     json_member_id_if(json, work, "audienceId", ID_AUDIENCE, row->audience_id);
@@ -59,7 +59,7 @@ static void write_audience(const struct work *work, const struct why_decisions_r
         json_member_int(json, "ordinal", row->ordinal.value);
 }
 
-static void write_delivery(const struct why_decisions_row *row, struct json_writer *json)
+static void write_delivery(const struct explain_decisions_row *row, struct json_writer *json)
 {
     json_member_text_if(json, "outcome", row->outcome != NULL ? row->outcome : row->due_at.set ? "waiting" : NULL);
     json_member_text_if(json, "reason", row->reason);
@@ -77,10 +77,10 @@ static void write_delivery(const struct why_decisions_row *row, struct json_writ
     json_member_time_if(json, "unsubscribedAt", row->unsubscribed_at);
 }
 
-static void write_send(const struct work *work, const struct why_decisions_row *row, struct json_writer *json)
+static void write_send(const struct work *work, const struct explain_decisions_row *row, struct json_writer *json)
 {
     json_object_begin(json);
-    json_member_text(json, "summary", why_sentence(work, row));
+    json_member_text(json, "summary", explain_sentence(work, row));
     json_member_id(json, work, "sendId", ID_SEND, row->send_id.value);
     json_member_text(json, "status", row->status);
     json_member_id_if(json, work, "emailId", ID_EMAIL, row->email_id);
@@ -99,16 +99,16 @@ static void write_send(const struct work *work, const struct why_decisions_row *
 
 /* ---- All of it ---- */
 
-static void write_all(const struct work *work, const char *email, bool of_one_send, const struct why_decisions_row *rows,
+static void write_all(const struct work *work, const char *email, bool of_one_send, const struct explain_decisions_row *rows,
                       size_t count, struct json_writer *json)
 {
     /* What is known of nobody concerns no send, unless one was asked about. */
     bool tells_sends = rows[0].send_id.set && (rows[0].is_known || of_one_send);
-    size_t shown = !tells_sends ? 0 : count > WHY_SENDS_MAX ? WHY_SENDS_MAX : count;
+    size_t shown = !tells_sends ? 0 : count > EXPLAIN_SENDS_MAX ? EXPLAIN_SENDS_MAX : count;
     json_object_begin(json);
     json_member_text(json, "email", email);
     json_member_bool(json, "known", rows[0].is_known);
-    json_member_text(json, "summary", why_person_sentence(work, &rows[0]));
+    json_member_text(json, "summary", explain_person_sentence(work, &rows[0]));
     write_contact(work, &rows[0], json);
     write_suppression(&rows[0], json);
     json_member_raw(json, "activity", rows[0].activity != NULL ? rows[0].activity : "[]");
@@ -130,17 +130,17 @@ bool send_why(const struct work *work, const char *email, int64_t send_id, struc
     char hex[2 * SECRET_HASH_BYTES + 1];
     address_hash(work->engine->address_key, address.key, hash);
     hex_encode(hash, sizeof(hash), hex);
-    struct why_decisions_params params = {
+    struct explain_decisions_params params = {
         .brand_id = work->brand_id,
         .email_key = address.key,
         .address_hash = hex,
         .event_types = { event_types, ARRAY_COUNT(event_types) },
         .send_id = send_id,
-        .limit = WHY_SENDS_MAX + 1,
+        .limit = EXPLAIN_SENDS_MAX + 1,
     };
-    struct why_decisions_row *rows;
+    struct explain_decisions_row *rows;
     size_t count;
-    if (!sql_why_decisions(work->conn, work->arena, &params, &rows, &count, err))
+    if (!sql_explain_decisions(work->conn, work->arena, &params, &rows, &count, err))
         return false;
     if (count == 0 || (send_id != 0 && !rows[0].send_id.set))
         return fail(err, ERR_SEND_NOT_FOUND, "sendId", "No send with this id in this brand.");

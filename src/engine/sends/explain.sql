@@ -1,6 +1,6 @@
 -- Everything that decides about mail to one address: what is known of the person, and the newest sends of the brand (or the one
 -- named) with what each did about them. One row a send; a single row without a send when there is none.
--- name: why_decisions :many
+-- name: explain_decisions :many
 -- params: brand_id bigint, email_key text, address_hash text, event_types text[], send_id bigint, limit bigint
 -- columns: contact_id bigint null, subscribed boolean null, consent jsonb null, contact_created_at timestamptz null, contact_updated_at timestamptz null, validation_status text null, validation_reason text null, validated_at timestamptz null, suppression_reason text null, suppressed_at timestamptz null, activity jsonb null, is_known boolean, send_id bigint null, status text null, email_id bigint null, email_name text null, target text null, audience_id bigint null, audience_name text null, is_listed boolean null, is_sandbox boolean null, created_at timestamptz null, scheduled_at timestamptz null, started_at timestamptz null, ended_at timestamptz null, pause_reason text null, error text null, recipient_count bigint null, ordinal bigint null, range_begun_at timestamptz null, is_leased boolean null, outcome text null, reason text null, decided_at timestamptz null, attempts bigint null, reply text null, relay text null, uncertain boolean null, first_at timestamptz null, due_at timestamptz null, unsubscribed_at timestamptz null, events jsonb null
 with person as (

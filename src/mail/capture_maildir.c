@@ -1,4 +1,4 @@
-#include "mail/outbox.h"
+#include "mail/capture_maildir.h"
 
 #include "base/clock.h"
 
@@ -13,22 +13,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct outbox {
+struct capture_maildir {
     int tmp_fd; /* the three folders */
     int new_fd;
     int cur_fd;
-    struct outbox_bounds bounds;
-    enum outbox_sync sync;
+    struct capture_maildir_bounds bounds;
+    enum capture_maildir_sync sync;
     atomic_uint_fast64_t tmp_counter;
 
-    pthread_mutex_t mutex;       /* guards what follows */
-    struct outbox_usage used;    /* in new/ and cur/, as far as we know */
-    struct outbox_usage pending; /* reserved by deliveries under way */
-    int64_t measured_us;         /* monotonic: when `used` was last counted */
+    pthread_mutex_t mutex;                /* guards what follows */
+    struct capture_maildir_usage used;    /* in new/ and cur/, as far as we know */
+    struct capture_maildir_usage pending; /* reserved by deliveries under way */
+    int64_t measured_us;                  /* monotonic: when `used` was last counted */
 };
 
 /* While full, the folders are counted again at most this often, to notice that mail was deleted. */
-enum { OUTBOX_REMEASURE_US = 1000000 };
+enum { CAPTURE_MAILDIR_REMEASURE_US = 1000000 };
 
 static void fd_close(int *fd)
 {
@@ -62,7 +62,7 @@ static DIR *open_entries(int fd)
 }
 
 /* Adds the messages of one folder to `usage`. A file that goes away meanwhile is not counted. */
-static bool measure_folder(int fd, struct outbox_usage *usage, struct error *err)
+static bool measure_folder(int fd, struct capture_maildir_usage *usage, struct error *err)
 {
     CLEANUP(dir_close) DIR *dir = open_entries(fd);
     if (dir == NULL)
@@ -95,9 +95,9 @@ static bool remove_leftovers(int tmp_fd, struct error *err)
     }
 }
 
-static bool measure_locked(struct outbox *outbox, struct error *err)
+static bool measure_locked(struct capture_maildir *outbox, struct error *err)
 {
-    struct outbox_usage usage = { 0 };
+    struct capture_maildir_usage usage = { 0 };
     if (!measure_folder(outbox->new_fd, &usage, err) || !measure_folder(outbox->cur_fd, &usage, err))
         return false;
     outbox->used = usage;
@@ -105,7 +105,7 @@ static bool measure_locked(struct outbox *outbox, struct error *err)
     return true;
 }
 
-bool outbox_measure(struct outbox *outbox, struct outbox_usage *ret_usage, struct error *err)
+bool capture_maildir_measure(struct capture_maildir *outbox, struct capture_maildir_usage *ret_usage, struct error *err)
 {
     pthread_mutex_lock(&outbox->mutex);
     bool done = measure_locked(outbox, err);
@@ -123,34 +123,34 @@ static bool open_folder(int base_fd, const char *name, int *ret_fd, struct error
     return *ret_fd >= 0 || fail_errno(err, "outbox: open folder");
 }
 
-static bool open_folders(struct outbox *outbox, const char *path, struct error *err)
+static bool open_folders(struct capture_maildir *outbox, const char *path, struct error *err)
 {
     CLEANUP(fd_close) int base_fd = -1;
     if (!open_folder(AT_FDCWD, path, &base_fd, err) || !open_folder(base_fd, "tmp", &outbox->tmp_fd, err) ||
         !open_folder(base_fd, "new", &outbox->new_fd, err) || !open_folder(base_fd, "cur", &outbox->cur_fd, err))
         return false;
-    if (outbox->sync == OUTBOX_SYNC_DURABLE && fsync(base_fd) != 0)
+    if (outbox->sync == CAPTURE_MAILDIR_SYNC_DURABLE && fsync(base_fd) != 0)
         return fail_errno(err, "outbox: fsync");
     return true;
 }
 
-bool outbox_open(const char *path, struct outbox_bounds bounds, enum outbox_sync sync, struct outbox **ret_outbox,
-                 struct error *err)
+bool capture_maildir_open(const char *path, struct capture_maildir_bounds bounds, enum capture_maildir_sync sync,
+                          struct capture_maildir **ret_outbox, struct error *err)
 {
-    struct outbox *outbox = malloc(sizeof(*outbox));
+    struct capture_maildir *outbox = malloc(sizeof(*outbox));
     if (outbox == NULL)
         abort();
-    *outbox = (struct outbox){ .tmp_fd = -1, .new_fd = -1, .cur_fd = -1, .bounds = bounds, .sync = sync };
+    *outbox = (struct capture_maildir){ .tmp_fd = -1, .new_fd = -1, .cur_fd = -1, .bounds = bounds, .sync = sync };
     pthread_mutex_init(&outbox->mutex, NULL);
     if (!open_folders(outbox, path, err) || !remove_leftovers(outbox->tmp_fd, err) || !measure_locked(outbox, err)) {
-        outbox_close(outbox);
+        capture_maildir_close(outbox);
         return false;
     }
     *ret_outbox = outbox;
     return true;
 }
 
-void outbox_close(struct outbox *outbox)
+void capture_maildir_close(struct capture_maildir *outbox)
 {
     if (outbox == NULL)
         return;
@@ -165,15 +165,15 @@ void outbox_close(struct outbox *outbox)
 static bool name_is_valid(const char *name)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@";
-    size_t size = strnlen(name, OUTBOX_NAME_MAX_BYTES + 1);
-    return size > 0 && size <= OUTBOX_NAME_MAX_BYTES && name[0] != '.' && strspn(name, allowed) == size;
+    size_t size = strnlen(name, CAPTURE_MAILDIR_NAME_MAX_BYTES + 1);
+    return size > 0 && size <= CAPTURE_MAILDIR_NAME_MAX_BYTES && name[0] != '.' && strspn(name, allowed) == size;
 }
 
-static bool was_moved_by_reader(const struct outbox *outbox, const char *name)
+static bool was_moved_by_reader(const struct capture_maildir *outbox, const char *name)
 {
     static const char *const flags[] = { ":2,", ":2,S" };
     for (size_t i = 0; i < ARRAY_COUNT(flags); i++) {
-        char moved[OUTBOX_NAME_MAX_BYTES + 8];
+        char moved[CAPTURE_MAILDIR_NAME_MAX_BYTES + 8];
         snprintf(moved, sizeof(moved), "%s%s", name, flags[i]);
         if (faccessat(outbox->cur_fd, moved, F_OK, 0) == 0)
             return true;
@@ -181,15 +181,15 @@ static bool was_moved_by_reader(const struct outbox *outbox, const char *name)
     return false;
 }
 
-static bool fits_locked(const struct outbox *outbox, struct outbox_usage more)
+static bool fits_locked(const struct capture_maildir *outbox, struct capture_maildir_usage more)
 {
     return outbox->used.messages + outbox->pending.messages + more.messages <= outbox->bounds.max_messages &&
            outbox->used.bytes + outbox->pending.bytes + more.bytes <= outbox->bounds.max_bytes;
 }
 
-static bool reserve_locked(struct outbox *outbox, struct outbox_usage more, struct error *err)
+static bool reserve_locked(struct capture_maildir *outbox, struct capture_maildir_usage more, struct error *err)
 {
-    bool is_stale = clock_monotonic_us() - outbox->measured_us >= OUTBOX_REMEASURE_US;
+    bool is_stale = clock_monotonic_us() - outbox->measured_us >= CAPTURE_MAILDIR_REMEASURE_US;
     if (!fits_locked(outbox, more) && is_stale && !measure_locked(outbox, err))
         return false;
     if (!fits_locked(outbox, more))
@@ -202,11 +202,12 @@ static bool reserve_locked(struct outbox *outbox, struct outbox_usage more, stru
 }
 
 /* Reserves room for the message, less the file it replaces, and tells what was reserved. */
-static bool reserve(struct outbox *outbox, const char *name, size_t size, struct outbox_usage *ret_reserved, struct error *err)
+static bool reserve(struct capture_maildir *outbox, const char *name, size_t size, struct capture_maildir_usage *ret_reserved,
+                    struct error *err)
 {
     struct stat old;
     bool replaces = fstatat(outbox->new_fd, name, &old, AT_SYMLINK_NOFOLLOW) == 0;
-    *ret_reserved = (struct outbox_usage){ .messages = !replaces, .bytes = size };
+    *ret_reserved = (struct capture_maildir_usage){ .messages = !replaces, .bytes = size };
     if (replaces)
         ret_reserved->bytes -= (uint64_t)old.st_size < size ? (uint64_t)old.st_size : size;
 
@@ -217,7 +218,7 @@ static bool reserve(struct outbox *outbox, const char *name, size_t size, struct
 }
 
 /* A delivery has ended. If the folders were counted between its rename and this, it counts twice until the next count. */
-static void settle(struct outbox *outbox, struct outbox_usage reserved, bool delivered)
+static void settle(struct capture_maildir *outbox, struct capture_maildir_usage reserved, bool delivered)
 {
     pthread_mutex_lock(&outbox->mutex);
     outbox->pending.messages -= reserved.messages;
@@ -243,21 +244,21 @@ static bool write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
-static bool write_tmp(const struct outbox *outbox, const char *tmp_name, const void *bytes, size_t size, struct error *err)
+static bool write_tmp(const struct capture_maildir *outbox, const char *tmp_name, const void *bytes, size_t size, struct error *err)
 {
     CLEANUP(fd_close) int fd = openat(outbox->tmp_fd, tmp_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return fail_errno(err, "outbox: create");
     if (!write_all(fd, bytes, size))
         return fail_errno(err, "outbox: write");
-    if (outbox->sync == OUTBOX_SYNC_DURABLE && fdatasync(fd) != 0)
+    if (outbox->sync == CAPTURE_MAILDIR_SYNC_DURABLE && fdatasync(fd) != 0)
         return fail_errno(err, "outbox: fdatasync");
     return true;
 }
 
-static bool write_and_rename(struct outbox *outbox, const char *name, const void *bytes, size_t size, struct error *err)
+static bool write_and_rename(struct capture_maildir *outbox, const char *name, const void *bytes, size_t size, struct error *err)
 {
-    char tmp_name[OUTBOX_NAME_MAX_BYTES + 48];
+    char tmp_name[CAPTURE_MAILDIR_NAME_MAX_BYTES + 48];
     uint64_t count = atomic_fetch_add(&outbox->tmp_counter, 1);
     snprintf(tmp_name, sizeof(tmp_name), "%s.%d.%llu", name, (int)getpid(), (unsigned long long)count);
 
@@ -268,18 +269,18 @@ static bool write_and_rename(struct outbox *outbox, const char *name, const void
         unlinkat(outbox->tmp_fd, tmp_name, 0);
         return false;
     }
-    if (outbox->sync == OUTBOX_SYNC_DURABLE && fsync(outbox->new_fd) != 0)
+    if (outbox->sync == CAPTURE_MAILDIR_SYNC_DURABLE && fsync(outbox->new_fd) != 0)
         return fail_errno(err, "outbox: fsync folder");
     return true;
 }
 
-bool outbox_deliver(struct outbox *outbox, const char *name, const void *bytes, size_t size, struct error *err)
+bool capture_maildir_deliver(struct capture_maildir *outbox, const char *name, const void *bytes, size_t size, struct error *err)
 {
     if (!name_is_valid(name))
         return fail(err, ERR_INTERNAL_ERROR, NULL, "A message has a name that cannot be a file.");
     if (was_moved_by_reader(outbox, name))
         return true;
-    struct outbox_usage reserved;
+    struct capture_maildir_usage reserved;
     if (!reserve(outbox, name, size, &reserved, err))
         return false;
     bool delivered = write_and_rename(outbox, name, bytes, size, err);

@@ -6,9 +6,9 @@
 #pragma once
 
 #include "engine/core/work.h"
-#include "sql/why.h"
+#include "sql/explain.h"
 
-enum { WHY_SENDS_MAX = 50 };
+enum { EXPLAIN_SENDS_MAX = 50 };
 
 /* Writes one object: what is known of the person, and the newest sends of the brand with what became of theirs; with `send_id`
  * not 0 only that one. An address that nothing is known of is told so. Errors: INVALID_REQUEST (email), SEND_NOT_FOUND. */
@@ -16,7 +16,7 @@ MUST_CHECK bool send_why(const struct work *work, const char *email, int64_t sen
     NONNULL(1, 2, 4, 5);
 
 /* One sentence on what a send did about the person, in the arena of the work (why_words.c). */
-char *why_sentence(const struct work *work, const struct why_decisions_row *row) NONNULL(1, 2) RETURNS_NONNULL;
+char *explain_sentence(const struct work *work, const struct explain_decisions_row *row) NONNULL(1, 2) RETURNS_NONNULL;
 
 /* One sentence on whether mail may be sent to them now. */
-char *why_person_sentence(const struct work *work, const struct why_decisions_row *row) NONNULL(1, 2) RETURNS_NONNULL;
+char *explain_person_sentence(const struct work *work, const struct explain_decisions_row *row) NONNULL(1, 2) RETURNS_NONNULL;

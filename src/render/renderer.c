@@ -1,0 +1,352 @@
+#include "render/renderer.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/json_read.h"
+#include "base/json_write.h"
+#include "render/child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOG_LINE_MAX_BYTES = 4096, REPLY_MAX_DEPTH = 16, READ_BYTES = 64 * 1024, RETRY_AFTER_S = 1 };
+
+struct renderer {
+    struct arena *arena; /* holds the configuration's texts */
+    struct renderer_config config;
+    char heap_flag[48];
+    _Atomic int64_t next_id;
+
+    pthread_mutex_t mutex; /* guards is_taken */
+    pthread_cond_t freed;
+    bool is_taken;
+
+    /* Of the caller whose turn it is. */
+    struct child child;
+    struct buf reply;    /* read so far */
+    struct buf log_line; /* of standard error, without its end yet */
+};
+
+struct renderer *renderer_new(const struct renderer_config *config)
+{
+    struct renderer *renderer = calloc(1, sizeof(*renderer));
+    if (renderer == NULL)
+        abort();
+    renderer->arena = arena_new(0);
+    renderer->config = *config;
+    renderer->config.node_path = arena_dup(renderer->arena, config->node_path);
+    renderer->config.script_path = arena_dup(renderer->arena, config->script_path);
+    if (renderer->config.deadline_ms == 0)
+        renderer->config.deadline_ms = RENDERER_DEADLINE_MS;
+    if (renderer->config.max_reply_bytes == 0)
+        renderer->config.max_reply_bytes = RENDERER_MAX_REPLY_BYTES;
+    int heap_mb = config->heap_mb != 0 ? config->heap_mb : RENDERER_HEAP_MB;
+    snprintf(renderer->heap_flag, sizeof(renderer->heap_flag), "--max-old-space-size=%d", heap_mb);
+    pthread_mutex_init(&renderer->mutex, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&renderer->freed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    renderer->child = CHILD_NONE;
+    buf_init(&renderer->reply, renderer->config.max_reply_bytes);
+    buf_init(&renderer->log_line, LOG_LINE_MAX_BYTES);
+    return renderer;
+}
+
+void renderer_free(struct renderer *renderer)
+{
+    if (renderer == NULL)
+        return;
+    child_stop(&renderer->child);
+    buf_done(&renderer->reply);
+    buf_done(&renderer->log_line);
+    pthread_cond_destroy(&renderer->freed);
+    pthread_mutex_destroy(&renderer->mutex);
+    arena_free(renderer->arena);
+    free(renderer);
+}
+
+/* Every trouble with the process ends here: retryable, the reason private. */
+static bool unavailable(struct error *err, const char *message, const char *cause)
+{
+    fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "%s", message);
+    err->retry_after_s = RETRY_AFTER_S;
+    return error_because(err, "renderer process: %s", cause);
+}
+
+static bool stopped(struct error *err, const char *cause)
+{
+    return unavailable(err, "The HTML service stopped while it worked on this request; try again.", cause);
+}
+
+static void log_flush(struct renderer *renderer)
+{
+    if (renderer->log_line.size > 0 && renderer->config.log != NULL)
+        renderer->config.log(renderer->config.log_context, buf_text(&renderer->log_line));
+    buf_clear(&renderer->log_line);
+}
+
+static void log_add(struct renderer *renderer, const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] == '\n')
+            log_flush(renderer);
+        else if (renderer->log_line.size < LOG_LINE_MAX_BYTES) /* the rest of a longer line is dropped */
+            buf_add_char(&renderer->log_line, bytes[i]);
+    }
+}
+
+/* Reads what is there. Gives the bytes read, 0 at the end of the stream, -1 when nothing is there now. */
+static ssize_t read_some(int fd, char *bytes, size_t size)
+{
+    ssize_t count;
+    do
+        count = read(fd, bytes, size);
+    while (count < 0 && errno == EINTR);
+    if (count < 0 && errno != EAGAIN)
+        return 0;
+    return count;
+}
+
+static void drain_log(struct renderer *renderer)
+{
+    char bytes[LOG_LINE_MAX_BYTES];
+    ssize_t count = read_some(renderer->child.err_fd, bytes, sizeof(bytes));
+    while (count > 0) {
+        log_add(renderer, bytes, (size_t)count);
+        count = read_some(renderer->child.err_fd, bytes, sizeof(bytes));
+    }
+}
+
+static void stop_child(struct renderer *renderer)
+{
+    if (renderer->child.err_fd >= 0)
+        drain_log(renderer);
+    log_flush(renderer);
+    child_stop(&renderer->child);
+    buf_clear(&renderer->reply);
+}
+
+static bool ensure_started(struct renderer *renderer, struct error *err)
+{
+    if (renderer->child.pid != 0 && !child_has_ended(&renderer->child))
+        return true;
+    if (renderer->child.in_fd >= 0)
+        stop_child(renderer);
+    const char *const arguments[] = { renderer->config.node_path, renderer->heap_flag, renderer->config.script_path, NULL };
+    const struct child_program program = { .arguments = arguments, .script_path = renderer->config.script_path };
+    return child_start(&program, &renderer->child, err);
+}
+
+/* Sends what the socket takes of the request. */
+static bool send_some(struct renderer *renderer, const struct buf *request, size_t *sent, struct error *err)
+{
+    ssize_t count = send(renderer->child.in_fd, request->data + *sent, request->size - *sent, MSG_NOSIGNAL);
+    if (count > 0)
+        *sent += (size_t)count;
+    if (count < 0 && errno != EAGAIN && errno != EINTR)
+        return stopped(err, strerror(errno));
+    return true;
+}
+
+static bool receive_some(struct renderer *renderer, struct error *err)
+{
+    if (renderer->reply.size == renderer->reply.max_bytes)
+        return stopped(err, "reply too large");
+    size_t left = renderer->reply.max_bytes - renderer->reply.size;
+    size_t size = left < READ_BYTES ? left : READ_BYTES;
+    char *room = buf_room(&renderer->reply, size);
+    ssize_t count = read_some(renderer->child.out_fd, room, size);
+    if (count == 0)
+        return stopped(err, "standard output closed");
+    if (count > 0)
+        buf_grown(&renderer->reply, (size_t)count);
+    return true;
+}
+
+/* Whether the last bytes read complete the reply line. */
+static bool reply_is_complete(const struct renderer *renderer)
+{
+    return renderer->reply.size > 0 && renderer->reply.data[renderer->reply.size - 1] == '\n';
+}
+
+static int wait_ms(int64_t deadline_us)
+{
+    int64_t left_us = deadline_us - clock_monotonic_us();
+    return left_us > 0 ? (int)((left_us + US_PER_MS - 1) / US_PER_MS) : 0;
+}
+
+/* Sends the request and reads the reply line into renderer->reply, reading all streams so that no renderer can block. */
+static bool exchange(struct renderer *renderer, const struct buf *request, int64_t deadline_us, struct error *err)
+{
+    size_t sent = 0;
+    buf_clear(&renderer->reply);
+    while (!reply_is_complete(renderer)) {
+        struct pollfd streams[] = {
+            { .fd = renderer->child.out_fd, .events = POLLIN },
+            { .fd = renderer->child.err_fd, .events = POLLIN },
+            { .fd = sent < request->size ? renderer->child.in_fd : -1, .events = POLLOUT },
+        };
+        int ready = poll(streams, ARRAY_COUNT(streams), wait_ms(deadline_us));
+        if (ready < 0 && errno != EINTR)
+            return stopped(err, strerror(errno));
+        if (ready == 0)
+            return unavailable(err, "The HTML service took too long for this request.", "deadline");
+        if (streams[1].revents != 0)
+            drain_log(renderer);
+        if (streams[2].revents != 0 && !send_some(renderer, request, &sent, err))
+            return false;
+        if (streams[0].revents != 0 && !receive_some(renderer, err))
+            return false;
+    }
+    return true;
+}
+
+/* The error that the process reports about the request itself. */
+static bool fail_as_reported(const json_t *reply, struct error *err)
+{
+    static const struct {
+        const char *name;
+        enum error_code code;
+    } codes[] = {
+        { "EMAIL_IMPORT_FAILED", ERR_EMAIL_IMPORT_FAILED },
+        { "INVALID_REQUEST", ERR_INVALID_REQUEST },
+        { "PAYLOAD_TOO_LARGE", ERR_PAYLOAD_TOO_LARGE },
+        { "SERVICE_UNAVAILABLE", ERR_SERVICE_UNAVAILABLE },
+    };
+    const json_t *error = json_object_get(reply, "error");
+    const char *name = json_get_text(error, "code");
+    const char *message = json_get_text(error, "message");
+    for (size_t i = 0; name != NULL && message != NULL && i < ARRAY_COUNT(codes); i++)
+        if (strcmp(name, codes[i].name) == 0)
+            return fail(err, codes[i].code, json_get_text(error, "param"), "%s", message);
+    fail(err, ERR_INTERNAL_ERROR, NULL, "The HTML could not be processed because of an internal error.");
+    return error_because(err, "renderer process: %s: %s", name != NULL ? name : "?", message != NULL ? message : "?");
+}
+
+/* Reads the reply. `ret_is_sane` tells whether the process may go on living. */
+static bool read_reply(struct renderer *renderer, struct arena *arena, int64_t id, const json_t **ret_result, bool *ret_is_sane,
+                       struct error *err)
+{
+    const json_t *reply = NULL;
+    struct error malformed = { .code = ERR_NONE };
+    const struct json_bounds bounds = { .max_bytes = renderer->config.max_reply_bytes, .max_depth = REPLY_MAX_DEPTH };
+    *ret_is_sane = false;
+    if (!json_read(arena, renderer->reply.data, renderer->reply.size, bounds, &reply, &malformed))
+        return stopped(err, malformed.message);
+    if (!json_is_object(reply) || json_get_int(reply, "id", -1) != id)
+        return stopped(err, "reply to another request");
+    *ret_is_sane = true;
+    if (!json_get_bool(reply, "ok", false))
+        return fail_as_reported(reply, err);
+    *ret_result = json_object_get(reply, "result");
+    return *ret_result != NULL || stopped(err, "reply without a result");
+}
+
+/* Waits until nobody else talks to the process, within the deadline. */
+static bool take_turn(struct renderer *renderer, int64_t deadline_us, struct error *err)
+{
+    const struct timespec until = { .tv_sec = deadline_us / US_PER_S, .tv_nsec = deadline_us % US_PER_S * 1000 };
+    int status = 0;
+    pthread_mutex_lock(&renderer->mutex);
+    while (renderer->is_taken && status == 0)
+        status = pthread_cond_timedwait(&renderer->freed, &renderer->mutex, &until);
+    bool got_it = !renderer->is_taken;
+    if (got_it)
+        renderer->is_taken = true;
+    pthread_mutex_unlock(&renderer->mutex);
+    return got_it || unavailable(err, "The HTML service is busy; try again.", "waited for its turn");
+}
+
+static void give_turn(struct renderer *renderer)
+{
+    pthread_mutex_lock(&renderer->mutex);
+    renderer->is_taken = false;
+    pthread_cond_signal(&renderer->freed);
+    pthread_mutex_unlock(&renderer->mutex);
+}
+
+/* One request on its turn. */
+static bool request_now(struct renderer *renderer, struct arena *arena, const struct buf *request, int64_t id, int64_t deadline_us,
+                        const json_t **ret_result, struct error *err)
+{
+    if (!ensure_started(renderer, err))
+        return false;
+    bool is_sane = false;
+    bool done = exchange(renderer, request, deadline_us, err) && read_reply(renderer, arena, id, ret_result, &is_sane, err);
+    if (!is_sane)
+        stop_child(renderer);
+    /* A reply may be megabytes; what is kept between requests should not. */
+    buf_done(&renderer->reply);
+    return done;
+}
+
+/* The members of a request; NULL ones are left out. */
+struct op_context {
+    const char *op;
+    const char *format;
+    const char *content;
+    const char *base_url;
+    const char *images_json; /* an object; NULL: none */
+};
+
+/* The request line. The id comes first: the process relies on it for lines that it cannot parse. */
+static bool write_request(struct buf *line, int64_t id, const struct op_context *request, struct error *err)
+{
+    struct json_writer json;
+    json_writer_init(&json, line);
+    json_object_begin(&json);
+    json_member_int(&json, "id", id);
+    json_member_text(&json, "op", request->op);
+    json_member_text_if(&json, "format", request->format);
+    json_member_text_if(&json, "content", request->content);
+    json_member_text_if(&json, "baseUrl", request->base_url);
+    if (request->images_json != NULL)
+        json_member_raw(&json, "images", request->images_json);
+    json_object_end(&json);
+    buf_add_char(line, '\n');
+    return !line->overflowed || fail(err, ERR_PAYLOAD_TOO_LARGE, "source.content", "The content is too large.");
+}
+
+static bool request(struct renderer *renderer, struct arena *arena, const struct op_context *members, const json_t **ret_result,
+                    struct error *err)
+{
+    int64_t deadline_us = clock_monotonic_us() + renderer->config.deadline_ms * US_PER_MS;
+    int64_t id = atomic_fetch_add(&renderer->next_id, 1);
+    BUF_SCOPE line;
+    buf_init(&line, RENDERER_MAX_REQUEST_BYTES);
+    if (!write_request(&line, id, members, err) || !take_turn(renderer, deadline_us, err))
+        return false;
+    bool done = request_now(renderer, arena, &line, id, deadline_us, ret_result, err);
+    give_turn(renderer);
+    return done;
+}
+
+bool renderer_prepare(struct renderer *renderer, struct arena *arena, const char *format, const char *content, const char *base_url,
+                      const json_t **ret_result, struct error *err)
+{
+    const struct op_context members = { .op = "prepare", .format = format, .content = content, .base_url = base_url };
+    return request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_exchange_images(struct renderer *renderer, struct arena *arena, const char *html, const char *images_json,
+                              const json_t **ret_result, struct error *err)
+{
+    const struct op_context members = { .op = "rehost", .content = html, .images_json = images_json };
+    return request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)
+{
+    const struct op_context members = { .op = "ping" };
+    return request(renderer, arena, &members, ret_result, err);
+}
