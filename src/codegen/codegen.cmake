@@ -55,7 +55,7 @@ add_custom_command(
 # Lists about addresses come from npm packages, which tests/setup.sh installs.
 add_custom_command(
     OUTPUT ${generated}/mail/address_lists_data.h
-    COMMAND ${CMAKE_SOURCE_DIR}/build/node/node_modules/.bin/node ${CMAKE_SOURCE_DIR}/src/mail/lists/compile.mjs
+    COMMAND ${node_program} ${CMAKE_SOURCE_DIR}/src/mail/lists/compile.mjs
         ${generated}/mail/address_lists_data.h
     DEPENDS src/mail/lists/compile.mjs src/mail/lists/package-lock.json
     COMMENT "Compiling the lists about addresses"

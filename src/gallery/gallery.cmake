@@ -3,15 +3,14 @@
 
 set(gallery_folder ${CMAKE_SOURCE_DIR}/src/gallery)
 set(gallery_source ${generated}/gallery/gallery.c)
-set(gallery_node ${CMAKE_SOURCE_DIR}/build/node/node_modules/.bin/node)
-if(EXISTS ${gallery_node} AND EXISTS ${CMAKE_SOURCE_DIR}/src/render/side/node_modules)
+if(EXISTS ${node_program} AND EXISTS ${renderer_folder}/node_modules)
     file(GLOB_RECURSE gallery_files CONFIGURE_DEPENDS ${gallery_folder}/*.json ${gallery_folder}/*.mjml ${gallery_folder}/*.html
         ${gallery_folder}/previews/*)
-    file(GLOB side_files CONFIGURE_DEPENDS src/render/side/*.mjs)
+    file(GLOB side_files CONFIGURE_DEPENDS ${renderer_folder}/*.mjs)
     add_custom_command(
         OUTPUT ${gallery_source}
-        COMMAND ${gallery_node} ${gallery_folder}/build.mjs ${CMAKE_SOURCE_DIR}/src/render/side ${gallery_source}
-        DEPENDS ${gallery_folder}/build.mjs ${gallery_files} ${side_files} src/render/side/package-lock.json
+        COMMAND ${node_program} ${gallery_folder}/build.mjs ${renderer_folder} ${gallery_source}
+        DEPENDS ${gallery_folder}/build.mjs ${gallery_files} ${side_files} ${renderer_folder}/package-lock.json
         COMMENT "Rendering the gallery"
         VERBATIM)
 else()

@@ -9,7 +9,7 @@
 #include "db/cluster.h"
 #include "db/migrate.h"
 #include "engine/core/installation.h"
-#include "main/jobs_here.h"
+#include "main/program_files.h"
 #include "render/image.h"
 #include "render/renderer.h"
 #include "sql/delivery.h"
@@ -116,14 +116,14 @@ static void write_limit_store(struct json_writer *json, const struct options *op
 
 static void write_renderer(struct json_writer *json, const struct process *process, const struct options *options, bool *all_well)
 {
-    struct renderer_config config = {
-        .node_path = jobs_node_path(options),
-        .script_path = renderer_script_path(process->arena, options),
-    };
+    struct program_files files;
+    program_files_find(process->arena, options, &files);
+    const char *problem = program_files_problem(process->arena, &files);
+    struct renderer_config config = { .node_path = files.node, .script_path = files.renderer_script };
     struct renderer *renderer = renderer_new(&config);
     const json_t *answer;
     struct error err = { .code = ERR_NONE };
-    bool answers = renderer_ping(renderer, process->arena, &answer, &err);
+    bool answers = renderer_ping(renderer, process->arena, &answer, &err) && problem == NULL;
     renderer_free(renderer);
     *all_well = *all_well && answers;
 
@@ -135,15 +135,16 @@ static void write_renderer(struct json_writer *json, const struct process *proce
     if (answers)
         json_member_bool(json, "jsx", json_get_bool(answer, "jsx", false)); /* without a browser only html and mjml */
     else
-        json_member_text(json, "problem", err.message);
+        json_member_text(json, "problem", problem != NULL ? problem : err.message);
     json_object_end(json);
 }
 
 /* Asked about no bytes, posthorn-image says that they are no image; without it images of imports stay where they are. */
-static void write_images(struct json_writer *json, const struct options *options, bool *all_well)
+static void write_images(struct json_writer *json, const struct process *process, const struct options *options, bool *all_well)
 {
-    char *program = jobs_image_program();
-    struct image_checker *checker = image_checker_new(program);
+    struct program_files files;
+    program_files_find(process->arena, options, &files);
+    struct image_checker *checker = image_checker_new(files.image_program);
     struct image_facts facts;
     struct error err = { .code = ERR_NONE };
     bool answers = image_check(checker, "", 0, &facts, &err);
@@ -152,13 +153,12 @@ static void write_images(struct json_writer *json, const struct options *options
 
     json_key(json, "images");
     json_object_begin(json);
-    json_member_text(json, "program", program);
+    json_member_text(json, "program", files.image_program);
     json_member_text_if(json, "publicUrl", options->public_url);
     json_member_bool(json, "ok", answers);
     if (!answers)
         json_member_text(json, "problem", err.message);
     json_object_end(json);
-    free(program);
 }
 
 static int64_t count_files(const char *path)
@@ -197,7 +197,7 @@ int command_doctor(const struct process *process, const struct options *options)
     write_database(&json, process, options, &servers, &all_well);
     write_limit_store(&json, options, servers, &all_well);
     write_renderer(&json, process, options, &all_well);
-    write_images(&json, options, &all_well);
+    write_images(&json, process, options, &all_well);
     write_outbox(&json, process, options);
     json_member_bool(&json, "ok", all_well);
     json_object_end(&json);

@@ -7,6 +7,7 @@
 #include "engine/assets/asset_store.h"
 #include "jobs/worker.h"
 #include "mail/capture_maildir.h"
+#include "main/program_files.h"
 #include "net/dns.h"
 #include "render/renderer.h"
 #include "sender/sender.h"
@@ -43,32 +44,6 @@ char *jobs_process_name(struct arena *arena, const char *kind)
     char hex[2 * sizeof(bytes) + 1];
     hex_encode(bytes, sizeof(bytes), hex);
     return arena_printf(arena, "posthorn %s %s", kind, hex);
-}
-
-const char *jobs_node_path(const struct options *options)
-{
-    if (options->node != NULL)
-        return options->node;
-    return access(POSTHORN_NODE, X_OK) == 0 ? POSTHORN_NODE : "node";
-}
-
-char *renderer_script_path(struct arena *arena, const struct options *options)
-{
-    return arena_printf(arena, "%s/main.mjs", options->render_dir != NULL ? options->render_dir : POSTHORN_RENDER_DIR);
-}
-
-char *jobs_image_program(void)
-{
-    char own[4096];
-    ssize_t size = readlink("/proc/self/exe", own, sizeof(own) - 1);
-    own[size > 0 ? size : 0] = '\0';
-    char *slash = strrchr(own, '/');
-    char *path = NULL;
-    if (slash != NULL)
-        *slash = '\0';
-    if (asprintf(&path, "%s%sposthorn-image", slash != NULL ? own : "", slash != NULL ? "/" : "") < 0)
-        abort();
-    return path;
 }
 
 static void log_renderer(void *context, const char *line)
@@ -140,14 +115,17 @@ bool jobs_here_start(struct installation *installation, const struct options *op
     struct jobs_here *jobs = calloc(1, sizeof(*jobs));
     if (jobs == NULL)
         abort();
-    struct renderer_config renderer = {
-        .node_path = jobs_node_path(options),
-        .script_path = renderer_script_path(arena, options),
-        .log = log_renderer,
-    };
+    struct program_files files;
+    program_files_find(arena, options, &files);
+    const char *missing = program_files_missing(arena, &files);
+    if (missing != NULL)
+        log_event(LOG_WARNING, "jobs.renderer", "Imports of designs will fail. %s", missing);
+    struct renderer_config renderer = { .node_path = files.node, .script_path = files.renderer_script, .log = log_renderer };
     jobs->renderer = renderer_new(&renderer);
     jobs->assets = asset_folder_new(options->data_dir);
-    jobs->image_program = jobs_image_program();
+    jobs->image_program = strdup(files.image_program);
+    if (jobs->image_program == NULL)
+        abort();
     const char *outbox = arena_printf(arena, "%s/outbox", options->data_dir);
     if (!capture_maildir_open(outbox, bounds, CAPTURE_MAILDIR_SYNC_NONE, &jobs->outbox, err) ||
         !dns_new(options->dns_servers, &jobs->dns, err) || !start_sender(jobs, installation, options, err)) {

@@ -17,10 +17,3 @@ MUST_CHECK bool jobs_here_start(struct installation *installation, const struct 
 
 /* Lets running rounds end. NULL is allowed. */
 void jobs_here_stop(struct jobs_here *jobs);
-
-/* Where Node.js and the renderer are: by option, else beside this build. */
-const char *jobs_node_path(const struct options *options) NONNULL(1) RETURNS_NONNULL;
-char *renderer_script_path(struct arena *arena, const struct options *options) NONNULL(1, 2) RETURNS_NONNULL;
-
-/* posthorn-image, which stands beside the program that runs; PATH is asked where that cannot be told. To be freed. */
-char *jobs_image_program(void) RETURNS_NONNULL;

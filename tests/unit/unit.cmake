@@ -12,7 +12,7 @@ add_library(unit_fixtures STATIC ${fixture_files})
 target_include_directories(unit_fixtures PUBLIC tests/unit)
 target_compile_options(unit_fixtures PRIVATE ${cmocka_options})
 target_compile_definitions(unit_fixtures PUBLIC POSTHORN_SOURCE_DIR="${CMAKE_SOURCE_DIR}" POSTHORN_VERSION="${PROJECT_VERSION}"
-    POSTHORN_NODE="${CMAKE_SOURCE_DIR}/build/node/node_modules/.bin/node")
+    POSTHORN_NODE="${node_program}")
 target_link_libraries(unit_fixtures PUBLIC posthorn image_inspect PkgConfig::CMOCKA)
 
 file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/*/*_test.c)
@@ -38,13 +38,12 @@ foreach(file ${unit_tests})
 endforeach()
 
 # The catalogue and its generator: every lint refuses, the committed documents are up to date, the contract's tables hold.
-set(node ${CMAKE_SOURCE_DIR}/build/node/node_modules/.bin/node)
 set(catalogue_tests ${CMAKE_SOURCE_DIR}/tests/unit/codegen)
-add_test(NAME catalogue_lints COMMAND ${node} ${catalogue_tests}/lints.mjs $<TARGET_FILE:posthorn-catalogue>)
-add_test(NAME catalogue_citations COMMAND ${node} ${catalogue_tests}/citations.mjs)
-add_test(NAME catalogue_contract COMMAND ${node} ${catalogue_tests}/contract.mjs ${CMAKE_SOURCE_DIR})
-add_test(NAME catalogue_docs COMMAND ${node} ${catalogue_tests}/docs.mjs $<TARGET_FILE:posthorn-catalogue> ${CMAKE_SOURCE_DIR})
+add_test(NAME catalogue_lints COMMAND ${node_program} ${catalogue_tests}/lints.mjs $<TARGET_FILE:posthorn-catalogue>)
+add_test(NAME catalogue_citations COMMAND ${node_program} ${catalogue_tests}/citations.mjs)
+add_test(NAME catalogue_contract COMMAND ${node_program} ${catalogue_tests}/contract.mjs ${CMAKE_SOURCE_DIR})
+add_test(NAME catalogue_docs COMMAND ${node_program} ${catalogue_tests}/docs.mjs $<TARGET_FILE:posthorn-catalogue> ${CMAKE_SOURCE_DIR})
 
 # Every template and sequence of the gallery is whole, which the build of the service does not insist on.
-add_test(NAME gallery COMMAND ${node} ${CMAKE_SOURCE_DIR}/src/gallery/build.mjs ${CMAKE_SOURCE_DIR}/src/render/side
+add_test(NAME gallery COMMAND ${node_program} ${CMAKE_SOURCE_DIR}/src/gallery/build.mjs ${renderer_folder}
     ${CMAKE_BINARY_DIR}/gallery_strict/gallery.c strict)
