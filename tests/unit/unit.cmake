@@ -44,6 +44,7 @@ add_test(NAME catalogue_citations COMMAND ${node_program} ${catalogue_tests}/cit
 add_test(NAME catalogue_contract COMMAND ${node_program} ${catalogue_tests}/contract.mjs ${CMAKE_SOURCE_DIR})
 add_test(NAME catalogue_docs COMMAND ${node_program} ${catalogue_tests}/docs.mjs $<TARGET_FILE:posthorn-catalogue> ${CMAKE_SOURCE_DIR})
 
+# The page about dependencies is complete.
 add_test(NAME dependencies COMMAND ${node_program} ${CMAKE_SOURCE_DIR}/tests/dependencies.mjs)
 
 # Every template and sequence of the gallery is whole, which the build of the service does not insist on.
