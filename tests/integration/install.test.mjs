@@ -121,6 +121,15 @@ describe('an installed and moved tree', { timeout: 120_000 }, () => {
     for (const file of ['LICENSE', 'README.md', 'docs/operating.md', 'LICENSE.node']) assert.ok(existsSync(join(prefix, 'share/doc/posthorn', file)), file);
   });
 
+  test('the page about operating names only options and variables that there are', () => {
+    const manual = readFileSync(join(prefix, 'share/man/man1/posthorn.1'), 'utf8').replaceAll('\\-', '-');
+    const page = readFileSync(join(prefix, 'share/doc/posthorn/docs/operating.md'), 'utf8');
+    const named = [...page.matchAll(/`(--[a-z-]+|POSTHORN_[A-Z_]+)[^`]*`/g)].map(([, name]) => name);
+    const known = (name) => new RegExp(`${name}(?![A-Za-z_-])`).test(manual) || name === 'POSTHORN_PG_BINDIR'; // which is no option
+    assert.ok(named.length > 40, `${named.length} are named`);
+    assert.deepEqual(named.filter((name) => !known(name)), []);
+  });
+
   test('a program is built with the installed header and library', () => {
     const source = join(folder, 'embedding.c');
     const program = join(folder, 'embedding');
