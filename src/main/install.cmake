@@ -22,7 +22,7 @@ set(man_page ${CMAKE_BINARY_DIR}/posthorn.1)
 add_custom_command(
     OUTPUT ${man_page}
     COMMAND ${node_program} ${CMAKE_SOURCE_DIR}/src/codegen/man_page.mjs $<TARGET_FILE:posthorn-bin>
-        ${generated}/docs/command-line.md ${man_page}
+        ${generated}/docs/reference/command-line.md ${man_page}
     DEPENDS posthorn-bin src/codegen/man_page.mjs
     COMMENT "Writing the manual page"
     VERBATIM)
