@@ -121,8 +121,8 @@ async function checkCaseServed() {
 }
 
 async function checkDoors(installation, server) {
-  const { McpHttpClient } = await import('./integration/mcp_http_client.mjs');
-  const { restDoor, stdioDoor, toolDoor } = await import('./integration/tool_place.mjs');
+  const { McpHttpClient } = await import('./lib/mcp_http_client.mjs');
+  const { restDoor, stdioDoor, toolDoor } = await import('./lib/brand_fixture.mjs');
   const brandId = await installation.brandId();
   const http = server.client(await installation.key('--brand', brandId));
   const rest = restDoor(http);
@@ -165,7 +165,7 @@ checkGenerated();
 await checkCaseServed();
 
 process.env.POSTHORN_BIN = join(COPY, 'build/first/posthorn');
-const { Installation } = await import('./integration/installation.mjs');
+const { Installation } = await import('./lib/installation.mjs');
 const installation = new Installation();
 let orphans;
 try {

@@ -7,13 +7,13 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalogue } from '../cases/runner/catalogue.mjs';
-import { RawConnection } from './http_client.mjs';
-import { Installation } from './installation.mjs';
+import { RawConnection } from '../lib/http_client.mjs';
+import { Installation } from '../lib/installation.mjs';
 import { problemOf, shown } from './matrix_answers.mjs';
 import { Requests, routesOf } from './matrix_requests.mjs';
 import { World, sums } from './matrix_world.mjs';
-import { pause, until } from './processes.mjs';
-import { chunked, headBytes, hear, requestBytes } from './raw_http.mjs';
+import { pause, until } from '../lib/processes.mjs';
+import { chunked, headBytes, hear, requestBytes } from '../lib/raw_http.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const PIPELINED = 25;

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { png } from './images.mjs';
 import { ImageServer } from './image_server.mjs';
-import { sql } from './import_files.mjs';
-import { BINARY, Installation } from './installation.mjs';
+import { sql } from '../lib/contact_files.mjs';
+import { BINARY, Installation } from '../lib/installation.mjs';
 
 const LIMIT = { timeout: 360_000 };
 const PUBLIC_URL = 'https://mail.example/posthorn';

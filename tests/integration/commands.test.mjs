@@ -8,9 +8,9 @@ import http from 'node:http';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { BINARY, installationFor } from './installation.mjs';
-import { residentKib, until } from './processes.mjs';
-import { makePlace, must } from './tool_place.mjs';
+import { BINARY, installationFor } from '../lib/installation.mjs';
+import { residentKib, until } from '../lib/processes.mjs';
+import { makePlace, must } from '../lib/brand_fixture.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const LIMIT = { timeout: 120_000 };

@@ -6,10 +6,10 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publishedRecords, Signer } from './dkim_signed.mjs';
-import { Driver } from './driver.mjs';
+import { Driver } from '../lib/driver.mjs';
 import { load } from './installed.mjs';
 import { fixedCorpus, message, randomCorpus } from './message_corpus.mjs';
-import { Random } from './random.mjs';
+import { Random } from '../lib/random.mjs';
 
 const { dkimVerify } = load('mailauth/lib/dkim/verify');
 

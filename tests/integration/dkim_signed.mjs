@@ -1,6 +1,6 @@
 // Signs composed messages by dkim_driver, as the sender does.
 
-import { Driver } from './driver.mjs';
+import { Driver } from '../lib/driver.mjs';
 
 export class Signer {
   #driver;

@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Installation } from './installation.mjs';
+import { Installation } from '../lib/installation.mjs';
 import { load } from './installed.mjs';
 import { NameServer } from './name_server.mjs';
-import { until } from './processes.mjs';
+import { until } from '../lib/processes.mjs';
 
 const { SMTPServer } = load('smtp-server');
 const { dkimVerify } = load('mailauth/lib/dkim/verify');

@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Clock } from './clock.mjs';
-import { Installation } from './installation.mjs';
+import { Clock } from '../lib/clock.mjs';
+import { Installation } from '../lib/installation.mjs';
 import { NameServer } from './name_server.mjs';
 
 const DAY_S = 86_400;

@@ -5,7 +5,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { load } from './installed.mjs';
-import { Random } from './random.mjs';
+import { Random } from '../lib/random.mjs';
 
 const sharp = load('sharp');
 const [program, images = '200', seed = '1'] = process.argv.slice(2);

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Pair, PASSWORD } from './limit_store.mjs';
-import { until } from './processes.mjs';
-import { makePlace, must } from './tool_place.mjs';
+import { until } from '../lib/processes.mjs';
+import { makePlace, must } from '../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 120_000 };
 const WAIT_MS = 60_000;

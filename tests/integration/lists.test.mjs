@@ -7,8 +7,8 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { asRequest, loadCatalogue } from '../cases/runner/catalogue.mjs';
 import { png } from './images.mjs';
-import { installationFor } from './installation.mjs';
-import { until } from './processes.mjs';
+import { installationFor } from '../lib/installation.mjs';
+import { until } from '../lib/processes.mjs';
 
 const LIMIT = { timeout: 120_000 };
 const installation = installationFor({ after }, { PUBLIC_URL: 'https://mail.example' });

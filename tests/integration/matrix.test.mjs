@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalogue } from '../cases/runner/catalogue.mjs';
-import { Installation } from './installation.mjs';
+import { Installation } from '../lib/installation.mjs';
 import { problemOf, shown } from './matrix_answers.mjs';
 import { Requests, routesOf } from './matrix_requests.mjs';
 import { FILTERS, World, sums } from './matrix_world.mjs';

@@ -5,10 +5,10 @@
 // Signed they must read the same.
 
 import { Signer } from './dkim_signed.mjs';
-import { Driver } from './driver.mjs';
+import { Driver } from '../lib/driver.mjs';
 import { load } from './installed.mjs';
 import { fixedCorpus, randomCorpus } from './message_corpus.mjs';
-import { Random } from './random.mjs';
+import { Random } from '../lib/random.mjs';
 
 const { simpleParser } = load('mailparser');
 const { default: PostalMime } = await import(load.resolve('postal-mime'));

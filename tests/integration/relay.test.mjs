@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Mailing } from '../faults/mailing.mjs';
-import { pause, until } from './processes.mjs';
+import { pause, until } from '../lib/processes.mjs';
 import { Sink } from './sink.mjs';
 
 const LIMIT = { timeout: 270_000 };

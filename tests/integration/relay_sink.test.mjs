@@ -6,7 +6,7 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { until } from './processes.mjs';
+import { until } from '../lib/processes.mjs';
 import { Sink } from './sink.mjs';
 
 /** A client without manners: whole replies by `reply`, everything else as bytes. */

@@ -9,7 +9,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { Driver } from './driver.mjs';
+import { Driver } from '../lib/driver.mjs';
 import { load } from './installed.mjs';
 import { Postfix, missingPostfix } from './postfix.mjs';
 

@@ -5,7 +5,7 @@
 //     INTEGRATION_INSTALL=build/integration node template_carry.mjs build/template_driver
 
 import { prepareHtml } from '../../src/render/side/prepare.mjs';
-import { Driver } from './driver.mjs';
+import { Driver } from '../lib/driver.mjs';
 import { load } from './installed.mjs';
 
 const { Liquid } = load('liquidjs');

@@ -6,10 +6,10 @@
 //
 // TEMPLATE_COUNT and TEMPLATE_SEED set count and seed as well. The seed is printed; the same one makes the same templates.
 
-import { Driver } from './driver.mjs';
+import { Driver } from '../lib/driver.mjs';
 import { load } from './installed.mjs';
 import { moneyAgainstIntl } from './template_money.mjs';
-import { Random } from './random.mjs';
+import { Random } from '../lib/random.mjs';
 import { Generator, values } from './template_generator.mjs';
 
 const { Liquid, defaultOperators } = load('liquidjs');

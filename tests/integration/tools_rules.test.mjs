@@ -7,9 +7,9 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalogue } from '../cases/runner/catalogue.mjs';
-import { saveContacts, sendConfirmed } from './campaign.mjs';
-import { installationFor } from './installation.mjs';
-import { doorsOfKey, makePlace, must, sql, stdioDoor } from './tool_place.mjs';
+import { saveContacts, sendConfirmed } from '../lib/campaign.mjs';
+import { installationFor } from '../lib/installation.mjs';
+import { doorsOfKey, makePlace, must, sql, stdioDoor } from '../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 180_000 };
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');

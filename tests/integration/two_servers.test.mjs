@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { prepareSend, saveContacts } from './campaign.mjs';
+import { prepareSend, saveContacts } from '../lib/campaign.mjs';
 import { Pair } from './limit_store.mjs';
-import { pause } from './processes.mjs';
-import { doorsOfKey, makePlace, must } from './tool_place.mjs';
+import { pause } from '../lib/processes.mjs';
+import { doorsOfKey, makePlace, must } from '../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 120_000 };
 const COUNT = 4;

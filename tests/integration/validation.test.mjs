@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { installationFor } from './installation.mjs';
+import { installationFor } from '../lib/installation.mjs';
 import { NameServer } from './name_server.mjs';
-import { until } from './processes.mjs';
+import { until } from '../lib/processes.mjs';
 
 const LIMIT = { timeout: 180_000 };
 

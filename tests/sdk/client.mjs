@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { BINARY } from '../integration/installation.mjs';
+import { BINARY } from '../lib/installation.mjs';
 import { judgeOf } from '../openapi/replies.mjs';
 
 const judge = judgeOf(BINARY);

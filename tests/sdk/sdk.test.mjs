@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Clock } from '../integration/clock.mjs';
-import { Installation } from '../integration/installation.mjs';
+import { Clock } from '../lib/clock.mjs';
+import { Installation } from '../lib/installation.mjs';
 import { NameServer } from '../integration/name_server.mjs';
-import { until } from '../integration/processes.mjs';
+import { until } from '../lib/processes.mjs';
 import { CALLS, GONE, OLDER } from './calls.mjs';
 import { invoke, methodsOf, outcomeOf, sdk, watchedClient } from './client.mjs';
 

@@ -8,8 +8,8 @@ import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { load } from '../clients/installed.mjs';
-import { BINARY, Installation } from '../integration/installation.mjs';
-import { until } from '../integration/processes.mjs';
+import { BINARY, Installation } from '../lib/installation.mjs';
+import { until } from '../lib/processes.mjs';
 import { contactOf, count, countBad, isBad, REPEATED_ROW, writeContacts } from './contacts.mjs';
 
 const { Client } = load('@modelcontextprotocol/sdk/client/index.js');

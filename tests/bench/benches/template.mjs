@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-import { Driver } from '../../integration/driver.mjs';
+import { Driver } from '../../lib/driver.mjs';
 import { DURATION_MS, ROUNDS, interleaved, posthorn } from '../programs.mjs';
 
 const driverPath = path.join(path.dirname(posthorn.binary), 'template_driver');
