@@ -7,8 +7,8 @@ import http from 'node:http';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { png } from './images.mjs';
-import { ImageServer } from './image_server.mjs';
+import { png } from '../lib/images.mjs';
+import { ImageServer } from '../lib/image_server.mjs';
 import { sql } from '../lib/contact_files.mjs';
 import { BINARY, Installation } from '../lib/installation.mjs';
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Installation } from '../lib/installation.mjs';
 import { load } from './installed.mjs';
-import { NameServer } from './name_server.mjs';
+import { NameServer } from '../lib/dns_server.mjs';
 import { until } from '../lib/processes.mjs';
 
 const { SMTPServer } = load('smtp-server');

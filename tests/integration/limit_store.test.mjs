@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Pair, PASSWORD } from './limit_store.mjs';
+import { Pair, PASSWORD } from '../lib/redis_server.mjs';
 import { until } from '../lib/processes.mjs';
 import { makePlace, must } from '../lib/brand_fixture.mjs';
 

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { asRequest, loadCatalogue } from '../cases/runner/catalogue.mjs';
-import { png } from './images.mjs';
+import { png } from '../lib/images.mjs';
 import { installationFor } from '../lib/installation.mjs';
 import { until } from '../lib/processes.mjs';
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../lib/processes.mjs';
-import { Sink } from './sink.mjs';
+import { Sink } from '../lib/smtp_sink.mjs';
 
 /** A client without manners: whole replies by `reply`, everything else as bytes. */
 class Client {

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Driver } from '../lib/driver.mjs';
 import { load } from './installed.mjs';
-import { Postfix, missingPostfix } from './postfix.mjs';
+import { Postfix, missingPostfix } from '../lib/postfix.mjs';
 
 const { SMTPServer } = load('smtp-server');
 const driverPath = process.argv[2];

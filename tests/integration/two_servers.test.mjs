@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { prepareSend, saveContacts } from '../lib/campaign.mjs';
-import { Pair } from './limit_store.mjs';
+import { Pair } from '../lib/redis_server.mjs';
 import { pause } from '../lib/processes.mjs';
 import { doorsOfKey, makePlace, must } from '../lib/brand_fixture.mjs';
 

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { installationFor } from '../lib/installation.mjs';
-import { NameServer } from './name_server.mjs';
+import { NameServer } from '../lib/dns_server.mjs';
 import { until } from '../lib/processes.mjs';
 
 const LIMIT = { timeout: 180_000 };

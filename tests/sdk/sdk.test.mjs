@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Clock } from '../lib/clock.mjs';
 import { Installation } from '../lib/installation.mjs';
-import { NameServer } from '../integration/name_server.mjs';
+import { NameServer } from '../lib/dns_server.mjs';
 import { until } from '../lib/processes.mjs';
 import { CALLS, GONE, OLDER } from './calls.mjs';
 import { invoke, methodsOf, outcomeOf, sdk, watchedClient } from './client.mjs';

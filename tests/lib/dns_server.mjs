@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { isAlive, kill, until } from '../lib/processes.mjs';
+import { isAlive, kill, until } from './processes.mjs';
 
 // plain: an MX. long: so many that an answer over UDP is truncated. null: no mail at all. implicit: only an address.
 // empty: a name without either. silent: a server that is not there is asked for it. xn--mnchen-3ya: münchen.

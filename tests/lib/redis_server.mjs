@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installationFor } from '../lib/installation.mjs';
-import { Postgres } from '../lib/postgres.mjs';
-import { isAlive, kill, until } from '../lib/processes.mjs';
+import { installationFor } from './installation.mjs';
+import { Postgres } from './postgres.mjs';
+import { isAlive, kill, until } from './processes.mjs';
 
 export const PASSWORD = 'st0re-s3cret';
 

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { BINARY } from '../lib/installation.mjs';
+import { BINARY } from './installation.mjs';
 
 export class Sink {
   #child;
