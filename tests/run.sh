@@ -87,7 +87,7 @@ step requirements "$NODE" tests/requirements.mjs check
 step mutations "$NODE" tests/mutations/run.mjs check
 step openapi openapi
 step cases cases
-step judges bash tests/integration/judges.sh build/debug 3000 30000
+step third-party bash tests/third_party.sh build/debug 3000 30000
 step first-operation first_operation
 step clients bash tests/clients.sh
 step sdk bash tests/sdk.sh

@@ -1,5 +1,5 @@
 /*
- * Signs messages for dkim_judges.mjs with a fresh RSA and a fresh Ed25519 key: JSON lines in, JSON lines out.
+ * Signs messages for dkim_verifiers.mjs with a fresh RSA and a fresh Ed25519 key: JSON lines in, JSON lines out.
  *
  *     {"message": "…", "timeUs"} → {"signatures": "…"} or {"error": "…"}
  *     {} → {"domain": "…", "keys": [{"selector", "algorithm", "public"}, …]}

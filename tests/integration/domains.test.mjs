@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Installation } from '../lib/installation.mjs';
-import { load } from './installed.mjs';
+import { load } from '../lib/packages.mjs';
 import { NameServer } from '../lib/dns_server.mjs';
 import { until } from '../lib/processes.mjs';
 

@@ -1,7 +1,7 @@
 // The SMTP client against mail servers we did not write: npm smtp-server with scripted replies, and Debian's Postfix as a relay
 // that passes everything on. What they received must be what was handed over, and what they refused must be told as it was.
 //
-//     node smtp_peers.mjs build/smtp_driver
+//     node smtp_servers.mjs build/smtp_driver
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -10,12 +10,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Driver } from '../lib/driver.mjs';
-import { load } from './installed.mjs';
+import { load } from '../lib/packages.mjs';
 import { Postfix, missingPostfix } from '../lib/postfix.mjs';
 
 const { SMTPServer } = load('smtp-server');
 const driverPath = process.argv[2];
-if (!driverPath) throw new Error('usage: smtp_peers.mjs DRIVER');
+if (!driverPath) throw new Error('usage: smtp_servers.mjs DRIVER');
 
 const driver = new Driver(driverPath);
 const folder = mkdtempSync(join(tmpdir(), 'posthorn-smtp-'));

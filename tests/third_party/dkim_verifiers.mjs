@@ -1,20 +1,20 @@
 // Signatures, verified by two implementations we did not write: npm mailauth and dkimpy (Debian python3-dkim). Every RSA and every
 // Ed25519 signature must verify, and none when the message was tampered with.
 //
-//     INTEGRATION_INSTALL=build/integration node dkim_judges.mjs build/compose_driver build/dkim_driver [random messages] [seed]
+//     THIRD_PARTY_INSTALL=build/third_party node dkim_verifiers.mjs build/compose_driver build/dkim_driver [random messages] [seed]
 
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { publishedRecords, Signer } from './dkim_signed.mjs';
+import { publishedRecords, Signer } from './dkim_signer.mjs';
 import { Driver } from '../lib/driver.mjs';
-import { load } from './installed.mjs';
+import { load } from '../lib/packages.mjs';
 import { fixedCorpus, message, randomCorpus } from './message_corpus.mjs';
 import { Random } from '../lib/random.mjs';
 
 const { dkimVerify } = load('mailauth/lib/dkim/verify');
 
 const [composePath, signPath, randomCount = '200', seed = '1'] = process.argv.slice(2);
-if (!signPath) throw new Error('usage: dkim_judges.mjs COMPOSE_DRIVER DKIM_DRIVER [COUNT] [SEED]');
+if (!signPath) throw new Error('usage: dkim_verifiers.mjs COMPOSE_DRIVER DKIM_DRIVER [COUNT] [SEED]');
 
 /** What the corpus of the composer lacks: addresses beyond ASCII, and header fields of every kind that is signed. */
 function addressCorpus() {

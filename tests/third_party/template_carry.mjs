@@ -2,11 +2,11 @@
 // it in (by liquidjs) and then preparing what came out, in the HTML and in the text part. So no tag has moved, and the text
 // part says what the HTML says.
 //
-//     INTEGRATION_INSTALL=build/integration node template_carry.mjs build/template_driver
+//     THIRD_PARTY_INSTALL=build/third_party node template_carry.mjs build/template_driver
 
 import { prepareHtml } from '../../src/render/side/prepare.mjs';
 import { Driver } from '../lib/driver.mjs';
-import { load } from './installed.mjs';
+import { load } from '../lib/packages.mjs';
 
 const { Liquid } = load('liquidjs');
 

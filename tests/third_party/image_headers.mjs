@@ -1,10 +1,10 @@
 // Lets libvips (npm sharp) judge what posthorn-image says: images of every format, size and kind that it writes must be told
 // with the same type, size and number of frames.
 //
-//     node image_judge.mjs POSTHORN_IMAGE [images] [seed]
+//     node image_headers.mjs POSTHORN_IMAGE [images] [seed]
 
 import { spawnSync } from 'node:child_process';
-import { load } from './installed.mjs';
+import { load } from '../lib/packages.mjs';
 import { Random } from '../lib/random.mjs';
 
 const sharp = load('sharp');

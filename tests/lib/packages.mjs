@@ -1,4 +1,4 @@
-// The judges live in build/integration, beside nothing of ours: this is the one way to them. INTEGRATION_INSTALL names another
+// The judges live in build/third_party, beside nothing of ours: this is the one way to them. THIRD_PARTY_INSTALL names another
 // folder.
 
 import { existsSync } from 'node:fs';
@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
-const folder = process.env.INTEGRATION_INSTALL ?? join(ROOT, 'build/integration');
-if (!existsSync(join(folder, 'package.json'))) throw new Error(`${folder} does not hold the packages of tests/integration (judges.sh installs them)`);
+const folder = process.env.THIRD_PARTY_INSTALL ?? join(ROOT, 'build/third_party');
+if (!existsSync(join(folder, 'package.json'))) throw new Error(`${folder} does not hold the packages of tests/third_party (tests/third_party.sh installs them)`);
 
 /** Loads a module of the installed packages by its public name. */
 export const load = createRequire(join(folder, 'package.json'));

@@ -1,12 +1,12 @@
 // Composed messages, read back by two parsers we did not write: what they find must be what was composed.
 //
-//     INTEGRATION_INSTALL=build/integration node message_roundtrip.mjs build/compose_driver build/dkim_driver [random messages] [seed]
+//     THIRD_PARTY_INSTALL=build/third_party node message_roundtrip.mjs build/compose_driver build/dkim_driver [random messages] [seed]
 //
 // Signed they must read the same.
 
-import { Signer } from './dkim_signed.mjs';
+import { Signer } from './dkim_signer.mjs';
 import { Driver } from '../lib/driver.mjs';
-import { load } from './installed.mjs';
+import { load } from '../lib/packages.mjs';
 import { fixedCorpus, randomCorpus } from './message_corpus.mjs';
 import { Random } from '../lib/random.mjs';
 

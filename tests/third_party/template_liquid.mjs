@@ -2,12 +2,12 @@
 // liquidjs has it, escaped as it escapes with outputEscape. Contexts that liquidjs does not know (URLs, header lines) and
 // the bounds are the business of the unit tests; money, which liquidjs has not, is held against Intl.NumberFormat.
 //
-//     INTEGRATION_INSTALL=build/integration node template_liquid.mjs build/template_driver [count] [seed]
+//     THIRD_PARTY_INSTALL=build/third_party node template_liquid.mjs build/template_driver [count] [seed]
 //
 // TEMPLATE_COUNT and TEMPLATE_SEED set count and seed as well. The seed is printed; the same one makes the same templates.
 
 import { Driver } from '../lib/driver.mjs';
-import { load } from './installed.mjs';
+import { load } from '../lib/packages.mjs';
 import { moneyAgainstIntl } from './template_money.mjs';
 import { Random } from '../lib/random.mjs';
 import { Generator, values } from './template_generator.mjs';
