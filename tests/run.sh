@@ -91,7 +91,7 @@ step third-party bash tests/third_party.sh build/debug 3000 30000
 step first-operation first_operation
 step clients bash tests/clients.sh
 step sdk bash tests/sdk.sh
-step story bash tests/story/run.sh
+step scenario bash tests/scenario/run.sh
 step conformance bash tests/conformance.sh
 step faults bash tests/faults.sh short
 step integration "$NODE" --test --test-concurrency=1 "tests/integration/*.test.mjs"

@@ -1,4 +1,4 @@
-// The file of the story, and what must be known of its contacts: everything follows from the number of the row.
+// The file of the scenario, and what must be known of its contacts: everything follows from the number of the row.
 
 import { closeSync, openSync, writeSync } from 'node:fs';
 

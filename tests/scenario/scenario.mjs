@@ -17,8 +17,8 @@ const { StdioClientTransport } = load('@modelcontextprotocol/sdk/client/stdio.js
 const modern = load('@modelcontextprotocol/client');
 
 const here = dirname(fileURLToPath(import.meta.url));
-const rows = Number(process.env.STORY_CONTACTS ?? 20_000);
-assert.ok(rows >= 10_000 && rows % 5000 === 0, 'STORY_CONTACTS is a multiple of 5,000, from 10,000');
+const rows = Number(process.env.SCENARIO_CONTACTS ?? 20_000);
+assert.ok(rows >= 10_000 && rows % 5000 === 0, 'SCENARIO_CONTACTS is a multiple of 5,000, from 10,000');
 const IMPORT_LIMIT_MS = 900_000;
 const IMPORT_MEMORY_KIB = 64 * 1024;
 const SCORE_RANGE = [250, 499];
@@ -29,7 +29,7 @@ const installation = new Installation();
 const opened = [];
 let passed = 0;
 
-/** One step of the story; the next ones need it, so its failure ends the story. */
+/** One step of the scenario; the next ones need it, so its failure ends the scenario. */
 async function step(name, body) {
   const startMs = performance.now();
   const value = await body();
@@ -52,7 +52,7 @@ async function overStdio(root) {
   const transport = new StdioClientTransport({
     command: BINARY, args: ['mcp', '--import-root', root], env: installation.environment, stderr: 'ignore',
   });
-  const client = new Client({ name: 'story', version: '1.0.0' });
+  const client = new Client({ name: 'scenario', version: '1.0.0' });
   await client.connect(transport);
   await client.listTools();
   opened.push(client);
@@ -65,7 +65,7 @@ async function overHttp() {
   const key = await installation.key('--brand', await installation.brandId());
   const transport = new modern.StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${server.port}/mcp`),
     { requestInit: { headers: { Authorization: `Bearer ${key}` } } });
-  const client = new modern.Client({ name: 'story', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
+  const client = new modern.Client({ name: 'scenario', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
   await client.connect(transport);
   opened.push(client);
   return { call: callsOf(client) };
@@ -102,7 +102,7 @@ function printPeaks() {
 /** An import may take longer than a call waits: the same key finds it again. */
 async function importFile(door, path) {
   for (;;) {
-    const { ok, body } = await door.call('import_contacts_csv', { path, idempotencyKey: 'story-import' });
+    const { ok, body } = await door.call('import_contacts_csv', { path, idempotencyKey: 'scenario-import' });
     if (ok) return body;
     assert.equal(body.error.code, 'SERVICE_UNAVAILABLE', JSON.stringify(body));
   }
@@ -246,7 +246,7 @@ function preview(door, format, emailId, args, contact, who) {
 // ---- Sending ----
 
 async function sendToFounders(door, emailId, domainId, audienceId, expected) {
-  const order = { emailId, domainId, audienceId, subject: "A letter for {{ firstName | default: 'you' }}", idempotencyKey: 'story-send' };
+  const order = { emailId, domainId, audienceId, subject: "A letter for {{ firstName | default: 'you' }}", idempotencyKey: 'scenario-send' };
   const { preview, confirmationToken } = await must(door.call('send_email', order));
   assert.equal(preview.recipientCount, expected, 'the preview says to how many it goes');
   const { sendId } = await must(door.call('send_email', { ...order, confirmationToken }));
@@ -266,7 +266,7 @@ async function sendTest(door, emailId) {
   assert.match(mine[0], /^Subject: .*One to look at/m);
 }
 
-// ---- The story ----
+// ---- The scenario ----
 
 async function tell() {
   const root = join(installation.folder, 'files');
