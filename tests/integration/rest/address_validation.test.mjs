@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { installationFor } from '../lib/installation.mjs';
-import { NameServer } from '../lib/dns_server.mjs';
-import { until } from '../lib/processes.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { NameServer } from '../../lib/dns_server.mjs';
+import { until } from '../../lib/processes.mjs';
 
 const LIMIT = { timeout: 180_000 };
 

@@ -6,16 +6,16 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { loadCatalogue } from '../cases/runner/catalogue.mjs';
-import { RawConnection } from '../lib/http_client.mjs';
-import { Installation } from '../lib/installation.mjs';
+import { loadCatalogue } from '../../cases/runner/catalogue.mjs';
+import { RawConnection } from '../../lib/http_client.mjs';
+import { Installation } from '../../lib/installation.mjs';
 import { problemOf, shown } from './matrix_answers.mjs';
 import { Requests, routesOf } from './matrix_requests.mjs';
-import { World, sums } from './matrix_world.mjs';
-import { pause, until } from '../lib/processes.mjs';
-import { chunked, headBytes, hear, requestBytes } from '../lib/raw_http.mjs';
+import { World, sums } from './matrix_fixture.mjs';
+import { pause, until } from '../../lib/processes.mjs';
+import { chunked, headBytes, hear, requestBytes } from '../../lib/raw_http.mjs';
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const PIPELINED = 25;
 
 describe('bad clients of every operation', { timeout: 180_000 }, () => {

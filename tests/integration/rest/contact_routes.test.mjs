@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { installationFor } from '../lib/installation.mjs';
-import { makePlace, must } from '../lib/brand_fixture.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 180_000 };
 const installation = installationFor({ after });

@@ -6,13 +6,13 @@ import { dirname, join } from 'node:path';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { loadCatalogue } from '../cases/runner/catalogue.mjs';
-import { Installation } from '../lib/installation.mjs';
+import { loadCatalogue } from '../../cases/runner/catalogue.mjs';
+import { Installation } from '../../lib/installation.mjs';
 import { problemOf, shown } from './matrix_answers.mjs';
 import { Requests, routesOf } from './matrix_requests.mjs';
-import { FILTERS, World, sums } from './matrix_world.mjs';
+import { FILTERS, World, sums } from './matrix_fixture.mjs';
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const CONNECTIONS = 8;
 const SHOWN_FAILURES = 40;
 /** The not-found codes of the contract. */

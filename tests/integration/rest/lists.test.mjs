@@ -5,14 +5,14 @@ import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { asRequest, loadCatalogue } from '../cases/runner/catalogue.mjs';
-import { png } from '../lib/images.mjs';
-import { installationFor } from '../lib/installation.mjs';
-import { until } from '../lib/processes.mjs';
+import { asRequest, loadCatalogue } from '../../cases/runner/catalogue.mjs';
+import { png } from '../../lib/images.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { until } from '../../lib/processes.mjs';
 
 const LIMIT = { timeout: 120_000 };
 const installation = installationFor({ after }, { PUBLIC_URL: 'https://mail.example' });
-const catalogue = loadCatalogue(join(dirname(fileURLToPath(import.meta.url)), '../..'));
+const catalogue = loadCatalogue(join(dirname(fileURLToPath(import.meta.url)), '../../..'));
 const parametersOf = (operation) => ({ ...operation.query, ...operation.body });
 const LISTS = [...catalogue.operations.values()].filter((op) => op.built && op.route && parametersOf(op).cursor);
 

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { BINARY, installationFor } from '../lib/installation.mjs';
-import { makePlace } from '../lib/brand_fixture.mjs';
+import { BINARY, installationFor } from '../../lib/installation.mjs';
+import { makePlace } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 60_000 };
 const T = '/v1/automations/triggers';

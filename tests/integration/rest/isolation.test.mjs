@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { installationFor } from '../lib/installation.mjs';
-import { until } from '../lib/processes.mjs';
-import { makePlace, must } from '../lib/brand_fixture.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { until } from '../../lib/processes.mjs';
+import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 60_000 };
 // Belongs to the organization, and looks the same from every brand.

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { prepareSend, saveContacts } from '../lib/campaign.mjs';
-import { Pair } from '../lib/redis_server.mjs';
-import { pause } from '../lib/processes.mjs';
-import { doorsOfKey, makePlace, must } from '../lib/brand_fixture.mjs';
+import { prepareSend, saveContacts } from '../../lib/campaign.mjs';
+import { Pair } from '../../lib/redis_server.mjs';
+import { pause } from '../../lib/processes.mjs';
+import { doorsOfKey, makePlace, must } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 120_000 };
 const COUNT = 4;

@@ -5,9 +5,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { sql } from '../lib/contact_files.mjs';
-import { Installation } from '../lib/installation.mjs';
-import { until } from '../lib/processes.mjs';
+import { sql } from '../../lib/contact_files.mjs';
+import { Installation } from '../../lib/installation.mjs';
+import { until } from '../../lib/processes.mjs';
 
 const CEILING = 300;
 

@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Clock } from '../lib/clock.mjs';
-import { Installation } from '../lib/installation.mjs';
-import { NameServer } from '../lib/dns_server.mjs';
+import { Clock } from '../../lib/clock.mjs';
+import { Installation } from '../../lib/installation.mjs';
+import { NameServer } from '../../lib/dns_server.mjs';
 
 const DAY_S = 86_400;
 const LETTER = { source: { kind: 'content', content: '<html><body><p>Hello</p></body></html>' }, title: 'Letter' };

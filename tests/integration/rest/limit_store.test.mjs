@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Pair, PASSWORD } from '../lib/redis_server.mjs';
-import { until } from '../lib/processes.mjs';
-import { makePlace, must } from '../lib/brand_fixture.mjs';
+import { Pair, PASSWORD } from '../../lib/redis_server.mjs';
+import { until } from '../../lib/processes.mjs';
+import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 120_000 };
 const WAIT_MS = 60_000;

@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { RawConnection } from '../lib/http_client.mjs';
-import { installationFor } from '../lib/installation.mjs';
-import { until } from '../lib/processes.mjs';
-import { makePlace, must } from '../lib/brand_fixture.mjs';
+import { RawConnection } from '../../lib/http_client.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { until } from '../../lib/processes.mjs';
+import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 60_000 };
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Installation } from '../lib/installation.mjs';
-import { until } from '../lib/processes.mjs';
+import { Installation } from '../../lib/installation.mjs';
+import { until } from '../../lib/processes.mjs';
 
 const TYPES = [
   'authentication_error', 'authorization_error', 'invalid_request', 'not_found', 'conflict', 'rate_limit', 'not_implemented',

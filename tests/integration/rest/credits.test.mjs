@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { sql } from '../lib/contact_files.mjs';
-import { Installation } from '../lib/installation.mjs';
-import { until } from '../lib/processes.mjs';
+import { sql } from '../../lib/contact_files.mjs';
+import { Installation } from '../../lib/installation.mjs';
+import { until } from '../../lib/processes.mjs';
 
 // The contract's table: operation, cost, how it is counted.
 const PRICES = {
