@@ -6,13 +6,13 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { loadCatalogue } from '../cases/runner/catalogue.mjs';
-import { saveContacts, sendConfirmed } from '../lib/campaign.mjs';
-import { installationFor } from '../lib/installation.mjs';
-import { doorsOfKey, makePlace, must, sql, stdioDoor } from '../lib/brand_fixture.mjs';
+import { loadCatalogue } from '../../cases/runner/catalogue.mjs';
+import { saveContacts, sendConfirmed } from '../../lib/campaign.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { doorsOfKey, makePlace, must, sql, stdioDoor } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 180_000 };
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const HTML = '<!doctype html><html><head><title>Rules</title></head><body><p>Hello {{ firstName }}</p></body></html>';
 const DEFAULT_PAGE = 10;
 const READS = { readOnly: true, destructive: false };

@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { awaitSend, prepareSend, saveContacts } from '../lib/campaign.mjs';
-import { installationFor } from '../lib/installation.mjs';
-import { doorsOfKey, makePlace, must, stdioDoor } from '../lib/brand_fixture.mjs';
+import { awaitSend, prepareSend, saveContacts } from '../../lib/campaign.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { doorsOfKey, makePlace, must, stdioDoor } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 180_000 };
 const COUNT = 4;

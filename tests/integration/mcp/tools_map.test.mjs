@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { awaitSend } from '../lib/campaign.mjs';
-import { installationFor } from '../lib/installation.mjs';
-import { makePlace, must } from '../lib/brand_fixture.mjs';
+import { awaitSend } from '../../lib/campaign.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 180_000 };
 const HTML = `<!doctype html><html><head><title>Map</title></head><body>

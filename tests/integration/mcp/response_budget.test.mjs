@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { saveContacts } from '../lib/campaign.mjs';
-import { installationFor } from '../lib/installation.mjs';
-import { Random } from '../lib/random.mjs';
-import { makePlace, must, stdioDoor } from '../lib/brand_fixture.mjs';
+import { saveContacts } from '../../lib/campaign.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { Random } from '../../lib/random.mjs';
+import { makePlace, must, stdioDoor } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 180_000 };
 const BUDGET = 6000; // characters of text and structured content together
