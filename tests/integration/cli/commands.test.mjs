@@ -8,11 +8,11 @@ import http from 'node:http';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { BINARY, installationFor } from '../lib/installation.mjs';
-import { residentKib, until } from '../lib/processes.mjs';
-import { makePlace, must } from '../lib/brand_fixture.mjs';
+import { BINARY, installationFor } from '../../lib/installation.mjs';
+import { residentKib, until } from '../../lib/processes.mjs';
+import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const LIMIT = { timeout: 120_000 };
 const PEOPLE = 130;
 const installation = installationFor({ after });
