@@ -5,7 +5,7 @@ import { createPublicKey } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { installationFor } from '../lib/installation.mjs';
+import { installationFor } from '../../lib/installation.mjs';
 
 const dkim = ({ records }) => records.filter(({ record }) => record === 'dkim');
 const names = (domain) => dkim(domain).map(({ state, name }) => `${state} ${name}`);

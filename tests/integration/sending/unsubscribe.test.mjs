@@ -4,10 +4,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { sql } from '../lib/contact_files.mjs';
-import { Installation } from '../lib/installation.mjs';
-import { load } from '../lib/packages.mjs';
-import { until } from '../lib/processes.mjs';
+import { sql } from '../../lib/contact_files.mjs';
+import { Installation } from '../../lib/installation.mjs';
+import { load } from '../../lib/packages.mjs';
+import { until } from '../../lib/processes.mjs';
 
 const { simpleParser } = load('mailparser');
 

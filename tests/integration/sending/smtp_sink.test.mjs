@@ -6,8 +6,8 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { until } from '../lib/processes.mjs';
-import { Sink } from '../lib/smtp_sink.mjs';
+import { until } from '../../lib/processes.mjs';
+import { Sink } from '../../lib/smtp_sink.mjs';
 
 /** A client without manners: whole replies by `reply`, everything else as bytes. */
 class Client {

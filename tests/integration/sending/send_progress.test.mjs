@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { address, awaitSend, prepareSend, saveContacts } from '../lib/campaign.mjs';
-import { installationFor } from '../lib/installation.mjs';
-import { makePlace, must } from '../lib/brand_fixture.mjs';
+import { address, awaitSend, prepareSend, saveContacts } from '../../lib/campaign.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 270_000 };
 const CONTACTS = 3;

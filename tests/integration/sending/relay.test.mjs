@@ -6,9 +6,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Mailing } from '../faults/mailing.mjs';
-import { pause, until } from '../lib/processes.mjs';
-import { Sink } from '../lib/smtp_sink.mjs';
+import { Mailing } from '../../faults/mailing.mjs';
+import { pause, until } from '../../lib/processes.mjs';
+import { Sink } from '../../lib/smtp_sink.mjs';
 
 const LIMIT = { timeout: 270_000 };
 const ENDS_MS = 30_000;
