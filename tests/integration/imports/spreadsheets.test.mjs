@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { sql } from '../lib/contact_files.mjs';
-import { installationFor } from '../lib/installation.mjs';
+import { sql } from '../../lib/contact_files.mjs';
+import { installationFor } from '../../lib/installation.mjs';
 import { captured, exportNow, sheets } from './spreadsheets/spreadsheet.mjs';
 
 test('exports of a spreadsheet are understood (R-371)', { timeout: 360_000 }, async (t) => {

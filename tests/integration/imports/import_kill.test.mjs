@@ -7,10 +7,10 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { sql, storedContacts, writeContacts } from '../lib/contact_files.mjs';
-import { installationFor } from '../lib/installation.mjs';
-import { kill, killGroup, pause, until } from '../lib/processes.mjs';
-import { Random } from '../lib/random.mjs';
+import { sql, storedContacts, writeContacts } from '../../lib/contact_files.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { kill, killGroup, pause, until } from '../../lib/processes.mjs';
+import { Random } from '../../lib/random.mjs';
 
 const KILLS = Number(process.env.POSTHORN_FAULT_ROUNDS ?? 3);
 const SEED = Number(process.env.POSTHORN_FAULT_SEED ?? Date.now() % 1_000_000);

@@ -5,9 +5,9 @@ import { execFile, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { sql, storedContacts, writeContacts } from '../lib/contact_files.mjs';
-import { BINARY, installationFor } from '../lib/installation.mjs';
-import { until } from '../lib/processes.mjs';
+import { sql, storedContacts, writeContacts } from '../../lib/contact_files.mjs';
+import { BINARY, installationFor } from '../../lib/installation.mjs';
+import { until } from '../../lib/processes.mjs';
 
 const LIMIT = { timeout: 360_000 };
 const MEMORY_LIMIT_KIB = 64 * 1024;
