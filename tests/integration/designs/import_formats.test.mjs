@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { installationFor } from '../lib/installation.mjs';
-import { commandLine, isAlive, kill, parentOf, until } from '../lib/processes.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { commandLine, isAlive, kill, parentOf, until } from '../../lib/processes.mjs';
 
 const LIMIT = { timeout: 360_000 };
 const BROWSER = 'chromium-headless-shell';

@@ -6,9 +6,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Installation } from '../lib/installation.mjs';
+import { Installation } from '../../lib/installation.mjs';
 
-const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../../..');
 const FOLDER = join(ROOT, 'src/gallery');
 const JUDGES = join(ROOT, 'tests/gallery');
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Installation } from '../lib/installation.mjs';
+import { Installation } from '../../lib/installation.mjs';
 
 const PUBLIC_URL = 'https://mail.example/posthorn';
 const PICTURE = /^https:\/\/mail\.example\/posthorn(\/assets\/gallery-[0-9a-f]{32}\.(?:png|jpg|webp|gif))$/;

@@ -7,10 +7,10 @@ import http from 'node:http';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { png } from '../lib/images.mjs';
-import { ImageServer } from '../lib/image_server.mjs';
-import { sql } from '../lib/contact_files.mjs';
-import { BINARY, Installation } from '../lib/installation.mjs';
+import { png } from '../../lib/images.mjs';
+import { ImageServer } from '../../lib/image_server.mjs';
+import { sql } from '../../lib/contact_files.mjs';
+import { BINARY, Installation } from '../../lib/installation.mjs';
 
 const LIMIT = { timeout: 360_000 };
 const PUBLIC_URL = 'https://mail.example/posthorn';

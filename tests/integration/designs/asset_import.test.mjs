@@ -6,11 +6,11 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { RawConnection } from '../lib/http_client.mjs';
-import { ImageServer } from '../lib/image_server.mjs';
-import { BINARY, Installation, installationFor } from '../lib/installation.mjs';
-import { png } from '../lib/images.mjs';
-import { residentKib } from '../lib/processes.mjs';
+import { RawConnection } from '../../lib/http_client.mjs';
+import { ImageServer } from '../../lib/image_server.mjs';
+import { BINARY, Installation, installationFor } from '../../lib/installation.mjs';
+import { png } from '../../lib/images.mjs';
+import { residentKib } from '../../lib/processes.mjs';
 
 const LIMIT = { timeout: 270_000 };
 const PUBLIC_URL = 'https://mail.example/posthorn';
