@@ -57,9 +57,9 @@ step tsan thread_sanitizer
 step analyzer analyzer
 step tidy tidy
 step fuzz fuzzers
-step faults env POSTHORN_FAULT_ROUNDS=100 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/faults.test.mjs'
+step faults env POSTHORN_FAULT_ROUNDS=100 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/recovery/faults.test.mjs'
 step fault-table bash tests/faults.sh
-step commits env POSTHORN_FAULT_ROUNDS=10 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/shared_commits.test.mjs'
+step commits env POSTHORN_FAULT_ROUNDS=10 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/recovery/shared_commits.test.mjs'
 step imports env POSTHORN_FAULT_ROUNDS=20 POSTHORN_LIBREOFFICE=1 bash -c '. tests/node22.sh && "$NODE" --test --test-concurrency=1 "tests/integration/imports/*.test.mjs"'
 step scenario env SCENARIO_CONTACTS=1000000 bash tests/scenario/run.sh
 # Twenty rules, drawn; the log names the seed. MUTATION_SEED repeats a draw.

@@ -94,7 +94,7 @@ step sdk bash tests/sdk.sh
 step scenario bash tests/scenario/run.sh
 step conformance bash tests/conformance.sh
 step faults bash tests/faults.sh short
-step integration "$NODE" --test --test-concurrency=1 "tests/integration/*.test.mjs"
+step integration "$NODE" --test --test-concurrency=1 "tests/integration/**/*.test.mjs"
 # What the clients of the steps above saw, all together.
 [ ${#chosen[@]} -gt 0 ] || step replies "$NODE" tests/openapi/report.mjs "$POSTHORN_REPLIES_LOG"
 

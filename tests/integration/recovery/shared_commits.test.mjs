@@ -5,10 +5,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { installationFor } from '../lib/installation.mjs';
-import { contactsOf } from '../lib/writers.mjs';
-import { until } from '../lib/processes.mjs';
-import { Random } from '../lib/random.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { contactsOf } from '../../lib/writers.mjs';
+import { until } from '../../lib/processes.mjs';
+import { Random } from '../../lib/random.mjs';
 
 const ROUNDS = Number(process.env.POSTHORN_FAULT_ROUNDS ?? 3);
 const SEED = Number(process.env.POSTHORN_FAULT_SEED ?? Date.now() % 1_000_000);

@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { assertDelivered, prepareSend, readSend, saveContacts, startSend } from '../lib/campaign.mjs';
-import { installationFor } from '../lib/installation.mjs';
-import { isAlive, kill, parentOf, pause, until } from '../lib/processes.mjs';
+import { assertDelivered, prepareSend, readSend, saveContacts, startSend } from '../../lib/campaign.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { isAlive, kill, parentOf, pause, until } from '../../lib/processes.mjs';
 
 const LIMIT = { timeout: 180_000 };
 const IDLE_S = 1;

@@ -5,12 +5,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertDelivered, awaitSend, prepareSend, saveContacts, startSend } from '../lib/campaign.mjs';
-import { installationFor } from '../lib/installation.mjs';
-import { Writers, contactsOf } from '../lib/writers.mjs';
-import { Postgres } from '../lib/postgres.mjs';
-import { kill, killGroup, pause, until } from '../lib/processes.mjs';
-import { Random } from '../lib/random.mjs';
+import { assertDelivered, awaitSend, prepareSend, saveContacts, startSend } from '../../lib/campaign.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { Writers, contactsOf } from '../../lib/writers.mjs';
+import { Postgres } from '../../lib/postgres.mjs';
+import { kill, killGroup, pause, until } from '../../lib/processes.mjs';
+import { Random } from '../../lib/random.mjs';
 
 const LIMIT = { timeout: 180_000 };
 const ROUNDS = Number(process.env.POSTHORN_FAULT_ROUNDS ?? 3);
