@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { load } from './installed.mjs';
+import { packagesOf } from '../lib/packages.mjs';
 import { tour } from './tour.mjs';
 
+const load = packagesOf('clients');
 const v1 = {
   ...load('@modelcontextprotocol/sdk/client/index.js'),
   ...load('@modelcontextprotocol/sdk/client/stdio.js'),

@@ -1,14 +1,19 @@
-// The judges live in build/third_party, beside nothing of ours: this is the one way to them. THIRD_PARTY_INSTALL names another
-// folder.
+// The npm packages of a test suite are installed in build/NAME, outside the tree, so that no file of ours resolves one by accident.
 
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
-const folder = process.env.THIRD_PARTY_INSTALL ?? join(ROOT, 'build/third_party');
-if (!existsSync(join(folder, 'package.json'))) throw new Error(`${folder} does not hold the packages of tests/third_party (tests/third_party.sh installs them)`);
+const BUILD = join(import.meta.dirname, '../../build');
 
-/** Loads a module of the installed packages by its public name. */
-export const load = createRequire(join(folder, 'package.json'));
+/** The folder with the packages of the suite `name`. The environment variable NAME_INSTALL names another one. */
+export function packageFolder(name) {
+  const folder = process.env[`${name.toUpperCase()}_INSTALL`] ?? join(BUILD, name);
+  if (!existsSync(join(folder, 'package.json'))) throw new Error(`${folder} does not hold the packages of tests/${name}; tests/${name}.sh installs them`);
+  return folder;
+}
+
+/** Gives a `require` that loads installed packages of the suite `name` by their public names. */
+export function packagesOf(name) {
+  return createRequire(join(packageFolder(name), 'package.json'));
+}

@@ -7,11 +7,12 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { load } from '../clients/installed.mjs';
+import { packagesOf } from '../lib/packages.mjs';
 import { BINARY, Installation } from '../lib/installation.mjs';
 import { until } from '../lib/processes.mjs';
 import { contactOf, count, countBad, isBad, REPEATED_ROW, writeContacts } from './contacts.mjs';
 
+const load = packagesOf('clients');
 const { Client } = load('@modelcontextprotocol/sdk/client/index.js');
 const { StdioClientTransport } = load('@modelcontextprotocol/sdk/client/stdio.js');
 const modern = load('@modelcontextprotocol/client');

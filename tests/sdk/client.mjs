@@ -1,15 +1,12 @@
 // The published client, as it is: installed in build/sdk, watched from its own `fetch` setting.
 
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { BINARY } from '../lib/installation.mjs';
+import { packagesOf } from '../lib/packages.mjs';
 import { judgeOf } from '../openapi/replies.mjs';
 
 const judge = judgeOf(BINARY);
-const installDir = process.env.SDK_INSTALL;
-if (!installDir) throw new Error('SDK_INSTALL must name the folder the client is installed in');
-const resolve = createRequire(join(installDir, 'package.json')).resolve;
+const { resolve } = packagesOf('sdk');
 
 export const sdk = await import(pathToFileURL(resolve('@brew.new/sdk')));
 

@@ -7,10 +7,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publishedRecords, Signer } from './dkim_signer.mjs';
 import { Driver } from '../lib/driver.mjs';
-import { load } from '../lib/packages.mjs';
+import { packagesOf } from '../lib/packages.mjs';
 import { fixedCorpus, message, randomCorpus } from './message_corpus.mjs';
 import { Random } from '../lib/random.mjs';
 
+const load = packagesOf('third_party');
 const { dkimVerify } = load('mailauth/lib/dkim/verify');
 
 const [composePath, signPath, randomCount = '200', seed = '1'] = process.argv.slice(2);

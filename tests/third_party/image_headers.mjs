@@ -4,9 +4,10 @@
 //     node image_headers.mjs POSTHORN_IMAGE [images] [seed]
 
 import { spawnSync } from 'node:child_process';
-import { load } from '../lib/packages.mjs';
+import { packagesOf } from '../lib/packages.mjs';
 import { Random } from '../lib/random.mjs';
 
+const load = packagesOf('third_party');
 const sharp = load('sharp');
 const [program, images = '200', seed = '1'] = process.argv.slice(2);
 const random = new Random(Number(seed));

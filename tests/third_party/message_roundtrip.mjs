@@ -6,10 +6,11 @@
 
 import { Signer } from './dkim_signer.mjs';
 import { Driver } from '../lib/driver.mjs';
-import { load } from '../lib/packages.mjs';
+import { packagesOf } from '../lib/packages.mjs';
 import { fixedCorpus, randomCorpus } from './message_corpus.mjs';
 import { Random } from '../lib/random.mjs';
 
+const load = packagesOf('third_party');
 const { simpleParser } = load('mailparser');
 const { default: PostalMime } = await import(load.resolve('postal-mime'));
 

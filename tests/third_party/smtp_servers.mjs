@@ -10,9 +10,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Driver } from '../lib/driver.mjs';
-import { load } from '../lib/packages.mjs';
+import { packagesOf } from '../lib/packages.mjs';
 import { Postfix, missingPostfix } from '../lib/postfix.mjs';
 
+const load = packagesOf('third_party');
 const { SMTPServer } = load('smtp-server');
 const driverPath = process.argv[2];
 if (!driverPath) throw new Error('usage: smtp_servers.mjs DRIVER');

@@ -6,8 +6,9 @@
 
 import { prepareHtml } from '../../src/render/side/prepare.mjs';
 import { Driver } from '../lib/driver.mjs';
-import { load } from '../lib/packages.mjs';
+import { packagesOf } from '../lib/packages.mjs';
 
+const load = packagesOf('third_party');
 const { Liquid } = load('liquidjs');
 
 /** Designs whose tags stand where an HTML parser would move, join or drop them. */

@@ -7,11 +7,12 @@
 // TEMPLATE_COUNT and TEMPLATE_SEED set count and seed as well. The seed is printed; the same one makes the same templates.
 
 import { Driver } from '../lib/driver.mjs';
-import { load } from '../lib/packages.mjs';
+import { packagesOf } from '../lib/packages.mjs';
 import { moneyAgainstIntl } from './template_money.mjs';
 import { Random } from '../lib/random.mjs';
 import { Generator, values } from './template_generator.mjs';
 
+const load = packagesOf('third_party');
 const { Liquid, defaultOperators } = load('liquidjs');
 
 /**

@@ -62,7 +62,7 @@ function peers(liquid, source) {
 
 export async function run(report) {
   if (!existsSync(driverPath)) throw new Error(`${driverPath} is missing: build template_driver beside the release binary`);
-  const { load } = await import('../../lib/packages.mjs');
+  const load = (await import('../../lib/packages.mjs')).packagesOf('third_party');
   const { Liquid } = load('liquidjs');
   const liquid = new Liquid({ outputEscape: 'escape' });
   const driver = new Driver(driverPath);

@@ -4,10 +4,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Installation } from '../../lib/installation.mjs';
-import { load } from '../../lib/packages.mjs';
+import { packagesOf } from '../../lib/packages.mjs';
 import { NameServer } from '../../lib/dns_server.mjs';
 import { until } from '../../lib/processes.mjs';
 
+const load = packagesOf('third_party');
 const { SMTPServer } = load('smtp-server');
 const { dkimVerify } = load('mailauth/lib/dkim/verify');
 

@@ -5,9 +5,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { saveContacts, sendConfirmed } from '../../lib/campaign.mjs';
 import { Installation } from '../../lib/installation.mjs';
-import { load } from '../../lib/packages.mjs';
+import { packagesOf } from '../../lib/packages.mjs';
 import { until } from '../../lib/processes.mjs';
 
+const load = packagesOf('third_party');
 const { SMTPServer } = load('smtp-server');
 const { dkimVerify } = load('mailauth/lib/dkim/verify');
 

@@ -6,9 +6,10 @@ import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { sql } from '../../lib/contact_files.mjs';
 import { Installation } from '../../lib/installation.mjs';
-import { load } from '../../lib/packages.mjs';
+import { packagesOf } from '../../lib/packages.mjs';
 import { until } from '../../lib/processes.mjs';
 
+const load = packagesOf('third_party');
 const { simpleParser } = load('mailparser');
 
 const LIMIT = { timeout: 360_000 };

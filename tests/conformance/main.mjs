@@ -1,33 +1,34 @@
-// Judges a running server by the MCP conformance suites and prints one line a run.
+// Checks a running server with the MCP conformance suites and prints one line a run.
 //
-//   judge.mjs fixture URL       all scored scenarios of the three runs
-//   judge.mjs product URL KEY   the scenarios of generic.json, which need no fixture catalogue; one line for all
+//   main.mjs fixture URL       all scored scenarios of the three runs
+//   main.mjs product URL KEY   the scenarios of generic.json, which need no fixture catalogue; one line for all
 //
 // A scenario passes when none of its checks failed and at least one succeeded: the suites call a scenario that tested
-// nothing a pass, this does not. Exit 0 only when everything passed. CONFORMANCE_INSTALL names the installed suites.
+// nothing a pass, this does not. Exit 0 only when everything passed.
 
 import { readFile } from 'node:fs/promises';
+import { packageFolder } from '../lib/packages.mjs';
 import { RUNS, runSuite, scoredScenarios } from './suites.mjs';
 import { startKeyProxy } from './key_proxy.mjs';
 
 const MESSAGE_LIMIT = 400;
 
-const installDir = process.env.CONFORMANCE_INSTALL;
+const installDir = packageFolder('conformance');
 const [mode, url, key] = process.argv.slice(2);
 
-if (!installDir || !url || (mode === 'product' && !key) || !['fixture', 'product'].includes(mode)) {
-  console.error('usage: CONFORMANCE_INSTALL=DIR judge.mjs fixture URL | product URL KEY');
+if (!url || (mode === 'product' && !key) || !['fixture', 'product'].includes(mode)) {
+  console.error('usage: main.mjs fixture URL | product URL KEY');
   process.exit(2);
 }
 
-const allPassed = mode === 'fixture' ? await judgeFixture() : await judgeProduct();
+const allPassed = mode === 'fixture' ? await checkFixture() : await checkProduct();
 process.exit(allPassed ? 0 : 1);
 
-async function judgeFixture() {
+async function checkFixture() {
   let allPassed = true;
   for (const run of RUNS) {
     const results = await runSuite(installDir, run, url);
-    const verdicts = judge(await scoredScenarios(installDir, run, results), results, () => false);
+    const verdicts = verdictsOf(await scoredScenarios(installDir, run, results), results, () => false);
     const passed = verdicts.filter((verdict) => verdict.passed).length;
 
     console.log(`${run.label}: ${passed}/${run.total}`);
@@ -37,7 +38,7 @@ async function judgeFixture() {
   return allPassed;
 }
 
-async function judgeProduct() {
+async function checkProduct() {
   const generic = JSON.parse(await readFile(new URL('generic.json', import.meta.url), 'utf8'));
   const proxy = await startKeyProxy(new URL(url), key);
   const verdicts = [];
@@ -45,7 +46,7 @@ async function judgeProduct() {
     for (const run of RUNS) {
       const results = await runSuite(installDir, run, proxy.url);
       const excused = (scenario, check) => needsFixture(generic, scenario, check);
-      for (const verdict of judge(generic.scenarios[run.id], results, excused)) {
+      for (const verdict of verdictsOf(generic.scenarios[run.id], results, excused)) {
         verdicts.push({ ...verdict, scenario: `${run.id} ${verdict.scenario}` });
       }
     }
@@ -64,7 +65,7 @@ function needsFixture(generic, scenario, check) {
   return (generic.needsFixture[scenario] ?? []).includes(check.id) && check.details?.untestable === true;
 }
 
-function judge(scenarios, results, excused) {
+function verdictsOf(scenarios, results, excused) {
   return scenarios.map((scenario) => {
     const checks = (results.get(scenario) ?? []).filter((check) => !excused(scenario, check));
     const failures = checks.filter((check) => check.status === 'FAILURE').map(describe);
