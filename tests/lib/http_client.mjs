@@ -1,11 +1,10 @@
-// HTTP as a program speaks it (whole calls over kept connections) and as an enemy does (bytes on a socket).
+// The HTTP client of the tests: whole calls over kept connections. raw_http.mjs sends what no HTTP library would send.
 
 import http from 'node:http';
-import net from 'node:net';
 
 const ANSWER_LIMIT_MS = 40_000;
 
-/** One client of the REST door: one key, one connection at a time unless told otherwise. */
+/** A client with the headers of one credential. It has one connection at a time unless `connections` says otherwise. */
 export class HttpClient {
   #agent;
 
@@ -67,37 +66,4 @@ export class HttpClient {
 function answerOf(response, text) {
   const isJson = (response.headers['content-type'] ?? '').startsWith('application/json');
   return { status: response.statusCode, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text };
-}
-
-/** A connection on which everything is said by hand. */
-export class RawConnection {
-  received = Buffer.alloc(0);
-
-  constructor(port) {
-    this.socket = net.connect(port, '127.0.0.1');
-    this.socket.on('data', (bytes) => (this.received = Buffer.concat([this.received, bytes])));
-    this.socket.on('error', () => {});
-    this.connected = new Promise((resolve) => this.socket.once('connect', resolve));
-    /** Settles when both directions are closed. */
-    this.closed = new Promise((resolve) => this.socket.once('close', resolve));
-  }
-
-  async send(bytes) {
-    await this.connected;
-    await new Promise((resolve) => this.socket.write(bytes, () => resolve()));
-  }
-
-  /** The status lines received so far. */
-  statuses() {
-    return [...this.received.toString('latin1').matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]));
-  }
-
-  /** Gone without a word: the peer sees a reset. */
-  vanish() {
-    this.socket.resetAndDestroy();
-  }
-
-  close() {
-    this.socket.destroy();
-  }
 }

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { RawConnection } from '../../lib/http_client.mjs';
+import { RawConnection } from '../../lib/raw_http.mjs';
 import { ImageServer } from '../../lib/image_server.mjs';
 import { BINARY, Installation, installationFor } from '../../lib/installation.mjs';
 import { png } from '../../lib/images.mjs';

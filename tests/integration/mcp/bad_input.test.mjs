@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { RawConnection } from '../../lib/http_client.mjs';
+import { RawConnection } from '../../lib/raw_http.mjs';
 import { BINARY, Installation, installationFor } from '../../lib/installation.mjs';
 import { descriptorNames, openDescriptors, pause, residentKib, until } from '../../lib/processes.mjs';
 

@@ -7,13 +7,12 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalogue } from '../../cases/runner/catalogue.mjs';
-import { RawConnection } from '../../lib/http_client.mjs';
 import { Installation } from '../../lib/installation.mjs';
 import { problemOf, shown } from './matrix_answers.mjs';
 import { Requests, routesOf } from './matrix_requests.mjs';
 import { World, sums } from './matrix_fixture.mjs';
 import { pause, until } from '../../lib/processes.mjs';
-import { chunked, headBytes, hear, requestBytes } from '../../lib/raw_http.mjs';
+import { RawConnection, chunked, headBytes, receiveAnswers, requestBytes } from '../../lib/raw_http.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const PIPELINED = 25;
@@ -51,7 +50,7 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
   async function say(method, bytes, limitMs) {
     const connection = connect();
     await connection.send(bytes);
-    const [answer] = await hear(connection, [method], limitMs);
+    const [answer] = await receiveAnswers(connection, [method], limitMs);
     connection.close();
     return answer;
   }
@@ -99,7 +98,7 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
     for (const batch of batches) {
       const connection = connect();
       await connection.send(Buffer.concat(batch.map(requestBytes)));
-      assertAnswers(batch, await hear(connection, batch.map(({ method }) => method)));
+      assertAnswers(batch, await receiveAnswers(connection, batch.map(({ method }) => method)));
       connection.close();
     }
     t.diagnostic(`${list.length} requests in ${batches.length} pipelines`);
@@ -119,7 +118,7 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
       const cut = 1 + (i * 37) % (bytes.length - 1);
       await connection.send(bytes.subarray(0, cut));
       await connection.send(bytes.subarray(cut));
-      assertAnswers([request], await hear(connection, [request.method]));
+      assertAnswers([request], await receiveAnswers(connection, [request.method]));
       connection.close();
     }
     t.diagnostic(`${list.length} requests`);
@@ -168,7 +167,7 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
       said++;
     }
     assert.equal(said, 4);
-    for (const { request, connection } of slow) assertAnswers([request], await hear(connection, [request.method]));
+    for (const { request, connection } of slow) assertAnswers([request], await receiveAnswers(connection, [request.method]));
     slow.forEach(({ connection }) => connection.close());
   }));
 
@@ -317,7 +316,7 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
     const connection = connect();
     const asked = [['HEAD', '/v1/contacts'], ['HEAD', '/v1/help'], ['HEAD', '/v1/nothing'], ['GET', '/v1/health']];
     await connection.send(Buffer.concat(asked.map(([method, target]) => requestBytes({ method, target }))));
-    const answers = await hear(connection, asked.map(([method]) => method));
+    const answers = await receiveAnswers(connection, asked.map(([method]) => method));
     assert.deepEqual(answers.map(({ status }) => status), [405, 200, 404, 200]);
     assert.equal(answers[3].body.status, 'ok');
   });
@@ -353,13 +352,13 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
   test('HTTP/1.0 is served, and closed unless it is asked to stay', async () => {
     const connection = connect();
     await connection.send('GET /v1/health HTTP/1.0\r\n\r\n');
-    const [answer] = await hear(connection, ['GET']);
+    const [answer] = await receiveAnswers(connection, ['GET']);
     assert.equal(answer.status, 200);
     await connection.closed;
     const kept = connect();
     for (let i = 1; i <= 2; i++) {
       await kept.send(headBytes('GET /v1/brand HTTP/1.0', { connection: 'keep-alive', ...world.keys.brand }));
-      assert.equal((await hear(kept, Array(i).fill('GET'))).at(-1).status, 200);
+      assert.equal((await receiveAnswers(kept, Array(i).fill('GET'))).at(-1).status, 200);
     }
     const body = '{"nonsense":1}';
     const posted = await say('POST', Buffer.concat([headBytes('POST /v1/contacts HTTP/1.0', { ...world.keys.brand, 'content-length': body.length }), Buffer.from(body)]));
@@ -374,7 +373,7 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
       await connection.send(headBytes(`${method} ${sampleTarget(path)} HTTP/1.1`, { host: 'x', ...headers }));
       await until('it is told to go on', () => connection.received.toString('latin1').startsWith('HTTP/1.1 100 '));
       await connection.send(body);
-      const [answer] = await hear(connection, [method]);
+      const [answer] = await receiveAnswers(connection, [method]);
       assert.ok([400, 403, 501].includes(answer.status), `${method} ${path}: ${answer.text}`);
       connection.close();
     }

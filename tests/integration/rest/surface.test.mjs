@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { RawConnection } from '../../lib/http_client.mjs';
+import { RawConnection } from '../../lib/raw_http.mjs';
 import { installationFor } from '../../lib/installation.mjs';
 import { until } from '../../lib/processes.mjs';
 import { makePlace, must } from '../../lib/brand_fixture.mjs';
