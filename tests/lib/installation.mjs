@@ -72,7 +72,7 @@ export class Installation {
   }
 
   stdio(...args) {
-    const client = new StdioClient(BINARY, args, this.environment);
+    const client = new StdioClient([BINARY, 'mcp', ...args], this.environment);
     this.#clients.push(client);
     return client;
   }
@@ -137,7 +137,7 @@ export class Installation {
 
   // ---- Its end ----
 
-  /** Ends everything and gives what should not be: processes still alive, and what a sanitizer had to say. */
+  /** Ends everything. Gives what should not be: processes still alive, output that is no message, reports of a sanitizer. */
   async dispose() {
     for (const client of this.#clients) await client.kill();
     for (const server of this.#servers) await server.stop();
@@ -148,7 +148,8 @@ export class Installation {
     const said = [this.runnerLog, ...this.#clients.map(({ diagnostics }) => diagnostics)].flatMap((text) => text.split('\n'));
     const lines = [...said, ...this.#servers.flatMap(({ log }) => log)];
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
-    return [...orphans, ...lines.filter((line) => /Sanitizer|runtime error:/.test(line))];
+    const strays = this.#clients.flatMap((client) => client.strays);
+    return [...orphans, ...strays, ...lines.filter((line) => /Sanitizer|runtime error:/.test(line))];
   }
 }
 
