@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Lets independent parsers and engines judge composed messages (mailparser, postal-mime), their signatures (mailauth, dkimpy),
-# templates (liquidjs) and what is said of images (libvips, by sharp).
+# Checks with independent parsers and engines: composed messages (mailparser, postal-mime), their signatures (mailauth, dkimpy),
+# templates (liquidjs) and headers of images (libvips, by sharp).
 #
 #     tests/third_party.sh BUILD_DIR [messages] [templates] [seed]
 #

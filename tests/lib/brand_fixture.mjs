@@ -1,4 +1,4 @@
-// A brand, and the doors that lead into it: two of tools (stdio, MCP over HTTP) and REST.
+// The fixture of most tests: a brand, its key, and its transports: REST, MCP over HTTP, MCP over stdio.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -7,7 +7,7 @@ import { McpHttpClient } from './mcp_http_client.mjs';
 
 const RATE_MULTIPLIER = ['--rate-multiplier', '100000'];
 
-/** What a door says to a call: {ok, body}, and `links` of a tool's result. Text and structured content must be the same. */
+/** The answer to a call: {ok, body}, and `links` of a tool's result. Text and structured content must be the same. */
 function readResult(name, message) {
   const { result } = message;
   if (result === undefined) return { ok: false, refusal: message.error };
@@ -19,7 +19,7 @@ function readResult(name, message) {
 }
 
 /** call(tool, args), list() and read(uri) of a client that has request(method, params). */
-export function toolDoor(client) {
+export function toolTransport(client) {
   return {
     call: async (name, args = {}) => readResult(name, await client.request('tools/call', { name, arguments: args })),
     list: async () => (await client.request('tools/list')).result.tools,
@@ -28,7 +28,7 @@ export function toolDoor(client) {
 }
 
 /** call(method, path, body, headers) → {ok, status, headers, body}. */
-export function restDoor(client) {
+export function restTransport(client) {
   return {
     call: async (method, path, body, headers) => {
       const answer = await client.request(method, path, body, headers);
@@ -37,16 +37,16 @@ export function restDoor(client) {
   };
 }
 
-/** The doors of one key of a running server, with headers of their own. */
-export function doorsOfKey(server, key, headers = {}) {
+/** The transports of one key of a running server, with headers of their own. */
+export function transportsOfKey(server, key, headers = {}) {
   const http = server.client(key, headers);
-  return { rest: restDoor(http), mcp: toolDoor(new McpHttpClient(http)), close: () => http.close() };
+  return { rest: restTransport(http), mcp: toolTransport(new McpHttpClient(http)), close: () => http.close() };
 }
 
-export async function stdioDoor(installation, ...options) {
+export async function stdioTransport(installation, ...options) {
   const client = installation.stdio(...options);
   await client.initialize();
-  return toolDoor(client);
+  return toolTransport(client);
 }
 
 /** A fresh brand with a key of its own. Options are those of `admin key create`. */
@@ -54,7 +54,7 @@ export async function makePlace(installation, server, ...options) {
   const { brandId } = await installation.admin('brand', 'create', 'Tools');
   const words = options.includes('--rate-multiplier') ? options : [...RATE_MULTIPLIER, ...options];
   const { key } = await installation.admin('key', 'create', '--brand', brandId, ...words);
-  return { brandId, key, ...doorsOfKey(server, key) };
+  return { brandId, key, ...transportsOfKey(server, key) };
 }
 
 /** The body of a call that must succeed. */

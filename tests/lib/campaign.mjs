@@ -1,11 +1,11 @@
-// A campaign as an assistant makes one: contacts, a design, an accepted send; and the judgement of what became of it.
-// `call(tool, args)` gives {ok, body}, through whichever door.
+// A campaign as an assistant makes one: contacts, a design, an accepted send; and the check of its result.
+// `call(tool, args)` gives {ok, body}, over any transport.
 
 import assert from 'node:assert/strict';
 import { until } from './processes.mjs';
 
 const BATCH = 1000;
-const PAGE = 50; // fits the response budget of every door
+const PAGE = 50; // fits the response budget of every transport
 const NEWSLETTER = `<!doctype html><html><head><title>Letter</title></head><body>
 <p>Dear {{ firstName | default: 'reader' }},</p><p>this is the letter. <a href="https://example.com/more">More</a></p></body></html>`;
 
@@ -33,7 +33,7 @@ export async function prepareSend(call, title = 'Letter') {
   return { emailId, domainId: domains[0].domainId, audienceId: 'all', subject: 'Hello {{ firstName }}' };
 }
 
-/** Sends, and confirms when the door asks: the accepted send. */
+/** Sends, and confirms when the transport asks: the accepted send. */
 export async function sendConfirmed(call, send) {
   const answer = await must(call, 'send_email', send);
   if (answer.status !== 'confirmation_required') return answer;

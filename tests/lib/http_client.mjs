@@ -8,10 +8,10 @@ const ANSWER_LIMIT_MS = 40_000;
 export class HttpClient {
   #agent;
 
-  /** `judge` sees every answer, and says what is wrong with it or null; see ../openapi/replies.mjs. */
-  constructor(port, headers = {}, connections = 1, judge = () => null) {
+  /** `check` gives what is wrong with an answer, or null; see ../openapi/replies.mjs. */
+  constructor(port, headers = {}, connections = 1, check = () => null) {
     this.port = port;
-    this.judge = judge;
+    this.check = check;
     this.headers = headers;
     this.#agent = new http.Agent({ keepAlive: true, maxSockets: connections });
   }
@@ -39,7 +39,7 @@ export class HttpClient {
         response.on('error', reject);
         response.on('end', () => {
           const answer = answerOf(response, Buffer.concat(chunks).toString());
-          const problem = this.judge(method, path, answer);
+          const problem = this.check(method, path, answer);
           problem ? reject(new Error(problem)) : resolve(answer);
         });
       });

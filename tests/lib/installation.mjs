@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { judgeOf } from '../openapi/replies.mjs';
+import { checkerOf } from '../openapi/replies.mjs';
 import { HttpClient } from './http_client.mjs';
 import { kill, processesOf, until } from './processes.mjs';
 import { StdioClient } from './stdio_client.mjs';
@@ -182,7 +182,7 @@ class Server {
 
   client(key, headers = {}, connections = 1) {
     const sent = key === undefined ? headers : { authorization: `Bearer ${key}`, ...headers };
-    return new HttpClient(this.port, sent, connections, judgeOf(BINARY));
+    return new HttpClient(this.port, sent, connections, checkerOf(BINARY));
   }
 
   /** From now on nobody reads its standard error. */

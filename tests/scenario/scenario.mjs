@@ -1,7 +1,7 @@
 // An assistant's day, with official clients (sdk 1.x over stdio, 2.x over HTTP): it imports a large file of contacts by its
 // path, builds audiences of a text, a number range and a membership with activity, imports a newsletter as HTML, as MJML and
 // as JSX, previews each, sends to the founders, and sends a test. Every number is compared with the file, every preview with
-// its whole text. Times and memory peaks are printed, not judged, but for the memory of the import.
+// its whole text. Times and memory peaks are printed, not checked, but for the memory of the import.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
@@ -101,20 +101,20 @@ function printPeaks() {
 // ---- Contacts ----
 
 /** An import may take longer than a call waits: the same key finds it again. */
-async function importFile(door, path) {
+async function importFile(transport, path) {
   for (;;) {
-    const { ok, body } = await door.call('import_contacts_csv', { path, idempotencyKey: 'scenario-import' });
+    const { ok, body } = await transport.call('import_contacts_csv', { path, idempotencyKey: 'scenario-import' });
     if (ok) return body;
     assert.equal(body.error.code, 'SERVICE_UNAVAILABLE', JSON.stringify(body));
   }
 }
 
-async function importContacts(door, root) {
+async function importContacts(transport, root) {
   const path = join(root, 'members.csv');
   await step(`${rows} rows are written`, () => writeContacts(path, rows));
   const megabytes = statSync(path).size / 1e6;
   const startMs = performance.now();
-  const { status, summary, errors, fieldsCreated, warnings } = await step(`${megabytes.toFixed(1)} MB are imported by path`, () => importFile(door, path));
+  const { status, summary, errors, fieldsCreated, warnings } = await step(`${megabytes.toFixed(1)} MB are imported by path`, () => importFile(transport, path));
   const seconds = (performance.now() - startMs) / 1000;
   console.log(`     ${Math.round(rows / seconds)} rows a second`);
   const contacts = count(rows);
@@ -128,19 +128,19 @@ async function importContacts(door, root) {
   assert.deepEqual(errors.map(({ line }) => line), badLines().slice(0, errors.length));
   if (COUNTS_MEMORY) assert.ok(peakKib(installation.runnerPid) < IMPORT_MEMORY_KIB, 'the import keeps to its memory');
   await step('as many contacts are there', async () => {
-    assert.equal((await must(door.call('search_contacts', { count: true }))).count, contacts);
+    assert.equal((await must(transport.call('search_contacts', { count: true }))).count, contacts);
   });
-  await step('contacts say what their last rows say', () => checkSample(door));
+  await step('contacts say what their last rows say', () => checkSample(transport));
   await step('the same call again is the same import', async () => {
-    assert.deepEqual((await importFile(door, path)).summary, summary);
+    assert.deepEqual((await importFile(transport, path)).summary, summary);
   });
 }
 
 /** Every kind of name, a founder who has left, and an address that comes twice. */
-async function checkSample(door) {
+async function checkSample(transport) {
   const sample = [0, 1, 2, 3, 4, 5, 6, 7, 3000, REPEATED_ROW].map(contactOf);
   const filters = [{ field: 'email', operator: 'in', value: sample.map(({ email }) => email) }];
-  const { data } = await must(door.call('search_contacts', { filters, limit: 100 }));
+  const { data } = await must(transport.call('search_contacts', { filters, limit: 100 }));
   const seen = data.map(({ email, firstName, subscribed, customFields }) => ({ email, firstName, subscribed, ...customFields }));
   const wanted = sample.map(({ town, ...rest }) => (town === '' ? rest : { ...rest, town }));
   const byEmail = (a, b) => (a.email < b.email ? -1 : 1);
@@ -160,12 +160,12 @@ const inRange = ({ score }) => score >= SCORE_RANGE[0] && score <= SCORE_RANGE[1
 const isFounder = ({ plan }) => plan === 'founder';
 
 /** The audience is created with its count, and a search counts the same. */
-function audience(door, name, filters, expected) {
+function audience(transport, name, filters, expected) {
   return step(`audience ${name}: ${expected} members`, async () => {
     assert.ok(expected > 0, 'an audience of none proves nothing');
-    const { audienceId, count: counted } = await must(door.call('create_audience', { name, filters: { logic: 'and', filters } }));
+    const { audienceId, count: counted } = await must(transport.call('create_audience', { name, filters: { logic: 'and', filters } }));
     assert.equal(counted, expected);
-    assert.equal((await must(door.call('search_contacts', { audienceId, count: true }))).count, expected);
+    assert.equal((await must(transport.call('search_contacts', { audienceId, count: true }))).count, expected);
     return audienceId;
   });
 }
@@ -217,10 +217,10 @@ const LETTERS = {
   },
 };
 
-async function importLetter(door, format, through) {
+async function importLetter(transport, format, through) {
   const letter = LETTERS[format];
   return step(`the ${format} newsletter is imported over ${through}`, async () => {
-    const imported = await must(door.call('import_email', { format, content: letter.source, subjectLine: "A letter for {{ firstName | default: 'you' }}" }));
+    const imported = await must(transport.call('import_email', { format, content: letter.source, subjectLine: "A letter for {{ firstName | default: 'you' }}" }));
     assert.equal(imported.title, letter.title);
     assert.equal(imported.status, 'ready');
     const { discovered, rehosted, retained, stripped, dropped } = imported.assetReport;
@@ -230,11 +230,11 @@ async function importLetter(door, format, through) {
 }
 
 /** What `args` of get_email shows must be what the newsletter says to `contact`. */
-function preview(door, format, emailId, args, contact, who) {
+function preview(transport, format, emailId, args, contact, who) {
   const letter = LETTERS[format];
   return step(`the ${format} newsletter is previewed for ${who}`, async () => {
     const include = letter.isLong ? undefined : 'html';
-    const shown = await must(door.call('get_email', { emailId, include, ...args }));
+    const shown = await must(transport.call('get_email', { emailId, include, ...args }));
     assert.equal(shown.subject, `A letter for ${contact.firstName ?? 'you'}`);
     assert.equal(shown.previewText, letter.previewText(contact));
     letter.checkText(shown.text, contact);
@@ -246,20 +246,20 @@ function preview(door, format, emailId, args, contact, who) {
 
 // ---- Sending ----
 
-async function sendToFounders(door, emailId, domainId, audienceId, expected) {
+async function sendToFounders(transport, emailId, domainId, audienceId, expected) {
   const order = { emailId, domainId, audienceId, subject: "A letter for {{ firstName | default: 'you' }}", idempotencyKey: 'scenario-send' };
-  const { preview, confirmationToken } = await must(door.call('send_email', order));
+  const { preview, confirmationToken } = await must(transport.call('send_email', order));
   assert.equal(preview.recipientCount, expected, 'the preview says to how many it goes');
-  const { sendId } = await must(door.call('send_email', { ...order, confirmationToken }));
+  const { sendId } = await must(transport.call('send_email', { ...order, confirmationToken }));
   const send = await until('the campaign is over', async () => {
-    const state = await must(door.call('get_email_analytics', { view: 'send', sendId }));
+    const state = await must(transport.call('get_email_analytics', { view: 'send', sendId }));
     return state.status === 'completed' ? state : null;
   }, 120_000);
   assert.equal(send.stats.delivered, expected);
 }
 
-async function sendTest(door, emailId) {
-  const { status, recipient } = await must(door.call('send_email', { emailId, test: true, to: ['me@example.com'], subject: 'One to look at' }));
+async function sendTest(transport, emailId) {
+  const { status, recipient } = await must(transport.call('send_email', { emailId, test: true, to: ['me@example.com'], subject: 'One to look at' }));
   assert.equal(recipient, 'me@example.com');
   assert.match(status, /^(accepted|delivered|sent|completed)$/);
   const mine = installation.outbox().map((name) => installation.readMessage(name)).filter((message) => /^To: .*me@example\.com/m.test(message));
@@ -283,8 +283,8 @@ async function tell() {
   const remote = await step('a client connects over HTTP', overHttp);
   const letters = { html: [remote, 'HTTP'], mjml: [local, 'stdio'], jsx: [local, 'stdio'] };
   const designs = {};
-  for (const [format, [door, through]] of Object.entries(letters)) {
-    designs[format] = await importLetter(door, format, through);
+  for (const [format, [transport, through]] of Object.entries(letters)) {
+    designs[format] = await importLetter(transport, format, through);
     await preview(local, format, designs[format], { contact: FOUNDER.email }, FOUNDER, 'a founder');
     await preview(remote, format, designs[format], { contact: READER.email.toUpperCase() }, READER, 'a reader');
     const { firstName, plan, score, signedUp, town } = READER;

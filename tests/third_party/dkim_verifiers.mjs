@@ -36,7 +36,7 @@ function addressCorpus() {
   ];
 }
 
-// ---- Judges ----
+// ---- Verifiers ----
 
 class Mailauth {
   name = 'mailauth';
@@ -120,15 +120,15 @@ const CARRYING = {
 const composer = new Driver(composePath);
 const signer = new Signer(signPath);
 const records = publishedRecords(await signer.keys());
-const judges = [new Mailauth(records), new Dkimpy(records)];
+const verifiers = [new Mailauth(records), new Dkimpy(records)];
 const random = new Random(Number(seed));
 const corpus = [...fixedCorpus(), ...addressCorpus(), ...randomCorpus(random, Number(randomCount))];
 let checks = 0;
 let failed = 0;
 
-async function judge(what, text, expected) {
+async function verify(what, text, expected) {
   const bytes = Buffer.from(text, 'utf8');
-  for (const verifier of judges) {
+  for (const verifier of verifiers) {
     const verdicts = await verifier.verdicts(bytes);
     checks++;
     if (verdicts.length === 2 && verdicts.every((verdict) => verdict === expected)) continue;
@@ -141,15 +141,15 @@ for (const { name, request } of corpus) {
   const { bytes, error } = await composer.ask(request);
   if (error) throw new Error(`${name}: not composed: ${error}`);
   const text = await signer.sign(bytes, request.dateUs);
-  for (const [what, change] of Object.entries(CARRYING)) await judge(`${name}, carried with ${what}`, change(text), true);
+  for (const [what, change] of Object.entries(CARRYING)) await verify(`${name}, carried with ${what}`, change(text), true);
   for (const [what, change] of Object.entries(TAMPERING)) {
     const changed = change(text, random);
     if (changed === text) throw new Error(`${name}: "${what}" changed nothing`);
-    await judge(`${name}, changed ${what}`, changed, false);
+    await verify(`${name}, changed ${what}`, changed, false);
   }
 }
 composer.close();
 signer.close();
-for (const verifier of judges) verifier.close();
+for (const verifier of verifiers) verifier.close();
 console.log(`signatures: ${corpus.length} messages, ${checks - failed} passed, ${failed} failed`);
 process.exit(failed === 0 && checks > 0 ? 0 : 1);

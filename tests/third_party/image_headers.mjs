@@ -1,4 +1,4 @@
-// Lets libvips (npm sharp) judge what posthorn-image says: images of every format, size and kind that it writes must be told
+// Compares posthorn-image with libvips (npm sharp): images of every format, size and kind that libvips writes must be reported
 // with the same type, size and number of frames.
 //
 //     node image_headers.mjs POSTHORN_IMAGE [images] [seed]

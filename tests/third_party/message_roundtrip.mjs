@@ -90,8 +90,8 @@ const corpus = [...fixedCorpus(), ...randomCorpus(new Random(Number(seed)), Numb
 let failed = 0;
 for (const { name, request } of corpus) {
   const differences = [];
-  const expectOf = (judge) => (what, actual, expected) => {
-    if (actual !== expected) differences.push(`${judge}: ${what}: ${difference(actual, expected)}`);
+  const expectOf = (parser) => (what, actual, expected) => {
+    if (actual !== expected) differences.push(`${parser}: ${what}: ${difference(actual, expected)}`);
   };
   const { bytes, error } = await driver.ask(request);
   if (error) {

@@ -229,7 +229,7 @@ test('a server that goes away after the dot leaves one uncertain message', async
 // ---- Postfix ----
 
 const missing = missingPostfix();
-if (missing) console.log(`SKIPPED the SMTP client was not judged by Postfix: ${missing}`);
+if (missing) console.log(`SKIPPED the SMTP client was not tested with Postfix: ${missing}`);
 
 test('Postfix passes on what it was given, with PIPELINING, STARTTLS and SMTPUTF8', { skip: missing }, () => withServer({}, async ({ taken, port }) => {
   const postfix = await Postfix.start({ nextHop: port, settings: {

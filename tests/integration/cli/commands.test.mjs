@@ -1,5 +1,5 @@
 // The command line over every operation: each has its command and its help, answers what REST answers, here and on a server, and
-// tells scripts how it went. A stand-in server plays what a real one does not do on demand.
+// tells scripts how it went. A fake server answers as a real one does not do on demand.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -72,7 +72,7 @@ const wordsOf = ({ id }) => id.split('.').map(kebab);
 const operandsOf = ({ route }) => [...(route ?? '').matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
 
 /** `ask(number, request, body)` gives [status, body, headers] of the nth request, or nothing: then the connection is cut. */
-async function standIn(t, ask) {
+async function fakeServer(t, ask) {
   let count = 0;
   const server = http.createServer((request, response) => {
     let body = '';
@@ -191,7 +191,7 @@ test('one contact, from flags to its end, is what REST sees', LIMIT, async () =>
 });
 
 test('numbers are shown as they were given', LIMIT, async (t) => {
-  const env = await standIn(t, () => [200, page([{ rate: 0.1, share: 1 / 3 }], null)]);
+  const env = await fakeServer(t, () => [200, page([{ rate: 0.1, share: 1 / 3 }], null)]);
   const list = ['email-groups', 'list', '--fields', 'rate,share'];
   assert.equal((await command([...list, '-o', 'jsonl'], { env })).stdout, `{"rate":0.1,"share":${1 / 3}}\n`);
   assert.equal((await command([...list, '-o', 'table'], { env })).stdout, `rate  share\n0.1   ${1 / 3}\n`);
@@ -255,7 +255,7 @@ test('on a terminal: a table that fits, sentences, and a question before somethi
 
 test('a POST whose connection is lost is repeated under its idempotency key; what has none is not', LIMIT, async (t) => {
   const seen = [];
-  const env = await standIn(t, (number, request, body) => {
+  const env = await fakeServer(t, (number, request, body) => {
     seen.push({ method: request.method, url: request.url, key: request.headers['idempotency-key'], api: request.headers['x-api-key'], body });
     return number === 0 ? undefined : [200, { ok: true }];
   });
@@ -270,7 +270,7 @@ test('a POST whose connection is lost is repeated under its idempotency key; wha
   assert.equal(seen.at(-1).url, '/v1/templates/..');
   assert.equal((await command(['brand', 'read', '--key', 'a\r\nb: c'], { env })).code, 1);
   let key;
-  const cut = await standIn(t, (number, { headers }) => ((key = headers['idempotency-key']), seen.push('cut'), undefined));
+  const cut = await fakeServer(t, (number, { headers }) => ((key = headers['idempotency-key']), seen.push('cut'), undefined));
   const lost = async (env, ...words) => {
     const { code, stderr } = await command(words, { env });
     assert.equal(code, words[0] === 'call' ? 1 : 5);
@@ -288,18 +288,18 @@ test('a POST whose connection is lost is repeated under its idempotency key; wha
 test('a server that has had too many calls is waited for while a list is followed, and is a status otherwise', LIMIT, async (t) => {
   const times = [];
   const busy = [429, { error: { code: 'RATE_LIMITED', message: 'Slowly.', retryAfter: 1 } }, { 'retry-after': '1' }];
-  const env = await standIn(t, (number) => {
+  const env = await fakeServer(t, (number) => {
     times.push(Date.now());
     return number === 1 ? busy : [200, page([{ id: number }], number < 3 ? `c${number}` : null)];
   });
   const all = await answer(['email-groups', 'list', '--all'], { env });
   assert.deepEqual(all.data.map(({ id }) => id), [0, 2, 3]);
   assert.ok(times[2] - times[1] >= 900, `${times[2] - times[1]} ms`);
-  assert.equal((await command(['email-groups', 'list'], { env: await standIn(t, () => busy) })).code, 5);
+  assert.equal((await command(['email-groups', 'list'], { env: await fakeServer(t, () => busy) })).code, 5);
 });
 
 test('an interrupt closes the JSON where it stopped; an error on the way does too; a reader may leave', LIMIT, async (t) => {
-  const endless = await standIn(t, (number) => [200, page([{ id: `row ${number}`, text: 'x'.repeat(2000) }], `c${number}`)]);
+  const endless = await fakeServer(t, (number) => [200, page([{ id: `row ${number}`, text: 'x'.repeat(2000) }], `c${number}`)]);
   const words = ['email-groups', 'list', '--all'];
   let interrupted = false;
   const stopped = await command(words, {
@@ -313,7 +313,7 @@ test('an interrupt closes the JSON where it stopped; an error on the way does to
   assert.ok(data.length > 20);
   assert.deepEqual(pagination, { cursor: `c${data.length - 1}`, hasMore: true });
 
-  const failing = await standIn(t, (number) => (number < 2 ? [200, page([{ id: number }], `c${number}`)] : [500, { error: { code: 'INTERNAL_ERROR', message: 'No.' } }]));
+  const failing = await fakeServer(t, (number) => (number < 2 ? [200, page([{ id: number }], `c${number}`)] : [500, { error: { code: 'INTERNAL_ERROR', message: 'No.' } }]));
   const failed = await command(words, { env: failing });
   assert.equal(failed.code, 1);
   assert.deepEqual(JSON.parse(failed.stdout), { data: [{ id: 0 }, { id: 1 }], pagination: { cursor: 'c1', hasMore: true } });
@@ -330,7 +330,7 @@ test('what has no end is noticed: input that never stops, a list that leads back
     assert.match(stderr, /is larger than \d+ bytes/);
   }
   for (const length of [1, 2, 5]) {
-    const circle = await standIn(t, (number) => [200, page([{ id: number }], number < 3 ? `way ${number}` : `c${(number - 3) % length}`)]);
+    const circle = await fakeServer(t, (number) => [200, page([{ id: number }], number < 3 ? `way ${number}` : `c${(number - 3) % length}`)]);
     const { code, stdout, stderr } = await command(['email-groups', 'list', '--all'], { env: circle });
     assert.equal(code, 1, stdout);
     assert.match(JSON.parse(stderr).error.message, /followed already/);
@@ -339,7 +339,7 @@ test('what has no end is noticed: input that never stops, a list that leads back
     assert.equal(pagination.hasMore, true);
   }
   const MIB = 1024 * 1024;
-  const large = await command(['brand', 'read'], { env: await standIn(t, () => [200, 'x'.repeat(65 * MIB)]) });
+  const large = await command(['brand', 'read'], { env: await fakeServer(t, () => [200, 'x'.repeat(65 * MIB)]) });
   assert.equal(large.code, 1);
   assert.match(JSON.parse(large.stderr).error.message, /answers with more than 64 MiB/);
 });
@@ -359,7 +359,7 @@ test('a word too much is told, not passed over', LIMIT, async () => {
 
 test('a key stays with whom it is for: not in the list of processes, not to an address without a scheme', LIMIT, async (t) => {
   const seen = [];
-  const env = await standIn(t, (number, request) => {
+  const env = await fakeServer(t, (number, request) => {
     const shown = seen.pid === undefined ? [] : readFileSync(`/proc/${seen.pid}/cmdline`, 'latin1').split('\0');
     seen.push({ key: request.headers['x-api-key'] ?? request.headers.authorization, shown });
     return [200, { ok: true }];
@@ -427,7 +427,7 @@ test('a list may be as long as it likes: memory holds a page of it', LIMIT, asyn
   let pid;
   let kept = 0;
   const text = 'x'.repeat(bytes);
-  const env = await standIn(t, (number) => {
+  const env = await fakeServer(t, (number) => {
     if (number > 10) kept = Math.max(kept, residentKib(pid));
     return [200, page([{ text }], number < pages ? `c${number}` : null)];
   });

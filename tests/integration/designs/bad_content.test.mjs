@@ -1,4 +1,4 @@
-// Bad content through the doors that content comes in by: files of contacts, designs in each language, their images, their
+// Bad content in everything that accepts content: files of contacts, designs in each language, their images, their
 // templates. What cannot be used is refused with its place and its reason, in bounded time and memory, and leaves nothing: the
 // tables and the folder of images are as before. What can be used without its bad parts is, and says what was left out.
 

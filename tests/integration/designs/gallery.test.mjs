@@ -1,5 +1,5 @@
 // The gallery is worth sending: every template goes through the service as somebody's import would, and what a recipient gets
-// is judged by an HTML validator, by axe-core and by the rules of the trade.
+// is checked by an HTML validator, by axe-core and by the rules of the trade.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -10,7 +10,7 @@ import { Installation } from '../../lib/installation.mjs';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const FOLDER = join(ROOT, 'src/gallery');
-const JUDGES = join(ROOT, 'tests/gallery');
+const CHECKS = join(ROOT, 'tests/gallery');
 
 const MAX_HTML_BYTES = 60_000;
 const MAX_PICTURE_BYTES = 40_000;
@@ -83,7 +83,7 @@ describe('every template, through the service', { timeout: 300_000 }, () => {
   const designs = new Map();
   let client;
   let browser;
-  let judges;
+  let checks;
 
   const personalized = async (template, values) => {
     const { ok, body } = await client.tool('get_email', { emailId: designs.get(template.id), include: ['html'], ...values });
@@ -93,12 +93,12 @@ describe('every template, through the service', { timeout: 300_000 }, () => {
 
   before(async () => {
     execFileSync('bash', ['-c', '. tests/node22.sh && npm_tree tests/gallery tests/gallery'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
-    judges = {
-      ...(await import(join(JUDGES, 'browser.mjs'))),
-      ...(await import(join(JUDGES, 'validator.mjs'))),
-      axe: readFileSync(join(JUDGES, 'node_modules/axe-core/axe.min.js'), 'utf8'),
+    checks = {
+      ...(await import(join(CHECKS, 'browser.mjs'))),
+      ...(await import(join(CHECKS, 'validator.mjs'))),
+      axe: readFileSync(join(CHECKS, 'node_modules/axe-core/axe.min.js'), 'utf8'),
     };
-    browser = await judges.openBrowser();
+    browser = await checks.openBrowser();
     client = installation.stdio('--response-budget', '1000000'); // whole designs are compared
     await client.initialize();
     for (const template of gallery.templates) {
@@ -141,7 +141,7 @@ describe('every template, through the service', { timeout: 300_000 }, () => {
   test('an HTML validator has nothing to say', async () => {
     for (const template of gallery.templates) {
       const { html } = await personalized(template, FULL);
-      assert.deepEqual(await judges.validateHtml(html, RULES), [], template.id);
+      assert.deepEqual(await checks.validateHtml(html, RULES), [], template.id);
     }
   });
 
@@ -150,8 +150,8 @@ describe('every template, through the service', { timeout: 300_000 }, () => {
       const { html } = await personalized(template, FULL);
       for (const view of VIEWS) {
         const where = `${template.id}, ${view.width} px, ${view.scheme}`;
-        const page = await judges.showEmail(browser, html, view);
-        await page.evaluate(judges.axe);
+        const page = await checks.showEmail(browser, html, view);
+        await page.evaluate(checks.axe);
         const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
         const findings = violations.filter(({ impact }) => impact === 'critical' || impact === 'serious')
           .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target} ${node.failureSummary}`));
@@ -169,7 +169,7 @@ describe('every template, through the service', { timeout: 300_000 }, () => {
     for (const { id, preview } of gallery.templates) {
       const bytes = readFileSync(join(FOLDER, preview));
       assert.ok(bytes.length <= MAX_PICTURE_BYTES, id);
-      assert.deepEqual(await judges.pictureSize(browser, bytes, 'image/webp'), { width: 600, height: 800 }, id);
+      assert.deepEqual(await checks.pictureSize(browser, bytes, 'image/webp'), { width: 600, height: 800 }, id);
     }
   });
 });

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { awaitSend, prepareSend, saveContacts } from '../../lib/campaign.mjs';
 import { installationFor } from '../../lib/installation.mjs';
-import { doorsOfKey, makePlace, must, stdioDoor } from '../../lib/brand_fixture.mjs';
+import { transportsOfKey, makePlace, must, stdioTransport } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 180_000 };
 const COUNT = 4;
@@ -26,7 +26,7 @@ async function makeAudience() {
   return { ...place, order: await prepareSend(place.mcp.call) };
 }
 
-/** A client of 2026-07-28 at the HTTP door that can show forms: the whole result. */
+/** A client of 2026-07-28 over HTTP that can show forms: the whole result. */
 function formClient(place) {
   const http = server.client(place.key);
   return async (args, params = {}) => {
@@ -129,10 +129,10 @@ test('a token belongs to its brand and key', LIMIT, async () => {
   const place = await makeAudience();
   const { confirmationToken } = await must(place.mcp.call('send_email', place.order));
   const otherKey = await installation.key('--brand', place.brandId);
-  const { ok, body } = await doorsOfKey(server, otherKey).mcp.call('send_email', { ...place.order, confirmationToken });
+  const { ok, body } = await transportsOfKey(server, otherKey).mcp.call('send_email', { ...place.order, confirmationToken });
   assert.ok(!ok);
   assert.equal(body.error.param, 'confirmationToken');
-  const local = await stdioDoor(installation, '--brand', place.brandId);
+  const local = await stdioTransport(installation, '--brand', place.brandId);
   assert.ok(!(await local.call('send_email', { ...place.order, confirmationToken })).ok, 'nor is it the local owner\'s');
   const own = await must(local.call('send_email', place.order));
   assert.equal((await must(local.call('send_email', { ...place.order, confirmationToken: own.confirmationToken }))).status, 'queued');
@@ -150,9 +150,9 @@ test('only assistants are asked, only above the threshold, and only if the opera
   const two = { ...order, audienceId: undefined, to: ['reader-0@example.com', 'reader-1@example.com'] };
   assert.equal((await must(place.mcp.call('send_email', two))).status, 'confirmation_required');
 
-  const higher = await stdioDoor(installation, '--brand', place.brandId, '--confirm-above', String(COUNT));
+  const higher = await stdioTransport(installation, '--brand', place.brandId, '--confirm-above', String(COUNT));
   assert.equal((await must(higher.call('send_email', two))).status, 'queued');
-  const off = await stdioDoor(installation, '--brand', place.brandId, '--confirm-above', 'off');
+  const off = await stdioTransport(installation, '--brand', place.brandId, '--confirm-above', 'off');
   assert.equal((await must(off.call('send_email', order))).status, 'queued');
   const { code, stderr } = await installation.run('mcp', '--confirm-above', 'some');
   assert.notEqual(code, 0);

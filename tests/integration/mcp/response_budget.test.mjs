@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { saveContacts } from '../../lib/campaign.mjs';
 import { installationFor } from '../../lib/installation.mjs';
 import { Random } from '../../lib/random.mjs';
-import { makePlace, must, stdioDoor } from '../../lib/brand_fixture.mjs';
+import { makePlace, must, stdioTransport } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 180_000 };
 const BUDGET = 6000; // characters of text and structured content together
@@ -20,11 +20,11 @@ before(async () => {
 
 const sizeOf = ({ body }) => 2 * JSON.stringify(body).length;
 
-/** A place, and its two tool doors, both with the small budget. */
+/** A brand and its two transports of tools, both with the small budget. */
 async function makeSmallPlace() {
   const place = await makePlace(installation, server);
-  const stdio = await stdioDoor(installation, '--brand', place.brandId, '--response-budget', String(BUDGET));
-  return { ...place, doors: [place.mcp, stdio] };
+  const stdio = await stdioTransport(installation, '--brand', place.brandId, '--response-budget', String(BUDGET));
+  return { ...place, transports: [place.mcp, stdio] };
 }
 
 /** A refusal as R-419 has it; gives the limit it proposes. */
@@ -42,7 +42,7 @@ function checkRefusal({ ok, body }, limit) {
 }
 
 /** Reads a list from its first page to its last, always asking for too much first. */
-async function walk(door, tool, args, id) {
+async function walk(transport, tool, args, id) {
   const seen = [];
   let refusals = 0;
   let cursor;
@@ -50,7 +50,7 @@ async function walk(door, tool, args, id) {
     let limit = MAX_LIMIT;
     let answer;
     for (;;) {
-      answer = await door.call(tool, { ...args, limit, ...(cursor && { cursor }) });
+      answer = await transport.call(tool, { ...args, limit, ...(cursor && { cursor }) });
       if (answer.ok) break;
       limit = checkRefusal(answer, limit);
       refusals++;
@@ -75,7 +75,7 @@ test('R-419, R-420: contacts: refused whole, and a walk with the proposed limits
   await saveContacts(place.mcp.call, 'budget', MAX_LIMIT);
   const everybody = await wholePage(place, 'POST', '/v1/contacts/search', 'id');
   assert.equal(everybody.length, MAX_LIMIT);
-  for (const door of place.doors) assert.deepEqual(await walk(door, 'search_contacts', {}, 'id'), everybody);
+  for (const transport of place.transports) assert.deepEqual(await walk(transport, 'search_contacts', {}, 'id'), everybody);
 });
 
 test('R-420: rows of very different sizes', LIMIT, async () => {
@@ -88,7 +88,7 @@ test('R-420: rows of very different sizes', LIMIT, async () => {
   const saved = await must(place.mcp.call('save_contact', { contacts }));
   assert.equal(saved.summary.inserted, contacts.length);
   const everybody = await wholePage(place, 'POST', '/v1/contacts/search', 'id');
-  for (const door of place.doors) assert.deepEqual(await walk(door, 'search_contacts', {}, 'id'), everybody);
+  for (const transport of place.transports) assert.deepEqual(await walk(transport, 'search_contacts', {}, 'id'), everybody);
 });
 
 test('R-420: rows of which only one fits are walked one by one', LIMIT, async () => {
@@ -98,7 +98,7 @@ test('R-420: rows of which only one fits are walked one by one', LIMIT, async ()
   await must(place.mcp.call('save_contact', { contacts }));
   const everybody = await wholePage(place, 'POST', '/v1/contacts/search', 'id');
   assert.equal(everybody.length, contacts.length);
-  for (const door of place.doors) assert.deepEqual(await walk(door, 'search_contacts', {}, 'id'), everybody);
+  for (const transport of place.transports) assert.deepEqual(await walk(transport, 'search_contacts', {}, 'id'), everybody);
 });
 
 test('R-419, R-420: designs, sends and events', LIMIT, async () => {
@@ -121,7 +121,7 @@ test('R-419, R-420: designs, sends and events', LIMIT, async () => {
   ]) {
     const expected = await wholePage(place, 'GET', path, id);
     assert.equal(expected.length, 30);
-    for (const door of place.doors) assert.deepEqual(await walk(door, tool, args, id), expected, `${tool} ${JSON.stringify(args)}`);
+    for (const transport of place.transports) assert.deepEqual(await walk(transport, tool, args, id), expected, `${tool} ${JSON.stringify(args)}`);
   }
 });
 

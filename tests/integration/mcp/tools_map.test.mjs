@@ -1,4 +1,4 @@
-// The tool map of the contract: what each built tool does is what its route does, seen from the other door.
+// The tool map of the contract: what each built tool does is what its route does.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -18,7 +18,7 @@ before(async () => {
   server = await installation.serve();
 });
 
-/** A place with short words for both doors; each fails unless the call succeeds. */
+/** A brand with a short function for each transport; each fails unless the call succeeds. */
 async function makeMapPlace() {
   const place = await makePlace(installation, server);
   return {

@@ -1,5 +1,5 @@
 // The rules of the agent protocol that bind every tool: hints, costs, the same shapes and refusals as REST, small pages, what
-// a brand connection sees, and one account of scopes, windows, keys and credits behind all doors.
+// a brand connection sees, and one account of scopes, windows, keys and credits over all transports.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { loadCatalogue } from '../../cases/runner/catalogue.mjs';
 import { saveContacts, sendConfirmed } from '../../lib/campaign.mjs';
 import { installationFor } from '../../lib/installation.mjs';
-import { doorsOfKey, makePlace, must, sql, stdioDoor } from '../../lib/brand_fixture.mjs';
+import { transportsOfKey, makePlace, must, sql, stdioTransport } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 180_000 };
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
@@ -62,10 +62,10 @@ before(async () => {
 const namesOf = (list) => list.map(({ name }) => name).sort();
 const creditsUsed = async (place) => (await must(place.rest.call('GET', '/v1/usage'))).credits.used;
 
-/** The refusal of both doors, which must be the same to the letter. */
+/** The refusal over both transports, which must be the same to the letter. */
 async function sameRefusal(what, tool, rest) {
   const [overTool, overRest] = [await tool, await rest];
-  assert.ok(!overTool.ok && !overRest.ok, `${what}: both doors refuse: ${JSON.stringify([overTool, overRest])}`);
+  assert.ok(!overTool.ok && !overRest.ok, `${what}: both transports refuse: ${JSON.stringify([overTool, overRest])}`);
   assert.deepEqual(overTool.body, overRest.body, what);
   return overTool.body.error;
 }
@@ -74,7 +74,7 @@ async function sameRefusal(what, tool, rest) {
 
 test('R-415: one tool per capability, each with its hints', LIMIT, async () => {
   const place = await makePlace(installation, server);
-  for (const list of [await (await stdioDoor(installation)).list(), await place.mcp.list()]) {
+  for (const list of [await (await stdioTransport(installation)).list(), await place.mcp.list()]) {
     for (const { name, annotations } of list) {
       assert.equal(annotations.readOnlyHint, TOOLS[name].readOnly, `${name}: readOnlyHint`);
       assert.equal(annotations.destructiveHint, TOOLS[name].destructive, `${name}: destructiveHint`);
@@ -86,21 +86,21 @@ test('R-415: one tool per capability, each with its hints', LIMIT, async () => {
 });
 
 test('R-415: a tool that says it only reads is all that --read-only serves, and changes nothing', LIMIT, async () => {
-  const door = await stdioDoor(installation, '--read-only');
-  assert.deepEqual(namesOf(await door.list()), TOOL_NAMES.filter((name) => TOOLS[name].readOnly));
-  const { count } = await must(door.call('search_contacts', { count: true }));
+  const transport = await stdioTransport(installation, '--read-only');
+  assert.deepEqual(namesOf(await transport.list()), TOOL_NAMES.filter((name) => TOOLS[name].readOnly));
+  const { count } = await must(transport.call('search_contacts', { count: true }));
   for (const name of TOOL_NAMES.filter((tool) => !TOOLS[tool].readOnly)) {
-    const { ok, refusal } = await door.call(name, { email: 'nobody@example.com', name: 'Nobody' });
+    const { ok, refusal } = await transport.call(name, { email: 'nobody@example.com', name: 'Nobody' });
     assert.ok(!ok && refusal, `${name} is refused by the protocol`);
   }
-  assert.deepEqual(await must(door.call('search_contacts', { count: true })), { count });
+  assert.deepEqual(await must(transport.call('search_contacts', { count: true })), { count });
 });
 
 test('R-416: a metered tool names its cost at the end of its description, and so does its help', LIMIT, async () => {
-  const door = await stdioDoor(installation);
-  for (const { name, description } of await door.list()) {
+  const transport = await stdioTransport(installation);
+  for (const { name, description } of await transport.list()) {
     assert.ok(description.endsWith(` ${TOOLS[name].cost}`), `${name}: ${description}`);
-    const { tools } = await must(door.call('get_capabilities', { tool: name }));
+    const { tools } = await must(transport.call('get_capabilities', { tool: name }));
     assert.equal(tools.find((tool) => tool.name === name).cost, TOOLS[name].cost);
   }
 });
@@ -190,17 +190,17 @@ test('R-418: list tools page by ten rows and say how to go on', LIMIT, async () 
 test('R-421: create_brand is for organization connections only', LIMIT, async () => {
   const place = await makePlace(installation, server);
   const organizationKey = await installation.key();
-  const organization = doorsOfKey(server, organizationKey);
+  const organization = transportsOfKey(server, organizationKey);
   const withoutIt = TOOL_NAMES.filter((name) => name !== 'create_brand');
-  for (const [who, door, names] of [
+  for (const [who, transport, names] of [
     ['a brand key', place.mcp, withoutIt],
-    ['an organization key in a brand', doorsOfKey(server, organizationKey, { 'x-brand-id': place.brandId }).mcp, withoutIt],
-    ['stdio in a brand', await stdioDoor(installation, '--brand', place.brandId), withoutIt],
+    ['an organization key in a brand', transportsOfKey(server, organizationKey, { 'x-brand-id': place.brandId }).mcp, withoutIt],
+    ['stdio in a brand', await stdioTransport(installation, '--brand', place.brandId), withoutIt],
     ['an organization key', organization.mcp, TOOL_NAMES],
-    ['stdio of the local owner', await stdioDoor(installation), TOOL_NAMES],
+    ['stdio of the local owner', await stdioTransport(installation), TOOL_NAMES],
   ]) {
-    assert.deepEqual(namesOf(await door.list()), names, who);
-    if (names === withoutIt) assert.ok((await door.call('create_brand', { name: 'Hidden' })).refusal, `${who} cannot call it`);
+    assert.deepEqual(namesOf(await transport.list()), names, who);
+    if (names === withoutIt) assert.ok((await transport.call('create_brand', { name: 'Hidden' })).refusal, `${who} cannot call it`);
   }
   const { brandId } = await must(organization.mcp.call('create_brand', { name: 'Seen' }));
   const { data } = await must(organization.rest.call('GET', '/v1/brands'));
@@ -227,11 +227,11 @@ test('R-422: brands bind tools as they bind REST', LIMIT, async () => {
   const foreign = await sameRefusal('a foreign design', other.mcp.call('get_email', { emailId }), other.rest.call('GET', `/v1/emails/${emailId}`));
   assert.equal(foreign.code, 'EMAIL_NOT_FOUND');
 
-  const nowhere = doorsOfKey(server, await installation.key());
+  const nowhere = transportsOfKey(server, await installation.key());
   const unnamed = await sameRefusal('no brand named', nowhere.mcp.call('list_emails'), nowhere.rest.call('GET', '/v1/emails'));
   assert.equal(unnamed.code, 'BRAND_ID_REQUIRED');
 
-  const misled = doorsOfKey(server, place.key, { 'x-brand-id': other.brandId });
+  const misled = transportsOfKey(server, place.key, { 'x-brand-id': other.brandId });
   const mismatch = await sameRefusal('another brand named', misled.mcp.call('list_emails'), misled.rest.call('GET', '/v1/emails'));
   assert.equal(mismatch.code, 'BRAND_SCOPE_MISMATCH');
 });
@@ -246,16 +246,16 @@ test('R-422: tools and REST count in one window', LIMIT, async () => {
     assert.equal(status, 200);
     assert.equal(Number(headers['x-ratelimit-remaining']), CALLS - 2 * i);
   }
-  for (const door of [await place.mcp.call('save_contact', args), await place.rest.call('POST', '/v1/contacts', args)]) {
-    assert.equal(door.body.error.code, 'RATE_LIMITED');
-    assert.ok(door.body.error.retryAfter >= 1);
+  for (const transport of [await place.mcp.call('save_contact', args), await place.rest.call('POST', '/v1/contacts', args)]) {
+    assert.equal(transport.body.error.code, 'RATE_LIMITED');
+    assert.ok(transport.body.error.retryAfter >= 1);
   }
   await must(place.mcp.call('save_contact', { email: 'single@example.com' }));
 });
 
-test('R-422: an idempotency key is one key behind every door', LIMIT, async () => {
+test('R-422: an idempotency key is one key over every transport', LIMIT, async () => {
   const place = await makePlace(installation, server);
-  const stdio = await stdioDoor(installation, '--brand', place.brandId);
+  const stdio = await stdioTransport(installation, '--brand', place.brandId);
   const contact = { email: 'once@example.com', firstName: 'Ada' };
   const headers = { 'idempotency-key': 'once' };
   const first = await must(place.mcp.call('save_contact', { ...contact, idempotencyKey: 'once' }));
@@ -305,7 +305,7 @@ test('R-422, R-416: a tool is charged as REST is, for success only and once', LI
   assert.deepEqual([replayed.credits, refused.credits, free.credits], [0, 0, 0]);
 });
 
-test('R-422: without credits both doors refuse, and nothing is made', LIMIT, async () => {
+test('R-422: without credits both transports refuse, and nothing is made', LIMIT, async () => {
   const place = await makePlace(installation, server);
   const email = { content: HTML, title: 'Unpaid' };
   const TRIAL_CREDITS = 100; // schemas/policies.json

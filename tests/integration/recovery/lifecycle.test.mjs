@@ -57,7 +57,7 @@ test('starting over stdio touches nothing: no folder, no process', LIMIT, async 
   assert.equal(existsSync(installation.data), false, 'the data folder exists after the end');
 });
 
-test('the first database call starts one detached runner, which every other door then shares', LIMIT, async (t) => {
+test('the first database call starts one detached runner, which every other transport then shares', LIMIT, async (t) => {
   const installation = installationFor(t);
   const first = installation.stdio();
   await first.initialize();
@@ -79,7 +79,7 @@ test('the first database call starts one detached runner, which every other door
     (await installation.call('search_contacts', { count: true })).count,
     (await rest.post('/v1/contacts/search', { count: true })).body.count,
   ];
-  assert.deepEqual(counts, [1, 1, 1], 'every door sees the contact');
+  assert.deepEqual(counts, [1, 1, 1], 'every transport sees the contact');
   assert.equal(installation.postmasterPid, postmaster);
   assert.equal(installation.runnerPid, runner);
   assert.equal(installation.runners().length, 1);

@@ -1,4 +1,4 @@
-// Who may do what over REST, and what the door says to everybody else: credentials, brands, scopes, rate windows, methods,
+// Who may do what over REST, and what everybody else is answered: credentials, brands, scopes, rate windows, methods,
 // paths and the names it refuses.
 
 import assert from 'node:assert/strict';
@@ -35,7 +35,7 @@ function assertHeaders({ headers }) {
   assert.ok(Math.abs(Number(headers['x-ratelimit-reset']) - Date.now() / 1000) < 70, 'reset is in Unix seconds');
 }
 
-describe('the REST door', { timeout: 180_000 }, () => {
+describe('REST', { timeout: 180_000 }, () => {
   const installation = new Installation();
   let server;
   let brand; // {brandId} of two brands

@@ -10,7 +10,7 @@ import { loadCatalogue } from '../../cases/runner/catalogue.mjs';
 import { Installation } from '../../lib/installation.mjs';
 import { problemOf, shown } from './matrix_answers.mjs';
 import { Requests, routesOf } from './matrix_requests.mjs';
-import { World, sums } from './matrix_fixture.mjs';
+import { Fixture, sums } from './matrix_fixture.mjs';
 import { pause, until } from '../../lib/processes.mjs';
 import { RawConnection, chunked, headBytes, receiveAnswers, requestBytes } from '../../lib/raw_http.mjs';
 
@@ -24,15 +24,15 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
   const operations = routes.flatMap((route) => route.operations);
   const openConnections = [];
   let server;
-  let world;
+  let fixture;
   let requests;
   let client; // of a brand key
 
   before(async () => {
     server = await installation.serve('--log-level', 'error');
-    world = await World.make(installation, server, policies);
-    requests = new Requests(world, policies);
-    client = server.client(undefined, world.keys.brand);
+    fixture = await Fixture.make(installation, server, policies);
+    requests = new Requests(fixture, policies);
+    client = server.client(undefined, fixture.keys.brand);
   });
 
   after(async () => {
@@ -129,16 +129,16 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
       const body = chunked(Buffer.from('{"email":"trailer@example.com"}'), [10], { trailer });
       return say('POST', requestBytes({ method: 'POST', target: '/v1/contacts', headers: { ...headers, 'transfer-encoding': 'chunked' }, body }));
     };
-    const { authorization } = world.keys.brand;
+    const { authorization } = fixture.keys.brand;
     assert.equal((await post({}, `Authorization: ${authorization}\r\n`)).body.error.code, 'AUTHENTICATION_REQUIRED');
-    assert.equal((await post(world.keys.organization, `X-Brand-Id: ${world.brands.own}\r\n`)).body.error.code, 'BRAND_ID_REQUIRED');
+    assert.equal((await post(fixture.keys.organization, `X-Brand-Id: ${fixture.brands.own}\r\n`)).body.error.code, 'BRAND_ID_REQUIRED');
   }));
 
   test('a chunk whose size is in doubt ends the connection, and nothing behind it is believed', writesNothing(async () => {
     const sizes = ['zz', '-1', '0x5', '+5', '5 5', '', ' 5', '5,5', 'fffffffffffffffff', '10000000000000000'];
-    const smuggled = requestBytes({ method: 'POST', target: '/v1/contacts', headers: world.keys.brand, body: { email: 'smuggled@example.com' } });
+    const smuggled = requestBytes({ method: 'POST', target: '/v1/contacts', headers: fixture.keys.brand, body: { email: 'smuggled@example.com' } });
     for (const size of sizes) {
-      const head = headBytes('POST /v1/contacts HTTP/1.1', { host: 'x', ...world.keys.brand, 'transfer-encoding': 'chunked' });
+      const head = headBytes('POST /v1/contacts HTTP/1.1', { host: 'x', ...fixture.keys.brand, 'transfer-encoding': 'chunked' });
       const connection = connect();
       await connection.send(Buffer.concat([head, Buffer.from(`${size}\r\n{"a"}\r\n0\r\n\r\n`), smuggled]));
       const closed = await Promise.race([connection.closed.then(() => true), pause(30_000)]);
@@ -179,7 +179,7 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
     ];
     for (const [method, target, body] of good) {
       for (const how of ['vanish', 'close', 'end']) {
-        const bytes = requestBytes({ method, target, headers: world.keys.brand, body });
+        const bytes = requestBytes({ method, target, headers: fixture.keys.brand, body });
         const connection = connect();
         await connection.send(bytes.subarray(0, bytes.length - 1));
         if (how === 'end') connection.socket.end();
@@ -192,10 +192,10 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
   // ---- Headers ----
 
   test('two of a header that may be there once contradict each other, on every route (R-042, R-057)', writesNothing(async () => {
-    const good = world.keys.brand.authorization;
+    const good = fixture.keys.brand.authorization;
     const twice = {
-      Authorization: [good, good], 'X-API-Key': [good.slice(7), 'nonsense'], 'X-Brand-Id': [world.brands.own, world.brands.other],
-      'Idempotency-Key': ['a', 'b'], 'Content-Type': ['application/json', 'text/plain'], Cookie: [world.session().cookie, '__session=nonsense'],
+      Authorization: [good, good], 'X-API-Key': [good.slice(7), 'nonsense'], 'X-Brand-Id': [fixture.brands.own, fixture.brands.other],
+      'Idempotency-Key': ['a', 'b'], 'Content-Type': ['application/json', 'text/plain'], Cookie: [fixture.session().cookie, '__session=nonsense'],
     };
     for (const [name, [first, second]] of Object.entries(twice)) {
       for (const { method, path } of routes) {
@@ -223,9 +223,9 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
   });
 
   test('a brand or a key that is no plain text is refused as such', async () => {
-    const values = ['x'.repeat(5000), '\u00ff\u00fe', "brd_' or 1=1", 'brd_', '%00', '{}', 'null', `${world.brands.own},${world.brands.other}`];
+    const values = ['x'.repeat(5000), '\u00ff\u00fe', "brd_' or 1=1", 'brd_', '%00', '{}', 'null', `${fixture.brands.own},${fixture.brands.other}`];
     for (const value of values) {
-      const named = await ask('GET', '/v1/brand', { ...world.keys.organization, 'x-brand-id': value });
+      const named = await ask('GET', '/v1/brand', { ...fixture.keys.organization, 'x-brand-id': value });
       assert.equal(named.body.error.code, 'BRAND_NOT_FOUND', value.slice(0, 40));
       const key = await ask('GET', '/v1/brand', { 'x-api-key': value });
       assert.equal(key.body.error.code, 'INVALID_API_KEY', value.slice(0, 40));
@@ -249,7 +249,7 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
       '*': 'NOT_FOUND', '/': 'NOT_FOUND',
     };
     for (const [path, expected] of Object.entries(paths)) {
-      const answer = await ask('GET', path, world.keys.brand);
+      const answer = await ask('GET', path, fixture.keys.brand);
       assert.equal(answer.status === 200 ? 200 : answer.body.error?.code, expected, path);
     }
   });
@@ -258,7 +258,7 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
     const email = 'a+b%40c@example.com';
     assert.equal((await client.post('/v1/contacts', { email })).status, 201);
     assert.equal((await client.post('/v1/contacts', { email: 'a+b@example.com' })).status, 201);
-    const patch = (segment) => ask('PATCH', `/v1/contacts/${segment}`, world.keys.brand, { firstName: segment });
+    const patch = (segment) => ask('PATCH', `/v1/contacts/${segment}`, fixture.keys.brand, { firstName: segment });
     for (const segment of ['a+b%2540c@example.com', 'a%2Bb%2540c%40example.com']) {
       const { status, body } = await patch(segment);
       assert.equal(status, 200, JSON.stringify(body));
@@ -270,7 +270,7 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
       assert.ok(status === 404 || status === 400, `${segment}: ${JSON.stringify(body)}`);
     }
     for (const segment of ['a%2Bb%2540c%40example.com', 'a+b@example.com']) {
-      assert.deepEqual((await ask('DELETE', `/v1/contacts/${segment}`, world.keys.brand)).body.deleted, true);
+      assert.deepEqual((await ask('DELETE', `/v1/contacts/${segment}`, fixture.keys.brand)).body.deleted, true);
     }
   });
 
@@ -279,14 +279,14 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
     const targets = [(size) => `/v1/emails/${long(size)}`, (size) => `/v1/${long(size)}`, (size) => `/v1/emails?cursor=${long(size)}`, (size) => `/v1/emails?${long(size)}=1`];
     for (const target of targets) {
       for (const size of [600, 7000]) {
-        const answer = await ask('GET', target(size), world.keys.brand);
+        const answer = await ask('GET', target(size), fixture.keys.brand);
         assert.ok([400, 404].includes(answer.status), `${target(3)} ${size}: ${answer.status}`);
         assert.ok(answer.text.length < 2000, 'what was sent is not sent back');
         assert.ok(answer.body.error.code, answer.text);
       }
       // Past what libmicrohttpd takes in, the words are its own.
       for (const size of [40_000, 400_000]) {
-        const answer = await ask('GET', target(size), world.keys.brand).catch(() => undefined);
+        const answer = await ask('GET', target(size), fixture.keys.brand).catch(() => undefined);
         assert.ok(answer === undefined || [400, 414, 431].includes(answer.status), `${size}: ${answer?.status}`);
       }
     }
@@ -295,12 +295,12 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
 
   // ---- Methods and forms ----
 
-  const sampleTarget = (path) => path.replace(/\{(\w+)\}/g, (_, name) => world.ids.own[world.kindOf(name, {})] ?? 'none');
+  const sampleTarget = (path) => path.replace(/\{(\w+)\}/g, (_, name) => fixture.ids.own[fixture.kindOf(name, {})] ?? 'none');
 
   test('HEAD is GET without the body, on every route', async () => {
     const gets = routes.filter(({ method }) => method === 'GET');
     for (const { path, operations: [{ reach }] } of gets) {
-      const headers = reach === 'organization' ? world.keys.organization : world.keys.brand;
+      const headers = reach === 'organization' ? fixture.keys.organization : fixture.keys.brand;
       const [get, head] = [await ask('GET', sampleTarget(path), headers), await ask('HEAD', sampleTarget(path), headers)];
       assert.equal(head.status, get.status, path);
       assert.equal(head.text, '');
@@ -324,11 +324,11 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
   test('methods that no path takes are refused with those it does, on every path (R-036, R-037)', async () => {
     for (const path of new Set(routes.map((route) => route.path))) {
       for (const method of ['TRACE', 'CONNECT', 'PROPFIND', 'get', 'POSTS']) {
-        const answer = await ask(method, sampleTarget(path), world.keys.brand);
+        const answer = await ask(method, sampleTarget(path), fixture.keys.brand);
         assert.equal(answer.status, 405, `${method} ${path}: ${answer.text}`);
         assert.equal(answer.body.error.code, 'METHOD_NOT_ALLOWED');
         assert.ok(answer.headers.allow.includes('OPTIONS'), `${method} ${path}`);
-        assert.ok(!answer.text.includes(world.keys.brand.authorization.slice(7)), 'TRACE echoes nothing');
+        assert.ok(!answer.text.includes(fixture.keys.brand.authorization.slice(7)), 'TRACE echoes nothing');
       }
     }
     assert.equal((await ask('CONNECT', 'example.com:443')).body.error.code, 'NOT_FOUND');
@@ -344,7 +344,7 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
       'http:/v1/health': 'NOT_FOUND', 'http:///v1/health': 'NOT_FOUND', 'ftp://127.0.0.1/v1/health': 'NOT_FOUND', 'v1/health': 'NOT_FOUND',
     };
     for (const [target, expected] of Object.entries(absolute)) {
-      const answer = await ask('GET', target, world.keys.brand);
+      const answer = await ask('GET', target, fixture.keys.brand);
       assert.equal(answer.status === 200 ? 200 : answer.body.error?.code, expected, target);
     }
   });
@@ -357,11 +357,11 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
     await connection.closed;
     const kept = connect();
     for (let i = 1; i <= 2; i++) {
-      await kept.send(headBytes('GET /v1/brand HTTP/1.0', { connection: 'keep-alive', ...world.keys.brand }));
+      await kept.send(headBytes('GET /v1/brand HTTP/1.0', { connection: 'keep-alive', ...fixture.keys.brand }));
       assert.equal((await receiveAnswers(kept, Array(i).fill('GET'))).at(-1).status, 200);
     }
     const body = '{"nonsense":1}';
-    const posted = await say('POST', Buffer.concat([headBytes('POST /v1/contacts HTTP/1.0', { ...world.keys.brand, 'content-length': body.length }), Buffer.from(body)]));
+    const posted = await say('POST', Buffer.concat([headBytes('POST /v1/contacts HTTP/1.0', { ...fixture.keys.brand, 'content-length': body.length }), Buffer.from(body)]));
     assert.equal(posted.body.error.param, 'nonsense');
   });
 
@@ -369,7 +369,7 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
     const body = Buffer.from('{"nonsense":1}');
     for (const { method, path, operations: [operation] } of routes.filter((route) => ['POST', 'PUT', 'PATCH'].includes(route.method))) {
       const connection = connect();
-      const headers = { ...(operation.reach === 'brand' ? world.keys.brand : world.keys.organization), expect: '100-continue', 'content-length': body.length };
+      const headers = { ...(operation.reach === 'brand' ? fixture.keys.brand : fixture.keys.organization), expect: '100-continue', 'content-length': body.length };
       await connection.send(headBytes(`${method} ${sampleTarget(path)} HTTP/1.1`, { host: 'x', ...headers }));
       await until('it is told to go on', () => connection.received.toString('latin1').startsWith('HTTP/1.1 100 '));
       await connection.send(body);
@@ -377,7 +377,7 @@ describe('bad clients of every operation', { timeout: 180_000 }, () => {
       assert.ok([400, 403, 501].includes(answer.status), `${method} ${path}: ${answer.text}`);
       connection.close();
     }
-    const huge = headBytes('POST /v1/contacts HTTP/1.1', { host: 'x', ...world.keys.brand, expect: '100-continue', 'content-length': 10_000_000 });
+    const huge = headBytes('POST /v1/contacts HTTP/1.1', { host: 'x', ...fixture.keys.brand, expect: '100-continue', 'content-length': 10_000_000 });
     assert.equal((await say('POST', huge)).status, 413);
   }));
 

@@ -83,7 +83,7 @@ describe('credits', { timeout: 120_000 }, () => {
     assert.equal((await imported('<script>alert(1)</script>')).status, 422);
     assert.equal((await client.post('/v1/contacts/validate', { emails: [] })).status, 400);
     assert.equal((await usage()).credits.used, 1);
-    // Names that cannot exist (RFC 6761) are judged without the DNS.
+    // Names that cannot exist (RFC 6761) are checked without the DNS.
     const checked = await client.post('/v1/contacts/validate', { emails: ['a@b.invalid', 'c@b.invalid', 'x'] }, { 'idempotency-key': 'check' });
     assert.deepEqual([checked.status, checked.headers['x-credit-cost']], [200, '6']);
     assert.equal((await usage()).credits.used, 7);

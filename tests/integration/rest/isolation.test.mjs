@@ -38,8 +38,8 @@ const lists = () => endpoints.filter(({ method, path, available }) => method ===
 
 test('no list of one brand shows what another has (R-064)', LIMIT, async () => {
   const seen = new Set();
-  const look = async (door, method, path, body) => {
-    const answer = await door.rest.call(method, path, body);
+  const look = async (transport, method, path, body) => {
+    const answer = await transport.rest.call(method, path, body);
     return answer.ok ? JSON.stringify(answer.body) : '';
   };
   const searches = [...lists().filter(({ path }) => !SHARED.test(path)), { method: 'POST', path: '/v1/contacts/search' }];

@@ -10,7 +10,7 @@ import { loadCatalogue } from '../../cases/runner/catalogue.mjs';
 import { Installation } from '../../lib/installation.mjs';
 import { problemOf, shown } from './matrix_answers.mjs';
 import { Requests, routesOf } from './matrix_requests.mjs';
-import { FILTERS, World, sums } from './matrix_fixture.mjs';
+import { FILTERS, Fixture, sums } from './matrix_fixture.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const CONNECTIONS = 8;
@@ -48,14 +48,14 @@ describe('every operation refuses bad input', { timeout: 180_000 }, () => {
   const routes = routesOf(catalogue);
   const operations = routes.flatMap((route) => route.operations);
   let server;
-  let world;
+  let fixture;
   let requests;
   let client;
 
   before(async () => {
     server = await installation.serve('--log-level', 'error');
-    world = await World.make(installation, server, policies);
-    requests = new Requests(world, policies);
+    fixture = await Fixture.make(installation, server, policies);
+    requests = new Requests(fixture, policies);
     client = server.client(undefined, {}, CONNECTIONS);
   });
 
@@ -132,10 +132,10 @@ describe('every operation refuses bad input', { timeout: 180_000 }, () => {
   });
 
   test('ids that name nothing in the brand are not found (R-062, R-063, R-031)', async (t) => {
-    const good = usable(world);
+    const good = usable(fixture);
     for (const operation of operations) {
       for (const [name, schema] of Object.entries(operation.built ? operation.path ?? {} : {})) {
-        const kind = world.kindOf(name, schema);
+        const kind = fixture.kindOf(name, schema);
         assert.ok(NOT_FOUND[kind] || kind === 'key', `${operation.id}: ${name} names a resource of no known kind`);
       }
       if (!operation.route.startsWith('DELETE ')) requests.ids(operation, good[operation.id] ?? {}, (kind) => NOT_FOUND[kind]);
@@ -157,7 +157,7 @@ describe('every operation refuses bad input', { timeout: 180_000 }, () => {
     operation.path === undefined && operation.when === undefined && /^GET |\/search$/.test(operation.route));
 
   test('what a brand lists is its own and no other brand\'s (R-064)', async (t) => {
-    const { brands, keys } = world;
+    const { brands, keys } = fixture;
     let seen = 0;
     for (const { id, route } of lists('brand')) {
       const [method, path] = route.split(' ');
@@ -174,20 +174,20 @@ describe('every operation refuses bad input', { timeout: 180_000 }, () => {
   });
 
   test('what is the organization\'s is the same in every brand, and needs none (R-065)', async () => {
-    const other = { ...world.keys.organization, 'x-brand-id': world.brands.other };
+    const other = { ...fixture.keys.organization, 'x-brand-id': fixture.brands.other };
     const paths = ['/v1/flows', '/v1/usage', '/v1/brands', ...lists('organization').map(({ route }) => route.split(' ')[1])];
     for (const path of paths) {
-      const [without, within] = [await client.get(path, world.keys.organization), await client.get(path, other)];
+      const [without, within] = [await client.get(path, fixture.keys.organization), await client.get(path, other)];
       assert.equal(without.status, 200, `${path}: ${JSON.stringify(without.body)}`);
       assert.deepEqual(within.body, without.body, path);
-      if (path !== '/v1/brands') assert.deepEqual((await client.get(path, world.keys.brand)).body, without.body, path);
+      if (path !== '/v1/brands') assert.deepEqual((await client.get(path, fixture.keys.brand)).body, without.body, path);
     }
     assert.ok(paths.includes('/v1/templates'));
   });
 
   test('the sums see what is written, so that the walks above could have failed', async () => {
     const before = await sums(installation);
-    const answer = await client.post('/v1/contacts', { email: 'written@example.com' }, world.keys.brand);
+    const answer = await client.post('/v1/contacts', { email: 'written@example.com' }, fixture.keys.brand);
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     const written = Object.entries(await sums(installation)).filter(([table, sum]) => sum !== before[table]).map(([table]) => table);
     assert.deepEqual(written, ['audit_log', 'contacts']);

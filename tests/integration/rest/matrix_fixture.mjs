@@ -44,26 +44,26 @@ async function resources(client, brandId) {
   return made;
 }
 
-export class World {
+export class Fixture {
   #administrators;
   #members;
   #organization; // the other one
   #keyIds;
 
   static async make(installation, server, policies) {
-    const world = new World();
-    await world.#makeBrands(installation);
-    await world.#makeKeys(installation, policies);
-    world.ids = {};
-    await world.#makeSessions(installation);
-    for (const [whose, brandId] of [['own', world.brands.own], ['other', world.brands.other]]) {
+    const fixture = new Fixture();
+    await fixture.#makeBrands(installation);
+    await fixture.#makeKeys(installation, policies);
+    fixture.ids = {};
+    await fixture.#makeSessions(installation);
+    for (const [whose, brandId] of [['own', fixture.brands.own], ['other', fixture.brands.other]]) {
       const client = server.client(await installation.key('--brand', brandId));
-      world.ids[whose] = await resources(client, brandId);
+      fixture.ids[whose] = await resources(client, brandId);
       client.close();
     }
-    world.ids.own.key = world.#keyIds.own;
-    world.ids.other.key = world.#keyIds.foreign;
-    return world;
+    fixture.ids.own.key = fixture.#keyIds.own;
+    fixture.ids.other.key = fixture.#keyIds.foreign;
+    return fixture;
   }
 
   async #makeBrands(installation) {

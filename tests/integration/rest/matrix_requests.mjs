@@ -38,18 +38,18 @@ const chosen = (route, query, body) => route.operations.find((operation) => hold
 export class Requests {
   #made = [];
 
-  /** `world`: keys, brands and ids; see matrix_world.mjs. `policies`: the declared ones. */
-  constructor(world, policies) {
-    this.world = world;
+  /** `fixture`: keys, brands and ids; see matrix_fixture.mjs. `policies`: the declared ones. */
+  constructor(fixture, policies) {
+    this.fixture = fixture;
     this.policies = policies;
   }
 
   // ---- Requests of an operation ----
 
-  #ids = (kind) => this.world.ids.own[kind] ?? this.world.unknownId(kind);
+  #ids = (kind) => this.fixture.ids.own[kind] ?? this.fixture.unknownId(kind);
 
   #sample(name, schema) {
-    return this.world.ids.own[this.world.kindOf(name, schema)] ?? sample(schema, name, this.#ids);
+    return this.fixture.ids.own[this.fixture.kindOf(name, schema)] ?? sample(schema, name, this.#ids);
   }
 
   /** What the operation cannot do without: {path, query, body} of values that its declaration accepts. */
@@ -67,13 +67,13 @@ export class Requests {
   /** Who passes every check before the body. */
   #admitted(operation) {
     if (operation.reach === 'public') return {};
-    if (operation.reach === 'session') return this.world.session();
-    return operation.reach === 'brand' ? this.world.keys.brand : this.world.keys.organization;
+    if (operation.reach === 'session') return this.fixture.session();
+    return operation.reach === 'brand' ? this.fixture.keys.brand : this.fixture.keys.organization;
   }
 
   /** What is answered to somebody who passes the checks before it, if what comes behind them is refused so. */
   #behindChecks(operation, expected) {
-    // What is not built judges what it is asked all the same.
+    // An operation that is not built checks its arguments all the same.
     return operation.built || [400, 413].includes(expected.status) ? expected : refusal(501, 'NOT_IMPLEMENTED');
   }
 
@@ -102,11 +102,11 @@ export class Requests {
 
   credentials(operation) {
     if (operation.reach === 'public') return;
-    for (const [what, headers, code] of this.world.strangers) {
+    for (const [what, headers, code] of this.fixture.strangers) {
       this.#add('credential', what, operation, { headers }, refusal(401, code));
       this.#add('order', `${what}, and a malformed body in a brand not named`, operation, { headers, body: '{' }, refusal(401, code));
     }
-    const few = operation.reach === 'brand' ? this.world.keys.spentBrand : this.world.keys.spent;
+    const few = operation.reach === 'brand' ? this.fixture.keys.spentBrand : this.fixture.keys.spent;
     if (operation.policy === undefined) return;
     const stranger = { 'x-brand-id': 'nonsense' };
     this.#add('rate', 'a spent window', operation, { headers: few }, refusal(429, 'RATE_LIMITED'));
@@ -115,9 +115,9 @@ export class Requests {
   }
 
   scopes(operation) {
-    const { keys, brands } = this.world;
+    const { keys, brands } = this.fixture;
     if (operation.reach === 'session') {
-      for (const [what, headers] of [['a brand key', keys.brand], ['an organization key', keys.organization], ['a member', this.world.member()]]) {
+      for (const [what, headers] of [['a brand key', keys.brand], ['an organization key', keys.organization], ['a member', this.fixture.member()]]) {
         this.#add('session', what, operation, { headers }, refusal(403, 'INSUFFICIENT_ROLE', 'org_admin'));
         this.#add('order', `${what}, a malformed body`, operation, { headers, body: '{' }, refusal(403, 'INSUFFICIENT_ROLE', 'org_admin'));
       }
@@ -127,7 +127,7 @@ export class Requests {
       for (const headers of [keys.brand, keys.scoped.sendsOfBrand]) {
         this.#add('organization', 'a brand key', operation, { headers, body: '{' }, refusal(403, 'ORG_SCOPE_REQUIRED'));
       }
-      this.#add('organization', 'a member', operation, { headers: this.world.member(), body: '{' }, refusal(403, 'INSUFFICIENT_ROLE', 'org_admin'));
+      this.#add('organization', 'a member', operation, { headers: this.fixture.member(), body: '{' }, refusal(403, 'INSUFFICIENT_ROLE', 'org_admin'));
     }
     if (operation.scope === undefined) return;
     const lacking = refusal(403, 'INSUFFICIENT_PERMISSIONS', operation.scope);
@@ -144,7 +144,7 @@ export class Requests {
   }
 
   brand(operation) {
-    const { keys, brands } = this.world;
+    const { keys, brands } = this.fixture;
     const naming = (key, brand) => ({ ...key, 'x-brand-id': brand });
     if (operation.reach === 'organization') {
       // An organization's routes take no brand, and one that is sent is nobody's business (A-21).
@@ -158,7 +158,7 @@ export class Requests {
       this.#add('brand', what, operation, { headers: naming(keys.organization, brand) }, refusal(404, 'BRAND_NOT_FOUND'));
       this.#add('brand', `${what}, by a brand key`, operation, { headers: naming(keys.brand, brand) }, refusal(403, 'BRAND_SCOPE_MISMATCH'));
     }
-    const member = this.world.member();
+    const member = this.fixture.member();
     this.#add('brand', 'none named, by a member', operation, { headers: member }, refusal(400, 'BRAND_ID_REQUIRED'));
     this.#add('brand', 'one that the member may not reach', operation, { headers: naming(member, brands.other), body: '{' },
       refusal(403, 'INSUFFICIENT_ROLE', 'member'));
@@ -174,7 +174,7 @@ export class Requests {
     const query = (what, text, param) => this.#addBehind('query key', what, operation, { query: text }, invalid(param));
     query('unknown', { nonsense: 1 }, 'nonsense');
     query('brandId, before an unknown one', { brandId: 'x', nonsense: 1 }, 'brandId');
-    query('brandId', { brandId: this.world.brands.own }, 'brandId');
+    query('brandId', { brandId: this.fixture.brands.own }, 'brandId');
     for (const name of Object.keys(operation.path ?? {})) query('a path parameter', { [name]: 'x' }, name);
     for (const name of Object.keys(operation.body ?? {})) if (!operation.query?.[name]) query('a body parameter', { [name]: 'x' }, name);
     for (const name of Object.keys(operation.query ?? {})) {
@@ -185,7 +185,7 @@ export class Requests {
     const body = (what, object, param) => this.#addBehind('body key', what, operation, { body: object }, invalid(param));
     body(MUTABLE.includes(method) ? 'unknown' : 'unknown, where no body is taken', { ...base, nonsense: 1 }, 'nonsense');
     body('dry_run', { ...base, dry_run: true }, 'dry_run');
-    if (!operation.body?.brandId) body('brandId', { ...base, brandId: this.world.brands.own }, 'brandId');
+    if (!operation.body?.brandId) body('brandId', { ...base, brandId: this.fixture.brands.own }, 'brandId');
     for (const name of Object.keys({ ...operation.path, ...operation.query })) {
       if (!operation.body?.[name]) body('a parameter of path or query', { ...base, [name]: 'x' }, name);
     }
@@ -325,20 +325,20 @@ export class Requests {
   ids(operation, { elsewhere = [], ...usable }, codeOf) {
     const deletes = operation.route.startsWith('DELETE ');
     for (const [name, schema] of Object.entries(operation.path ?? {})) {
-      const kind = this.world.kindOf(name, schema);
-      for (const [what, value] of this.world.strangeIds(kind)) {
+      const kind = this.fixture.kindOf(name, schema);
+      for (const [what, value] of this.fixture.strangeIds(kind)) {
         const expected = deletes ? { status: 200, deleted: false } : refusal(404, codeOf(kind));
-        const headers = kind === 'brand' ? this.world.keys.brand : {}; // an organization key reaches every brand (R-063)
+        const headers = kind === 'brand' ? this.fixture.keys.brand : {}; // an organization key reaches every brand (R-063)
         this.#addBehind(deletes ? 'deleted id' : 'path id', `${name} ${what}`, operation, { ...usable, path: { [name]: value }, headers }, expected);
       }
     }
     const errors = new Set(operation.errors);
     for (const place of ['query', 'body']) {
       for (const [name, schema] of Object.entries(operation[place] ?? {})) {
-        const kind = this.world.kindOf(name, schema);
+        const kind = this.fixture.kindOf(name, schema);
         if (kind === undefined || !errors.has(codeOf(kind)) || !operation.built) continue;
-        for (const [what, value] of this.world.strangeIds(kind)) {
-          if (elsewhere.includes(name) && value === this.world.ids.other[kind]) continue;
+        for (const [what, value] of this.fixture.strangeIds(kind)) {
+          if (elsewhere.includes(name) && value === this.fixture.ids.other[kind]) continue;
           const request = { ...usable, [place]: { ...usable[place], [name]: value } };
           this.#addBehind(`${place} id`, `${name} ${what}`, operation, request, refusal(404, codeOf(kind)));
         }

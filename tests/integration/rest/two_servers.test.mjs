@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { prepareSend, saveContacts } from '../../lib/campaign.mjs';
 import { Pair } from '../../lib/redis_server.mjs';
 import { pause } from '../../lib/processes.mjs';
-import { doorsOfKey, makePlace, must } from '../../lib/brand_fixture.mjs';
+import { transportsOfKey, makePlace, must } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 120_000 };
 const COUNT = 4;
@@ -19,10 +19,10 @@ before(async () => {
   ({ servers } = pair);
 });
 
-/** A brand with one key, and its doors at both servers. */
-async function makeDoors() {
+/** A brand with one key, and its transports at both servers. */
+async function makeTransports() {
   const place = await makePlace(installation, servers[0]);
-  return { ...place, doors: servers.map((server) => doorsOfKey(server, place.key)) };
+  return { ...place, transports: servers.map((server) => transportsOfKey(server, place.key)) };
 }
 
 const keyed = (key) => ({ 'idempotency-key': key });
@@ -47,22 +47,22 @@ test('an idempotency key is one key at both: replayed, in conflict, and worth wa
 });
 
 test('a job of one server is joined and its end awaited at the other (R-148)', LIMIT, async () => {
-  const { doors } = await makeDoors();
+  const { transports } = await makeTransports();
   const letter = { source: { kind: 'content', content: '<p>once</p>' }, title: 'Once' };
   const answers = await Promise.all(Array.from({ length: 8 }, (_, call) =>
-    doors[call % 2].rest.call('POST', '/v1/emails/import', letter, keyed('job'))));
+    transports[call % 2].rest.call('POST', '/v1/emails/import', letter, keyed('job'))));
   assert.deepEqual(answers.map(({ status }) => status), Array(8).fill(201));
   assert.equal(new Set(answers.map(({ body }) => body.emailId)).size, 1);
-  for (const { rest } of doors) assert.equal((await must(rest.call('GET', '/v1/emails'))).data.length, 1);
+  for (const { rest } of transports) assert.equal((await must(rest.call('GET', '/v1/emails'))).data.length, 1);
 });
 
 test('a cursor of one server goes on at the other, over REST and over MCP', LIMIT, async () => {
-  const { doors } = await makeDoors();
-  await saveContacts(doors[0].mcp.call, 'page', 9);
+  const { transports } = await makeTransports();
+  await saveContacts(transports[0].mcp.call, 'page', 9);
   const walk = async (page) => {
     const found = [];
     for (let side = 0, cursor; ; side = 1 - side) {
-      const { data, pagination } = await page(doors[side], cursor);
+      const { data, pagination } = await page(transports[side], cursor);
       found.push(...data.map(({ email }) => email));
       cursor = pagination.cursor ?? undefined;
       if (cursor === undefined) return found.sort();
@@ -105,7 +105,7 @@ test('a revoked key is refused by both within a second', LIMIT, async () => {
 });
 
 test('a preview of one is confirmed at the other, sent once, and its end awaited at the first (R-101)', LIMIT, async () => {
-  const { doors: [first, second] } = await makeDoors();
+  const { transports: [first, second] } = await makeTransports();
   await saveContacts(first.mcp.call, 'reader', COUNT);
   const order = await prepareSend(first.mcp.call);
   const asked = await must(first.mcp.call('send_email', order));

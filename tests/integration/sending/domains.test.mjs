@@ -160,7 +160,7 @@ describe('a sending domain', { timeout: 240_000 }, () => {
     await verified();
   });
 
-  test('signs with new keys once they are published, by whichever door that is noticed (R-383)', async () => {
+  test('signs with new keys once they are published, over whichever transport that is noticed (R-383)', async () => {
     const old = selectors(domain);
     await installation.admin('domain', 'rotate', DOMAIN);
     domain = await read();

@@ -37,7 +37,7 @@ async function refusal(installation, tool, args) {
 
 const figures = ({ stats, delivery }) => ({ sent: stats.sent, delivered: stats.delivered, bounced: stats.bounced, ...delivery });
 
-test('a domain of the world is refused without a relay, and nothing is kept of the order', LIMIT, async (t) => {
+test('a public domain is refused without a relay, and nothing is kept of the order', LIMIT, async (t) => {
   const { mailing, installation } = await mailingFor(t, [address('ada')], { hasRelay: false });
   await assert.rejects(mailing.start(), /SERVICE_UNAVAILABLE.*--relay/, 'it says what is missing');
   assert.equal(await mailing.sql('select count(*) from sends'), '0');

@@ -42,7 +42,7 @@ describe('the mail of a sending domain', { timeout: 360_000 }, () => {
     return taken.slice(from);
   }
 
-  /** The signatures of a message, judged with the records of the domain as they are now. */
+  /** The signatures of a message, verified with the records of the domain as they are now. */
   async function signaturesOf(bytes) {
     const { records } = await installation.admin('domain', 'records', DOMAIN);
     const resolver = async (name) => {

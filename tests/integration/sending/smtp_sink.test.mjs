@@ -1,4 +1,4 @@
-// The sink that judges senders is judged itself: it records before it replies, counts what it took, and misbehaves as told.
+// The SMTP sink that other tests rely on is tested itself: it records before it replies, counts what it took, and misbehaves as told.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
