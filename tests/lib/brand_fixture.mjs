@@ -1,8 +1,6 @@
 // The fixture of most tests: a brand, its key, and its transports: REST, MCP over HTTP, MCP over stdio.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { McpHttpClient } from './mcp_http_client.mjs';
 
 const RATE_MULTIPLIER = ['--rate-multiplier', '100000'];
@@ -62,10 +60,4 @@ export async function must(answer) {
   const { ok, body, refusal } = await answer;
   assert.ok(ok, JSON.stringify(refusal ?? body));
   return body;
-}
-
-/** Runs a statement in the private cluster: what only time or an operator would bring about. */
-export function sql(installation, statement) {
-  const place = ['-h', join(installation.data, 'pg/run'), '-U', 'posthorn', '-d', 'postgres'];
-  execFileSync('psql', ['-X', '-q', '-v', 'ON_ERROR_STOP=1', ...place, '-c', statement]);
 }

@@ -1,10 +1,7 @@
-// Files for imports, and what a database holds of them.
+// Files of contacts for imports, and the contacts that a database holds of them.
 
-import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
+import { sql } from './database.mjs';
 
 /**
  * Writes a CSV of `rows` rows: every 1,000th is no address, and every 500th repeats an earlier address with a later word.
@@ -26,24 +23,6 @@ export function writeContacts(path, rows) {
   }
   writeFileSync(path, `${lines.join('\r\n')}\r\n`);
   return { bad, expected: [...expected].map(([email, rest]) => `${email}|${rest}`).sort() };
-}
-
-/** The answer of an SQL statement as lines, columns parted by bars. */
-export async function sql(installation, statement) {
-  const { stdout } = await run('psql', [await databaseUrl(installation), '-qXAt', '-c', 'set search_path to posthorn', '-c', statement],
-    { maxBuffer: 1 << 28 });
-  return stdout.split('\n').filter((line) => line !== '');
-}
-
-const urls = new WeakMap();
-
-/** Asked for once: it stays where it is as long as the installation. */
-export async function databaseUrl(installation) {
-  if (!urls.has(installation)) {
-    const { stdout } = await installation.run('doctor');
-    urls.set(installation, JSON.parse(stdout).database.url);
-  }
-  return urls.get(installation);
 }
 
 export async function storedContacts(installation) {

@@ -2,7 +2,7 @@
 
 import http from 'node:http';
 
-const ANSWER_LIMIT_MS = 40_000;
+const ANSWER_LIMIT_MS = 150_000;
 
 /** A client with the headers of one credential. It has one connection at a time unless `connections` says otherwise. */
 export class HttpClient {

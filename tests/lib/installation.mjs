@@ -15,7 +15,7 @@ import { StdioClient } from './stdio_client.mjs';
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
 export const BINARY = process.env.POSTHORN_BIN ?? join(ROOT, 'build/release/posthorn');
 
-const START_LIMIT_MS = 30_000;
+const START_LIMIT_MS = 150_000;
 const LOG_KEPT_LINES = 200;
 
 export class Installation {

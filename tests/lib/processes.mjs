@@ -29,6 +29,9 @@ export const openDescriptors = (pid) => readdirSync(`/proc/${pid}/fd`).length;
 export const descriptorNames = (pid) => readdirSync(`/proc/${pid}/fd`).map((fd) => unless('gone', () => readlinkSync(`/proc/${pid}/fd/${fd}`)));
 export const residentKib = (pid) => Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_KIB;
 
+/** How much a process has written so far, to files and to sockets (proc(5), wchar). */
+export const writtenBytes = (pid) => Number(/^wchar: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))[1]);
+
 /** Every process that works in `folder` or names it on its command line, such as {pid, command}. */
 export function processesOf(folder) {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number);
@@ -64,4 +67,18 @@ export async function until(what, holds, limitMs = 15_000) {
     if (Date.now() > deadline) throw new Error(`waited ${limitMs * PATIENCE} ms in vain until ${what}`);
     await pause(20);
   }
+}
+
+/** Waits until `value` has stopped changing: the same nine times in a row, with `between` done each time. */
+export async function untilStill(what, value, between = () => {}) {
+  let last;
+  let times = 0;
+  await until(what, async () => {
+    await between();
+    await pause(80);
+    const now = value();
+    times = now === last ? times + 1 : 0;
+    last = now;
+    return times >= 9;
+  });
 }

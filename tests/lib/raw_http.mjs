@@ -86,7 +86,7 @@ export class RawConnection {
 }
 
 /** Waits for one answer for each of `methods`. Gives fewer when the server closes the connection. */
-export function receiveAnswers(connection, methods, limitMs = 60_000) {
+export function receiveAnswers(connection, methods, limitMs = 150_000) {
   return new Promise((resolve, reject) => {
     const received = () => answersIn(connection.received, methods).filter(({ status }) => status >= 200);
     const timer = setTimeout(() => reject(new Error(`${received().length} of ${methods.length} answers in ${limitMs} ms`)), limitMs);

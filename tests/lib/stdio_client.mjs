@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 
-const ANSWER_LIMIT_MS = 40_000;
+const ANSWER_LIMIT_MS = 150_000;
 const PROTOCOL = '2025-11-25';
 
 export class StdioClient {

@@ -13,7 +13,7 @@ import { residentKib, until } from '../../lib/processes.mjs';
 import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
-const LIMIT = { timeout: 120_000 };
+const LIMIT = { timeout: 600_000 };
 const PEOPLE = 130;
 const installation = installationFor({ after });
 const declared = readdirSync(join(ROOT, 'schemas/operations'))

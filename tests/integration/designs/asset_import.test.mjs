@@ -12,7 +12,7 @@ import { BINARY, Installation, installationFor } from '../../lib/installation.mj
 import { png } from '../../lib/images.mjs';
 import { residentKib } from '../../lib/processes.mjs';
 
-const LIMIT = { timeout: 270_000 };
+const LIMIT = { timeout: 600_000 };
 const PUBLIC_URL = 'https://mail.example/posthorn';
 const ASSET = /https:\/\/mail\.example\/posthorn(\/assets\/[0-9a-z]{52}\.(?:png|jpg|gif|webp|avif))/g;
 // A sanitizer keeps freed memory aside on purpose.

@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { png } from '../../lib/images.mjs';
 import { ImageServer } from '../../lib/image_server.mjs';
-import { sql } from '../../lib/contact_files.mjs';
+import { sql } from '../../lib/database.mjs';
 import { BINARY, Installation } from '../../lib/installation.mjs';
 
-const LIMIT = { timeout: 360_000 };
+const LIMIT = { timeout: 600_000 };
 const PUBLIC_URL = 'https://mail.example/posthorn';
 const MEMORY_KIB = 160 * 1024;
 // A sanitizer keeps freed memory aside on purpose.

@@ -78,7 +78,7 @@ test('the source of a template names nothing outside, has a value for every slot
   }
 });
 
-describe('every template, through the service', { timeout: 300_000 }, () => {
+describe('every template, through the service', { timeout: 600_000 }, () => {
   const installation = new Installation();
   const designs = new Map();
   let client;

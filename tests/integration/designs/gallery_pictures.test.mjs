@@ -8,7 +8,7 @@ const PUBLIC_URL = 'https://mail.example/posthorn';
 const PICTURE = /^https:\/\/mail\.example\/posthorn(\/assets\/gallery-[0-9a-f]{32}\.(?:png|jpg|webp|gif))$/;
 const MAGIC = { png: '89504e47', jpg: 'ffd8ff', webp: '52494646', gif: '47494638' };
 
-describe('the pictures of the gallery', { timeout: 180_000 }, () => {
+describe('the pictures of the gallery', { timeout: 600_000 }, () => {
   const installation = new Installation({ PUBLIC_URL });
   let server;
   let rest;

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { installationFor } from '../../lib/installation.mjs';
 import { commandLine, isAlive, kill, parentOf, until } from '../../lib/processes.mjs';
 
-const LIMIT = { timeout: 360_000 };
+const LIMIT = { timeout: 600_000 };
 const BROWSER = 'chromium-headless-shell';
 
 const GREETING = 'Hello {{ firstName | default: "reader" }}';

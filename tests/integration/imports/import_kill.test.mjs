@@ -7,7 +7,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { sql, storedContacts, writeContacts } from '../../lib/contact_files.mjs';
+import { storedContacts, writeContacts } from '../../lib/contact_files.mjs';
+import { sql } from '../../lib/database.mjs';
 import { installationFor } from '../../lib/installation.mjs';
 import { kill, killGroup, pause, until } from '../../lib/processes.mjs';
 import { Random } from '../../lib/random.mjs';
@@ -23,7 +24,7 @@ async function chunksDone(installation) {
   return Number(line);
 }
 
-test(`an import of ${ROWS} rows is killed ${KILLS} times: nobody missing, nobody twice (R-371)`, { timeout: 360_000 + KILLS * 30_000 }, async (t) => {
+test(`an import of ${ROWS} rows is killed ${KILLS} times: nobody missing, nobody twice (R-371)`, { timeout: 600_000 + KILLS * 30_000 }, async (t) => {
   t.diagnostic(`POSTHORN_FAULT_SEED=${SEED}`);
   const random = new Random(SEED);
   const installation = installationFor(t);

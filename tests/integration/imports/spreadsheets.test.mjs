@@ -5,11 +5,11 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { sql } from '../../lib/contact_files.mjs';
+import { sql } from '../../lib/database.mjs';
 import { installationFor } from '../../lib/installation.mjs';
 import { captured, exportNow, sheets } from './spreadsheets/spreadsheet.mjs';
 
-test('exports of a spreadsheet are understood (R-371)', { timeout: 360_000 }, async (t) => {
+test('exports of a spreadsheet are understood (R-371)', { timeout: 600_000 }, async (t) => {
   const installation = installationFor(t);
   const root = join(installation.folder, 'files');
   mkdirSync(root);
@@ -27,7 +27,7 @@ test('exports of a spreadsheet are understood (R-371)', { timeout: 360_000 }, as
   }
 });
 
-test('the exports are still what LibreOffice writes', { timeout: 300_000, skip: process.env.POSTHORN_LIBREOFFICE !== '1' && 'in tests/full.sh' }, async () => {
+test('the exports are still what LibreOffice writes', { timeout: 600_000, skip: process.env.POSTHORN_LIBREOFFICE !== '1' && 'in tests/full.sh' }, async () => {
   for (const sheet of sheets) {
     const made = await exportNow(sheet);
     assert.ok(made !== null, 'soffice is installed');

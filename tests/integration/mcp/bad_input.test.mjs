@@ -8,9 +8,9 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { RawConnection } from '../../lib/raw_http.mjs';
 import { BINARY, Installation, installationFor } from '../../lib/installation.mjs';
-import { descriptorNames, openDescriptors, pause, residentKib, until } from '../../lib/processes.mjs';
+import { descriptorNames, openDescriptors, pause, residentKib, until, untilStill, writtenBytes } from '../../lib/processes.mjs';
 
-const LIMIT = { timeout: 180_000 };
+const LIMIT = { timeout: 600_000 };
 const MIB_KIB = 1024;
 /** What allocators and thread stacks may keep after a storm. */
 const GROWTH_LIMIT_KIB = 24 * MIB_KIB;
@@ -143,7 +143,7 @@ test('stdio: a client that does not read holds up itself, not the memory, and mi
   const before = residentKib(client.pid);
   client.output.pause();
   const answers = Array.from({ length: COUNT }, (_, i) => client.request('tools/list', {}, `list ${i}`));
-  await pause(2500);
+  await untilStill('the server waits for its reader', () => writtenBytes(client.pid));
   assertGrowth(t, residentKib(client.pid) - before, 8 * MIB_KIB);
   client.output.resume();
   const lists = await Promise.all(answers);
@@ -171,7 +171,7 @@ test('stdio: a client that disappears in the middle of calls leaves no process',
     await pause(100);
     leave(host);
     const servers = () => installation.processes().filter(({ command }) => command.endsWith(' mcp'));
-    await until('the server has followed its host', () => servers().length === 0, 5000);
+    await until('the server has followed its host', () => servers().length === 0);
     host.kill();
   }
   await until('the runner has left too', () => installation.processes().length === 0, 15_000);
@@ -205,25 +205,25 @@ describe('HTTP', LIMIT, () => {
   const postHead = (path) => `POST ${path} HTTP/1.1\r\n${credential()}Content-Type: application/json\r\n`;
 
   async function assertServes() {
-    const began = Date.now();
     const { status, body } = await client.get('/v1/brand');
     assert.equal(status, 200, JSON.stringify(body));
-    assert.ok(Date.now() - began < 2000, `it took ${Date.now() - began} ms`);
   }
 
-  /** Says `bytes`; gives the statuses heard until the server closes, or is silent for a while, and whether it closed. */
-  async function say(bytes, silenceMs = 400) {
+  /** Sends `bytes` and waits until the server closes the connection by itself. Gives the statuses received. */
+  async function statusesUntilClosed(bytes) {
     const connection = connect();
-    let closed = false;
-    connection.closed.then(() => (closed = true));
     await connection.send(bytes);
-    let heard = -1;
-    while (heard !== connection.received.length && !closed) {
-      heard = connection.received.length;
-      await Promise.race([connection.closed, pause(silenceMs)]);
-    }
-    connection.close();
-    return { statuses: connection.statuses(), closed };
+    await connection.closed;
+    return connection.statuses();
+  }
+
+  /** The same for bytes that may be the start of more: the client ends its side, so that the server does not wait for the rest. */
+  async function statusesOfAll(bytes) {
+    const connection = connect();
+    await connection.send(bytes);
+    connection.socket.end();
+    await connection.closed;
+    return connection.statuses();
   }
 
   const assertRefusals = (statuses, what) => {
@@ -260,15 +260,12 @@ describe('HTTP', LIMIT, () => {
       'an endless chunk': 'Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff',
     };
     for (const [what, bytes] of Object.entries(nonsense)) {
-      const { statuses } = await say(bytes);
-      assertRefusals(statuses, what);
+      assertRefusals(await statusesOfAll(bytes), what);
     }
     // Where the length of a body is in doubt, what follows may be a body or a request: nothing behind it is believed.
     const smuggled = `GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
     for (const [what, headers] of Object.entries(doubts)) {
-      const { statuses, closed } = await say(`POST /v1/contacts HTTP/1.1\r\n${credential()}${headers}\r\n\r\n${smuggled}`);
-      assertRefusals(statuses, what);
-      assert.ok(closed, `${what}: the connection is closed`);
+      assertRefusals(await statusesUntilClosed(`POST /v1/contacts HTTP/1.1\r\n${credential()}${headers}\r\n\r\n${smuggled}`), what);
     }
     await assertServes();
   });
@@ -299,7 +296,7 @@ describe('HTTP', LIMIT, () => {
     assert.equal((await client.post('/v1/contacts/search', Buffer.alloc(2 * 1024 * 1024, 0x20))).body.error.code, 'PAYLOAD_TOO_LARGE');
     assert.equal((await client.post('/mcp', Buffer.alloc(MESSAGE_MAX_BYTES + 1024, 0x20), ACCEPT)).status, 413);
     const declared = `${postHead('/v1/contacts')}Content-Length: 1000000000\r\n\r\n{`;
-    assert.deepEqual((await say(declared)).statuses, [413], 'a body too large to be sent is refused before it is');
+    assert.deepEqual(await statusesUntilClosed(declared), [413], 'a body too large to be sent is refused before it is');
     await assertServes();
   });
 
@@ -326,8 +323,7 @@ describe('HTTP', LIMIT, () => {
       `Cookie: ${'a=b; '.repeat(50_000)}\r\n`,
     ];
     for (const headers of floods) {
-      const { statuses } = await say(`GET /v1/brand HTTP/1.1\r\n${credential()}${headers}\r\n`);
-      assertRefusals(statuses, 'header flood');
+      assertRefusals(await statusesOfAll(`GET /v1/brand HTTP/1.1\r\n${credential()}${headers}\r\n`), 'header flood');
       await assertServes();
     }
   });
@@ -349,7 +345,7 @@ describe('HTTP', LIMIT, () => {
       setTimeout(() => connection.close(), 500);
     }
     await assertServes();
-    await until('their descriptors are closed', () => openDescriptors(server.pid) <= start.descriptors + LATE_CONNECTIONS, 10_000);
+    await until('their descriptors are closed', () => openDescriptors(server.pid) <= start.descriptors + LATE_CONNECTIONS);
   });
 
   test('a reader that is slow while 10,000 answers are due holds up itself only', async (t) => {
@@ -362,10 +358,7 @@ describe('HTTP', LIMIT, () => {
       await reader.connected;
       reader.socket.write(`GET /v1/help HTTP/1.1\r\n${credential()}\r\n`.repeat(EACH));
     }
-    for (let i = 0; i < 10; i++) {
-      await assertServes();
-      await pause(250);
-    }
+    await untilStill('the server has filled the sockets of its readers', () => writtenBytes(server.pid), assertServes);
     const grown = residentKib(server.pid) - before;
     for (const reader of readers.slice(1)) reader.vanish();
     assertGrowth(t, grown, 16 * MIB_KIB);
@@ -375,7 +368,7 @@ describe('HTTP', LIMIT, () => {
     last.socket.removeAllListeners('data');
     last.socket.on('data', (bytes) => (answers += bytes.toString('latin1').split('HTTP/1.1 200 OK').length - 1));
     last.socket.resume();
-    await until('the one that reads again gets them all', () => answers >= EACH - 2, 20_000);
+    await until('the one that reads again gets them all', () => answers >= EACH - 2);
     last.close();
   });
 
@@ -385,17 +378,10 @@ describe('HTTP', LIMIT, () => {
     const slow = Array.from({ length: 60 }, connect);
     const trickle = setInterval(() => slow.forEach((connection, i) => connection.socket.write(i % 2 ? 'X' : 'G')), 100);
     for (const connection of slow) await connection.send(`GET /v1/brand HTTP/1.1\r\n${credential()}X-Slow: `);
-    const latencies = [];
-    const deadline = Date.now() + 2500;
-    while (Date.now() < deadline) {
-      const began = performance.now();
-      assert.equal((await client.get('/v1/brand')).status, 200);
-      latencies.push(performance.now() - began);
-    }
+    // The slow requests end after these only: a server that waited for them would never answer.
+    for (let call = 0; call < 50; call++) await assertServes();
     clearInterval(trickle);
-    latencies.sort((a, b) => a - b);
-    // Who waited for the slow ones would have waited for all of the time.
-    assert.ok(latencies[latencies.length >> 1] < 1000, `median ${latencies[latencies.length >> 1]} ms`);
+    assert.ok(slow.every((connection) => connection.received.length === 0), 'the slow requests are still coming');
     const late = await Promise.all(idle.slice(0, 5).map(async (connection) => {
       await connection.send(`GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n`);
       await until('an idle connection is served', () => connection.statuses().length === 1);
@@ -407,10 +393,10 @@ describe('HTTP', LIMIT, () => {
 
   test('more connections than it takes are turned away, and it takes new ones afterwards', async () => {
     const many = Array.from({ length: 1300 }, connect);
-    await pause(500);
+    await Promise.all(many.map(({ connected, closed }) => Promise.race([connected, closed])));
     many.forEach((connection) => connection.vanish());
     const fresh = server.client(key);
-    await until('a new connection is served', () => fresh.get('/v1/brand').then(({ status }) => status === 200, () => false), 10_000);
+    await until('a new connection is served', () => fresh.get('/v1/brand').then(({ status }) => status === 200, () => false));
     fresh.close();
   });
 

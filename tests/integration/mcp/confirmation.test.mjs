@@ -7,7 +7,7 @@ import { awaitSend, prepareSend, saveContacts } from '../../lib/campaign.mjs';
 import { installationFor } from '../../lib/installation.mjs';
 import { transportsOfKey, makePlace, must, stdioTransport } from '../../lib/brand_fixture.mjs';
 
-const LIMIT = { timeout: 180_000 };
+const LIMIT = { timeout: 600_000 };
 const COUNT = 4;
 const VERSION = '2026-07-28';
 

@@ -8,7 +8,7 @@ import { installationFor } from '../../lib/installation.mjs';
 import { Random } from '../../lib/random.mjs';
 import { makePlace, must, stdioTransport } from '../../lib/brand_fixture.mjs';
 
-const LIMIT = { timeout: 180_000 };
+const LIMIT = { timeout: 600_000 };
 const BUDGET = 6000; // characters of text and structured content together
 const MAX_LIMIT = 100;
 const installation = installationFor({ after });

@@ -6,7 +6,7 @@ import { awaitSend } from '../../lib/campaign.mjs';
 import { installationFor } from '../../lib/installation.mjs';
 import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
-const LIMIT = { timeout: 180_000 };
+const LIMIT = { timeout: 600_000 };
 const HTML = `<!doctype html><html><head><title>Map</title></head><body>
 <p>Hello {{ firstName | default: 'there' }}</p><p><a href="https://example.com/map">Map</a></p><script>alert(1)</script></body></html>`;
 const HOUR_MS = 3600_000;

@@ -12,7 +12,7 @@ import { Postgres } from '../../lib/postgres.mjs';
 import { kill, killGroup, pause, until } from '../../lib/processes.mjs';
 import { Random } from '../../lib/random.mjs';
 
-const LIMIT = { timeout: 180_000 };
+const LIMIT = { timeout: 600_000 };
 const ROUNDS = Number(process.env.POSTHORN_FAULT_ROUNDS ?? 3);
 const SEED = Number(process.env.POSTHORN_FAULT_SEED ?? Date.now() % 1_000_000);
 const RECIPIENTS = 2000;
@@ -122,7 +122,7 @@ function killRunner(installation, random) {
 }
 
 test(`the runner is killed during campaigns of ${RECIPIENTS}, ${ROUNDS} rounds: nobody missing, nobody twice`,
-  { timeout: 180_000 + ROUNDS * 20_000 }, async (t) => {
+  { timeout: 600_000 + ROUNDS * 20_000 }, async (t) => {
     t.diagnostic(`POSTHORN_FAULT_SEED=${SEED}`);
     const random = new Random(SEED);
     const installation = installationFor(t);

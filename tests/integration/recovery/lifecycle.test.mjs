@@ -8,7 +8,7 @@ import { assertDelivered, prepareSend, readSend, saveContacts, startSend } from 
 import { installationFor } from '../../lib/installation.mjs';
 import { isAlive, kill, parentOf, pause, until } from '../../lib/processes.mjs';
 
-const LIMIT = { timeout: 180_000 };
+const LIMIT = { timeout: 600_000 };
 const IDLE_S = 1;
 /** The runner looks once a second, and takes a moment to shut its cluster down. */
 const LEAVE_LIMIT_MS = (IDLE_S + 6) * 1000;

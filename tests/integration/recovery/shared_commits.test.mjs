@@ -14,7 +14,7 @@ const ROUNDS = Number(process.env.POSTHORN_FAULT_ROUNDS ?? 3);
 const SEED = Number(process.env.POSTHORN_FAULT_SEED ?? Date.now() % 1_000_000);
 const CONNECTIONS = 16;
 const PEOPLE = 10;
-const LIMIT = { timeout: 180_000 + 15_000 * ROUNDS };
+const LIMIT = { timeout: 600_000 + 15_000 * ROUNDS };
 
 const email = (person) => `shared-${person}@example.com`;
 

@@ -7,7 +7,7 @@ import { installationFor } from '../../lib/installation.mjs';
 import { NameServer } from '../../lib/dns_server.mjs';
 import { until } from '../../lib/processes.mjs';
 
-const LIMIT = { timeout: 180_000 };
+const LIMIT = { timeout: 600_000 };
 
 /** A server that asks a DNS server of its own, and a client in the default brand. `started` false: it is not there yet. */
 async function place(test, { started = true, plan } = {}) {

@@ -35,7 +35,7 @@ function assertHeaders({ headers }) {
   assert.ok(Math.abs(Number(headers['x-ratelimit-reset']) - Date.now() / 1000) < 70, 'reset is in Unix seconds');
 }
 
-describe('REST', { timeout: 180_000 }, () => {
+describe('REST', { timeout: 600_000 }, () => {
   const installation = new Installation();
   let server;
   let brand; // {brandId} of two brands

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { sql } from '../../lib/contact_files.mjs';
+import { sql } from '../../lib/database.mjs';
 import { Installation } from '../../lib/installation.mjs';
 import { until } from '../../lib/processes.mjs';
 
@@ -20,7 +20,7 @@ const PRICES = {
 };
 const METERED = ['emailGeneration', 'emailEdit', 'emailImport', 'brandImageSearch', 'imageGeneration'];
 
-describe('credits', { timeout: 120_000 }, () => {
+describe('credits', { timeout: 600_000 }, () => {
   const installation = new Installation();
   let server;
   let client; // a key of the default brand

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { installationFor } from '../../lib/installation.mjs';
 import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
-const LIMIT = { timeout: 180_000 };
+const LIMIT = { timeout: 600_000 };
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const installation = installationFor({ after });
 let place;

@@ -10,7 +10,7 @@ import { NameServer } from '../../lib/dns_server.mjs';
 const DAY_S = 86_400;
 const LETTER = { source: { kind: 'content', content: '<html><body><p>Hello</p></body></html>' }, title: 'Letter' };
 
-describe('idempotency keys', { timeout: 120_000 }, () => {
+describe('idempotency keys', { timeout: 600_000 }, () => {
   let installation;
   let dns;
   let clock;

@@ -6,7 +6,7 @@ import { installationFor } from '../../lib/installation.mjs';
 import { until } from '../../lib/processes.mjs';
 import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
-const LIMIT = { timeout: 60_000 };
+const LIMIT = { timeout: 600_000 };
 // Belongs to the organization, and looks the same from every brand.
 const SHARED = /^\/v1\/(help|health|usage|brands|templates|flows|api-keys|integrations)\b/;
 const installation = installationFor({ after });

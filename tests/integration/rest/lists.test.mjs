@@ -10,7 +10,7 @@ import { png } from '../../lib/images.mjs';
 import { installationFor } from '../../lib/installation.mjs';
 import { until } from '../../lib/processes.mjs';
 
-const LIMIT = { timeout: 120_000 };
+const LIMIT = { timeout: 600_000 };
 const installation = installationFor({ after }, { PUBLIC_URL: 'https://mail.example' });
 const catalogue = loadCatalogue(join(dirname(fileURLToPath(import.meta.url)), '../../..'));
 const parametersOf = (operation) => ({ ...operation.query, ...operation.body });

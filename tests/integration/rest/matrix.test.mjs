@@ -41,7 +41,7 @@ const usable = ({ ids: { own } }) => ({
   'sends.test': { body: { test: true, emailId: own.email, subject: 'Hi', to: ['matrix@example.com'] }, elsewhere: ['domainId'] },
 });
 
-describe('every operation refuses bad input', { timeout: 180_000 }, () => {
+describe('every operation refuses bad input', { timeout: 600_000 }, () => {
   const installation = new Installation();
   const policies = JSON.parse(readFileSync(join(ROOT, 'schemas/policies.json'), 'utf8'));
   const catalogue = loadCatalogue(ROOT);

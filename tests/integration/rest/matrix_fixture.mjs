@@ -1,7 +1,7 @@
 // What the matrix asks with and about: keys of every sort, brands of two organizations, a resource of every kind in two brands,
 // and sums over every table that tell whether anything was written.
 
-import { sql } from '../../lib/contact_files.mjs';
+import { sql } from '../../lib/database.mjs';
 
 const SESSIONS = 3;
 const ANY_ID = '2222222222222'; // of the right form in every alphabet that ids may have; names nothing

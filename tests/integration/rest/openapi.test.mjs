@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { BINARY, installationFor } from '../../lib/installation.mjs';
 import { makePlace } from '../../lib/brand_fixture.mjs';
 
-const LIMIT = { timeout: 60_000 };
+const LIMIT = { timeout: 600_000 };
 const T = '/v1/automations/triggers';
 const installation = installationFor({ after });
 let place;

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { sql } from '../../lib/contact_files.mjs';
+import { sql } from '../../lib/database.mjs';
 import { Installation } from '../../lib/installation.mjs';
 import { until } from '../../lib/processes.mjs';
 
@@ -18,7 +18,7 @@ function assertRefused({ status, body }, wanted, code, param) {
   assert.equal(body.error.param, param, shown);
 }
 
-describe('sessions', { timeout: 120_000 }, () => {
+describe('sessions', { timeout: 600_000 }, () => {
   const installation = new Installation();
   let server;
   let elsewhere; // another process on the same database

@@ -8,7 +8,7 @@ import { installationFor } from '../../lib/installation.mjs';
 import { until } from '../../lib/processes.mjs';
 import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
-const LIMIT = { timeout: 60_000 };
+const LIMIT = { timeout: 600_000 };
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const installation = installationFor({ after });
 let place;

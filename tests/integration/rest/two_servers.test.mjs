@@ -7,7 +7,7 @@ import { Pair } from '../../lib/redis_server.mjs';
 import { pause } from '../../lib/processes.mjs';
 import { transportsOfKey, makePlace, must } from '../../lib/brand_fixture.mjs';
 
-const LIMIT = { timeout: 120_000 };
+const LIMIT = { timeout: 600_000 };
 const COUNT = 4;
 
 const pair = new Pair({ after });

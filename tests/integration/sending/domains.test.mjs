@@ -25,7 +25,7 @@ const dkim = ({ records }) => records.filter(({ record }) => record === 'dkim');
 const selectors = (domain) => dkim(domain).map(({ name }) => name.split('.')[0]);
 const statuses = ({ records }) => records.map(({ record, status }) => `${record} ${status}`);
 
-describe('a sending domain', { timeout: 240_000 }, () => {
+describe('a sending domain', { timeout: 600_000 }, () => {
   const taken = [];
   let relay;
   let dns;

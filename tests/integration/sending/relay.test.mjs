@@ -10,7 +10,7 @@ import { Mailing } from '../../faults/mailing.mjs';
 import { pause, until } from '../../lib/processes.mjs';
 import { Sink } from '../../lib/smtp_sink.mjs';
 
-const LIMIT = { timeout: 270_000 };
+const LIMIT = { timeout: 600_000 };
 const ENDS_MS = 30_000;
 const address = (name, script = '') => `${name}${script}@readers.example`;
 

@@ -6,7 +6,7 @@ import { address, awaitSend, prepareSend, saveContacts } from '../../lib/campaig
 import { installationFor } from '../../lib/installation.mjs';
 import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
-const LIMIT = { timeout: 270_000 };
+const LIMIT = { timeout: 600_000 };
 const CONTACTS = 3;
 const installation = installationFor({ after });
 let server;

@@ -16,7 +16,7 @@ const DOMAIN = 'news.example.com';
 const DESIGN = `<html><head><title>Letter</title></head><body>
 <p>Dear {{ firstName }}, \u05e9\u05dc\u05d5\u05dd \u{1F4EC}</p></body></html>`;
 
-describe('the mail of a sending domain', { timeout: 360_000 }, () => {
+describe('the mail of a sending domain', { timeout: 600_000 }, () => {
   const taken = [];
   let relay;
   let installation;

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { sql } from '../../lib/contact_files.mjs';
+import { sql } from '../../lib/database.mjs';
 import { Installation } from '../../lib/installation.mjs';
 import { packagesOf } from '../../lib/packages.mjs';
 import { until } from '../../lib/processes.mjs';
@@ -12,7 +12,7 @@ import { until } from '../../lib/processes.mjs';
 const load = packagesOf('third_party');
 const { simpleParser } = load('mailparser');
 
-const LIMIT = { timeout: 360_000 };
+const LIMIT = { timeout: 600_000 };
 const PUBLIC_URL = 'https://mail.example/ph';
 const PROXY_CLIENT = '203.0.113.77'; // RFC 5737
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
