@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { McpHttpClient } from './mcp_http_client.mjs';
+import { pause } from './processes.mjs';
 
 const RATE_MULTIPLIER = ['--rate-multiplier', '100000'];
 
@@ -53,6 +54,21 @@ export async function makePlace(installation, server, ...options) {
   const words = options.includes('--rate-multiplier') ? options : [...RATE_MULTIPLIER, ...options];
   const { key } = await installation.admin('key', 'create', '--brand', brandId, ...words);
   return { brandId, key, ...transportsOfKey(server, key) };
+}
+
+/**
+ * Calls until the credential is refused. A call that began more than a second after `since` must not pass (R-043), however slow
+ * the machine is; how long a call takes does not count.
+ */
+export async function assertRefusedWithinASecond(client, since) {
+  for (;;) {
+    const began = Date.now();
+    const { status } = await client.get('/v1/usage');
+    if (status === 401) return;
+    assert.equal(status, 200);
+    assert.ok(began - since <= 1000, `still let in ${began - since} ms after`);
+    await pause(20);
+  }
 }
 
 /** The body of a call that must succeed. */

@@ -5,14 +5,12 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { BINARY } from './installation.mjs';
 
-const SHIM = join(dirname(BINARY), 'posthorn-clock.so');
-
 export class Clock {
-  /** The shift stands in `file`. */
+  /** `file` holds the shift. Every user of the machine must be able to read it, PostgreSQL's too. */
   constructor(file) {
     this.file = file;
     this.setSeconds(0);
-    this.environment = { LD_PRELOAD: SHIM, POSTHORN_TEST_CLOCK: file };
+    this.environment = { LD_PRELOAD: join(dirname(BINARY), 'posthorn-clock.so'), POSTHORN_TEST_CLOCK: file };
   }
 
   /** How far it is ahead of the real one. */
@@ -21,6 +19,10 @@ export class Clock {
     bytes.writeBigInt64LE(BigInt(seconds));
     writeFileSync(this.file, bytes, { flag: existsSync(this.file) ? 'r+' : 'w' });
     this.seconds = seconds;
+  }
+
+  advance(seconds) {
+    this.setSeconds(this.seconds + seconds);
   }
 
   dispose() {

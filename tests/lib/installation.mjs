@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { checkerOf } from '../openapi/replies.mjs';
+import { Clock } from './clock.mjs';
 import { HttpClient } from './http_client.mjs';
 import { kill, processesOf, until } from './processes.mjs';
 import { StdioClient } from './stdio_client.mjs';
@@ -21,6 +22,7 @@ const LOG_KEPT_LINES = 200;
 export class Installation {
   #servers = [];
   #clients = [];
+  #clock;
 
   /** `options` are environment variables without their prefix: {IDLE: 2, THREADS: 1}. */
   constructor(options = {}) {
@@ -34,6 +36,13 @@ export class Installation {
     for (const [name, value] of Object.entries(settings)) {
       if (value !== undefined) this.environment[`POSTHORN_${name}`] = String(value);
     }
+  }
+
+  /** Gives a clock that moves the wall time of all that is started from now on, PostgreSQL included. */
+  movableClock() {
+    this.#clock = new Clock(`${this.folder}.clock`);
+    Object.assign(this.environment, this.#clock.environment);
+    return this.#clock;
   }
 
   /** Runs a command to its end: {code, stdout, stderr}. */
@@ -147,6 +156,7 @@ export class Installation {
     await until('killed processes are gone', () => this.processes().length === 0).catch(() => {});
     const said = [this.runnerLog, ...this.#clients.map(({ diagnostics }) => diagnostics)].flatMap((text) => text.split('\n'));
     const lines = [...said, ...this.#servers.flatMap(({ log }) => log)];
+    this.#clock?.dispose();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
     const strays = this.#clients.flatMap((client) => client.strays);
     return [...orphans, ...strays, ...lines.filter((line) => /Sanitizer|runtime error:/.test(line))];

@@ -69,12 +69,11 @@ export async function until(what, holds, limitMs = 15_000) {
   }
 }
 
-/** Waits until `value` has stopped changing: the same nine times in a row, with `between` done each time. */
-export async function untilStill(what, value, between = () => {}) {
+/** Waits until `value` has stopped changing: it is the same nine times in a row. */
+export async function untilStill(what, value) {
   let last;
   let times = 0;
   await until(what, async () => {
-    await between();
     await pause(80);
     const now = value();
     times = now === last ? times + 1 : 0;

@@ -9,8 +9,6 @@ export class Writers {
   refusals = [];
   /** Calls without an answer: the server died under them. */
   broken = 0;
-  slowestMs = 0;
-  lastAcknowledgedAt = 0;
   #ending = false;
   #running;
 
@@ -31,9 +29,7 @@ export class Writers {
     for (;;) {
       const began = Date.now();
       const answer = await client().post('/v1/contacts', { email: `${key}@example.com` }, { 'idempotency-key': key }).catch(() => null);
-      this.slowestMs = Math.max(this.slowestMs, Date.now() - began);
       if (answer !== null && answer.status < 300) {
-        this.lastAcknowledgedAt = Date.now();
         this.acknowledged.push({ key, id: answer.body.id, began });
         return;
       }

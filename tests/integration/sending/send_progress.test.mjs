@@ -4,18 +4,20 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { address, awaitSend, prepareSend, saveContacts } from '../../lib/campaign.mjs';
 import { installationFor } from '../../lib/installation.mjs';
+import { until } from '../../lib/processes.mjs';
 import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 600_000 };
 const CONTACTS = 3;
 const installation = installationFor({ after });
+const clock = installation.movableClock();
 let server;
 
 before(async () => {
   server = await installation.serve();
 });
 
-const inSeconds = (seconds) => new Date(Date.now() + seconds * 1000).toISOString();
+const inSeconds = (seconds) => new Date(Date.now() + (clock.seconds + seconds) * 1000).toISOString();
 
 /** A brand with contacts, and a client of it that speaks over stdio. */
 async function makeAudience(tag) {
@@ -37,9 +39,12 @@ const waitFor = (sendId, waitSeconds) => ({ view: 'send', sendId, waitSeconds })
 test('a call that waits is answered when the send has ended, with progress on the way', LIMIT, async () => {
   const audience = await makeAudience('wait');
   const { client } = audience;
-  const sendId = await startSend(audience, { scheduledAt: inSeconds(5) });
-  const params = { name: 'get_email_analytics', arguments: waitFor(sendId, 30), _meta: { progressToken: 'p1' } };
-  const { result } = await client.request('tools/call', params);
+  const sendId = await startSend(audience, { scheduledAt: inSeconds(3600) });
+  const params = { name: 'get_email_analytics', arguments: waitFor(sendId, 50), _meta: { progressToken: 'p1' } };
+  const answer = client.request('tools/call', params);
+  await until('progress is told', () => client.others.length > 0);
+  clock.advance(3601);
+  const { result } = await answer;
   assert.equal(result.structuredContent.status, 'completed', JSON.stringify(result));
   assert.equal(result.structuredContent.stats.delivered, CONTACTS);
   const progress = client.others.filter(({ method }) => method === 'notifications/progress').map(({ params: told }) => told);

@@ -1,4 +1,7 @@
 // The rate windows of two servers that share a limit store, and what becomes of them when the store is away.
+//
+// Serial: a server waits 250 ms for the store and then lets the call pass uncounted. Beside other tests the store may be later
+// than that, and the numbers of these tests would be wrong.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -8,7 +11,6 @@ import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 600_000 };
 const WAIT_MS = 60_000;
-const ANSWER_MS = 250; // what a call waits for a store that is silent
 const TENTH = ['--rate-multiplier', '0.1']; // of 100 calls
 
 const pair = new Pair({ after });
@@ -88,20 +90,19 @@ test('without the store the gate is open, and it closes when the store is back (
   await until('each server says that it is back', () => linesAbout('limits.store', 'answers.').every((count) => count === 1), WAIT_MS);
 });
 
-test('a store that is silent costs its time-out once (R-123)', LIMIT, async () => {
-  const clients = await clientsOf(...TENTH);
+test('a store that is silent is asked once by each server (R-123)', LIMIT, async () => {
+  const clients = await clientsOf('--rate-multiplier', '1');
   await untilCounted(clients);
+  const [, left] = rateOf(await clients[0].get('/v1/usage'));
   store.signal('SIGSTOP');
-  const took = [];
-  for (let call = 0; call < 50; call++) {
-    const began = Date.now();
-    assert.ok(isOpen(await clients[call % 2].get('/v1/usage')));
-    took.push(Date.now() - began);
-  }
+  for (let call = 0; call < 50; call++) assert.ok(isOpen(await clients[call % 2].get('/v1/usage')));
   store.signal('SIGCONT');
-  took.slice(0, 2).forEach((ms) => assert.ok(ms >= ANSWER_MS - 10, `the first call of each server waits: ${ms} ms`));
-  took.sort((a, b) => a - b);
-  assert.ok(took[25] < ANSWER_MS, `the others do not: ${took.join(' ')} ms`);
+  // The store now counts what it was asked while it was silent, so it shows how often that was.
+  const counted = await until('calls are counted again', async () => {
+    const answer = await clients[0].get('/v1/usage');
+    return !isOpen(answer) && answer;
+  }, WAIT_MS);
+  assert.ok(rateOf(counted)[1] >= left - servers.length - 1, `${left} were left before, ${rateOf(counted)[1]} are`);
   await untilCounted(clients);
 });
 
