@@ -1,102 +1,18 @@
-// Bad content in everything that accepts content: files of contacts, designs in each language, their images, their
-// templates. What cannot be used is refused with its place and its reason, in bounded time and memory, and leaves nothing: the
-// tables and the folder of images are as before. What can be used without its bad parts is, and says what was left out.
+// Bad content in everything that accepts content: files of contacts, designs, their images, their templates. What cannot be used
+// is refused with its place and its reason, in bounded time and memory, and leaves nothing: the tables and the folder of images
+// are as before. What can be used without its bad parts is, and says what was left out. jsx_sandbox.test.mjs tests designs that
+// are programs.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { png } from '../../lib/images.mjs';
-import { ImageServer } from '../../lib/image_server.mjs';
 import { sql } from '../../lib/database.mjs';
-import { BINARY, Installation } from '../../lib/installation.mjs';
-
-const LIMIT = { timeout: 600_000 };
-const PUBLIC_URL = 'https://mail.example/posthorn';
-const MEMORY_KIB = 160 * 1024;
-// A sanitizer keeps freed memory aside on purpose.
-const COUNTS_MEMORY = !readFileSync(BINARY).includes('__asan_init');
-const CONTENT_TABLES = ['contacts', 'contact_fields', 'suppressions', 'audiences', 'email_groups', 'emails', 'email_versions', 'assets',
-  'sends', 'events', 'contact_validations', 'validations', 'validation_targets'];
-const COUNTS = `select json_build_object(${CONTENT_TABLES.map((table) => `'${table}', (select count(*) from ${table})`).join(', ')},
-  'credits', (select coalesce(sum(used), 0) from credit_usage))`;
-
-const images = new ImageServer();
-const installation = new Installation({ PUBLIC_URL, FETCH_ALLOW_LOOPBACK: 1 });
-const root = join(installation.folder, 'files');
-let local; // the tools, over stdio
-let rest;
-
-before(async () => {
-  mkdirSync(root);
-  await images.start();
-  const server = await installation.serve();
-  rest = server.client(await installation.key('--brand', await installation.brandId()));
-  local = installation.stdio('--import-root', root);
-  await local.initialize();
-});
-
-after(async () => {
-  const peaks = [local.pid, installation.runnerPid].map((pid) => Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))[1]));
-  rest.close();
-  await images.stop();
-  assert.deepEqual(await installation.dispose(), []);
-  if (COUNTS_MEMORY) assert.ok(Math.max(...peaks) < MEMORY_KIB, `peaks of ${peaks.join(' and ')} KiB`);
-});
-
-// ---- What is stored ----
-
-function storedFiles() {
-  const folder = join(installation.data, 'assets');
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => name).sort();
-}
-
-async function stored() {
-  const [counts] = await sql(installation, COUNTS);
-  return { ...JSON.parse(counts), files: storedFiles() };
-}
-
-/** `body` must leave the tables and the folder as they are. */
-async function leavesNothing(what, body) {
-  const before = await stored();
-  await body();
-  assert.deepEqual(await stored(), before, `${what}: nothing of it is stored`);
-}
-
-/** The tool must refuse, naming the argument and saying what `words` match; nothing is stored. */
-function refuses(what, tool, args, code, words, param = 'content') {
-  return leavesNothing(what, async () => {
-    const { ok, body } = await local.tool(tool, args);
-    assert.ok(!ok, `${what}: ${JSON.stringify(body).slice(0, 500)}`);
-    assert.equal(body.error.code, code, `${what}: ${JSON.stringify(body.error)}`);
-    assert.match(body.error.message, words, what);
-    assert.equal(body.error.param, param, what);
-  });
-}
-
-async function accepts(tool, args) {
-  const { ok, body } = await local.tool(tool, args);
-  assert.ok(ok, JSON.stringify(body));
-  return body;
-}
-
-/** A design, and its HTML as it was saved. */
-async function imported(format, content) {
-  const { status, body } = await rest.post('/v1/emails/import', { format, content });
-  assert.equal(status, 201, JSON.stringify(body));
-  const design = await rest.get(`/v1/emails/${body.emailId}?include=html`);
-  assert.equal(design.status, 200);
-  return { ...body, html: design.body.html };
-}
+import { png } from '../../lib/images.mjs';
+import {
+  LIMIT, accepts, design, file, images, imported, installation, leavesNothing, local, refuses, rest, storedFiles,
+} from './content_fixture.mjs';
 
 // ---- CSV ----
-
-const file = (name, bytes) => {
-  writeFileSync(join(root, name), bytes);
-  return { path: name };
-};
 
 describe('files of contacts', LIMIT, () => {
   const refused = (what, args, words, param = 'path') => refuses(what, 'import_contacts_csv', args, 'INVALID_REQUEST', words, param);
@@ -150,7 +66,6 @@ describe('files of contacts', LIMIT, () => {
 
 // ---- Designs ----
 
-const design = (format, what, content, words) => refuses(what, 'import_email', { format, content }, 'EMAIL_IMPORT_FAILED', words);
 const inMjml = (content) => `<mjml><mj-body>\n<mj-section><mj-column>\n${content}\n</mj-column></mj-section></mj-body></mjml>`;
 
 describe('MJML', LIMIT, () => {
@@ -170,52 +85,6 @@ describe('MJML', LIMIT, () => {
     await design('mjml', 'many', inMjml('<mj-text>x</mj-text>\n'.repeat(60_000)), /more than \d+ elements/);
     await design('mjml', 'unclosed', '<mjml><mj-body>\n<mj-section>', /^Line 2: <mj-section> is never closed/);
     await design('mjml', 'nothing', 'just text', /no <mjml> element/);
-  });
-});
-
-describe('JSX', LIMIT, () => {
-  let hits = 0;
-  let outside;
-  const server = http.createServer((request, response) => {
-    hits++;
-    response.end('secret');
-  });
-  const jsx = (what, content, words) => design('jsx', what, content, words);
-  const inComponent = (statement) => `export default () => {\n  ${statement};\n  return <p>x</p>;\n};`;
-
-  before(async () => {
-    await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-    outside = `http://127.0.0.1:${server.address().port}/`;
-  });
-
-  after(() => server.close());
-
-  test('that loops, or grows, is ended', async () => {
-    await jsx('a loop in the component', 'export default () => { while (true); }', /longer than 5 seconds/);
-    await jsx('a loop beside it', 'for (;;);\nexport default () => <p>x</p>;', /longer than 5 seconds/);
-    await jsx('a component of itself', 'function Again() { return <Again />; }\nexport default Again;', /longer than 5 seconds|Maximum call stack/);
-    await jsx('memory', 'export default () => { const kept = []; for (;;) kept.push(new Array(1e6).fill(kept.length)); }', /too much memory/);
-    await jsx('output', 'export default () => <p>{"x".repeat(2e8)}</p>;', /renders more than 5000000 characters|too much memory/);
-    const { html } = await imported('jsx', 'export default () => <html><body><p>still here</p></body></html>;');
-    assert.match(html, /still here/);
-  });
-
-  test('reads and fetches nothing', async () => {
-    await jsx('process', 'const home = 1;\nexport default () => <p>{process.env.HOME}</p>;', /^Line 2: process is not available/);
-    await jsx('a module of Node', "import fs from 'node:fs';\nexport default () => <p>{fs.readFileSync('/etc/passwd')}</p>;", /^Line 1: 'node:fs' cannot be imported/);
-    await jsx('require', inComponent("require('fs')"), /^Line 2: require is not available/);
-    await jsx('a dynamic import', inComponent("import('fs')"), /^Line 2: import\(\) is not available/);
-    await jsx('fetch', inComponent(`fetch('${outside}')`), /^Line 2: fetch is not available/);
-    await jsx('a module by address', `import x from '${outside}x.js';\nexport default () => <p>{x}</p>;`, /^Line 1: .*cannot be imported/);
-    // Whatever becomes of these, nobody must be asked for anything.
-    for (const reach of [`new WebSocket('${outside}'.replace('http', 'ws'))`, `new EventSource('${outside}')`,
-      `navigator.sendBeacon('${outside}')`, `Object.assign(new Image(), { src: '${outside}' })`, `window['fet' + 'ch']('${outside}')`,
-      `open('${outside}')`, `location.href = '${outside}'`]) {
-      await local.tool('import_email', { format: 'jsx', content: inComponent(`try { ${reach}; } catch {}`) });
-    }
-    const { body } = await local.tool('import_email', { format: 'jsx', content: inComponent("throw new Error(Function('return typeof process + typeof require')())") });
-    assert.match(body.error.message, /undefinedundefined|Function is not available|unsafe-eval|Content Security Policy/);
-    assert.equal(hits, 0);
   });
 });
 

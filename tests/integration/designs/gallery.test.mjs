@@ -1,28 +1,16 @@
 // The gallery is worth sending: every template goes through the service as somebody's import would, and what a recipient gets
-// is checked by an HTML validator, by axe-core and by the rules of the trade.
+// is checked by an HTML validator and by the rules of the trade; gallery_accessibility.test.mjs looks at it.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Installation } from '../../lib/installation.mjs';
-
-const ROOT = join(import.meta.dirname, '../../..');
-const FOLDER = join(ROOT, 'src/gallery');
-const CHECKS = join(ROOT, 'tests/gallery');
+import { BARE, FOLDER, FULL, GalleryDesigns, gallery, installChecks, sourceOf } from './gallery_fixture.mjs';
 
 const MAX_HTML_BYTES = 60_000;
 const MAX_PICTURE_BYTES = 40_000;
-const MIN_BUTTON_PX = 44;
 const CATEGORIES = ['welcome', 'newsletter', 'promotional', 'product-launch', 'product-update', 'cart-abandonment',
   'event-invitation', 'event-reminder', 'feedback-request', 're-engagement', 'referral', 'business', 'internal', 'general'];
-const VIEWS = [{ width: 600, scheme: 'light' }, { width: 600, scheme: 'dark' }, { width: 375, scheme: 'light' }, { width: 375, scheme: 'dark' }];
-
-/** Who has everything, who has nothing: no brand of the tests has an address. */
-const FULL = { sample: { firstName: 'Zoë <b>', company: 'Ropes & Sons', referralCode: 'ZOE-5', newLeaves: 3 },
-  payload: { items: [{ name: 'House mug', quantity: 2, price: '£24.00' }], total: '£24.00' } };
-const BARE = { sample: {} };
 
 // What html-validate recommends for web pages and what mail clients forbid; everything else of its set holds.
 const RULES = {
@@ -34,19 +22,10 @@ const RULES = {
   'no-trailing-whitespace': 'off', // nobody reads the source, and quoted-printable encodes it
 };
 
-const gallery = JSON.parse(readFileSync(join(FOLDER, 'gallery.json'), 'utf8'));
-const sourceOf = ({ source }) => readFileSync(join(FOLDER, source), 'utf8');
 const EXPRESSION = /\{\{([^]*?)\}\}/g;
 const ADDRESS = /<a\b[^>]* href="([^"]*)"/g;
 
 const all = (text, pattern) => [...text.matchAll(pattern)].map(([, found]) => found.trim());
-
-/** Runs in the page: what is too wide, and buttons that a thumb misses. */
-const measure = (minPx) => ({
-  overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
-  buttons: document.querySelectorAll('.button a').length,
-  small: [...document.querySelectorAll('.button a')].filter((a) => a.getBoundingClientRect().height < minPx).map((a) => a.textContent),
-});
 
 test('there is a template for each category, and three sequences of at least three steps', () => {
   const { templates, flows } = gallery;
@@ -79,45 +58,26 @@ test('the source of a template names nothing outside, has a value for every slot
 });
 
 describe('every template, through the service', { timeout: 600_000 }, () => {
-  const installation = new Installation();
-  const designs = new Map();
-  let client;
+  let designs;
   let browser;
   let checks;
 
-  const personalized = async (template, values) => {
-    const { ok, body } = await client.tool('get_email', { emailId: designs.get(template.id), include: ['html'], ...values });
-    assert.ok(ok, `${template.id}: ${JSON.stringify(body)}`);
-    return body;
-  };
-
   before(async () => {
-    execFileSync('bash', ['-c', '. tests/node22.sh && npm_tree tests/gallery tests/gallery'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
-    checks = {
-      ...(await import(join(CHECKS, 'browser.mjs'))),
-      ...(await import(join(CHECKS, 'validator.mjs'))),
-      axe: readFileSync(join(CHECKS, 'node_modules/axe-core/axe.min.js'), 'utf8'),
-    };
+    installChecks();
+    checks = { ...(await import('../../gallery/browser.mjs')), ...(await import('../../gallery/validator.mjs')) };
     browser = await checks.openBrowser();
-    client = installation.stdio('--response-budget', '1000000'); // whole designs are compared
-    await client.initialize();
-    for (const template of gallery.templates) {
-      const { ok, body } = await client.tool('import_email', { format: 'mjml', content: sourceOf(template), subjectLine: template.subjectLine });
-      assert.ok(ok, `${template.id}: ${JSON.stringify(body)}`);
-      assert.deepEqual(body.assetReport.warnings, [], template.id);
-      designs.set(template.id, body.emailId);
-    }
+    designs = await GalleryDesigns.importAll();
   });
 
   after(async () => {
     await browser?.close();
-    assert.deepEqual(await installation.dispose(), []);
+    assert.deepEqual(await designs.dispose(), []);
   });
 
   test('R-189: what the gallery serves is what an import of the source makes, and small enough for every inbox', async () => {
     for (const template of gallery.templates) {
-      const { body: served } = await client.tool('get_template', { emailId: template.id, include: ['html'] });
-      const { body: imported } = await client.tool('get_email', { emailId: designs.get(template.id), include: ['html'] });
+      const { body: served } = await designs.client.tool('get_template', { emailId: template.id, include: ['html'] });
+      const { body: imported } = await designs.client.tool('get_email', { emailId: designs.idOf(template), include: ['html'] });
       assert.equal(imported.status, 'ready', template.id);
       assert.equal(imported.html, served.html, template.id);
       assert.ok(Buffer.byteLength(served.html) < MAX_HTML_BYTES, template.id);
@@ -128,7 +88,7 @@ describe('every template, through the service', { timeout: 600_000 }, () => {
   test('whoever gets it, nothing is left open, and the text part can be read alone', async () => {
     for (const template of gallery.templates) {
       for (const values of [FULL, BARE]) {
-        const { html, text, subject } = await personalized(template, values);
+        const { html, text, subject } = await designs.personalized(template, values);
         for (const part of [html.replace(/<style[^]*?<\/style>/g, ''), text, subject]) assert.doesNotMatch(part, /\{\{|\{%|undefined|\bnull\b/, template.id);
         for (const href of all(html, ADDRESS)) assert.match(href, /^https:\/\//, `${template.id}: ${href}`);
         assert.ok(text.length > 400 && text.length < 4000, `${template.id} says it in ${text.length} characters`);
@@ -140,28 +100,8 @@ describe('every template, through the service', { timeout: 600_000 }, () => {
 
   test('an HTML validator has nothing to say', async () => {
     for (const template of gallery.templates) {
-      const { html } = await personalized(template, FULL);
+      const { html } = await designs.personalized(template, FULL);
       assert.deepEqual(await checks.validateHtml(html, RULES), [], template.id);
-    }
-  });
-
-  test('axe-core finds nothing serious, light or dark, wide or narrow; buttons are large, and nothing is too wide', async () => {
-    for (const template of gallery.templates) {
-      const { html } = await personalized(template, FULL);
-      for (const view of VIEWS) {
-        const where = `${template.id}, ${view.width} px, ${view.scheme}`;
-        const page = await checks.showEmail(browser, html, view);
-        await page.evaluate(checks.axe);
-        const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
-        const findings = violations.filter(({ impact }) => impact === 'critical' || impact === 'serious')
-          .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target} ${node.failureSummary}`));
-        assert.deepEqual(findings, [], where);
-        const { overflow, buttons, small } = await page.evaluate(measure, MIN_BUTTON_PX);
-        assert.equal(overflow, 0, `${where}: too wide`);
-        assert.deepEqual(small, [], `${where}: buttons under ${MIN_BUTTON_PX} px`);
-        assert.ok(buttons >= 1, `${where}: no button`);
-        await page.close();
-      }
     }
   });
 
