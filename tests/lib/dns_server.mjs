@@ -1,11 +1,10 @@
 // A real DNS server on loopback: dnsmasq, which knows the zone "test" and nothing else, or what a test publishes.
 
 import { spawn } from 'node:child_process';
-import { createSocket } from 'node:dgram';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './ports.mjs';
 import { isAlive, kill, until } from './processes.mjs';
 
 // plain: an MX. long: so many that an answer over UDP is truncated. null: no mail at all. implicit: only an address.
@@ -20,20 +19,6 @@ const ZONE = [
   'txt-record=empty.test,nothing else',
   'server=/silent.test/127.0.0.1#1',
 ];
-
-/** A port that is free for UDP and TCP, at least for a moment. */
-async function freePort() {
-  for (;;) {
-    const udp = createSocket('udp4');
-    await new Promise((bound) => udp.bind(0, '127.0.0.1', bound));
-    const { port } = udp.address();
-    const tcp = createServer();
-    const isFree = await new Promise((settle) => tcp.once('error', () => settle(false)).listen(port, '127.0.0.1', () => settle(true)));
-    if (isFree) await new Promise((closed) => tcp.close(closed));
-    await new Promise((closed) => udp.close(closed));
-    if (isFree) return port;
-  }
-}
 
 export class NameServer {
   #process;

@@ -3,9 +3,9 @@
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './ports.mjs';
 
 const POSTFIX = '/usr/sbin/postfix';
 
@@ -14,16 +14,6 @@ export function missingPostfix() {
   if (!existsSync(POSTFIX)) return 'Postfix is not installed (tests/setup.sh installs it where no other mail server is)';
   if (process.getuid() !== 0) return 'Postfix starts as root only';
   return undefined;
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 const MASTER = (port) => `

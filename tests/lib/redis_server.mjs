@@ -1,12 +1,11 @@
-// A Valkey or Redis server of a test's own, and two servers of ours that count their calls in it.
+// A Valkey or Redis server of a test's own: the shared store of rate limits.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installationFor } from './installation.mjs';
-import { Postgres } from './postgres.mjs';
+import { freePort } from './ports.mjs';
 import { isAlive, kill, until } from './processes.mjs';
 
 export const PASSWORD = 'st0re-s3cret';
@@ -14,21 +13,13 @@ export const PASSWORD = 'st0re-s3cret';
 // Debian has the server in redis-tools too, under the name of its tool for checking files.
 const PROGRAM = spawnSync('valkey-server', ['--version']).status === 0 ? 'valkey-server' : '/usr/bin/redis-check-rdb';
 
-async function freePort() {
-  const listener = net.createServer();
-  await new Promise((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  const { port } = listener.address();
-  await new Promise((resolve) => listener.close(resolve));
-  return port;
-}
-
 const accepts = (port) => new Promise((resolve) => {
   const socket = net.connect(port, '127.0.0.1');
   socket.on('connect', () => resolve(true) ?? socket.destroy());
   socket.on('error', () => resolve(false));
 });
 
-export class LimitStore {
+export class RedisServer {
   #process;
 
   folder = mkdtempSync(join(tmpdir(), 'posthorn-limits-'));
@@ -57,23 +48,5 @@ export class LimitStore {
   async dispose() {
     if (this.#process) await this.kill();
     rmSync(this.folder, { recursive: true, force: true });
-  }
-}
-
-/** Two servers on one database and one limit store. Made where a test's end can be told of, started before the first test. */
-export class Pair {
-  #postgres = new Postgres();
-  store = new LimitStore();
-
-  constructor(test) {
-    test.after(() => this.#postgres.dispose());
-    test.after(() => this.store.dispose());
-    this.installation = installationFor(test, { DATABASE: this.#postgres.url });
-  }
-
-  async start() {
-    await Promise.all([this.store.begin(), this.#postgres.start()]);
-    this.installation.environment.POSTHORN_LIMIT_STORE = this.store.address;
-    this.servers = [await this.installation.serve(), await this.installation.serve()];
   }
 }

@@ -5,7 +5,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Pair, PASSWORD } from '../../lib/redis_server.mjs';
+import { PASSWORD } from '../../lib/redis_server.mjs';
+import { ServerPair } from './server_pair.mjs';
 import { until } from '../../lib/processes.mjs';
 import { makePlace, must } from '../../lib/brand_fixture.mjs';
 
@@ -13,7 +14,7 @@ const LIMIT = { timeout: 600_000 };
 const WAIT_MS = 60_000;
 const TENTH = ['--rate-multiplier', '0.1']; // of 100 calls
 
-const pair = new Pair({ after });
+const pair = new ServerPair({ after });
 const { installation, store } = pair;
 let servers;
 

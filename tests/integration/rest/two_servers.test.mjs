@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { prepareSend, saveContacts } from '../../lib/campaign.mjs';
-import { Pair } from '../../lib/redis_server.mjs';
+import { ServerPair } from './server_pair.mjs';
 import { assertRefusedWithinASecond, makePlace, must, transportsOfKey } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 600_000 };
 const COUNT = 4;
 
-const pair = new Pair({ after });
+const pair = new ServerPair({ after });
 const { installation } = pair;
 let servers;
 
