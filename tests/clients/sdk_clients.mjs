@@ -69,7 +69,7 @@ async function connect(report, label, way, transport) {
     const errors = [];
     client.onerror = (error) => errors.push(error.message);
 
-    // 1.x tells the settled version to its transport only; the stdio one has no ear for it.
+    // 1.x gives the settled version to its transport only, and the stdio transport has no method for it.
     let told;
     transport.setProtocolVersion ??= (version) => (told = version);
     await client.connect(transport);

@@ -73,7 +73,7 @@ function recipientsOf(installation, names) {
   return names.map((name) => /^To: .*?([^\s<>]+@[^\s<>]+?)>?\r$/m.exec(installation.readMessage(name))?.[1]);
 }
 
-/** Nobody missing, nobody doubled: outbox, figures and events tell of the same recipients. */
+/** The outbox, the figures and the events have the same recipients, each of them once. */
 export async function assertDelivered(call, installation, send, tag, count, namesBefore) {
   assert.equal(send.status, 'completed', JSON.stringify(send));
   assert.equal(send.recipientCount, count);

@@ -1,5 +1,5 @@
-// A wall clock that jumps, for a program started with `environment`. It is loaded before the program, so not into one that was
-// built with a sanitizer.
+// A wall clock that a test moves, for programs started with `environment`. It is preloaded (LD_PRELOAD), so it does not work with a
+// binary that was built with a sanitizer.
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// The database of an installation, as only its operator sees it: statements, and locks that hold the service up on purpose.
+// The database of an installation, as its operator uses it: statements, and locks that stop the service on purpose.
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -26,8 +26,8 @@ export async function sql(installation, statement) {
 }
 
 /**
- * Watches `table`, and lets nobody write to it once it has a row: work that writes there is stopped in the middle, however fast
- * the machine is. Settles when it watches: `held` settles when the table is held, `release()` ends that.
+ * Watches `table`, and locks it against writes once it has a row: work that writes there stops in the middle, however fast the
+ * machine is. Settles when it watches: `held` settles when the table is held, `release()` ends that.
  */
 export async function holdOnceWritten(installation, table) {
   const session = spawn('psql', [await databaseUrl(installation), '-qXAt', '-v', 'ON_ERROR_STOP=1'], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -39,7 +39,7 @@ export async function holdOnceWritten(installation, table) {
     lock table ${table} in share mode; select 'held';\n`);
   await reads('watching');
   const held = reads('held');
-  held.catch(() => {}); // whoever waits for it sees the failure
+  held.catch(() => {}); // the caller that awaits it gets the failure
   const release = () => {
     session.stdin.end('rollback;\n');
     return ended;

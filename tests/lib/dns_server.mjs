@@ -1,4 +1,4 @@
-// A real DNS server on loopback: dnsmasq, which knows the zone "test" and nothing else, or what a test publishes.
+// A DNS server on loopback: dnsmasq with the zone "test", or with the records that a test publishes.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

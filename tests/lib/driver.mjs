@@ -1,4 +1,4 @@
-// A driver, mostly in C, that answers JSON lines, one reply a request, in order.
+// A driver program that answers JSON lines: one reply for each request, in order. Most drivers are in C (tests/drivers).
 
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';

@@ -1,4 +1,4 @@
-// A web server of images, good and hostile, on the loopback interface. It counts what is asked of it.
+// A web server of images on loopback, good ones and hostile ones. It counts the requests for each path.
 
 import http from 'node:http';
 import { gzipSync } from 'node:zlib';

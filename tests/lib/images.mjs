@@ -1,4 +1,4 @@
-// Images for tests: small true ones of each format, and hostile ones that claim more than they are.
+// Images for tests: small valid ones of each format, and hostile ones whose headers are wrong.
 
 import { crc32, deflateSync } from 'node:zlib';
 

@@ -1,5 +1,5 @@
-// One Posthorn of a test: a data folder of its own, the programs started on it, and the certainty that all of them are gone
-// when the test has ended.
+// An installation of Posthorn for one test: a data folder and the programs that use it. Its end kills all of them, and fails the
+// test when one was left behind.
 
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
@@ -195,7 +195,7 @@ class Server {
     return new HttpClient(this.port, sent, connections, checkerOf(BINARY));
   }
 
-  /** From now on nobody reads its standard error. */
+  /** Stops reading its standard error. */
   ignoreLog() {
     this.#child.stderr.pause();
   }

@@ -1,5 +1,5 @@
-// Postfix of the system as a relay of a test: its own configuration, queue and port in a temporary folder, nothing of /etc. It
-// takes mail on loopback and hands all of it to the next hop that the test names.
+// The system's Postfix as a relay of a test. Its configuration, queue and port are its own, in a temporary folder; it reads nothing
+// from /etc. It accepts mail on loopback and relays all of it to the next hop that the test names.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// A PostgreSQL server of one's own beside Posthorn's: what --database names, and what a test may stop and start.
+// A PostgreSQL server for a test, beside the private one of Posthorn: --database names it, and the test may stop and start it.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// Processes as Linux shows them under /proc: who belongs to a test, what it holds, whether it is still there.
+// Processes as Linux shows them under /proc: which belong to a test, what they hold open, whether they are still alive. And the waits
+// of the tests.
 
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 

@@ -1,4 +1,4 @@
-// Randomness that a failing run can repeat: a small generator (mulberry32) seeded by a number.
+// Random numbers that a failing run can repeat: a small generator (mulberry32) with a seed.
 
 export class Random {
   #state;

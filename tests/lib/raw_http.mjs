@@ -30,7 +30,7 @@ export function chunked(body, sizes, { extension = '', trailer = '' } = {}) {
   return Buffer.concat([...parts, Buffer.from(`0${extension}${CRLF}${trailer}${CRLF}`)]);
 }
 
-/** The whole answers among the bytes, in order, as {status, headers, text, body}. `methods` of the requests tell which have a body. */
+/** The whole answers among the bytes, in order, as {status, headers, text, body}. The `methods` of the requests decide which have a body. */
 export function answersIn(bytes, methods = []) {
   const answers = [];
   for (let at = 0, asked = 0; at < bytes.length;) {

@@ -1,4 +1,4 @@
-// A Valkey or Redis server of a test's own: the shared store of rate limits.
+// A Valkey or Redis server for a test: the shared store of rate limits.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

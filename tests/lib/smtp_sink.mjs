@@ -1,5 +1,5 @@
-// The sink (tests/sink) as a relay of a test: started on a port of the system's choice, told how to behave, and asked afterwards
-// what it took. It ends with its standard input, so it never outlives the test.
+// The SMTP sink (tests/sink) as a relay of a test: the kernel chooses its port, commands change how it behaves, and it reports the
+// messages that it accepted. It ends with its standard input, so it never outlives the test.
 
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Writers that never give up: each saves contacts one after the other, every one under its own idempotency key, and repeats
-// a call under the same key until it is acknowledged. The test checks the database against what they saw.
+// Writers that repeat until they succeed: each saves contacts one after the other, every one under its own idempotency key, and
+// repeats a call under the same key until it is acknowledged. The test compares the database with their records.
 
 import assert from 'node:assert/strict';
 import { pause } from './processes.mjs';

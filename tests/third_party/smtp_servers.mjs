@@ -241,7 +241,7 @@ test('Postfix passes on what it was given, with PIPELINING, STARTTLS and SMTPUTF
     const reply = await send({ relays: [`smtp://127.0.0.1:${postfix.port}?tls=required&connections=4&messages=40&${trusted}`], loops: 2, messages });
     assert.deepEqual(new Set(fates(reply)), new Set(['replied final 250']), postfix.log());
     assert.match(reply.outcomes[0].text, /queued as/);
-    for (let i = 0; taken.length < messages.length && i < 300; i++) await new Promise((resolve) => setTimeout(resolve, 100));
+    for (let i = 0; taken.length < messages.length && i < 1500; i++) await new Promise((resolve) => setTimeout(resolve, 100));
     const bodyOf = ({ body }) => body.slice(body.indexOf('\r\n\r\n'));
     const expected = new Map(messages.map((message) => [message.to, bodyOf(message)]));
     assert.deepEqual(new Map(taken.map((message) => [message.to[0], bodyOf(message)])), expected);

@@ -1,5 +1,5 @@
-// The command line over every operation: each has its command and its help, answers what REST answers, here and on a server, and
-// tells scripts how it went. A fake server answers as a real one does not do on demand.
+// The command line over every operation: each operation has a command and a help text, and answers as REST does, on this machine and
+// on a server. Exit codes and formats suit scripts. A fake server gives answers that a real one does not give on demand.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

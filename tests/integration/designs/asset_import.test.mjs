@@ -1,5 +1,5 @@
-// Images of imported designs: fetched through the guarded client, checked, hosted here and served to anybody; what is hostile
-// stays outside and is named in the report.
+// Images of imported designs are fetched through the guarded client, checked, and served from here. Hostile images are not stored,
+// and the report names each with its reason.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

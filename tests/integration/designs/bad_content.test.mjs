@@ -1,7 +1,7 @@
-// Bad content in everything that accepts content: files of contacts, designs, their images, their templates. What cannot be used
-// is refused with its place and its reason, in bounded time and memory, and leaves nothing: the tables and the folder of images
-// are as before. What can be used without its bad parts is, and says what was left out. jsx_sandbox.test.mjs tests designs that
-// are programs.
+// Bad content in everything that accepts content: files of contacts, designs, their images, their templates. Content that cannot be
+// used is refused with its place and its reason, in bounded time and memory, and changes neither the tables nor the folder of
+// images. Content that can be used without its bad parts is accepted without them, and the report lists them. jsx_sandbox.test.mjs
+// tests designs that are programs.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';

@@ -1,5 +1,5 @@
-// The gallery is worth sending: every template goes through the service as somebody's import would, and what a recipient gets
-// is checked by an HTML validator and by the rules of the trade; gallery_accessibility.test.mjs looks at it.
+// The templates of the gallery: the service imports each as a user would, and the result is checked with an HTML validator and
+// with rules for email. gallery_accessibility.test.mjs checks it in a browser.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// The pictures of the gallery: where a template says its picture is, anybody can load it.
+// The preview pictures of the gallery: anybody can load the address that a template gives for its picture.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

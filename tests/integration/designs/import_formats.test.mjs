@@ -1,5 +1,5 @@
-// An assistant imports a newsletter as HTML, as MJML and as JSX: each becomes a design that says the same, none is
-// stored when it fails, and whatever a JSX design does, its browser is gone with the process that started it.
+// An assistant imports a newsletter as HTML, as MJML and as JSX: the three designs have the same content, a failed import
+// stores none, and the browser that renders JSX ends with the process that started it.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Designs in JSX are programs of strangers: what loops or grows is ended, and none reads a file or reaches a server. Nothing of a
-// refused one is stored, and the next design works.
+// Designs in JSX are programs of untrusted authors: one that loops or grows is ended, and none reads a file or reaches a server.
+// A refused design stores nothing, and the next import works.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';

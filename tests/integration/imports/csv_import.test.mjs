@@ -1,4 +1,4 @@
-// Imports as callers meet them: files by path, progress, the rows that failed, memory, the bar of the command line.
+// Imports of CSV files: by path, with progress, the file of failed rows, memory, the progress bar of the command line.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,5 +1,5 @@
-// the CSV that a spreadsheet writes, in several languages, charsets and delimiters, is imported without a word about any of it.
-// The files were made by LibreOffice; with POSTHORN_LIBREOFFICE=1 (tests/full.sh) it makes them again, which must give the same bytes.
+// CSV files that a spreadsheet writes, in several languages, charsets and delimiters, are imported without any option.
+// LibreOffice made the files; with POSTHORN_LIBREOFFICE=1 (tests/full.sh) it makes them again, and the bytes must be the same.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';

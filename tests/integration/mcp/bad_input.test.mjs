@@ -1,5 +1,5 @@
-// Bad input and bad clients, over stdio and HTTP: whatever is sent, and however little is read, the server answers the others,
-// says no in its own words, holds its memory and its descriptors, and goes on.
+// Bad input and bad clients, over stdio and HTTP: the server refuses the input with its own errors, serves its other clients, and
+// neither its memory nor its descriptors grow.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

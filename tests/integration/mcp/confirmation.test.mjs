@@ -1,5 +1,5 @@
-// Before an assistant's campaign goes out, somebody has to agree: by a form where the client can show one, by a token
-// elsewhere. Whatever an assistant repeats, the campaign is sent once.
+// A campaign that an assistant starts must be confirmed: by a form where the client can show one, by a token elsewhere. However often
+// the assistant repeats its call, the campaign is sent once.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,5 +1,5 @@
-// The response budget of hosts: a page that does not fit is refused whole, names a limit that would fit, and whoever takes it
-// walks on without missing a row. REST has no such budget.
+// The response budget of hosts: a page that does not fit is refused whole, and the error names a limit that would fit. A client that
+// uses it reads all pages without missing a row. REST has no such budget.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

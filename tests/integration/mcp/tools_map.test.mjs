@@ -1,4 +1,4 @@
-// The tool map of the contract: what each built tool does is what its route does.
+// The tool map of the contract: each built tool does the same as its route.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

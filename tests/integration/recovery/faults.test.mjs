@@ -1,5 +1,5 @@
-// Faults: PostgreSQL, the runner, the server and the HTML process are killed in the middle of work. What was acknowledged is
-// there, once; what was not is refused honestly; a campaign misses nobody and doubles nobody.
+// Faults: PostgreSQL, the runner, the server and the HTML process are killed in the middle of work. Acknowledged writes are there once,
+// other writes are refused with 503, and a campaign reaches every recipient once.
 //
 // POSTHORN_FAULT_ROUNDS is how often the runner is killed during a campaign (default 3), POSTHORN_FAULT_SEED repeats a run.
 

@@ -1,5 +1,5 @@
-// The life of the processes: what a start touches, who starts the one runner of a data folder, how long it stays, and that
-// work goes on when the process that asked for it has gone.
+// The life of the processes: what a start creates, which process starts the one runner of a data folder, how long the runner stays,
+// and that work goes on when the process that asked for it has ended.
 
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';

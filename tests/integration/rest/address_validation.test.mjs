@@ -1,5 +1,5 @@
-// Validation of addresses against a real DNS server on loopback: verdicts, what is charged, what is kept, and what happens while
-// the server is away.
+// Validation of addresses with a real DNS server on loopback: verdicts, charges, stored results, and the behaviour while the server
+// is down.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// Who may do what over REST, and what everybody else is answered: credentials, brands, scopes, rate windows, methods,
-// paths and the names it refuses.
+// Authentication and authorization over REST: credentials, brands, scopes, rate windows, and the refusals of unknown methods, paths
+// and parameters.
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Clients that speak HTTP in unusual, slow or hostile ways, over every operation: they get the same answers as others, or are
-// refused; nobody waits for them, and nothing is written.
+// Clients that use HTTP in unusual, slow or hostile ways, over every operation: they get the same answers as others or are refused,
+// other clients do not wait for them, and nothing is written.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// The routes of contacts beyond what cases reach: addresses in paths, and reads that the search replaced.
+// Routes of contacts that the cases do not reach: addresses in paths, and reads that the search replaced.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

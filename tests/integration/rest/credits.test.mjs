@@ -1,5 +1,4 @@
-// Credits and the allowance of sends over REST: the published prices, what a call costs and says of it, and what the operator
-// gives an organization.
+// Credits and the allowance of sends over REST: the published prices, the cost that a call reports, and the grants of the operator.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

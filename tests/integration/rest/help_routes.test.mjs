@@ -1,5 +1,4 @@
-// GET /v1/help against the server it describes: every endpoint it lists is served, nothing else is, and what it calls available
-// is built.
+// GET /v1/help compared with its server: every endpoint it lists is served, no other is, and what it calls available is built.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

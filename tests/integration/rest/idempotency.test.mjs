@@ -1,5 +1,5 @@
-// Idempotency keys over REST, as a program that retries meets them: what is replayed to the byte and what is fresh, how long a
-// key lives, what makes a request the same, and where a key means nothing.
+// Idempotency keys over REST, for a program that retries: which parts of a replay are equal to the byte and which are new, how long a
+// key lives, what makes two requests the same, and which operations ignore a key.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

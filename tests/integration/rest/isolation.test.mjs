@@ -1,4 +1,4 @@
-// What belongs to a brand is seen in that brand alone, and looking costs nothing.
+// Rows of a brand are visible in that brand alone, and reading costs no credits.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,4 +1,4 @@
-// The rate windows of two servers that share a limit store, and what becomes of them when the store is away.
+// The rate windows of two servers that share a limit store, also while the store is down.
 //
 // Serial: a server waits 250 ms for the store and then lets the call pass uncounted. Beside other tests the store may be later
 // than that, and the numbers of these tests would be wrong.

@@ -1,5 +1,5 @@
-// Every built list, from its declaration: what limits and cursors it takes, and that its pages show every row once. A list
-// that is built and not told here how to fill it fails this test.
+// Every built list, from its declaration: its limits and cursors, and that its pages show every row once. A list that is built and
+// has no entry here fails this test.
 
 import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';

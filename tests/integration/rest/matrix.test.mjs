@@ -1,5 +1,5 @@
-// Bad input for every operation: from each declaration follow the requests that must be refused, with which status, code and
-// param, and by sums over all tables nothing may have been written. An operation that is added is covered by itself.
+// Bad input for every operation: the declarations give the requests that must be refused, with status, code and param. Checksums of
+// all tables show that nothing was written. A new operation is covered without a change here.
 
 import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';

@@ -1,5 +1,5 @@
-// The surface as it is declared, built or not: the document that is served, what no longer is, and what every declaration
-// refuses before anything behind it exists. The answers themselves are held against the document by the clients of all tests.
+// The declared surface, built or not: the document that is served, the routes that are gone, and the refusals that every declaration
+// gives before anything is built. The clients of all tests check their answers against the document (tests/openapi).
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

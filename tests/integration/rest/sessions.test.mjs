@@ -1,5 +1,5 @@
-// People who are signed in: how a session begins and ends, what it opens, and the keys that only an administrator makes; and in
-// which order what is wrong with a call is told.
+// Sessions of signed-in people: their start and end, their rights, the keys that only an administrator makes, and the order in which
+// the faults of a call are reported.
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';

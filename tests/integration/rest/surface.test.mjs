@@ -1,5 +1,5 @@
-// The edges of the REST surface: where a resource is named, which of two paths is meant, what earlier versions of the contract
-// served, and what this one does not serve at all.
+// The edges of the REST surface: where a resource is named, which of two matching paths is meant, routes of earlier versions of the
+// contract, and what this version does not serve at all.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

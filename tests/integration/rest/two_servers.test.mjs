@@ -1,4 +1,4 @@
-// Two servers over one database and one limit store are as one: what a caller begins at one goes on at the other.
+// Two servers over one database and one limit store behave as one: a caller begins at one and goes on at the other.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

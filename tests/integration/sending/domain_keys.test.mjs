@@ -1,4 +1,4 @@
-// What the operator does about signing keys and master keys, by the command line.
+// Signing keys and master keys, managed by the operator on the command line.
 
 import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';

@@ -1,5 +1,5 @@
-// A sending domain from its first record to its last: over REST, against a real DNS server whose zone changes and fails, with a
-// relay we did not write that takes what is sent.
+// A sending domain from its first record to its last, over REST: with a real DNS server whose zone changes and fails, and with a
+// third-party relay that accepts the mail.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,5 +1,4 @@
-// Sends over a real relay, the sink: how their life shows to those who ask, while the relay takes, puts off, refuses, stalls, and
-// when there is none.
+// Sends over a relay, the SMTP sink: their status and figures while the relay accepts, defers, refuses and stalls, and without one.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';

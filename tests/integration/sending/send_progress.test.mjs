@@ -1,4 +1,4 @@
-// What becomes of a send, told to those who ask: an assistant that waits for its end, and the operator who asks why.
+// The progress of a send: an assistant waits for its end, and the operator asks what became of a recipient (`posthorn why`).
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,5 +1,5 @@
-// From the records that an operator is told to publish to the signatures of delivered mail: a relay we did not write takes a
-// campaign, and mailauth verifies it against nothing but what `posthorn admin domain` printed.
+// Signatures of delivered mail: a third-party relay accepts a campaign, and mailauth verifies it with nothing but the records that
+// `posthorn admin domain` printed for publishing.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

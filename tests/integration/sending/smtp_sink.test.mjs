@@ -1,4 +1,4 @@
-// The SMTP sink that other tests rely on is tested itself: it records before it replies, counts what it took, and misbehaves as told.
+// The SMTP sink that other tests rely on: it records before it replies, counts the messages it accepted, and misbehaves on command.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

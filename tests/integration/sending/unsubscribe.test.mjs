@@ -1,5 +1,5 @@
-// Leaving by the link of a message, as mailboxes, scanners and people do it: the link is read out of a delivered message by a mail
-// parser, followed at a running server, and the next campaign is looked at.
+// Unsubscribing by the link of a message, as mailboxes, scanners and people do it: a mail parser reads the link from a delivered
+// message, a client follows it at a running server, and the next campaign shows the result.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
