@@ -1,6 +1,7 @@
 // The MCP client over standard input and output: whole calls, and bytes that the test writes itself.
 
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 
 const ANSWER_LIMIT_MS = 150_000;
 const PROTOCOL = '2025-11-25';
@@ -74,6 +75,15 @@ export class StdioClient {
     const message = await this.request('tools/call', { name, arguments: args });
     if (!message.result) throw new Error(`${name}: ${JSON.stringify(message.error)}`);
     return { ok: !message.result.isError, body: JSON.parse(message.result.content[0].text) };
+  }
+
+  /** Calls a tool whose work may outlast the call: repeats it under its key, as the refusal asks, until the work has ended. */
+  async toolToEnd(name, args = {}) {
+    const keyed = { idempotencyKey: randomUUID(), ...args };
+    for (;;) {
+      const answer = await this.tool(name, keyed);
+      if (answer.ok || answer.body.error.code !== 'SERVICE_UNAVAILABLE') return answer;
+    }
   }
 
   /** Ends the input, as a host does that leaves in good order, and waits for the process. */

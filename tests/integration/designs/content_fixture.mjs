@@ -2,6 +2,7 @@
 // A test file that imports it has an installation of its own, from its first test to its last.
 
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
@@ -65,7 +66,7 @@ export async function leavesNothing(what, body) {
 /** The tool must refuse, naming the argument and saying what `words` match; nothing is stored. */
 export function refuses(what, tool, args, code, words, param = 'content') {
   return leavesNothing(what, async () => {
-    const { ok, body } = await local.tool(tool, args);
+    const { ok, body } = await local.toolToEnd(tool, args);
     assert.ok(!ok, `${what}: ${JSON.stringify(body).slice(0, 500)}`);
     assert.equal(body.error.code, code, `${what}: ${JSON.stringify(body.error)}`);
     assert.match(body.error.message, words, what);
@@ -74,14 +75,17 @@ export function refuses(what, tool, args, code, words, param = 'content') {
 }
 
 export async function accepts(tool, args) {
-  const { ok, body } = await local.tool(tool, args);
+  const { ok, body } = await local.toolToEnd(tool, args);
   assert.ok(ok, JSON.stringify(body));
   return body;
 }
 
 /** A design, and its HTML as it was saved. */
 export async function imported(format, content) {
-  const { status, body } = await rest.post('/v1/emails/import', { format, content });
+  const headers = { 'idempotency-key': randomUUID() };
+  const post = () => rest.post('/v1/emails/import', { format, content }, headers);
+  let { status, body } = await post();
+  while (status === 503) ({ status, body } = await post()); // the work goes on, and the same key finds its end
   assert.equal(status, 201, JSON.stringify(body));
   const design = await rest.get(`/v1/emails/${body.emailId}?include=html`);
   assert.equal(design.status, 200);

@@ -35,7 +35,7 @@ test('R-224: HTML, MJML and JSX become designs that say the same', LIMIT, async 
   const client = installation.stdio();
   await client.initialize();
   for (const [format, content] of Object.entries(SOURCES)) {
-    const { ok, body } = await client.tool('import_email', { format, content });
+    const { ok, body } = await client.toolToEnd('import_email', { format, content });
     assert.ok(ok, `${format}: ${JSON.stringify(body)}`);
     assert.equal(body.title, 'Spring letter', format);
     assert.deepEqual(body.assetReport.warnings, [], format);
@@ -51,19 +51,19 @@ test('a JSX design that does not end is ended: nothing is stored, and the next i
   const installation = installationFor(t);
   const client = installation.stdio();
   await client.initialize();
-  const refused = await client.tool('import_email', { format: 'jsx', content: 'export default () => { while (true); }' });
+  const refused = await client.toolToEnd('import_email', { format: 'jsx', content: 'export default () => { while (true); }' });
   assert.equal(refused.body.error?.code, 'EMAIL_IMPORT_FAILED', JSON.stringify(refused.body));
   assert.match(refused.body.error.message, /longer than 5 seconds/);
   await until('its browser is gone', () => browsersOf(installation).length === 0);
   assert.deepEqual((await client.tool('list_emails', {})).body.data, []);
-  assert.ok((await client.tool('import_email', { format: 'jsx', content: SOURCES.jsx })).ok);
+  assert.ok((await client.toolToEnd('import_email', { format: 'jsx', content: SOURCES.jsx })).ok);
 });
 
 test('the browser does not outlive the process that started it, however that ended', LIMIT, async (t) => {
   const installation = installationFor(t);
   const client = installation.stdio();
   await client.initialize();
-  assert.ok((await client.tool('import_email', { format: 'jsx', content: SOURCES.jsx })).ok);
+  assert.ok((await client.toolToEnd('import_email', { format: 'jsx', content: SOURCES.jsx })).ok);
   const browsers = browsersOf(installation);
   assert.ok(browsers.length > 0);
   const folders = browsers.flatMap((pid) => /--user-data-dir=(\S+)/.exec(commandLine(pid))?.[1] ?? []);

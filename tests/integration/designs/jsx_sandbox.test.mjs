@@ -44,9 +44,9 @@ describe('JSX', LIMIT, () => {
     for (const reach of [`new WebSocket('${outside}'.replace('http', 'ws'))`, `new EventSource('${outside}')`,
       `navigator.sendBeacon('${outside}')`, `Object.assign(new Image(), { src: '${outside}' })`, `window['fet' + 'ch']('${outside}')`,
       `open('${outside}')`, `location.href = '${outside}'`]) {
-      await local.tool('import_email', { format: 'jsx', content: inComponent(`try { ${reach}; } catch {}`) });
+      await local.toolToEnd('import_email', { format: 'jsx', content: inComponent(`try { ${reach}; } catch {}`) });
     }
-    const { body } = await local.tool('import_email', { format: 'jsx', content: inComponent("throw new Error(Function('return typeof process + typeof require')())") });
+    const { body } = await local.toolToEnd('import_email', { format: 'jsx', content: inComponent("throw new Error(Function('return typeof process + typeof require')())") });
     assert.match(body.error.message, /undefinedundefined|Function is not available|unsafe-eval|Content Security Policy/);
     assert.equal(hits, 0);
   });
