@@ -71,7 +71,7 @@ describe('every template, through the service', { timeout: 600_000 }, () => {
 
   after(async () => {
     await browser?.close();
-    assert.deepEqual(await designs.dispose(), []);
+    assert.deepEqual(await designs?.dispose(), []);
   });
 
   test('R-189: what the gallery serves is what an import of the source makes, and small enough for every inbox', async () => {

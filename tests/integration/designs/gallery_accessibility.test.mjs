@@ -33,7 +33,7 @@ describe('every template in a browser', { timeout: 900_000 }, () => {
 
   after(async () => {
     await browser?.close();
-    assert.deepEqual(await designs.dispose(), []);
+    assert.deepEqual(await designs?.dispose(), []);
   });
 
   async function checkView(page, where) {

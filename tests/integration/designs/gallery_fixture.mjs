@@ -28,14 +28,23 @@ export class GalleryDesigns {
 
   static async importAll() {
     const designs = new GalleryDesigns();
-    designs.client = designs.#installation.stdio('--response-budget', '1000000'); // whole designs are compared
-    await designs.client.initialize();
-    for (const template of gallery.templates) await designs.#import(template);
+    try {
+      await designs.#fill();
+    } catch (problem) {
+      await designs.dispose();
+      throw problem;
+    }
     return designs;
   }
 
+  async #fill() {
+    this.client = this.#installation.stdio('--response-budget', '1000000'); // whole designs are compared
+    await this.client.initialize();
+    for (const template of gallery.templates) await this.#import(template);
+  }
+
   async #import(template) {
-    const { ok, body } = await this.client.tool('import_email', { format: 'mjml', content: sourceOf(template), subjectLine: template.subjectLine });
+    const { ok, body } = await this.client.toolToEnd('import_email', { format: 'mjml', content: sourceOf(template), subjectLine: template.subjectLine });
     assert.ok(ok, `${template.id}: ${JSON.stringify(body)}`);
     assert.deepEqual(body.assetReport.warnings, [], template.id);
     this.#ids.set(template.id, body.emailId);
