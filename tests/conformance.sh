@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Judges our MCP dispatcher by the official conformance suites (0.1.16 and 0.2.0-alpha.12): the test-only fixture catalogue
-# by every scored scenario, the product by those that need no fixture. Exits 0 only when all pass.
+# Checks our MCP dispatcher with the official conformance suites (0.1.16 and 0.2.0-alpha.12): the test-only fixture catalogue
+# with every scored scenario, the product with those that need no fixture. Exits 0 only when all pass.
 #
-# CONFORMANCE_FIXTURE_URL judges a server that already runs; POSTHORN_FIXTURE_BIN and POSTHORN_BIN name other binaries.
+# CONFORMANCE_FIXTURE_URL names a server that already runs; POSTHORN_FIXTURE_BIN and POSTHORN_BIN name other binaries.
 set -euo pipefail
 
 . "$(dirname "$0")/node22.sh"
@@ -23,9 +23,9 @@ if [ -z "$fixture_url" ]; then
 fi
 
 status=0
-"$NODE" "$here/judge.mjs" fixture "$fixture_url" || status=1
+"$NODE" "$here/main.mjs" fixture "$fixture_url" || status=1
 
 product_start
-"$NODE" "$here/judge.mjs" product "$product_url" "$product_key" || status=1
+"$NODE" "$here/main.mjs" product "$product_url" "$product_key" || status=1
 
 exit "$status"

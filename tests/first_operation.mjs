@@ -1,5 +1,5 @@
 // Follows docs/first-operation.md to the letter, in a copy of the source tree at build/first-operation: creates, appends and
-// changes the files as its blocks say, runs its commands, and then looks for the new operation behind every door and in all that
+// changes the files as its blocks say, runs its commands, and then looks for the new operation over every transport and in all that
 // is generated. Takes the time of one build.
 //
 //   first_operation.mjs
@@ -112,7 +112,7 @@ function checkGenerated() {
     "$NODE" tests/snapshots.mjs build/first/posthorn`);
 }
 
-/** The case can only have passed through the doors that serve its operations: it must be all of them. */
+/** A case runs over the transports that serve its operations: it must be all of them. */
 async function checkCaseServed() {
   const { loadCatalogue, toolFor } = await import('./cases/runner/catalogue.mjs');
   const catalogue = loadCatalogue(COPY);
@@ -120,12 +120,12 @@ async function checkCaseServed() {
   assert.equal(toolFor(catalogue, OPERATION).tool.name, TOOL);
 }
 
-async function checkDoors(installation, server) {
-  const { McpHttpClient } = await import('./integration/mcp_http_client.mjs');
-  const { restDoor, stdioDoor, toolDoor } = await import('./integration/tool_place.mjs');
+async function checkTransports(installation, server) {
+  const { McpHttpClient } = await import('./lib/mcp_http_client.mjs');
+  const { restTransport, stdioTransport, toolTransport } = await import('./lib/brand_fixture.mjs');
   const brandId = await installation.brandId();
   const http = server.client(await installation.key('--brand', brandId));
-  const rest = restDoor(http);
+  const rest = restTransport(http);
   assert.equal((await rest.call('POST', '/v1/contacts', { contacts: CONTACTS })).status, 200);
 
   const overRest = await rest.call('GET', `${PATH}?limit=5`);
@@ -133,12 +133,12 @@ async function checkDoors(installation, server) {
   assert.deepEqual(overRest.body, ANSWER);
   assert.equal((await server.client().get(PATH)).status, 401, 'the route asks for a credential');
 
-  for (const door of [await stdioDoor(installation), toolDoor(new McpHttpClient(http))]) {
-    const tool = (await door.list()).find(({ name }) => name === TOOL);
+  for (const transport of [await stdioTransport(installation), toolTransport(new McpHttpClient(http))]) {
+    const tool = (await transport.list()).find(({ name }) => name === TOOL);
     assert.ok(tool, 'tools/list shows the tool');
     assert.equal(tool.annotations.readOnlyHint, true);
     assert.equal(tool.inputSchema.properties.limit.maximum, 100);
-    assert.deepEqual((await door.call(TOOL)).body, ANSWER);
+    assert.deepEqual((await transport.call(TOOL)).body, ANSWER);
   }
   for (const name of [OPERATION, TOOL]) assert.deepEqual(await installation.call(name, { limit: 5 }), ANSWER);
 
@@ -165,11 +165,11 @@ checkGenerated();
 await checkCaseServed();
 
 process.env.POSTHORN_BIN = join(COPY, 'build/first/posthorn');
-const { Installation } = await import('./integration/installation.mjs');
+const { Installation } = await import('./lib/installation.mjs');
 const installation = new Installation();
 let orphans;
 try {
-  await checkDoors(installation, await installation.serve());
+  await checkTransports(installation, await installation.serve());
 } finally {
   orphans = await installation.dispose();
 }

@@ -79,9 +79,9 @@ require_binary() {
 }
 
 free_port() {
-    "$NODE" -e '
-        const server = require("net").createServer();
-        server.listen(0, "127.0.0.1", () => { console.log(server.address().port); server.close(); });'
+    "$NODE" --input-type=module -e '
+        const { freePort } = await import(process.argv[1]);
+        console.log(await freePort());' "$posthorn_root/tests/lib/ports.mjs"
 }
 
 # wait_listening PORT PID LOG

@@ -87,14 +87,14 @@ step requirements "$NODE" tests/requirements.mjs check
 step mutations "$NODE" tests/mutations/run.mjs check
 step openapi openapi
 step cases cases
-step judges bash tests/integration/judges.sh build/debug 3000 30000
+step third-party bash tests/third_party.sh build/debug 3000 30000
 step first-operation first_operation
 step clients bash tests/clients.sh
 step sdk bash tests/sdk.sh
-step story bash tests/story/run.sh
+step scenario bash tests/scenario/run.sh
 step conformance bash tests/conformance.sh
 step faults bash tests/faults.sh short
-step integration "$NODE" --test --test-concurrency=1 "tests/integration/*.test.mjs"
+step integration "$NODE" --test --test-concurrency=1 "tests/integration/**/*.test.mjs"
 # What the clients of the steps above saw, all together.
 [ ${#chosen[@]} -gt 0 ] || step replies "$NODE" tests/openapi/report.mjs "$POSTHORN_REPLIES_LOG"
 

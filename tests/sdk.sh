@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lets the published REST client of the contract, unmodified, judge Posthorn: every method it has, its retries, pages and errors.
+# Runs the published REST client of the contract, unmodified, against Posthorn: every method it has, its retries, pages and errors.
 set -euo pipefail
 
 . "$(dirname "$0")/node22.sh"

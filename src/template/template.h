@@ -2,7 +2,7 @@
  * Template: personalised text, compiled once and evaluated for each recipient.
  *
  * A template is text with slots and tags, a subset of Liquid (docs: the table
- * of tests/integration/template_liquid.mjs names every difference):
+ * of tests/third_party/template_liquid.mjs names every difference):
  *
  *     {% if items %}Hi {{ firstName | default: 'there' | capitalize }}{% endif %}
  *

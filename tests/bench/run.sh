@@ -37,7 +37,7 @@ build_drivers
 npm_tree "$here/peers" "$out/peers"
 cp "$here"/peers/*.mjs "$out/peers/"
 # liquidjs, beside the other judges.
-export INTEGRATION_INSTALL=$here/../../build/integration
-npm_tree "$here/../integration" "$INTEGRATION_INSTALL"
+export THIRD_PARTY_INSTALL=$here/../../build/third_party
+npm_tree "$here/../third_party" "$THIRD_PARTY_INSTALL"
 # In the foreground, so that an interrupt reaches node, which ends every process it started.
 exec timeout --foreground --kill-after=30 "$time_limit" "$NODE" "$here/main.mjs" "$@"

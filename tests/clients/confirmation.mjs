@@ -2,8 +2,9 @@
 // person and repeats the call with the answer, all by itself.
 
 import assert from 'node:assert/strict';
-import { load } from './installed.mjs';
+import { packagesOf } from '../lib/packages.mjs';
 
+const load = packagesOf('clients');
 const sdk = { ...load('@modelcontextprotocol/client'), ...load('@modelcontextprotocol/client/stdio') };
 
 const OPTIONS = { versionNegotiation: { mode: { pin: '2026-07-28' } }, capabilities: { elicitation: { form: {} } } };

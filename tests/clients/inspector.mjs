@@ -5,8 +5,10 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { INSPECTOR } from './installed.mjs';
+import { packageFolder } from '../lib/packages.mjs';
 
+/** The launcher script of the Inspector. */
+const INSPECTOR = join(packageFolder('clients'), 'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js');
 const ERAS = ['legacy', 'auto', 'modern'];
 
 export async function inspector(report, server) {

@@ -5,9 +5,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { StdioPeer } from './stdio_peer.mjs';
-
-const EXIT_LIMIT_MS = 1000;
+import { StdioClient } from '../lib/stdio_client.mjs';
 
 const DISCOVER = JSON.stringify({
   jsonrpc: '2.0',
@@ -50,17 +48,14 @@ export async function probe(report, server) {
 }
 
 async function askAndLeave(command, line, id) {
-  const peer = new StdioPeer(command);
+  const client = new StdioClient(command);
   try {
-    peer.write(`${line}\n`);
-    const reply = await peer.reply(id);
-    peer.end();
-    const { code, afterMs } = await peer.exited();
-    assert.equal(code, 0, `left with ${code}`);
-    assert.ok(afterMs <= EXIT_LIMIT_MS, `left after ${afterMs} ms`);
+    client.write(`${line}\n`);
+    const reply = await client.answer(id);
+    assert.equal(await client.close(), 0, client.diagnostics);
     return reply;
   } finally {
-    peer.kill();
+    client.kill();
   }
 }
 

@@ -1,10 +1,10 @@
 // Opens sessions with the official SDK clients, unmodified: 1.32.2, and 2.4.0 in each of its ways to negotiate.
 
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { load } from './installed.mjs';
+import { packagesOf } from '../lib/packages.mjs';
 import { tour } from './tour.mjs';
 
+const load = packagesOf('clients');
 const v1 = {
   ...load('@modelcontextprotocol/sdk/client/index.js'),
   ...load('@modelcontextprotocol/sdk/client/stdio.js'),
@@ -13,7 +13,6 @@ const v1 = {
 const v2 = { ...load('@modelcontextprotocol/client'), ...load('@modelcontextprotocol/client/stdio') };
 
 const CLIENT_INFO = { name: 'posthorn-tests', version: '1.0.0' };
-const EXIT_LIMIT_MS = 1000;
 
 /** Each way a client comes, and the protocol revision it must end up with. */
 const WAYS = [
@@ -44,12 +43,9 @@ async function overStdio(report, server, way) {
 
   await tour(report, label, client, way.era);
   await report.check(`${label}: the process leaves when its input ends`, async () => {
-    const { pid } = transport;
-    const startMs = Date.now();
+    const ended = endWithoutSignals(transport._process);
     await client.close();
-    assert.ok(Date.now() - startMs <= EXIT_LIMIT_MS, `took ${Date.now() - startMs} ms`);
-    await sleep(50);
-    assert.ok(!isAlive(pid), 'the process is still there');
+    assert.equal(await ended, 0);
   });
 }
 
@@ -73,7 +69,7 @@ async function connect(report, label, way, transport) {
     const errors = [];
     client.onerror = (error) => errors.push(error.message);
 
-    // 1.x tells the settled version to its transport only; the stdio one has no ear for it.
+    // 1.x gives the settled version to its transport only, and the stdio transport has no method for it.
     let told;
     transport.setProtocolVersion ??= (version) => (told = version);
     await client.connect(transport);
@@ -85,11 +81,10 @@ async function connect(report, label, way, transport) {
   });
 }
 
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
+/** The exit code of a child. The SDK signals a child that it thinks late; those signals are held back, so it must end by itself. */
+function endWithoutSignals(child) {
+  const really = child.kill.bind(child);
+  child.kill = () => false;
+  process.once('exit', () => really('SIGKILL'));
+  return new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
 }

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const RUN_LIMIT_MS = 120_000;
+const RUN_LIMIT_MS = 600_000;
 
 /** The three runs that are counted, and how many scenarios each must count. */
 export const RUNS = [

@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { pause, until } from '../integration/processes.mjs';
+import { pause, until } from '../lib/processes.mjs';
 import { judge } from './judge.mjs';
 import { Mailing, addressesOf } from './mailing.mjs';
 

@@ -1,7 +1,7 @@
 // Campaigns whose runner is killed at random moments: while recipients are expanded, while mail goes out, just after a restart,
 // while the last results are settled.
 
-import { kill, killGroup, pause, until } from '../integration/processes.mjs';
+import { kill, killGroup, pause, until } from '../lib/processes.mjs';
 import { fateOf, judge, sumOf } from './judge.mjs';
 import { Mailing, addressesOf } from './mailing.mjs';
 

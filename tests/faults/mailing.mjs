@@ -3,8 +3,8 @@
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { Installation } from '../integration/installation.mjs';
-import { pause, until } from '../integration/processes.mjs';
+import { Installation } from '../lib/installation.mjs';
+import { pause, until } from '../lib/processes.mjs';
 
 const execute = promisify(execFile);
 const BATCH = 1000;

@@ -8,8 +8,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Random } from '../integration/random.mjs';
-import { Sink } from '../integration/sink.mjs';
+import { Random } from '../lib/random.mjs';
+import { Sink } from '../lib/smtp_sink.mjs';
 import { canMount, fullForJournal, fullForOutbox } from './disks.mjs';
 import { runKills, runKillsAmidRetries, runStops } from './kills.mjs';
 import { disposeAll } from './mailing.mjs';

@@ -1,6 +1,6 @@
 // Campaigns whose relay misbehaves: it drops sessions at the worst moment, stalls, refuses, changes its mind.
 
-import { pause, until } from '../integration/processes.mjs';
+import { pause, until } from '../lib/processes.mjs';
 import { judge, sumOf } from './judge.mjs';
 import { awaitRestart, killCounted, killEverything, untilSent } from './kills.mjs';
 import { Mailing, addressesOf } from './mailing.mjs';

@@ -3,10 +3,10 @@
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { Clock } from '../integration/clock.mjs';
-import { BINARY } from '../integration/installation.mjs';
-import { Postgres } from '../integration/postgres.mjs';
-import { kill, pause, processesOf, until } from '../integration/processes.mjs';
+import { Clock } from '../lib/clock.mjs';
+import { BINARY } from '../lib/installation.mjs';
+import { Postgres } from '../lib/postgres.mjs';
+import { kill, pause, processesOf, until } from '../lib/processes.mjs';
 import { judge } from './judge.mjs';
 import { killCounted, untilSent } from './kills.mjs';
 import { Mailing, addressesOf } from './mailing.mjs';

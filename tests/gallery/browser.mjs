@@ -9,12 +9,17 @@ const NO_NETWORK = ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP 
 export const openBrowser = () => puppeteer.launch({ executablePath: BROWSER, args: NO_NETWORK });
 
 /** A page that shows `html` at a width, light or dark, on a screen tall enough for nothing to be out of view. */
-export async function showEmail(browser, html, { width, scheme, height = 800 }) {
+export async function showEmail(browser, html, view) {
   const page = await browser.newPage();
-  await page.setViewport({ width, height });
-  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+  await setView(page, view);
   await page.setContent(html, { waitUntil: 'load' });
   return page;
+}
+
+/** Lays the page out again for another screen. */
+export async function setView(page, { width, scheme, height = 800 }) {
+  await page.setViewport({ width, height });
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
 }
 
 /** The size at which a browser draws a picture. */

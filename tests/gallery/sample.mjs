@@ -1,4 +1,4 @@
-// A recipient for the pictures and the judges of the gallery.
+// A recipient for the pictures and the checks of the gallery.
 
 const ITEMS = [
   { name: 'Ember, whole beans, 1 kg', quantity: 1, price: '£28.00' },

@@ -1,4 +1,4 @@
-// An OpenAPI document made ready to judge with: the operation behind a request, and validators of its schemas, each compiled
+// An OpenAPI document made ready to check with: the operation behind a request, and validators of its schemas, each compiled
 // when it is first needed and only once.
 import Ajv2020 from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';

@@ -1,4 +1,4 @@
-// The OpenAPI document against three judges: the meta-schema of OpenAPI 3.1, the recommended rules of a public linter, and its
+// The OpenAPI document against three checks: the meta-schema of OpenAPI 3.1, the recommended rules of a public linter, and its
 // own schemas, which every example in it must satisfy. Errors and warnings both count.
 //
 //   lint.mjs OPENAPI_JSON

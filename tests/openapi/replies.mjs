@@ -1,4 +1,4 @@
-// Holds every answer of the REST door that a test sees against the OpenAPI document of the binary under test: its status is
+// Checks every REST answer that a test sees against the OpenAPI document of the binary under test: its status is
 // declared, its headers are there, its body has the declared shape. A disagreement fails the call and is remembered, so that a
 // test which expects calls to fail cannot hide it.
 //
@@ -7,26 +7,26 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { documentOf } from './document.mjs';
 
-const judges = new Map();
-const seen = { judged: 0, answers: {}, disagreements: [] };
+const checkers = new Map();
+const seen = { checked: 0, answers: {}, disagreements: [] };
 
 function writeLine() {
-  if (seen.judged > 0) appendFileSync(process.env.POSTHORN_REPLIES_LOG, `${JSON.stringify(seen)}\n`);
+  if (seen.checked > 0) appendFileSync(process.env.POSTHORN_REPLIES_LOG, `${JSON.stringify(seen)}\n`);
 }
 if (process.env.POSTHORN_REPLIES_LOG) process.on('exit', writeLine);
 
-/** How many answers this process has judged. */
-export const judgedReplies = () => seen.judged;
+/** How many answers this process has checked. */
+export const checkedReplies = () => seen.checked;
 
-/** The judge of a binary; its document is made by the build, beside it. */
-export function judgeOf(binary) {
+/** The checker for a binary; the build makes its document beside it. */
+export function checkerOf(binary) {
   const file = join(dirname(binary), 'generated/catalogue/openapi.json');
-  if (!judges.has(file)) judges.set(file, makeJudge(JSON.parse(readFileSync(file, 'utf8'))));
-  return judges.get(file);
+  if (!checkers.has(file)) checkers.set(file, makeChecker(JSON.parse(readFileSync(file, 'utf8'))));
+  return checkers.get(file);
 }
 
-/** judge(method, target, {status, headers, body}): null, or what is wrong. `headers` has small letters, `body` is parsed. */
-export function makeJudge(document) {
+/** check(method, target, {status, headers, body}): null, or what is wrong. `headers` has small letters, `body` is parsed. */
+export function makeChecker(document) {
   const described = documentOf(document);
   const envelope = described.at('components', 'schemas', 'errorEnvelope');
 
@@ -45,7 +45,7 @@ export function makeJudge(document) {
 
   return (method, target, answer) => {
     if (!target.startsWith('/v1/') || method === 'HEAD' || method === 'OPTIONS') return null;
-    seen.judged++;
+    seen.checked++;
     const name = `${method} ${described.routeOf(method, target) ?? '(not served)'} ${answer.status}`;
     seen.answers[name] = (seen.answers[name] ?? 0) + 1;
     const problem = problemOf(method, target, answer);

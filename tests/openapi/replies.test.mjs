@@ -1,13 +1,13 @@
-// The judge of replies refuses what does not agree with the document; without that, its silence would mean nothing.
+// The checker of replies refuses what does not agree with the document. Otherwise its silence would prove nothing.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeJudge } from './replies.mjs';
+import { makeChecker } from './replies.mjs';
 
 const header = { required: true, schema: { type: 'string' } };
 const answer = (schema, headers = {}) => ({ description: 'An answer.', headers, content: { 'application/json': { schema } } });
 const thing = { type: 'object', required: ['id'], additionalProperties: false, properties: { id: { type: 'string' } } };
-const judge = makeJudge({
+const check = makeChecker({
   openapi: '3.1.0',
   components: {
     headers: { requestId: header },
@@ -23,7 +23,7 @@ const judge = makeJudge({
   },
 });
 const headers = { 'x-request-id': 'req_1', 'x-ratelimit-limit': '1', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '1' };
-const said = (target, reply) => judge('GET', target, { headers, ...reply });
+const said = (target, reply) => check('GET', target, { headers, ...reply });
 
 test('what agrees is accepted, fixed words before parameters', () => {
   assert.equal(said('/v1/things/a?x=1', { status: 200, body: { id: 'a' } }), null);
@@ -34,7 +34,7 @@ test('what agrees is accepted, fixed words before parameters', () => {
 
 test('an undeclared status, a missing header and a wrong body are refused', () => {
   assert.match(said('/v1/things/a', { status: 201, body: { id: 'a' } }), /201 is not declared/);
-  assert.match(judge('GET', '/v1/things/a', { status: 200, headers: {}, body: { id: 'a' } }), /lacks the header x-request-id/);
+  assert.match(check('GET', '/v1/things/a', { status: 200, headers: {}, body: { id: 'a' } }), /lacks the header x-request-id/);
   assert.match(said('/v1/things/a', { status: 200, body: { id: 1 } }), /must be string/);
   assert.match(said('/v1/things/a', { status: 200, body: { id: 'a', more: 1 } }), /additional properties/);
   assert.match(said('/v1/things/first', { status: 200, body: { id: 'a' } }), /must be array/);

@@ -1,4 +1,4 @@
-// Adds up what the tests of a run judged: fails when an answer disagreed with the OpenAPI document, or when none was judged.
+// Adds up what the tests of a run checked: fails when an answer disagreed with the OpenAPI document, or when none was checked.
 //
 //   report.mjs REPLIES_LOG
 import { existsSync, readFileSync } from 'node:fs';
@@ -7,10 +7,10 @@ const [file] = process.argv.slice(2);
 const lines = file && existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean).map(JSON.parse) : [];
 const routes = new Set();
 const forms = new Set();
-let judged = 0;
+let checked = 0;
 let disagreements = 0;
 for (const line of lines) {
-  judged += line.judged;
+  checked += line.checked;
   disagreements += line.disagreements.length;
   for (const name of Object.keys(line.answers)) {
     if (name.includes('(not served)')) continue;
@@ -19,5 +19,5 @@ for (const line of lines) {
   }
   for (const said of line.disagreements) console.log(`FAILED ${said}`);
 }
-console.log(`${judged - disagreements} passed, ${disagreements} failed (replies of ${routes.size} routes, ${forms.size} kinds of answers)`);
-process.exit(judged > 0 && disagreements === 0 ? 0 : 1);
+console.log(`${checked - disagreements} passed, ${disagreements} failed (replies of ${routes.size} routes, ${forms.size} kinds of answers)`);
+process.exit(checked > 0 && disagreements === 0 ? 0 : 1);

@@ -1,4 +1,4 @@
-// Every method of the published client, with arguments of the contract and what it must get. `args` are made from the world of
+// Every method of the published client, with arguments of the contract and what it must get. `args` are made from the fixture of
 // the test (ids of resources that exist). Without anything else a call must succeed where its operation is built, and answer
 // NOT_IMPLEMENTED where it is not; `refused` is another answer of the contract: [status, code, param].
 //

@@ -1,15 +1,12 @@
 // The published client, as it is: installed in build/sdk, watched from its own `fetch` setting.
 
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { BINARY } from '../integration/installation.mjs';
-import { judgeOf } from '../openapi/replies.mjs';
+import { BINARY } from '../lib/installation.mjs';
+import { packagesOf } from '../lib/packages.mjs';
+import { checkerOf } from '../openapi/replies.mjs';
 
-const judge = judgeOf(BINARY);
-const installDir = process.env.SDK_INSTALL;
-if (!installDir) throw new Error('SDK_INSTALL must name the folder the client is installed in');
-const resolve = createRequire(join(installDir, 'package.json')).resolve;
+const check = checkerOf(BINARY);
+const { resolve } = packagesOf('sdk');
 
 export const sdk = await import(pathToFileURL(resolve('@brew.new/sdk')));
 
@@ -34,7 +31,7 @@ export function watchedClient(config, tuning) {
     const response = await fetch(url, init);
     const { pathname, search } = new URL(url);
     const body = await response.clone().json().catch(() => null);
-    const problem = judge(init.method, pathname, { status: response.status, headers: Object.fromEntries(response.headers), body });
+    const problem = check(init.method, pathname, { status: response.status, headers: Object.fromEntries(response.headers), body });
     if (problem) throw new Error(problem);
     exchanges.push({ method: init.method, path: pathname, search, headers: new Headers(init.headers), status: response.status, answer: response.headers });
     return response;

@@ -3,45 +3,42 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Clock } from '../integration/clock.mjs';
-import { Installation } from '../integration/installation.mjs';
-import { NameServer } from '../integration/name_server.mjs';
-import { until } from '../integration/processes.mjs';
+import { Installation } from '../lib/installation.mjs';
+import { NameServer } from '../lib/dns_server.mjs';
+import { until } from '../lib/processes.mjs';
 import { CALLS, GONE, OLDER } from './calls.mjs';
 import { invoke, methodsOf, outcomeOf, sdk, watchedClient } from './client.mjs';
 
 const LIMIT_MS = 60_000;
 const LETTER = '<html><head><title>Letter</title></head><body><p>Hello {{ firstName }}</p></body></html>';
 
-describe('the published client', { timeout: 2 * LIMIT_MS }, () => {
+describe('the published client', { timeout: 600_000 }, () => {
   let installation;
   let dns;
   let clock;
   let server;
   let endpoints;
-  let world;
+  let fixture;
   let key; // of the organization, so that the client has to name the brand
 
-  const config = (more = {}) => ({ apiKey: key, baseUrl: `http://127.0.0.1:${server.port}`, brandId: world.brandId, ...more });
+  const config = (more = {}) => ({ apiKey: key, baseUrl: `http://127.0.0.1:${server.port}`, brandId: fixture.brandId, ...more });
 
   before(async () => {
     dns = await NameServer.prepare();
     installation = new Installation({ DNS_SERVERS: dns.place });
-    clock = new Clock(`${installation.folder}.clock`);
-    Object.assign(installation.environment, clock.environment);
+    clock = installation.movableClock();
     server = await installation.serve('--log-level', 'error');
     key = await installation.key();
-    world = await makeWorld();
+    fixture = await makeFixture();
   });
 
   after(async () => {
     await dns.dispose();
-    clock.dispose();
     assert.deepEqual(await installation.dispose(), []);
   });
 
   /** One of everything that can be made, over plain HTTP. */
-  async function makeWorld() {
+  async function makeFixture() {
     const brandId = await installation.brandId();
     const http = server.client(key, { 'x-brand-id': brandId });
     const must = async (method, path, body) => {
@@ -111,7 +108,7 @@ describe('the published client', { timeout: 2 * LIMIT_MS }, () => {
     let built = 0;
     for (const [name, call] of Object.entries(CALLS)) {
       if (typeof call === 'string') continue;
-      const made = await visit(name, (call.args ?? call)(world));
+      const made = await visit(name, (call.args ?? call)(fixture));
       const endpoint = endpointOf(made.exchange);
       try {
         assert.ok(endpoint, `${name} asks for ${made.exchange.method} ${made.exchange.path}, which the contract does not have`);
@@ -129,7 +126,7 @@ describe('the published client', { timeout: 2 * LIMIT_MS }, () => {
 
   test('methods of removed routes find nothing (R-287, R-411, R-414)', async () => {
     for (const [name, { args, answer }] of Object.entries(GONE)) {
-      const made = await visit(name, args(world));
+      const made = await visit(name, args(fixture));
       assertError(name, made, answer);
       assert.equal(endpointOf(made.exchange), undefined, `${name}: the contract has ${made.exchange.path}`);
     }
@@ -138,7 +135,7 @@ describe('the published client', { timeout: 2 * LIMIT_MS }, () => {
   test('older spellings do not bend the server: 400, naming what was sent (R-005, R-022, R-023, R-029, R-200)', async () => {
     const wrong = [];
     for (const { method, args, param } of OLDER) {
-      const made = await visit(method, args(world));
+      const made = await visit(method, args(fixture));
       try {
         assertError(`${method} ${param}`, made, [400, 'INVALID_REQUEST', param]);
       } catch (problem) {
@@ -177,7 +174,7 @@ describe('the published client', { timeout: 2 * LIMIT_MS }, () => {
     assert.ok(['Monday', 'Tuesday', 'Wednesday'].every((name) => names.includes(name)), names.join());
     assert.equal(pages.length, Math.ceil(names.length / 2));
 
-    const events = await Array.fromAsync(client.analytics.eventsAll({ sendId: world.sendId, limit: 1 }));
+    const events = await Array.fromAsync(client.analytics.eventsAll({ sendId: fixture.sendId, limit: 1 }));
     assert.ok(events.length >= 2 && new Set(events.map(({ id }) => id)).size === events.length);
   });
 
@@ -190,7 +187,7 @@ describe('the published client', { timeout: 2 * LIMIT_MS }, () => {
     await client.usage.get();
     assert.equal(exchanges.at(-1).headers.get('x-brand-id'), null, 'usage belongs to the organization');
     assertError('without a brand', await visit('contacts.count', [{}], { brandId: undefined }), [400, 'BRAND_ID_REQUIRED']);
-    const own = await installation.key('--brand', world.brandId);
+    const own = await installation.key('--brand', fixture.brandId);
     assertError('another brand', await visit('contacts.count', [{}], { apiKey: own, brandId }), [403, 'BRAND_SCOPE_MISMATCH']);
     assertError('a wrong key', await visit('contacts.count', [{}], { apiKey: 'nonsense' }), [401, 'INVALID_API_KEY']);
   });
@@ -218,7 +215,7 @@ describe('the published client', { timeout: 2 * LIMIT_MS }, () => {
   });
 
   test('a 429 is waited out as long as the server says, and the same call then succeeds (R-078, R-080, R-121, R-125)', async () => {
-    const { key: slow } = await installation.admin('key', 'create', '--brand', world.brandId);
+    const { key: slow } = await installation.admin('key', 'create', '--brand', fixture.brandId);
     const slept = [];
     const sleep = async (ms) => {
       slept.push(ms);

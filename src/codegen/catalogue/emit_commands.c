@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* What holds for all of them; tests/integration/commands.test.mjs holds it against the command line. */
+/* What holds for all of them; tests/integration/cli/commands.test.mjs holds it against the command line. */
 static const char guide[] =
     "Every operation is a command, made from its declaration: `posthorn DOMAIN VERB [OPERANDS] [--flags]`. Operands are the\n"
     "parameters of its path; every other argument is a flag (`--scheduled-at`, or `--scheduledAt`). `posthorn DOMAIN --help` lists the\n"

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
-import { Driver } from '../../integration/driver.mjs';
+import { Driver } from '../../lib/driver.mjs';
 import { letter } from '../letter.mjs';
 import { DURATION_MS, ROUNDS, interleaved, posthorn } from '../programs.mjs';
 

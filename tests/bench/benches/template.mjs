@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-import { Driver } from '../../integration/driver.mjs';
+import { Driver } from '../../lib/driver.mjs';
 import { DURATION_MS, ROUNDS, interleaved, posthorn } from '../programs.mjs';
 
 const driverPath = path.join(path.dirname(posthorn.binary), 'template_driver');
@@ -62,7 +62,7 @@ function peers(liquid, source) {
 
 export async function run(report) {
   if (!existsSync(driverPath)) throw new Error(`${driverPath} is missing: build template_driver beside the release binary`);
-  const { load } = await import('../../integration/installed.mjs');
+  const load = (await import('../../lib/packages.mjs')).packagesOf('third_party');
   const { Liquid } = load('liquidjs');
   const liquid = new Liquid({ outputEscape: 'escape' });
   const driver = new Driver(driverPath);

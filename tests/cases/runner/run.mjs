@@ -11,7 +11,7 @@ import Ajv2020 from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { loadCatalogue, operationsOf, toolFor } from './catalogue.mjs';
 import { canonical, difference, pointer } from './canonical.mjs';
-import { judgedReplies, judgeOf } from '../../openapi/replies.mjs';
+import { checkedReplies, checkerOf } from '../../openapi/replies.mjs';
 import { CommandLineDoor, EmbeddedDoor, McpHttpDoor, RestDoor, StdioDoor } from './doors.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../..');
@@ -22,7 +22,7 @@ process.env.POSTHORN_DNS_SERVERS = '127.0.0.1:1';
 process.env.POSTHORN_CONFIRM_ABOVE = '20';
 const casesFolder = join(root, 'tests/cases');
 const catalogue = loadCatalogue(root);
-const judge = judgeOf(binary);
+const judge = checkerOf(binary);
 const LISTEN = `127.0.0.1:${20000 + (process.pid % 12000)}`; // below the ports that connections are given
 /** How much longer than on a free machine a step may take. */
 const PATIENCE = 6;
@@ -254,7 +254,7 @@ try {
     if (only.length > 0 && !only.some((name) => testCase.file.includes(name))) continue;
     report(await runCase(testCase), `${testCase.file}: ${testCase.name}`);
   }
-  if (only.length === 0) report(judgedReplies() === 0 && 'no answer of REST was held against OpenAPI', relative(root, casesFolder));
+  if (only.length === 0) report(checkedReplies() === 0 && 'no answer of REST was held against OpenAPI', relative(root, casesFolder));
   if (only.length === 0) for (const problem of gates()) report(problem, relative(root, casesFolder));
 } finally {
   server.kill('SIGTERM');

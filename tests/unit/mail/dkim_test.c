@@ -1,5 +1,5 @@
 /* DKIM: the published examples byte for byte, and the shape of our own signatures. Whether others verify them is judged by
- * tests/integration/dkim_judges.mjs. */
+ * tests/third_party/dkim_verifiers.mjs. */
 #include "mail/dkim.h"
 
 #include "base/clock.h"

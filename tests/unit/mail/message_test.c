@@ -1,5 +1,5 @@
 /* Messages: structure, encodings, folding, and that nothing is injected. What mail parsers make of them is checked by
- * tests/integration/message_roundtrip.mjs. */
+ * tests/third_party/message_roundtrip.mjs. */
 #include "mail/encode.h"
 #include "mail/message.h"
 
