@@ -80,7 +80,7 @@ select g.organization_id, decode(g.key_hash, 'hex'), decode(g.fingerprint, 'hex'
 -- name: ledger_audits :exec
 -- params: times timestamptz[], organization_ids bigint[], brand_ids bigint[], key_ids bigint[], session_ids bigint[], transports text[], clients text[], request_ids text[], operations text[], subjects text[]
 insert into audit_log (occurred_at, organization_id, brand_id, key_id, session_id, door, client, request_id, operation, subjects)
-select g.occurred_at, g.organization_id, nullif(g.brand_id, 0), nullif(g.key_id, 0), nullif(g.session_id, 0), g.transport, g.client,
+select g.occurred_at, g.organization_id, nullif(g.brand_id, 0), nullif(g.key_id, 0), nullif(g.session_id, 0), g.door, g.client,
        g.request_id, g.operation, string_to_array(g.subjects, ',')
   from unnest(:times::timestamptz[], :organization_ids::bigint[], :brand_ids::bigint[], :key_ids::bigint[],
               :session_ids::bigint[], :transports::text[], :clients::text[], :request_ids::text[], :operations::text[],

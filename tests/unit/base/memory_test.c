@@ -18,7 +18,7 @@ static void test_fail_records_once(void **state)
     assert_int_equal(err.code, ERR_NOT_FOUND);
     assert_string_equal(err.param, "sendId");
     assert_string_equal(err.message, "No send with 5.");
-    assert_non_null(strstr(err.file, "base_memory_test.c"));
+    assert_non_null(strstr(err.file, "memory_test.c"));
     assert_true(err.line > 0);
     /* What was noted before is kept: a wait is often known first. */
     assert_int_equal(err.retry_after_s, 7);

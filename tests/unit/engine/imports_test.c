@@ -2,7 +2,7 @@
  * Imports on a real PostgreSQL, driven step by step: what columns and cells
  * mean, what becomes of each row, and that an import which is left at any chunk
  * and taken up again ends as if nothing had happened. The job around it is
- * tested by tests/integration/imports
+ * tested by tests/integration/imports.
  */
 #include "fixtures/own_fail.h"
 
