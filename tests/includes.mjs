@@ -1,9 +1,13 @@
-// Holds the rooms to the plan: which folder of src may include which (docs/architecture.md, "Rooms"). Fails on a wrong edge.
+// Enforces the module structure that docs/architecture.md describes:
+//   1. which module of src may include which, and which folder of a module may include which;
+//   2. no cycle of source files between folders, judged by the functions that each file calls;
+//   3. operations, jobs and the sender do not ask which transport a call came through.
+// A failure names the file and the edge.
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const ROOMS = {
+const MODULES = {
   base: [],
   crypto: ['base'],
   db: ['base'],
@@ -22,36 +26,138 @@ const ROOMS = {
   cli: ['base', 'api'],
   main: ['base', 'db', 'crypto', 'net', 'smtp', 'mail', 'render', 'engine', 'sender', 'jobs', 'api', 'mcp', 'http', 'cli'],
 };
-// Generated headers belong to the rooms that may know what they were made of.
+
+// The folders inside a module; '.' is the module's own folder. Every folder may include itself.
+const FOLDERS = {
+  api: { '.': ['dispatch', 'limits'], dispatch: ['.', 'limits'], handlers: ['.'], limits: ['.'] },
+  http: { '.': ['endpoints'], endpoints: ['.'] },
+  mcp: { '.': [], provider: ['.'] },
+  jobs: { '.': [], types: ['.'] },
+  engine: {
+    core: [],
+    account: ['core', 'brands', 'domains', 'ledger'],
+    analytics: ['core'],
+    api_keys: ['core'],
+    assets: ['core'],
+    audiences: ['core', 'filters'],
+    brands: ['core'],
+    compose: ['core', 'subscriptions'],
+    contacts: ['core', 'fields', 'filters'],
+    delivery: ['core', 'compose', 'domains', 'sends'],
+    domains: ['core', 'secrets'],
+    emails: ['core', 'assets', 'compose', 'templates'],
+    fields: ['core'],
+    filters: ['core', 'fields'],
+    imports: ['core', 'fields', 'validation'],
+    integrations: ['core'],
+    ledger: ['core'],
+    operator: ['core', 'api_keys', 'brands', 'domains', 'ledger'],
+    secrets: ['core'],
+    sends: ['core', 'compose', 'filters', 'ledger'],
+    subscriptions: ['core'],
+    templates: ['core'],
+    validation: ['core', 'contacts', 'ledger'],
+  },
+};
+
+// Generated headers and the modules that may include them.
 const GENERATED = {
-  catalogue: { 'catalogue/error_codes.h': Object.keys(ROOMS), 'catalogue/plans.h': ['engine', 'api'], 'catalogue/integrations.h': ['engine', 'api'] },
+  catalogue: {
+    'catalogue/error_codes.h': Object.keys(MODULES),
+    'catalogue/plans.h': ['engine', 'api'],
+    'catalogue/integrations.h': ['engine', 'api'],
+  },
   sql: ['engine', 'api', 'sender', 'jobs', 'main', 'db'],
 };
+const CATALOGUE_READERS = ['api', 'mcp', 'http', 'cli', 'main'];
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const source = join(root, 'src');
+const files = new Map();
+for (const name of readdirSync(source, { recursive: true })) {
+  if (/\.[ch]$/.test(name) && !name.includes('node_modules') && !name.startsWith('codegen/'))
+    files.set(name, readFileSync(join(source, name), 'utf8'));
+}
+
 let passed = 0;
 const wrong = [];
+const judge = (holds, problem) => (holds ? passed++ : wrong.push(problem));
 
-for (const file of readdirSync(source, { recursive: true }).filter((name) => /\.[ch]$/.test(name) && !name.includes('node_modules'))) {
-  const room = file.split('/')[0];
-  if (room === 'codegen') continue;
-  for (const [, target] of readFileSync(join(source, file), 'utf8').matchAll(/^#include "([^"]+)"/gm)) {
-    const to = target.split('/')[0];
-    const allowed = to === room || ROOMS[room]?.includes(to) || target === 'posthorn.h' ||
-      (to === 'sql' && GENERATED.sql.includes(room)) ||
-      (to === 'catalogue' && (GENERATED.catalogue[target] ?? ['api', 'mcp', 'http', 'cli', 'main']).includes(room));
-    if (allowed) passed++;
-    else wrong.push(`src/${file} includes ${target}`);
-  }
+// ---- 1. Includes ----
+
+const moduleOf = (name) => name.split('/')[0];
+const folderOf = (name) => (name.split('/').length > 2 ? name.split('/')[1] : '.');
+
+function mayInclude(name, target) {
+  const [from, to] = [moduleOf(name), moduleOf(target)];
+  if (target === 'posthorn.h') return true;
+  if (to === 'sql') return GENERATED.sql.includes(from);
+  if (to === 'catalogue') return (GENERATED.catalogue[target] ?? CATALOGUE_READERS).includes(from);
+  if (to !== from) return MODULES[from]?.includes(to) ?? false;
+  const [here, there] = [folderOf(name), folderOf(target)];
+  return here === there || (FOLDERS[from]?.[here]?.includes(there) ?? false);
 }
-// Nothing below the doors knows through which one it was called.
-for (const room of ['api/handlers', 'engine', 'sender', 'jobs']) {
-  for (const file of readdirSync(join(source, room), { recursive: true }).filter((name) => /\.[ch]$/.test(name))) {
-    if (/\bDOOR_|call->door\b/.test(readFileSync(join(source, room, file), 'utf8'))) wrong.push(`src/${room}/${file} asks for the door`);
-    else passed++;
-  }
+
+for (const [name, text] of files)
+  for (const [, target] of text.matchAll(/^#include "([^"]+)"/gm)) judge(mayInclude(name, target), `src/${name} includes ${target}`);
+
+// ---- 2. Cycles of files between folders ----
+
+const withoutComments = (text) => text.replace(/\/\*.*?\*\//gs, '').replace(/"(?:\\.|[^"\\\n])*"/g, '""');
+const DEFINITION = /^(?!#)((?:[a-z_]\w*[ *]+)+)(\w+)\((?:[^;{]*)\)\n\{/gm;
+
+/** The functions of a file: those that others can call, and its own. */
+function functionsOf(text) {
+  const own = new Set();
+  const open = new Set();
+  for (const [, type, name] of text.matchAll(DEFINITION)) (type.startsWith('static ') ? own : open).add(name);
+  return { own, open };
 }
-for (const edge of wrong) console.log(`FAILED ${edge}`);
+
+/** Edges between source files: a file and its header are one. */
+function callGraph() {
+  const unitOf = (name) => name.replace(/\.[ch]$/, '');
+  const sources = [...files].filter(([name]) => name.endsWith('.c')).map(([name, text]) => [unitOf(name), withoutComments(text)]);
+  const definers = new Map();
+  for (const [unit, text] of sources) for (const name of functionsOf(text).open) definers.set(name, unit);
+  const graph = new Map();
+  for (const [unit, text] of sources) {
+    const { own } = functionsOf(text);
+    const called = [...text.matchAll(/\b(\w+)\s*\(/g)].map(([, name]) => name).filter((name) => !own.has(name) && definers.has(name));
+    graph.set(unit, new Set(called.map((name) => definers.get(name)).filter((other) => other !== unit)));
+  }
+  return graph;
+}
+
+/** Tarjan's strongly connected components of more than one file. */
+function cyclesOf(graph) {
+  const [index, low, stack, cycles] = [new Map(), new Map(), [], []];
+  const visit = (unit) => {
+    index.set(unit, index.size);
+    low.set(unit, index.get(unit));
+    stack.push(unit);
+    for (const next of graph.get(unit) ?? []) {
+      if (!index.has(next)) visit(next);
+      if (stack.includes(next)) low.set(unit, Math.min(low.get(unit), low.get(next)));
+    }
+    if (low.get(unit) !== index.get(unit)) return;
+    const cycle = stack.splice(stack.indexOf(unit));
+    if (cycle.length > 1) cycles.push(cycle.sort());
+  };
+  for (const unit of graph.keys()) if (!index.has(unit)) visit(unit);
+  return cycles;
+}
+
+const cycles = cyclesOf(callGraph());
+for (const cycle of cycles) judge(new Set(cycle.map(dirname)).size === 1, `files of several folders call each other: ${cycle.join(', ')}`);
+if (process.argv[2] === 'cycles') for (const cycle of cycles) console.log(`cycle: ${cycle.join(', ')}`);
+
+// ---- 3. Transports ----
+
+const KNOWS_NO_TRANSPORT = /^(api\/handlers|engine|sender|jobs)\//;
+for (const [name, text] of files)
+  if (KNOWS_NO_TRANSPORT.test(name)) judge(!/\bTRANSPORT_|call->transport\b/.test(text), `src/${name} asks for the transport`);
+
+for (const problem of wrong) console.log(`FAILED ${problem}`);
 console.log(`${passed} passed, ${wrong.length} failed`);
 process.exitCode = wrong.length > 0 || passed === 0 ? 1 : 0;

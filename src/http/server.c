@@ -156,18 +156,6 @@ unsigned http_server_metrics_port(const struct http_server *server)
     return server->metrics != NULL ? metrics_listener_port(server->metrics) : 0;
 }
 
-struct http_server_figures http_server_figures(const struct http_server *server)
-{
-    return (struct http_server_figures){
-        .requests = atomic_load_explicit(&server->requests, memory_order_relaxed),
-        .refused = atomic_load_explicit(&server->refused, memory_order_relaxed),
-        .abandoned = atomic_load_explicit(&server->abandoned, memory_order_relaxed),
-        .connections = server->connections != NULL ? connections_open_count(server->connections) : 0,
-        .suspended = atomic_load_explicit(&server->suspended, memory_order_relaxed),
-        .streams = atomic_load_explicit(&server->streams, memory_order_relaxed),
-    };
-}
-
 /* ---- Stop ---- */
 
 /* Waits until every answer is out; false when time is over first. */

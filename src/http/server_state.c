@@ -1,0 +1,15 @@
+#include "http/server_state.h"
+
+#include "http/connections.h"
+
+struct http_server_figures http_server_figures(const struct http_server *server)
+{
+    return (struct http_server_figures){
+        .requests = atomic_load_explicit(&server->requests, memory_order_relaxed),
+        .refused = atomic_load_explicit(&server->refused, memory_order_relaxed),
+        .abandoned = atomic_load_explicit(&server->abandoned, memory_order_relaxed),
+        .connections = server->connections != NULL ? connections_open_count(server->connections) : 0,
+        .suspended = atomic_load_explicit(&server->suspended, memory_order_relaxed),
+        .streams = atomic_load_explicit(&server->streams, memory_order_relaxed),
+    };
+}
