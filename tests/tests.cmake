@@ -1,37 +1,9 @@
-# Unit tests: a binary a file, tests/unit/<room>[_…]_test.c, with the files that tests of one room share:
-# <room>_case.c, <room>_client.c, <room>_standin.c.
+# Unit tests and the checks that ctest runs are left out of builds without POSTHORN_TESTS. The other programs here are used with
+# the release binary as well: the benches, the fault table and the conformance suites start them.
 
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
-file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/*_test.c)
-foreach(file ${unit_tests})
-    get_filename_component(name ${file} NAME_WE)
-    string(REGEX REPLACE "_.*" "" room ${name})
-    file(GLOB shared CONFIGURE_DEPENDS tests/unit/${room}_case.c tests/unit/${room}_client.c tests/unit/${room}_standin.c)
-    add_executable(${name} ${file} ${shared})
-    target_link_libraries(${name} PRIVATE posthorn image_inspect PkgConfig::CMOCKA)
-    if(room STREQUAL "cli")
-        target_link_libraries(${name} PRIVATE posthorn-cli)
-    endif()
-    add_dependencies(${name} posthorn-image) # which image checks start, from the folder of the binaries
-    # The compiler does not know that a failed assertion of cmocka does not return.
-    set_source_files_properties(${file} ${shared} PROPERTIES COMPILE_OPTIONS
-        "$<$<C_COMPILER_ID:GNU>:-Wno-null-dereference;-Wno-format-overflow>")
-    target_compile_definitions(${name} PRIVATE POSTHORN_SOURCE_DIR="${CMAKE_SOURCE_DIR}" POSTHORN_VERSION="${PROJECT_VERSION}"
-        POSTHORN_NODE="${CMAKE_SOURCE_DIR}/build/node/node_modules/.bin/node")
-    add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
-endforeach()
-
-# The catalogue and its generator: every lint refuses, the committed documents are up to date, the contract's tables hold.
-set(node ${CMAKE_SOURCE_DIR}/build/node/node_modules/.bin/node)
-set(catalogue_tests ${CMAKE_SOURCE_DIR}/tests/unit/catalogue)
-add_test(NAME catalogue_lints COMMAND ${node} ${catalogue_tests}/lints.mjs $<TARGET_FILE:posthorn-catalogue>)
-add_test(NAME catalogue_contract COMMAND ${node} ${catalogue_tests}/contract.mjs ${CMAKE_SOURCE_DIR})
-add_test(NAME catalogue_docs COMMAND ${node} ${catalogue_tests}/docs.mjs $<TARGET_FILE:posthorn-catalogue> ${CMAKE_SOURCE_DIR})
-
-# Every template and sequence of the gallery is whole, which the build of the service does not insist on.
-add_test(NAME gallery COMMAND ${node} ${CMAKE_SOURCE_DIR}/src/gallery/build.mjs ${CMAKE_SOURCE_DIR}/src/render/side
-    ${CMAKE_BINARY_DIR}/gallery_strict/gallery.c strict)
+if(POSTHORN_TESTS)
+    include(tests/unit/unit.cmake)
+endif()
 
 # The embedding API as a door of the cases.
 add_executable(embedded_driver tests/embedded/embedded_driver.c)
@@ -55,7 +27,9 @@ target_link_libraries(posthorn-sink PRIVATE settings Threads::Threads)
 add_library(posthorn-clock MODULE tests/faults/clock_shim.c)
 target_compile_definitions(posthorn-clock PRIVATE _GNU_SOURCE)
 set_target_properties(posthorn-clock PROPERTIES PREFIX "")
-add_dependencies(limits_test posthorn-clock) # under which a limit store runs
+if(TARGET limits_test)
+    add_dependencies(limits_test posthorn-clock) # under which a limit store runs
+endif()
 
 # The fixture catalogue of the conformance suites, over the same dispatcher and transports. Only tests build it.
 file(GLOB fixture_sources CONFIGURE_DEPENDS tests/fixture/*.c)
@@ -64,7 +38,7 @@ if(fixture_sources)
     target_link_libraries(posthorn-fixture PRIVATE posthorn)
 endif()
 
-# Fuzzers: with libFuzzer (POSTHORN_FUZZ, clang), and in the ordinary run replayed over their corpora.
+# Fuzzers: with libFuzzer (POSTHORN_FUZZ, clang), and in a build with unit tests replayed over their corpora.
 file(GLOB fuzz_entries CONFIGURE_DEPENDS tests/fuzz/*_fuzz.c)
 foreach(file ${fuzz_entries})
     get_filename_component(name ${file} NAME_WE)
@@ -74,7 +48,7 @@ foreach(file ${fuzz_entries})
         target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
         target_link_options(${name} PRIVATE -fsanitize=fuzzer)
         target_link_libraries(${name} PRIVATE posthorn image_inspect)
-    else()
+    elseif(POSTHORN_TESTS)
         add_executable(${name}_replay ${file} tests/fuzz/replay.c)
         target_link_libraries(${name}_replay PRIVATE posthorn image_inspect)
         add_test(NAME ${name}_replay COMMAND ${name}_replay tests/fuzz/corpus/${subject} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
