@@ -3,8 +3,10 @@
 // canonical body. Then the gates: every built operation and tool was called, and every declared error was produced.
 //
 //   run.mjs BINARY EMBEDDED_DRIVER DATA_DIR [CASE …]
-import { execFileSync, spawn } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+//
+// CASES_COMMAND_BIN is the binary of the command line and of the operator's process (default: BINARY). One without sanitizers
+// starts several times faster; the servers, MCP over stdio and the embedded driver are BINARY's build, whatever it says.
+import { appendFileSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Ajv2020 from 'ajv/dist/2020.js';
@@ -13,6 +15,9 @@ import { loadCatalogue, operationsOf, toolFor } from './catalogue.mjs';
 import { canonical, difference, pointer } from './canonical.mjs';
 import { judgedReplies, judgeOf } from '../../openapi/replies.mjs';
 import { CommandLineDoor, EmbeddedDoor, McpHttpDoor, RestDoor, StdioDoor } from './doors.mjs';
+import { fill } from './fill.mjs';
+import { Places } from './places.mjs';
+import { startServer } from './server.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const [binary, driver, data, ...only] = process.argv.slice(2);
@@ -23,65 +28,21 @@ process.env.POSTHORN_CONFIRM_ABOVE = '20';
 const casesFolder = join(root, 'tests/cases');
 const catalogue = loadCatalogue(root);
 const judge = judgeOf(binary);
-const LISTEN = `127.0.0.1:${20000 + (process.pid % 12000)}`; // below the ports that connections are given
 /** How much longer than on a free machine a step may take. */
 const PATIENCE = 6;
 
 // ---- The installation under test ----
 
-// The operator's commands make thousands of places, so a build that starts faster may stand in for them.
-const operator = process.env.POSTHORN_OPERATOR ?? binary;
-const admin = (...words) => JSON.parse(execFileSync(operator, ['admin', ...words, '--data', data]).toString());
-
-let organizations = 0;
-
-// A brand with a key; `wanted.ownOrganization` puts it into an organization of its own, whose plan a case may change. Instead of
-// a key a person may be signed in, as `wanted.session` admin or member; `wanted.brands` are the brands of a member.
-function makePlace(wanted) {
-  const organization = wanted?.ownOrganization ? `Cases ${++organizations}` : undefined;
-  const into = organization ? ['--org', admin('org', 'create', organization).orgId] : [];
-  const { brandId } = admin('brand', 'create', 'Cases', ...into);
-  const { domainId } = admin('domain', 'list', '--brand', brandId).data[0];
-  const place = { brandId, domainId, organization, orgId: into[1] };
-  if (wanted?.session) {
-    const brands = wanted.brands === 'own' ? ['--brand', brandId] : [];
-    const { cookie } = admin('session', 'create', '--role', wanted.session, '--name', 'Cases', ...into, ...brands);
-    const named = wanted.organization ? {} : { 'x-brand-id': brandId };
-    return { ...place, credential: { cookie: `__session=${cookie}`, ...named } };
-  }
-  const options = ['key', 'create', '--scopes', wanted?.scopes ?? 'all', '--rate-multiplier', String(wanted?.rateMultiplier ?? 100000)];
-  if (!wanted?.organization) options.push('--brand', brandId);
-  const { key } = admin(...options);
-  return { ...place, key, credential: { 'x-api-key': key } };
-}
-
-// A step that is no call: `admin` is a command of the operator, `sql` brings a state that only time or load would bring.
-let databaseUrl;
-
-function setTheStage(step, saved) {
-  if (step.admin) return admin(...fill(step.admin, saved));
-  databaseUrl ??= JSON.parse(execFileSync(binary, ['doctor', '--data', data]).toString()).database.url;
-  execFileSync('psql', [databaseUrl, '-qX', '-v', 'ON_ERROR_STOP=1', '-c', 'set search_path to posthorn', '-c', fill(step.sql, saved)]);
-  return {};
-}
-
-async function startServer() {
-  const server = spawn(binary, ['serve', '--data', data, '--listen', LISTEN, '--log-level', 'error'], { stdio: ['ignore', 'ignore', 'inherit'] });
-  for (let tries = 0; tries < 600; tries++) {
-    const answer = await fetch(`http://${LISTEN}/v1/health`).catch(() => null);
-    if (answer?.ok) return server;
-    if (server.exitCode !== null) break;
-    await new Promise((settle) => setTimeout(settle, 100));
-  }
-  throw new Error('the server did not start');
-}
+const commands = process.env.CASES_COMMAND_BIN ?? binary;
+const server = await startServer(binary, data);
+const places = new Places(commands, data);
 
 const local = (place) => ['--data', data, '--brand', place.brandId];
 const DOORS = {
-  mcp: (place) => new McpHttpDoor(catalogue, `http://${LISTEN}`, place.key),
-  rest: (place) => new RestDoor(catalogue, `http://${LISTEN}`, place.credential, judge),
+  mcp: (place) => new McpHttpDoor(catalogue, server.url, place.key),
+  rest: (place) => new RestDoor(catalogue, server.url, place.credential, judge),
   stdio: (place) => new StdioDoor(catalogue, binary, local(place)),
-  cli: (place) => new CommandLineDoor(catalogue, binary, local(place)),
+  cli: (place) => new CommandLineDoor(catalogue, commands, local(place)),
   embedded: (place) => new EmbeddedDoor(catalogue, driver, [data, binary, place.brandId]),
 };
 
@@ -112,21 +73,6 @@ function shapeProblem(operation, answer) {
 
 const produced = new Set();
 const called = new Set();
-
-function fill(value, saved) {
-  if (typeof value === 'string') {
-    const whole = value.match(/^\$\{(\w+)\}$/);
-    if (whole) return saved[whole[1]];
-    return value.replace(/\$\{(\w+)\}/g, (_, name) => saved[name]);
-  }
-  if (Array.isArray(value)) return value.map((item) => fill(item, saved));
-  if (value !== null && typeof value === 'object') {
-    if (typeof value.$repeat === 'string') return value.$repeat.repeat(value.times);
-    if (Array.isArray(value.$repeat)) return Array.from({ length: value.times }, () => value.$repeat).flat();
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, fill(item, saved)]));
-  }
-  return value;
-}
 
 function checkAnswer(door, operation, expect, answer) {
   if (expect.error) {
@@ -163,15 +109,15 @@ async function answerStep(door, operation, step, saved, expect) {
 }
 
 async function runThroughDoor(testCase, door, place) {
-  const { brandId, domainId, organization, orgId } = place;
-  const saved = { brandId, domainId, organization, orgId, inAnHour: new Date(Date.now() + 3600000).toISOString() };
+  const { brandId, brandKey, domainId, organization, orgId } = place;
+  const saved = { brandId, brandKey, domainId, organization, orgId, inAnHour: new Date(Date.now() + 3600000).toISOString() };
   const seen = new Map();
   const bodies = [];
   await door.open();
   try {
     for (const [index, step] of testCase.steps.entries()) {
       if (!step.operation) {
-        const body = setTheStage(step, saved);
+        const body = await places.prepare(step, saved);
         for (const [name, path] of Object.entries(step.save ?? {})) saved[name] = pointer(body, path);
         bodies.push(null);
         continue;
@@ -206,17 +152,25 @@ function compareDoors(results) {
   return null;
 }
 
+/** Each door has a brand of its own, so all of them work at once, except where `sequential` says why they cannot. */
+async function runDoors(names, runOne, isSequential) {
+  if (!isSequential) return Promise.allSettled(names.map(runOne));
+  const runs = [];
+  for (const name of names) runs.push(...(await Promise.allSettled([runOne(name)])));
+  return runs;
+}
+
 async function runCase(testCase) {
-  const results = [];
-  for (const name of doorsOf(testCase)) {
-    const place = makePlace(testCase.key);
-    try {
-      results.push({ name, bodies: await runThroughDoor(testCase, DOORS[name](place), place) });
-    } catch (problem) {
-      return `${name}: ${problem.message}`;
-    }
-  }
-  return results.length === 0 ? 'no door serves this case' : compareDoors(results);
+  const names = doorsOf(testCase);
+  const needsBrandKey = JSON.stringify(testCase.steps).includes('${brandKey}');
+  const runOne = async (name) => {
+    const place = await places.make(testCase.key, needsBrandKey);
+    return { name, bodies: await runThroughDoor(testCase, DOORS[name](place), place) };
+  };
+  const runs = await runDoors(names, runOne, testCase.sequential !== undefined);
+  const failed = runs.findIndex(({ status }) => status === 'rejected');
+  if (failed >= 0) return `${names[failed]}: ${runs[failed].reason.message}`;
+  return runs.length === 0 ? 'no door serves this case' : compareDoors(runs.map(({ value }) => value));
 }
 
 // ---- Gates ----
@@ -242,7 +196,11 @@ function findCases() {
   return files.sort().map((file) => ({ file, ...JSON.parse(readFileSync(join(casesFolder, file), 'utf8')) }));
 }
 
-const server = await startServer();
+/** Into TEST_TIMES, from which the runner of the suite takes the slowest tests. */
+function noteTime(line) {
+  if (process.env.TEST_TIMES) appendFileSync(process.env.TEST_TIMES, `${JSON.stringify(line)}\n`);
+}
+
 let passed = 0;
 let failed = 0;
 const report = (problem, what) => {
@@ -252,13 +210,16 @@ const report = (problem, what) => {
 try {
   for (const testCase of findCases()) {
     if (only.length > 0 && !only.some((name) => testCase.file.includes(name))) continue;
-    report(await runCase(testCase), `${testCase.file}: ${testCase.name}`);
+    const startedAt = performance.now();
+    const problem = await runCase(testCase);
+    report(problem, `${testCase.file}: ${testCase.name}`);
+    noteTime({ name: testCase.file, seconds: (performance.now() - startedAt) / 1000, ok: !problem });
   }
   if (only.length === 0) report(judgedReplies() === 0 && 'no answer of REST was held against OpenAPI', relative(root, casesFolder));
   if (only.length === 0) for (const problem of gates()) report(problem, relative(root, casesFolder));
 } finally {
-  server.kill('SIGTERM');
-  await new Promise((settle) => server.on('exit', settle));
+  await places.close();
+  await server.stop();
 }
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
