@@ -20,6 +20,11 @@ foreach(file ${unit_tests})
         POSTHORN_NODE="${CMAKE_SOURCE_DIR}/build/node/node_modules/.bin/node")
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS ${room})
+    # unit_<room> builds the tests of one room; tests/run.sh unit <room> runs them.
+    if(NOT TARGET unit_${room})
+        add_custom_target(unit_${room})
+    endif()
+    add_dependencies(unit_${room} ${name})
 endforeach()
 
 # The catalogue and its generator: every lint refuses, the committed documents are up to date, the contract's tables hold.
