@@ -61,7 +61,7 @@ export function allSteps(root) {
     single('includes', [], ['node', 'tests/includes.mjs'], { weight: 0.25 }),
     single('requirements', [], ['node', 'tests/requirements.mjs', 'check'], { weight: 0.25 }),
     single('mutations', [], ['node', 'tests/mutations/run.mjs', 'check'], { weight: 0.25 }),
-    { name: 'side', needs: [], tasks: () => filesBelow(root, 'tests/unit', /\.test\.mjs$/).map((file) => ({
+    { name: 'sidecar', needs: [], tasks: () => filesBelow(root, 'tests/unit', /\.test\.mjs$/).map((file) => ({
       name: basename(file), nodeTest: file, weight: 1, estimate: 20, exclusive: EXCLUSIVE.test(file),
     })) },
     { name: 'unit', needs: ['build-debug'], tasks: () => unitTests(root).map(unitTask) },
@@ -80,7 +80,7 @@ export function allSteps(root) {
     single('faults', ['build-release'], ['bash', 'tests/faults.sh', 'short'], { estimate: 110 }),
     { name: 'integration', needs: ['build-release'], tasks: () => nodeTasks(root, 'tests/integration', WAITING) },
     // What the clients of all steps saw, all together.
-    single('replies', ['openapi', 'cases', 'first-operation', 'clients', 'sdk', 'story', 'conformance', 'faults', 'integration', 'side', 'unit'],
+    single('replies', ['openapi', 'cases', 'first-operation', 'clients', 'sdk', 'story', 'conformance', 'faults', 'integration', 'sidecar', 'unit'],
       ['node', 'tests/openapi/report.mjs', 'build/test-logs/replies.jsonl'], { weight: 0.25, runsAnyway: true }),
   ];
 }
@@ -100,7 +100,7 @@ function moduleSteps(root, modules) {
   const isOf = (name) => (file) => file === `${name}_test.c` || file.startsWith(`${name}_`) || file.startsWith(`${name}/`);
   const inC = modules.filter((name) => filesBelow(root, 'tests/unit', /_test\.c$/).map((file) => relative('tests/unit', file)).some(isOf(name)));
   const inNode = modules.filter((name) => existsSync(join(root, 'tests/unit', name))).flatMap((name) => nodeTasks(root, join('tests/unit', name), 1));
-  const steps = inNode.length > 0 ? [{ name: 'side', tasks: () => inNode }] : [];
+  const steps = inNode.length > 0 ? [{ name: 'sidecar', tasks: () => inNode }] : [];
   if (inC.length === 0) return steps;
   const isChosen = ({ labels }) => labels.some((label) => inC.includes(label));
   return [
