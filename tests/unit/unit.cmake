@@ -27,6 +27,11 @@ foreach(file ${unit_tests})
     add_dependencies(unit_${room} ${name})
 endforeach()
 
+# Tests that measure real time: the runner of the suite gives them the machine alone.
+foreach(name api_checks_test api_executor_test api_waiting_test db_faults_test mcp_stdio_test net_smtp_loop_test side_test)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+endforeach()
+
 # The catalogue and its generator: every lint refuses, the committed documents are up to date, the contract's tables hold.
 set(node ${CMAKE_SOURCE_DIR}/build/node/node_modules/.bin/node)
 set(catalogue_tests ${CMAKE_SOURCE_DIR}/tests/unit/catalogue)
