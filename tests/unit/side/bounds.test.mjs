@@ -1,5 +1,7 @@
 // Size and depth: whatever is sent, the stack and the memory hold, and the preparing thread is replaced when it takes too much.
 
+import './patience.mjs';
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 

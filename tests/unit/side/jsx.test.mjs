@@ -1,5 +1,7 @@
 // JSX: rendered in a browser without network as react-email renders it.
 
+import './patience.mjs';
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

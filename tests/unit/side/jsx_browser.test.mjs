@@ -1,6 +1,8 @@
 // JSX: the browser that renders it is ended when a design loops or takes memory, and started again; it is replaced, and ended when
 // it has nothing to do.
 
+import './patience.mjs';
+
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, test } from 'node:test';

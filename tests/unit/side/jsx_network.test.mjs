@@ -1,5 +1,7 @@
 // JSX: nothing of a design reaches the network.
 
+import './patience.mjs';
+
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';

@@ -1,6 +1,8 @@
 // JSX: designs that fetch, read, are wrong or grow are errors that name the place and the reason, and the next design is
 // rendered all the same.
 
+import './patience.mjs';
+
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 

@@ -1,5 +1,7 @@
 // The process as its caller sees it: lines in, lines out, and gone when the input ends.
 
+import './patience.mjs';
+
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
