@@ -57,6 +57,8 @@ async function runRow({ name, run, unless }, recipients) {
   const left = unless?.();
   if (left) return { name, disturbance: `LEFT OUT: ${left}`, breaches: [], isLeftOut: true };
   log(`${name}: ${recipients} recipients`);
+  const rowStartedAt = performance.now();
+  const logTimed = (line) => log(`${((performance.now() - rowStartedAt) / 1000).toFixed(1).padStart(8)} s ${line}`);
   const random = new Random(SEED + ROWS.findIndex((row) => row.name === name));
   const sinks = [];
   const startSink = async () => {
@@ -66,7 +68,8 @@ async function runRow({ name, run, unless }, recipients) {
   const startedAt = Date.now();
   let figures;
   try {
-    figures = await run({ recipients, random, startSink, log });
+    figures = await run({ recipients, random, startSink, log: logTimed });
+    logTimed('  judged');
   } catch (problem) {
     log(problem.stack);
     figures = { breaches: [problem.message.split('\n')[0]] };
