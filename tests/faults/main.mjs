@@ -2,6 +2,7 @@
 // by the sink's record, which is written before the reply. Prints one table; any breach ends it with status 1.
 //
 //   faults.sh [short] [ROW…]
+//   main.mjs list               the names of the rows of the short run
 //
 // POSTHORN_FAULT_SEED repeats the choices of a run, POSTHORN_FAULT_KILLS and POSTHORN_FAULT_RECIPIENTS set the size of the first row.
 
@@ -100,6 +101,12 @@ function printTable(rows) {
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, () => disposeAll().finally(() => process.exit(1)));
+}
+
+const isShortRow = ({ size }) => size[1] !== undefined;
+if (process.argv[2] === 'list') {
+  for (const { name } of ROWS.filter(isShortRow)) console.log(name);
+  process.exit(0);
 }
 
 const unknown = chosen.filter((name) => !ROWS.some((row) => row.name === name));
