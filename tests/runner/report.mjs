@@ -10,12 +10,13 @@ const SLOWEST = 10;
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 
-/** The last line that says how much passed; of files of tests, their tests together. */
+/** Of one task, its last line that says how much passed; otherwise the tests are counted. */
 function summaryOf(results) {
+  const lines = results.length === 1 && results[0].log ? readFileSync(results[0].log, 'utf8').split('\n') : [];
+  const said = lines.filter((line) => SUMMARY.test(line)).at(-1);
+  if (said) return said.trim().slice(0, 120);
   const tests = results.flatMap(({ tests: listed }) => listed);
-  if (results.length > 1) return `${tests.filter(({ ok }) => ok).length} passed, ${tests.filter(({ ok }) => !ok).length} failed`;
-  const lines = results.flatMap(({ log }) => (log ? readFileSync(log, 'utf8').split('\n') : []));
-  return lines.filter((line) => SUMMARY.test(line)).at(-1)?.trim().slice(0, 120) ?? '';
+  return tests.length > 0 ? `${tests.filter(({ ok }) => ok).length} passed, ${tests.filter(({ ok }) => !ok).length} failed` : '';
 }
 
 /** From the start of the first task to the end of the last. */
