@@ -24,7 +24,7 @@ test('commands are answered in order, a line each, and a failed one ends nothing
   const answers = await Promise.all([
     ['brand', 'create', 'First'], ['org', 'list', 'all'], 'no JSON', '[1]', '{}', JSON.stringify(Array(65).fill('x')), '[]',
     ['key', 'create', '--data', '/elsewhere'], ['key', 'create', '--database=x'], ['key', 'create', '--nothing'], ['org', 'plan', 'org_0', 'trial'],
-    ['key', 'create', '--name', 'Two words', '--scopes', 'brand'], ['brand', 'list'],
+    ['key', 'create', '--name', 'Two words', '--scopes', 'emails'], ['brand', 'list'],
   ].map((line) => operator.answer(line)));
   assert.equal(await operator.close(), 1);
 
