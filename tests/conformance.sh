@@ -17,9 +17,8 @@ fixture_url=${CONFORMANCE_FIXTURE_URL:-}
 if [ -z "$fixture_url" ]; then
     fixture_bin=${POSTHORN_FIXTURE_BIN:-$posthorn_root/build/release/posthorn-fixture}
     require_binary "$fixture_bin"
-    fixture_port=$(free_port)
-    background_start "$fixture_port" "$test_dir/fixture.log" "$fixture_bin" --listen "127.0.0.1:$fixture_port"
-    fixture_url=http://127.0.0.1:$fixture_port/mcp
+    background_start 's/^posthorn-fixture: port \([0-9]*\)$/\1/p' "$test_dir/fixture.log" "$fixture_bin" --listen 127.0.0.1:0
+    fixture_url=http://127.0.0.1:$background_port/mcp
 fi
 
 status=0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The faults of a sender as figures: campaigns that are killed, and whose relay, disk or clock misbehaves, judged by a recorder
+# The faults of a sender as figures: campaigns that are killed, and whose relay, disk or clock misbehaves, verified by a recorder
 # that writes before it replies. Prints one table and ends with 'N passed, M failed'.
 #
 #   tests/faults.sh              all of it: 100 kills of campaigns to 20,000 recipients, and the rest

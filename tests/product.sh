@@ -7,40 +7,47 @@
 POSTHORN_BIN=${POSTHORN_BIN:-$posthorn_root/build/release/posthorn}
 export POSTHORN_BIN
 
-START_LIMIT_S=30
-STOP_LIMIT_S=15
+# Bounds of waiting for something that never comes; a busy machine may need long.
+START_LIMIT_S=120
+STOP_LIMIT_S=60
 
 test_dir=
 test_pids=()
 
-# Starts `posthorn serve` on a fresh data folder and a free loopback port, and makes an API key of the default brand.
+# Starts `posthorn serve` on a fresh data folder and a loopback port of the system's choice, and makes an API key of the default brand.
 # Sets product_data, product_url (the MCP endpoint) and product_key.
 product_start() {
     require_binary "$POSTHORN_BIN"
     test_dir_make
 
-    local port brand
-    port=$(free_port)
+    local brand
     product_data=$test_dir/data
-    product_url=http://127.0.0.1:$port/mcp
-
-    "$POSTHORN_BIN" serve --data "$product_data" --listen "127.0.0.1:$port" >"$test_dir/serve.log" 2>&1 &
-    test_pids+=($!)
-    wait_listening "$port" $! "$test_dir/serve.log"
+    background_start 's/.*"event":"serve\.listening".*"port":\([0-9]*\).*/\1/p' "$test_dir/serve.log" \
+        "$POSTHORN_BIN" serve --data "$product_data" --listen 127.0.0.1:0
+    product_url=http://127.0.0.1:$background_port/mcp
 
     brand=$("$POSTHORN_BIN" admin brand list --data "$product_data" | json_field 'data[0].brandId')
     product_key=$("$POSTHORN_BIN" admin key create --scopes all --rate-multiplier 1000000 --data "$product_data" \
         --brand "$brand" | json_field key)
 }
 
-# background_start PORT LOG COMMAND…: runs a server until the script exits; returns when it listens on PORT.
+# background_start PATTERN LOG COMMAND…: runs a server until the script exits. Returns when its log tells the port on which it
+# listens, which PATTERN (of sed -n) finds there, with that port in background_port.
 background_start() {
-    local port=$1 log=$2
+    local pattern=$1 log=$2 tick
     shift 2
 
     "$@" >"$log" 2>&1 &
     test_pids+=($!)
-    wait_listening "$port" $! "$log"
+    for ((tick = 0; tick < START_LIMIT_S * 10; tick++)); do
+        background_port=$(sed -n "$pattern" "$log" | head -n 1)
+        if [ -n "$background_port" ]; then return 0; fi
+        kill -0 $! 2>/dev/null || break
+        sleep 0.1
+    done
+    echo "tests: $1 did not start:" >&2
+    tail -n 20 "$log" >&2
+    exit 1
 }
 
 test_dir_make() {
@@ -75,25 +82,6 @@ stop_process() {
 require_binary() {
     [ -x "$1" ] && return 0
     echo "tests: $1 is not built" >&2
-    exit 1
-}
-
-free_port() {
-    "$NODE" --input-type=module -e '
-        const { freePort } = await import(process.argv[1]);
-        console.log(await freePort());' "$posthorn_root/tests/lib/ports.mjs"
-}
-
-# wait_listening PORT PID LOG
-wait_listening() {
-    local tick
-    for ((tick = 0; tick < START_LIMIT_S * 10; tick++)); do
-        if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return 0; fi
-        kill -0 "$2" 2>/dev/null || break
-        sleep 0.1
-    done
-    echo "tests: the server on port $1 did not start:" >&2
-    tail -n 20 "$3" >&2
     exit 1
 }
 

@@ -1,6 +1,11 @@
-include(tests/unit/unit.cmake)
+# Unit tests and the checks that ctest runs are left out of builds without POSTHORN_TESTS. The other programs here are used with
+# the release binary as well: the benches, the fault table and the conformance suites start them.
 
-# The embedding API as a door of the cases.
+if(POSTHORN_TESTS)
+    include(tests/unit/unit.cmake)
+endif()
+
+# The embedding API as a transport of the cases.
 add_executable(embedded_driver tests/embedded/embedded_driver.c)
 target_link_libraries(embedded_driver PRIVATE posthorn)
 
@@ -22,7 +27,9 @@ target_link_libraries(posthorn-sink PRIVATE settings Threads::Threads)
 add_library(posthorn-clock MODULE tests/faults/clock_shim.c)
 target_compile_definitions(posthorn-clock PRIVATE _GNU_SOURCE)
 set_target_properties(posthorn-clock PROPERTIES PREFIX "")
-add_dependencies(api_limit_stores_test posthorn-clock) # under which a limit store runs
+if(TARGET api_limit_stores_test)
+    add_dependencies(api_limit_stores_test posthorn-clock) # under which a limit store runs
+endif()
 
 # The fixture catalogue of the conformance suites, over the same dispatcher and transports. Only tests build it.
 file(GLOB fixture_sources CONFIGURE_DEPENDS tests/fixture/*.c)
@@ -31,7 +38,7 @@ if(fixture_sources)
     target_link_libraries(posthorn-fixture PRIVATE posthorn)
 endif()
 
-# Fuzzers: with libFuzzer (POSTHORN_FUZZ, clang), and in the ordinary run replayed over their corpora.
+# Fuzzers: with libFuzzer (POSTHORN_FUZZ, clang), and in a build with unit tests replayed over their corpora.
 file(GLOB fuzz_entries CONFIGURE_DEPENDS tests/fuzz/*_fuzz.c)
 foreach(file ${fuzz_entries})
     get_filename_component(name ${file} NAME_WE)
@@ -41,7 +48,7 @@ foreach(file ${fuzz_entries})
         target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
         target_link_options(${name} PRIVATE -fsanitize=fuzzer)
         target_link_libraries(${name} PRIVATE posthorn image_inspect)
-    else()
+    elseif(POSTHORN_TESTS)
         add_executable(${name}_replay ${file} tests/fuzz/replay.c)
         target_link_libraries(${name}_replay PRIVATE posthorn image_inspect)
         add_test(NAME ${name}_replay COMMAND ${name}_replay tests/fuzz/corpus/${subject} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

@@ -131,6 +131,9 @@ static const struct option table[] = {
       "take the operator's word for what the DNS says: of a domain (verify), of its new signing keys (rotate)" },
     { "--purpose", NULL, OPTION_TEXT, offsetof(struct options, purpose), COMMAND_ADMIN, "NAME",
       "sending purpose of a new domain: marketing or transactional (default: marketing)" },
+    { "--batch", NULL, OPTION_SWITCH, offsetof(struct options, batch), COMMAND_ADMIN, NULL,
+      "read commands from standard input, each a line with a JSON list of words, such as [\"brand\",\"create\",\"Acme\"]; "
+      "print a line for each" },
     { "--body", NULL, OPTION_TEXT, offsetof(struct options, body), FIRST, "JSON",
       "the whole body: JSON, @FILE, or - for standard input; flags are put over it" },
     { "--output", "POSTHORN_OUTPUT", OPTION_TEXT, offsetof(struct options, output), FIRST, "FORMAT",

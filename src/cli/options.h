@@ -65,6 +65,7 @@ struct options {
     double rate_multiplier;
     bool trust;
     const char *purpose;
+    bool batch;
     const char *output; /* table, json or jsonl; NULL: by what standard output is */
     const char *fields; /* columns, comma-separated */
     const char *body;   /* JSON, @FILE or - */

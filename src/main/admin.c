@@ -1,10 +1,13 @@
 /*
- * posthorn admin: what only the operator does. Prints one JSON object.
+ * posthorn admin: what only the operator does. Prints one JSON object; with
+ * --batch, one for each command of standard input.
  */
 #include "cli/commands.h"
 
+#include "api/call.h"
 #include "api/key_scopes.h"
 #include "base/clock.h"
+#include "base/json_read.h"
 #include "base/text.h"
 #include "engine/core/installation.h"
 #include "engine/operator/operator.h"
@@ -12,9 +15,10 @@
 #include "net/dns.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { OUTPUT_MAX_BYTES = 16 * 1024 * 1024, SESSION_DEFAULT_S = 24 * 3600 };
+enum { OUTPUT_MAX_BYTES = 16 * 1024 * 1024, SESSION_DEFAULT_S = 24 * 3600, LINE_MAX_BYTES = 64 * 1024, LINE_MAX_WORDS = 64 };
 
 static const char usage[] =
     "org create NAME | org list | org plan ORG PLAN | org credits ORG BONUS\n"
@@ -341,7 +345,8 @@ static const struct {
     { "keys", "rewrap", keys_rewrap, 0 },
 };
 
-static bool run_action(struct admin *admin, struct installation *installation, struct error *err)
+/* `conn` is made by the first command of a process and serves those that follow. */
+static bool run_action(struct admin *admin, struct installation *installation, struct db_conn **conn, struct error *err)
 {
     const char *noun = admin->options->words[0];
     const char *verb = noun != NULL ? admin->options->words[1] : NULL;
@@ -351,16 +356,115 @@ static bool run_action(struct admin *admin, struct installation *installation, s
         const char *surplus = admin->options->words[2 + actions[i].operands];
         if (surplus != NULL)
             return fail(err, ERR_INVALID_REQUEST, NULL, "%.60s is too much behind %s %s; nothing was done.", surplus, noun, verb);
-        DB_CONN_SCOPE conn = NULL;
-        if (!installation_connect(installation, &conn, err))
+        if (*conn == NULL && !installation_connect(installation, conn, err))
             return false;
-        admin->work.conn = conn;
+        admin->work.conn = *conn;
         admin->work.organization_id = admin->work.engine->default_organization_id;
         admin->argument = admin->options->words[2];
         admin->value = admin->argument != NULL ? admin->options->words[3] : NULL;
         return actions[i].run(admin, err);
     }
     return fail(err, ERR_INVALID_REQUEST, NULL, "This is not an admin command.");
+}
+
+static bool run_command(struct installation *installation, struct db_conn **conn, const struct options *options,
+                        struct arena *arena, struct buf *out, struct error *err)
+{
+    struct admin admin = {
+        .work = { .engine = installation_engine(installation), .arena = arena, .now_us = clock_now_us() },
+        .options = options,
+    };
+    json_writer_init(&admin.json, out);
+    return run_action(&admin, installation, conn, err);
+}
+
+static int run_one(struct installation *installation, const struct process *process, const struct options *options)
+{
+    DB_CONN_SCOPE conn = NULL;
+    BUF_SCOPE out;
+    buf_init(&out, OUTPUT_MAX_BYTES);
+    struct error err = { .code = ERR_NONE };
+    if (run_command(installation, &conn, options, process->arena, &out, &err)) {
+        printf("%s\n", buf_text(&out));
+        return 0;
+    }
+    command_failed(&err);
+    if (err.param[0] == '\0' && err.code == ERR_INVALID_REQUEST)
+        fprintf(stderr, "posthorn admin\n  %s\n", usage);
+    return 1;
+}
+
+/* ---- Several commands ---- */
+
+/* The words of a line as arguments; they may be written to. */
+static bool read_words(struct arena *arena, const char *line, size_t size, int *ret_count, char ***ret_words, struct error *err)
+{
+    const json_t *json;
+    if (!json_read(arena, line, size, (struct json_bounds){ .max_bytes = LINE_MAX_BYTES }, &json, err))
+        return false;
+    size_t count = json_array_size(json);
+    if (!json_is_array(json) || count > LINE_MAX_WORDS)
+        return fail(err, ERR_INVALID_REQUEST, NULL, "A line is a JSON list of at most %d words.", LINE_MAX_WORDS);
+    char **words = arena_array(arena, count + 1, sizeof(*words));
+    for (size_t i = 0; i < count; i++) {
+        const char *word = json_string_value(json_array_get(json, i));
+        if (word == NULL)
+            return fail(err, ERR_INVALID_REQUEST, NULL, "Every word of a line is a text.");
+        words[i] = arena_dup(arena, word);
+    }
+    *ret_count = (int)count;
+    *ret_words = words;
+    return true;
+}
+
+/* A line chooses no installation: its commands run on the one that the process has opened. */
+static bool read_line(struct arena *arena, const char *line, size_t size, struct options *ret_options, struct error *err)
+{
+    static const char *const fixed[] = { "--data", "--database", "--key-file", "--batch", "--help", "-h" };
+    int count;
+    char **words;
+    if (!read_words(arena, line, size, &count, &words, err))
+        return false;
+    for (int i = 0; i < count; i++)
+        for (size_t k = 0; k < ARRAY_COUNT(fixed); k++)
+            if (strcspn(words[i], "=") == strlen(fixed[k]) && text_starts_with(words[i], fixed[k]))
+                return fail(err, ERR_INVALID_REQUEST, NULL, "%s belongs to the process, not to a line.", fixed[k]);
+    return options_read(arena, COMMAND_ADMIN, count, words, ret_options, err);
+}
+
+static bool run_line(struct installation *installation, struct db_conn **conn, const char *line, size_t size)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    BUF_SCOPE out;
+    buf_init(&out, OUTPUT_MAX_BYTES);
+    struct options options;
+    struct error err = { .code = ERR_NONE };
+    bool ok = read_line(arena, line, size, &options, &err) && run_command(installation, conn, &options, arena, &out, &err);
+    if (!ok) {
+        struct json_writer json;
+        buf_clear(&out);
+        json_writer_init(&json, &out);
+        api_write_error(&json, &err);
+        db_conn_cleanup(conn); /* a failed command may have left it in a transaction */
+        *conn = NULL;
+    }
+    printf("%s\n", buf_text(&out));
+    return fflush(stdout) == 0 && ok;
+}
+
+/* Ends with status 1 when a command failed. A command that failed does not keep the next ones from running. */
+static int run_batch(struct installation *installation)
+{
+    DB_CONN_SCOPE conn = NULL;
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t size;
+    int status = 0;
+    while (!ferror(stdout) && (size = getline(&line, &room, stdin)) > 0)
+        if (!run_line(installation, &conn, line, (size_t)size))
+            status = 1;
+    free(line);
+    return status;
 }
 
 int command_admin(const struct process *process, const struct options *options)
@@ -372,24 +476,12 @@ int command_admin(const struct process *process, const struct options *options)
         .application_name = "posthorn admin",
         .key_file = options->key_file,
     };
-    struct installation *installation = installation_new(&config);
-    struct admin admin = {
-        .work = { .engine = installation_engine(installation), .arena = process->arena, .now_us = clock_now_us() },
-        .options = options,
-    };
-    BUF_SCOPE out;
-    buf_init(&out, OUTPUT_MAX_BYTES);
-    json_writer_init(&admin.json, &out);
-
-    struct error err = { .code = ERR_NONE };
-    bool ok = run_action(&admin, installation, &err);
-    installation_free(installation);
-    if (ok) {
-        printf("%s\n", buf_text(&out));
-        return 0;
+    if (options->batch && options->words[0] != NULL) {
+        fprintf(stderr, "posthorn admin: --batch reads its commands from standard input\n");
+        return 2;
     }
-    command_failed(&err);
-    if (err.param[0] == '\0' && err.code == ERR_INVALID_REQUEST)
-        fprintf(stderr, "posthorn admin\n  %s\n", usage);
-    return 1;
+    struct installation *installation = installation_new(&config);
+    int status = options->batch ? run_batch(installation) : run_one(installation, process, options);
+    installation_free(installation);
+    return status;
 }

@@ -1,5 +1,5 @@
 /*
- * The embedding API as a door of the test cases: a call a line on standard
+ * The embedding API as a transport of the test cases: a call a line on standard
  * input, an answer a line on standard output.
  *
  *     embedded_driver DATA_DIR RUNNER [BRAND]

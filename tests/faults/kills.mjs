@@ -2,7 +2,7 @@
 // while the last results are settled.
 
 import { kill, killGroup, pause, until } from '../lib/processes.mjs';
-import { fateOf, judge, sumOf } from './judge.mjs';
+import { outcomeOf, verify, sumOf } from './verify.mjs';
 import { Mailing, addressesOf } from './mailing.mjs';
 
 const RESTART_LIMIT_MS = 30_000;
@@ -21,7 +21,7 @@ export function killEverything(installation, withPostgres) {
   return runner;
 }
 
-/** Kills and counts: {atNs, goneNs, sessions} as the judge wants it, with the sessions that were lost by it. */
+/** Kills and counts: {atNs, goneNs, sessions} as the check wants it, with the sessions that were lost by it. */
 export async function killCounted(sink, strike) {
   const before = await sink.stats();
   const atNs = process.hrtime.bigint();
@@ -98,7 +98,7 @@ async function runCampaign({ mailing, sink, random, kills, log, skipped }) {
   const delay = random.pick(DELAYS_MS);
   await sink.behave(`delay ${delay}`);
   const base = (await sink.stats()).messages;
-  const willTake = mailing.addresses.filter((address) => fateOf(address) === 'delivered').length;
+  const willTake = mailing.addresses.filter((address) => outcomeOf(address) === 'delivered').length;
   const moments = drawMoments(random, kills, willTake, sink, base);
   const send = await mailing.start();
   log(`campaign with ${kills} kills, relay ${delay} ms late`);
@@ -108,7 +108,7 @@ async function runCampaign({ mailing, sink, random, kills, log, skipped }) {
     if (blows.at(-1).late) break;
   }
   await mailing.ended(send, CAMPAIGN_LIMIT_MS);
-  const figures = judge({ addresses: mailing.addresses, records: sink.takeRecords(), outcome: await mailing.outcome(send), kills: blows, skipped });
+  const figures = verify({ addresses: mailing.addresses, records: sink.takeRecords(), outcome: await mailing.outcome(send), kills: blows, skipped });
   log(`  ${JSON.stringify(figures)}`);
   return { figures, counted: blows.filter(({ late }) => !late).length };
 }
@@ -151,6 +151,6 @@ export async function runStops({ recipients, random, startSink, log }) {
     await awaitRestart(mailing, send, runnerPid);
   }
   await mailing.ended(send, CAMPAIGN_LIMIT_MS);
-  const figures = judge({ addresses: mailing.addresses, records: sink.takeRecords(), outcome: await mailing.outcome(send) });
+  const figures = verify({ addresses: mailing.addresses, records: sink.takeRecords(), outcome: await mailing.outcome(send) });
   return { ...figures, disturbance: `${stops} stops` };
 }

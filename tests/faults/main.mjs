@@ -1,7 +1,8 @@
-// The fault table: campaigns over a real SMTP path that are disturbed in every way the promise of sending speaks of, each judged
+// The fault table: campaigns over a real SMTP path that are disturbed in every way the promise of sending speaks of, each verified
 // by the sink's record, which is written before the reply. Prints one table; any breach ends it with status 1.
 //
 //   faults.sh [short] [ROW…]
+//   main.mjs list               the names of the rows of the short run
 //
 // POSTHORN_FAULT_SEED repeats the choices of a run, POSTHORN_FAULT_KILLS and POSTHORN_FAULT_RECIPIENTS set the size of the first row.
 
@@ -57,6 +58,8 @@ async function runRow({ name, run, unless }, recipients) {
   const left = unless?.();
   if (left) return { name, disturbance: `LEFT OUT: ${left}`, breaches: [], isLeftOut: true };
   log(`${name}: ${recipients} recipients`);
+  const rowStartedAt = performance.now();
+  const logTimed = (line) => log(`${((performance.now() - rowStartedAt) / 1000).toFixed(1).padStart(8)} s ${line}`);
   const random = new Random(SEED + ROWS.findIndex((row) => row.name === name));
   const sinks = [];
   const startSink = async () => {
@@ -66,7 +69,8 @@ async function runRow({ name, run, unless }, recipients) {
   const startedAt = Date.now();
   let figures;
   try {
-    figures = await run({ recipients, random, startSink, log });
+    figures = await run({ recipients, random, startSink, log: logTimed });
+    logTimed('  verified');
   } catch (problem) {
     log(problem.stack);
     figures = { breaches: [problem.message.split('\n')[0]] };
@@ -97,6 +101,12 @@ function printTable(rows) {
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, () => disposeAll().finally(() => process.exit(1)));
+}
+
+const isShortRow = ({ size }) => size[1] !== undefined;
+if (process.argv[2] === 'list') {
+  for (const { name } of ROWS.filter(isShortRow)) console.log(name);
+  process.exit(0);
 }
 
 const unknown = chosen.filter((name) => !ROWS.some((row) => row.name === name));

@@ -1,7 +1,7 @@
 // Campaigns whose relay misbehaves: it drops sessions at the worst moment, stalls, refuses, changes its mind.
 
 import { pause, until } from '../lib/processes.mjs';
-import { judge, sumOf } from './judge.mjs';
+import { verify, sumOf } from './verify.mjs';
 import { awaitRestart, killCounted, killEverything, untilSent } from './kills.mjs';
 import { Mailing, addressesOf } from './mailing.mjs';
 
@@ -15,12 +15,12 @@ async function prepare({ recipients, script, startSink, query, options = {} }) {
   return { sink, mailing };
 }
 
-/** Waits for the end and judges; `mayDouble` is what the sink says it did. */
+/** Waits for the end and verifies; `mayDouble` is what the sink says it did. */
 async function finish({ mailing, sinks, send, ...rest }) {
   await mailing.ended(send, LIMIT_MS);
   const records = sinks.flatMap((sink) => sink.takeRecords()).sort((a, b) => (a.atNs < b.atNs ? -1 : 1));
   const outcome = await mailing.outcome(send);
-  const figures = judge({ addresses: mailing.addresses, records, outcome, ...rest });
+  const figures = verify({ addresses: mailing.addresses, records, outcome, ...rest });
   const unmarked = records.filter(({ replied }) => !replied)
     .filter(({ recipient }) => !outcome.results.find(([address, , , uncertain]) => address === recipient && uncertain));
   if (unmarked.length > 0) figures.breaches.push(`${unmarked.length} messages without a reply are not marked uncertain`);

@@ -7,7 +7,7 @@ import { Clock } from '../lib/clock.mjs';
 import { BINARY } from '../lib/installation.mjs';
 import { Postgres } from '../lib/postgres.mjs';
 import { kill, pause, processesOf, until } from '../lib/processes.mjs';
-import { judge } from './judge.mjs';
+import { verify } from './verify.mjs';
 import { killCounted, untilSent } from './kills.mjs';
 import { Mailing, addressesOf } from './mailing.mjs';
 
@@ -77,7 +77,7 @@ async function oneOfTwoDies({ recipients, startSink, random, log, folderOfSecond
 /** The other worker reads the journal of the dead one. */
 export async function sameFolder(context) {
   const { mailing, records, outcome, blow, shares } = await oneOfTwoDies({ ...context, folderOfSecond: () => ({}) });
-  const figures = judge({ addresses: mailing.addresses, records, outcome, kills: [blow] });
+  const figures = verify({ addresses: mailing.addresses, records, outcome, kills: [blow] });
   return { ...figures, disturbance: `1 kill, shares ${shares.join(' and ')}` };
 }
 
@@ -90,7 +90,7 @@ export async function otherFolders(context) {
       POSTHORN_KEY_FILE: join(installation.data, 'master.key'),
     }),
   });
-  const figures = judge({ addresses: mailing.addresses, records, outcome, mayDouble: RANGES_IN_HAND * RANGE_SIZE, perSession: Infinity });
+  const figures = verify({ addresses: mailing.addresses, records, outcome, mayDouble: RANGES_IN_HAND * RANGE_SIZE, perSession: Infinity });
   return { ...figures, disturbance: `1 kill, ${blow.sessions} sessions, shares ${shares.join(' and ')}` };
 }
 
@@ -111,7 +111,7 @@ export async function oneOfTwoFreezes({ recipients, startSink, random, log }) {
   kill(workers[1].pid, 'SIGCONT');
   await pause(5000);
   const shares = await Promise.all(sinks.map(async (sink) => (await sink.stats()).messages));
-  const figures = judge({
+  const figures = verify({
     addresses: mailing.addresses, records: recordsOf(sinks), outcome: await mailing.outcome(send),
     mayDouble: RANGES_IN_HAND * RANGE_SIZE, perSession: Infinity,
   });
@@ -140,7 +140,7 @@ export async function databaseRestarts({ recipients, startSink, random, log }) {
     log(`  PostgreSQL was ended by ${signal} at ${(await sink.stats()).messages} messages`);
   }
   await mailing.ended(send, LIMIT_MS);
-  const figures = judge({ addresses: mailing.addresses, records: sink.takeRecords(), outcome: await mailing.outcome(send) });
+  const figures = verify({ addresses: mailing.addresses, records: sink.takeRecords(), outcome: await mailing.outcome(send) });
   return { ...figures, disturbance: `${signals.length} restarts of PostgreSQL` };
 }
 
@@ -170,7 +170,7 @@ export async function clocksJump({ recipients, startSink, random, log }) {
     log(`  the clock of ${who}: ${days} days`);
   }
   await mailing.ended(send, LIMIT_MS);
-  const figures = judge({ addresses: mailing.addresses, records: sink.takeRecords(), outcome: await mailing.outcome(send) });
+  const figures = verify({ addresses: mailing.addresses, records: sink.takeRecords(), outcome: await mailing.outcome(send) });
   const days = Number(await mailing.sql(`select count(distinct (occurred_at at time zone 'UTC')::date) from send_results where send_id = ${send.key}`));
   if (days < 2) figures.breaches.push(`the results are all of one day: the clock of the worker did not jump`);
   return { ...figures, disturbance: `${jumps.length} jumps` };
@@ -194,6 +194,6 @@ export async function clockJumpsIdle({ recipients, startSink, log }) {
   log(`  a campaign after ${IDLE_MS} ms without work`);
   const send = await mailing.start();
   await mailing.ended(send, LIMIT_MS);
-  const figures = judge({ addresses: mailing.addresses, records: sink.takeRecords(), outcome: await mailing.outcome(send) });
+  const figures = verify({ addresses: mailing.addresses, records: sink.takeRecords(), outcome: await mailing.outcome(send) });
   return { ...figures, disturbance: '1 jump' };
 }

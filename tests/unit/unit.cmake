@@ -35,6 +35,17 @@ foreach(file ${unit_tests})
     add_dependencies(${name} posthorn-image) # which image checks start, from the folder of the binaries
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS ${module})
+    # unit_MODULE builds the tests of one module; tests/run.sh unit MODULE runs them.
+    if(NOT TARGET unit_${module})
+        add_custom_target(unit_${module})
+    endif()
+    add_dependencies(unit_${module} ${name})
+endforeach()
+
+# These tests measure real time, so the runner of the suite runs each of them alone.
+foreach(name api_checks_test api_executor_test api_parked_calls_test db_faults_test mcp_stdio_test smtp_event_loop_test
+        render_sidecar_test)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
 endforeach()
 
 # The catalogue and its generator: every lint refuses, the committed documents are up to date, the contract's tables hold.

@@ -300,7 +300,7 @@ static void log_call(const struct call_state *state, int64_t took_us)
     log_begin(&line, level, "call");
     json_member_text(&line.json, "requestId", call->request_id);
     json_member_text(&line.json, "operation", call->op->id);
-    json_member_text(&line.json, "door", transport_names[call->transport]);
+    json_member_text(&line.json, "transport", transport_names[call->transport]);
     json_member_int(&line.json, "status", call->ok ? call->reply.status : error_info(call->error.code)->http_status);
     json_member_int(&line.json, "us", took_us);
     json_member_int(&line.json, "roundTrips", (int64_t)state->round_trips);

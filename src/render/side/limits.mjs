@@ -1,5 +1,8 @@
 // The bounds of the renderer: every size that input can choose is capped here, before it is used.
 
+/** Tests set it, so that no deadline of preparing comes first on a busy machine. */
+const patience = Number(process.env.POSTHORN_RENDER_PATIENCE ?? 1);
+
 export const LIMITS = Object.freeze({
   /** One request line, in bytes, without its newline. */
   lineBytes: 8 * 1024 * 1024,
@@ -35,13 +38,13 @@ export const LIMITS = Object.freeze({
   /** Different images embedded as data: addresses; further ones are removed. */
   embeddedImages: 100,
   /** One preparation, wall clock. */
-  prepareMs: 15_000,
+  prepareMs: 15_000 * patience,
   /** JavaScript heap of the preparing thread. */
   workerHeapMb: 512,
   /** Running the code of one JSX design; compiling it; and starting the browser and opening a page, each. */
   jsxRenderMs: 5_000,
-  jsxCompileMs: 5_000,
-  jsxStartMs: 10_000,
+  jsxCompileMs: 5_000 * patience,
+  jsxStartMs: 10_000 * patience,
   /** The browser: JavaScript heap of a page, data of one process, size of one file, one message of its pipe. */
   browserHeapMb: 256,
   browserDataMb: 2_048,

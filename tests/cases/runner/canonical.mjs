@@ -1,4 +1,4 @@
-// Bodies of different doors are compared without what must differ: ids, times, cursors, request ids.
+// Bodies of different transports are compared without what must differ: ids, times, cursors, request ids.
 const ID = /^[a-z]{3}_[0-9a-hjkmnp-tv-z]{13}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 

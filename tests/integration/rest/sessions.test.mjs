@@ -210,7 +210,7 @@ describe('sessions', { timeout: 600_000 }, () => {
     assert.ok(!JSON.stringify((await admin.get('/v1/api-keys')).body).includes(keyId));
     assert.deepEqual((await admin.request('DELETE', `/v1/api-keys/${keyId}`)).body, { keyId, deleted: false });
     assert.equal((await byKey(key).get('/v1/usage')).status, 200);
-    const theirBrand = await installation.admin('brand', 'create', 'Next door', '--org', orgId);
+    const theirBrand = await installation.admin('brand', 'create', 'Next transport', '--org', orgId);
     assertRefused(await admin.post('/v1/api-keys', { brandId: theirBrand.brandId }), 404, 'BRAND_NOT_FOUND', 'brandId');
     const neighbour = byCookie((await session('--org', orgId)).cookie);
     assert.deepEqual((await neighbour.get('/v1/api-keys')).body.data.map((row) => row.keyId), [keyId]);

@@ -1,4 +1,4 @@
-/* Reads and their pipelines, overload, cancelling, and what a door asks besides. */
+/* Reads and their pipelines, overload, cancelling, and what a transport asks besides. */
 #include "fixtures/api_fixture.h"
 
 /* ---- What handlers may not do ---- */
@@ -448,7 +448,7 @@ static void test_memory_is_quick_while_opening(void **state)
     assert_answer(visit_run(visit_new(&memory_op, NULL)), 200, "{\"organization\":1,\"brand\":0}");
 }
 
-/* ---- What a door asks besides ---- */
+/* ---- What a transport asks besides ---- */
 
 /* */
 static void test_request_ids(void **state)

@@ -395,9 +395,8 @@ static void test_stop_without_work(void **state)
 {
     (void)state;
     struct executor *executor = executor_of(4, 10, 4);
-    int64_t start_us = clock_monotonic_us();
-    executor_stop(executor, 10000);
-    assert_true(clock_monotonic_us() - start_us < US_PER_S);
+    enum { NEVER_MS = 600 * 1000 }; /* a stop that waited for it would not end within the limit of a test */
+    executor_stop(executor, NEVER_MS);
     executor_free(executor);
 }
 

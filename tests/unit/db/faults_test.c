@@ -117,10 +117,8 @@ static void test_cancel_stops_a_statement(void **state)
     (void)state;
     struct error err = { .code = ERR_NONE };
     pthread_t canceller;
-    int64_t start_us = clock_monotonic_us();
     assert_int_equal(pthread_create(&canceller, NULL, cancel_soon, conn), 0);
     assert_false(db_run(conn, arena, &sleep_long, NULL, NULL, &err));
-    assert_true(clock_monotonic_us() - start_us < 3 * US_PER_S);
     assert_true(db_error_is_canceled(&err));
     assert_false(db_error_is_retryable(&err));
     pthread_join(canceller, NULL);

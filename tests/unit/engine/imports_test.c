@@ -310,7 +310,7 @@ static void test_rows_that_fail(void **state)
     }
 }
 
-/* The bounds of a contact are those of every door. */
+/* The bounds of a contact are those of every transport. */
 static void test_long_values_fail(void **state)
 {
     (void)state;

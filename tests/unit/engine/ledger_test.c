@@ -374,13 +374,13 @@ static void test_an_entry_through_a_job_row(void **state)
     assert_int_equal(back.credit_cost, -1);
     assert_false(back.writes_audit);
     static const char *const broken[] = {
-        "", "{}", "[]", "null", "{\"operation\":\"o\",\"door\":\"d\"}", "{\"operation\":5,\"door\":\"d\",\"requestId\":\"r\"}"
+        "", "{}", "[]", "null", "{\"operation\":\"o\",\"transport\":\"d\"}", "{\"operation\":5,\"transport\":\"d\",\"requestId\":\"r\"}"
     };
     for (size_t i = 0; i < ARRAY_COUNT(broken); i++)
         assert_false(ledger_entry_read(arena, broken[i], &back));
     /* A hash of another size is none. */
     assert_true(
-        ledger_entry_read(arena, "{\"operation\":\"o\",\"door\":\"d\",\"requestId\":\"r\",\"idempotencyKey\":\"AAAA\"}", &back));
+        ledger_entry_read(arena, "{\"operation\":\"o\",\"transport\":\"d\",\"requestId\":\"r\",\"idempotencyKey\":\"AAAA\"}", &back));
     assert_null(back.idempotency_key);
 }
 

@@ -1,8 +1,8 @@
-// The judgement of a campaign: what the recorder wrote down before it replied, held against results, events and figures of the
+// The check of a campaign: what the recorder wrote down before it replied, held against results, events and figures of the
 // database. It knows nothing of how a campaign was disturbed but the moments at which a sender died.
 
 /** What the sink does with it in the end. */
-export const fateOf = (address) => (/\+(550|block|5xxdot)@/.test(address) ? 'bounced' : 'delivered');
+export const outcomeOf = (address) => (/\+(550|block|5xxdot)@/.test(address) ? 'bounced' : 'delivered');
 
 /** How often each key occurs. */
 function countBy(list, keyOf) {
@@ -26,7 +26,7 @@ class Breaches {
 }
 
 /** Nobody is mailed twice but those who are marked, under one Message-ID; at most so many of each session. */
-function judgeCopies(breaches, copies, results, perSession) {
+function verifyCopies(breaches, copies, results, perSession) {
   const doubled = [...copies].filter(([, records]) => records.length > 1);
   const names = (list) => list.map(([address]) => address);
   breaches.none(names(doubled.filter(([address]) => !results.get(address)?.uncertain)), 'duplicates are not marked uncertain');
@@ -40,7 +40,7 @@ function judgeCopies(breaches, copies, results, perSession) {
 }
 
 /** A duplicate belongs to the first kill after its first copy; what was in the sockets is read after the blow. */
-function judgeKills(breaches, doubled, kills) {
+function verifyKills(breaches, doubled, kills) {
   for (const kill of kills) kill.duplicates = 0;
   const strays = [];
   for (const [address, [first, second]] of doubled) {
@@ -53,7 +53,7 @@ function judgeKills(breaches, doubled, kills) {
   return strays;
 }
 
-function judgeFigures(breaches, outcome, by, held) {
+function verifyFigures(breaches, outcome, by, held) {
   const { stats, counted, send } = outcome;
   const delivered = by('delivered');
   const bounced = by('bounced');
@@ -76,7 +76,7 @@ function judgeFigures(breaches, outcome, by, held) {
  * the disturbance allows altogether, when it was not a kill; `perSession`: and of each session. `isHolding`: whoever is held may have
  * got nothing, and counts as unseen instead of missing. `skipped`: whoever is not to be mailed.
  */
-export function judge({ addresses, records, outcome, kills = [], mayDouble = 0, perSession = 1, isHolding = false, skipped = new Set() }) {
+export function verify({ addresses, records, outcome, kills = [], mayDouble = 0, perSession = 1, isHolding = false, skipped = new Set() }) {
   const breaches = new Breaches();
   const results = new Map(outcome.results.map(([address, result, reason, uncertain, attempts]) => [address, { result, reason, uncertain, attempts }]));
   const by = (result) => new Set([...results].filter(([, each]) => each.result === result).map(([address]) => address));
@@ -86,23 +86,23 @@ export function judge({ addresses, records, outcome, kills = [], mayDouble = 0, 
 
   breaches.check(same(new Set(results.keys()), new Set(addresses)), `${results.size} of ${addresses.length} recipients were expanded`);
   breaches.none([...copies.keys()].filter((address) => !results.has(address)), 'strangers got mail');
-  const fated = addresses.filter((address) => !held.has(address) && !skipped.has(address));
-  breaches.none(fated.filter((address) => results.get(address)?.result !== fateOf(address)), 'have another outcome than they should');
+  const expected = addresses.filter((address) => !held.has(address) && !skipped.has(address));
+  breaches.none(expected.filter((address) => results.get(address)?.result !== outcomeOf(address)), 'have another outcome than they should');
   breaches.none([...skipped].filter((address) => results.get(address)?.result !== 'skipped'), 'were not skipped');
-  const owed = (address) => fateOf(address) === 'delivered' && !skipped.has(address) && !(isHolding && held.has(address));
+  const owed = (address) => outcomeOf(address) === 'delivered' && !skipped.has(address) && !(isHolding && held.has(address));
   const missing = addresses.filter((address) => owed(address) && !copies.has(address));
   breaches.none(missing, 'are missing');
   breaches.none([...copies.keys()].filter((address) => !['delivered', 'held'].includes(results.get(address)?.result)), 'got mail that nobody knows of');
 
   const uncertain = [...results].filter(([, each]) => each.uncertain).map(([address]) => address);
   breaches.none([...held].filter((address) => !results.get(address).uncertain), 'are held without being uncertain');
-  const doubled = judgeCopies(breaches, copies, results, perSession);
-  const strays = judgeKills(breaches, doubled, kills);
+  const doubled = verifyCopies(breaches, copies, results, perSession);
+  const strays = verifyKills(breaches, doubled, kills);
   if (kills.length > 0 && mayDouble === 0) breaches.none(strays, 'duplicates have no kill between them');
   const bound = mayDouble + kills.reduce((sum, { sessions }) => sum + sessions, 0);
   breaches.check(doubled.length <= bound, `${doubled.length} duplicates where ${bound} are allowed`);
   breaches.check(uncertain.length <= bound, `${uncertain.length} uncertain rows where ${bound} are allowed`);
-  judgeFigures(breaches, outcome, by, held);
+  verifyFigures(breaches, outcome, by, held);
   return {
     recipients: addresses.length, recorded: copies.size, missing: missing.length, duplicates: doubled.length, bound,
     uncertain: uncertain.length, held: held.size, unseen: [...held].filter((address) => !copies.has(address)).length, breaches: breaches.list,

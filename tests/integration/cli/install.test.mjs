@@ -8,10 +8,10 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { ImageServer } from './image_server.mjs';
-import { processesOf } from './processes.mjs';
+import { ImageServer } from '../../lib/image_server.mjs';
+import { processesOf } from '../../lib/processes.mjs';
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const BUILD = join(ROOT, 'build/release');
 const SPACE_BYTES = 1 << 30;
 const PUBLIC_URL = 'https://mail.example';

@@ -1,4 +1,4 @@
-// The doors of the product, each as call(operation, args, idempotencyKey) → { ok, status?, body }.
+// The transports of the product, each as call(operation, args, idempotencyKey) → { ok, status?, body }.
 import { spawn, execFile } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { asRequest, toolFor } from './catalogue.mjs';
@@ -20,7 +20,7 @@ function toolAnswer(result) {
 }
 
 // MCP over standard input and output, as the local owner.
-export class StdioDoor {
+export class StdioTransport {
   name = 'stdio';
   usesTools = true;
 
@@ -64,7 +64,7 @@ export class StdioDoor {
 }
 
 // MCP over HTTP, stateless (2026-07-28).
-export class McpHttpDoor {
+export class McpHttpTransport {
   name = 'mcp';
   usesTools = true;
 
@@ -106,7 +106,7 @@ export class McpHttpDoor {
   async close() {}
 }
 
-export class RestDoor {
+export class RestTransport {
   name = 'rest';
   usesTools = false;
 
@@ -132,7 +132,7 @@ export class RestDoor {
 }
 
 // posthorn call, a process a call.
-export class CommandLineDoor {
+export class CommandLineTransport {
   name = 'cli';
   usesTools = false;
 
@@ -160,7 +160,7 @@ export class CommandLineDoor {
 }
 
 // include/posthorn.h, through a driver that takes a call a line.
-export class EmbeddedDoor {
+export class EmbeddedTransport {
   name = 'embedded';
   usesTools = false;
 

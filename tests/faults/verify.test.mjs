@@ -1,8 +1,8 @@
-// The judge sees what it is there to see: a good campaign passes, and each thing that may go wrong is named.
+// The check sees what it is there to see: a good campaign passes, and each thing that may go wrong is named.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judge } from './judge.mjs';
+import { verify } from './verify.mjs';
 
 const ADDRESSES = ['a@x', 'b@x', 'c@x', 'd+550@x'];
 
@@ -26,7 +26,7 @@ function campaign() {
 }
 
 test('a good campaign passes', () => {
-  const { breaches, ...figures } = judge(campaign());
+  const { breaches, ...figures } = verify(campaign());
   assert.deepEqual(breaches, []);
   assert.deepEqual(figures, { recipients: 4, recorded: 3, missing: 0, duplicates: 1, bound: 1, uncertain: 1, held: 0, unseen: 0 });
 });
@@ -41,8 +41,8 @@ test('whoever is held may have got nothing where that was asked for, and only th
   outcome.counted = { sent: 2, delivered: 2, bounced: 1 };
   outcome.send.status = 'partially_completed';
   holding.mayDouble = 1;
-  assert.deepEqual(judge({ ...holding, isHolding: true }).breaches, []);
-  assert.deepEqual(judge(holding).breaches, ['1 are missing, such as c@x']);
+  assert.deepEqual(verify({ ...holding, isHolding: true }).breaches, []);
+  assert.deepEqual(verify(holding).breaches, ['1 are missing, such as c@x']);
 });
 
 const WRONGS = {
@@ -76,7 +76,7 @@ for (const [what, spoil] of Object.entries(WRONGS)) {
   test(`seen: ${what}`, () => {
     const spoilt = campaign();
     spoil(spoilt);
-    const { breaches } = judge(spoilt);
+    const { breaches } = verify(spoilt);
     assert.ok(breaches.some((breach) => breach.includes(what)), `${JSON.stringify(breaches)} names: ${what}`);
   });
 }
