@@ -9,25 +9,25 @@
 enum { FULL_PAUSE_MS = 1000 };
 
 /* Waits for somebody to be taken; NULL at the end. */
-static struct slot *take(struct sender *sender)
+static struct attempt *take(struct sender *sender)
 {
-    struct slot *slot = NULL;
+    struct attempt *attempt = NULL;
     pthread_mutex_lock(&sender->mutex);
-    while (slot == NULL && !sender->is_stopping) {
-        for (struct piece *piece = sender->line; piece != NULL && slot == NULL; piece = piece->next) {
-            if (piece->way != WAY_OUTBOX || piece->waiting == 0 || piece->is_lost)
+    while (attempt == NULL && !sender->is_stopping) {
+        for (struct piece *piece = sender->queue; piece != NULL && attempt == NULL; piece = piece->next) {
+            if (piece->route != ROUTE_CAPTURE || piece->waiting == 0 || piece->is_lost)
                 continue;
-            while (piece->slots[piece->first_waiting].state != SLOT_WAITING)
+            while (piece->attempts[piece->first_waiting].state != ATTEMPT_WAITING)
                 piece->first_waiting++;
-            slot = &piece->slots[piece->first_waiting];
+            attempt = &piece->attempts[piece->first_waiting];
         }
-        if (slot == NULL)
+        if (attempt == NULL)
             pthread_cond_wait(&sender->work, &sender->mutex);
     }
-    if (slot != NULL)
-        slot_take(slot);
+    if (attempt != NULL)
+        attempt_start(attempt);
     pthread_mutex_unlock(&sender->mutex);
-    return slot;
+    return attempt;
 }
 
 /* The outbox is full, or its disk is: everything waits. */
@@ -40,49 +40,49 @@ static void pause_full(struct sender *sender)
     pthread_mutex_unlock(&sender->mutex);
 }
 
-static bool deliver(struct composing *composing, struct sender *sender, const struct slot *slot, struct error *err)
+static bool deliver(struct message_cache *cache, struct sender *sender, const struct attempt *attempt, struct error *err)
 {
     struct bytes unsigned_mail;
     struct bytes message;
-    if (!composing_write(composing, sender, slot, &unsigned_mail, &message, err))
+    if (!message_cache_compose(cache, sender, attempt, &unsigned_mail, &message, err))
         return false;
-    struct work work = sender_work(sender, composing->scratch, NULL);
-    size_t index = (size_t)(slot - slot->piece->slots);
-    const char *name = delivery_message_name(&work, &slot->piece->batch, index, composing->scratch);
+    struct work work = sender_work(sender, cache->scratch, NULL);
+    size_t index = (size_t)(attempt - attempt->piece->attempts);
+    const char *name = delivery_message_name(&work, &attempt->piece->batch, index, cache->scratch);
     return outbox_deliver(sender->config.outbox, name, message.data, message.size, err);
 }
 
 /* A message that cannot be composed is a fact about its recipient; any other trouble passes. */
-static bool decide(struct sender *sender, struct slot *slot, const struct error *why)
+static bool decide(struct sender *sender, struct attempt *attempt, const struct error *why)
 {
     bool stays = why->code != ERR_NONE && why->code != ERR_INVALID_REQUEST;
     pthread_mutex_lock(&sender->mutex);
-    struct piece *piece = slot->piece;
-    struct delivery_result result = piece->batch.results[slot - piece->slots];
+    struct piece *piece = attempt->piece;
+    struct delivery_result result = piece->batch.results[attempt - piece->attempts];
     result.outcome = why->code == ERR_NONE ? DELIVERY_DELIVERED : DELIVERY_FAILED;
     result.reason = why->code == ERR_NONE ? NULL : arena_dup(piece->arena, why->message);
     result.attempts++;
     if (stays)
-        slot_give_back(sender, slot);
+        attempt_return(sender, attempt);
     else
-        slot_decide(sender, slot, &result);
+        attempt_decide(sender, attempt, &result);
     pthread_mutex_unlock(&sender->mutex);
     return !stays;
 }
 
-void *outbox_thread(void *argument)
+void *capture_worker_run(void *argument)
 {
     struct sender *sender = argument;
-    struct composing composing;
-    struct slot *slot;
-    composing_begin(&composing);
-    while ((slot = take(sender)) != NULL) {
+    struct message_cache cache;
+    struct attempt *attempt;
+    message_cache_init(&cache);
+    while ((attempt = take(sender)) != NULL) {
         struct error err = { .code = ERR_NONE };
-        if (!deliver(&composing, sender, slot, &err) && err.code != ERR_INVALID_REQUEST)
+        if (!deliver(&cache, sender, attempt, &err) && err.code != ERR_INVALID_REQUEST)
             sender_log("sender.outbox", &err);
-        if (!decide(sender, slot, &err))
+        if (!decide(sender, attempt, &err))
             pause_full(sender);
     }
-    composing_end(&composing);
+    message_cache_done(&cache);
     return NULL;
 }

@@ -6,77 +6,77 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-struct piece *piece_new(enum way way)
+struct piece *piece_new(enum route route)
 {
     static atomic_int_fast64_t serials;
     struct arena *arena = arena_new(0);
     struct piece *piece = arena_alloc(arena, sizeof(*piece));
     piece->arena = arena;
-    piece->way = way;
+    piece->route = route;
     piece->serial = (int64_t)atomic_fetch_add(&serials, 1) + 1;
     return piece;
 }
 
-static void make_slots(struct sender *sender, struct piece *piece)
+static void make_attempts(struct sender *sender, struct piece *piece)
 {
     const struct delivery_batch *batch = &piece->batch;
-    piece->slots = arena_array(piece->arena, piece->count + 1, sizeof(*piece->slots));
+    piece->attempts = arena_array(piece->arena, piece->count + 1, sizeof(*piece->attempts));
     for (size_t i = 0; i < piece->count; i++) {
-        struct slot *slot = &piece->slots[i];
-        slot->piece = piece;
+        struct attempt *attempt = &piece->attempts[i];
+        attempt->piece = piece;
         if (piece->letter == NULL) {
-            slot->key = (struct journal_key){
+            attempt->key = (struct journal_key){
                 .organization_id = batch->organization_id,
                 .brand_id = batch->brand_id,
                 .send_id = batch->send_id,
                 .ordinal = batch->recipients[i].ordinal,
                 .attempts = batch->recipients[i].attempts,
             };
-            slot->state = batch->results[i].outcome == DELIVERY_OPEN ? SLOT_WAITING : SLOT_DECIDED;
+            attempt->state = batch->results[i].outcome == DELIVERY_OPEN ? ATTEMPT_WAITING : ATTEMPT_DECIDED;
         }
-        if (slot->state == SLOT_WAITING)
+        if (attempt->state == ATTEMPT_WAITING)
             piece->waiting++;
         else
-            piece->unsettled++;
+            piece->unwritten++;
     }
     piece->decided_at_us = clock_monotonic_us();
     piece->journal_file = journal_file(sender->journal);
 }
 
-void line_add(struct sender *sender, struct piece *piece)
+void queue_add(struct sender *sender, struct piece *piece)
 {
     piece->count = piece->batch.count;
-    make_slots(sender, piece);
-    struct piece **end = &sender->line;
+    make_attempts(sender, piece);
+    struct piece **end = &sender->queue;
     while (*end != NULL)
         end = &(*end)->next;
     *end = piece;
 }
 
-void line_add_first(struct sender *sender, struct piece *piece)
+void queue_add_first(struct sender *sender, struct piece *piece)
 {
     piece->count = 1;
-    make_slots(sender, piece);
-    piece->next = sender->line;
-    sender->line = piece;
+    make_attempts(sender, piece);
+    piece->next = sender->queue;
+    sender->queue = piece;
 }
 
-void line_remove(struct sender *sender, struct piece *piece)
+void queue_remove(struct sender *sender, struct piece *piece)
 {
-    struct piece **at = &sender->line;
+    struct piece **at = &sender->queue;
     while (*at != piece)
         at = &(*at)->next;
     *at = piece->next;
     int64_t oldest = journal_file(sender->journal);
-    for (const struct piece *each = sender->line; each != NULL; each = each->next)
+    for (const struct piece *each = sender->queue; each != NULL; each = each->next)
         if (each->journal_file < oldest)
             oldest = each->journal_file;
     journal_forget(sender->journal, oldest);
 }
 
-void line_put_last(struct sender *sender, struct piece *piece)
+void queue_move_last(struct sender *sender, struct piece *piece)
 {
-    struct piece **at = &sender->line;
+    struct piece **at = &sender->queue;
     while (*at != piece)
         at = &(*at)->next;
     *at = piece->next;
@@ -86,35 +86,35 @@ void line_put_last(struct sender *sender, struct piece *piece)
     piece->next = NULL;
 }
 
-size_t line_waiting(const struct sender *sender, enum way way)
+size_t queue_waiting_batches(const struct sender *sender, enum route route)
 {
     size_t count = 0;
-    for (const struct piece *piece = sender->line; piece != NULL; piece = piece->next)
-        count += piece->way == way && piece->waiting > 0 && piece->letter == NULL;
+    for (const struct piece *piece = sender->queue; piece != NULL; piece = piece->next)
+        count += piece->route == route && piece->waiting > 0 && piece->letter == NULL;
     return count;
 }
 
-size_t line_decided(const struct sender *sender)
+size_t queue_decided_batches(const struct sender *sender)
 {
     size_t count = 0;
-    for (const struct piece *piece = sender->line; piece != NULL; piece = piece->next)
-        count += piece->letter == NULL && piece->waiting == 0 && piece->in_hand == 0;
+    for (const struct piece *piece = sender->queue; piece != NULL; piece = piece->next)
+        count += piece->letter == NULL && piece->waiting == 0 && piece->in_progress == 0;
     return count;
 }
 
-void slot_take(struct slot *slot)
+void attempt_start(struct attempt *attempt)
 {
-    slot->state = SLOT_IN_HAND;
-    slot->piece->waiting--;
-    slot->piece->in_hand++;
+    attempt->state = ATTEMPT_IN_PROGRESS;
+    attempt->piece->waiting--;
+    attempt->piece->in_progress++;
 }
 
-void slot_give_back(struct sender *sender, struct slot *slot)
+void attempt_return(struct sender *sender, struct attempt *attempt)
 {
-    struct piece *piece = slot->piece;
-    size_t index = (size_t)(slot - piece->slots);
-    slot->state = SLOT_WAITING;
-    piece->in_hand--;
+    struct piece *piece = attempt->piece;
+    size_t index = (size_t)(attempt - piece->attempts);
+    attempt->state = ATTEMPT_WAITING;
+    piece->in_progress--;
     piece->waiting++;
     if (index < piece->first_waiting)
         piece->first_waiting = index;
@@ -122,17 +122,17 @@ void slot_give_back(struct sender *sender, struct slot *slot)
         pthread_cond_broadcast(&sender->decided);
 }
 
-void slot_decide(struct sender *sender, struct slot *slot, const struct delivery_result *result)
+void attempt_decide(struct sender *sender, struct attempt *attempt, const struct delivery_result *result)
 {
-    struct piece *piece = slot->piece;
-    slot->state = SLOT_DECIDED;
-    piece->in_hand--;
-    if (piece->unsettled++ == 0)
+    struct piece *piece = attempt->piece;
+    attempt->state = ATTEMPT_DECIDED;
+    piece->in_progress--;
+    if (piece->unwritten++ == 0)
         piece->decided_at_us = clock_monotonic_us();
-    piece->batch.results[slot - piece->slots] = *result;
+    piece->batch.results[attempt - piece->attempts] = *result;
     if (piece->waiting == 0)
         pthread_cond_signal(&sender->room);
-    if (piece->waiting == 0 && piece->in_hand == 0)
+    if (piece->waiting == 0 && piece->in_progress == 0)
         pthread_cond_broadcast(&sender->decided);
 }
 

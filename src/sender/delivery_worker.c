@@ -14,19 +14,19 @@
 enum { STOP_WAIT_MS = 10 * 1000, LOSSES_MAX = 5 };
 static const int64_t journal_pause_us = US_PER_S;
 
-struct hand {
+struct delivery_worker {
     struct sender *sender;
     struct smtp_loop *loop;
     struct smtp_events events;
-    struct composing composing;
+    struct message_cache cache;
     pthread_t thread;
     uint64_t random;
 };
 
 /* Not for secrets: spreads retries (splitmix64). */
-static double draw(struct hand *hand)
+static double draw(struct delivery_worker *worker)
 {
-    uint64_t mixed = hand->random += UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t mixed = worker->random += UINT64_C(0x9E3779B97F4A7C15);
     mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94D049BB133111EB);
     return (double)((mixed ^ (mixed >> 31)) >> 11) / (double)(UINT64_C(1) << 53);
@@ -37,7 +37,8 @@ static double draw(struct hand *hand)
 static bool may_hand_over(const struct sender *sender)
 {
     int64_t now_us = clock_monotonic_us();
-    return !sender->is_stopping && now_us - sender->seen_us < LINE_UNSEEN_MAX_US && now_us >= sender->journal_broken_until_us;
+    return !sender->is_stopping && now_us - sender->leases_renewed_us < LEASE_UNRENEWED_MAX_US &&
+           now_us >= sender->journal_broken_until_us;
 }
 
 static const char *domain_of(const char *email)
@@ -46,58 +47,58 @@ static const char *domain_of(const char *email)
     return at != NULL ? at + 1 : email;
 }
 
-static struct slot *find_in(const struct hand *hand, struct piece *piece)
+static struct attempt *find_in(const struct delivery_worker *worker, struct piece *piece)
 {
     for (size_t i = piece->first_waiting; piece->waiting > 0 && i < piece->count; i++) {
-        struct slot *slot = &piece->slots[i];
-        if (slot->state != SLOT_WAITING) {
+        struct attempt *attempt = &piece->attempts[i];
+        if (attempt->state != ATTEMPT_WAITING) {
             piece->first_waiting += i == piece->first_waiting;
             continue;
         }
         const char *email = piece->letter != NULL ? piece->letter->rcpt_to : piece->batch.recipients[i].email;
-        if (smtp_loop_has_room(hand->loop, domain_of(email)))
-            return slot;
+        if (smtp_loop_has_room(worker->loop, domain_of(email)))
+            return attempt;
     }
     return NULL;
 }
 
 /* Letters stand first. A hand stays with its piece, whose composer it has. */
-static struct slot *find_slot(const struct hand *hand)
+static struct attempt *find_attempt(const struct delivery_worker *worker)
 {
-    const struct sender *sender = hand->sender;
-    struct slot *slot = NULL;
+    const struct sender *sender = worker->sender;
+    struct attempt *attempt = NULL;
     struct piece *own = NULL;
     if (!may_hand_over(sender))
         return NULL;
-    for (struct piece *piece = sender->line; piece != NULL; piece = piece->next) {
-        if (piece->letter != NULL && piece->waiting > 0 && (slot = find_in(hand, piece)) != NULL)
-            return slot;
-        if (piece->serial == hand->composing.serial)
+    for (struct piece *piece = sender->queue; piece != NULL; piece = piece->next) {
+        if (piece->letter != NULL && piece->waiting > 0 && (attempt = find_in(worker, piece)) != NULL)
+            return attempt;
+        if (piece->serial == worker->cache.serial)
             own = piece;
     }
-    if (own != NULL && !own->is_lost && (slot = find_in(hand, own)) != NULL)
-        return slot;
-    for (struct piece *piece = sender->line; piece != NULL && slot == NULL; piece = piece->next)
-        if (piece->way == WAY_RELAY && !piece->is_lost)
-            slot = find_in(hand, piece);
-    return slot;
+    if (own != NULL && !own->is_lost && (attempt = find_in(worker, own)) != NULL)
+        return attempt;
+    for (struct piece *piece = sender->queue; piece != NULL && attempt == NULL; piece = piece->next)
+        if (piece->route == ROUTE_RELAY && !piece->is_lost)
+            attempt = find_in(worker, piece);
+    return attempt;
 }
 
-static struct slot *take_slot(struct hand *hand)
+static struct attempt *take_attempt(struct delivery_worker *worker)
 {
-    pthread_mutex_lock(&hand->sender->mutex);
-    struct slot *slot = find_slot(hand);
-    if (slot != NULL)
-        slot_take(slot);
-    pthread_mutex_unlock(&hand->sender->mutex);
-    return slot;
+    pthread_mutex_lock(&worker->sender->mutex);
+    struct attempt *attempt = find_attempt(worker);
+    if (attempt != NULL)
+        attempt_start(attempt);
+    pthread_mutex_unlock(&worker->sender->mutex);
+    return attempt;
 }
 
 /* ---- The loop asks ---- */
 
-static void give_letter(const struct slot *slot, struct smtp_message *ret_message)
+static void give_letter(const struct attempt *attempt, struct smtp_message *ret_message)
 {
-    const struct sender_letter *letter = slot->piece->letter;
+    const struct single_message *letter = attempt->piece->letter;
     ret_message->mail_from = letter->mail_from;
     ret_message->rcpt_to = letter->rcpt_to;
     ret_message->needs_smtputf8 = letter->needs_smtputf8;
@@ -105,45 +106,46 @@ static void give_letter(const struct slot *slot, struct smtp_message *ret_messag
     ret_message->parts[1] = letter->message;
 }
 
-static bool give_message(struct hand *hand, const struct slot *slot, struct smtp_message *ret_message, struct error *err)
+static bool give_message(struct delivery_worker *worker, const struct attempt *attempt, struct smtp_message *ret_message,
+                         struct error *err)
 {
-    const struct delivery_batch *batch = &slot->piece->batch;
-    const char *email = batch->recipients[slot - slot->piece->slots].email;
+    const struct delivery_batch *batch = &attempt->piece->batch;
+    const char *email = batch->recipients[attempt - attempt->piece->attempts].email;
     ret_message->mail_from = batch->send->from_address;
     ret_message->rcpt_to = email;
     const char *reply_to = batch->send->reply_to;
     ret_message->needs_smtputf8 =
         !text_is_ascii(email) || !text_is_ascii(ret_message->mail_from) || (reply_to != NULL && !text_is_ascii(reply_to));
-    return composing_write(&hand->composing, hand->sender, slot, &ret_message->parts[0], &ret_message->parts[1], err);
+    return message_cache_compose(&worker->cache, worker->sender, attempt, &ret_message->parts[0], &ret_message->parts[1], err);
 }
 
 /* A message that cannot be composed is a fact about its recipient. */
-static void decide_failed(struct sender *sender, struct slot *slot, const struct error *why)
+static void decide_failed(struct sender *sender, struct attempt *attempt, const struct error *why)
 {
     pthread_mutex_lock(&sender->mutex);
-    struct delivery_result result = slot->piece->batch.results[slot - slot->piece->slots];
+    struct delivery_result result = attempt->piece->batch.results[attempt - attempt->piece->attempts];
     result.outcome = DELIVERY_FAILED;
-    result.reason = arena_dup(slot->piece->arena, why->message);
-    slot_decide(sender, slot, &result);
+    result.reason = arena_dup(attempt->piece->arena, why->message);
+    attempt_decide(sender, attempt, &result);
     pthread_mutex_unlock(&sender->mutex);
 }
 
-static bool next(void *context, struct smtp_message *ret_message)
+static bool worker_next_message(void *context, struct smtp_message *ret_message)
 {
-    struct hand *hand = context;
-    struct slot *slot;
-    while ((slot = take_slot(hand)) != NULL) {
+    struct delivery_worker *worker = context;
+    struct attempt *attempt;
+    while ((attempt = take_attempt(worker)) != NULL) {
         struct error err = { .code = ERR_NONE };
-        ret_message->tag = slot;
-        if (slot->piece->letter != NULL) {
-            give_letter(slot, ret_message);
+        ret_message->tag = attempt;
+        if (attempt->piece->letter != NULL) {
+            give_letter(attempt, ret_message);
             return true;
         }
-        if (give_message(hand, slot, ret_message, &err))
+        if (give_message(worker, attempt, ret_message, &err))
             return true;
         if (err.code != ERR_INVALID_REQUEST)
             sender_log("sender.compose", &err);
-        decide_failed(hand->sender, slot, &err);
+        decide_failed(worker->sender, attempt, &err);
     }
     return false;
 }
@@ -152,7 +154,7 @@ static bool next(void *context, struct smtp_message *ret_message)
 static bool is_still_ours(struct sender *sender, const struct piece *piece)
 {
     pthread_mutex_lock(&sender->mutex);
-    bool ours = !piece->is_lost && clock_monotonic_us() - sender->seen_us < LINE_UNSEEN_MAX_US;
+    bool ours = !piece->is_lost && clock_monotonic_us() - sender->leases_renewed_us < LEASE_UNRENEWED_MAX_US;
     pthread_mutex_unlock(&sender->mutex);
     return ours;
 }
@@ -178,30 +180,30 @@ static void pause_for_journal(struct sender *sender)
         log_event(LOG_ERROR, "sender.journal", "The journal cannot be written; nothing is handed over meanwhile.");
 }
 
-static bool before_dot(void *context, void *tag)
+static bool worker_before_dot(void *context, void *tag)
 {
-    struct sender *sender = ((struct hand *)context)->sender;
-    struct slot *slot = tag;
+    struct sender *sender = ((struct delivery_worker *)context)->sender;
+    struct attempt *attempt = tag;
     int64_t ignored;
-    if (slot->piece->letter != NULL)
-        return is_wanted(sender, slot->piece);
-    slot->is_withheld = !is_still_ours(sender, slot->piece);
-    if (slot->is_withheld)
+    if (attempt->piece->letter != NULL)
+        return is_wanted(sender, attempt->piece);
+    attempt->is_withheld = !is_still_ours(sender, attempt->piece);
+    if (attempt->is_withheld)
         return false;
-    slot->is_dot_out = journal_dot(sender->journal, &slot->key, &ignored);
-    slot->is_withheld = !slot->is_dot_out;
-    if (slot->is_dot_out)
+    attempt->is_dot_out = journal_dot(sender->journal, &attempt->key, &ignored);
+    attempt->is_withheld = !attempt->is_dot_out;
+    if (attempt->is_dot_out)
         return true;
     pause_for_journal(sender);
     return false;
 }
 
-static void end_letter(struct sender *sender, struct slot *slot, const struct smtp_outcome *outcome)
+static void end_letter(struct sender *sender, struct attempt *attempt, const struct smtp_outcome *outcome)
 {
-    struct piece *piece = slot->piece;
+    struct piece *piece = attempt->piece;
     pthread_mutex_lock(&sender->mutex);
     if (outcome->end == SMTP_NOT_SENT && !sender->is_stopping && !piece->is_orphan) {
-        slot_give_back(sender, slot);
+        attempt_return(sender, attempt);
     } else {
         piece->outcome = *outcome;
         piece->is_letter_done = true;
@@ -209,94 +211,97 @@ static void end_letter(struct sender *sender, struct slot *slot, const struct sm
     }
     bool is_orphan = piece->is_orphan;
     if (is_orphan)
-        line_remove(sender, piece);
+        queue_remove(sender, piece);
     pthread_mutex_unlock(&sender->mutex);
     if (is_orphan)
         arena_free(piece->arena);
 }
 
 /* A message that costs one session after the other waits as others do that a relay put off. */
-static bool is_worn_out(struct slot *slot, const struct smtp_outcome *outcome)
+static bool is_worn_out(struct attempt *attempt, const struct smtp_outcome *outcome)
 {
-    if (outcome->stage > SMTP_STAGE_CONNECT && !slot->is_withheld)
-        slot->losses++;
-    slot->is_withheld = false;
-    return slot->losses >= LOSSES_MAX;
+    if (outcome->stage > SMTP_STAGE_CONNECT && !attempt->is_withheld)
+        attempt->losses++;
+    attempt->is_withheld = false;
+    return attempt->losses >= LOSSES_MAX;
 }
 
-static void done(void *context, void *tag, const struct smtp_outcome *outcome)
+static void worker_message_end(void *context, void *tag, const struct smtp_outcome *outcome)
 {
-    struct hand *hand = context;
-    struct sender *sender = hand->sender;
-    struct slot *slot = tag;
-    struct piece *piece = slot->piece;
+    struct delivery_worker *worker = context;
+    struct sender *sender = worker->sender;
+    struct attempt *attempt = tag;
+    struct piece *piece = attempt->piece;
     int64_t ignored;
     if (piece->letter != NULL) {
-        end_letter(sender, slot, outcome);
+        end_letter(sender, attempt, outcome);
         return;
     }
     /* Also that it did not leave after all. */
-    bool is_told = outcome->end == SMTP_REPLIED || (outcome->end == SMTP_NOT_SENT && slot->is_dot_out);
-    if (is_told && !journal_reply(sender->journal, &slot->key, outcome, &ignored))
+    bool is_told = outcome->end == SMTP_REPLIED || (outcome->end == SMTP_NOT_SENT && attempt->is_dot_out);
+    if (is_told && !journal_reply(sender->journal, &attempt->key, outcome, &ignored))
         log_event(LOG_ERROR, "sender.journal", "A reply could not be written down.");
-    slot->is_dot_out = false;
+    attempt->is_dot_out = false;
     pthread_mutex_lock(&sender->mutex);
-    if (outcome->end == SMTP_NOT_SENT && !is_worn_out(slot, outcome)) {
-        slot_give_back(sender, slot);
+    if (outcome->end == SMTP_NOT_SENT && !is_worn_out(attempt, outcome)) {
+        attempt_return(sender, attempt);
     } else {
-        struct delivery_result result = decide_result(&sender->config.rules, &piece->batch, (size_t)(slot - piece->slots), outcome,
-                                                      clock_now_us(), draw(hand), piece->arena);
-        slot_decide(sender, slot, &result);
+        struct delivery_result result =
+            retry_policy_result(&sender->config.retry_policy, &piece->batch, (size_t)(attempt - piece->attempts), outcome,
+                                clock_now_us(), draw(worker), piece->arena);
+        attempt_decide(sender, attempt, &result);
     }
     pthread_mutex_unlock(&sender->mutex);
 }
 
 /* ---- Their life ---- */
 
-static void *run(void *argument)
+static void *worker_run(void *argument)
 {
-    struct hand *hand = argument;
-    smtp_loop_run(hand->loop, STOP_WAIT_MS);
+    struct delivery_worker *worker = argument;
+    smtp_loop_run(worker->loop, STOP_WAIT_MS);
     return NULL;
 }
 
-void hands_start(struct sender *sender)
+void delivery_workers_start(struct sender *sender)
 {
-    sender->hand_count = sender->config.relays != NULL ? sender->config.hands : 0;
-    sender->hands = calloc((size_t)sender->hand_count + 1, sizeof(*sender->hands));
-    if (sender->hands == NULL)
+    sender->worker_count = sender->config.relays != NULL ? sender->config.delivery_workers : 0;
+    sender->workers = calloc((size_t)sender->worker_count + 1, sizeof(*sender->workers));
+    if (sender->workers == NULL)
         abort();
-    for (int i = 0; i < sender->hand_count; i++) {
-        struct hand *hand = &sender->hands[i];
-        hand->sender = sender;
-        hand->events = (struct smtp_events){ .context = hand, .next = next, .before_dot = before_dot, .done = done };
-        random_bytes(&hand->random, sizeof(hand->random));
-        composing_begin(&hand->composing);
-        hand->loop = smtp_loop_new(sender->config.relays, sender->hand_count, sender->config.helo_name, &hand->events);
-        if (pthread_create(&hand->thread, NULL, run, hand) != 0)
+    for (int i = 0; i < sender->worker_count; i++) {
+        struct delivery_worker *worker = &sender->workers[i];
+        worker->sender = sender;
+        worker->events = (struct smtp_events){
+            .context = worker, .next = worker_next_message, .before_dot = worker_before_dot, .done = worker_message_end
+        };
+        random_bytes(&worker->random, sizeof(worker->random));
+        message_cache_init(&worker->cache);
+        worker->loop = smtp_loop_new(sender->config.relays, sender->worker_count, sender->config.helo_name, &worker->events);
+        if (pthread_create(&worker->thread, NULL, worker_run, worker) != 0)
             abort();
     }
 }
 
-void hands_wake(struct sender *sender)
+void delivery_workers_wake(struct sender *sender)
 {
-    for (int i = 0; i < sender->hand_count; i++)
-        smtp_loop_wake(sender->hands[i].loop);
+    for (int i = 0; i < sender->worker_count; i++)
+        smtp_loop_wake(sender->workers[i].loop);
 }
 
-void hands_stop(struct sender *sender)
+void delivery_workers_stop(struct sender *sender)
 {
-    for (int i = 0; i < sender->hand_count; i++)
-        smtp_loop_stop(sender->hands[i].loop);
-    for (int i = 0; i < sender->hand_count; i++)
-        pthread_join(sender->hands[i].thread, NULL);
+    for (int i = 0; i < sender->worker_count; i++)
+        smtp_loop_stop(sender->workers[i].loop);
+    for (int i = 0; i < sender->worker_count; i++)
+        pthread_join(sender->workers[i].thread, NULL);
 }
 
-void hands_free(struct sender *sender)
+void delivery_workers_free(struct sender *sender)
 {
-    for (int i = 0; i < sender->hand_count; i++) {
-        smtp_loop_free(sender->hands[i].loop);
-        composing_end(&sender->hands[i].composing);
+    for (int i = 0; i < sender->worker_count; i++) {
+        smtp_loop_free(sender->workers[i].loop);
+        message_cache_done(&sender->workers[i].cache);
     }
-    free(sender->hands);
+    free(sender->workers);
 }

@@ -11,7 +11,7 @@
  *
  * Files are DATA/journal/OWNER.N.journal, locked while their process lives. A
  * file that has grown is followed by the next; it is removed when nothing
- * written in it is unsettled (journal_forget).
+ * written in it is unwritten (journal_forget).
  *
  * A file is a header (a mark, the fingerprint) and records: size (4 bytes), checksum (4), then the body,
  * in the byte order of the machine. A torn record ends it.

@@ -54,7 +54,7 @@ static bool settle_some(struct sender *sender, struct db_conn *conn, const char 
             batch.results[i].outcome = DELIVERY_OPEN;
             continue;
         }
-        batch.results[i] = decide_result(&sender->config.rules, &batch, i, outcome, work.now_us, 0.5, arena);
+        batch.results[i] = retry_policy_result(&sender->config.retry_policy, &batch, i, outcome, work.now_us, 0.5, arena);
     }
     *settled += batch.count;
     return batch.count == 0 || delivery_settle(&work, &batch, err);

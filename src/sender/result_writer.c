@@ -14,7 +14,7 @@ enum { LOOK_EVERY_MS = 250, RELAYS_JSON_MAX_BYTES = 16 * 1024 };
 static const int64_t settle_after_us = US_PER_S / 2;
 static const int64_t renew_every_us = INT64_C(10) * US_PER_S;
 
-struct settler {
+struct result_writer {
     struct sender *sender;
     struct db_conn *conn;
     int64_t renewed_at_us; /* tried, not necessarily with success */
@@ -25,22 +25,22 @@ struct settler {
 
 static bool is_over(const struct sender *sender, const struct piece *piece)
 {
-    bool nobody_comes = piece->waiting == 0 || piece->is_lost || sender->is_settling_last;
-    return piece->letter == NULL && nobody_comes && piece->in_hand == 0;
+    bool nobody_comes = piece->waiting == 0 || piece->is_lost || sender->workers_ended;
+    return piece->letter == NULL && nobody_comes && piece->in_progress == 0;
 }
 
 static bool is_due(const struct sender *sender, const struct piece *piece)
 {
-    if (piece->letter != NULL || piece->is_settling)
+    if (piece->letter != NULL || piece->is_being_written)
         return false;
     if (is_over(sender, piece))
         return true;
-    return piece->unsettled > 0 && clock_monotonic_us() - piece->decided_at_us >= settle_after_us;
+    return piece->unwritten > 0 && clock_monotonic_us() - piece->decided_at_us >= settle_after_us;
 }
 
 static struct piece *find_due(const struct sender *sender)
 {
-    struct piece *piece = sender->line;
+    struct piece *piece = sender->queue;
     while (piece != NULL && !is_due(sender, piece))
         piece = piece->next;
     return piece;
@@ -52,7 +52,7 @@ static struct delivery_batch snapshot(const struct piece *piece, struct arena *a
     struct delivery_batch batch = piece->batch;
     batch.results = arena_array(arena, batch.count + 1, sizeof(*batch.results));
     for (size_t i = 0; i < batch.count; i++)
-        if (piece->slots[i].state == SLOT_DECIDED)
+        if (piece->attempts[i].state == ATTEMPT_DECIDED)
             batch.results[i] = piece->batch.results[i];
     return batch;
 }
@@ -69,9 +69,9 @@ static size_t mark_settled(struct piece *piece, const struct delivery_batch *set
 }
 
 /* Settles one piece that is due; false in ret_found when none is. */
-static bool settle_one(struct settler *settler, bool *ret_found, struct error *err)
+static bool settle_one(struct result_writer *writer, bool *ret_found, struct error *err)
 {
-    struct sender *sender = settler->sender;
+    struct sender *sender = writer->sender;
     ARENA_SCOPE arena = arena_new(0);
     pthread_mutex_lock(&sender->mutex);
     struct piece *piece = find_due(sender);
@@ -79,26 +79,26 @@ static bool settle_one(struct settler *settler, bool *ret_found, struct error *e
     *ret_found = piece != NULL;
     if (piece != NULL) {
         batch = snapshot(piece, arena);
-        piece->is_settling = true;
+        piece->is_being_written = true;
     }
     pthread_mutex_unlock(&sender->mutex);
     if (piece == NULL)
         return true;
 
-    struct work work = sender_work(sender, arena, settler->conn);
+    struct work work = sender_work(sender, arena, writer->conn);
     bool settled = delivery_settle(&work, &batch, err);
     pthread_mutex_lock(&sender->mutex);
-    piece->is_settling = false;
+    piece->is_being_written = false;
     piece->batch.is_unsure = batch.is_unsure;
     if (settled)
-        piece->unsettled -= mark_settled(piece, &batch);
+        piece->unwritten -= mark_settled(piece, &batch);
     else if (!db_error_is_lost(err)) /* one that cannot be settled does not stand before the others */
-        line_put_last(sender, piece);
+        queue_move_last(sender, piece);
     piece->decided_at_us = clock_monotonic_us();
-    bool over = settled && is_over(sender, piece) && piece->unsettled == 0;
+    bool over = settled && is_over(sender, piece) && piece->unwritten == 0;
     if (over) {
-        sender->has_dropped |= piece->waiting > 0;
-        line_remove(sender, piece);
+        sender->has_dropped_leases |= piece->waiting > 0;
+        queue_remove(sender, piece);
     }
     pthread_cond_signal(&sender->room);
     pthread_mutex_unlock(&sender->mutex);
@@ -114,17 +114,17 @@ struct leases {
     struct delivery_renew_retries_params retries;
 };
 
-static struct leases leases_in_line(struct sender *sender, struct arena *arena)
+static struct leases renewals_in_queue(struct sender *sender, struct arena *arena)
 {
     pthread_mutex_lock(&sender->mutex);
     size_t room = 1;
-    for (const struct piece *piece = sender->line; piece != NULL; piece = piece->next)
+    for (const struct piece *piece = sender->queue; piece != NULL; piece = piece->next)
         room++;
     int64_t *brands = arena_array(arena, room, sizeof(*brands));
     int64_t *sends = arena_array(arena, room, sizeof(*sends));
     int64_t *ordinals = arena_array(arena, room, sizeof(*ordinals));
     size_t count = 0;
-    for (const struct piece *piece = sender->line; piece != NULL; piece = piece->next) {
+    for (const struct piece *piece = sender->queue; piece != NULL; piece = piece->next) {
         if (piece->letter != NULL || piece->batch.from_ordinal == 0)
             continue;
         brands[count] = piece->batch.brand_id;
@@ -143,7 +143,7 @@ static void mark_lost(struct sender *sender, const struct leases *leases, const 
                       size_t kept_count)
 {
     pthread_mutex_lock(&sender->mutex);
-    for (struct piece *piece = sender->line; piece != NULL; piece = piece->next) {
+    for (struct piece *piece = sender->queue; piece != NULL; piece = piece->next) {
         bool asked = false;
         bool renewed = false;
         for (size_t i = 0; i < leases->ranges.send_ids.count; i++)
@@ -195,16 +195,16 @@ static const char *relays_json(const struct sender *sender, size_t count, struct
 }
 
 /* Says once that a relay is left alone, and once that it is back. */
-static void log_relays(struct settler *settler)
+static void log_relays(struct result_writer *writer)
 {
-    const struct smtp_relays *relays = settler->sender->config.relays;
+    const struct smtp_relays *relays = writer->sender->config.relays;
     for (size_t i = 0; relays != NULL && i < smtp_relays_count(relays); i++) {
         struct smtp_relay_state state;
-        smtp_relay_look(settler->sender->config.relays, i, &state);
+        smtp_relay_look(writer->sender->config.relays, i, &state);
         bool in_trouble = state.trouble[0] != '\0';
-        if (in_trouble == settler->in_trouble[i])
+        if (in_trouble == writer->in_trouble[i])
             continue;
-        settler->in_trouble[i] = in_trouble;
+        writer->in_trouble[i] = in_trouble;
         if (in_trouble)
             log_event(LOG_WARNING, "sender.relay", "%s is left alone for a while: %s", state.name, state.trouble);
         else
@@ -214,20 +214,20 @@ static void log_relays(struct settler *settler)
 
 static void lose_retries(struct sender *sender)
 {
-    for (struct piece *piece = sender->line; piece != NULL; piece = piece->next)
+    for (struct piece *piece = sender->queue; piece != NULL; piece = piece->next)
         piece->is_lost |= piece->letter == NULL && piece->batch.from_ordinal == 0;
 }
 
-static bool renew(struct settler *settler, struct error *err)
+static bool renew(struct result_writer *writer, struct error *err)
 {
-    struct sender *sender = settler->sender;
+    struct sender *sender = writer->sender;
     int64_t now_us = clock_monotonic_us();
-    if (settler->renewed_at_us != 0 && now_us - settler->renewed_at_us < renew_every_us)
+    if (writer->renewed_at_us != 0 && now_us - writer->renewed_at_us < renew_every_us)
         return true;
-    settler->renewed_at_us = now_us;
+    writer->renewed_at_us = now_us;
     ARENA_SCOPE arena = arena_new(0);
-    struct work work = sender_work(sender, arena, settler->conn);
-    struct leases leases = leases_in_line(sender, arena);
+    struct work work = sender_work(sender, arena, writer->conn);
+    struct leases leases = renewals_in_queue(sender, arena);
     struct text_list relays = relay_names(sender, arena);
     struct delivery_sender_seen_params seen = {
         .owner = sender->config.owner,
@@ -235,7 +235,7 @@ static bool renew(struct settler *settler, struct error *err)
         .state = relays_json(sender, relays.count, arena),
         .now = work.now_us,
     };
-    struct db_batch *batch = db_batch_new(settler->conn, arena);
+    struct db_batch *batch = db_batch_new(writer->conn, arena);
     size_t renewed = db_batch_add(batch, &delivery_renew_ranges_statement, &leases.ranges);
     db_batch_add(batch, &delivery_renew_retries_statement, &leases.retries);
     db_batch_add(batch, &delivery_reclaim_retries_statement, NULL);
@@ -247,9 +247,10 @@ static bool renew(struct settler *settler, struct error *err)
     mark_lost(sender, &leases, rows->rows, rows->count);
     pthread_mutex_lock(&sender->mutex);
     now_us = clock_monotonic_us();
-    if (now_us - sender->seen_us >= LINE_UNSEEN_MAX_US) /* others may have taken retries meanwhile; of ranges mark_lost knows */
+    if (now_us - sender->leases_renewed_us >=
+        LEASE_UNRENEWED_MAX_US) /* others may have taken retries meanwhile; of ranges mark_lost knows */
         lose_retries(sender);
-    sender->seen_us = now_us;
+    sender->leases_renewed_us = now_us;
     pthread_mutex_unlock(&sender->mutex);
     return true;
 }
@@ -261,66 +262,65 @@ static void wait_a_little(struct sender *sender, bool behind_failure)
 {
     struct timespec until = clock_deadline(LOOK_EVERY_MS);
     pthread_mutex_lock(&sender->mutex);
-    if (behind_failure || (find_due(sender) == NULL && !sender->is_settling_last))
+    if (behind_failure || (find_due(sender) == NULL && !sender->workers_ended))
         pthread_cond_clockwait(&sender->decided, &sender->mutex, CLOCK_MONOTONIC, &until);
-    bool any_waits = line_waiting(sender, WAY_RELAY) > 0;
+    bool any_waits = queue_waiting_batches(sender, ROUTE_RELAY) > 0;
     pthread_mutex_unlock(&sender->mutex);
     /* The pauses of the journal and of leases that were not renewed end without a word. */
     if (any_waits)
-        hands_wake(sender);
+        delivery_workers_wake(sender);
 }
 
 static bool is_last_round(struct sender *sender)
 {
     pthread_mutex_lock(&sender->mutex);
-    bool last = sender->is_settling_last;
+    bool last = sender->workers_ended;
     pthread_mutex_unlock(&sender->mutex);
     return last;
 }
 
-static bool work_once(struct settler *settler, bool *ret_found, struct error *err)
+static bool work_once(struct result_writer *writer, bool *ret_found, struct error *err)
 {
-    if (settler->conn == NULL && !installation_connect(settler->sender->config.installation, &settler->conn, err))
+    if (writer->conn == NULL && !installation_connect(writer->sender->config.installation, &writer->conn, err))
         return false;
-    return renew(settler, err) && settle_one(settler, ret_found, err);
+    return renew(writer, err) && settle_one(writer, ret_found, err);
 }
 
 /* The leases of a process that ends go back at once, and its journal is of no use any more. */
-static void release(struct settler *settler)
+static void release(struct result_writer *writer)
 {
-    struct sender *sender = settler->sender;
+    struct sender *sender = writer->sender;
     ARENA_SCOPE arena = arena_new(0);
     struct error err = { .code = ERR_NONE };
     struct delivery_release_params params = { .owner = sender->config.owner };
-    bool released =
-        sender->line == NULL && settler->conn != NULL && sql_delivery_release(settler->conn, arena, &params, NULL, &err);
+    bool released = sender->queue == NULL && writer->conn != NULL && sql_delivery_release(writer->conn, arena, &params, NULL, &err);
     if (!released)
         sender_log("sender.release", &err);
     sender->is_released = released;
 }
 
-void *settler_thread(void *argument)
+void *result_writer_run(void *argument)
 {
-    struct settler settler = { .sender = argument };
+    struct result_writer writer = { .sender = argument };
     int failures_at_end = 0;
     for (;;) {
         struct error err = { .code = ERR_NONE };
         bool found = false;
-        bool last = is_last_round(settler.sender);
-        log_relays(&settler);
-        bool worked = work_once(&settler, &found, &err);
+        bool last = is_last_round(writer.sender);
+        log_relays(&writer);
+        bool worked = work_once(&writer, &found, &err);
         if (!worked) {
             sender_log("sender.settler", &err);
-            db_disconnect(settler.conn);
-            settler.conn = NULL;
+            db_disconnect(writer.conn);
+            writer.conn = NULL;
             failures_at_end += last;
         }
         if (last && ((worked && !found) || failures_at_end > 3))
             break;
         if (!worked || !found)
-            wait_a_little(settler.sender, !worked);
+            wait_a_little(writer.sender, !worked);
     }
-    release(&settler);
-    db_disconnect(settler.conn);
+    release(&writer);
+    db_disconnect(writer.conn);
     return NULL;
 }

@@ -7,13 +7,13 @@
 static const int64_t patience_marketing_us = INT64_C(72) * 3600 * US_PER_S;
 static const int64_t patience_transactional_us = INT64_C(24) * 3600 * US_PER_S;
 
-int64_t decide_pause_us(const struct decide_rules *rules, int64_t attempts, double jitter)
+int64_t retry_policy_backoff_us(const struct retry_policy *policy, int64_t attempts, double jitter)
 {
     static const int64_t multiples[] = { 1, 5, 15, 30, 60, 120, 240 };
     int64_t last = (int64_t)ARRAY_COUNT(multiples) - 1;
     int64_t at = attempts < 1 ? 0 : attempts - 1 < last ? attempts - 1 : last;
     double spread = 0.8 + 0.4 * jitter;
-    return (int64_t)((double)(rules->first_retry_us * multiples[at]) * spread);
+    return (int64_t)((double)(policy->first_retry_us * multiples[at]) * spread);
 }
 
 static const char *words_of(const struct smtp_outcome *outcome, struct arena *arena)
@@ -32,16 +32,16 @@ static bool is_too_late(const struct delivery_batch *batch, size_t index, int64_
 }
 
 /* Nobody knows whether it arrived: it is sent once more under the same Message-ID, or never. */
-static void decide_uncertain(const struct decide_rules *rules, bool was_uncertain, int64_t now_us, struct delivery_result *result)
+static void uncertain_result(const struct retry_policy *policy, bool was_uncertain, int64_t now_us, struct delivery_result *result)
 {
     result->uncertain = true;
-    result->outcome = rules->hold_uncertain || was_uncertain ? DELIVERY_HELD : DELIVERY_LATER;
+    result->outcome = policy->hold_uncertain || was_uncertain ? DELIVERY_HELD : DELIVERY_LATER;
     result->reason = result->outcome == DELIVERY_HELD ? "the final reply never came" : NULL;
     result->due_us = now_us;
 }
 
-struct delivery_result decide_result(const struct decide_rules *rules, const struct delivery_batch *batch, size_t index,
-                                     const struct smtp_outcome *outcome, int64_t now_us, double jitter, struct arena *arena)
+struct delivery_result retry_policy_result(const struct retry_policy *policy, const struct delivery_batch *batch, size_t index,
+                                           const struct smtp_outcome *outcome, int64_t now_us, double jitter, struct arena *arena)
 {
     const struct delivery_result *before = &batch->results[index];
     struct delivery_result result = {
@@ -51,7 +51,7 @@ struct delivery_result decide_result(const struct decide_rules *rules, const str
         .relay = outcome->relay != NULL ? arena_dup(arena, outcome->relay) : NULL,
     };
     if (outcome->end == SMTP_UNCERTAIN) {
-        decide_uncertain(rules, before->uncertain, now_us, &result);
+        uncertain_result(policy, before->uncertain, now_us, &result);
         return result;
     }
     bool about_recipient = outcome->stage != SMTP_STAGE_CONNECT && outcome->stage != SMTP_STAGE_MAIL;
@@ -62,7 +62,7 @@ struct delivery_result decide_result(const struct decide_rules *rules, const str
         result.outcome = DELIVERY_DELIVERED;
         return result;
     }
-    result.due_us = now_us + decide_pause_us(rules, result.attempts, jitter);
+    result.due_us = now_us + retry_policy_backoff_us(policy, result.attempts, jitter);
     bool expired = verdict == SMTP_VERDICT_SOFT && is_too_late(batch, index, result.due_us);
     result.outcome = verdict == SMTP_VERDICT_SOFT && !expired ? DELIVERY_LATER : DELIVERY_BOUNCED;
     if (result.outcome == DELIVERY_BOUNCED)

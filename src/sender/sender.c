@@ -30,15 +30,15 @@ bool sender_start(const struct sender_config *config, struct sender **ret_sender
     sender->engine = installation_engine(config->installation);
     sender->place = place;
     sender->journal = journal;
-    sender->seen_us = clock_monotonic_us();
+    sender->leases_renewed_us = clock_monotonic_us();
     pthread_mutex_init(&sender->mutex, NULL);
     pthread_cond_init(&sender->room, NULL);
     pthread_cond_init(&sender->decided, NULL);
     pthread_cond_init(&sender->work, NULL);
-    hands_start(sender);
-    if (pthread_create(&sender->outbox_hand, NULL, outbox_thread, sender) != 0 ||
-        pthread_create(&sender->settler, NULL, settler_thread, sender) != 0 ||
-        pthread_create(&sender->feeder, NULL, feeder_thread, sender) != 0)
+    delivery_workers_start(sender);
+    if (pthread_create(&sender->capture_worker_thread, NULL, capture_worker_run, sender) != 0 ||
+        pthread_create(&sender->result_writer_thread, NULL, result_writer_run, sender) != 0 ||
+        pthread_create(&sender->refill_thread, NULL, refill_run, sender) != 0)
         abort();
     *ret_sender = sender;
     return true;
@@ -59,15 +59,15 @@ void sender_stop(struct sender *sender)
     sender->is_stopping = true;
     wake_all(sender);
     pthread_mutex_unlock(&sender->mutex);
-    pthread_join(sender->feeder, NULL);
-    pthread_join(sender->outbox_hand, NULL);
-    hands_stop(sender);
+    pthread_join(sender->refill_thread, NULL);
+    pthread_join(sender->capture_worker_thread, NULL);
+    delivery_workers_stop(sender);
     pthread_mutex_lock(&sender->mutex);
-    sender->is_settling_last = true;
+    sender->workers_ended = true;
     wake_all(sender);
     pthread_mutex_unlock(&sender->mutex);
-    pthread_join(sender->settler, NULL);
-    hands_free(sender);
+    pthread_join(sender->result_writer_thread, NULL);
+    delivery_workers_free(sender);
     if (sender->is_released)
         journal_remove(sender->journal);
     else
@@ -76,9 +76,9 @@ void sender_stop(struct sender *sender)
     pthread_cond_destroy(&sender->decided);
     pthread_cond_destroy(&sender->work);
     pthread_mutex_destroy(&sender->mutex);
-    while (sender->line != NULL) { /* what the database would not take; the journal tells it to the next process */
-        struct piece *piece = sender->line;
-        sender->line = piece->next;
+    while (sender->queue != NULL) { /* what the database would not take; the journal tells it to the next process */
+        struct piece *piece = sender->queue;
+        sender->queue = piece->next;
         arena_free(piece->arena);
     }
     free(sender);
@@ -126,9 +126,9 @@ static bool judge_letter(const struct smtp_outcome *outcome, struct error *err)
 }
 
 /* Its own: the caller may be gone while a hand reads it. */
-static const struct sender_letter *letter_copy(struct arena *arena, const struct sender_letter *letter)
+static const struct single_message *letter_copy(struct arena *arena, const struct single_message *letter)
 {
-    struct sender_letter *copy = arena_alloc(arena, sizeof(*copy));
+    struct single_message *copy = arena_alloc(arena, sizeof(*copy));
     const struct bytes *given[] = { &letter->signatures, &letter->message };
     struct bytes *kept[] = { &copy->signatures, &copy->message };
     *copy = *letter;
@@ -141,25 +141,25 @@ static const struct sender_letter *letter_copy(struct arena *arena, const struct
     return copy;
 }
 
-bool sender_deliver(struct sender *sender, const struct sender_letter *letter, int wait_ms, struct error *err)
+bool sender_deliver(struct sender *sender, const struct single_message *letter, int wait_ms, struct error *err)
 {
-    struct piece *piece = piece_new(WAY_RELAY);
+    struct piece *piece = piece_new(ROUTE_RELAY);
     struct smtp_outcome outcome = { .end = SMTP_NOT_SENT, .text = "No relay could be reached in time." };
     piece->letter = letter_copy(piece->arena, letter);
     pthread_mutex_lock(&sender->mutex);
-    line_add_first(sender, piece);
+    queue_add_first(sender, piece);
     pthread_mutex_unlock(&sender->mutex);
-    hands_wake(sender);
+    delivery_workers_wake(sender);
 
     pthread_mutex_lock(&sender->mutex);
     bool done = wait_for_letter(sender, piece, wait_ms);
     /* In hand, whoever ends it frees it. */
-    piece->is_orphan = !done && piece->in_hand > 0;
+    piece->is_orphan = !done && piece->in_progress > 0;
     bool is_orphan = piece->is_orphan;
     if (done)
         outcome = piece->outcome;
     if (!is_orphan)
-        line_remove(sender, piece);
+        queue_remove(sender, piece);
     pthread_mutex_unlock(&sender->mutex);
     if (!is_orphan)
         arena_free(piece->arena);

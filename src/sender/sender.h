@@ -2,10 +2,10 @@
  * Sender: hands over what campaigns, and callers that wait, have to send. One
  * in each process that runs jobs.
  *
- *     feeder   leases ranges and retries, brands in turns, and reads their recipients (a connection of its own)
+ *     refill   leases ranges and retries, brands in turns, and reads their recipients (a connection of its own)
  *     hands    one thread a core: compose, sign, and talk to the relays (smtp/event_loop), writing the journal
  *     outbox   the hand of the sandbox domain: the capture outbox
- *     settler  writes what became of the recipients, many in a transaction (a connection of its own)
+ *     writer  writes what became of the recipients, many in a transaction (a connection of its own)
  *
  * What is under way is a line of batches in memory, a few for each way out, so
  * that a relay that stalls holds nothing but itself. Nothing in memory is the
@@ -16,8 +16,8 @@
 #pragma once
 
 #include "engine/core/installation.h"
-#include "sender/retry_policy.h"
 #include "mail/outbox.h"
+#include "sender/retry_policy.h"
 #include "smtp/relay.h"
 
 struct sender;
@@ -29,9 +29,9 @@ struct sender_config {
     struct outbox *outbox;
     struct smtp_relays *relays; /* NULL: none, only the sandbox domain can send */
     const char *helo_name;
-    int hands;
+    int delivery_workers;
     bool leaves_unsigned; /* the relay signs (--dkim off) */
-    struct decide_rules rules;
+    struct retry_policy retry_policy;
 };
 
 /* Starts its threads; what an earlier process left in the data folder is settled first. `config` and what it names are borrowed.
@@ -50,7 +50,7 @@ bool sender_has_relay(const struct sender *sender) NONNULL(1);
 bool sender_signs(const struct sender *sender) NONNULL(1);
 
 /* One message to be handed to a relay at once, before any campaign. */
-struct sender_letter {
+struct single_message {
     const char *mail_from;
     const char *rcpt_to;
     bool needs_smtputf8;
@@ -60,5 +60,5 @@ struct sender_letter {
 
 /* Hands it over and waits. False when it was not sent: SERVICE_UNAVAILABLE when no relay took it in time, or its reply never
  * came; INVALID_REQUEST (param `to`) with the words of a relay that refused it for good. */
-MUST_CHECK bool sender_deliver(struct sender *sender, const struct sender_letter *letter, int wait_ms, struct error *err)
+MUST_CHECK bool sender_deliver(struct sender *sender, const struct single_message *letter, int wait_ms, struct error *err)
     NONNULL(1, 2, 4);

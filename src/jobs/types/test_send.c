@@ -42,7 +42,7 @@ static bool sign(struct job *job, const struct send_test *test, struct bytes mes
 
 static bool relay(struct job *job, const struct send_test *test, struct bytes message, struct error *err)
 {
-    struct sender_letter letter = {
+    struct single_message letter = {
         .mail_from = test->from_address,
         .rcpt_to = test->to,
         .needs_smtputf8 = !text_is_ascii(test->to) || !text_is_ascii(test->from_address) ||

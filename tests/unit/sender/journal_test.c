@@ -227,5 +227,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_files_follow_each_other, begin, end),
         cmocka_unit_test_setup_teardown(test_a_full_disk_spoils_nothing, begin, end),
     };
-    return cmocka_run_group_tests_name("jobs_journal", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("sender_journal", tests, NULL, NULL);
 }

@@ -8,8 +8,8 @@
 #include <string.h>
 
 static const int64_t now_us = INT64_C(1800000000) * US_PER_S;
-static const struct decide_rules resend = { .first_retry_us = 60 * US_PER_S };
-static const struct decide_rules hold = { .first_retry_us = 60 * US_PER_S, .hold_uncertain = true };
+static const struct retry_policy resend = { .first_retry_us = 60 * US_PER_S };
+static const struct retry_policy hold = { .first_retry_us = 60 * US_PER_S, .hold_uncertain = true };
 
 static struct arena *arena;
 
@@ -28,13 +28,13 @@ static int end(void **state)
 }
 
 /* One recipient of a campaign; `first_at_us` 0: tried for the first time. */
-static struct delivery_result decide(const struct decide_rules *rules, struct smtp_outcome outcome, struct delivery_result before,
+static struct delivery_result decide(const struct retry_policy *policy, struct smtp_outcome outcome, struct delivery_result before,
                                      int64_t first_at_us)
 {
     struct delivery_send_row send = { .message_class = "marketing" };
     struct delivery_recipients_row recipient = { .first_at = { .set = first_at_us != 0, .value = first_at_us } };
     struct delivery_batch batch = { .send = &send, .recipients = &recipient, .results = &before, .count = 1 };
-    return decide_result(rules, &batch, 0, &outcome, now_us, 0.5, arena);
+    return retry_policy_result(policy, &batch, 0, &outcome, now_us, 0.5, arena);
 }
 
 static struct smtp_outcome replied(enum smtp_stage stage, int code, const char *enhanced, const char *text)
@@ -115,9 +115,9 @@ static void test_pauses_grow_and_spread(void **state)
     static const int64_t minutes[] = { 1, 5, 15, 30, 60, 120, 240, 240, 240 };
     for (size_t i = 0; i < ARRAY_COUNT(minutes); i++) {
         int64_t pause_us = minutes[i] * 60 * US_PER_S;
-        assert_int_equal(decide_pause_us(&resend, (int64_t)i + 1, 0.5), pause_us);
-        assert_int_equal(decide_pause_us(&resend, (int64_t)i + 1, 0.0), pause_us * 8 / 10);
-        assert_true(decide_pause_us(&resend, (int64_t)i + 1, 0.999) > pause_us * 119 / 100);
+        assert_int_equal(retry_policy_backoff_us(&resend, (int64_t)i + 1, 0.5), pause_us);
+        assert_int_equal(retry_policy_backoff_us(&resend, (int64_t)i + 1, 0.0), pause_us * 8 / 10);
+        assert_true(retry_policy_backoff_us(&resend, (int64_t)i + 1, 0.999) > pause_us * 119 / 100);
     }
 }
 
@@ -149,5 +149,5 @@ int main(void)
         TEST(test_pauses_grow_and_spread),
         TEST(test_uncertain_is_sent_once_more_or_held),
     };
-    return cmocka_run_group_tests_name("jobs_decide", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("sender_retry_policy", tests, NULL, NULL);
 }
