@@ -1,6 +1,7 @@
 /*
- * The hand of the sandbox domain: delivers into the capture outbox. A message
- * delivered again after a crash replaces itself, so no journal is needed.
+ * Capture worker: the thread that delivers campaigns of the sandbox domain into
+ * the capture Maildir. It writes no journal: a message that is delivered again
+ * after a crash has the same file name and replaces itself.
  */
 #include "sender/message_cache.h"
 
@@ -8,66 +9,76 @@
 
 enum { FULL_PAUSE_MS = 1000 };
 
-/* Waits for somebody to be taken; NULL at the end. */
-static struct attempt *take(struct sender *sender)
+/* ---- The next attempt ---- */
+
+/* With the mutex held. */
+static struct attempt *find_capture_attempt(const struct sender *sender)
+{
+    for (struct queued_batch *batch = queue_first_batch(sender); batch != NULL; batch = queue_next_batch(batch)) {
+        struct queue_item *item = &batch->item;
+        if (item->route != ROUTE_CAPTURE || item->waiting == 0 || batch->is_lease_lost)
+            continue;
+        while (item->attempts[item->first_waiting].state != ATTEMPT_WAITING)
+            item->first_waiting++;
+        return &item->attempts[item->first_waiting];
+    }
+    return NULL;
+}
+
+/* Waits for an attempt; NULL when the sender stops. */
+static struct attempt *wait_for_attempt(struct sender *sender)
 {
     struct attempt *attempt = NULL;
     pthread_mutex_lock(&sender->mutex);
-    while (attempt == NULL && !sender->is_stopping) {
-        for (struct piece *piece = sender->queue; piece != NULL && attempt == NULL; piece = piece->next) {
-            if (piece->route != ROUTE_CAPTURE || piece->waiting == 0 || piece->is_lost)
-                continue;
-            while (piece->attempts[piece->first_waiting].state != ATTEMPT_WAITING)
-                piece->first_waiting++;
-            attempt = &piece->attempts[piece->first_waiting];
-        }
-        if (attempt == NULL)
-            pthread_cond_wait(&sender->work, &sender->mutex);
-    }
+    while (!sender->is_stopping && (attempt = find_capture_attempt(sender)) == NULL)
+        pthread_cond_wait(&sender->capture_wanted, &sender->mutex);
     if (attempt != NULL)
         attempt_start(attempt);
     pthread_mutex_unlock(&sender->mutex);
     return attempt;
 }
 
-/* The outbox is full, or its disk is: everything waits. */
-static void pause_full(struct sender *sender)
-{
-    struct timespec until = clock_deadline(FULL_PAUSE_MS);
-    pthread_mutex_lock(&sender->mutex);
-    if (!sender->is_stopping)
-        pthread_cond_clockwait(&sender->work, &sender->mutex, CLOCK_MONOTONIC, &until);
-    pthread_mutex_unlock(&sender->mutex);
-}
+/* ---- Delivering it ---- */
 
-static bool deliver(struct message_cache *cache, struct sender *sender, const struct attempt *attempt, struct error *err)
+static bool capture_message(struct message_cache *cache, struct sender *sender, const struct attempt *attempt, struct error *err)
 {
-    struct bytes unsigned_mail;
+    struct bytes no_signatures;
     struct bytes message;
-    if (!message_cache_compose(cache, sender, attempt, &unsigned_mail, &message, err))
+    if (!message_cache_compose(cache, sender, attempt, &no_signatures, &message, err))
         return false;
     struct work work = sender_work(sender, cache->scratch, NULL);
-    size_t index = (size_t)(attempt - attempt->piece->attempts);
-    const char *name = delivery_message_name(&work, &attempt->piece->batch, index, cache->scratch);
+    const struct delivery_batch *batch = &item_batch(attempt->item)->batch;
+    const char *name = delivery_message_name(&work, batch, attempt_index(attempt), cache->scratch);
     return outbox_deliver(sender->config.outbox, name, message.data, message.size, err);
 }
 
-/* A message that cannot be composed is a fact about its recipient; any other trouble passes. */
-static bool decide(struct sender *sender, struct attempt *attempt, const struct error *why)
+/* A message that cannot be composed is a result of its recipient. Any other failure passes, so the attempt returns to the queue:
+ * then this gives false. */
+static bool decide_captured(struct sender *sender, struct attempt *attempt, const struct error *why)
 {
-    bool stays = why->code != ERR_NONE && why->code != ERR_INVALID_REQUEST;
+    bool is_returned = why->code != ERR_NONE && why->code != ERR_INVALID_REQUEST;
+    struct queued_batch *batch = item_batch(attempt->item);
     pthread_mutex_lock(&sender->mutex);
-    struct piece *piece = attempt->piece;
-    struct delivery_result result = piece->batch.results[attempt - piece->attempts];
+    struct delivery_result result = batch->batch.results[attempt_index(attempt)];
     result.outcome = why->code == ERR_NONE ? DELIVERY_DELIVERED : DELIVERY_FAILED;
-    result.reason = why->code == ERR_NONE ? NULL : arena_dup(piece->arena, why->message);
+    result.reason = why->code == ERR_NONE ? NULL : arena_dup(batch->item.arena, why->message);
     result.attempts++;
-    if (stays)
+    if (is_returned)
         attempt_return(sender, attempt);
     else
         attempt_decide(sender, attempt, &result);
     pthread_mutex_unlock(&sender->mutex);
-    return !stays;
+    return !is_returned;
+}
+
+/* The capture Maildir is at its limit, or its disk is full. */
+static void pause_while_full(struct sender *sender)
+{
+    struct timespec until = clock_deadline(FULL_PAUSE_MS);
+    pthread_mutex_lock(&sender->mutex);
+    if (!sender->is_stopping)
+        pthread_cond_clockwait(&sender->capture_wanted, &sender->mutex, CLOCK_MONOTONIC, &until);
+    pthread_mutex_unlock(&sender->mutex);
 }
 
 void *capture_worker_run(void *argument)
@@ -76,12 +87,12 @@ void *capture_worker_run(void *argument)
     struct message_cache cache;
     struct attempt *attempt;
     message_cache_init(&cache);
-    while ((attempt = take(sender)) != NULL) {
+    while ((attempt = wait_for_attempt(sender)) != NULL) {
         struct error err = { .code = ERR_NONE };
-        if (!deliver(&cache, sender, attempt, &err) && err.code != ERR_INVALID_REQUEST)
+        if (!capture_message(&cache, sender, attempt, &err) && err.code != ERR_INVALID_REQUEST)
             sender_log("sender.outbox", &err);
-        if (!decide(sender, attempt, &err))
-            pause_full(sender);
+        if (!decide_captured(sender, attempt, &err))
+            pause_while_full(sender);
     }
     message_cache_done(&cache);
     return NULL;
