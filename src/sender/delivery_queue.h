@@ -18,18 +18,18 @@
 
 #include <pthread.h>
 
-/* Back-pressure: the refill thread leases nothing while one of the first two bounds is reached. */
+/* Back-pressure: at the first bound the refill thread leases no batch of this route, at the second one no batch at all. */
 enum {
     QUEUE_BATCHES_WAITING_MAX = 4, /* batches of each route with a waiting attempt */
     QUEUE_BATCHES_DECIDED_MAX = 8, /* batches that wait for the result writer only */
     QUEUE_DEFERRED_SENDS_MAX = 64,
 };
 
-/* A lease lasts DELIVERY_LEASE_S. A process whose last renewal is older than this sends nothing, since another process may take
- * its batches soon. */
+/* A lease lasts DELIVERY_LEASE_S. A process whose last renewal is older than this sends nothing to relays, since another process
+ * may lease its batches soon. */
 #define LEASE_UNRENEWED_MAX_US (INT64_C(40) * US_PER_S)
 
-/* Where messages go: into the capture folder of the sandbox domain, or to an SMTP relay. */
+/* Where messages go: into the capture Maildir, for the sandbox domain, or to an SMTP relay. */
 enum route { ROUTE_CAPTURE, ROUTE_RELAY };
 
 enum attempt_state {
@@ -40,6 +40,7 @@ enum attempt_state {
 
 struct queue_item;
 
+/* One try to deliver to one recipient. */
 struct attempt {
     struct queue_item *item;
     enum attempt_state state;
@@ -92,13 +93,13 @@ struct sender {
     struct journal *journal;
 
     pthread_mutex_t mutex;
-    pthread_cond_t refill_wanted;  /* the refill thread: the queue has room, or something is new in the database */
-    pthread_cond_t results_ready;  /* the result writer, and callers of sender_deliver */
-    pthread_cond_t capture_wanted; /* the capture worker */
-    struct queue_item *queue;      /* single messages first, then batches, oldest first */
-    bool is_stopping;              /* nothing more is leased or sent */
-    bool workers_ended;
-    bool has_dropped_attempts;      /* a batch left the queue with waiting attempts: their leases must be released */
+    pthread_cond_t refill_wanted;   /* the refill thread: the queue has room, or something is new in the database */
+    pthread_cond_t results_ready;   /* the result writer, and callers of sender_deliver */
+    pthread_cond_t capture_wanted;  /* the capture worker */
+    struct queue_item *queue;       /* single messages first, then batches, oldest first */
+    bool is_stopping;               /* nothing more is leased or sent */
+    bool workers_ended;             /* the result writer writes what is left, and ends */
+    bool has_dropped_attempts;      /* a batch left the queue with waiting attempts; its leases are to be released */
     bool is_released;               /* at the end: every result is written and every lease released */
     int64_t leases_renewed_us;      /* monotonic */
     int64_t journal_pause_until_us; /* monotonic: the journal could not be written */

@@ -68,7 +68,7 @@ static uint32_t checksum(const void *bytes, size_t size)
 }
 
 /* An open-file-description lock, which ends with its process. False when another process has it. */
-static bool try_lock(int fd)
+static bool lock_journal_file(int fd)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
@@ -89,8 +89,8 @@ static bool start_file(struct journal *journal, int64_t number, struct error *er
     file_path(journal, number, path);
     snprintf(draft, sizeof(draft), "%.3900s/%s.draft", journal->folder, journal->owner);
     int fd = open(draft, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-    bool done = fd >= 0 && try_lock(fd) && write(fd, &journal->head, sizeof(journal->head)) == (ssize_t)sizeof(journal->head) &&
-                rename(draft, path) == 0;
+    bool done = fd >= 0 && lock_journal_file(fd) &&
+                write(fd, &journal->head, sizeof(journal->head)) == (ssize_t)sizeof(journal->head) && rename(draft, path) == 0;
     if (!done) {
         int why = errno;
         if (fd >= 0)
@@ -349,7 +349,7 @@ static const char *owner_in_name(struct arena *arena, const char *name)
 }
 
 /* Orders the paths of one owner by number: a longer number is greater. */
-static int compare_paths(const void *a, const void *b)
+static int compare_file_numbers(const void *a, const void *b)
 {
     const char *const *left = a;
     const char *const *right = b;
@@ -370,7 +370,7 @@ static void find_paths(const char *folder, struct arena *arena, struct stale_jou
     }
     if (dir != NULL)
         closedir(dir);
-    qsort(paths, stale->path_count, sizeof(*paths), compare_paths);
+    qsort(paths, stale->path_count, sizeof(*paths), compare_file_numbers);
     stale->paths = paths;
 }
 
@@ -379,7 +379,7 @@ static bool is_stale_file(int folder_fd, const char *name, const struct file_hea
 {
     struct file_head head;
     int fd = openat(folder_fd, name, O_RDWR | O_CLOEXEC);
-    bool stale = fd >= 0 && try_lock(fd);
+    bool stale = fd >= 0 && lock_journal_file(fd);
     bool ours = stale && pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) && memcmp(&head, wanted, sizeof(head)) == 0;
     if (stale && !ours)
         log_event(LOG_DEBUG, "sender.journal", "%s belongs to another installation and is ignored.", name);
@@ -407,7 +407,7 @@ static const char *find_stale_owner(const char *folder, const struct file_head *
 static int lock_folder(const char *folder, struct arena *arena)
 {
     int fd = open(arena_printf(arena, "%s/recovery.lock", folder), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd >= 0 && try_lock(fd))
+    if (fd >= 0 && lock_journal_file(fd))
         return fd;
     if (fd >= 0)
         close(fd);
