@@ -22,7 +22,6 @@
 enum {
     QUEUE_BATCHES_WAITING_MAX = 4, /* batches of each route with a waiting attempt */
     QUEUE_BATCHES_DECIDED_MAX = 8, /* batches that wait for the result writer only */
-    QUEUE_DEFERRED_SENDS_MAX = 64,
 };
 
 /* A lease lasts DELIVERY_LEASE_S. A process whose last renewal is older than this sends nothing to relays, since another process
@@ -103,10 +102,6 @@ struct sender {
     bool is_released;               /* at the end: every result is written and every lease released */
     int64_t leases_renewed_us;      /* monotonic */
     int64_t journal_pause_until_us; /* monotonic: the journal could not be written */
-    struct {
-        int64_t send_id;
-        int64_t until_us; /* monotonic */
-    } deferred_sends[QUEUE_DEFERRED_SENDS_MAX];
 
     struct delivery_worker *workers; /* delivery_worker.c */
     int worker_count;

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { IDLE_WAIT_MS = 500, RECONNECT_WAIT_MS = 500 };
+enum { IDLE_WAIT_MS = 500, RECONNECT_WAIT_MS = 500, DEFERRED_SENDS_MAX = 64 };
 static const int64_t recover_every_us = INT64_C(2) * US_PER_S;
 static const int64_t defer_send_us = INT64_C(5) * US_PER_S;
 
@@ -20,6 +20,10 @@ struct refill {
     bool may_hold_strays; /* this process may have leases of batches that are not in the queue */
     int64_t last_brand;
     int64_t recovered_at_us; /* monotonic */
+    struct {
+        int64_t send_id;
+        int64_t until_us; /* monotonic */
+    } deferred_sends[DEFERRED_SENDS_MAX];
 };
 
 static bool refill_is_stopping(struct sender *sender)
@@ -110,31 +114,30 @@ static bool release_stray_leases(struct refill *refill, struct error *err)
 
 /* ---- Deferred sends ---- */
 
-/* With the mutex held. */
-static struct int_list deferred_sends_now(const struct sender *sender, struct arena *arena)
+static struct int_list deferred_sends_now(const struct refill *refill, struct arena *arena)
 {
-    int64_t *ids = arena_array(arena, QUEUE_DEFERRED_SENDS_MAX, sizeof(*ids));
+    int64_t *ids = arena_array(arena, DEFERRED_SENDS_MAX, sizeof(*ids));
     size_t count = 0;
-    for (size_t i = 0; i < QUEUE_DEFERRED_SENDS_MAX; i++)
-        if (sender->deferred_sends[i].until_us > clock_monotonic_us())
-            ids[count++] = sender->deferred_sends[i].send_id;
+    for (size_t i = 0; i < DEFERRED_SENDS_MAX; i++)
+        if (refill->deferred_sends[i].until_us > clock_monotonic_us())
+            ids[count++] = refill->deferred_sends[i].send_id;
     return (struct int_list){ ids, count };
 }
 
-/* Leases nothing of this send for a while. Overwrites the oldest entry. */
-static void defer_send(struct sender *sender, int64_t send_id)
+/* Nothing of this send is leased for a while. Overwrites the oldest entry. */
+static void defer_send(struct refill *refill, int64_t send_id)
 {
     size_t oldest = 0;
-    for (size_t i = 1; i < QUEUE_DEFERRED_SENDS_MAX; i++)
-        if (sender->deferred_sends[i].until_us < sender->deferred_sends[oldest].until_us)
+    for (size_t i = 1; i < DEFERRED_SENDS_MAX; i++)
+        if (refill->deferred_sends[i].until_us < refill->deferred_sends[oldest].until_us)
             oldest = i;
-    sender->deferred_sends[oldest].send_id = send_id;
-    sender->deferred_sends[oldest].until_us = clock_monotonic_us() + defer_send_us;
+    refill->deferred_sends[oldest].send_id = send_id;
+    refill->deferred_sends[oldest].until_us = clock_monotonic_us() + defer_send_us;
 }
 
 /* ---- Leasing a batch ---- */
 
-/* Some messages may have been sent by a process that is gone without a journal, or before --uncertain was set to hold. */
+/* A recipient is uncertain here when its process ended without a journal, or when --uncertain was not hold at its last attempt. */
 static void hold_uncertain_recipients(const struct sender *sender, struct delivery_batch *batch)
 {
     if (!sender->config.retry_policy.hold_uncertain || batch->send->is_sandbox)
@@ -189,7 +192,7 @@ static bool handle_fetch_failure(struct refill *refill, const struct delivery_ba
         return false;
     }
     sender_log("sender.fetch", why);
-    defer_send(refill->sender, batch->send_id);
+    defer_send(refill, batch->send_id);
     if (error_info(why->code)->retryable || db_error_is_retryable(why))
         return true;
     ARENA_SCOPE arena = arena_new(0);
@@ -238,7 +241,7 @@ static bool recover_journals(struct refill *refill, struct error *err)
     return true;
 }
 
-/* Back-pressure: a route is not wanted while enough batches wait for its workers or for the result writer. */
+/* With the mutex held. Back-pressure: a route is not wanted while enough batches wait for its workers or the result writer. */
 static struct delivery_wish make_wish(const struct refill *refill, struct arena *arena)
 {
     const struct sender *sender = refill->sender;
@@ -249,7 +252,7 @@ static struct delivery_wish make_wish(const struct refill *refill, struct arena 
         .to_outbox = has_room && queue_waiting_batches(sender, ROUTE_CAPTURE) < QUEUE_BATCHES_WAITING_MAX,
         .to_relay =
             has_room && sender->config.relays != NULL && queue_waiting_batches(sender, ROUTE_RELAY) < QUEUE_BATCHES_WAITING_MAX,
-        .put_off = deferred_sends_now(sender, arena),
+        .put_off = deferred_sends_now(refill, arena),
     };
 }
 
@@ -270,7 +273,7 @@ static bool refill_once(struct refill *refill, struct error *err)
         return false;
     if (found)
         return true;
-    /* Not on a notification while the queue has items: it does not come when they make room. */
+    /* Items in the queue may make room at any moment. The condition variable reports that, a database notification does not. */
     if (!wants || !is_idle) {
         wait_until_wanted(sender, IDLE_WAIT_MS);
         return true;

@@ -86,7 +86,7 @@ static size_t mark_written(struct queued_batch *queued, const struct delivery_ba
     return count;
 }
 
-/* Returns a batch to the queue after the try to write it, or frees it when it is over. `why`: the failure, if it failed. */
+/* Returns a batch to the queue after the try to write it, or frees it when it is over. `why`: the error, if it was not written. */
 static void finish_batch(struct sender *sender, struct queued_batch *queued, const struct delivery_batch *decided, bool is_written,
                          const struct error *why)
 {
@@ -178,8 +178,8 @@ static void mark_lost_retries(struct sender *sender)
         each->is_lease_lost |= each->batch.from_ordinal == 0;
 }
 
-/* After a long time without a renewal another process may have leased the retries. Their statement returns no rows that would show
- * it, as the one of ranges does. */
+/* Retries are lost after a long time without a renewal: another process may have leased them. The statement that renews them
+ * returns no rows which would show it, unlike that of ranges. */
 static void note_renewal(struct sender *sender, const struct renewals *asked, const struct db_rows *renewed)
 {
     pthread_mutex_lock(&sender->mutex);
