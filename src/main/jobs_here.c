@@ -22,7 +22,7 @@ enum {
     CAPTURE_MAILDIR_MAX_MESSAGES = 5 * 1000 * 1000,
     RETRY_AFTER_DEFAULT_S = 60,
     HOST_NAME_BYTES = 256,
-    HANDS_MAX = 16
+    DELIVERY_WORKERS_MAX = 16
 };
 
 struct jobs_here {
@@ -54,15 +54,15 @@ static void log_renderer(void *context, const char *line)
 
 /* ---- Sending ---- */
 
-static bool read_rules(const struct options *options, struct decide_rules *ret_rules, struct error *err)
+static bool read_retry_policy(const struct options *options, struct retry_policy *ret_policy, struct error *err)
 {
     const char *uncertain = options->uncertain != NULL ? options->uncertain : "resend";
     int64_t retry_after_s = options->retry_after_s > 0 ? options->retry_after_s : RETRY_AFTER_DEFAULT_S;
-    *ret_rules = (struct decide_rules){
+    *ret_policy = (struct retry_policy){
         .hold_uncertain = strcmp(uncertain, "hold") == 0,
         .first_retry_us = retry_after_s * US_PER_S,
     };
-    return ret_rules->hold_uncertain || strcmp(uncertain, "resend") == 0 ||
+    return ret_policy->hold_uncertain || strcmp(uncertain, "resend") == 0 ||
            fail(err, ERR_INVALID_REQUEST, "--uncertain", "--uncertain is resend or hold.");
 }
 
@@ -83,9 +83,9 @@ static bool start_sender(struct jobs_here *jobs, struct installation *installati
         .data_dir = options->data_dir,
         .outbox = jobs->outbox,
         .helo_name = jobs->helo_name,
-        .hands = (int)sysconf(_SC_NPROCESSORS_ONLN),
+        .delivery_workers = (int)sysconf(_SC_NPROCESSORS_ONLN),
     };
-    if (!read_rules(options, &config.rules, err) || !read_dkim(options, &config.leaves_unsigned, err))
+    if (!read_retry_policy(options, &config.retry_policy, err) || !read_dkim(options, &config.leaves_unsigned, err))
         return false;
     const char *const *relays = options_list(arena, options->relays);
     if (relays != NULL && !smtp_relays_new(relays, &jobs->relays, err))
@@ -94,8 +94,8 @@ static bool start_sender(struct jobs_here *jobs, struct installation *installati
     if (relays != NULL && options->public_url == NULL)
         log_event(LOG_WARNING, "sender.links",
                   "Without --public-url nobody serves the unsubscribe links of mail that goes to a relay.");
-    if (config.hands < 1 || config.hands > HANDS_MAX)
-        config.hands = config.hands < 1 ? 1 : HANDS_MAX;
+    if (config.delivery_workers < 1 || config.delivery_workers > DELIVERY_WORKERS_MAX)
+        config.delivery_workers = config.delivery_workers < 1 ? 1 : DELIVERY_WORKERS_MAX;
     if (options->helo_name != NULL)
         snprintf(jobs->helo_name, sizeof(jobs->helo_name), "%s", options->helo_name);
     else if (gethostname(jobs->helo_name, sizeof(jobs->helo_name) - 1) != 0 || jobs->helo_name[0] == '\0')

@@ -1,6 +1,7 @@
 /*
- * The hand of the sandbox domain: delivers into the capture outbox. A message
- * delivered again after a crash replaces itself, so no journal is needed.
+ * Capture worker: the thread that delivers campaigns of the sandbox domain into
+ * the capture Maildir. It writes no journal: a message that is delivered again
+ * after a crash has the same file name and replaces itself.
  */
 #include "sender/message_cache.h"
 
@@ -8,81 +9,91 @@
 
 enum { FULL_PAUSE_MS = 1000 };
 
-/* Waits for somebody to be taken; NULL at the end. */
-static struct slot *take(struct sender *sender)
+/* ---- The next attempt ---- */
+
+/* With the mutex held. */
+static struct attempt *find_capture_attempt(const struct sender *sender)
 {
-    struct slot *slot = NULL;
-    pthread_mutex_lock(&sender->mutex);
-    while (slot == NULL && !sender->is_stopping) {
-        for (struct piece *piece = sender->line; piece != NULL && slot == NULL; piece = piece->next) {
-            if (piece->way != WAY_OUTBOX || piece->waiting == 0 || piece->is_lost)
-                continue;
-            while (piece->slots[piece->first_waiting].state != SLOT_WAITING)
-                piece->first_waiting++;
-            slot = &piece->slots[piece->first_waiting];
-        }
-        if (slot == NULL)
-            pthread_cond_wait(&sender->work, &sender->mutex);
+    for (struct queued_batch *batch = queue_first_batch(sender); batch != NULL; batch = queue_next_batch(batch)) {
+        struct queue_item *item = &batch->item;
+        if (item->route != ROUTE_CAPTURE || item->waiting == 0 || batch->is_lease_lost)
+            continue;
+        while (item->attempts[item->first_waiting].state != ATTEMPT_WAITING)
+            item->first_waiting++;
+        return &item->attempts[item->first_waiting];
     }
-    if (slot != NULL)
-        slot_take(slot);
-    pthread_mutex_unlock(&sender->mutex);
-    return slot;
+    return NULL;
 }
 
-/* The outbox is full, or its disk is: everything waits. */
-static void pause_full(struct sender *sender)
+/* Waits for an attempt; NULL when the sender stops. */
+static struct attempt *wait_for_attempt(struct sender *sender)
+{
+    struct attempt *attempt = NULL;
+    pthread_mutex_lock(&sender->mutex);
+    while (!sender->is_stopping && (attempt = find_capture_attempt(sender)) == NULL)
+        pthread_cond_wait(&sender->capture_wanted, &sender->mutex);
+    if (attempt != NULL)
+        attempt_start(attempt);
+    pthread_mutex_unlock(&sender->mutex);
+    return attempt;
+}
+
+/* ---- Delivering it ---- */
+
+static bool capture_message(struct message_cache *cache, struct sender *sender, const struct attempt *attempt, struct error *err)
+{
+    struct bytes no_signatures;
+    struct bytes message;
+    if (!message_cache_compose(cache, sender, attempt, &no_signatures, &message, err))
+        return false;
+    struct work work = sender_work(sender, cache->scratch, NULL);
+    const struct delivery_batch *batch = &item_batch(attempt->item)->batch;
+    const char *name = delivery_message_name(&work, batch, attempt_index(attempt), cache->scratch);
+    return capture_maildir_deliver(sender->config.outbox, name, message.data, message.size, err);
+}
+
+/* A message that cannot be composed is a result of its recipient. Any other failure passes, so the attempt returns to the queue:
+ * then this gives false. */
+static bool decide_captured(struct sender *sender, struct attempt *attempt, const struct error *why)
+{
+    bool is_returned = why->code != ERR_NONE && why->code != ERR_INVALID_REQUEST;
+    struct queued_batch *batch = item_batch(attempt->item);
+    pthread_mutex_lock(&sender->mutex);
+    struct delivery_result result = batch->batch.results[attempt_index(attempt)];
+    result.outcome = why->code == ERR_NONE ? DELIVERY_DELIVERED : DELIVERY_FAILED;
+    result.reason = why->code == ERR_NONE ? NULL : arena_dup(batch->item.arena, why->message);
+    result.attempts++;
+    if (is_returned)
+        attempt_return(sender, attempt);
+    else
+        attempt_decide(sender, attempt, &result);
+    pthread_mutex_unlock(&sender->mutex);
+    return !is_returned;
+}
+
+/* The capture Maildir is at its limit, or its disk is full. */
+static void pause_while_full(struct sender *sender)
 {
     struct timespec until = clock_deadline(FULL_PAUSE_MS);
     pthread_mutex_lock(&sender->mutex);
     if (!sender->is_stopping)
-        pthread_cond_clockwait(&sender->work, &sender->mutex, CLOCK_MONOTONIC, &until);
+        pthread_cond_clockwait(&sender->capture_wanted, &sender->mutex, CLOCK_MONOTONIC, &until);
     pthread_mutex_unlock(&sender->mutex);
 }
 
-static bool deliver(struct composing *composing, struct sender *sender, const struct slot *slot, struct error *err)
-{
-    struct bytes unsigned_mail;
-    struct bytes message;
-    if (!composing_write(composing, sender, slot, &unsigned_mail, &message, err))
-        return false;
-    struct work work = sender_work(sender, composing->scratch, NULL);
-    size_t index = (size_t)(slot - slot->piece->slots);
-    const char *name = delivery_message_name(&work, &slot->piece->batch, index, composing->scratch);
-    return capture_maildir_deliver(sender->config.outbox, name, message.data, message.size, err);
-}
-
-/* A message that cannot be composed is a fact about its recipient; any other trouble passes. */
-static bool decide(struct sender *sender, struct slot *slot, const struct error *why)
-{
-    bool stays = why->code != ERR_NONE && why->code != ERR_INVALID_REQUEST;
-    pthread_mutex_lock(&sender->mutex);
-    struct piece *piece = slot->piece;
-    struct delivery_result result = piece->batch.results[slot - piece->slots];
-    result.outcome = why->code == ERR_NONE ? DELIVERY_DELIVERED : DELIVERY_FAILED;
-    result.reason = why->code == ERR_NONE ? NULL : arena_dup(piece->arena, why->message);
-    result.attempts++;
-    if (stays)
-        slot_give_back(sender, slot);
-    else
-        slot_decide(sender, slot, &result);
-    pthread_mutex_unlock(&sender->mutex);
-    return !stays;
-}
-
-void *outbox_thread(void *argument)
+void *capture_worker_run(void *argument)
 {
     struct sender *sender = argument;
-    struct composing composing;
-    struct slot *slot;
-    composing_begin(&composing);
-    while ((slot = take(sender)) != NULL) {
+    struct message_cache cache;
+    struct attempt *attempt;
+    message_cache_init(&cache);
+    while ((attempt = wait_for_attempt(sender)) != NULL) {
         struct error err = { .code = ERR_NONE };
-        if (!deliver(&composing, sender, slot, &err) && err.code != ERR_INVALID_REQUEST)
+        if (!capture_message(&cache, sender, attempt, &err) && err.code != ERR_INVALID_REQUEST)
             sender_log("sender.outbox", &err);
-        if (!decide(sender, slot, &err))
-            pause_full(sender);
+        if (!decide_captured(sender, attempt, &err))
+            pause_while_full(sender);
     }
-    composing_end(&composing);
+    message_cache_done(&cache);
     return NULL;
 }

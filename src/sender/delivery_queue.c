@@ -1,150 +1,209 @@
 #include "sender/delivery_queue.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 
+#include <assert.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 
-struct piece *piece_new(enum way way)
+/* ---- Items and their types ---- */
+
+static_assert(offsetof(struct queued_batch, item) == 0, "item_batch casts the header to the batch");
+static_assert(offsetof(struct queued_message, item) == 0, "item_single_message casts the header to the message");
+
+static struct queue_item *new_item(size_t size, enum item_kind kind)
 {
     static atomic_int_fast64_t serials;
     struct arena *arena = arena_new(0);
-    struct piece *piece = arena_alloc(arena, sizeof(*piece));
-    piece->arena = arena;
-    piece->way = way;
-    piece->serial = (int64_t)atomic_fetch_add(&serials, 1) + 1;
-    return piece;
+    struct queue_item *item = arena_alloc(arena, size);
+    item->kind = kind;
+    item->route = ROUTE_RELAY;
+    item->arena = arena;
+    item->serial = (int64_t)atomic_fetch_add(&serials, 1) + 1;
+    return item;
 }
 
-static void make_slots(struct sender *sender, struct piece *piece)
+struct queued_batch *queued_batch_new(void)
 {
-    const struct delivery_batch *batch = &piece->batch;
-    piece->slots = arena_array(piece->arena, piece->count + 1, sizeof(*piece->slots));
-    for (size_t i = 0; i < piece->count; i++) {
-        struct slot *slot = &piece->slots[i];
-        slot->piece = piece;
-        if (piece->letter == NULL) {
-            slot->key = (struct journal_key){
-                .organization_id = batch->organization_id,
-                .brand_id = batch->brand_id,
-                .send_id = batch->send_id,
-                .ordinal = batch->recipients[i].ordinal,
-                .attempts = batch->recipients[i].attempts,
-            };
-            slot->state = batch->results[i].outcome == DELIVERY_OPEN ? SLOT_WAITING : SLOT_DECIDED;
-        }
-        if (slot->state == SLOT_WAITING)
-            piece->waiting++;
-        else
-            piece->unsettled++;
+    return item_batch(new_item(sizeof(struct queued_batch), ITEM_BATCH));
+}
+
+struct queued_message *queued_message_new(void)
+{
+    return item_single_message(new_item(sizeof(struct queued_message), ITEM_SINGLE_MESSAGE));
+}
+
+struct queued_batch *item_batch(struct queue_item *item)
+{
+    if (item->kind != ITEM_BATCH)
+        abort();
+    return (struct queued_batch *)item;
+}
+
+struct queued_message *item_single_message(struct queue_item *item)
+{
+    if (item->kind != ITEM_SINGLE_MESSAGE)
+        abort();
+    return (struct queued_message *)item;
+}
+
+static struct queued_batch *first_batch_from(struct queue_item *item)
+{
+    while (item != NULL && item->kind != ITEM_BATCH)
+        item = item->next;
+    return item != NULL ? item_batch(item) : NULL;
+}
+
+struct queued_batch *queue_first_batch(const struct sender *sender)
+{
+    return first_batch_from(sender->queue);
+}
+
+struct queued_batch *queue_next_batch(const struct queued_batch *batch)
+{
+    return first_batch_from(batch->item.next);
+}
+
+/* ---- Adding ---- */
+
+static void make_attempts(struct sender *sender, struct queue_item *item, size_t count)
+{
+    item->attempts = arena_array(item->arena, count + 1, sizeof(*item->attempts));
+    item->count = count;
+    item->waiting = count;
+    for (size_t i = 0; i < count; i++)
+        item->attempts[i].item = item;
+    item->journal_file = journal_current_file(sender->journal);
+}
+
+/* Recipients whom delivery_fetch has marked, such as the unsubscribed, are decided from the start. */
+static void fill_batch_attempts(struct queued_batch *queued)
+{
+    const struct delivery_batch *batch = &queued->batch;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct attempt *attempt = &queued->item.attempts[i];
+        attempt->key = (struct journal_key){
+            .organization_id = batch->organization_id,
+            .brand_id = batch->brand_id,
+            .send_id = batch->send_id,
+            .ordinal = batch->recipients[i].ordinal,
+            .attempts = batch->recipients[i].attempts,
+        };
+        if (batch->results[i].outcome == DELIVERY_OPEN)
+            continue;
+        attempt->state = ATTEMPT_DECIDED;
+        queued->item.waiting--;
+        queued->unwritten++;
     }
-    piece->decided_at_us = clock_monotonic_us();
-    piece->journal_file = journal_file(sender->journal);
+    queued->unwritten_since_us = clock_monotonic_us();
 }
 
-void line_add(struct sender *sender, struct piece *piece)
+static void append_item(struct sender *sender, struct queue_item *item)
 {
-    piece->count = piece->batch.count;
-    make_slots(sender, piece);
-    struct piece **end = &sender->line;
+    struct queue_item **end = &sender->queue;
     while (*end != NULL)
         end = &(*end)->next;
-    *end = piece;
+    *end = item;
+    item->next = NULL;
 }
 
-void line_add_first(struct sender *sender, struct piece *piece)
+void queue_add_batch(struct sender *sender, struct queued_batch *batch)
 {
-    piece->count = 1;
-    make_slots(sender, piece);
-    piece->next = sender->line;
-    sender->line = piece;
+    make_attempts(sender, &batch->item, batch->batch.count);
+    fill_batch_attempts(batch);
+    append_item(sender, &batch->item);
 }
 
-void line_remove(struct sender *sender, struct piece *piece)
+void queue_add_single_message(struct sender *sender, struct queued_message *message)
 {
-    struct piece **at = &sender->line;
-    while (*at != piece)
+    make_attempts(sender, &message->item, 1);
+    message->item.next = sender->queue;
+    sender->queue = &message->item;
+}
+
+/* ---- Removing and moving ---- */
+
+static void unlink_item(struct sender *sender, const struct queue_item *item)
+{
+    struct queue_item **at = &sender->queue;
+    while (*at != item)
         at = &(*at)->next;
-    *at = piece->next;
-    int64_t oldest = journal_file(sender->journal);
-    for (const struct piece *each = sender->line; each != NULL; each = each->next)
+    *at = item->next;
+}
+
+void queue_remove(struct sender *sender, struct queue_item *item)
+{
+    unlink_item(sender, item);
+    int64_t oldest = journal_current_file(sender->journal);
+    for (const struct queue_item *each = sender->queue; each != NULL; each = each->next)
         if (each->journal_file < oldest)
             oldest = each->journal_file;
-    journal_forget(sender->journal, oldest);
+    journal_remove_before(sender->journal, oldest);
 }
 
-void line_put_last(struct sender *sender, struct piece *piece)
+void queue_move_last(struct sender *sender, struct queued_batch *batch)
 {
-    struct piece **at = &sender->line;
-    while (*at != piece)
-        at = &(*at)->next;
-    *at = piece->next;
-    while (*at != NULL)
-        at = &(*at)->next;
-    *at = piece;
-    piece->next = NULL;
+    unlink_item(sender, &batch->item);
+    append_item(sender, &batch->item);
 }
 
-size_t line_waiting(const struct sender *sender, enum way way)
+/* ---- Counting ---- */
+
+size_t queue_waiting_batches(const struct sender *sender, enum route route)
 {
     size_t count = 0;
-    for (const struct piece *piece = sender->line; piece != NULL; piece = piece->next)
-        count += piece->way == way && piece->waiting > 0 && piece->letter == NULL;
+    for (const struct queued_batch *batch = queue_first_batch(sender); batch != NULL; batch = queue_next_batch(batch))
+        count += batch->item.route == route && batch->item.waiting > 0;
     return count;
 }
 
-size_t line_decided(const struct sender *sender)
+size_t queue_decided_batches(const struct sender *sender)
 {
     size_t count = 0;
-    for (const struct piece *piece = sender->line; piece != NULL; piece = piece->next)
-        count += piece->letter == NULL && piece->waiting == 0 && piece->in_hand == 0;
+    for (const struct queued_batch *batch = queue_first_batch(sender); batch != NULL; batch = queue_next_batch(batch))
+        count += batch->item.waiting == 0 && batch->item.in_progress == 0;
     return count;
 }
 
-void slot_take(struct slot *slot)
+/* ---- Attempts ---- */
+
+size_t attempt_index(const struct attempt *attempt)
 {
-    slot->state = SLOT_IN_HAND;
-    slot->piece->waiting--;
-    slot->piece->in_hand++;
+    return (size_t)(attempt - attempt->item->attempts);
 }
 
-void slot_give_back(struct sender *sender, struct slot *slot)
+void attempt_start(struct attempt *attempt)
 {
-    struct piece *piece = slot->piece;
-    size_t index = (size_t)(slot - piece->slots);
-    slot->state = SLOT_WAITING;
-    piece->in_hand--;
-    piece->waiting++;
-    if (index < piece->first_waiting)
-        piece->first_waiting = index;
-    if (sender->is_stopping || piece->is_lost)
-        pthread_cond_broadcast(&sender->decided);
+    attempt->state = ATTEMPT_IN_PROGRESS;
+    attempt->item->waiting--;
+    attempt->item->in_progress++;
 }
 
-void slot_decide(struct sender *sender, struct slot *slot, const struct delivery_result *result)
+void attempt_return(struct sender *sender, struct attempt *attempt)
 {
-    struct piece *piece = slot->piece;
-    slot->state = SLOT_DECIDED;
-    piece->in_hand--;
-    if (piece->unsettled++ == 0)
-        piece->decided_at_us = clock_monotonic_us();
-    piece->batch.results[slot - piece->slots] = *result;
-    if (piece->waiting == 0)
-        pthread_cond_signal(&sender->room);
-    if (piece->waiting == 0 && piece->in_hand == 0)
-        pthread_cond_broadcast(&sender->decided);
+    struct queue_item *item = attempt->item;
+    size_t index = attempt_index(attempt);
+    attempt->state = ATTEMPT_WAITING;
+    item->in_progress--;
+    item->waiting++;
+    if (index < item->first_waiting)
+        item->first_waiting = index;
+    bool is_dropped = item->kind == ITEM_BATCH && item_batch(item)->is_lease_lost;
+    if (sender->is_stopping || is_dropped)
+        pthread_cond_broadcast(&sender->results_ready);
 }
 
-struct work sender_work(const struct sender *sender, struct arena *arena, struct db_conn *conn)
+void attempt_decide(struct sender *sender, struct attempt *attempt, const struct delivery_result *result)
 {
-    return (struct work){ .engine = sender->engine, .arena = arena, .conn = conn, .now_us = clock_now_us() };
-}
-
-void sender_log(const char *event, const struct error *err)
-{
-    struct log_line line;
-    log_begin(&line, LOG_WARNING, event);
-    log_error_members(&line, err);
-    log_end(&line);
+    struct queued_batch *batch = item_batch(attempt->item);
+    attempt->state = ATTEMPT_DECIDED;
+    batch->item.in_progress--;
+    if (batch->unwritten++ == 0)
+        batch->unwritten_since_us = clock_monotonic_us();
+    batch->batch.results[attempt_index(attempt)] = *result;
+    if (batch->item.waiting == 0)
+        pthread_cond_signal(&sender->refill_wanted);
+    if (batch->item.waiting == 0 && batch->item.in_progress == 0)
+        pthread_cond_broadcast(&sender->results_ready);
 }

@@ -1,7 +1,14 @@
 /*
- * The line: what is under way in a sender, shared by its threads. Everything
- * here is under the sender's mutex, except what a slot's present owner does to
- * it: a slot that is in hand belongs to the thread that took it.
+ * Delivery queue: the batches and single messages that a sender has under way,
+ * shared by its threads.
+ *
+ * A batch is what was leased together: one range of a send, or due retries of
+ * one send. A single message is a test message whose caller waits. An attempt is
+ * one recipient of a batch, or the recipient of a single message.
+ *
+ * The sender's mutex guards everything here, with one exception: an attempt in
+ * progress belongs to the thread that took it, until that thread decides it or
+ * returns it to the queue.
  */
 #pragma once
 
@@ -11,126 +18,169 @@
 
 #include <pthread.h>
 
+/* Back-pressure: at the first bound the refill thread leases no batch of this route, at the second one no batch at all. */
 enum {
-    LINE_BATCHES_WAITING = 4, /* of each way, with somebody who waits */
-    LINE_BATCHES_DECIDED = 8, /* done, and waiting for the settler: more would be memory without bound */
-    LINE_PUT_OFF_MAX = 64,
+    QUEUE_BATCHES_WAITING_MAX = 4, /* batches of each route with a waiting attempt */
+    QUEUE_BATCHES_DECIDED_MAX = 8, /* batches that wait for the result writer only */
 };
 
-/* Leases last DELIVERY_LEASE_S; who could not renew them for so long hands nothing over, as another process may soon. */
-#define LINE_UNSEEN_MAX_US (INT64_C(40) * US_PER_S)
+/* A lease lasts DELIVERY_LEASE_S. A process whose last renewal is older than this sends nothing to relays, since another process
+ * may lease its batches soon. */
+#define LEASE_UNRENEWED_MAX_US (INT64_C(40) * US_PER_S)
 
-/* The ways out. */
-enum way { WAY_OUTBOX, WAY_RELAY };
+/* Where messages go: into the capture Maildir, for the sandbox domain, or to an SMTP relay. */
+enum route { ROUTE_CAPTURE, ROUTE_RELAY };
 
-enum slot_state { SLOT_WAITING, SLOT_IN_HAND, SLOT_DECIDED };
-
-/* One recipient under way. */
-struct slot {
-    struct piece *piece;
-    enum slot_state state;
-    uint8_t losses;   /* sessions that were lost with it before its end */
-    bool is_dot_out;  /* the journal says that its final dot may have left */
-    bool is_withheld; /* it was held back before its dot, by no fault of a relay */
-    struct journal_key key;
+enum attempt_state {
+    ATTEMPT_WAITING,
+    ATTEMPT_IN_PROGRESS, /* a thread has taken it */
+    ATTEMPT_DECIDED,     /* its result is known */
 };
 
-/* A batch in the line, or a letter: then it has one slot and no batch. */
-struct piece {
-    struct piece *next;
-    struct arena *arena; /* holds all of it; results' texts too, so only the holder of the mutex writes there */
-    int64_t serial;      /* unique in the process, from 1 */
-    enum way way;
-    struct delivery_batch batch;
-    struct dkim_key_list keys;
-    struct slot *slots;
+struct queue_item;
+
+/* One try to deliver to one recipient. */
+struct attempt {
+    struct queue_item *item;
+    enum attempt_state state;
+    uint8_t lost_sessions;  /* SMTP sessions that were lost with this message */
+    bool is_dot_in_journal; /* the journal has a dot record: the final dot may have left */
+    bool is_withheld;       /* stopped before its dot by this process, not by the relay */
+    struct journal_key key; /* of an attempt of a batch */
+};
+
+enum item_kind { ITEM_BATCH, ITEM_SINGLE_MESSAGE };
+
+/* The common header of both types, and their first member. */
+struct queue_item {
+    struct queue_item *next;
+    enum item_kind kind;
+    enum route route;
+    int64_t serial; /* unique in the process, from 1 */
+    /* Owns the item and the texts of its results. Only a thread that holds the mutex allocates here. */
+    struct arena *arena;
+    struct attempt *attempts;
     size_t count;
-    size_t first_waiting; /* none waits before it */
+    size_t first_waiting; /* no attempt before it waits */
     size_t waiting;
-    size_t in_hand;
-    size_t unsettled;      /* decided, not written yet */
-    int64_t decided_at_us; /* monotonic: since when something is unsettled */
-    int64_t journal_file;  /* the first that can name its messages */
-    bool is_lost;          /* another process has taken it: what waits is dropped */
-    bool is_settling;
+    size_t in_progress;
+    int64_t journal_file; /* no journal file before this one has a record of the item */
+};
 
-    const struct sender_letter *letter;
-    struct smtp_outcome outcome; /* of the letter */
-    bool is_letter_done;
-    bool is_orphan; /* a letter whose caller has gone; whoever ends it frees it */
+struct queued_batch {
+    struct queue_item item;
+    struct delivery_batch batch;
+    struct dkim_key_list keys;  /* empty: unsigned */
+    size_t unwritten;           /* attempts that are decided and not in the database */
+    int64_t unwritten_since_us; /* monotonic: of the oldest result that is unwritten, or the last try to write */
+    bool is_lease_lost;         /* another process has the lease: waiting attempts are dropped */
+    bool is_being_written;
+};
+
+struct queued_message {
+    struct queue_item item;
+    struct single_message message;
+    struct smtp_outcome outcome; /* with is_done */
+    bool is_done;
+    bool is_caller_gone; /* single_message_end frees it */
 };
 
 struct sender {
     struct sender_config config;
     struct engine *engine;
-    struct journal_place place;
+    struct journal_location journal_location;
     struct journal *journal;
 
     pthread_mutex_t mutex;
-    pthread_cond_t room;    /* for the feeder: the line is short, or there is news */
-    pthread_cond_t decided; /* for the settler, and whoever waits for a letter */
-    pthread_cond_t work;    /* for the outbox hand */
-    struct piece *line;     /* oldest first */
-    bool is_stopping;       /* nothing new is taken or handed over */
-    bool is_settling_last;  /* all hands have ended */
-    bool has_dropped;       /* a lost piece left the line with somebody waiting: what is still leased goes back */
-    bool is_released;       /* at the end: everything is settled and given back */
-    int64_t seen_us;        /* monotonic: when the leases were renewed last */
-    int64_t journal_broken_until_us;
-    struct {
-        int64_t send_id;
-        int64_t until_us; /* monotonic */
-    } put_off[LINE_PUT_OFF_MAX];
+    pthread_cond_t refill_wanted;   /* the refill thread: the queue has room, or something is new in the database */
+    pthread_cond_t results_ready;   /* the result writer, and callers of sender_deliver */
+    pthread_cond_t capture_wanted;  /* the capture worker */
+    struct queue_item *queue;       /* single messages first, then batches, oldest first */
+    bool is_stopping;               /* nothing more is leased or sent */
+    bool workers_ended;             /* the result writer writes what is left, and ends */
+    bool has_dropped_attempts;      /* a batch left the queue with waiting attempts; its leases are to be released */
+    bool is_released;               /* at the end: every result is written and every lease released */
+    int64_t leases_renewed_us;      /* monotonic */
+    int64_t journal_pause_until_us; /* monotonic: the journal could not be written */
 
-    struct hand *hands; /* hands.c */
-    int hand_count;
-    pthread_t feeder;
-    pthread_t settler;
-    pthread_t outbox_hand;
+    struct delivery_worker *workers; /* delivery_worker.c */
+    int worker_count;
+    pthread_t refill_thread;
+    pthread_t result_writer_thread;
+    pthread_t capture_worker_thread;
 };
 
-/* ---- line.c; all with the mutex held ---- */
+/* ---- delivery_queue.c: items, with the mutex held ---- */
 
-/* A piece of nothing yet, with an arena of its own. */
-struct piece *piece_new(enum way way) RETURNS_NONNULL;
+/* An empty item in an arena of its own. These two need no mutex. */
+struct queued_batch *queued_batch_new(void) RETURNS_NONNULL;
+struct queued_message *queued_message_new(void) RETURNS_NONNULL;
 
-/* Puts a fetched batch at the end of the line. */
-void line_add(struct sender *sender, struct piece *piece) NONNULL(1, 2);
-void line_add_first(struct sender *sender, struct piece *piece) NONNULL(1, 2);
-void line_remove(struct sender *sender, struct piece *piece) NONNULL(1, 2);
+/* The item as its type. Each aborts on an item of the other type. */
+struct queued_batch *item_batch(struct queue_item *item) NONNULL(1) RETURNS_NONNULL;
+struct queued_message *item_single_message(struct queue_item *item) NONNULL(1) RETURNS_NONNULL;
 
-/* Behind all others. */
-void line_put_last(struct sender *sender, struct piece *piece) NONNULL(1, 2);
+/* Walks the batches of the queue, oldest first; NULL at the end. */
+struct queued_batch *queue_first_batch(const struct sender *sender) NONNULL(1);
+struct queued_batch *queue_next_batch(const struct queued_batch *batch) NONNULL(1);
 
-/* How many pieces of this way have somebody waiting. */
-size_t line_waiting(const struct sender *sender, enum way way) NONNULL(1);
+/* Adds a batch with its recipients at the end. */
+void queue_add_batch(struct sender *sender, struct queued_batch *batch) NONNULL(1, 2);
+/* Adds a single message at the front. */
+void queue_add_single_message(struct sender *sender, struct queued_message *message) NONNULL(1, 2);
+/* Unlinks an item, without freeing it, and removes the journal files that no other item needs. */
+void queue_remove(struct sender *sender, struct queue_item *item) NONNULL(1, 2);
+void queue_move_last(struct sender *sender, struct queued_batch *batch) NONNULL(1, 2);
 
-/* How many pieces wait for nothing but the settler. */
-size_t line_decided(const struct sender *sender) NONNULL(1);
+/* Number of batches of this route with a waiting attempt. */
+size_t queue_waiting_batches(const struct sender *sender, enum route route) NONNULL(1);
+/* Number of batches that wait for the result writer only. */
+size_t queue_decided_batches(const struct sender *sender) NONNULL(1);
 
-/* Marks a slot as in hand. */
-void slot_take(struct slot *slot) NONNULL(1);
-/* Back to those who wait; dropped when the piece is lost. */
-void slot_give_back(struct sender *sender, struct slot *slot) NONNULL(1, 2);
-/* Decides a slot that is in hand; the texts of `result` are in the piece's arena. */
-void slot_decide(struct sender *sender, struct slot *slot, const struct delivery_result *result) NONNULL(1, 2, 3);
+/* ---- delivery_queue.c: attempts, with the mutex held ---- */
 
-/* ---- The threads ---- */
+/* The position of an attempt in its item: that of its recipient and its result, too. Needs no mutex. */
+size_t attempt_index(const struct attempt *attempt) NONNULL(1);
 
-void *feeder_thread(void *sender);
-void *settler_thread(void *sender);
-void *outbox_thread(void *sender);
+/* From waiting to in progress. */
+void attempt_start(struct attempt *attempt) NONNULL(1);
+/* From in progress back to waiting. */
+void attempt_return(struct sender *sender, struct attempt *attempt) NONNULL(1, 2);
+/* From in progress to decided, for an attempt of a batch. The texts of `result` are in the item's arena. */
+void attempt_decide(struct sender *sender, struct attempt *attempt, const struct delivery_result *result) NONNULL(1, 2, 3);
 
-/* Makes the hands and their loops, and starts them; ends their threads; frees them, when nobody wakes them any more. */
-void hands_start(struct sender *sender) NONNULL(1);
-void hands_stop(struct sender *sender) NONNULL(1);
-void hands_free(struct sender *sender) NONNULL(1);
-void hands_wake(struct sender *sender) NONNULL(1);
+/* ---- single_message.c: for delivery workers ---- */
 
-/* Settles what a process that is gone has left in the data folder; false in ret_found when there was nothing. */
-MUST_CHECK bool recover_one(struct sender *sender, struct db_conn *conn, bool *ret_found, struct error *err) NONNULL(1, 2, 3, 4);
+/* Whether the caller still waits. A caller that has gone got an error, so its message is not sent. */
+bool single_message_is_wanted(struct sender *sender, const struct queued_message *message) NONNULL(1, 2);
+/* Ends its attempt: returned to the queue when it was not sent, else reported to the caller. */
+void single_message_end(struct sender *sender, struct queued_message *message, const struct smtp_outcome *outcome) NONNULL(1, 2, 3);
 
-/* Work of a thread of the sender. */
+/* ---- Threads ---- */
+
+void *refill_run(void *sender);
+void *result_writer_run(void *sender);
+void *capture_worker_run(void *sender);
+
+/* Starts the delivery workers, each with an SMTP event loop. */
+void delivery_workers_start(struct sender *sender) NONNULL(1);
+/* Ends and joins their threads. */
+void delivery_workers_stop(struct sender *sender) NONNULL(1);
+/* Frees them, when no thread calls delivery_workers_wake any more. */
+void delivery_workers_free(struct sender *sender) NONNULL(1);
+/* Lets every worker look for messages again. */
+void delivery_workers_wake(struct sender *sender) NONNULL(1);
+
+/* ---- recovery.c ---- */
+
+/* Writes the results that one journal of an ended process proves. False in ret_found when there was no such journal. */
+MUST_CHECK bool recover_journal(struct sender *sender, struct db_conn *conn, bool *ret_found, struct error *err)
+    NONNULL(1, 2, 3, 4);
+
+/* ---- sender.c ---- */
+
+/* The engine's context for a call from a thread of the sender. */
 struct work sender_work(const struct sender *sender, struct arena *arena, struct db_conn *conn) NONNULL(1, 2);
 
+/* Logs a failure as a warning. */
 void sender_log(const char *event, const struct error *err) NONNULL(1, 2);

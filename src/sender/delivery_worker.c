@@ -1,6 +1,12 @@
 /*
- * Hands: the threads that talk to relays. Each runs a loop of sessions, which
- * asks for a message whenever a session has room.
+ * Delivery workers: the threads that send messages to SMTP relays. Each runs an
+ * event loop over its share of the connections. The loop asks its worker for a
+ * message when a connection has room, so a message is composed only when it can
+ * be sent.
+ *
+ * The three callbacks of the loop are worker_next_message, worker_before_dot and
+ * worker_end_message. Around the final dot of a message they write the journal,
+ * which recovery reads after a crash.
  */
 #include "sender/message_cache.h"
 
@@ -11,292 +17,317 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STOP_WAIT_MS = 10 * 1000, LOSSES_MAX = 5 };
+enum {
+    STOP_WAIT_MS = 10 * 1000, /* for final replies, at the end */
+    LOST_SESSIONS_MAX = 5,    /* with one message, before it is deferred to a retry */
+};
 static const int64_t journal_pause_us = US_PER_S;
 
-struct hand {
+struct delivery_worker {
     struct sender *sender;
     struct smtp_event_loop *loop;
     struct smtp_events events;
-    struct composing composing;
+    struct message_cache cache;
     pthread_t thread;
     uint64_t random;
 };
 
-/* Not for secrets: spreads retries (splitmix64). */
-static double draw(struct hand *hand)
-{
-    uint64_t mixed = hand->random += UINT64_C(0x9E3779B97F4A7C15);
-    mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return (double)((mixed ^ (mixed >> 31)) >> 11) / (double)(UINT64_C(1) << 53);
-}
+/* ---- The next attempt, with the mutex held ---- */
 
-/* ---- What comes next; under the mutex ---- */
-
-static bool may_hand_over(const struct sender *sender)
+static bool may_send(const struct sender *sender)
 {
     int64_t now_us = clock_monotonic_us();
-    return !sender->is_stopping && now_us - sender->seen_us < LINE_UNSEEN_MAX_US && now_us >= sender->journal_broken_until_us;
+    return !sender->is_stopping && now_us - sender->leases_renewed_us < LEASE_UNRENEWED_MAX_US &&
+           now_us >= sender->journal_pause_until_us;
 }
 
-static const char *domain_of(const char *email)
+/* Whether a connection is free for a message to this address. */
+static bool has_connection_for(const struct delivery_worker *worker, const char *email)
 {
     const char *at = strrchr(email, '@');
-    return at != NULL ? at + 1 : email;
+    return smtp_event_loop_has_room(worker->loop, at != NULL ? at + 1 : email);
 }
 
-static struct slot *find_in(const struct hand *hand, struct piece *piece)
+static struct attempt *find_single_message(const struct delivery_worker *worker)
 {
-    for (size_t i = piece->first_waiting; piece->waiting > 0 && i < piece->count; i++) {
-        struct slot *slot = &piece->slots[i];
-        if (slot->state != SLOT_WAITING) {
-            piece->first_waiting += i == piece->first_waiting;
-            continue;
-        }
-        const char *email = piece->letter != NULL ? piece->letter->rcpt_to : piece->batch.recipients[i].email;
-        if (smtp_event_loop_has_room(hand->loop, domain_of(email)))
-            return slot;
+    for (struct queue_item *item = worker->sender->queue; item != NULL; item = item->next)
+        if (item->kind == ITEM_SINGLE_MESSAGE && item->waiting > 0 &&
+            has_connection_for(worker, item_single_message(item)->message.rcpt_to))
+            return &item->attempts[0];
+    return NULL;
+}
+
+static struct attempt *find_in_batch(const struct delivery_worker *worker, struct queued_batch *batch)
+{
+    struct queue_item *item = &batch->item;
+    if (batch->is_lease_lost)
+        return NULL;
+    for (size_t i = item->first_waiting; item->waiting > 0 && i < item->count; i++) {
+        struct attempt *attempt = &item->attempts[i];
+        if (attempt->state != ATTEMPT_WAITING)
+            item->first_waiting += i == item->first_waiting;
+        else if (has_connection_for(worker, batch->batch.recipients[i].email))
+            return attempt;
     }
     return NULL;
 }
 
-/* Letters stand first. A hand stays with its piece, whose composer it has. */
-static struct slot *find_slot(const struct hand *hand)
+/* A worker stays with the batch whose composer is in its cache. */
+static struct attempt *find_in_cached_batch(const struct delivery_worker *worker)
 {
-    const struct sender *sender = hand->sender;
-    struct slot *slot = NULL;
-    struct piece *own = NULL;
-    if (!may_hand_over(sender))
+    struct queued_batch *batch = queue_first_batch(worker->sender);
+    while (batch != NULL && batch->item.serial != worker->cache.serial)
+        batch = queue_next_batch(batch);
+    return batch != NULL ? find_in_batch(worker, batch) : NULL;
+}
+
+static struct attempt *find_in_any_batch(const struct delivery_worker *worker)
+{
+    struct attempt *attempt = NULL;
+    for (struct queued_batch *batch = queue_first_batch(worker->sender); batch != NULL; batch = queue_next_batch(batch))
+        if (batch->item.route == ROUTE_RELAY && (attempt = find_in_batch(worker, batch)) != NULL)
+            return attempt;
+    return NULL;
+}
+
+static struct attempt *find_attempt(const struct delivery_worker *worker)
+{
+    if (!may_send(worker->sender))
         return NULL;
-    for (struct piece *piece = sender->line; piece != NULL; piece = piece->next) {
-        if (piece->letter != NULL && piece->waiting > 0 && (slot = find_in(hand, piece)) != NULL)
-            return slot;
-        if (piece->serial == hand->composing.serial)
-            own = piece;
-    }
-    if (own != NULL && !own->is_lost && (slot = find_in(hand, own)) != NULL)
-        return slot;
-    for (struct piece *piece = sender->line; piece != NULL && slot == NULL; piece = piece->next)
-        if (piece->way == WAY_RELAY && !piece->is_lost)
-            slot = find_in(hand, piece);
-    return slot;
+    struct attempt *attempt = find_single_message(worker);
+    if (attempt == NULL)
+        attempt = find_in_cached_batch(worker);
+    if (attempt == NULL)
+        attempt = find_in_any_batch(worker);
+    return attempt;
 }
 
-static struct slot *take_slot(struct hand *hand)
+static struct attempt *take_attempt(struct delivery_worker *worker)
 {
-    pthread_mutex_lock(&hand->sender->mutex);
-    struct slot *slot = find_slot(hand);
-    if (slot != NULL)
-        slot_take(slot);
-    pthread_mutex_unlock(&hand->sender->mutex);
-    return slot;
+    pthread_mutex_lock(&worker->sender->mutex);
+    struct attempt *attempt = find_attempt(worker);
+    if (attempt != NULL)
+        attempt_start(attempt);
+    pthread_mutex_unlock(&worker->sender->mutex);
+    return attempt;
 }
 
-/* ---- The loop asks ---- */
+/* ---- The loop asks for a message ---- */
 
-static void give_letter(const struct slot *slot, struct smtp_message *ret_message)
+static void give_single_message(const struct single_message *message, struct smtp_message *ret_message)
 {
-    const struct sender_letter *letter = slot->piece->letter;
-    ret_message->mail_from = letter->mail_from;
-    ret_message->rcpt_to = letter->rcpt_to;
-    ret_message->needs_smtputf8 = letter->needs_smtputf8;
-    ret_message->parts[0] = letter->signatures;
-    ret_message->parts[1] = letter->message;
+    ret_message->mail_from = message->mail_from;
+    ret_message->rcpt_to = message->rcpt_to;
+    ret_message->needs_smtputf8 = message->needs_smtputf8;
+    ret_message->parts[0] = message->signatures;
+    ret_message->parts[1] = message->message;
 }
 
-static bool give_message(struct hand *hand, const struct slot *slot, struct smtp_message *ret_message, struct error *err)
+static bool compose_for_recipient(struct delivery_worker *worker, const struct attempt *attempt, struct smtp_message *ret_message,
+                                  struct error *err)
 {
-    const struct delivery_batch *batch = &slot->piece->batch;
-    const char *email = batch->recipients[slot - slot->piece->slots].email;
+    const struct delivery_batch *batch = &item_batch(attempt->item)->batch;
+    const char *email = batch->recipients[attempt_index(attempt)].email;
+    const char *reply_to = batch->send->reply_to;
     ret_message->mail_from = batch->send->from_address;
     ret_message->rcpt_to = email;
-    const char *reply_to = batch->send->reply_to;
     ret_message->needs_smtputf8 =
         !text_is_ascii(email) || !text_is_ascii(ret_message->mail_from) || (reply_to != NULL && !text_is_ascii(reply_to));
-    return composing_write(&hand->composing, hand->sender, slot, &ret_message->parts[0], &ret_message->parts[1], err);
+    return message_cache_compose(&worker->cache, worker->sender, attempt, &ret_message->parts[0], &ret_message->parts[1], err);
 }
 
-/* A message that cannot be composed is a fact about its recipient. */
-static void decide_failed(struct sender *sender, struct slot *slot, const struct error *why)
+/* A message that cannot be composed is a result of its recipient. The other recipients go on. */
+static void decide_not_composed(struct sender *sender, struct attempt *attempt, const struct error *why)
 {
+    struct queued_batch *batch = item_batch(attempt->item);
     pthread_mutex_lock(&sender->mutex);
-    struct delivery_result result = slot->piece->batch.results[slot - slot->piece->slots];
+    struct delivery_result result = batch->batch.results[attempt_index(attempt)];
     result.outcome = DELIVERY_FAILED;
-    result.reason = arena_dup(slot->piece->arena, why->message);
-    slot_decide(sender, slot, &result);
+    result.reason = arena_dup(batch->item.arena, why->message);
+    attempt_decide(sender, attempt, &result);
     pthread_mutex_unlock(&sender->mutex);
 }
 
-static bool next(void *context, struct smtp_message *ret_message)
+static bool worker_next_message(void *context, struct smtp_message *ret_message)
 {
-    struct hand *hand = context;
-    struct slot *slot;
-    while ((slot = take_slot(hand)) != NULL) {
+    struct delivery_worker *worker = context;
+    struct attempt *attempt;
+    while ((attempt = take_attempt(worker)) != NULL) {
         struct error err = { .code = ERR_NONE };
-        ret_message->tag = slot;
-        if (slot->piece->letter != NULL) {
-            give_letter(slot, ret_message);
+        ret_message->tag = attempt;
+        if (attempt->item->kind == ITEM_SINGLE_MESSAGE) {
+            give_single_message(&item_single_message(attempt->item)->message, ret_message);
             return true;
         }
-        if (give_message(hand, slot, ret_message, &err))
+        if (compose_for_recipient(worker, attempt, ret_message, &err))
             return true;
         if (err.code != ERR_INVALID_REQUEST)
             sender_log("sender.compose", &err);
-        decide_failed(hand->sender, slot, &err);
+        decide_not_composed(worker->sender, attempt, &err);
     }
     return false;
 }
 
-/* A process that was frozen may find its ranges taken when it wakes. */
-static bool is_still_ours(struct sender *sender, const struct piece *piece)
+/* ---- The final dot is about to be sent ---- */
+
+/* A process that was suspended may have lost its leases when it wakes. */
+static bool is_still_leased(struct sender *sender, const struct queued_batch *batch)
 {
     pthread_mutex_lock(&sender->mutex);
-    bool ours = !piece->is_lost && clock_monotonic_us() - sender->seen_us < LINE_UNSEEN_MAX_US;
+    bool leased = !batch->is_lease_lost && clock_monotonic_us() - sender->leases_renewed_us < LEASE_UNRENEWED_MAX_US;
     pthread_mutex_unlock(&sender->mutex);
-    return ours;
+    return leased;
 }
 
-/* Whose caller has gone got an error, and may try again. */
-static bool is_wanted(struct sender *sender, const struct piece *letter)
-{
-    pthread_mutex_lock(&sender->mutex);
-    bool wanted = !letter->is_orphan;
-    pthread_mutex_unlock(&sender->mutex);
-    return wanted;
-}
-
-/* Says it once a pause, however many sessions find out. */
+/* Stops sending for a while, and logs it once however many sessions fail. */
 static void pause_for_journal(struct sender *sender)
 {
     int64_t now_us = clock_monotonic_us();
     pthread_mutex_lock(&sender->mutex);
-    bool is_news = now_us >= sender->journal_broken_until_us;
-    sender->journal_broken_until_us = now_us + journal_pause_us;
+    bool is_first = now_us >= sender->journal_pause_until_us;
+    sender->journal_pause_until_us = now_us + journal_pause_us;
     pthread_mutex_unlock(&sender->mutex);
-    if (is_news)
-        log_event(LOG_ERROR, "sender.journal", "The journal cannot be written; nothing is handed over meanwhile.");
+    if (is_first)
+        log_event(LOG_ERROR, "sender.journal", "The journal cannot be written. Nothing is sent to relays meanwhile.");
 }
 
-static bool before_dot(void *context, void *tag)
+/* Without a dot record the dot must not leave: recovery would send the message again and not mark it uncertain. */
+static bool journal_batch_dot(struct sender *sender, struct attempt *attempt)
 {
-    struct sender *sender = ((struct hand *)context)->sender;
-    struct slot *slot = tag;
     int64_t ignored;
-    if (slot->piece->letter != NULL)
-        return is_wanted(sender, slot->piece);
-    slot->is_withheld = !is_still_ours(sender, slot->piece);
-    if (slot->is_withheld)
+    attempt->is_withheld = !is_still_leased(sender, item_batch(attempt->item));
+    if (attempt->is_withheld)
         return false;
-    slot->is_dot_out = journal_dot(sender->journal, &slot->key, &ignored);
-    slot->is_withheld = !slot->is_dot_out;
-    if (slot->is_dot_out)
+    attempt->is_dot_in_journal = journal_add_dot(sender->journal, &attempt->key, &ignored);
+    attempt->is_withheld = !attempt->is_dot_in_journal;
+    if (attempt->is_dot_in_journal)
         return true;
     pause_for_journal(sender);
     return false;
 }
 
-static void end_letter(struct sender *sender, struct slot *slot, const struct smtp_outcome *outcome)
+static bool worker_before_dot(void *context, void *tag)
 {
-    struct piece *piece = slot->piece;
-    pthread_mutex_lock(&sender->mutex);
-    if (outcome->end == SMTP_NOT_SENT && !sender->is_stopping && !piece->is_orphan) {
-        slot_give_back(sender, slot);
-    } else {
-        piece->outcome = *outcome;
-        piece->is_letter_done = true;
-        pthread_cond_broadcast(&sender->decided);
-    }
-    bool is_orphan = piece->is_orphan;
-    if (is_orphan)
-        line_remove(sender, piece);
-    pthread_mutex_unlock(&sender->mutex);
-    if (is_orphan)
-        arena_free(piece->arena);
+    struct delivery_worker *worker = context;
+    struct attempt *attempt = tag;
+    if (attempt->item->kind == ITEM_SINGLE_MESSAGE)
+        return single_message_is_wanted(worker->sender, item_single_message(attempt->item));
+    return journal_batch_dot(worker->sender, attempt);
 }
 
-/* A message that costs one session after the other waits as others do that a relay put off. */
-static bool is_worn_out(struct slot *slot, const struct smtp_outcome *outcome)
-{
-    if (outcome->stage > SMTP_STAGE_CONNECT && !slot->is_withheld)
-        slot->losses++;
-    slot->is_withheld = false;
-    return slot->losses >= LOSSES_MAX;
-}
+/* ---- A message has ended ---- */
 
-static void done(void *context, void *tag, const struct smtp_outcome *outcome)
+/* Also records that a message was not sent after its dot record: the connection was lost before the dot left. */
+static void journal_batch_reply(struct sender *sender, struct attempt *attempt, const struct smtp_outcome *outcome)
 {
-    struct hand *hand = context;
-    struct sender *sender = hand->sender;
-    struct slot *slot = tag;
-    struct piece *piece = slot->piece;
     int64_t ignored;
-    if (piece->letter != NULL) {
-        end_letter(sender, slot, outcome);
-        return;
-    }
-    /* Also that it did not leave after all. */
-    bool is_told = outcome->end == SMTP_REPLIED || (outcome->end == SMTP_NOT_SENT && slot->is_dot_out);
-    if (is_told && !journal_reply(sender->journal, &slot->key, outcome, &ignored))
-        log_event(LOG_ERROR, "sender.journal", "A reply could not be written down.");
-    slot->is_dot_out = false;
+    bool is_recorded = outcome->end == SMTP_REPLIED || (outcome->end == SMTP_NOT_SENT && attempt->is_dot_in_journal);
+    if (is_recorded && !journal_add_reply(sender->journal, &attempt->key, outcome, &ignored))
+        log_event(LOG_ERROR, "sender.journal", "A reply could not be written to the journal.");
+    attempt->is_dot_in_journal = false;
+}
+
+/* Whether a message that was not sent is tried again at once. A message that loses one session after the other is deferred to a
+ * retry instead, as if the relay had deferred it. */
+static bool is_tried_at_once(struct attempt *attempt, const struct smtp_outcome *outcome)
+{
+    if (outcome->end != SMTP_NOT_SENT)
+        return false;
+    if (outcome->stage > SMTP_STAGE_CONNECT && !attempt->is_withheld)
+        attempt->lost_sessions++;
+    attempt->is_withheld = false;
+    return attempt->lost_sessions < LOST_SESSIONS_MAX;
+}
+
+/* A random number from 0 to 1, which spreads retries (splitmix64). Not for secrets. */
+static double random_jitter(struct delivery_worker *worker)
+{
+    uint64_t mixed = worker->random += UINT64_C(0x9E3779B97F4A7C15);
+    mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return (double)((mixed ^ (mixed >> 31)) >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+static void end_batch_attempt(struct delivery_worker *worker, struct attempt *attempt, const struct smtp_outcome *outcome)
+{
+    struct sender *sender = worker->sender;
+    struct queued_batch *batch = item_batch(attempt->item);
+    journal_batch_reply(sender, attempt, outcome);
     pthread_mutex_lock(&sender->mutex);
-    if (outcome->end == SMTP_NOT_SENT && !is_worn_out(slot, outcome)) {
-        slot_give_back(sender, slot);
+    if (is_tried_at_once(attempt, outcome)) {
+        attempt_return(sender, attempt);
     } else {
-        struct delivery_result result = decide_result(&sender->config.rules, &piece->batch, (size_t)(slot - piece->slots), outcome,
-                                                      clock_now_us(), draw(hand), piece->arena);
-        slot_decide(sender, slot, &result);
+        struct delivery_result result = retry_policy_result(&sender->config.retry_policy, &batch->batch, attempt_index(attempt),
+                                                            outcome, clock_now_us(), random_jitter(worker), batch->item.arena);
+        attempt_decide(sender, attempt, &result);
     }
     pthread_mutex_unlock(&sender->mutex);
 }
 
-/* ---- Their life ---- */
-
-static void *run(void *argument)
+static void worker_end_message(void *context, void *tag, const struct smtp_outcome *outcome)
 {
-    struct hand *hand = argument;
-    smtp_event_loop_run(hand->loop, STOP_WAIT_MS);
+    struct delivery_worker *worker = context;
+    struct attempt *attempt = tag;
+    if (attempt->item->kind == ITEM_SINGLE_MESSAGE)
+        single_message_end(worker->sender, item_single_message(attempt->item), outcome);
+    else
+        end_batch_attempt(worker, attempt, outcome);
+}
+
+/* ---- Starting and stopping ---- */
+
+static void *worker_run(void *argument)
+{
+    struct delivery_worker *worker = argument;
+    smtp_event_loop_run(worker->loop, STOP_WAIT_MS);
     return NULL;
 }
 
-void hands_start(struct sender *sender)
+static void start_worker(struct sender *sender, struct delivery_worker *worker)
 {
-    sender->hand_count = sender->config.relays != NULL ? sender->config.hands : 0;
-    sender->hands = calloc((size_t)sender->hand_count + 1, sizeof(*sender->hands));
-    if (sender->hands == NULL)
+    worker->sender = sender;
+    worker->events = (struct smtp_events){
+        .context = worker,
+        .next = worker_next_message,
+        .before_dot = worker_before_dot,
+        .done = worker_end_message,
+    };
+    random_bytes(&worker->random, sizeof(worker->random));
+    message_cache_init(&worker->cache);
+    worker->loop = smtp_event_loop_new(sender->config.relays, sender->worker_count, sender->config.helo_name, &worker->events);
+    if (pthread_create(&worker->thread, NULL, worker_run, worker) != 0)
         abort();
-    for (int i = 0; i < sender->hand_count; i++) {
-        struct hand *hand = &sender->hands[i];
-        hand->sender = sender;
-        hand->events = (struct smtp_events){ .context = hand, .next = next, .before_dot = before_dot, .done = done };
-        random_bytes(&hand->random, sizeof(hand->random));
-        composing_begin(&hand->composing);
-        hand->loop = smtp_event_loop_new(sender->config.relays, sender->hand_count, sender->config.helo_name, &hand->events);
-        if (pthread_create(&hand->thread, NULL, run, hand) != 0)
-            abort();
+}
+
+void delivery_workers_start(struct sender *sender)
+{
+    sender->worker_count = sender->config.relays != NULL ? sender->config.delivery_workers : 0;
+    sender->workers = calloc((size_t)sender->worker_count + 1, sizeof(*sender->workers));
+    if (sender->workers == NULL)
+        abort();
+    for (int i = 0; i < sender->worker_count; i++)
+        start_worker(sender, &sender->workers[i]);
+}
+
+void delivery_workers_wake(struct sender *sender)
+{
+    for (int i = 0; i < sender->worker_count; i++)
+        smtp_event_loop_wake(sender->workers[i].loop);
+}
+
+void delivery_workers_stop(struct sender *sender)
+{
+    for (int i = 0; i < sender->worker_count; i++)
+        smtp_event_loop_stop(sender->workers[i].loop);
+    for (int i = 0; i < sender->worker_count; i++)
+        pthread_join(sender->workers[i].thread, NULL);
+}
+
+void delivery_workers_free(struct sender *sender)
+{
+    for (int i = 0; i < sender->worker_count; i++) {
+        smtp_event_loop_free(sender->workers[i].loop);
+        message_cache_done(&sender->workers[i].cache);
     }
-}
-
-void hands_wake(struct sender *sender)
-{
-    for (int i = 0; i < sender->hand_count; i++)
-        smtp_event_loop_wake(sender->hands[i].loop);
-}
-
-void hands_stop(struct sender *sender)
-{
-    for (int i = 0; i < sender->hand_count; i++)
-        smtp_event_loop_stop(sender->hands[i].loop);
-    for (int i = 0; i < sender->hand_count; i++)
-        pthread_join(sender->hands[i].thread, NULL);
-}
-
-void hands_free(struct sender *sender)
-{
-    for (int i = 0; i < sender->hand_count; i++) {
-        smtp_event_loop_free(sender->hands[i].loop);
-        composing_end(&sender->hands[i].composing);
-    }
-    free(sender->hands);
+    free(sender->workers);
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 enum { OWNER_MAX_BYTES = 64, PATH_BYTES = 4096, FILES_MAX = 64, RELAY_MAX_BYTES = 128 };
+
 struct file_head {
     char magic[8];
     uint64_t installation;
@@ -22,8 +23,7 @@ struct file_head {
 static const char magic[8] = "PHJRNL3\n";
 static const char suffix[] = ".journal";
 
-/* Of the process that writes. */
-struct file {
+struct journal_output {
     int64_t number;
     int fd;
 };
@@ -33,10 +33,10 @@ struct journal {
     char folder[PATH_BYTES];
     char owner[OWNER_MAX_BYTES];
     struct file_head head;
-    struct file files[FILES_MAX]; /* oldest first; the last is written */
+    struct journal_output files[FILES_MAX]; /* oldest first; the last one is the current file */
     size_t count;
-    off_t size;   /* of the last */
-    bool is_torn; /* its end cannot be read, so nothing may follow there */
+    off_t size;   /* of the current file */
+    bool is_torn; /* the current file ends with a part of a record, so nothing may be appended */
 };
 
 struct record_head {
@@ -55,20 +55,20 @@ struct record_body {
     int32_t code;
     char enhanced[12];
     char relay[RELAY_MAX_BYTES];
-    char text[SMTP_TEXT_MAX_BYTES]; /* cut behind its end: the last member */
+    char text[SMTP_TEXT_MAX_BYTES]; /* the last member: only its used bytes are written */
 };
 
 static uint32_t checksum(const void *bytes, size_t size)
 {
-    uint32_t hash = 2166136261U; /* FNV-1a: finds torn records, keeps nobody out */
+    uint32_t hash = 2166136261U; /* FNV-1a: finds torn records, not forged ones */
     const unsigned char *at = bytes;
     for (size_t i = 0; i < size; i++)
         hash = (hash ^ at[i]) * 16777619U;
     return hash;
 }
 
-/* An open-file-description lock, which goes with its process; false when another process has it. */
-static bool lock_file(int fd)
+/* An open-file-description lock, which ends with its process. False when another process has it. */
+static bool lock_journal_file(int fd)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
@@ -81,16 +81,16 @@ static void file_path(const struct journal *journal, int64_t number, char ret_pa
     snprintf(ret_path, PATH_BYTES, "%.3900s/%s.%lld%s", journal->folder, journal->owner, (long long)number, suffix);
 }
 
-/* The file is locked before it has its name, so that nobody takes it for one that was left behind. */
-static bool add_file(struct journal *journal, int64_t number, struct error *err)
+/* The file is locked before it gets its name, so that no other process finds it stale. */
+static bool start_file(struct journal *journal, int64_t number, struct error *err)
 {
     char path[PATH_BYTES];
     char draft[PATH_BYTES];
     file_path(journal, number, path);
     snprintf(draft, sizeof(draft), "%.3900s/%s.draft", journal->folder, journal->owner);
     int fd = open(draft, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-    bool done = fd >= 0 && lock_file(fd) && write(fd, &journal->head, sizeof(journal->head)) == (ssize_t)sizeof(journal->head) &&
-                rename(draft, path) == 0;
+    bool done = fd >= 0 && lock_journal_file(fd) &&
+                write(fd, &journal->head, sizeof(journal->head)) == (ssize_t)sizeof(journal->head) && rename(draft, path) == 0;
     if (!done) {
         int why = errno;
         if (fd >= 0)
@@ -98,32 +98,32 @@ static bool add_file(struct journal *journal, int64_t number, struct error *err)
         return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The journal of the sender cannot be written.") ||
                error_because(err, "%s: %s", path, strerror(why));
     }
-    journal->files[journal->count++] = (struct file){ number, fd };
+    journal->files[journal->count++] = (struct journal_output){ number, fd };
     journal->is_torn = false;
     journal->size = sizeof(journal->head);
     return true;
 }
 
-static struct file_head head_of(const struct journal_place *place)
+static struct file_head make_file_head(const struct journal_location *location)
 {
-    struct file_head head = { .installation = place->installation };
+    struct file_head head = { .installation = location->installation };
     memcpy(head.magic, magic, sizeof(magic));
     return head;
 }
 
-bool journal_open(const struct journal_place *place, const char *owner, struct journal **ret_journal, struct error *err)
+bool journal_open(const struct journal_location *location, const char *owner, struct journal **ret_journal, struct error *err)
 {
     struct journal *journal = calloc(1, sizeof(*journal));
     if (journal == NULL)
         abort();
     pthread_mutex_init(&journal->mutex, NULL);
-    snprintf(journal->folder, sizeof(journal->folder), "%.3800s/journal", place->data_dir);
-    journal->head = head_of(place);
+    snprintf(journal->folder, sizeof(journal->folder), "%.3800s/journal", location->data_dir);
+    journal->head = make_file_head(location);
     snprintf(journal->owner, sizeof(journal->owner), "%s", owner);
-    /* Without a folder the file in it fails. */
+    /* A failure is only logged here: start_file then fails, too. */
     if (mkdir(journal->folder, 0700) != 0 && errno != EEXIST)
         log_event(LOG_ERROR, "sender.journal", "%s: %s", journal->folder, strerror(errno));
-    if (add_file(journal, 1, err)) {
+    if (start_file(journal, 1, err)) {
         *ret_journal = journal;
         return true;
     }
@@ -144,7 +144,7 @@ static void close_files(struct journal *journal, size_t count, bool remove)
     journal->count -= count;
 }
 
-static void end(struct journal *journal, bool remove)
+static void close_journal(struct journal *journal, bool remove)
 {
     if (journal == NULL)
         return;
@@ -155,16 +155,16 @@ static void end(struct journal *journal, bool remove)
 
 void journal_remove(struct journal *journal)
 {
-    end(journal, true);
+    close_journal(journal, true);
 }
 
 void journal_close(struct journal *journal)
 {
-    end(journal, false);
+    close_journal(journal, false);
 }
 
-/* One write; of one that the disk took in part nothing stays, or what follows could not be read. */
-static bool append(struct journal *journal, const void *bytes, size_t size)
+/* Appends with one write. A partial write is cut off again, since records behind it could not be read. */
+static bool append_bytes(struct journal *journal, const void *bytes, size_t size)
 {
     int fd = journal->files[journal->count - 1].fd;
     ssize_t written = write(fd, bytes, size);
@@ -176,7 +176,7 @@ static bool append(struct journal *journal, const void *bytes, size_t size)
     return false;
 }
 
-static bool write_record(struct journal *journal, struct record_body *body, int64_t *ret_file)
+static bool append_record(struct journal *journal, struct record_body *body, int64_t *ret_file)
 {
     size_t size = offsetof(struct record_body, text) + strlen(body->text);
     struct {
@@ -187,21 +187,22 @@ static bool write_record(struct journal *journal, struct record_body *body, int6
     pthread_mutex_lock(&journal->mutex);
     struct error ignored = { .code = ERR_NONE };
     if ((journal->size > JOURNAL_FILE_BYTES || journal->is_torn) && journal->count < FILES_MAX &&
-        !add_file(journal, journal->files[journal->count - 1].number + 1, &ignored))
-        log_event(LOG_WARNING, "sender.journal", "The journal goes on in its old file.");
-    bool done = !journal->is_torn && append(journal, &record, sizeof(record.head) + size);
+        !start_file(journal, journal->files[journal->count - 1].number + 1, &ignored))
+        log_event(LOG_WARNING, "sender.journal", "No next journal file can be started. Records go to the current one.");
+    bool done = !journal->is_torn && append_bytes(journal, &record, sizeof(record.head) + size);
     *ret_file = journal->files[journal->count - 1].number;
     pthread_mutex_unlock(&journal->mutex);
     return done;
 }
 
-bool journal_dot(struct journal *journal, const struct journal_key *key, int64_t *ret_file)
+bool journal_add_dot(struct journal *journal, const struct journal_key *key, int64_t *ret_file)
 {
     struct record_body body = { .key = *key, .kind = RECORD_DOT };
-    return write_record(journal, &body, ret_file);
+    return append_record(journal, &body, ret_file);
 }
 
-bool journal_reply(struct journal *journal, const struct journal_key *key, const struct smtp_outcome *outcome, int64_t *ret_file)
+bool journal_add_reply(struct journal *journal, const struct journal_key *key, const struct smtp_outcome *outcome,
+                       int64_t *ret_file)
 {
     struct record_body body = {
         .key = *key,
@@ -213,10 +214,10 @@ bool journal_reply(struct journal *journal, const struct journal_key *key, const
     snprintf(body.enhanced, sizeof(body.enhanced), "%s", outcome->enhanced);
     snprintf(body.relay, sizeof(body.relay), "%s", outcome->relay != NULL ? outcome->relay : "");
     snprintf(body.text, sizeof(body.text), "%s", outcome->text);
-    return write_record(journal, &body, ret_file);
+    return append_record(journal, &body, ret_file);
 }
 
-int64_t journal_file(struct journal *journal)
+int64_t journal_current_file(struct journal *journal)
 {
     pthread_mutex_lock(&journal->mutex);
     int64_t number = journal->files[journal->count - 1].number;
@@ -224,35 +225,35 @@ int64_t journal_file(struct journal *journal)
     return number;
 }
 
-void journal_forget(struct journal *journal, int64_t before_file)
+void journal_remove_before(struct journal *journal, int64_t file)
 {
     pthread_mutex_lock(&journal->mutex);
     size_t count = 0;
-    while (count + 1 < journal->count && journal->files[count].number < before_file)
+    while (count + 1 < journal->count && journal->files[count].number < file)
         count++;
     close_files(journal, count, true);
     pthread_mutex_unlock(&journal->mutex);
 }
 
-/* ---- Reading what is left ---- */
+/* ---- Reading the records of a file ---- */
 
-struct found {
+struct entry_list {
     struct journal_entry *entries;
     size_t count;
     size_t room;
 };
 
-static struct journal_entry *add_entry(struct arena *arena, struct found *found)
+static struct journal_entry *append_entry(struct arena *arena, struct entry_list *list)
 {
-    if (found->count == found->room) {
-        size_t room = found->room > 0 ? 2 * found->room : 1024;
+    if (list->count == list->room) {
+        size_t room = list->room > 0 ? 2 * list->room : 1024;
         struct journal_entry *entries = arena_array(arena, room, sizeof(*entries));
-        if (found->count > 0)
-            memcpy(entries, found->entries, found->count * sizeof(*entries));
-        found->entries = entries;
-        found->room = room;
+        if (list->count > 0)
+            memcpy(entries, list->entries, list->count * sizeof(*entries));
+        list->entries = entries;
+        list->room = room;
     }
-    return &found->entries[found->count++];
+    return &list->entries[list->count++];
 }
 
 static bool read_record(FILE *file, struct record_body *ret_body)
@@ -270,7 +271,7 @@ static bool read_record(FILE *file, struct record_body *ret_body)
     return true;
 }
 
-static void read_file(struct arena *arena, const char *path, struct found *found)
+static void read_journal_file(struct arena *arena, const char *path, struct entry_list *list)
 {
     struct file_head head;
     FILE *file = fopen(path, "re");
@@ -279,7 +280,7 @@ static void read_file(struct arena *arena, const char *path, struct found *found
     bool known = fread(&head, sizeof(head), 1, file) == 1;
     struct record_body body;
     while (known && read_record(file, &body)) {
-        struct journal_entry *entry = add_entry(arena, found);
+        struct journal_entry *entry = append_entry(arena, list);
         *entry = (struct journal_entry){ .key = body.key, .has_reply = body.kind == RECORD_REPLY };
         if (!entry->has_reply)
             continue;
@@ -303,35 +304,37 @@ static int compare_keys(const struct journal_key *a, const struct journal_key *b
     return 0;
 }
 
-struct placed {
+struct numbered_entry {
     struct journal_entry entry;
-    size_t place;
+    size_t number; /* its position in the files */
 };
 
-static int compare_placed(const void *a, const void *b)
+static int compare_numbered(const void *a, const void *b)
 {
-    const struct placed *left = a;
-    const struct placed *right = b;
+    const struct numbered_entry *left = a;
+    const struct numbered_entry *right = b;
     int order = compare_keys(&left->entry.key, &right->entry.key);
-    return order != 0 ? order : (left->place > right->place) - (left->place < right->place);
+    return order != 0 ? order : (left->number > right->number) - (left->number < right->number);
 }
 
-/* Of each message only the last record counts: a dot behind a reply is another attempt. */
-static void keep_last(struct arena *arena, struct found *found)
+/* Only the last record of a recipient counts: a dot record after a reply record is of another attempt. */
+static void keep_last_entries(struct arena *arena, struct entry_list *list)
 {
-    struct placed *all = arena_array(arena, found->count + 1, sizeof(*all));
-    for (size_t i = 0; i < found->count; i++)
-        all[i] = (struct placed){ found->entries[i], i };
-    qsort(all, found->count, sizeof(*all), compare_placed);
+    struct numbered_entry *all = arena_array(arena, list->count + 1, sizeof(*all));
+    for (size_t i = 0; i < list->count; i++)
+        all[i] = (struct numbered_entry){ list->entries[i], i };
+    qsort(all, list->count, sizeof(*all), compare_numbered);
     size_t kept = 0;
-    for (size_t i = 0; i < found->count; i++)
-        if (i + 1 == found->count || compare_keys(&all[i].entry.key, &all[i + 1].entry.key) != 0)
-            found->entries[kept++] = all[i].entry;
-    found->count = kept;
+    for (size_t i = 0; i < list->count; i++)
+        if (i + 1 == list->count || compare_keys(&all[i].entry.key, &all[i + 1].entry.key) != 0)
+            list->entries[kept++] = all[i].entry;
+    list->count = kept;
 }
 
-/* "OWNER.N.journal" */
-static const char *owner_of(struct arena *arena, const char *name)
+/* ---- Finding a stale journal ---- */
+
+/* The owner in a file name OWNER.N.journal; NULL for other names. */
+static const char *owner_in_name(struct arena *arena, const char *name)
 {
     size_t size = strlen(name);
     if (size <= strlen(suffix) || strcmp(name + size - strlen(suffix), suffix) != 0)
@@ -345,8 +348,8 @@ static const char *owner_of(struct arena *arena, const char *name)
     return owner;
 }
 
-/* The files of one owner, in the order of their numbers. */
-static int compare_numbers(const void *a, const void *b)
+/* Orders the paths of one owner by number: a longer number is greater. */
+static int compare_file_numbers(const void *a, const void *b)
 {
     const char *const *left = a;
     const char *const *right = b;
@@ -355,44 +358,44 @@ static int compare_numbers(const void *a, const void *b)
     return left_size != right_size ? (left_size < right_size ? -1 : 1) : strcmp(*left, *right);
 }
 
-static void add_paths(const char *folder, struct arena *arena, struct journal_remains *remains)
+static void find_paths(const char *folder, struct arena *arena, struct stale_journal *stale)
 {
     const char **paths = arena_array(arena, FILES_MAX, sizeof(*paths));
     DIR *dir = opendir(folder);
     const struct dirent *each;
-    while (dir != NULL && (each = readdir(dir)) != NULL && remains->path_count < FILES_MAX) {
-        const char *owner = owner_of(arena, each->d_name);
-        if (owner != NULL && strcmp(owner, remains->owner) == 0)
-            paths[remains->path_count++] = arena_printf(arena, "%s/%s", folder, each->d_name);
+    while (dir != NULL && (each = readdir(dir)) != NULL && stale->path_count < FILES_MAX) {
+        const char *owner = owner_in_name(arena, each->d_name);
+        if (owner != NULL && strcmp(owner, stale->owner) == 0)
+            paths[stale->path_count++] = arena_printf(arena, "%s/%s", folder, each->d_name);
     }
     if (dir != NULL)
         closedir(dir);
-    qsort(paths, remains->path_count, sizeof(*paths), compare_numbers);
-    remains->paths = paths;
+    qsort(paths, stale->path_count, sizeof(*paths), compare_file_numbers);
+    stale->paths = paths;
 }
 
-/* A file that can be locked has no living owner; owners never come back. */
-static bool is_left_behind(int folder_fd, const char *name, const struct file_head *wanted)
+/* A file that can be locked has no living owner. Owner names are unique, so the owner does not return. */
+static bool is_stale_file(int folder_fd, const char *name, const struct file_head *wanted)
 {
     struct file_head head;
     int fd = openat(folder_fd, name, O_RDWR | O_CLOEXEC);
-    bool left = fd >= 0 && lock_file(fd);
-    bool known = left && pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) && memcmp(&head, wanted, sizeof(head)) == 0;
-    if (left && !known)
-        log_event(LOG_DEBUG, "sender.journal", "%s is of another installation and is left alone.", name);
+    bool stale = fd >= 0 && lock_journal_file(fd);
+    bool ours = stale && pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) && memcmp(&head, wanted, sizeof(head)) == 0;
+    if (stale && !ours)
+        log_event(LOG_DEBUG, "sender.journal", "%s belongs to another installation and is ignored.", name);
     if (fd >= 0)
         close(fd);
-    return known;
+    return ours;
 }
 
-static const char *find_owner(const char *folder, const struct file_head *head, struct arena *arena)
+static const char *find_stale_owner(const char *folder, const struct file_head *head, struct arena *arena)
 {
     const char *found = NULL;
     DIR *dir = opendir(folder);
     const struct dirent *each;
     while (dir != NULL && found == NULL && (each = readdir(dir)) != NULL) {
-        const char *owner = owner_of(arena, each->d_name);
-        if (owner != NULL && is_left_behind(dirfd(dir), each->d_name, head))
+        const char *owner = owner_in_name(arena, each->d_name);
+        if (owner != NULL && is_stale_file(dirfd(dir), each->d_name, head))
             found = owner;
     }
     if (dir != NULL)
@@ -400,44 +403,42 @@ static const char *find_owner(const char *folder, const struct file_head *head, 
     return found;
 }
 
-/* One process at a time reads what others have left in a folder; -1 while another does. */
+/* One process at a time reads the stale journals of a folder. Gives -1 while another one does. */
 static int lock_folder(const char *folder, struct arena *arena)
 {
     int fd = open(arena_printf(arena, "%s/recovery.lock", folder), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd >= 0 && lock_file(fd))
+    if (fd >= 0 && lock_journal_file(fd))
         return fd;
     if (fd >= 0)
         close(fd);
     return -1;
 }
 
-void journal_find_remains(const struct journal_place *place, struct arena *arena, struct journal_remains *ret_remains)
+bool journal_find_stale(const struct journal_location *location, struct arena *arena, struct stale_journal *ret_stale)
 {
-    const struct file_head head = head_of(place);
-    const char *folder = arena_printf(arena, "%s/journal", place->data_dir);
-    *ret_remains = (struct journal_remains){ .lock_fd = lock_folder(folder, arena) };
-    if (ret_remains->lock_fd < 0)
-        return;
-    ret_remains->owner = find_owner(folder, &head, arena);
-    if (ret_remains->owner == NULL) {
-        close(ret_remains->lock_fd);
-        ret_remains->lock_fd = -1;
-        return;
+    const struct file_head head = make_file_head(location);
+    const char *folder = arena_printf(arena, "%s/journal", location->data_dir);
+    *ret_stale = (struct stale_journal){ .lock_fd = lock_folder(folder, arena) };
+    if (ret_stale->lock_fd < 0)
+        return false;
+    ret_stale->owner = find_stale_owner(folder, &head, arena);
+    if (ret_stale->owner == NULL) {
+        close(ret_stale->lock_fd);
+        return false;
     }
-    add_paths(folder, arena, ret_remains);
-    struct found found = { .count = 0 };
-    for (size_t i = 0; i < ret_remains->path_count; i++)
-        read_file(arena, ret_remains->paths[i], &found);
-    keep_last(arena, &found);
-    ret_remains->entries = found.entries;
-    ret_remains->count = found.count;
+    find_paths(folder, arena, ret_stale);
+    struct entry_list list = { .count = 0 };
+    for (size_t i = 0; i < ret_stale->path_count; i++)
+        read_journal_file(arena, ret_stale->paths[i], &list);
+    keep_last_entries(arena, &list);
+    ret_stale->entries = list.entries;
+    ret_stale->count = list.count;
+    return true;
 }
 
-void journal_discard(const struct journal_remains *remains, bool remove)
+void journal_close_stale(const struct stale_journal *stale, bool remove)
 {
-    if (remains->lock_fd < 0)
-        return;
-    for (size_t i = 0; remove && i < remains->path_count; i++)
-        unlink(remains->paths[i]);
-    close(remains->lock_fd);
+    for (size_t i = 0; remove && i < stale->path_count; i++)
+        unlink(stale->paths[i]);
+    close(stale->lock_fd);
 }

@@ -1,20 +1,22 @@
 /*
- * Journal: what a process that sends has said to relays and what they replied,
- * written down in the data folder as it happens: one write(2) when the final
- * dot of a message is about to leave, one when its reply has come. It survives
- * the process, not the machine: nothing is synced, since the database keeps
- * what was settled.
+ * Journal: the write-ahead record of what a process sends to relays. It has two
+ * kinds of records for a message: a dot record, written before the final dot
+ * leaves, and a reply record, written when the final reply has come. Each is one
+ * write(2) to a file in the data folder.
  *
- * Whoever starts in the same data folder reads the journals of processes that
- * are gone: a message with a reply is settled as it was; one with a dot alone
- * may have arrived.
+ * The journal survives a crash of the process, not of the machine: nothing is
+ * synced. Results that are written to the database need no journal any more.
  *
- * Files are DATA/journal/OWNER.N.journal, locked while their process lives. A
- * file that has grown is followed by the next; it is removed when nothing
- * written in it is unsettled (journal_forget).
+ * Files are DATA/journal/OWNER.N.journal. The process that writes them holds a
+ * lock on each. A file above JOURNAL_FILE_BYTES is followed by the next number.
+ * A file is removed when the queue has no attempt with a record in it.
  *
- * A file is a header (a mark, the fingerprint) and records: size (4 bytes), checksum (4), then the body,
- * in the byte order of the machine. A torn record ends it.
+ * A journal is stale when its process has ended, so that its files can be locked.
+ * recovery.c reads stale journals.
+ *
+ * Format: a header (magic, installation), then records of size (4 bytes),
+ * checksum (4 bytes) and body, in the machine's byte order. A torn record ends
+ * the file.
  */
 #pragma once
 
@@ -24,65 +26,67 @@
 
 enum { JOURNAL_FILE_BYTES = 16 * 1024 * 1024 };
 
-/* The recipient of a message. */
+/* An attempt to deliver to one recipient of a send. */
 struct journal_key {
     int64_t organization_id;
     int64_t brand_id;
     int64_t send_id;
     int64_t ordinal;
-    int64_t attempts; /* before this one: what an earlier attempt left is not mistaken for this one's */
+    int64_t attempts; /* before this one; so a record of an earlier attempt is recognised */
 };
 
 struct journal;
 
-/* Where journals are kept, and of which installation: one of another database, or of what a backup has replaced, tells nothing. */
-struct journal_place {
+/* The folder of the journals, and the installation whose rows they name. Journals of another installation, or from before a
+ * restored backup, are ignored. */
+struct journal_location {
     const char *data_dir;
     uint64_t installation; /* a fingerprint */
 };
 
-/* Opens the journal of a process; `owner` is its unique name (letters, digits, spaces). Errors: SERVICE_UNAVAILABLE. */
-MUST_CHECK bool journal_open(const struct journal_place *place, const char *owner, struct journal **ret_journal, struct error *err)
-    NONNULL(1, 2, 3, 4);
+/* ---- Writing; from any thread ---- */
 
-/* Removes its files: everything is settled. */
+/* Opens the journal of this process. `owner`: its unique name, of letters, digits and spaces. Errors: SERVICE_UNAVAILABLE. */
+MUST_CHECK bool journal_open(const struct journal_location *location, const char *owner, struct journal **ret_journal,
+                             struct error *err) NONNULL(1, 2, 3, 4);
+
+/* Closes it and removes its files, when every result is in the database. NULL is allowed. */
 void journal_remove(struct journal *journal);
-/* Leaves its files for a later process to read. */
+/* Closes it and leaves its files for recovery. NULL is allowed. */
 void journal_close(struct journal *journal);
 
-/* Appends; from any thread. False when the disk would not take it, after which nothing of the record is there.
- * The number names the file it went to, for journal_forget. */
-MUST_CHECK bool journal_dot(struct journal *journal, const struct journal_key *key, int64_t *ret_file) NONNULL(1, 2, 3);
-MUST_CHECK bool journal_reply(struct journal *journal, const struct journal_key *key, const struct smtp_outcome *outcome,
-                              int64_t *ret_file) NONNULL(1, 2, 3, 4);
+/* Append a record, and give the number of its file. False when the write failed; then nothing of the record is in the file. */
+MUST_CHECK bool journal_add_dot(struct journal *journal, const struct journal_key *key, int64_t *ret_file) NONNULL(1, 2, 3);
+MUST_CHECK bool journal_add_reply(struct journal *journal, const struct journal_key *key, const struct smtp_outcome *outcome,
+                                  int64_t *ret_file) NONNULL(1, 2, 3, 4);
 
 /* The number of the file that is written now. */
-int64_t journal_file(struct journal *journal) NONNULL(1);
+int64_t journal_current_file(struct journal *journal) NONNULL(1);
 
-/* Nothing in files before this one matters any more. */
-void journal_forget(struct journal *journal, int64_t before_file) NONNULL(1);
+/* Removes the files with lower numbers than this one. The current file stays. */
+void journal_remove_before(struct journal *journal, int64_t file) NONNULL(1);
 
-/* ---- After a process is gone ---- */
+/* ---- Reading a stale journal ---- */
 
 struct journal_entry {
     struct journal_key key;
-    bool has_reply;
-    struct smtp_outcome outcome; /* with has_reply; `relay` lives in the arena */
+    bool has_reply;              /* false: a dot record */
+    struct smtp_outcome outcome; /* with has_reply; `relay` is in the arena */
 };
 
-struct journal_remains {
+struct stale_journal {
     const char *owner;
-    struct journal_entry *entries; /* the last of each message, ordered by key */
+    struct journal_entry *entries; /* the last record of each recipient, ordered by key */
     size_t count;
-    int lock_fd; /* -1: there are none */
     const char *const *paths;
     size_t path_count;
+    int lock_fd; /* keeps other processes from reading stale journals of this folder */
 };
 
-/* The journal of one process of this installation that is gone, held by a lock until it is discarded; lock_fd -1 when there is
- * none. What cannot be read is logged and passed over. */
-void journal_find_remains(const struct journal_place *place, struct arena *arena, struct journal_remains *ret_remains)
+/* Reads a stale journal of this installation and locks the folder until journal_close_stale. False when there is none, or when
+ * another process holds the lock. Files that cannot be read are ignored. */
+MUST_CHECK bool journal_find_stale(const struct journal_location *location, struct arena *arena, struct stale_journal *ret_stale)
     NONNULL(1, 2, 3);
 
-/* Done with it: with `remove` its files go. */
-void journal_discard(const struct journal_remains *remains, bool remove) NONNULL(1);
+/* Unlocks the folder. With `remove` the files of this journal are removed. */
+void journal_close_stale(const struct stale_journal *stale, bool remove) NONNULL(1);

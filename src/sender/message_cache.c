@@ -2,49 +2,49 @@
 
 enum { SIGNATURES_MAX_BYTES = 16 * 1024 };
 
-void composing_begin(struct composing *composing)
+void message_cache_init(struct message_cache *cache)
 {
-    *composing = (struct composing){ .arena = arena_new(0), .scratch = arena_new(0) };
+    *cache = (struct message_cache){ .arena = arena_new(0), .scratch = arena_new(0) };
 }
 
-void composing_end(struct composing *composing)
+void message_cache_done(struct message_cache *cache)
 {
-    arena_free(composing->arena);
-    arena_free(composing->scratch);
+    arena_free(cache->arena);
+    arena_free(cache->scratch);
 }
 
-static bool prepare(struct composing *composing, const struct sender *sender, const struct piece *piece, struct error *err)
+static bool use_batch(struct message_cache *cache, const struct sender *sender, const struct queued_batch *batch, struct error *err)
 {
-    if (composing->serial == piece->serial)
+    if (cache->serial == batch->item.serial)
         return true;
-    arena_reset(composing->arena);
-    composing->serial = 0;
-    struct work work = sender_work(sender, composing->arena, NULL);
-    if (!delivery_composer(&work, &piece->batch, &composing->composer, err))
+    arena_reset(cache->arena);
+    cache->serial = 0;
+    struct work work = sender_work(sender, cache->arena, NULL);
+    if (!delivery_composer(&work, &batch->batch, &cache->composer, err))
         return false;
-    composing->signer = piece->keys.count > 0 ? dkim_signer_new(composing->arena, piece->keys) : NULL;
-    composing->signatures = buf_in_arena(composing->arena, SIGNATURES_MAX_BYTES);
-    composing->serial = piece->serial;
+    cache->signer = batch->keys.count > 0 ? dkim_signer_new(cache->arena, batch->keys) : NULL;
+    cache->signatures = buf_in_arena(cache->arena, SIGNATURES_MAX_BYTES);
+    cache->serial = batch->item.serial;
     return true;
 }
 
-bool composing_write(struct composing *composing, const struct sender *sender, const struct slot *slot,
-                     struct bytes *ret_signatures, struct bytes *ret_message, struct error *err)
+bool message_cache_compose(struct message_cache *cache, const struct sender *sender, const struct attempt *attempt,
+                           struct bytes *ret_signatures, struct bytes *ret_message, struct error *err)
 {
-    const struct piece *piece = slot->piece;
-    size_t index = (size_t)(slot - piece->slots);
+    const struct queued_batch *batch = item_batch(attempt->item);
+    size_t index = attempt_index(attempt);
     *ret_signatures = (struct bytes){ .size = 0 };
-    if (!prepare(composing, sender, piece, err))
+    if (!use_batch(cache, sender, batch, err))
         return false;
-    arena_reset(composing->scratch);
-    struct work work = sender_work(sender, composing->scratch, NULL);
-    if (!delivery_compose(&work, &piece->batch, index, composing->composer, ret_message, err))
+    arena_reset(cache->scratch);
+    struct work work = sender_work(sender, cache->scratch, NULL);
+    if (!delivery_compose(&work, &batch->batch, index, cache->composer, ret_message, err))
         return false;
-    if (composing->signer == NULL)
+    if (cache->signer == NULL)
         return true;
-    /* The date of the message, so that signing it again gives the same bytes. */
-    if (!dkim_sign(composing->signer, *ret_message, piece->batch.recipients[index].date, composing->signatures, err))
+    /* Signed with the date of the message, so that signing it again gives the same bytes. */
+    if (!dkim_sign(cache->signer, *ret_message, batch->batch.recipients[index].date, cache->signatures, err))
         return false;
-    *ret_signatures = (struct bytes){ (const unsigned char *)buf_text(composing->signatures), composing->signatures->size };
+    *ret_signatures = (struct bytes){ (const unsigned char *)buf_text(cache->signatures), cache->signatures->size };
     return true;
 }

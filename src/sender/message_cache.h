@@ -1,25 +1,26 @@
 /*
- * Composing: one thread's means to compose and sign the messages of a piece,
- * made anew when the piece changes.
+ * Message cache: a thread's composer and DKIM signer for one batch. They are
+ * made when the thread changes to another batch, and then serve all its
+ * messages. Each thread has a cache of its own.
  */
 #pragma once
 
 #include "sender/delivery_queue.h"
 
-struct composing {
+struct message_cache {
     struct arena *arena;   /* of the composer and the signer */
     struct arena *scratch; /* of one message */
-    int64_t serial;        /* of the piece they are made for; 0: none */
+    int64_t serial;        /* of the batch that they are made for; 0: none */
     struct composer *composer;
     struct dkim_signer *signer; /* NULL: unsigned */
     struct buf *signatures;
 };
 
-void composing_begin(struct composing *composing) NONNULL(1);
-void composing_end(struct composing *composing) NONNULL(1);
+void message_cache_init(struct message_cache *cache) NONNULL(1);
+void message_cache_done(struct message_cache *cache) NONNULL(1);
 
-/* The message of a slot in hand, and the headers that sign it, until the next one is composed.
- * Errors: as delivery_compose. */
-MUST_CHECK bool composing_write(struct composing *composing, const struct sender *sender, const struct slot *slot,
-                                struct bytes *ret_signatures, struct bytes *ret_message, struct error *err)
+/* Composes the message for an attempt of a batch, and the header fields that sign it. Both last until the next call. Composing an
+ * attempt again gives the same bytes. Errors: as delivery_compose. */
+MUST_CHECK bool message_cache_compose(struct message_cache *cache, const struct sender *sender, const struct attempt *attempt,
+                                      struct bytes *ret_signatures, struct bytes *ret_message, struct error *err)
     NONNULL(1, 2, 3, 4, 5, 6);

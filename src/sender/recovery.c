@@ -1,120 +1,145 @@
 /*
- * Recovery: what a process that is gone had in hand, told by its journal. A
- * message with a reply is settled as it was; one whose final dot went out
- * without a reply may have arrived; of all others nothing has happened, and
- * with the leases they are free again.
+ * Recovery: settles what a process had under way when it ended, from its
+ * journal.
+ *
+ *     a reply record              the result is what the relay replied
+ *     a dot record without reply  the message is uncertain: it may have arrived
+ *     no record                   nothing was sent
+ *
+ * The first two get a result or a retry. Then the leases of that process are
+ * released, and with them all other recipients are free to be sent again.
  */
-#include "base/clock.h"
 #include "base/log.h"
 #include "sender/delivery_queue.h"
 
-#include <string.h>
-
-static const struct smtp_outcome unanswered = {
+static const struct smtp_outcome no_reply = {
     .end = SMTP_UNCERTAIN,
     .stage = SMTP_STAGE_FINAL,
     .text = "The process ended before the final reply.",
 };
 
-static const struct journal_entry *find_entry(const struct journal_entry *entries, size_t count, int64_t ordinal)
+/* Journal entries of one range of one send. */
+struct range_entries {
+    const char *owner; /* the ended process */
+    const struct journal_entry *entries;
+    size_t count;
+};
+
+static const struct journal_entry *find_entry(const struct range_entries *range, int64_t ordinal)
 {
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].key.ordinal == ordinal)
-            return &entries[i];
+    for (size_t i = 0; i < range->count; i++)
+        if (range->entries[i].key.ordinal == ordinal)
+            return &range->entries[i];
     return NULL;
 }
 
-/* Those of one send whose fate the database does not know yet. `from_ordinal` 0: as retries. */
-static bool settle_some(struct sender *sender, struct db_conn *conn, const char *owner, const struct journal_entry *entries,
-                        size_t count, int64_t from_ordinal, size_t *settled, struct error *err)
+/* ---- One range ---- */
+
+static struct delivery_batch make_recovery_batch(const struct range_entries *range, int64_t from_ordinal, struct arena *arena)
 {
-    ARENA_SCOPE arena = arena_new(0);
-    struct work work = sender_work(sender, arena, conn);
-    int64_t *ordinals = arena_array(arena, count, sizeof(*ordinals));
-    for (size_t i = 0; i < count; i++)
-        ordinals[i] = entries[i].key.ordinal;
-    struct delivery_batch batch = {
-        .owner = owner,
-        .brand_id = entries[0].key.brand_id,
-        .send_id = entries[0].key.send_id,
+    int64_t *ordinals = arena_array(arena, range->count, sizeof(*ordinals));
+    for (size_t i = 0; i < range->count; i++)
+        ordinals[i] = range->entries[i].key.ordinal;
+    return (struct delivery_batch){
+        .owner = range->owner,
+        .brand_id = range->entries[0].key.brand_id,
+        .send_id = range->entries[0].key.send_id,
         .from_ordinal = from_ordinal,
         .ordinals = ordinals,
-        .ordinal_count = count,
+        .ordinal_count = range->count,
         .is_part = true,
         .is_unsure = true,
     };
+}
+
+/* Decides the recipients for whom the database has no result yet. */
+static void decide_from_journal(const struct sender *sender, const struct range_entries *range, struct delivery_batch *batch,
+                                int64_t now_us, struct arena *arena)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct journal_entry *entry = find_entry(range, batch->recipients[i].ordinal);
+        const struct smtp_outcome *outcome = entry != NULL && entry->has_reply ? &entry->outcome : &no_reply;
+        /* An entry of an earlier attempt proves nothing of this one. After SMTP_NOT_SENT the dot did not leave. */
+        bool is_of_attempt = entry != NULL && entry->key.attempts == batch->recipients[i].attempts;
+        if (is_of_attempt && outcome->end != SMTP_NOT_SENT)
+            batch->results[i] = retry_policy_result(&sender->config.retry_policy, batch, i, outcome, now_us, 0.5, arena);
+        else
+            batch->results[i].outcome = DELIVERY_OPEN;
+    }
+}
+
+/* `from_ordinal` as in a batch: the start of the range, or 0 for its recipients that were retries. */
+static bool write_recovered(struct sender *sender, struct db_conn *conn, const struct range_entries *range, int64_t from_ordinal,
+                            size_t *written, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct work work = sender_work(sender, arena, conn);
+    struct delivery_batch batch = make_recovery_batch(range, from_ordinal, arena);
     if (!delivery_fetch(&work, &batch, err))
         return false;
-    for (size_t i = 0; i < batch.count; i++) {
-        const struct journal_entry *entry = find_entry(entries, count, batch.recipients[i].ordinal);
-        const struct smtp_outcome *outcome = entry != NULL && entry->has_reply ? &entry->outcome : &unanswered;
-        /* Of an earlier attempt, or its dot did not leave after all: nothing has happened. */
-        bool is_past = entry == NULL || entry->key.attempts != batch.recipients[i].attempts;
-        if (is_past || outcome->end == SMTP_NOT_SENT) {
-            batch.results[i].outcome = DELIVERY_OPEN;
-            continue;
-        }
-        batch.results[i] = decide_result(&sender->config.rules, &batch, i, outcome, work.now_us, 0.5, arena);
-    }
-    *settled += batch.count;
+    decide_from_journal(sender, range, &batch, work.now_us, arena);
+    *written += batch.count;
     return batch.count == 0 || delivery_settle(&work, &batch, err);
 }
 
-/* Where the range of a recipient begins: its row is the lock of what is settled in it. */
-static int64_t range_of(int64_t ordinal)
+/* The first ordinal of the range that has this one. */
+static int64_t range_start(int64_t ordinal)
 {
     return (ordinal - 1) / DELIVERY_RANGE_SIZE * DELIVERY_RANGE_SIZE + 1;
 }
 
-static bool is_same_range(const struct journal_key *a, const struct journal_key *b)
-{
-    return a->brand_id == b->brand_id && a->send_id == b->send_id && range_of(a->ordinal) == range_of(b->ordinal);
-}
-
-static bool settle_send(struct sender *sender, struct db_conn *conn, const char *owner, const struct journal_entry *entries,
-                        size_t count, size_t *settled, struct error *err)
+static bool recover_range(struct sender *sender, struct db_conn *conn, const struct range_entries *range, size_t *written,
+                          struct error *err)
 {
     struct error why = { .code = ERR_NONE };
-    if (settle_some(sender, conn, owner, entries, count, range_of(entries[0].key.ordinal), settled, &why) &&
-        settle_some(sender, conn, owner, entries, count, 0, settled, &why))
+    int64_t start = range_start(range->entries[0].key.ordinal);
+    if (write_recovered(sender, conn, range, start, written, &why) && write_recovered(sender, conn, range, 0, written, &why))
         return true;
-    /* A send whose design or brand is gone ends by itself; the others must not wait for it. */
-    bool passes = !db_error_is_lost(&why) && !error_info(why.code)->retryable;
-    if (passes)
+    /* A send whose design or brand was deleted ends by itself. Other sends must not wait for it. */
+    bool is_skipped = !db_error_is_lost(&why) && !error_info(why.code)->retryable;
+    if (is_skipped)
         sender_log("sender.recover", &why);
     else
         *err = why;
-    return passes;
+    return is_skipped;
 }
 
-static bool settle_all(struct sender *sender, struct db_conn *conn, const struct journal_remains *remains, size_t *settled,
-                       struct error *err)
+/* ---- One journal ---- */
+
+static bool is_same_range(const struct journal_key *a, const struct journal_key *b)
 {
-    for (size_t from = 0, to; from < remains->count; from = to) {
-        const struct journal_key *first = &remains->entries[from].key;
-        for (to = from + 1; to < remains->count && to - from < DELIVERY_RANGE_SIZE; to++)
-            if (!is_same_range(&remains->entries[to].key, first))
+    return a->brand_id == b->brand_id && a->send_id == b->send_id && range_start(a->ordinal) == range_start(b->ordinal);
+}
+
+/* The entries are ordered by key, so those of a range are neighbours. */
+static bool recover_ranges(struct sender *sender, struct db_conn *conn, const struct stale_journal *stale, size_t *written,
+                           struct error *err)
+{
+    for (size_t from = 0, to; from < stale->count; from = to) {
+        const struct journal_entry *entries = &stale->entries[from];
+        for (to = from + 1; to < stale->count && to - from < DELIVERY_RANGE_SIZE; to++)
+            if (!is_same_range(&stale->entries[to].key, &entries->key))
                 break;
-        if (!settle_send(sender, conn, remains->owner, &remains->entries[from], to - from, settled, err))
+        struct range_entries range = { stale->owner, entries, to - from };
+        if (!recover_range(sender, conn, &range, written, err))
             return false;
     }
     return true;
 }
 
-bool recover_one(struct sender *sender, struct db_conn *conn, bool *ret_found, struct error *err)
+bool recover_journal(struct sender *sender, struct db_conn *conn, bool *ret_found, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
-    struct journal_remains remains;
-    journal_find_remains(&sender->place, arena, &remains);
-    *ret_found = remains.lock_fd >= 0;
+    struct stale_journal stale;
+    *ret_found = journal_find_stale(&sender->journal_location, arena, &stale);
     if (!*ret_found)
         return true;
-    size_t settled = 0;
-    struct delivery_release_params release = { .owner = remains.owner };
-    bool done = settle_all(sender, conn, &remains, &settled, err) && sql_delivery_release(conn, arena, &release, NULL, err);
-    journal_discard(&remains, done);
+    size_t written = 0;
+    struct delivery_release_params release = { .owner = stale.owner };
+    bool done = recover_ranges(sender, conn, &stale, &written, err) && sql_delivery_release(conn, arena, &release, NULL, err);
+    journal_close_stale(&stale, done);
     if (done)
-        log_event(LOG_INFO, "sender.recovered", "The journal of %s was read: %zu messages, of which %zu were not settled.",
-                  remains.owner, remains.count, settled);
+        log_event(LOG_INFO, "sender.recovered", "The journal of %s was read: %zu messages, of which %zu had no result.",
+                  stale.owner, stale.count, written);
     return done;
 }

@@ -1,6 +1,8 @@
 /*
- * Feeder: keeps the line filled, a few batches for each way out. Retries that
- * are due go before ranges; brands take turns.
+ * Refill thread: keeps the delivery queue filled. It leases a few batches for
+ * each route: due retries before ranges, brands in turns. It reads their
+ * recipients as they are now. It also starts the recovery of journals that ended
+ * processes left.
  */
 #include "sender/delivery_queue.h"
 
@@ -8,19 +10,23 @@
 
 #include <stdlib.h>
 
-enum { IDLE_WAIT_MS = 500, RECONNECT_WAIT_MS = 500 };
+enum { IDLE_WAIT_MS = 500, RECONNECT_WAIT_MS = 500, DEFERRED_SENDS_MAX = 64 };
 static const int64_t recover_every_us = INT64_C(2) * US_PER_S;
-static const int64_t put_off_us = INT64_C(5) * US_PER_S;
+static const int64_t defer_send_us = INT64_C(5) * US_PER_S;
 
-struct feeder {
+struct refill {
     struct sender *sender;
     struct db_conn *conn;
-    bool is_unsure; /* something may be leased that is not in the line */
+    bool may_hold_strays; /* this process may have leases of batches that are not in the queue */
     int64_t last_brand;
-    int64_t recovered_at_us;
+    int64_t recovered_at_us; /* monotonic */
+    struct {
+        int64_t send_id;
+        int64_t until_us; /* monotonic */
+    } deferred_sends[DEFERRED_SENDS_MAX];
 };
 
-static bool is_stopping(struct sender *sender)
+static bool refill_is_stopping(struct sender *sender)
 {
     pthread_mutex_lock(&sender->mutex);
     bool stopping = sender->is_stopping;
@@ -28,18 +34,18 @@ static bool is_stopping(struct sender *sender)
     return stopping;
 }
 
-static void wait_for_room(struct sender *sender, int wait_ms)
+static void wait_until_wanted(struct sender *sender, int wait_ms)
 {
     struct timespec until = clock_deadline(wait_ms);
     pthread_mutex_lock(&sender->mutex);
     if (!sender->is_stopping)
-        pthread_cond_clockwait(&sender->room, &sender->mutex, CLOCK_MONOTONIC, &until);
+        pthread_cond_clockwait(&sender->refill_wanted, &sender->mutex, CLOCK_MONOTONIC, &until);
     pthread_mutex_unlock(&sender->mutex);
 }
 
-/* ---- Leases ---- */
+/* ---- Stray leases ---- */
 
-struct held {
+struct queued_leases {
     int64_t *range_sends;
     int64_t *ranges;
     size_t range_count;
@@ -48,91 +54,93 @@ struct held {
     size_t retry_count;
 };
 
-static struct held held_in_line(struct sender *sender, struct arena *arena)
+static void add_leases(struct queued_leases *leases, const struct delivery_batch *batch)
 {
-    struct held held = { .range_count = 0 };
-    pthread_mutex_lock(&sender->mutex);
-    size_t pieces = 0;
-    size_t recipients = 0;
-    for (const struct piece *piece = sender->line; piece != NULL; piece = piece->next) {
-        pieces++;
-        recipients += piece->batch.ordinal_count;
+    if (batch->from_ordinal > 0) {
+        leases->range_sends[leases->range_count] = batch->send_id;
+        leases->ranges[leases->range_count++] = batch->from_ordinal;
+        return;
     }
-    held.range_sends = arena_array(arena, pieces + 1, sizeof(int64_t));
-    held.ranges = arena_array(arena, pieces + 1, sizeof(int64_t));
-    held.retry_sends = arena_array(arena, recipients + 1, sizeof(int64_t));
-    held.retries = arena_array(arena, recipients + 1, sizeof(int64_t));
-    for (const struct piece *piece = sender->line; piece != NULL; piece = piece->next) {
-        const struct delivery_batch *batch = &piece->batch;
-        if (piece->letter != NULL)
-            continue;
-        if (batch->from_ordinal > 0) {
-            held.range_sends[held.range_count] = batch->send_id;
-            held.ranges[held.range_count++] = batch->from_ordinal;
-            continue;
-        }
-        for (size_t i = 0; i < batch->ordinal_count; i++) {
-            held.retry_sends[held.retry_count] = batch->send_id;
-            held.retries[held.retry_count++] = batch->ordinals[i];
-        }
+    for (size_t i = 0; i < batch->ordinal_count; i++) {
+        leases->retry_sends[leases->retry_count] = batch->send_id;
+        leases->retries[leases->retry_count++] = batch->ordinals[i];
     }
-    pthread_mutex_unlock(&sender->mutex);
-    return held;
 }
 
-/* Behind a failure nobody knows what was leased; whatever is not in the line goes back. */
-static bool give_back_others(struct feeder *feeder, struct error *err)
+static struct queued_leases leases_of_queue(struct sender *sender, struct arena *arena)
 {
-    struct sender *sender = feeder->sender;
+    struct queued_leases leases = { .range_count = 0 };
     pthread_mutex_lock(&sender->mutex);
-    feeder->is_unsure |= sender->has_dropped;
-    sender->has_dropped = false;
+    size_t batches = 0;
+    size_t recipients = 0;
+    for (const struct queued_batch *queued = queue_first_batch(sender); queued != NULL; queued = queue_next_batch(queued)) {
+        batches++;
+        recipients += queued->batch.ordinal_count;
+    }
+    leases.range_sends = arena_array(arena, batches + 1, sizeof(int64_t));
+    leases.ranges = arena_array(arena, batches + 1, sizeof(int64_t));
+    leases.retry_sends = arena_array(arena, recipients + 1, sizeof(int64_t));
+    leases.retries = arena_array(arena, recipients + 1, sizeof(int64_t));
+    for (const struct queued_batch *queued = queue_first_batch(sender); queued != NULL; queued = queue_next_batch(queued))
+        add_leases(&leases, &queued->batch);
     pthread_mutex_unlock(&sender->mutex);
-    if (!feeder->is_unsure)
+    return leases;
+}
+
+/* After a failure it is unknown what was leased, so every lease without a batch in the queue is released. */
+static bool release_stray_leases(struct refill *refill, struct error *err)
+{
+    struct sender *sender = refill->sender;
+    pthread_mutex_lock(&sender->mutex);
+    refill->may_hold_strays |= sender->has_dropped_attempts;
+    sender->has_dropped_attempts = false;
+    pthread_mutex_unlock(&sender->mutex);
+    if (!refill->may_hold_strays)
         return true;
     ARENA_SCOPE arena = arena_new(0);
-    struct held held = held_in_line(sender, arena);
+    struct queued_leases leases = leases_of_queue(sender, arena);
     struct delivery_keep_only_params params = {
         .owner = sender->config.owner,
-        .range_sends = { held.range_sends, held.range_count },
-        .ranges = { held.ranges, held.range_count },
-        .retry_sends = { held.retry_sends, held.retry_count },
-        .retries = { held.retries, held.retry_count },
+        .range_sends = { leases.range_sends, leases.range_count },
+        .ranges = { leases.ranges, leases.range_count },
+        .retry_sends = { leases.retry_sends, leases.retry_count },
+        .retries = { leases.retries, leases.retry_count },
     };
-    if (!sql_delivery_keep_only(feeder->conn, arena, &params, NULL, err))
+    if (!sql_delivery_keep_only(refill->conn, arena, &params, NULL, err))
         return false;
-    feeder->is_unsure = false;
+    refill->may_hold_strays = false;
     return true;
 }
 
-/* ---- Sends that are left alone for a while ---- */
+/* ---- Deferred sends ---- */
 
-static struct int_list put_off_now(const struct sender *sender, struct arena *arena)
+static struct int_list deferred_sends_now(const struct refill *refill, struct arena *arena)
 {
-    int64_t *ids = arena_array(arena, LINE_PUT_OFF_MAX, sizeof(*ids));
+    int64_t *ids = arena_array(arena, DEFERRED_SENDS_MAX, sizeof(*ids));
     size_t count = 0;
-    for (size_t i = 0; i < LINE_PUT_OFF_MAX; i++)
-        if (sender->put_off[i].until_us > clock_monotonic_us())
-            ids[count++] = sender->put_off[i].send_id;
+    for (size_t i = 0; i < DEFERRED_SENDS_MAX; i++)
+        if (refill->deferred_sends[i].until_us > clock_monotonic_us())
+            ids[count++] = refill->deferred_sends[i].send_id;
     return (struct int_list){ ids, count };
 }
 
-static void put_off(struct sender *sender, int64_t send_id)
+/* Nothing of this send is leased for a while. Overwrites the oldest entry. */
+static void defer_send(struct refill *refill, int64_t send_id)
 {
     size_t oldest = 0;
-    for (size_t i = 1; i < LINE_PUT_OFF_MAX; i++)
-        if (sender->put_off[i].until_us < sender->put_off[oldest].until_us)
+    for (size_t i = 1; i < DEFERRED_SENDS_MAX; i++)
+        if (refill->deferred_sends[i].until_us < refill->deferred_sends[oldest].until_us)
             oldest = i;
-    sender->put_off[oldest].send_id = send_id;
-    sender->put_off[oldest].until_us = clock_monotonic_us() + put_off_us;
+    refill->deferred_sends[oldest].send_id = send_id;
+    refill->deferred_sends[oldest].until_us = clock_monotonic_us() + defer_send_us;
 }
 
-/* ---- Taking ---- */
+/* ---- Leasing a batch ---- */
 
-/* Who may have been mailed already by a process that is gone without a trace, or while another rule held. */
-static void hold_uncertain(const struct sender *sender, struct delivery_batch *batch)
+/* A recipient is uncertain here when its process ended without a journal, or when --uncertain was not hold at its last attempt. */
+static void hold_uncertain_recipients(const struct sender *sender, struct delivery_batch *batch)
 {
-    if (!sender->config.rules.hold_uncertain || batch->send->is_sandbox)
+    if (!sender->config.retry_policy.hold_uncertain || batch->send->is_sandbox)
         return;
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->results[i].outcome != DELIVERY_OPEN || !batch->results[i].uncertain)
@@ -142,142 +150,157 @@ static void hold_uncertain(const struct sender *sender, struct delivery_batch *b
     }
 }
 
-static bool fetch(struct feeder *feeder, struct piece *piece, struct error *err)
+static bool fetch_batch(struct refill *refill, struct queued_batch *queued, struct error *err)
 {
-    struct work work = sender_work(feeder->sender, piece->arena, feeder->conn);
-    struct delivery_batch *batch = &piece->batch;
+    struct work work = sender_work(refill->sender, queued->item.arena, refill->conn);
+    struct delivery_batch *batch = &queued->batch;
     if (!delivery_fetch(&work, batch, err))
         return false;
-    piece->way = batch->send->is_sandbox ? WAY_OUTBOX : WAY_RELAY;
+    queued->item.route = batch->send->is_sandbox ? ROUTE_CAPTURE : ROUTE_RELAY;
     work.organization_id = batch->organization_id;
     work.brand_id = batch->brand_id;
-    bool is_signed = !batch->send->is_sandbox && !feeder->sender->config.leaves_unsigned;
-    if (is_signed && !domain_signing_keys(&work, batch->send->domain_id, piece->arena, &piece->keys, err))
+    bool is_signed = !batch->send->is_sandbox && !refill->sender->config.leaves_unsigned;
+    if (is_signed && !domain_signing_keys(&work, batch->send->domain_id, work.arena, &queued->keys, err))
         return false;
-    hold_uncertain(feeder->sender, batch);
+    hold_uncertain_recipients(refill->sender, batch);
     return true;
 }
 
-static void add(struct feeder *feeder, struct piece *piece)
+static void enqueue_batch(struct refill *refill, struct queued_batch *queued)
 {
-    struct sender *sender = feeder->sender;
-    feeder->last_brand = piece->batch.brand_id;
+    struct sender *sender = refill->sender;
+    refill->last_brand = queued->batch.brand_id;
     pthread_mutex_lock(&sender->mutex);
-    line_add(sender, piece);
-    bool is_decided = piece->waiting == 0;
-    pthread_cond_broadcast(&sender->work);
+    queue_add_batch(sender, queued);
+    bool is_decided = queued->item.waiting == 0;
+    bool is_for_relay = queued->item.route == ROUTE_RELAY;
+    pthread_cond_broadcast(&sender->capture_wanted);
     if (is_decided)
-        pthread_cond_broadcast(&sender->decided);
+        pthread_cond_broadcast(&sender->results_ready);
     pthread_mutex_unlock(&sender->mutex);
-    if (piece->way == WAY_RELAY)
-        hands_wake(sender);
+    if (is_for_relay)
+        delivery_workers_wake(sender);
 }
 
-/* What cannot be sent now waits, what never can be ends its send; either way others go on. */
-static bool handle_failure(struct feeder *feeder, const struct delivery_batch *batch, const struct error *why, struct error *err)
+/* Defers a send whose batch could not be read, so that others go on. An error that will not pass ends the send. */
+static bool handle_fetch_failure(struct refill *refill, const struct delivery_batch *batch, const struct error *why,
+                                 struct error *err)
 {
-    feeder->is_unsure = true;
+    refill->may_hold_strays = true;
     if (db_error_is_lost(why)) {
         *err = *why;
         return false;
     }
     sender_log("sender.fetch", why);
-    put_off(feeder->sender, batch->send_id);
+    defer_send(refill, batch->send_id);
     if (error_info(why->code)->retryable || db_error_is_retryable(why))
         return true;
     ARENA_SCOPE arena = arena_new(0);
-    struct work work = sender_work(feeder->sender, arena, feeder->conn);
+    struct work work = sender_work(refill->sender, arena, refill->conn);
     work.organization_id = batch->organization_id;
     work.brand_id = batch->brand_id;
     const char *reason = arena_printf(arena, "Delivery stopped: %s", why->message);
     return delivery_give_up(&work, batch->send_id, reason, err);
 }
 
-static bool take_one(struct feeder *feeder, const struct delivery_wish *wish, bool *ret_found, struct error *err)
+static bool lease_batch(struct refill *refill, const struct delivery_wish *wish, bool *ret_found, struct error *err)
 {
-    struct piece *piece = piece_new(WAY_RELAY);
-    struct work work = sender_work(feeder->sender, piece->arena, feeder->conn);
+    struct queued_batch *queued = queued_batch_new();
+    struct work work = sender_work(refill->sender, queued->item.arena, refill->conn);
     struct error why = { .code = ERR_NONE };
-    feeder->is_unsure = true;
-    bool took = delivery_take_retries(&work, wish, &piece->batch, ret_found, err) &&
-                (*ret_found || delivery_take_range(&work, wish, &piece->batch, ret_found, err));
+    refill->may_hold_strays = true;
+    bool took = delivery_take_retries(&work, wish, &queued->batch, ret_found, err) &&
+                (*ret_found || delivery_take_range(&work, wish, &queued->batch, ret_found, err));
     if (!took || !*ret_found) {
-        feeder->is_unsure = !took;
-        arena_free(piece->arena);
+        refill->may_hold_strays = !took;
+        arena_free(queued->item.arena);
         return took;
     }
-    bool fetched = fetch(feeder, piece, &why);
-    bool handled = fetched || handle_failure(feeder, &piece->batch, &why, err);
-    if (fetched) {
-        add(feeder, piece);
-        feeder->is_unsure = false;
-    } else {
-        arena_free(piece->arena);
+    if (fetch_batch(refill, queued, &why)) {
+        enqueue_batch(refill, queued);
+        refill->may_hold_strays = false;
+        return true;
     }
+    bool handled = handle_fetch_failure(refill, &queued->batch, &why, err);
+    arena_free(queued->item.arena);
     return handled;
 }
 
-static bool recover(struct feeder *feeder, struct error *err)
+/* ---- The thread ---- */
+
+/* Reads the journals that ended processes left, at the start and every two seconds. */
+static bool recover_journals(struct refill *refill, struct error *err)
 {
     int64_t now_us = clock_monotonic_us();
-    bool found = feeder->recovered_at_us == 0 || now_us - feeder->recovered_at_us > recover_every_us;
-    while (found && !is_stopping(feeder->sender)) {
-        if (!recover_one(feeder->sender, feeder->conn, &found, err))
+    bool found = refill->recovered_at_us == 0 || now_us - refill->recovered_at_us > recover_every_us;
+    while (found && !refill_is_stopping(refill->sender)) {
+        if (!recover_journal(refill->sender, refill->conn, &found, err))
             return false;
-        feeder->recovered_at_us = now_us;
+        refill->recovered_at_us = now_us;
     }
     return true;
 }
 
-/* One look for something to send; waits when there is nothing, or no room for it. */
-static bool feed(struct feeder *feeder, struct error *err)
+/* With the mutex held. Back-pressure: a route is not wanted while enough batches wait for its workers or the result writer. */
+static struct delivery_wish make_wish(const struct refill *refill, struct arena *arena)
 {
-    struct sender *sender = feeder->sender;
+    const struct sender *sender = refill->sender;
+    bool has_room = queue_decided_batches(sender) < QUEUE_BATCHES_DECIDED_MAX;
+    return (struct delivery_wish){
+        .owner = sender->config.owner,
+        .after_brand = refill->last_brand,
+        .to_outbox = has_room && queue_waiting_batches(sender, ROUTE_CAPTURE) < QUEUE_BATCHES_WAITING_MAX,
+        .to_relay =
+            has_room && sender->config.relays != NULL && queue_waiting_batches(sender, ROUTE_RELAY) < QUEUE_BATCHES_WAITING_MAX,
+        .put_off = deferred_sends_now(refill, arena),
+    };
+}
+
+/* Leases a batch, or waits when the queue is full or the database has nothing to send. */
+static bool refill_once(struct refill *refill, struct error *err)
+{
+    struct sender *sender = refill->sender;
     ARENA_SCOPE arena = arena_new(0);
-    struct delivery_wish wish = { .owner = sender->config.owner, .after_brand = feeder->last_brand };
-    if (!recover(feeder, err) || !give_back_others(feeder, err))
+    if (!recover_journals(refill, err) || !release_stray_leases(refill, err))
         return false;
     pthread_mutex_lock(&sender->mutex);
-    bool has_room = line_decided(sender) < LINE_BATCHES_DECIDED;
-    wish.to_outbox = has_room && line_waiting(sender, WAY_OUTBOX) < LINE_BATCHES_WAITING;
-    wish.to_relay = has_room && sender->config.relays != NULL && line_waiting(sender, WAY_RELAY) < LINE_BATCHES_WAITING;
-    wish.put_off = put_off_now(sender, arena);
-    bool is_idle = sender->line == NULL;
+    struct delivery_wish wish = make_wish(refill, arena);
+    bool is_idle = sender->queue == NULL;
     pthread_mutex_unlock(&sender->mutex);
     bool found = false;
     bool wants = wish.to_outbox || wish.to_relay;
-    if (wants && !take_one(feeder, &wish, &found, err))
+    if (wants && !lease_batch(refill, &wish, &found, err))
         return false;
     if (found)
         return true;
-    /* Full, or the line holds work that may make room at any moment: a notification would wake too late. */
+    /* Items in the queue may make room at any moment. The condition variable reports that, a database notification does not. */
     if (!wants || !is_idle) {
-        wait_for_room(sender, IDLE_WAIT_MS);
+        wait_until_wanted(sender, IDLE_WAIT_MS);
         return true;
     }
     struct db_notice notice;
     bool got;
-    return db_notice_take(feeder->conn, arena, IDLE_WAIT_MS, &got, &notice, err);
+    return db_notice_take(refill->conn, arena, IDLE_WAIT_MS, &got, &notice, err);
 }
 
-static bool connect_feeder(struct feeder *feeder, struct error *err)
+static bool refill_connect(struct refill *refill, struct error *err)
 {
-    return feeder->conn != NULL || (installation_connect(feeder->sender->config.installation, &feeder->conn, err) &&
-                                    db_listen(feeder->conn, "posthorn_send", err));
+    return refill->conn != NULL || (installation_connect(refill->sender->config.installation, &refill->conn, err) &&
+                                    db_listen(refill->conn, "posthorn_send", err));
 }
 
-void *feeder_thread(void *argument)
+void *refill_run(void *argument)
 {
-    struct feeder feeder = { .sender = argument };
-    while (!is_stopping(feeder.sender)) {
+    struct refill refill = { .sender = argument };
+    while (!refill_is_stopping(refill.sender)) {
         struct error err = { .code = ERR_NONE };
-        if (connect_feeder(&feeder, &err) && feed(&feeder, &err))
+        if (refill_connect(&refill, &err) && refill_once(&refill, &err))
             continue;
         sender_log("sender.feeder", &err);
-        db_disconnect(feeder.conn);
-        feeder.conn = NULL;
-        wait_for_room(feeder.sender, RECONNECT_WAIT_MS);
+        db_disconnect(refill.conn);
+        refill.conn = NULL;
+        wait_until_wanted(refill.sender, RECONNECT_WAIT_MS);
     }
-    db_disconnect(feeder.conn);
+    db_disconnect(refill.conn);
     return NULL;
 }

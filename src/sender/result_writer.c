@@ -1,7 +1,9 @@
 /*
- * Settler: writes what became of recipients. A batch is settled when all of it
- * is decided, or every half second as far as it is, so that a slow relay does
- * not hide what has happened. It also renews the leases.
+ * Result writer: the thread that writes results, retries and events of
+ * recipients into the database, one batch in a transaction. It writes a batch
+ * when all of it is decided, and what is decided of it every half second, so that
+ * a slow relay does not hide the results of others. It also renews the leases
+ * and publishes the state of the relays.
  */
 #include "sender/delivery_queue.h"
 
@@ -10,153 +12,186 @@
 
 #include <string.h>
 
-enum { LOOK_EVERY_MS = 250, RELAYS_JSON_MAX_BYTES = 16 * 1024 };
-static const int64_t settle_after_us = US_PER_S / 2;
+enum { WAIT_MS = 250, RELAYS_JSON_MAX_BYTES = 16 * 1024, LAST_FAILURES_MAX = 3 };
+static const int64_t write_after_us = US_PER_S / 2;
 static const int64_t renew_every_us = INT64_C(10) * US_PER_S;
 
-struct settler {
+struct result_writer {
     struct sender *sender;
     struct db_conn *conn;
-    int64_t renewed_at_us; /* tried, not necessarily with success */
-    bool in_trouble[SMTP_MAX_RELAYS];
+    int64_t renew_tried_at_us; /* monotonic */
+    bool is_relay_failing[SMTP_MAX_RELAYS];
 };
 
-/* ---- One batch ---- */
+/* ---- Which batch to write, with the mutex held ---- */
 
-static bool is_over(const struct sender *sender, const struct piece *piece)
+/* Whether no attempt of the batch can change any more. */
+static bool is_batch_over(const struct sender *sender, const struct queued_batch *batch)
 {
-    bool nobody_comes = piece->waiting == 0 || piece->is_lost || sender->is_settling_last;
-    return piece->letter == NULL && nobody_comes && piece->in_hand == 0;
+    bool none_starts = batch->item.waiting == 0 || batch->is_lease_lost || sender->workers_ended;
+    return none_starts && batch->item.in_progress == 0;
 }
 
-static bool is_due(const struct sender *sender, const struct piece *piece)
+static bool is_batch_due(const struct sender *sender, const struct queued_batch *batch)
 {
-    if (piece->letter != NULL || piece->is_settling)
+    if (batch->is_being_written)
         return false;
-    if (is_over(sender, piece))
+    if (is_batch_over(sender, batch))
         return true;
-    return piece->unsettled > 0 && clock_monotonic_us() - piece->decided_at_us >= settle_after_us;
+    return batch->unwritten > 0 && clock_monotonic_us() - batch->unwritten_since_us >= write_after_us;
 }
 
-static struct piece *find_due(const struct sender *sender)
+static struct queued_batch *find_due_batch(const struct sender *sender)
 {
-    struct piece *piece = sender->line;
-    while (piece != NULL && !is_due(sender, piece))
-        piece = piece->next;
-    return piece;
-}
-
-/* The results as they are now: hands go on deciding others meanwhile. */
-static struct delivery_batch snapshot(const struct piece *piece, struct arena *arena)
-{
-    struct delivery_batch batch = piece->batch;
-    batch.results = arena_array(arena, batch.count + 1, sizeof(*batch.results));
-    for (size_t i = 0; i < batch.count; i++)
-        if (piece->slots[i].state == SLOT_DECIDED)
-            batch.results[i] = piece->batch.results[i];
+    struct queued_batch *batch = queue_first_batch(sender);
+    while (batch != NULL && !is_batch_due(sender, batch))
+        batch = queue_next_batch(batch);
     return batch;
 }
 
-static size_t mark_settled(struct piece *piece, const struct delivery_batch *settled)
+/* ---- Writing a batch ---- */
+
+/* Results that are decided by now. Workers decide others while these are written. */
+static struct delivery_batch copy_decided(const struct queued_batch *queued, struct arena *arena)
+{
+    struct delivery_batch batch = queued->batch;
+    batch.results = arena_array(arena, batch.count + 1, sizeof(*batch.results));
+    for (size_t i = 0; i < batch.count; i++)
+        if (queued->item.attempts[i].state == ATTEMPT_DECIDED)
+            batch.results[i] = queued->batch.results[i];
+    return batch;
+}
+
+static struct queued_batch *take_due_batch(struct sender *sender, struct arena *arena, struct delivery_batch *ret_decided)
+{
+    pthread_mutex_lock(&sender->mutex);
+    struct queued_batch *queued = find_due_batch(sender);
+    if (queued != NULL) {
+        *ret_decided = copy_decided(queued, arena);
+        queued->is_being_written = true;
+    }
+    pthread_mutex_unlock(&sender->mutex);
+    return queued;
+}
+
+/* Gives the number of results that were written now. */
+static size_t mark_written(struct queued_batch *queued, const struct delivery_batch *written)
 {
     size_t count = 0;
-    for (size_t i = 0; i < settled->count; i++) {
-        struct delivery_result *result = &piece->batch.results[i];
-        count += settled->results[i].is_settled && !result->is_settled;
-        result->is_settled = settled->results[i].is_settled;
+    for (size_t i = 0; i < written->count; i++) {
+        struct delivery_result *result = &queued->batch.results[i];
+        count += written->results[i].is_settled && !result->is_settled;
+        result->is_settled = written->results[i].is_settled;
     }
     return count;
 }
 
-/* Settles one piece that is due; false in ret_found when none is. */
-static bool settle_one(struct settler *settler, bool *ret_found, struct error *err)
+/* Returns a batch to the queue after the try to write it, or frees it when it is over. `why`: the error, if it was not written. */
+static void finish_batch(struct sender *sender, struct queued_batch *queued, const struct delivery_batch *decided, bool is_written,
+                         const struct error *why)
 {
-    struct sender *sender = settler->sender;
-    ARENA_SCOPE arena = arena_new(0);
     pthread_mutex_lock(&sender->mutex);
-    struct piece *piece = find_due(sender);
-    struct delivery_batch batch = { .count = 0 };
-    *ret_found = piece != NULL;
-    if (piece != NULL) {
-        batch = snapshot(piece, arena);
-        piece->is_settling = true;
+    queued->is_being_written = false;
+    queued->batch.is_unsure = decided->is_unsure;
+    if (is_written)
+        queued->unwritten -= mark_written(queued, decided);
+    else if (!db_error_is_lost(why)) /* a batch that fails must not block the others */
+        queue_move_last(sender, queued);
+    queued->unwritten_since_us = clock_monotonic_us();
+    bool is_over = is_written && is_batch_over(sender, queued) && queued->unwritten == 0;
+    if (is_over) {
+        sender->has_dropped_attempts |= queued->item.waiting > 0;
+        queue_remove(sender, &queued->item);
     }
+    pthread_cond_signal(&sender->refill_wanted);
     pthread_mutex_unlock(&sender->mutex);
-    if (piece == NULL)
-        return true;
+    if (is_over)
+        arena_free(queued->item.arena);
+}
 
-    struct work work = sender_work(sender, arena, settler->conn);
-    bool settled = delivery_settle(&work, &batch, err);
-    pthread_mutex_lock(&sender->mutex);
-    piece->is_settling = false;
-    piece->batch.is_unsure = batch.is_unsure;
-    if (settled)
-        piece->unsettled -= mark_settled(piece, &batch);
-    else if (!db_error_is_lost(err)) /* one that cannot be settled does not stand before the others */
-        line_put_last(sender, piece);
-    piece->decided_at_us = clock_monotonic_us();
-    bool over = settled && is_over(sender, piece) && piece->unsettled == 0;
-    if (over) {
-        sender->has_dropped |= piece->waiting > 0;
-        line_remove(sender, piece);
-    }
-    pthread_cond_signal(&sender->room);
-    pthread_mutex_unlock(&sender->mutex);
-    if (over)
-        arena_free(piece->arena);
-    return settled;
+/* False in ret_found when no batch is due. */
+static bool write_due_batch(struct result_writer *writer, bool *ret_found, struct error *err)
+{
+    struct sender *sender = writer->sender;
+    ARENA_SCOPE arena = arena_new(0);
+    struct delivery_batch decided = { .count = 0 };
+    struct queued_batch *queued = take_due_batch(sender, arena, &decided);
+    *ret_found = queued != NULL;
+    if (queued == NULL)
+        return true;
+    struct work work = sender_work(sender, arena, writer->conn);
+    bool is_written = delivery_settle(&work, &decided, err);
+    finish_batch(sender, queued, &decided, is_written, err);
+    return is_written;
 }
 
 /* ---- Leases ---- */
 
-struct leases {
+struct renewals {
     struct delivery_renew_ranges_params ranges;
     struct delivery_renew_retries_params retries;
 };
 
-static struct leases leases_in_line(struct sender *sender, struct arena *arena)
+static struct renewals renewals_of_queue(struct sender *sender, struct arena *arena)
 {
     pthread_mutex_lock(&sender->mutex);
     size_t room = 1;
-    for (const struct piece *piece = sender->line; piece != NULL; piece = piece->next)
+    for (const struct queued_batch *each = queue_first_batch(sender); each != NULL; each = queue_next_batch(each))
         room++;
     int64_t *brands = arena_array(arena, room, sizeof(*brands));
     int64_t *sends = arena_array(arena, room, sizeof(*sends));
     int64_t *ordinals = arena_array(arena, room, sizeof(*ordinals));
     size_t count = 0;
-    for (const struct piece *piece = sender->line; piece != NULL; piece = piece->next) {
-        if (piece->letter != NULL || piece->batch.from_ordinal == 0)
+    for (const struct queued_batch *each = queue_first_batch(sender); each != NULL; each = queue_next_batch(each)) {
+        if (each->batch.from_ordinal == 0)
             continue;
-        brands[count] = piece->batch.brand_id;
-        sends[count] = piece->batch.send_id;
-        ordinals[count++] = piece->batch.from_ordinal;
+        brands[count] = each->batch.brand_id;
+        sends[count] = each->batch.send_id;
+        ordinals[count++] = each->batch.from_ordinal;
     }
     pthread_mutex_unlock(&sender->mutex);
-    return (struct leases){
+    return (struct renewals){
         .ranges = { { brands, count }, { sends, count }, { ordinals, count }, sender->config.owner, DELIVERY_LEASE_S },
         .retries = { sender->config.owner, DELIVERY_LEASE_S },
     };
 }
 
-/* A range that was in the line before and was not renewed has gone to another process, unless it is closed by now. */
-static void mark_lost(struct sender *sender, const struct leases *leases, const struct delivery_renew_ranges_row *kept,
-                      size_t kept_count)
+/* A range whose lease was not renewed belongs to another process now, or is closed. Ranges queued since were not asked for. */
+static void mark_lost_ranges(struct sender *sender, const struct renewals *asked, const struct delivery_renew_ranges_row *renewed,
+                             size_t renewed_count)
+{
+    for (struct queued_batch *each = queue_first_batch(sender); each != NULL; each = queue_next_batch(each)) {
+        bool is_asked = false;
+        bool is_renewed = false;
+        for (size_t i = 0; i < asked->ranges.send_ids.count; i++)
+            is_asked |= asked->ranges.send_ids.items[i] == each->batch.send_id &&
+                        asked->ranges.from_ordinals.items[i] == each->batch.from_ordinal;
+        for (size_t i = 0; i < renewed_count; i++)
+            is_renewed |= renewed[i].send_id == each->batch.send_id && renewed[i].from_ordinal == each->batch.from_ordinal;
+        each->is_lease_lost |= is_asked && !is_renewed;
+    }
+}
+
+static void mark_lost_retries(struct sender *sender)
+{
+    for (struct queued_batch *each = queue_first_batch(sender); each != NULL; each = queue_next_batch(each))
+        each->is_lease_lost |= each->batch.from_ordinal == 0;
+}
+
+/* Retries are lost after a long time without a renewal: another process may have leased them. The statement that renews them
+ * returns no rows which would show it, unlike that of ranges. */
+static void note_renewal(struct sender *sender, const struct renewals *asked, const struct db_rows *renewed)
 {
     pthread_mutex_lock(&sender->mutex);
-    for (struct piece *piece = sender->line; piece != NULL; piece = piece->next) {
-        bool asked = false;
-        bool renewed = false;
-        for (size_t i = 0; i < leases->ranges.send_ids.count; i++)
-            asked |= leases->ranges.send_ids.items[i] == piece->batch.send_id &&
-                     leases->ranges.from_ordinals.items[i] == piece->batch.from_ordinal;
-        for (size_t i = 0; i < kept_count; i++)
-            renewed |= kept[i].send_id == piece->batch.send_id && kept[i].from_ordinal == piece->batch.from_ordinal;
-        piece->is_lost |= asked && !renewed;
-    }
+    mark_lost_ranges(sender, asked, renewed->rows, renewed->count);
+    int64_t now_us = clock_monotonic_us();
+    if (now_us - sender->leases_renewed_us >= LEASE_UNRENEWED_MAX_US)
+        mark_lost_retries(sender);
+    sender->leases_renewed_us = now_us;
     pthread_mutex_unlock(&sender->mutex);
 }
 
-/* ---- How the relays do ---- */
+/* ---- State of the relays ---- */
 
 static struct text_list relay_names(const struct sender *sender, struct arena *arena)
 {
@@ -194,40 +229,34 @@ static const char *relays_json(const struct sender *sender, size_t count, struct
     return arena_dup(arena, buf_text(out));
 }
 
-/* Says once that a relay is left alone, and once that it is back. */
-static void log_relays(struct settler *settler)
+/* Logs once that a relay fails, and once that it is back. */
+static void log_relay_changes(struct result_writer *writer)
 {
-    const struct smtp_relays *relays = settler->sender->config.relays;
+    struct smtp_relays *relays = writer->sender->config.relays;
     for (size_t i = 0; relays != NULL && i < smtp_relays_count(relays); i++) {
         struct smtp_relay_state state;
-        smtp_relay_look(settler->sender->config.relays, i, &state);
-        bool in_trouble = state.trouble[0] != '\0';
-        if (in_trouble == settler->in_trouble[i])
+        smtp_relay_look(relays, i, &state);
+        bool is_failing = state.trouble[0] != '\0';
+        if (is_failing == writer->is_relay_failing[i])
             continue;
-        settler->in_trouble[i] = in_trouble;
-        if (in_trouble)
-            log_event(LOG_WARNING, "sender.relay", "%s is left alone for a while: %s", state.name, state.trouble);
+        writer->is_relay_failing[i] = is_failing;
+        if (is_failing)
+            log_event(LOG_WARNING, "sender.relay", "%s failed and gets no messages during its backoff: %s", state.name,
+                      state.trouble);
         else
             log_event(LOG_INFO, "sender.relay", "%s takes mail again.", state.name);
     }
 }
 
-static void lose_retries(struct sender *sender)
-{
-    for (struct piece *piece = sender->line; piece != NULL; piece = piece->next)
-        piece->is_lost |= piece->letter == NULL && piece->batch.from_ordinal == 0;
-}
+/* ---- Renewing, every ten seconds ---- */
 
-static bool renew(struct settler *settler, struct error *err)
+/* Also publishes the relays, and takes back retries of processes that are gone without a journal. */
+static bool renew_leases(struct result_writer *writer, struct error *err)
 {
-    struct sender *sender = settler->sender;
-    int64_t now_us = clock_monotonic_us();
-    if (settler->renewed_at_us != 0 && now_us - settler->renewed_at_us < renew_every_us)
-        return true;
-    settler->renewed_at_us = now_us;
+    struct sender *sender = writer->sender;
     ARENA_SCOPE arena = arena_new(0);
-    struct work work = sender_work(sender, arena, settler->conn);
-    struct leases leases = leases_in_line(sender, arena);
+    struct work work = sender_work(sender, arena, writer->conn);
+    struct renewals renewals = renewals_of_queue(sender, arena);
     struct text_list relays = relay_names(sender, arena);
     struct delivery_sender_seen_params seen = {
         .owner = sender->config.owner,
@@ -235,92 +264,94 @@ static bool renew(struct settler *settler, struct error *err)
         .state = relays_json(sender, relays.count, arena),
         .now = work.now_us,
     };
-    struct db_batch *batch = db_batch_new(settler->conn, arena);
-    size_t renewed = db_batch_add(batch, &delivery_renew_ranges_statement, &leases.ranges);
-    db_batch_add(batch, &delivery_renew_retries_statement, &leases.retries);
-    db_batch_add(batch, &delivery_reclaim_retries_statement, NULL);
-    db_batch_add(batch, &delivery_sender_seen_statement, &seen);
-    db_batch_add(batch, &delivery_senders_forget_statement, NULL);
-    if (!db_batch_run(batch, err))
+    struct db_batch *statements = db_batch_new(writer->conn, arena);
+    size_t renewed = db_batch_add(statements, &delivery_renew_ranges_statement, &renewals.ranges);
+    db_batch_add(statements, &delivery_renew_retries_statement, &renewals.retries);
+    db_batch_add(statements, &delivery_reclaim_retries_statement, NULL);
+    db_batch_add(statements, &delivery_sender_seen_statement, &seen);
+    db_batch_add(statements, &delivery_senders_forget_statement, NULL);
+    if (!db_batch_run(statements, err))
         return false;
-    const struct db_rows *rows = db_batch_rows(batch, renewed);
-    mark_lost(sender, &leases, rows->rows, rows->count);
-    pthread_mutex_lock(&sender->mutex);
-    now_us = clock_monotonic_us();
-    if (now_us - sender->seen_us >= LINE_UNSEEN_MAX_US) /* others may have taken retries meanwhile; of ranges mark_lost knows */
-        lose_retries(sender);
-    sender->seen_us = now_us;
-    pthread_mutex_unlock(&sender->mutex);
+    note_renewal(sender, &renewals, db_batch_rows(statements, renewed));
     return true;
+}
+
+static bool renew_when_due(struct result_writer *writer, struct error *err)
+{
+    int64_t now_us = clock_monotonic_us();
+    if (writer->renew_tried_at_us != 0 && now_us - writer->renew_tried_at_us < renew_every_us)
+        return true;
+    writer->renew_tried_at_us = now_us;
+    return renew_leases(writer, err);
 }
 
 /* ---- The thread ---- */
 
-/* Waits for something to settle, or, behind a failure, for better times. */
-static void wait_a_little(struct sender *sender, bool behind_failure)
+/* Waits until a batch is due. After a failure it waits in any case. */
+static void wait_for_results(struct sender *sender, bool has_failed)
 {
-    struct timespec until = clock_deadline(LOOK_EVERY_MS);
+    struct timespec until = clock_deadline(WAIT_MS);
     pthread_mutex_lock(&sender->mutex);
-    if (behind_failure || (find_due(sender) == NULL && !sender->is_settling_last))
-        pthread_cond_clockwait(&sender->decided, &sender->mutex, CLOCK_MONOTONIC, &until);
-    bool any_waits = line_waiting(sender, WAY_RELAY) > 0;
+    if (has_failed || (find_due_batch(sender) == NULL && !sender->workers_ended))
+        pthread_cond_clockwait(&sender->results_ready, &sender->mutex, CLOCK_MONOTONIC, &until);
+    bool any_waits = queue_waiting_batches(sender, ROUTE_RELAY) > 0;
     pthread_mutex_unlock(&sender->mutex);
-    /* The pauses of the journal and of leases that were not renewed end without a word. */
+    /* Nothing else wakes the workers when a journal pause ends, or when leases are renewed after a failure. */
     if (any_waits)
-        hands_wake(sender);
+        delivery_workers_wake(sender);
 }
 
-static bool is_last_round(struct sender *sender)
+static bool have_workers_ended(struct sender *sender)
 {
     pthread_mutex_lock(&sender->mutex);
-    bool last = sender->is_settling_last;
+    bool ended = sender->workers_ended;
     pthread_mutex_unlock(&sender->mutex);
-    return last;
+    return ended;
 }
 
-static bool work_once(struct settler *settler, bool *ret_found, struct error *err)
+static bool renew_and_write(struct result_writer *writer, bool *ret_found, struct error *err)
 {
-    if (settler->conn == NULL && !installation_connect(settler->sender->config.installation, &settler->conn, err))
+    if (writer->conn == NULL && !installation_connect(writer->sender->config.installation, &writer->conn, err))
         return false;
-    return renew(settler, err) && settle_one(settler, ret_found, err);
+    return renew_when_due(writer, err) && write_due_batch(writer, ret_found, err);
 }
 
-/* The leases of a process that ends go back at once, and its journal is of no use any more. */
-static void release(struct settler *settler)
+/* At the end: releases the leases, so that other processes need not wait until they end. Journal files may go only when this
+ * succeeded with an empty queue. */
+static void release_leases(struct result_writer *writer)
 {
-    struct sender *sender = settler->sender;
+    struct sender *sender = writer->sender;
     ARENA_SCOPE arena = arena_new(0);
     struct error err = { .code = ERR_NONE };
     struct delivery_release_params params = { .owner = sender->config.owner };
-    bool released =
-        sender->line == NULL && settler->conn != NULL && sql_delivery_release(settler->conn, arena, &params, NULL, &err);
+    bool released = sender->queue == NULL && writer->conn != NULL && sql_delivery_release(writer->conn, arena, &params, NULL, &err);
     if (!released)
         sender_log("sender.release", &err);
     sender->is_released = released;
 }
 
-void *settler_thread(void *argument)
+void *result_writer_run(void *argument)
 {
-    struct settler settler = { .sender = argument };
-    int failures_at_end = 0;
+    struct result_writer writer = { .sender = argument };
+    int last_failures = 0;
     for (;;) {
         struct error err = { .code = ERR_NONE };
         bool found = false;
-        bool last = is_last_round(settler.sender);
-        log_relays(&settler);
-        bool worked = work_once(&settler, &found, &err);
+        bool is_last = have_workers_ended(writer.sender);
+        log_relay_changes(&writer);
+        bool worked = renew_and_write(&writer, &found, &err);
         if (!worked) {
             sender_log("sender.settler", &err);
-            db_disconnect(settler.conn);
-            settler.conn = NULL;
-            failures_at_end += last;
+            db_disconnect(writer.conn);
+            writer.conn = NULL;
+            last_failures += is_last;
         }
-        if (last && ((worked && !found) || failures_at_end > 3))
+        if (is_last && ((worked && !found) || last_failures > LAST_FAILURES_MAX))
             break;
         if (!worked || !found)
-            wait_a_little(settler.sender, !worked);
+            wait_for_results(writer.sender, !worked);
     }
-    release(&settler);
-    db_disconnect(settler.conn);
+    release_leases(&writer);
+    db_disconnect(writer.conn);
     return NULL;
 }

@@ -1,93 +1,114 @@
 #include "sender/sender.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "sender/delivery_queue.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Every database has a token key of its own. */
-static struct journal_place place_of(const struct sender_config *config)
+/* ---- Starting ---- */
+
+/* Every database has a token key of its own, so its hash identifies the installation. */
+static struct journal_location journal_location_of(const struct sender_config *config)
 {
     const struct engine *engine = installation_engine(config->installation);
     unsigned char hash[SECRET_HASH_BYTES];
-    struct journal_place place = { .data_dir = config->data_dir };
+    struct journal_location location = { .data_dir = config->data_dir };
     sha256(engine->token_key, sizeof(engine->token_key), hash);
-    memcpy(&place.installation, hash, sizeof(place.installation));
-    return place;
+    memcpy(&location.installation, hash, sizeof(location.installation));
+    return location;
+}
+
+static void start_threads(struct sender *sender)
+{
+    delivery_workers_start(sender);
+    if (pthread_create(&sender->capture_worker_thread, NULL, capture_worker_run, sender) != 0 ||
+        pthread_create(&sender->result_writer_thread, NULL, result_writer_run, sender) != 0 ||
+        pthread_create(&sender->refill_thread, NULL, refill_run, sender) != 0)
+        abort();
 }
 
 bool sender_start(const struct sender_config *config, struct sender **ret_sender, struct error *err)
 {
     struct journal *journal;
-    struct journal_place place = place_of(config);
-    if (!journal_open(&place, config->owner, &journal, err))
+    struct journal_location location = journal_location_of(config);
+    if (!journal_open(&location, config->owner, &journal, err))
         return false;
     struct sender *sender = calloc(1, sizeof(*sender));
     if (sender == NULL)
         abort();
     sender->config = *config;
     sender->engine = installation_engine(config->installation);
-    sender->place = place;
+    sender->journal_location = location;
     sender->journal = journal;
-    sender->seen_us = clock_monotonic_us();
+    sender->leases_renewed_us = clock_monotonic_us();
     pthread_mutex_init(&sender->mutex, NULL);
-    pthread_cond_init(&sender->room, NULL);
-    pthread_cond_init(&sender->decided, NULL);
-    pthread_cond_init(&sender->work, NULL);
-    hands_start(sender);
-    if (pthread_create(&sender->outbox_hand, NULL, outbox_thread, sender) != 0 ||
-        pthread_create(&sender->settler, NULL, settler_thread, sender) != 0 ||
-        pthread_create(&sender->feeder, NULL, feeder_thread, sender) != 0)
-        abort();
+    pthread_cond_init(&sender->refill_wanted, NULL);
+    pthread_cond_init(&sender->results_ready, NULL);
+    pthread_cond_init(&sender->capture_wanted, NULL);
+    start_threads(sender);
     *ret_sender = sender;
     return true;
 }
 
-static void wake_all(struct sender *sender)
+/* ---- Stopping ---- */
+
+static void set_and_wake_all(struct sender *sender, bool *flag)
 {
-    pthread_cond_broadcast(&sender->room);
-    pthread_cond_broadcast(&sender->decided);
-    pthread_cond_broadcast(&sender->work);
+    pthread_mutex_lock(&sender->mutex);
+    *flag = true;
+    pthread_cond_broadcast(&sender->refill_wanted);
+    pthread_cond_broadcast(&sender->results_ready);
+    pthread_cond_broadcast(&sender->capture_wanted);
+    pthread_mutex_unlock(&sender->mutex);
+}
+
+/* The result writer ends last, since it writes the results of all others. */
+static void stop_threads(struct sender *sender)
+{
+    set_and_wake_all(sender, &sender->is_stopping);
+    pthread_join(sender->refill_thread, NULL);
+    pthread_join(sender->capture_worker_thread, NULL);
+    delivery_workers_stop(sender);
+    set_and_wake_all(sender, &sender->workers_ended);
+    pthread_join(sender->result_writer_thread, NULL);
+    delivery_workers_free(sender);
+}
+
+/* Results that the database did not take are lost here. The journal keeps them for the next process. */
+static void free_queue(struct sender *sender)
+{
+    while (sender->queue != NULL) {
+        struct queue_item *item = sender->queue;
+        sender->queue = item->next;
+        arena_free(item->arena);
+    }
 }
 
 void sender_stop(struct sender *sender)
 {
     if (sender == NULL)
         return;
-    pthread_mutex_lock(&sender->mutex);
-    sender->is_stopping = true;
-    wake_all(sender);
-    pthread_mutex_unlock(&sender->mutex);
-    pthread_join(sender->feeder, NULL);
-    pthread_join(sender->outbox_hand, NULL);
-    hands_stop(sender);
-    pthread_mutex_lock(&sender->mutex);
-    sender->is_settling_last = true;
-    wake_all(sender);
-    pthread_mutex_unlock(&sender->mutex);
-    pthread_join(sender->settler, NULL);
-    hands_free(sender);
+    stop_threads(sender);
     if (sender->is_released)
         journal_remove(sender->journal);
     else
         journal_close(sender->journal);
-    pthread_cond_destroy(&sender->room);
-    pthread_cond_destroy(&sender->decided);
-    pthread_cond_destroy(&sender->work);
+    pthread_cond_destroy(&sender->refill_wanted);
+    pthread_cond_destroy(&sender->results_ready);
+    pthread_cond_destroy(&sender->capture_wanted);
     pthread_mutex_destroy(&sender->mutex);
-    while (sender->line != NULL) { /* what the database would not take; the journal tells it to the next process */
-        struct piece *piece = sender->line;
-        sender->line = piece->next;
-        arena_free(piece->arena);
-    }
+    free_queue(sender);
     free(sender);
 }
+
+/* ---- For callers ---- */
 
 void sender_wake(struct sender *sender)
 {
     pthread_mutex_lock(&sender->mutex);
-    pthread_cond_signal(&sender->room);
+    pthread_cond_signal(&sender->refill_wanted);
     pthread_mutex_unlock(&sender->mutex);
 }
 
@@ -101,67 +122,17 @@ bool sender_signs(const struct sender *sender)
     return !sender->config.leaves_unsigned;
 }
 
-/* ---- Letters ---- */
+/* ---- For the threads ---- */
 
-static bool wait_for_letter(struct sender *sender, const struct piece *piece, int wait_ms)
+struct work sender_work(const struct sender *sender, struct arena *arena, struct db_conn *conn)
 {
-    struct timespec until = clock_deadline(wait_ms);
-    int status = 0;
-    while (!piece->is_letter_done && !sender->is_stopping && status == 0)
-        status = pthread_cond_clockwait(&sender->decided, &sender->mutex, CLOCK_MONOTONIC, &until);
-    return piece->is_letter_done;
+    return (struct work){ .engine = sender->engine, .arena = arena, .conn = conn, .now_us = clock_now_us() };
 }
 
-static bool judge_letter(const struct smtp_outcome *outcome, struct error *err)
+void sender_log(const char *event, const struct error *err)
 {
-    static const int relay_wait_s = 60;
-    if (outcome->end == SMTP_REPLIED && outcome->code >= 200 && outcome->code < 300)
-        return true;
-    if (outcome->end == SMTP_REPLIED && outcome->code >= 500)
-        return fail(err, ERR_INVALID_REQUEST, "to", "The relay refused this message: %d %s %s", outcome->code, outcome->enhanced,
-                    outcome->text);
-    fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The relay did not take this message: %s", outcome->text);
-    err->retry_after_s = relay_wait_s;
-    return false;
-}
-
-/* Its own: the caller may be gone while a hand reads it. */
-static const struct sender_letter *letter_copy(struct arena *arena, const struct sender_letter *letter)
-{
-    struct sender_letter *copy = arena_alloc(arena, sizeof(*copy));
-    const struct bytes *given[] = { &letter->signatures, &letter->message };
-    struct bytes *kept[] = { &copy->signatures, &copy->message };
-    *copy = *letter;
-    copy->mail_from = arena_dup(arena, letter->mail_from);
-    copy->rcpt_to = arena_dup(arena, letter->rcpt_to);
-    for (size_t i = 0; i < ARRAY_COUNT(given); i++)
-        if (given[i]->size > 0)
-            *kept[i] =
-                (struct bytes){ (const unsigned char *)arena_dup_bytes(arena, given[i]->data, given[i]->size), given[i]->size };
-    return copy;
-}
-
-bool sender_deliver(struct sender *sender, const struct sender_letter *letter, int wait_ms, struct error *err)
-{
-    struct piece *piece = piece_new(WAY_RELAY);
-    struct smtp_outcome outcome = { .end = SMTP_NOT_SENT, .text = "No relay could be reached in time." };
-    piece->letter = letter_copy(piece->arena, letter);
-    pthread_mutex_lock(&sender->mutex);
-    line_add_first(sender, piece);
-    pthread_mutex_unlock(&sender->mutex);
-    hands_wake(sender);
-
-    pthread_mutex_lock(&sender->mutex);
-    bool done = wait_for_letter(sender, piece, wait_ms);
-    /* In hand, whoever ends it frees it. */
-    piece->is_orphan = !done && piece->in_hand > 0;
-    bool is_orphan = piece->is_orphan;
-    if (done)
-        outcome = piece->outcome;
-    if (!is_orphan)
-        line_remove(sender, piece);
-    pthread_mutex_unlock(&sender->mutex);
-    if (!is_orphan)
-        arena_free(piece->arena);
-    return judge_letter(&outcome, err);
+    struct log_line line;
+    log_begin(&line, LOG_WARNING, event);
+    log_error_members(&line, err);
+    log_end(&line);
 }

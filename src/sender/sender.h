@@ -1,17 +1,20 @@
 /*
- * Sender: hands over what campaigns, and callers that wait, have to send. One
- * in each process that runs jobs.
+ * Sender: delivers the messages of campaigns, and single messages whose callers
+ * wait. Each process that runs jobs has one sender with these threads:
  *
- *     feeder   leases ranges and retries, brands in turns, and reads their recipients (a connection of its own)
- *     hands    one thread a core: compose, sign, and talk to the relays (smtp/event_loop), writing the journal
- *     outbox   the hand of the sandbox domain: the capture outbox
- *     settler  writes what became of the recipients, many in a transaction (a connection of its own)
+ *     refill thread     leases ranges and due retries, and reads their recipients  (refill.c)
+ *     delivery workers  compose, sign and send to SMTP relays; one thread a core   (delivery_worker.c)
+ *     capture worker    delivers the sandbox domain into the capture Maildir       (capture_worker.c)
+ *     result writer     writes results and retries, and renews the leases          (result_writer.c)
  *
- * What is under way is a line of batches in memory, a few for each way out, so
- * that a relay that stalls holds nothing but itself. Nothing in memory is the
- * only copy: a process that is killed leaves leases and its journal, by which
- * the next one knows whose fate is decided, whose is not, and whose nobody
- * knows.
+ * The refill thread and the result writer each have a database connection. The
+ * threads share the delivery queue (delivery_queue.h): a few batches for each
+ * route, so that a relay that stalls delays only its own messages.
+ *
+ * Memory never has the only copy of anything. A process that is killed leaves
+ * its leases in the database and its journal in the data folder (journal.h). The
+ * next sender learns from them which recipients have a result, which have none,
+ * and which are uncertain (recovery.c). docs/modules/sending.md describes it all.
  */
 #pragma once
 
@@ -24,24 +27,24 @@ struct sender;
 
 struct sender_config {
     struct installation *installation;
-    const char *owner;    /* the application name of the installation's connections, unique to this process */
-    const char *data_dir; /* the journal is kept there */
+    const char *owner;    /* of leases: the application name of the installation's connections, unique to this process */
+    const char *data_dir; /* of the journal */
     struct capture_maildir *outbox;
-    struct smtp_relays *relays; /* NULL: none, only the sandbox domain can send */
+    struct smtp_relays *relays; /* NULL: none; then only the sandbox domain can send */
     const char *helo_name;
-    int hands;
+    int delivery_workers;
     bool leaves_unsigned; /* the relay signs (--dkim off) */
-    struct decide_rules rules;
+    struct retry_policy retry_policy;
 };
 
-/* Starts its threads; what an earlier process left in the data folder is settled first. `config` and what it names are borrowed.
- * Errors: SERVICE_UNAVAILABLE when the journal cannot be written. */
+/* Starts the threads. The refill thread first recovers the journals of ended processes in the data folder. `config` and all that it
+ * names are borrowed. Errors: SERVICE_UNAVAILABLE when the journal cannot be written. */
 MUST_CHECK bool sender_start(const struct sender_config *config, struct sender **ret_sender, struct error *err) NONNULL(1, 2, 3);
 
-/* Ends at a message boundary: waits for final replies up to 10 s, settles, gives the leases back. NULL is allowed. */
+/* Waits up to 10 s for final replies, writes all results and releases the leases. NULL is allowed. */
 void sender_stop(struct sender *sender);
 
-/* There may be something to send. */
+/* Lets the refill thread look for something to send. */
 void sender_wake(struct sender *sender) NONNULL(1);
 
 bool sender_has_relay(const struct sender *sender) NONNULL(1);
@@ -49,16 +52,16 @@ bool sender_has_relay(const struct sender *sender) NONNULL(1);
 /* Whether messages are to be signed here. */
 bool sender_signs(const struct sender *sender) NONNULL(1);
 
-/* One message to be handed to a relay at once, before any campaign. */
-struct sender_letter {
+/* A message to one recipient, sent before any batch. */
+struct single_message {
     const char *mail_from;
     const char *rcpt_to;
     bool needs_smtputf8;
-    struct bytes signatures; /* headers to stand before the message; may be empty */
+    struct bytes signatures; /* header fields that precede the message; may be empty */
     struct bytes message;
 };
 
-/* Hands it over and waits. False when it was not sent: SERVICE_UNAVAILABLE when no relay took it in time, or its reply never
- * came; INVALID_REQUEST (param `to`) with the words of a relay that refused it for good. */
-MUST_CHECK bool sender_deliver(struct sender *sender, const struct sender_letter *letter, int wait_ms, struct error *err)
+/* Sends it and waits for the final reply. Errors: SERVICE_UNAVAILABLE when no relay took it in time, or the reply never came;
+ * INVALID_REQUEST (param `to`) with the relay's reply when it refused for good. */
+MUST_CHECK bool sender_deliver(struct sender *sender, const struct single_message *message, int wait_ms, struct error *err)
     NONNULL(1, 2, 4);

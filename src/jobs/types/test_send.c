@@ -42,14 +42,14 @@ static bool sign(struct job *job, const struct send_test *test, struct bytes mes
 
 static bool relay(struct job *job, const struct send_test *test, struct bytes message, struct error *err)
 {
-    struct sender_letter letter = {
+    struct single_message single = {
         .mail_from = test->from_address,
         .rcpt_to = test->to,
         .needs_smtputf8 = !text_is_ascii(test->to) || !text_is_ascii(test->from_address) ||
                           (test->reply_to != NULL && !text_is_ascii(test->reply_to)),
         .message = message,
     };
-    return sign(job, test, message, &letter.signatures, err) && sender_deliver(job->services->sender, &letter, RELAY_WAIT_MS, err);
+    return sign(job, test, message, &single.signatures, err) && sender_deliver(job->services->sender, &single, RELAY_WAIT_MS, err);
 }
 
 static bool perform(struct job *job, struct error *err)

@@ -1,9 +1,9 @@
 /*
- * The journal of the sender: what survives a process, and that a disk which
- * takes no more spoils nothing that is there.
+ * The journal of the sender: recovery reads the records of an ended process, and
+ * a full disk does not damage records that are there.
  */
-#include "sender/journal.h"
 #include "fixtures/temp_folder.h"
+#include "sender/journal.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -38,8 +38,8 @@ static struct journal *open_journal(const char *owner)
 {
     struct error err;
     struct journal *journal;
-    struct journal_place place = { data, installation };
-    assert_ok(journal_open(&place, owner, &journal, &err), &err);
+    struct journal_location location = { data, installation };
+    assert_ok(journal_open(&location, owner, &journal, &err), &err);
     return journal;
 }
 
@@ -52,7 +52,7 @@ static int64_t dot(struct journal *journal, int64_t ordinal)
 {
     struct journal_key key = key_of(ordinal);
     int64_t file;
-    assert_true(journal_dot(journal, &key, &file));
+    assert_true(journal_add_dot(journal, &key, &file));
     return file;
 }
 
@@ -64,18 +64,29 @@ static void reply(struct journal *journal, int64_t ordinal, int code, const char
     };
     snprintf(outcome.text, sizeof(outcome.text), "%s", words);
     int64_t file;
-    assert_true(journal_reply(journal, &key, &outcome, &file));
+    assert_true(journal_add_reply(journal, &key, &outcome, &file));
 }
 
-static struct journal_remains remains(void)
+static bool find_stale(struct stale_journal *ret_stale)
 {
-    struct journal_remains found;
-    struct journal_place place = { data, installation };
-    journal_find_remains(&place, arena, &found);
-    return found;
+    struct journal_location location = { data, installation };
+    return journal_find_stale(&location, arena, ret_stale);
 }
 
-static void test_what_a_process_leaves(void **state)
+static struct stale_journal stale_journal(void)
+{
+    struct stale_journal stale;
+    assert_true(find_stale(&stale));
+    return stale;
+}
+
+static void assert_none_stale(void)
+{
+    struct stale_journal stale;
+    assert_false(find_stale(&stale));
+}
+
+static void test_an_ended_process_leaves_its_last_records(void **state)
 {
     (void)state;
     struct journal *journal = open_journal("posthorn worker 01");
@@ -84,12 +95,11 @@ static void test_what_a_process_leaves(void **state)
     reply(journal, 5, 250, "Ok: queued as 1234");
     dot(journal, 6);
     reply(journal, 6, 451, "Later");
-    dot(journal, 6);                         /* another attempt, whose reply never came */
-    assert_int_equal(remains().lock_fd, -1); /* it lives */
+    dot(journal, 6);     /* another attempt, without a reply */
+    assert_none_stale(); /* its process lives */
     journal_close(journal);
 
-    struct journal_remains found = remains();
-    assert_true(found.lock_fd >= 0);
+    struct stale_journal found = stale_journal();
     assert_string_equal(found.owner, "posthorn worker 01");
     assert_int_equal(found.count, 3);
     assert_int_equal(found.entries[0].key.ordinal, 5);
@@ -104,36 +114,36 @@ static void test_what_a_process_leaves(void **state)
     assert_int_equal(found.entries[2].key.ordinal, 7);
     assert_false(found.entries[2].has_reply);
 
-    assert_int_equal(remains().lock_fd, -1); /* one reader at a time */
-    journal_discard(&found, false);
-    found = remains();
+    assert_none_stale(); /* one reader at a time */
+    journal_close_stale(&found, false);
+    found = stale_journal();
     assert_int_equal(found.count, 3);
-    journal_discard(&found, true);
-    assert_int_equal(remains().lock_fd, -1);
+    journal_close_stale(&found, true);
+    assert_none_stale();
 }
 
-static void test_an_orderly_end_leaves_nothing(void **state)
+static void test_a_removed_journal_is_not_stale(void **state)
 {
     (void)state;
     struct journal *journal = open_journal("a");
     dot(journal, 1);
     journal_remove(journal);
-    assert_int_equal(remains().lock_fd, -1);
+    assert_none_stale();
 }
 
-/* Its numbers mean other messages there. */
-static void test_a_journal_of_another_database_tells_nothing(void **state)
+/* Its keys name other recipients there. */
+static void test_a_journal_of_another_installation_is_ignored(void **state)
 {
     (void)state;
     struct journal *journal = open_journal("a");
     dot(journal, 1);
     journal_close(journal);
     installation = 4712;
-    assert_int_equal(remains().lock_fd, -1);
+    assert_none_stale();
     installation = 4711;
-    struct journal_remains found = remains();
+    struct stale_journal found = stale_journal();
     assert_int_equal(found.count, 1);
-    journal_discard(&found, true);
+    journal_close_stale(&found, true);
 }
 
 static void test_a_torn_record_ends_the_reading(void **state)
@@ -147,13 +157,13 @@ static void test_a_torn_record_ends_the_reading(void **state)
     struct stat status;
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(truncate(path, status.st_size - 3), 0);
-    struct journal_remains found = remains();
+    struct stale_journal found = stale_journal();
     assert_int_equal(found.count, 1);
     assert_int_equal(found.entries[0].key.ordinal, 1);
-    journal_discard(&found, true);
+    journal_close_stale(&found, true);
 }
 
-static void test_damage_is_seen(void **state)
+static void test_a_damaged_record_ends_the_reading(void **state)
 {
     (void)state;
     struct journal *journal = open_journal("a");
@@ -162,36 +172,36 @@ static void test_damage_is_seen(void **state)
     int fd = open(arena_printf(arena, "%s/journal/a.1.journal", data), O_RDWR);
     assert_int_equal(pwrite(fd, "\x7f", 1, 40), 1);
     close(fd);
-    struct journal_remains found = remains();
+    struct stale_journal found = stale_journal();
     assert_int_equal(found.count, 0);
-    journal_discard(&found, true);
+    journal_close_stale(&found, true);
 }
 
-/* Files that nothing depends on go; of what is left the last record of a message counts, whichever file it is in. */
-static void test_files_follow_each_other(void **state)
+/* Files that nothing needs are removed. The last record of a recipient counts, whichever file it is in. */
+static void test_a_full_file_is_followed_by_the_next(void **state)
 {
     (void)state;
     struct journal *journal = open_journal("a");
-    int64_t first = journal_file(journal);
+    int64_t first = journal_current_file(journal);
     int64_t ordinal = 1;
     while (dot(journal, ordinal++) == first)
         continue;
     reply(journal, 1, 250, "Ok");
-    assert_int_equal(journal_file(journal), first + 1);
-    journal_forget(journal, first); /* nothing is before it */
+    assert_int_equal(journal_current_file(journal), first + 1);
+    journal_remove_before(journal, first); /* there is none before it */
     assert_int_equal(access(arena_printf(arena, "%s/journal/a.1.journal", data), F_OK), 0);
-    journal_forget(journal, first + 1);
+    journal_remove_before(journal, first + 1);
     assert_int_not_equal(access(arena_printf(arena, "%s/journal/a.1.journal", data), F_OK), 0);
-    journal_forget(journal, first + 9); /* the file that is written stays */
+    journal_remove_before(journal, first + 9); /* the current file stays */
     journal_close(journal);
-    struct journal_remains found = remains();
+    struct stale_journal found = stale_journal();
     assert_int_equal(found.count, 2);
     assert_true(found.entries[0].has_reply);
-    journal_discard(&found, true);
+    journal_close_stale(&found, true);
 }
 
-/* What the disk does not take is refused whole, and when there is room again what was there and what follows is read. */
-static void test_a_full_disk_spoils_nothing(void **state)
+/* A record that does not fit is refused as a whole. The records before it, and those after there is room again, are read. */
+static void test_a_full_disk_damages_no_record(void **state)
 {
     (void)state;
     signal(SIGXFSZ, SIG_IGN);
@@ -205,27 +215,27 @@ static void test_a_full_disk_spoils_nothing(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
     struct journal_key key = key_of(2);
     int64_t file;
-    bool written = journal_dot(journal, &key, &file);
+    bool written = journal_add_dot(journal, &key, &file);
     setrlimit(RLIMIT_FSIZE, &before);
     assert_false(written);
     dot(journal, 3);
     journal_close(journal);
-    struct journal_remains found = remains();
+    struct stale_journal found = stale_journal();
     assert_int_equal(found.count, 2);
     assert_int_equal(found.entries[1].key.ordinal, 3);
-    journal_discard(&found, true);
+    journal_close_stale(&found, true);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_what_a_process_leaves, begin, end),
-        cmocka_unit_test_setup_teardown(test_an_orderly_end_leaves_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_journal_of_another_database_tells_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(test_an_ended_process_leaves_its_last_records, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_removed_journal_is_not_stale, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_journal_of_another_installation_is_ignored, begin, end),
         cmocka_unit_test_setup_teardown(test_a_torn_record_ends_the_reading, begin, end),
-        cmocka_unit_test_setup_teardown(test_damage_is_seen, begin, end),
-        cmocka_unit_test_setup_teardown(test_files_follow_each_other, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_full_disk_spoils_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_damaged_record_ends_the_reading, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_full_file_is_followed_by_the_next, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_full_disk_damages_no_record, begin, end),
     };
-    return cmocka_run_group_tests_name("jobs_journal", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("sender_journal", tests, NULL, NULL);
 }
