@@ -49,10 +49,21 @@ static bool is_locked(const char *path)
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return false;
-    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    bool locked = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    bool locked = cluster_runner_holds(fd);
     close(fd);
     return locked;
+}
+
+int cluster_open_runner_lock(const char *data_dir)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    return open(cluster_place(arena, data_dir).runner_lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+}
+
+bool cluster_runner_holds(int lock_fd)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    return lock_fd >= 0 && fcntl(lock_fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 bool cluster_has_runner(const char *data_dir)
