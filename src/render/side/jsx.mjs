@@ -27,10 +27,6 @@ export class JsxRenderer {
     this.options = { renderMs, idleMs, jobs, find };
   }
 
-  get idle() {
-    return this.#waiting === 0;
-  }
-
   /** The browser's process, or null: for tests. */
   get browserPid() {
     return this.#browser?.isGone === false ? this.#browser.pid : null;

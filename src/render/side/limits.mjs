@@ -55,8 +55,11 @@ export const LIMITS = Object.freeze({
   waitingBytes: 32 * 1024 * 1024,
   /** Replies nobody reads: past this the process gives up. */
   unreadReplyBytes: 64 * 1024 * 1024,
-  /** After end of input: how long the running request may still take. */
+  /** After end of input: processor time that the running requests may still take, and how long that may last. */
   drainMs: 700,
+  drainWaitMs: 10_000,
+  /** After the last reply: how long a reader may take none of what is left. */
+  unreadWaitMs: 10_000,
 });
 
 /** Gmail hides what follows about 102 KB of HTML; the warning comes with some room left. */

@@ -9,6 +9,7 @@ import { log } from './log.mjs';
 
 export class Preparer {
   #worker = null;
+  #isReady = false;
   #running = null;
   #waiting = [];
   #waitingBytes = 0;
@@ -21,8 +22,9 @@ export class Preparer {
     this.#start();
   }
 
-  get idle() {
-    return this.#running === null && this.#waiting.length === 0;
+  /** Whether the thread has loaded its code. */
+  get ready() {
+    return this.#isReady;
   }
 
   /** Resolves with the result; rejects with a RequestError. */
@@ -56,9 +58,16 @@ export class Preparer {
     });
     worker.stdout.resume();
     worker.stderr.resume();
-    worker.on('message', (answer) => this.#finish(answer));
+    worker.on('message', (answer) => this.#onMessage(worker, answer));
     worker.on('error', (error) => this.#onWorkerDeath(worker, error));
     this.#worker = worker;
+    this.#isReady = false;
+  }
+
+  #onMessage(worker, answer) {
+    if (worker !== this.#worker) return; // the last words of a thread that was replaced
+    if (answer.ready) this.#isReady = true;
+    else this.#finish(answer);
   }
 
   #next() {
