@@ -34,14 +34,17 @@ export const LIMITS = Object.freeze({
   mjmlDepth: 100,
   /** Different images embedded as data: addresses; further ones are removed. */
   embeddedImages: 100,
-  /** One preparation, wall clock. */
+  /** One preparation: processor time, and how many times as long that may last by the clock. */
   prepareMs: 15_000,
+  prepareWaitFactor: 3,
   /** JavaScript heap of the preparing thread. */
   workerHeapMb: 512,
-  /** Running the code of one JSX design; compiling it; and starting the browser and opening a page, each. */
+  /** Running the code of one JSX design: processor time, and how many times as long that may last by the clock. */
   jsxRenderMs: 5_000,
+  jsxWaitFactor: 6,
+  /** Compiling a JSX design; starting the browser and opening a page, each. */
   jsxCompileMs: 5_000,
-  jsxStartMs: 10_000,
+  jsxStartMs: 20_000,
   /** The browser: JavaScript heap of a page, data of one process, size of one file, one message of its pipe. */
   browserHeapMb: 256,
   browserDataMb: 2_048,
@@ -57,9 +60,9 @@ export const LIMITS = Object.freeze({
   unreadReplyBytes: 64 * 1024 * 1024,
   /** After end of input: processor time that the running requests may still take, and how long that may last. */
   drainMs: 700,
-  drainWaitMs: 10_000,
+  drainWaitMs: 60_000,
   /** After the last reply: how long a reader may take none of what is left. */
-  unreadWaitMs: 10_000,
+  unreadWaitMs: 30_000,
 });
 
 /** Gmail hides what follows about 102 KB of HTML; the warning comes with some room left. */

@@ -3,9 +3,13 @@
 
 import { Worker } from 'node:worker_threads';
 
+import { WorkClock } from './deadline.mjs';
 import { importFailed, internalError, RequestError } from './errors.mjs';
 import { LIMITS } from './limits.mjs';
 import { log } from './log.mjs';
+
+/** How often a preparation past its deadline by the clock is looked at, until it has had its processor time. */
+const LOOK_MS = 50;
 
 export class Preparer {
   #worker = null;
@@ -74,6 +78,7 @@ export class Preparer {
     if (this.#running !== null || this.#waiting.length === 0 || this.#closed) return;
     const job = this.#waiting.shift();
     this.#waitingBytes -= job.bytes;
+    job.work = new WorkClock();
     job.timer = setTimeout(() => this.#onDeadline(job), this.prepareMs);
     this.#running = job;
     this.#worker.postMessage(job.source);
@@ -93,6 +98,10 @@ export class Preparer {
 
   #onDeadline(job) {
     if (this.#running !== job) return;
+    if (!job.work.hasHad(this.prepareMs, this.prepareMs * LIMITS.prepareWaitFactor)) {
+      job.timer = setTimeout(() => this.#onDeadline(job), LOOK_MS);
+      return;
+    }
     log('warn', 'prepare_deadline', { ms: this.prepareMs });
     this.#replaceWorker();
     this.#finish({ error: importFailed('The content takes too long to prepare.').toWire() });

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
+import { Browser, findBrowser } from '../../../src/render/side/browser.mjs';
 import { compileDesign } from '../../../src/render/side/compile.mjs';
 import { build } from '../../../src/render/side/compiler.mjs';
 import { JsxRenderer } from '../../../src/render/side/jsx.mjs';
@@ -34,7 +35,7 @@ after(async () => {
 });
 
 async function until(holds) {
-  for (let tries = 0; tries < 200 && !holds(); tries++) await new Promise((done) => { setTimeout(done, 25); });
+  for (let tries = 0; tries < 2400 && !holds(); tries++) await new Promise((done) => { setTimeout(done, 25); });
   assert.ok(holds());
 }
 
@@ -217,6 +218,21 @@ describe('a browser that has to be ended', () => {
     assert.match(await roomy.render(GOOD), /alive/);
     roomy.close();
     renderer.close();
+  });
+
+  test('its deadline counts the processor time of the page, and a page that only waits has as long', async () => {
+    for (const [had, looks] of [[[50, 150, 250, 350, 450, 550], 6], [[50, 150, 150, 250], 3]]) {
+      const browser = await Browser.start(findBrowser());
+      const page = await browser.openPage();
+      const { send } = browser;
+      let looked = 0;
+      browser.send = (method, ...more) => {
+        if (method !== 'SystemInfo.getProcessInfo') return send.call(browser, method, ...more);
+        return Promise.resolve({ processInfo: [{ type: 'renderer', id: 1, cpuTime: had[looked++] / 1000 }, { type: 'GPU', id: 2, cpuTime: looked }] });
+      };
+      await assert.rejects(page.runWithin('for (;;);', 500, LIMITS.jsxStartMs), { reason: 'deadline' });
+      assert.equal(looked, looks);
+    }
   });
 
   test('it is replaced after a number of designs, and ended when idle', async () => {
