@@ -2,7 +2,8 @@
 // work goes on when the process that asked for it has gone.
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertDelivered, prepareSend, readSend, saveContacts, startSend } from './campaign.mjs';
 import { installationFor } from './installation.mjs';
@@ -188,6 +189,20 @@ test('a call after the end of the runner brings one back, although sessions of t
   kill(postmaster, 'SIGCONT');
   assert.equal((await called).count, 1);
   await until('the runner serves', () => installation.runnerPid > 0 && installation.runnerPid !== runner);
+});
+
+test('posthorn stop asks no other process, whatever number a killed runner left behind', LIMIT, async (t) => {
+  const [installation, other] = [installationFor(t), installationFor(t)];
+  for (const each of [installation, other]) await each.call('save_contact', { email: 'kept@example.com' });
+  const pidFile = join(installation.data, 'runner.pid');
+  const { runnerPid: runner } = installation;
+  const { runnerPid: otherRunner } = other;
+  writeFileSync(pidFile, `${otherRunner}\n`);
+  const stopped = installation.stop();
+  await pause(500);
+  writeFileSync(pidFile, `${runner}\n`);
+  assert.deepEqual(await stopped, { stopped: true });
+  assert.equal(other.runnerPid, otherRunner, 'the runner of the other folder was not asked');
 });
 
 test('a killed runner leaves no orphan, even if nobody comes back', LIMIT, async (t) => {
