@@ -210,11 +210,19 @@ static bool advance(struct joining *joining, struct error *err)
     return error_because(err, "see %s", joining->place.runner_log);
 }
 
+/* Within seconds: a server that has been stopped accepts connections and never answers. */
+static bool server_answers(const char *url)
+{
+    const char *const keywords[] = { "connect_timeout", "dbname", NULL };
+    const char *const values[] = { "2", url, NULL };
+    return PQpingParams(keywords, values, 1) == PQPING_OK;
+}
+
 static bool await_server(struct joining *joining, int64_t deadline_us, struct error *err)
 {
     for (;;) {
         bool has_runner = is_locked(joining->place.runner_lock);
-        if (has_runner && PQping(joining->url) == PQPING_OK)
+        if (has_runner && server_answers(joining->url))
             return true;
         if (!has_runner && !advance(joining, err))
             return false;
