@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 enum {
-    SIDE_DEADLINE_MS = 120000, /* above the process's own: 45 s for a preparation, twice 20 s to start a browser, 30 s for JSX */
+    SIDE_DEADLINE_MS = 150000, /* above the process's own: 45 s for a preparation, twice 20 s to start a browser, 60 s for JSX */
     SIDE_HEAP_MB = 512,
     SIDE_MAX_REQUEST_BYTES = 8 * 1024 * 1024,
     SIDE_MAX_REPLY_BYTES = 32 * 1024 * 1024,

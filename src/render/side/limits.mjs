@@ -41,7 +41,7 @@ export const LIMITS = Object.freeze({
   workerHeapMb: 512,
   /** Running the code of one JSX design: processor time, and how many times as long that may last by the clock. */
   jsxRenderMs: 5_000,
-  jsxWaitFactor: 6,
+  jsxWaitFactor: 12,
   /** Compiling a JSX design; starting the browser and opening a page, each. */
   jsxCompileMs: 5_000,
   jsxStartMs: 20_000,
