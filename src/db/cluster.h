@@ -59,3 +59,7 @@ MUST_CHECK bool cluster_lock_runner(const char *data_dir, int *ret_lock_fd, bool
 bool cluster_no_clients(const char *data_dir, int *ret_lock_fd) NONNULL(1, 2);
 /* Whether a runner lives on this folder. */
 bool cluster_has_runner(const char *data_dir) NONNULL(1);
+/* The same on an open descriptor, for one system call: the descriptor of runner.lock (-1: it cannot be opened, and nobody
+ * holds it), which the caller closes. */
+int cluster_open_runner_lock(const char *data_dir) NONNULL(1);
+bool cluster_runner_holds(int lock_fd);

@@ -49,10 +49,21 @@ static bool is_locked(const char *path)
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return false;
-    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    bool locked = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    bool locked = cluster_runner_holds(fd);
     close(fd);
     return locked;
+}
+
+int cluster_open_runner_lock(const char *data_dir)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    return open(cluster_place(arena, data_dir).runner_lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+}
+
+bool cluster_runner_holds(int lock_fd)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    return lock_fd >= 0 && fcntl(lock_fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 bool cluster_has_runner(const char *data_dir)
@@ -199,11 +210,19 @@ static bool advance(struct joining *joining, struct error *err)
     return error_because(err, "see %s", joining->place.runner_log);
 }
 
+/* Within seconds: a server that has been stopped accepts connections and never answers. */
+static bool server_answers(const char *url)
+{
+    const char *const keywords[] = { "connect_timeout", "dbname", NULL };
+    const char *const values[] = { "2", url, NULL };
+    return PQpingParams(keywords, values, 1) == PQPING_OK;
+}
+
 static bool await_server(struct joining *joining, int64_t deadline_us, struct error *err)
 {
     for (;;) {
         bool has_runner = is_locked(joining->place.runner_lock);
-        if (has_runner && PQping(joining->url) == PQPING_OK)
+        if (has_runner && server_answers(joining->url))
             return true;
         if (!has_runner && !advance(joining, err))
             return false;

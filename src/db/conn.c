@@ -33,6 +33,7 @@ struct db *db_new(const struct db_config *config)
     db->application_name = strdup(config->application_name != NULL ? config->application_name : "posthorn");
     db->statement_timeout_ms = config->statement_timeout_ms;
     db->reach = config->reach;
+    db->is_served = config->is_served;
     db->reach_data = config->reach_data;
     if (db->url == NULL || db->application_name == NULL)
         abort();
@@ -150,6 +151,11 @@ static bool conn_open(struct db_conn *conn, struct error *err)
     return true;
 }
 
+static bool is_served(const struct db *db)
+{
+    return db->is_served == NULL || db->is_served(db->reach_data);
+}
+
 static bool reach_and_open(struct db_conn *conn, struct error *err)
 {
     const struct db *db = conn->db;
@@ -183,8 +189,9 @@ bool db_connect(struct db *db, int wait_ms, struct db_conn **ret_conn, struct er
 
     int64_t deadline_us = clock_monotonic_us() + wait_ms * US_PER_MS;
     bool refused_before = false;
-    bool may_reach = db->reach != NULL;
-    bool open = conn_open(conn, err);
+    bool served = is_served(db);
+    bool may_reach = served && db->reach != NULL;
+    bool open = served ? conn_open(conn, err) : reach_and_open(conn, err);
     while (!open) {
         /* Bringing the server back is tried even for a caller that does not wait. */
         bool in_time = may_reach || clock_monotonic_us() < deadline_us;
@@ -271,7 +278,7 @@ bool conn_ready(struct db_conn *conn, struct error *err)
 {
     conn_abandon_copy(conn);
     bool in_transaction = conn->tx_open && !conn->begin_pending;
-    if (conn->pg != NULL && !in_transaction && (conn->stale || !is_alive(conn)))
+    if (conn->pg != NULL && !in_transaction && (conn->stale || !is_alive(conn) || !is_served(conn->db)))
         conn_drop(conn);
     if (conn->pg != NULL)
         return true;

@@ -17,6 +17,7 @@ struct db {
     char *application_name;
     int statement_timeout_ms;
     bool (*reach)(void *data, struct error *err);
+    bool (*is_served)(void *data);
     void *reach_data;
 };
 

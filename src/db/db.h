@@ -88,7 +88,10 @@ struct db_config {
     /* Called before a connection is tried again to a server that went away; it may bring the server back (cluster_rejoin).
      * NULL: nothing. From the thread that needs the connection, so possibly from several at once. */
     bool (*reach)(void *data, struct error *err);
-    void *reach_data;
+    /* Asked before a connection is used outside of a transaction: false makes it be dropped and `reach` be called, also when
+     * the server still answers there. NULL: always true. Any thread; it must be quick. */
+    bool (*is_served)(void *data);
+    void *reach_data; /* of both */
 };
 
 /* Describes a database; connects to nothing. Thread-safe afterwards. */

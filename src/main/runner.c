@@ -13,12 +13,14 @@
 #include "main/jobs_here.h"
 #include "main/signals.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -153,9 +155,27 @@ int command_runner(const struct process *process, const struct options *options)
 
 /* ---- Stopping ---- */
 
-/* A killed runner leaves its number behind, which may be anybody's by now; the next runner writes its own a moment after
- * it has taken the lock. */
-static bool is_runner(struct arena *arena, pid_t pid)
+/* Whether the process has the lock of this folder's runner open; true when nobody may look. */
+static bool has_lock_open(struct arena *arena, const char *data_dir, pid_t pid)
+{
+    struct stat lock;
+    DIR *folder = opendir(arena_printf(arena, "/proc/%ld/fd", (long)pid));
+    if (folder == NULL)
+        return errno == EACCES;
+    bool found = false;
+    bool is_there = stat(arena_printf(arena, "%s/runner.lock", data_dir), &lock) == 0;
+    const struct dirent *entry;
+    while (is_there && !found && (entry = readdir(folder)) != NULL) {
+        struct stat info;
+        found = fstatat(dirfd(folder), entry->d_name, &info, 0) == 0 && info.st_dev == lock.st_dev && info.st_ino == lock.st_ino;
+    }
+    closedir(folder);
+    return found;
+}
+
+/* A killed runner leaves its number behind, which may be anybody's by now, also that of another folder's runner; the next
+ * runner writes its own a moment after it has taken the lock. */
+static bool is_runner(struct arena *arena, const char *data_dir, pid_t pid)
 {
     char text[4096] = "";
     FILE *file = fopen(arena_printf(arena, "/proc/%ld/cmdline", (long)pid), "re");
@@ -164,7 +184,7 @@ static bool is_runner(struct arena *arena, pid_t pid)
     size_t size = fread(text, 1, sizeof(text) - 1, file);
     fclose(file);
     size_t command = strlen(text) + 1;
-    return command < size && strcmp(text + command, "runner") == 0;
+    return command < size && strcmp(text + command, "runner") == 0 && has_lock_open(arena, data_dir, pid);
 }
 
 int command_stop(const struct process *process, const struct options *options)
@@ -176,7 +196,7 @@ int command_stop(const struct process *process, const struct options *options)
     bool asked = false;
     for (int waited_ms = 0; waited_ms < STOP_WAIT_MS; waited_ms += STOP_LOOK_MS) {
         pid_t pid = asked ? 0 : read_pid(process->arena, options->data_dir);
-        if (pid > 0 && is_runner(process->arena, pid)) {
+        if (pid > 0 && is_runner(process->arena, options->data_dir, pid)) {
             asked = kill(pid, SIGTERM) == 0;
             if (!asked && errno != ESRCH) {
                 fprintf(stderr, "posthorn stop: the runner cannot be signalled: %s\n", strerror(errno));

@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 enum {
-    RENDERER_DEADLINE_MS =
-        60000, /* above the process's own: 15 s for one preparation, twice 10 s to start a browser, 10 s for JSX */
+    /* Above the renderer's own: 45 s for a preparation, twice 20 s to start a browser, 60 s for JSX. */
+    RENDERER_DEADLINE_MS = 150000,
     RENDERER_HEAP_MB = 512,
     RENDERER_MAX_REQUEST_BYTES = 8 * 1024 * 1024,
     RENDERER_MAX_REPLY_BYTES = 32 * 1024 * 1024,

@@ -19,9 +19,10 @@ function statFields(pid) {
   return text === '' ? null : text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
+/** A process whose first thread has ended shows as a zombie while others, and with them its locks, are still there. */
 export const isAlive = (pid) => {
   const fields = statFields(pid);
-  return fields !== null && fields[0] !== 'Z';
+  return fields !== null && (fields[0] !== 'Z' || Number(fields[17]) > 1);
 };
 
 export const parentOf = (pid) => Number(statFields(pid)?.[1]);

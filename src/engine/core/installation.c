@@ -17,6 +17,7 @@ struct installation {
     struct engine engine;
     struct db *db;
     int client_lock_fd;
+    int runner_lock_fd;
     pthread_mutex_t opening;
     atomic_bool is_open;
 };
@@ -28,6 +29,7 @@ struct installation *installation_new(const struct installation_config *config)
     installation->config = *config;
     installation->arena = arena;
     installation->client_lock_fd = -1;
+    installation->runner_lock_fd = -1;
     installation->engine.data_dir = config->data_dir;
     installation->engine.key_file =
         config->key_file != NULL ? config->key_file : arena_printf(arena, "%s/master.key", config->data_dir);
@@ -45,6 +47,7 @@ void installation_free(struct installation *installation)
         return;
     db_free(installation->db);
     cluster_leave(installation->client_lock_fd);
+    cluster_leave(installation->runner_lock_fd);
     pthread_mutex_destroy(&installation->opening);
     arena_free(installation->arena);
 }
@@ -56,6 +59,14 @@ static bool rejoin_cluster(void *data, struct error *err)
     return cluster_rejoin(installation->config.data_dir, installation->config.runner_argv, REJOIN_WAIT_MS, err);
 }
 
+/* Sessions of a server whose runner was killed may answer for a moment longer. A call that they answered would leave the
+ * folder without a runner, and a job it queued would wait for the next call. By the path too: the folder may be a new one. */
+static bool has_runner(void *data)
+{
+    const struct installation *installation = data;
+    return cluster_runner_holds(installation->runner_lock_fd) || cluster_has_runner(installation->config.data_dir);
+}
+
 static const char *reach_database(struct installation *installation, struct error *err)
 {
     const struct installation_config *config = &installation->config;
@@ -65,6 +76,8 @@ static const char *reach_database(struct installation *installation, struct erro
     if (joins &&
         !cluster_join(config->data_dir, config->runner_argv, INSTALLATION_OPEN_WAIT_MS, &installation->client_lock_fd, err))
         return NULL;
+    if (joins)
+        installation->runner_lock_fd = cluster_open_runner_lock(config->data_dir);
     return cluster_url(installation->arena, config->data_dir);
 }
 
@@ -79,6 +92,7 @@ static bool open_once(struct installation *installation, struct error *err)
             .application_name = installation->config.application_name,
             .statement_timeout_ms = installation->config.statement_timeout_ms,
             .reach = installation->client_lock_fd >= 0 ? rejoin_cluster : NULL,
+            .is_served = installation->client_lock_fd >= 0 ? has_runner : NULL,
             .reach_data = installation,
         };
         installation->db = db_new(&config);

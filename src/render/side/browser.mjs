@@ -18,6 +18,9 @@ const PROGRAM = 'chromium-headless-shell';
 const NOBODY = 65534;
 const NUL = 0;
 const SAID_CHARS = 4096;
+/** A page that has less of the processor than this, over at least so long, waits for something. */
+const IDLE_SHARE = 0.02;
+const LOOK_MS = 500;
 
 /**
  * The browser's folder is made, and removed after it has ended however that was, by a shell that has its user and its
@@ -152,6 +155,37 @@ export class Browser {
     return page;
   }
 
+  /**
+   * Kills the browser when its pages have had `ms` of processor time, or wait for something that long. What other programs
+   * take does not count, so that the same code ends in the same way on a busy machine. Gives a function that ends the watch.
+   */
+  limitWork(ms) {
+    let timer = null;
+    let isOver = false;
+    const watch = async () => {
+      let used = 0;
+      for (let [before, since] = [await this.#pageTimes(), performance.now()]; !isOver;) {
+        await new Promise((done) => { timer = setTimeout(done, Math.max(ms - used, LOOK_MS)); });
+        const [times, now] = [await this.#pageTimes(), performance.now()];
+        const had = [...times].reduce((sum, [id, time]) => sum + time - (before.get(id) ?? 0), 0);
+        used += had;
+        if (!isOver && (used >= ms || had < IDLE_SHARE * (now - since))) this.kill('deadline');
+        [before, since] = [times, now];
+      }
+    };
+    watch().catch(() => { if (!isOver) this.kill('deadline'); });
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }
+
+  /** Milliseconds of processor time by process, of those that run pages. */
+  async #pageTimes() {
+    const { processInfo } = await this.send('SystemInfo.getProcessInfo');
+    return new Map(processInfo.filter(({ type }) => type === 'renderer').map(({ id, cpuTime }) => [id, cpuTime * 1000]));
+  }
+
   closePage(page) {
     this.#pages.delete(page.sessionId);
     if (!this.#gone) this.send('Target.disposeBrowserContext', { browserContextId: page.contextId }).catch(() => {}); // it may die meanwhile
@@ -238,6 +272,12 @@ class Page {
     });
     if (!exceptionDetails) return { value: result.value };
     return { thrown: String(exceptionDetails.exception?.description ?? exceptionDetails.exception?.value ?? exceptionDetails.text) };
+  }
+
+  /** The same for code of others: `ms` of processor time, and at most `waitMs` by the clock. */
+  async runWithin(expression, ms, waitMs) {
+    const endWatch = this.browser.limitWork(ms);
+    return this.run(expression, waitMs).finally(endWatch);
   }
 
   onEvent(method, params) {

@@ -27,10 +27,6 @@ export class JsxRenderer {
     this.options = { renderMs, idleMs, jobs, find };
   }
 
-  get idle() {
-    return this.#waiting === 0;
-  }
-
   /** The browser's process, or null: for tests. */
   get browserPid() {
     return this.#browser?.isGone === false ? this.#browser.pid : null;
@@ -63,13 +59,14 @@ export class JsxRenderer {
   }
 
   async #renderNow(source) {
+    const { renderMs } = this.options;
     // Once the names of the modules are known, a design that does not compile costs no page.
     const compiled = this.#names === null ? null : await compileDesign(source, this.#names);
     const page = await this.#takePage();
     try {
       const { script, lineOf } = compiled ?? await compileDesign(source, this.#names);
       const expression = `${script}\n;__designs.run(__design, ${LIMITS.contentChars})\n//# sourceURL=${SCRIPT_NAME}`;
-      return htmlOf(await page.run(expression, this.options.renderMs), lineOf);
+      return htmlOf(await page.runWithin(expression, renderMs, renderMs * LIMITS.jsxWaitFactor), lineOf);
     } catch (error) {
       throw error instanceof BrowserGone ? this.#accident(error) : error;
     } finally {

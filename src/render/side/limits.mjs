@@ -37,14 +37,17 @@ export const LIMITS = Object.freeze({
   mjmlDepth: 100,
   /** Different images embedded as data: addresses; further ones are removed. */
   embeddedImages: 100,
-  /** One preparation, wall clock. */
-  prepareMs: 15_000 * patience,
+  /** One preparation: processor time, and how many times as long that may last by the clock. */
+  prepareMs: 15_000,
+  prepareWaitFactor: 3 * patience,
   /** JavaScript heap of the preparing thread. */
   workerHeapMb: 512,
-  /** Running the code of one JSX design; compiling it; and starting the browser and opening a page, each. */
+  /** Running the code of one JSX design: processor time, and how many times as long that may last by the clock. */
   jsxRenderMs: 5_000,
+  jsxWaitFactor: 12,
+  /** Compiling a JSX design; starting the browser and opening a page, each. */
   jsxCompileMs: 5_000 * patience,
-  jsxStartMs: 10_000 * patience,
+  jsxStartMs: 20_000 * patience,
   /** The browser: JavaScript heap of a page, data of one process, size of one file, one message of its pipe. */
   browserHeapMb: 256,
   browserDataMb: 2_048,
@@ -58,8 +61,11 @@ export const LIMITS = Object.freeze({
   waitingBytes: 32 * 1024 * 1024,
   /** Replies nobody reads: past this the process gives up. */
   unreadReplyBytes: 64 * 1024 * 1024,
-  /** After end of input: how long the running request may still take. */
+  /** After end of input: processor time that the running requests may still take, and how long that may last. */
   drainMs: 700,
+  drainWaitMs: 60_000,
+  /** After the last reply: how long a reader may take none of what is left. */
+  unreadWaitMs: 30_000,
 });
 
 /** Gmail hides what follows about 102 KB of HTML; the warning comes with some room left. */

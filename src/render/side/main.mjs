@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 
 import { findBrowser } from './browser.mjs';
+import { WorkClock } from './deadline.mjs';
 import { internalError, RequestError, tooLarge } from './errors.mjs';
 import { LIMITS } from './limits.mjs';
 import { LineSplitter } from './lines.mjs';
@@ -14,6 +15,8 @@ const { version } = JSON.parse(readFileSync(new URL('./package.json', import.met
 const preparer = new Preparer();
 /** The renderer of JSX, loaded and started by the first design that needs it. */
 let jsxRenderer = null;
+/** Requests that were read and have no reply yet. */
+let unanswered = 0;
 
 function reply(message) {
   process.stdout.write(`${JSON.stringify(message)}\n`);
@@ -36,6 +39,12 @@ async function prepare({ format, content, baseUrl }) {
 }
 
 async function handleLine(line) {
+  unanswered++;
+  await answer(line);
+  unanswered--;
+}
+
+async function answer(line) {
   const { id, request, error } = readRequest(line);
   if (error) {
     replyError(id, error);
@@ -57,15 +66,35 @@ const lines = new LineSplitter(LIMITS.lineBytes, handleLine, (start) => {
   replyError(idOfLongLine(start), tooLarge(null, `The request is longer than ${LIMITS.lineBytes} bytes.`));
 });
 
+const pause = () => new Promise((done) => { setTimeout(done, 10); });
+
+/** Waits until nothing runs, or what runs is not quick. Loading the code of the preparing thread is no part of a request. */
+async function drain() {
+  const latest = performance.now() + LIMITS.drainWaitMs;
+  while (unanswered > 0 && !preparer.ready && performance.now() < latest) await pause();
+  const work = new WorkClock();
+  while (unanswered > 0 && !work.hasHad(LIMITS.drainMs, LIMITS.drainWaitMs)) await pause();
+  return unanswered === 0;
+}
+
+/** Resolves when the replies are written, or when their reader has taken nothing for long. */
+async function flush() {
+  let isWritten = false;
+  let left = process.stdout.writableLength;
+  let movedAt = performance.now();
+  process.stdout.end(() => { isWritten = true; });
+  while (!isWritten && performance.now() - movedAt < LIMITS.unreadWaitMs) {
+    await pause();
+    if (process.stdout.writableLength !== left) [left, movedAt] = [process.stdout.writableLength, performance.now()];
+  }
+}
+
 /** After end of input: what is running may finish if it is quick; then the replies are flushed and the process ends. */
 async function leave() {
   lines.end();
-  const deadline = performance.now() + LIMITS.drainMs;
-  const isIdle = () => preparer.idle && (jsxRenderer?.idle ?? true);
-  while (!isIdle() && performance.now() < deadline) await new Promise((done) => { setTimeout(done, 10); });
-  if (!isIdle()) log('warn', 'left_unfinished');
-  setTimeout(() => process.exit(0), 150); // for a reader that does not read
-  process.stdout.end(() => process.exit(0));
+  if (!await drain()) log('warn', 'left_unfinished');
+  await flush();
+  process.exit(0);
 }
 
 process.stdin.on('data', (chunk) => lines.push(chunk));

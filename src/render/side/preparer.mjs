@@ -3,12 +3,17 @@
 
 import { Worker } from 'node:worker_threads';
 
+import { WorkClock } from './deadline.mjs';
 import { importFailed, internalError, RequestError } from './errors.mjs';
 import { LIMITS } from './limits.mjs';
 import { log } from './log.mjs';
 
+/** How often a preparation past its deadline by the clock is looked at, until it has had its processor time. */
+const LOOK_MS = 50;
+
 export class Preparer {
   #worker = null;
+  #isReady = false;
   #running = null;
   #waiting = [];
   #waitingBytes = 0;
@@ -21,8 +26,9 @@ export class Preparer {
     this.#start();
   }
 
-  get idle() {
-    return this.#running === null && this.#waiting.length === 0;
+  /** Whether the thread has loaded its code. */
+  get ready() {
+    return this.#isReady;
   }
 
   /** Resolves with the result; rejects with a RequestError. */
@@ -56,15 +62,23 @@ export class Preparer {
     });
     worker.stdout.resume();
     worker.stderr.resume();
-    worker.on('message', (answer) => this.#finish(answer));
+    worker.on('message', (answer) => this.#onMessage(worker, answer));
     worker.on('error', (error) => this.#onWorkerDeath(worker, error));
     this.#worker = worker;
+    this.#isReady = false;
+  }
+
+  #onMessage(worker, answer) {
+    if (worker !== this.#worker) return; // the last words of a thread that was replaced
+    if (answer.ready) this.#isReady = true;
+    else this.#finish(answer);
   }
 
   #next() {
     if (this.#running !== null || this.#waiting.length === 0 || this.#closed) return;
     const job = this.#waiting.shift();
     this.#waitingBytes -= job.bytes;
+    job.work = new WorkClock();
     job.timer = setTimeout(() => this.#onDeadline(job), this.prepareMs);
     this.#running = job;
     this.#worker.postMessage(job.source);
@@ -84,6 +98,10 @@ export class Preparer {
 
   #onDeadline(job) {
     if (this.#running !== job) return;
+    if (!job.work.hasHad(this.prepareMs, this.prepareMs * LIMITS.prepareWaitFactor)) {
+      job.timer = setTimeout(() => this.#onDeadline(job), LOOK_MS);
+      return;
+    }
     log('warn', 'prepare_deadline', { ms: this.prepareMs });
     this.#replaceWorker();
     this.#finish({ error: importFailed('The content takes too long to prepare.').toWire() });

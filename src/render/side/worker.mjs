@@ -15,6 +15,7 @@ async function prepare({ format, content, baseUrl }) {
   return prepareHtml({ content: html, baseUrl, warnings });
 }
 
+parentPort.postMessage({ ready: true });
 parentPort.on('message', async (source) => {
   try {
     parentPort.postMessage({ result: source.op === 'rehost' ? rehost(source) : await prepare(source) });

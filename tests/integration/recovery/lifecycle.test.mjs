@@ -2,7 +2,8 @@
 // and that work goes on when the process that asked for it has ended.
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertDelivered, prepareSend, readSend, saveContacts, startSend } from '../../lib/campaign.mjs';
 import { installationFor } from '../../lib/installation.mjs';
@@ -161,11 +162,46 @@ for (const [what, end] of [
       assert.equal(count, round, 'nothing that was answered is lost');
       await callPatiently(client, 'save_contact', { email: `after${round}@example.com` });
       assert.notEqual(installation.runnerPid, runner);
+      assert.ok(installation.runners().length > 0, 'the calls brought a runner back');
     }
     await until('a runner that came too late has left', () => installation.runners().length === 1);
     assert.equal(installation.postmasters().length, 1);
   });
 }
+
+test('a call after the end of the runner brings one back, although sessions of the old server still answer', LIMIT, async (t) => {
+  const installation = installationFor(t);
+  const client = installation.stdio();
+  await client.initialize();
+  const search = () => callPatiently(client, 'search_contacts', { count: true });
+  assert.ok((await client.tool('save_contact', { email: 'before@example.com' })).ok);
+  assert.equal((await search()).count, 1);
+  const { runnerPid: runner, postmasterPid: postmaster } = installation;
+  // A stopped server neither ends its sessions nor sees that its runner has ended.
+  kill(postmaster, 'SIGSTOP');
+  kill(runner);
+  await until('the runner is gone', () => !isAlive(runner));
+  const called = search();
+  await Promise.race([called, until('another runner has come', () => installation.runners().length > 0)]);
+  assert.equal(installation.runners().length, 1, 'the call brought a runner');
+  kill(postmaster, 'SIGCONT');
+  assert.equal((await called).count, 1);
+  await until('the runner serves', () => installation.runnerPid > 0 && installation.runnerPid !== runner);
+});
+
+test('posthorn stop asks no other process, whatever number a killed runner left behind', LIMIT, async (t) => {
+  const [installation, other] = [installationFor(t), installationFor(t)];
+  for (const each of [installation, other]) await each.call('save_contact', { email: 'kept@example.com' });
+  const pidFile = join(installation.data, 'runner.pid');
+  const { runnerPid: runner } = installation;
+  const { runnerPid: otherRunner } = other;
+  writeFileSync(pidFile, `${otherRunner}\n`);
+  const stopped = installation.stop();
+  await pause(500);
+  writeFileSync(pidFile, `${runner}\n`);
+  assert.deepEqual(await stopped, { stopped: true });
+  assert.equal(other.runnerPid, otherRunner, 'the runner of the other folder was not asked');
+});
 
 test('a killed runner leaves no orphan, even if nobody comes back', LIMIT, async (t) => {
   const installation = installationFor(t);

@@ -103,6 +103,53 @@ static void test_reach_brings_the_server_back(void **state)
     db_free(reaching);
 }
 
+static _Atomic bool served;
+static bool says_served(void *data)
+{
+    assert_ptr_equal(data, &reached);
+    return served;
+}
+
+static bool serve_again(void *data, struct error *err)
+{
+    (void)err;
+    assert_ptr_equal(data, &reached);
+    reached++;
+    served = true;
+    return true;
+}
+
+/* A server that still answers is left when nobody owns it any more, but not in the middle of a transaction. */
+static void test_unowned_server_is_reached_again(void **state)
+{
+    (void)state;
+    struct error err;
+    struct db_config config = {
+        .url = cluster_url(arena, folder), .reach = serve_again, .is_served = says_served, .reach_data = &reached
+    };
+    struct db *reaching = db_new(&config);
+    reached = 0;
+    served = false;
+    {
+        DB_CONN_SCOPE mine = NULL;
+        assert_ok(db_connect(reaching, 0, &mine, &err), &err);
+        assert_int_equal(reached, 1);
+        assert_ok(db_run(mine, arena, &backend_pid, NULL, NULL, &err), &err);
+        assert_int_equal(reached, 1);
+        served = false;
+        assert_ok(db_run(mine, arena, &backend_pid, NULL, NULL, &err), &err);
+        assert_int_equal(reached, 2);
+        DB_TX tx;
+        assert_ok(db_tx_begin(mine, &tx, &err), &err);
+        assert_ok(db_run(mine, arena, &backend_pid, NULL, NULL, &err), &err);
+        served = false;
+        assert_ok(db_run(mine, arena, &backend_pid, NULL, NULL, &err), &err);
+        assert_ok(db_tx_commit(&tx, &err), &err);
+        assert_int_equal(reached, 2);
+    }
+    db_free(reaching);
+}
+
 /* ---- Cancelling ---- */
 
 static void *cancel_soon(void *data)
@@ -261,6 +308,7 @@ int main(void)
         TEST(test_lost_underway_is_retryable),
         TEST(test_stopped_server_fails_fast),
         TEST(test_reach_brings_the_server_back),
+        TEST(test_unowned_server_is_reached_again),
         TEST(test_cancel_stops_a_statement),
         TEST(test_cancel_at_any_moment),
         TEST(test_notifications),

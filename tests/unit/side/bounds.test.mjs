@@ -5,6 +5,7 @@ import './patience.mjs';
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
+import { WorkClock } from '../../../src/render/side/deadline.mjs';
 import { LIMITS } from '../../../src/render/side/limits.mjs';
 import { Preparer } from '../../../src/render/side/preparer.mjs';
 import { prepareBounded } from './bounded.mjs';
@@ -62,6 +63,14 @@ describe('over a limit', () => {
     assert.ok(prepareBounded('{{ body }}').html);
     assert.ok(prepareBounded('<img src="https://e.example/a.png" alt="">').html);
   });
+});
+
+test('a deadline counts the work and not the wait for the processor, up to a bound', async () => {
+  const work = new WorkClock();
+  await new Promise((done) => { setTimeout(done, 600); });
+  assert.equal(work.hasHad(500, Infinity), false, 'this process did nothing meanwhile');
+  assert.equal(work.hasHad(500, 550), true, 'but it has waited for longer than the bound');
+  while (!work.hasHad(500, Infinity)) prepareBounded('<p>x</p>');
 });
 
 describe('the preparing thread', () => {

@@ -7,6 +7,8 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, test } from 'node:test';
 
+import { Browser, findBrowser } from '../../../src/render/side/browser.mjs';
+import { LIMITS } from '../../../src/render/side/limits.mjs';
 import { NEVER_MS, fails, isAlive, rendererOf, until } from './jsx_renderer.mjs';
 
 describe('a browser that has to be ended', () => {
@@ -32,6 +34,21 @@ describe('a browser that has to be ended', () => {
     await assert.rejects(renderer.render('export default () => { const a = []; for (;;) a.push(new Uint8Array(1e8).fill(1)); }'), fails(/memory|allocation failed/));
     assert.match(await renderer.render(GOOD), /alive/);
     renderer.close();
+  });
+
+  test('its deadline counts the processor time of the page, and a page that only waits has as long', async () => {
+    for (const [had, looks] of [[[50, 150, 250, 350, 450, 550], 6], [[50, 150, 150, 250], 3]]) {
+      const browser = await Browser.start(findBrowser());
+      const page = await browser.openPage();
+      const { send } = browser;
+      let looked = 0;
+      browser.send = (method, ...more) => {
+        if (method !== 'SystemInfo.getProcessInfo') return send.call(browser, method, ...more);
+        return Promise.resolve({ processInfo: [{ type: 'renderer', id: 1, cpuTime: had[looked++] / 1000 }, { type: 'GPU', id: 2, cpuTime: looked }] });
+      };
+      await assert.rejects(page.runWithin('for (;;);', 500, LIMITS.jsxStartMs), { reason: 'deadline' });
+      assert.equal(looked, looks);
+    }
   });
 
   test('it is replaced after a number of designs, and ended when idle', async () => {

@@ -14,14 +14,9 @@ const MAIN = fileURLToPath(new URL('../../../src/render/side/main.mjs', import.m
 const { version } = JSON.parse(readFileSync(new URL('../../../src/render/side/package.json', import.meta.url), 'utf8'));
 const running = new Set();
 
-/** The time of the process, instead of the machine's: it stands still, or an hour passes between any two looks. */
-const clockOf = (now) => ['--import', `data:text/javascript,let looks = 0; performance.now = () => ${now};`];
-const STOPPED = clockOf('0');
-const RUSHING = clockOf('3.6e6 * looks++');
-
 class Side {
-  constructor(options = []) {
-    this.child = spawn(process.execPath, [...options, MAIN], { stdio: ['pipe', 'pipe', 'pipe'] });
+  constructor() {
+    this.child = spawn(process.execPath, [MAIN], { stdio: ['pipe', 'pipe', 'pipe'] });
     running.add(this.child);
     this.exited = once(this.child, 'exit').finally(() => running.delete(this.child));
     this.errors = '';
@@ -173,10 +168,19 @@ describe('bad requests', () => {
 });
 
 describe('the end of input', () => {
-  test('an idle process leaves without waiting for its deadline', async () => {
-    const side = new Side(STOPPED).send({ id: 1, op: 'ping' });
+  /** Takes seconds of processor time. */
+  const LONG = '<p style="background:url(https://e.example/a.png);color:red">x</p>'.repeat(49_000);
+
+  test('an idle process leaves at once', async () => {
+    const side = new Side().send({ id: 1, op: 'ping' });
     await side.reply();
-    assert.equal(await side.end(), 0);
+    const busy = new Side().send({ id: 1, op: 'ping' });
+    await busy.reply();
+    busy.send(prepare(2, LONG));
+    const ends = [side.end().then((code) => ['idle', code]), busy.end().then((code) => ['busy', code])];
+    assert.deepEqual(await Promise.race(ends), ['idle', 0]);
+    assert.equal(side.errors, '');
+    await Promise.all(ends);
   });
 
   test('a quick request that is running is answered first, also when its line has no newline', async () => {
@@ -187,13 +191,26 @@ describe('the end of input', () => {
   });
 
   test('a long one does not hold it up', async () => {
-    const side = new Side(RUSHING).send({ id: 1, op: 'ping' });
+    const side = new Side().send({ id: 1, op: 'ping' });
     await side.reply();
-    for (const id of [2, 3]) side.send(prepare(id, '<p style="background:url(https://e.example/a.png);color:red">x</p>'.repeat(49_000)));
+    side.send(prepare(2, LONG)).send(prepare(3, LONG));
+    await new Promise((done) => { setTimeout(done, 300); });
     assert.equal(await side.end(), 0);
-    const left = [];
-    for (let reply = await side.reply(); reply !== null; reply = await side.reply()) left.push(reply.id);
-    assert.ok(!left.includes(3), 'it left while the second request was still waiting');
+    assert.equal(await side.reply(), null, 'it left before the first was done');
+    assert.match(side.errors, /"event":"left_unfinished"/);
+  });
+
+  test('a reply is written to its end for a reader that takes its time', async () => {
+    const child = spawn(process.execPath, [MAIN], { stdio: ['pipe', 'pipe', 'inherit'] });
+    running.add(child);
+    const exited = once(child, 'exit').finally(() => running.delete(child));
+    child.stdin.end(`${JSON.stringify(prepare(1, `<p>${'x'.repeat(900_000)}</p>`))}\n`);
+    await once(child.stdout, 'readable'); // the reply has begun, and is larger than what the system keeps of it
+    await new Promise((done) => { setTimeout(done, 500); });
+    const chunks = [];
+    for await (const chunk of child.stdout) chunks.push(chunk);
+    assert.equal(JSON.parse(Buffer.concat(chunks)).id, 1);
+    assert.deepEqual(await exited, [0, null]);
   });
 
   test('a reader that has gone ends it too', async () => {
