@@ -22,7 +22,7 @@ const PATH = '/v1/contacts/sources';
 // ---- The copy ----
 
 /** What npm installed is not part of the tree, but what it installs is pinned: the copy shares it. */
-const INSTALLED = ['build/node', 'src/render/side/node_modules', 'src/mail/lists/node_modules', 'tests/cases/runner/node_modules',
+const INSTALLED = ['build/node', 'src/render/sidecar/node_modules', 'src/mail/lists/node_modules', 'tests/cases/runner/node_modules',
   'tests/openapi/node_modules'];
 
 function copyTree() {

@@ -30,6 +30,6 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 . "$(dirname "$0")/node22.sh"
-npm_tree "$posthorn_root/src/render/side" "$posthorn_root/src/render/side"
+npm_tree "$posthorn_root/src/render/sidecar" "$posthorn_root/src/render/sidecar"
 npm_tree "$posthorn_root/src/mail/lists" "$posthorn_root/src/mail/lists"
 npm_tree "$posthorn_root/tests/openapi" "$posthorn_root/tests/openapi"

@@ -291,7 +291,7 @@ static bool request_now(struct renderer *renderer, struct arena *arena, const st
 }
 
 /* The members of a request; NULL ones are left out. */
-struct op_context {
+struct renderer_request {
     const char *op;
     const char *format;
     const char *content;
@@ -300,7 +300,7 @@ struct op_context {
 };
 
 /* The request line. The id comes first: the process relies on it for lines that it cannot parse. */
-static bool write_request(struct buf *line, int64_t id, const struct op_context *request, struct error *err)
+static bool write_request(struct buf *line, int64_t id, const struct renderer_request *request, struct error *err)
 {
     struct json_writer json;
     json_writer_init(&json, line);
@@ -317,8 +317,8 @@ static bool write_request(struct buf *line, int64_t id, const struct op_context 
     return !line->overflowed || fail(err, ERR_PAYLOAD_TOO_LARGE, "source.content", "The content is too large.");
 }
 
-static bool request(struct renderer *renderer, struct arena *arena, const struct op_context *members, const json_t **ret_result,
-                    struct error *err)
+static bool request(struct renderer *renderer, struct arena *arena, const struct renderer_request *members,
+                    const json_t **ret_result, struct error *err)
 {
     int64_t deadline_us = clock_monotonic_us() + renderer->config.deadline_ms * US_PER_MS;
     int64_t id = atomic_fetch_add(&renderer->next_id, 1);
@@ -334,19 +334,19 @@ static bool request(struct renderer *renderer, struct arena *arena, const struct
 bool renderer_prepare(struct renderer *renderer, struct arena *arena, const char *format, const char *content, const char *base_url,
                       const json_t **ret_result, struct error *err)
 {
-    const struct op_context members = { .op = "prepare", .format = format, .content = content, .base_url = base_url };
+    const struct renderer_request members = { .op = "prepare", .format = format, .content = content, .base_url = base_url };
     return request(renderer, arena, &members, ret_result, err);
 }
 
-bool renderer_exchange_images(struct renderer *renderer, struct arena *arena, const char *html, const char *images_json,
-                              const json_t **ret_result, struct error *err)
+bool renderer_replace_images(struct renderer *renderer, struct arena *arena, const char *html, const char *images_json,
+                             const json_t **ret_result, struct error *err)
 {
-    const struct op_context members = { .op = "rehost", .content = html, .images_json = images_json };
+    const struct renderer_request members = { .op = "replaceImages", .content = html, .images_json = images_json };
     return request(renderer, arena, &members, ret_result, err);
 }
 
 bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)
 {
-    const struct op_context members = { .op = "ping" };
+    const struct renderer_request members = { .op = "ping" };
     return request(renderer, arena, &members, ret_result, err);
 }

@@ -58,8 +58,8 @@ MUST_CHECK bool renderer_prepare(struct renderer *renderer, struct arena *arena,
 
 /* Exchanges the addresses of images in prepared HTML: `images_json` is an object that maps those the preparation told to
  * other ones, or to null to take the image away. Errors: as renderer_prepare. */
-MUST_CHECK bool renderer_exchange_images(struct renderer *renderer, struct arena *arena, const char *html, const char *images_json,
-                                         const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 5, 6);
+MUST_CHECK bool renderer_replace_images(struct renderer *renderer, struct arena *arena, const char *html, const char *images_json,
+                                        const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 5, 6);
 
 /* Starts the process if need be and asks whether it answers; for `doctor` and for warming up. Errors: as above. */
 MUST_CHECK bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { renderMjml } from '../../src/render/side/mjml.mjs';
-import { prepareHtml } from '../../src/render/side/prepare.mjs';
+import { renderMjml } from '../../src/render/sidecar/mjml/mjml.mjs';
+import { prepareHtml } from '../../src/render/sidecar/html/prepare.mjs';
 
 export const FOLDER = join(import.meta.dirname, '../../src/gallery');
 

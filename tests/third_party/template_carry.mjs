@@ -4,7 +4,7 @@
 //
 //     THIRD_PARTY_INSTALL=build/third_party node template_carry.mjs build/template_driver
 
-import { prepareHtml } from '../../src/render/side/prepare.mjs';
+import { prepareHtml } from '../../src/render/sidecar/html/prepare.mjs';
 import { Driver } from '../lib/driver.mjs';
 import { packagesOf } from '../lib/packages.mjs';
 

@@ -55,7 +55,7 @@ static void settle_fate(struct image *image, enum fate fate, const char *reason)
 static void log_trouble(const struct error *err)
 {
     struct log_line line;
-    log_begin(&line, LOG_WARNING, "rehost");
+    log_begin(&line, LOG_WARNING, "assets.import");
     log_error_members(&line, err);
     log_end(&line);
 }
@@ -287,7 +287,7 @@ static bool rewrite(struct asset_import *work, const json_t *prepared, struct im
     if (!any)
         return true;
     const json_t *answer;
-    if (!renderer_exchange_images(work->job->services->renderer, work->arena, json_get_text(prepared, "html"), buf_text(map),
+    if (!renderer_replace_images(work->job->services->renderer, work->arena, json_get_text(prepared, "html"), buf_text(map),
                                   &answer, err))
         return false;
     *ret_warning = json_get_text(answer, "warning");

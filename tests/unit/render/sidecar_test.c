@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-#define REAL_SCRIPT POSTHORN_SOURCE_DIR "/src/render/side/main.mjs"
+#define REAL_SCRIPT POSTHORN_SOURCE_DIR "/src/render/sidecar/main.mjs"
 #define REAL_NODE   POSTHORN_SOURCE_DIR "/build/node/node_modules/.bin/node"
 
 enum { LOG_LINES = 64 };

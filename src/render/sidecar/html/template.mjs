@@ -1,0 +1,148 @@
+// Finds template expressions, `{{ … }}` and `{% … %}`, in the source before any HTML parser sees it: their quotes and
+// comparison signs would otherwise be read as markup. What each one means is not this process's business.
+
+import { decodeHTMLStrict } from 'entities';
+
+import { isComment, isText, walk } from './document.mjs';
+import { importFailed } from '../errors.mjs';
+import { LIMITS } from '../limits.mjs';
+import { KIND } from './protected_fragments.mjs';
+
+const DELIMITER = /\{\{|\{%|\}\}|%\}/g;
+const CLOSES = { '{{': '}}', '{%': '%}' };
+const QUOTED = /"[^"]*"|'[^']*'/g;
+const MARKUP = /<[a-z/!?]/i;
+
+/** Replaces every template expression of `source` by a token of `fragments`. One pass, linear in the source. */
+export function maskTemplates(source, fragments, report) {
+  let masked = '';
+  let copied = 0;
+  let open = null;
+  let count = 0;
+  for (const { 0: delimiter, index } of source.matchAll(DELIMITER)) {
+    if (delimiter in CLOSES) {
+      open = { delimiter, index };
+      continue;
+    }
+    if (!open || CLOSES[open.delimiter] !== delimiter) continue;
+    const raw = source.slice(open.index, index + 2);
+    if (isExpression(raw, report)) {
+      if (++count > LIMITS.expressions) {
+        throw importFailed(`The content has more than ${LIMITS.expressions} template expressions.`);
+      }
+      const kind = open.delimiter === '{{' ? KIND.output : KIND.tag;
+      masked += source.slice(copied, open.index) + fragments.put(kind, readExpression(raw));
+      copied = index + 2;
+    }
+    open = null;
+  }
+  return masked + source.slice(copied);
+}
+
+/** Markup inside the braces (an editor's <span> around half of a name) is not an expression: it is left to the parser. */
+function isExpression(raw, report) {
+  if (raw.length > LIMITS.expressionChars) return false;
+  if (!MARKUP.test(raw.replace(QUOTED, ''))) return true;
+  report.warn('TEMPLATE_MARKUP', 'A template expression contains markup inside its braces and was left as plain text.');
+  return false;
+}
+
+/** The expression its author meant: character references decoded, and editors' no-break spaces read as spaces. */
+function readExpression(raw) {
+  return decodeHTMLStrict(raw).replaceAll('\u00a0', ' ');
+}
+
+/** The name of a `{% … %}`, "" when it has none. */
+export function tagName(expression) {
+  return /^\{%-?\s*(#|[a-z]+)/i.exec(expression)?.[1] ?? '';
+}
+
+const BLOCKS = new Set(['if', 'unless', 'for', 'case', 'capture', 'comment', 'raw']);
+
+/**
+ * The tokens of a part of the document that is left out of the text, as far as the text needs them: assignments with the
+ * conditions around them, and what begins or ends a block that goes on outside. Everything else would show nothing.
+ * @returns {string} tokens, with the text that is captured between them
+ */
+export function tagsToKeep(node, fragments) {
+  const blocks = [newBlock('')];
+  for (const piece of piecesOf(node, fragments)) {
+    const block = blocks.at(-1);
+    const name = piece.isTag ? tagName(piece.value) : null;
+    if (name === null) {
+      if (blocks.some(({ captures }) => captures)) block.text += piece.text;
+    } else if (BLOCKS.has(name)) {
+      blocks.push(newBlock(piece.text, name === 'capture'));
+    } else if (name.startsWith('end') && blocks.length > 1) {
+      const outer = blocks.at(-2);
+      blocks.pop();
+      if (block.assigns) {
+        outer.text += block.text + piece.text;
+        outer.assigns = true;
+      }
+    } else {
+      block.text += piece.text;
+      block.assigns ||= name === 'assign';
+    }
+  }
+  return blocks.map(({ text }) => text).join('');
+}
+
+function newBlock(text, captures = false) {
+  return { text, captures, assigns: captures };
+}
+
+/** Text and expressions below a node, in order. */
+function piecesOf(node, fragments) {
+  const pieces = [];
+  walk(node, (child) => {
+    if (isText(child)) pieces.push(...piecesOfText(child.value, fragments));
+    else if (isComment(child) && fragments.isToken(child.data) && fragments.hasTemplate(child.data)) pieces.push(...piecesOfText(child.data, fragments));
+  });
+  return pieces;
+}
+
+/** @returns {{text: string, isTag: boolean, value?: string}[]} */
+function piecesOfText(text, fragments) {
+  const pieces = [];
+  let from = 0;
+  for (const { 0: token, index } of text.matchAll(fragments.templateTokens)) {
+    if (index > from) pieces.push({ text: text.slice(from, index), isTag: false });
+    const { kind, value } = fragments.item(token);
+    pieces.push({ text: token, isTag: kind === KIND.tag, value });
+    from = index + token.length;
+  }
+  if (from < text.length) pieces.push({ text: text.slice(from), isTag: false });
+  return pieces;
+}
+
+/**
+ * Plain text whose lines of nothing but tags are joined to the lines behind them: a line that shows nothing must not leave
+ * an empty one. So a loop around paragraphs repeats paragraphs and the space between them.
+ */
+export function joinTagLines(text, fragments) {
+  const lines = [];
+  let tags = '';
+  for (const line of text.split('\n')) {
+    if (isTagLine(line, fragments)) tags += line.trim();
+    else if (tags === '' || line.trim() !== '') {
+      lines.push(tags + line);
+      tags = '';
+    }
+  }
+  return lines.join('\n') + (tags ? `\n\n${tags}` : '');
+}
+
+/** A line that shows nothing: tags, and what is captured between them. */
+function isTagLine(line, fragments) {
+  if (!fragments.hasTemplate(line)) return false;
+  let shows = '';
+  let captures = 0;
+  for (const { text, isTag, value } of piecesOfText(line, fragments)) {
+    const name = isTag ? tagName(value) : null;
+    if (name === 'capture') captures++;
+    if (name === null && captures === 0) shows += text;
+    if (name === 'endcapture') captures--;
+  }
+  return shows.trim() === '';
+}

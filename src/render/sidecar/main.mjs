@@ -1,0 +1,103 @@
+// Posthorn's HTML renderer: JSON lines in, JSON lines out, until standard input ends. See README.md.
+
+import { readFileSync } from 'node:fs';
+
+import { findBrowser } from './jsx/browser.mjs';
+import { WorkClock } from './deadline.mjs';
+import { internalError, RequestError, tooLarge } from './errors.mjs';
+import { LIMITS } from './limits.mjs';
+import { LineSplitter } from './lines.mjs';
+import { log } from './log.mjs';
+import { Preparer } from './preparer.mjs';
+import { idOfLongLine, readRequest } from './request.mjs';
+
+const { version } = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8'));
+const preparer = new Preparer();
+/** The renderer of JSX, loaded and started by the first design that needs it. */
+let jsxRenderer = null;
+/** Requests that were read and have no reply yet. */
+let unanswered = 0;
+
+function reply(message) {
+  process.stdout.write(`${JSON.stringify(message)}\n`);
+  if (process.stdout.writableLength > LIMITS.unreadReplyBytes) {
+    log('error', 'replies_unread', { bytes: process.stdout.writableLength });
+    process.exit(1);
+  }
+}
+
+function replyError(id, error) {
+  reply({ id, ok: false, error: error.toWire() });
+}
+
+/** Resolves with the result of a `prepare` request. */
+async function prepare({ format, content, baseUrl }) {
+  if (format !== 'jsx') return preparer.prepare({ format, content, baseUrl });
+  const { JsxRenderer } = await import('./jsx/jsx.mjs');
+  jsxRenderer ??= new JsxRenderer();
+  return preparer.prepare({ format: 'html', content: await jsxRenderer.render(content), baseUrl });
+}
+
+async function handleLine(line) {
+  unanswered++;
+  await answer(line);
+  unanswered--;
+}
+
+async function answer(line) {
+  const { id, request, error } = readRequest(line);
+  if (error) {
+    replyError(id, error);
+    return;
+  }
+  if (request.op === 'ping') {
+    reply({ id, ok: true, result: { pong: true, version, jsx: findBrowser() !== null } });
+    return;
+  }
+  try {
+    reply({ id, ok: true, result: await (request.op === 'replaceImages' ? preparer.prepare(request) : prepare(request)) });
+  } catch (failure) {
+    if (!(failure instanceof RequestError)) log('error', 'request_bug', { name: failure?.name });
+    replyError(id, failure instanceof RequestError ? failure : internalError('The request failed because of an internal error.'));
+  }
+}
+
+const lines = new LineSplitter(LIMITS.lineBytes, handleLine, (start) => {
+  replyError(idOfLongLine(start), tooLarge(null, `The request is longer than ${LIMITS.lineBytes} bytes.`));
+});
+
+const pause = () => new Promise((done) => { setTimeout(done, 10); });
+
+/** Waits until nothing runs, or what runs is not quick. Loading the code of the preparing thread is no part of a request. */
+async function drain() {
+  const latest = performance.now() + LIMITS.drainWaitMs;
+  while (unanswered > 0 && !preparer.ready && performance.now() < latest) await pause();
+  const work = new WorkClock();
+  while (unanswered > 0 && !work.hasHad(LIMITS.drainMs, LIMITS.drainWaitMs)) await pause();
+  return unanswered === 0;
+}
+
+/** Resolves when the replies are written, or when their reader has taken nothing for long. */
+async function flush() {
+  let isWritten = false;
+  let left = process.stdout.writableLength;
+  let movedAt = performance.now();
+  process.stdout.end(() => { isWritten = true; });
+  while (!isWritten && performance.now() - movedAt < LIMITS.unreadWaitMs) {
+    await pause();
+    if (process.stdout.writableLength !== left) [left, movedAt] = [process.stdout.writableLength, performance.now()];
+  }
+}
+
+/** After end of input: what is running may finish if it is quick; then the replies are flushed and the process ends. */
+async function leave() {
+  lines.end();
+  if (!await drain()) log('warn', 'left_unfinished');
+  await flush();
+  process.exit(0);
+}
+
+process.stdin.on('data', (chunk) => lines.push(chunk));
+process.stdin.on('end', leave);
+process.stdin.on('error', leave);
+process.stdout.on('error', () => process.exit(1)); // nobody is listening any more

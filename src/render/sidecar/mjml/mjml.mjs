@@ -1,0 +1,193 @@
+// MJML to HTML by the mjml package, without includes, configuration files and components of others: nothing is read from
+// the disk. What would be lost or misread without a word is an error with its line: elements that do not exist,
+// mj-include, and template tags between elements, where MJML drops text.
+
+import { createHash } from 'node:crypto';
+
+import mjml2html from 'mjml';
+import { components } from 'mjml-core';
+import parseMjml from 'mjml-parser-xml';
+
+import { importFailed, quote } from '../errors.mjs';
+import { LIMITS } from '../limits.mjs';
+
+/** Without a file path nothing is looked up, not even whether a folder exists. */
+const OPTIONS = { ignoreIncludes: true, filePath: '', actualPath: '', keepComments: false, minify: false, beautify: false,
+  useMjmlConfigOptions: false, validationLevel: 'soft', preprocessors: [] };
+
+const TEMPLATE = /\{\{[^]*?\}\}|\{%[^]*?%\}/g;
+const MARKUP = /<[a-z/!?]/i;
+const QUOTED = /"[^"]*"|'[^']*'/g;
+const COMMENT = /<!--[^]*?(?:-->|$)/g;
+const MJML_TAG = /<(\/?)(mjml|mj-[\w-]+)((?:[^<>"']|"[^"]*"|'[^']*')*)>/gi;
+
+/** Known to mjml without being components. */
+const NOT_COMPONENTS = new Set(['mjml', 'mj-all', 'mj-class', 'mj-selector', 'mj-html-attribute']);
+const HAS_TEXT = 'mj-html-attribute';
+
+/**
+ * @param {string} source
+ * @returns {Promise<{html: string, warnings: {code: string, message: string}[]}>}
+ */
+export async function renderMjml(source) {
+  const mask = new TemplateMask(source.toWellFormed().replace(/^\ufeff/, ''));
+  checkTags(mask.text);
+  const lostTextLine = new TreeCheck(mask).run(parse(mask.text));
+  const { html, errors } = await render(mask);
+  if (html.length > LIMITS.contentChars) throw importFailed('The MJML grows too large when it is rendered.');
+  return { html: mask.restore(html), warnings: warningsOf(errors, lostTextLine, mask) };
+}
+
+/**
+ * Template expressions become words that mean nothing to mjml; afterwards they are put back as they were written, for the
+ * HTML pipeline to find. Line breaks inside of them stay beside the word, so that lines count as in the source.
+ */
+class TemplateMask {
+  #expressions = [];
+
+  constructor(source) {
+    this.nonce = createHash('sha256').update(source).digest('hex').slice(0, 20);
+    this.words = new RegExp(`m${this.nonce}x(\\d+)m`, 'g');
+    this.text = source.replace(TEMPLATE, (raw, index) => {
+      // Markup inside of the braces is not an expression; the HTML pipeline says so.
+      if (raw.length > LIMITS.expressionChars || MARKUP.test(raw.replace(QUOTED, ''))) return raw;
+      this.#expressions.push({ raw, line: lineAt(source, index) });
+      return `m${this.nonce}x${this.#expressions.length - 1}m${raw.replace(/[^\n]/g, '')}`;
+    });
+  }
+
+  restore(text) {
+    return text.replace(this.words, (_, i) => this.#expressions[i].raw);
+  }
+
+  /** The first expression in a text: { raw, line }, or null. */
+  firstIn(text) {
+    const [found] = text.matchAll(this.words);
+    return found ? this.#expressions[found[1]] : null;
+  }
+}
+
+/**
+ * What mjml's own parser would not say: an include that it skips, an element that is never closed and loses its content.
+ * The bounds come first, because that parser takes quadratic time.
+ */
+function checkTags(text) {
+  const plain = text.replace(COMMENT, (comment) => comment.replace(/[^\n]/g, ' '));
+  if ((plain.match(/<[a-z]/gi) ?? []).length > LIMITS.elements) throw importFailed(`The MJML has more than ${LIMITS.elements} elements.`);
+  const open = [];
+  const at = (index) => `Line ${lineAt(plain, index)}`;
+  for (const { 1: closes, 2: written, 3: rest, index } of plain.matchAll(MJML_TAG)) {
+    const name = written.toLowerCase();
+    if (name === 'mj-include') {
+      throw importFailed(`${at(index)}: mj-include is not available; an import is one file, so put the included MJML there.`);
+    }
+    if (closes === '') {
+      if (!rest.endsWith('/')) open.push({ name, index });
+      if (open.length > LIMITS.mjmlDepth) throw importFailed(`${at(index)}: the MJML is nested deeper than ${LIMITS.mjmlDepth} elements.`);
+      continue;
+    }
+    const opened = open.pop();
+    if (opened?.name !== name) {
+      throw importFailed(`${at(index)}: </${quote(name)}> closes nothing${opened ? `; <${quote(opened.name)}> of line ${lineAt(plain, opened.index)} is open there` : ''}.`);
+    }
+  }
+  if (open.length > 0) throw importFailed(`${at(open.at(-1).index)}: <${quote(open.at(-1).name)}> is never closed.`);
+}
+
+function parse(text) {
+  if (!/<mjml[\s>]/i.test(text)) {
+    throw importFailed('The MJML has no <mjml> element; it must begin with <mjml> and contain <mj-body>.');
+  }
+  try {
+    return parseMjml(text, { ...OPTIONS, components });
+  } catch {
+    throw importFailed('The MJML could not be read; check that it is nested properly.');
+  }
+}
+
+/** Walks the elements that mjml has read. */
+class TreeCheck {
+  #count = 0;
+  #lostTextLine = null;
+
+  constructor(mask) {
+    this.mask = mask;
+  }
+
+  /** The line of the first element whose text mjml drops, or null. */
+  run(tree) {
+    this.#element(tree);
+    if (tree.tagName !== 'mjml' || !tree.children?.some(({ tagName }) => tagName === 'mj-body')) {
+      throw importFailed('The MJML has no <mj-body> in its <mjml>.');
+    }
+    return this.#lostTextLine;
+  }
+
+  #element({ tagName, line, content = '', attributes = {}, children = [] }) {
+    if (++this.#count > LIMITS.mjmlElements) throw importFailed(`The MJML has more than ${LIMITS.mjmlElements} elements.`);
+    const component = components[tagName];
+    if (!component && !NOT_COMPONENTS.has(tagName)) {
+      throw importFailed(`Line ${line}: <${quote(this.mask.restore(tagName))}> is not an MJML element; HTML belongs into mj-text or mj-raw.`);
+    }
+    this.#refuseTemplate(Object.keys(attributes).join(' '), 'stands inside of a tag but outside of an attribute value');
+    if (!component?.endingTag && tagName !== HAS_TEXT && content !== '') {
+      this.#refuseTemplate(content, 'stands between MJML elements, where text is dropped; put it into mj-text or mj-raw');
+      this.#lostTextLine ??= line;
+    }
+    for (const child of children) this.#element(child);
+  }
+
+  #refuseTemplate(text, why) {
+    const expression = this.mask.firstIn(text);
+    if (expression) throw importFailed(`Line ${expression.line}: ${quote(expression.raw)} ${why}.`);
+  }
+}
+
+/** mjml with its random names (of carousels and menus) drawn from the source, so that equal sources give equal bytes. */
+async function render({ text, nonce }) {
+  const { random } = Math;
+  let state = Number.parseInt(nonce.slice(0, 8), 16);
+  Math.random = () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0; // Numerical Recipes' generator: names need no more
+    return state / 2 ** 32;
+  };
+  try {
+    // By default every design links to style sheets of web fonts, which no import keeps. mjml adds to the object it is given.
+    return await mjml2html(text, { ...OPTIONS, fonts: {} });
+  } catch (error) {
+    if (error instanceof RangeError) throw importFailed('The MJML is nested too deeply to be rendered.');
+    throw await whyNotRendered(text);
+  } finally {
+    Math.random = random;
+  }
+}
+
+/** mjml fails somewhere inside when an element stands where it makes no sense; its validator knows where that was. */
+async function whyNotRendered(text) {
+  const { errors = [] } = await mjml2html(text, { ...OPTIONS, fonts: {}, validationLevel: 'strict' }).catch((error) => error);
+  if (errors.length === 0) return importFailed('The MJML could not be rendered; mjml does not say why.');
+  return importFailed(`${inWords(errors[0])}.`);
+}
+
+function inWords({ line, tagName, message }) {
+  return `Line ${line}: ${quote(`${tagName}: ${message}`)}`;
+}
+
+function warningsOf(errors, lostTextLine, mask) {
+  const warnings = [];
+  if (errors.length > 0) {
+    const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+    warnings.push({ code: 'MJML_INVALID', message: `${mask.restore(inWords(errors[0]))}${more}.` });
+  }
+  if (lostTextLine !== null) {
+    warnings.push({
+      code: 'MJML_TEXT_LOST',
+      message: `Text directly inside of the element in line ${lostTextLine} is dropped by MJML; put it into mj-text or mj-raw.`,
+    });
+  }
+  return warnings;
+}
+
+function lineAt(text, index) {
+  return text.slice(0, index).split('\n').length;
+}

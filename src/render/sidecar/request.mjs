@@ -1,0 +1,74 @@
+// One request, from its line to its reply. Reading is strict: a member that is not known is an error, because a
+// misspelt option that is ignored is worse.
+
+import { invalidRequest, RequestError, tooLarge } from './errors.mjs';
+import { LIMITS } from './limits.mjs';
+import { readBaseUrl } from './html/url.mjs';
+
+const MEMBERS = {
+  ping: new Set(['id', 'op']),
+  prepare: new Set(['id', 'op', 'format', 'content', 'baseUrl']),
+  replaceImages: new Set(['id', 'op', 'content', 'images']),
+};
+
+const FORMATS = new Set(['html', 'mjml', 'jsx']);
+
+/**
+ * Reads a request line.
+ * @returns {{id: number|null, request?: {op: string, format?: string, content?: string, baseUrl?: string|null}, error?: RequestError}}
+ *   `id` is given whenever it could be read, also beside an error
+ */
+export function readRequest(line) {
+  let message;
+  try {
+    message = JSON.parse(line);
+  } catch {
+    return { id: null, error: invalidRequest(null, 'The line is not valid JSON.') };
+  }
+  if (message === null || typeof message !== 'object' || Array.isArray(message)) {
+    return { id: null, error: invalidRequest(null, 'The line is not a JSON object.') };
+  }
+  if (!Number.isSafeInteger(message.id)) return { id: null, error: invalidRequest('id', 'The id must be an integer.') };
+  try {
+    return { id: message.id, request: checkRequest(message) };
+  } catch (error) {
+    if (error instanceof RequestError) return { id: message.id, error };
+    throw error;
+  }
+}
+
+/** The id of a line too long to parse: known when it is the first member, which is how callers should write it. */
+export function idOfLongLine(start) {
+  const id = Number(/^\s*\{\s*"id"\s*:\s*(-?\d{1,15})\s*[,}]/.exec(start)?.[1] ?? Number.NaN);
+  return Number.isSafeInteger(id) ? id : null;
+}
+
+function checkRequest(message) {
+  const members = Object.hasOwn(MEMBERS, message.op) ? MEMBERS[message.op] : null;
+  if (!members) throw invalidRequest('op', 'The op must be "prepare", "replaceImages" or "ping".');
+  if (Object.keys(message).some((name) => !members.has(name))) {
+    throw invalidRequest(null, 'The request has a member that this operation does not know.');
+  }
+  if (message.op === 'ping') return { op: 'ping' };
+  return message.op === 'replaceImages' ? checkReplaceImages(message) : checkPrepare(message);
+}
+
+function checkReplaceImages({ content, images }) {
+  if (typeof content !== 'string' || content.length > LIMITS.htmlChars) throw invalidRequest(null, 'The content must be a finished document.');
+  const isMap = images !== null && typeof images === 'object' && !Array.isArray(images)
+    && Object.values(images).every((image) => image === null || typeof image === 'string');
+  if (!isMap) throw invalidRequest(null, 'The images must be addresses by address.');
+  return { op: 'replaceImages', content, images };
+}
+
+function checkPrepare({ format, content, baseUrl }) {
+  if (!FORMATS.has(format)) throw invalidRequest('source.format', 'The format must be "html", "mjml" or "jsx".');
+  if (typeof content !== 'string') throw invalidRequest('source.content', 'The content must be a string.');
+  if (content.length > LIMITS.contentChars) {
+    throw tooLarge('source.content', `The content is longer than ${LIMITS.contentChars} characters.`);
+  }
+  if (baseUrl === undefined || baseUrl === null) return { op: 'prepare', format, content, baseUrl: null };
+  const base = typeof baseUrl === 'string' ? readBaseUrl(baseUrl) : null;
+  if (base === null) throw invalidRequest('source.baseUrl', 'The base URL must be an http or https address.');
+  return { op: 'prepare', format, content, baseUrl: base };
+}
