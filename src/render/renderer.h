@@ -1,5 +1,5 @@
 /*
- * Side: the Node process that does the HTML work (src/render/renderer), spoken to
+ * Renderer: the Node process that does the HTML work (src/render/sidecar), spoken to
  * in JSON lines: {"id", "op", …} out, {"id", "ok", "result" or "error"} back.
  *
  * The process is started by the first request and lives on. It has one request

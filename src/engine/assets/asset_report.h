@@ -9,7 +9,7 @@
 
 struct asset_report {
     int64_t discovered;
-    int64_t imported_assets; /* named by an address of this installation now */
+    int64_t rehosted; /* named by an address of this installation now */
     int64_t retained;        /* stays where it is */
     int64_t stripped;        /* taken out, unseen: its server is not on the public internet */
     int64_t dropped;         /* taken out: what it points to is no image, or one that would harm its viewers */

@@ -98,7 +98,7 @@ static void write_asset_report(const struct email_content *content, struct json_
     json_key(json, "assetReport");
     json_object_begin(json);
     json_member_int(json, "discovered", images->discovered);
-    json_member_int(json, "imported_assets", images->imported_assets);
+    json_member_int(json, "rehosted", images->rehosted);
     json_member_int(json, "retained", images->retained);
     json_member_int(json, "stripped", images->stripped);
     json_member_int(json, "dropped", images->dropped);

@@ -324,7 +324,7 @@ static void count_fate(struct asset_report *report, enum fate fate)
 {
     switch (fate) {
     case FATE_REHOSTED:
-        report->imported_assets++;
+        report->rehosted++;
         break;
     case FATE_UNSEEN:
     case FATE_RETAINED:
