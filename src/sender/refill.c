@@ -193,7 +193,7 @@ static bool handle_failure(struct feeder *feeder, const struct delivery_batch *b
     return delivery_give_up(&work, batch->send_id, reason, err);
 }
 
-static bool take_one(struct feeder *feeder, const struct delivery_wish *wish, bool *ret_found, struct error *err)
+static bool take_one(struct feeder *feeder, const struct delivery_lease_request *wish, bool *ret_found, struct error *err)
 {
     struct piece *piece = piece_new(WAY_RELAY);
     struct work work = sender_work(feeder->sender, piece->arena, feeder->conn);
@@ -234,7 +234,7 @@ static bool feed(struct feeder *feeder, struct error *err)
 {
     struct sender *sender = feeder->sender;
     ARENA_SCOPE arena = arena_new(0);
-    struct delivery_wish wish = { .owner = sender->config.owner, .after_brand = feeder->last_brand };
+    struct delivery_lease_request wish = { .owner = sender->config.owner, .after_brand = feeder->last_brand };
     if (!recover(feeder, err) || !give_back_others(feeder, err))
         return false;
     pthread_mutex_lock(&sender->mutex);

@@ -116,7 +116,7 @@ static bool compose_sample(struct look *look, struct composer_sample *ret_sample
             .user_id = contact->user_id,
             .fields = contact->fields,
         };
-    if (!composer_look(look->composer, &recipient, ret_sample, err))
+    if (!composer_preview(look->composer, &recipient, ret_sample, err))
         return false;
     look->preview->sample_recipient = recipient.email;
     look->preview->subject = text_visible(work->arena, ret_sample->subject, SUBJECT_MAX_CHARS);
@@ -135,9 +135,9 @@ static void warn_of_lack(struct look *look, const char *name, int64_t count)
 
 static void warn_of_names(struct look *look)
 {
-    if (composer_names_first_name(look->composer))
+    if (composer_uses_first_name(look->composer))
         warn_of_lack(look, "firstName", look->stats.without_first_name);
-    if (composer_names_last_name(look->composer))
+    if (composer_uses_last_name(look->composer))
         warn_of_lack(look, "lastName", look->stats.without_last_name);
     for (size_t i = 0; i < look->fields.count && i < look->stats.without_field.count; i++)
         warn_of_lack(look, look->fields.items[i], look->stats.without_field.items[i]);
