@@ -12,8 +12,8 @@ enum { REPLY_MAX_BYTES = 32 * 1024 * 1024 };
 
 static const struct arg_shape no_arguments;
 
-/* A call whose answer is only who calls; see api_connection_check. */
-static bool answer_nothing(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
+/* A call that authenticates its caller and does nothing else; see api_connection_check. */
+static bool reply_empty_object(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)ctx;
     (void)args;
@@ -32,7 +32,7 @@ static const struct operation connection_check = {
     .status = 200,
     .built = true,
     .args = &no_arguments,
-    .handler = answer_nothing,
+    .handler = reply_empty_object,
 };
 const struct operation *const api_connection_check[] = { &connection_check, NULL };
 
@@ -68,9 +68,9 @@ static struct call_state *begin_call(struct api *api, struct call *call)
 static bool needs_no_database(const struct call_state *state)
 {
     const struct operation *op = state->call->op;
-    /* A refused credential never reaches the database either: its own checks refuse it first. */
-    bool nothing_to_ask = state->has_principal || state->call->credentials.kind == CREDENTIAL_NONE;
-    return nothing_to_ask && op->mode == OP_MEMORY && op->reach != REACH_BRAND;
+    /* A call without a credential is refused by the checks, without the database. */
+    bool principal_is_decided = state->has_principal || state->call->credentials.kind == CREDENTIAL_NONE;
+    return principal_is_decided && op->mode == OP_MEMORY && op->reach != REACH_BRAND;
 }
 
 bool api_is_immediate(struct api *api, struct call *call)
@@ -86,9 +86,10 @@ static bool check_reach(const struct call *call, struct error *err)
     if (op->reach == REACH_SESSION && !(call->who.kind == CREDENTIAL_SESSION && call->who.administrator))
         return fail(err, ERR_INSUFFICIENT_ROLE, "org_admin", "Only a signed-in organization administrator may do this.");
     if (op->reach == REACH_ORGANIZATION && op->organization_key && auth_member_session(&call->who) != 0)
-        return fail(err, ERR_INSUFFICIENT_ROLE, "org_admin", "This concerns the whole organization and needs its administrator.");
+        return fail(err, ERR_INSUFFICIENT_ROLE, "org_admin",
+                    "This call affects the whole organization; only its administrator may make it.");
     if (op->reach == REACH_ORGANIZATION && op->organization_key && call->who.bound_brand_id != 0)
-        return fail(err, ERR_ORG_SCOPE_REQUIRED, NULL, "This needs an organization key; this key belongs to one brand.");
+        return fail(err, ERR_ORG_SCOPE_REQUIRED, NULL, "This call needs an organization key; this key is limited to one brand.");
     return true;
 }
 
@@ -105,7 +106,7 @@ static bool check_rate(struct api *api, struct call *call, struct error *err)
     const struct rate_policy *policy = call->op->policy;
     if (policy == NULL)
         return true;
-    /* One window for all a session does. */
+    /* All calls of a session share one window. */
     if (call->who.kind == CREDENTIAL_SESSION)
         policy = &rate_policies[RATE_SESSIONS];
     if (limits_admit(api->limits, &call->who, policy, clock_now_us(), &call->rate))
@@ -114,8 +115,8 @@ static bool check_rate(struct api *api, struct call *call, struct error *err)
     return fail(err, ERR_RATE_LIMITED, NULL, "More than %lld calls in %d seconds.", (long long)call->rate.limit, policy->window_s);
 }
 
-/* A brand that is still being extracted is read, and otherwise left to the extraction. */
-static bool check_brand(struct api *api, struct call_state *state, const struct work *work, struct error *err)
+/* A brand that is still being extracted accepts reads only; its extraction writes to it. */
+static bool check_brand_ready(struct api *api, struct call_state *state, const struct work *work, struct error *err)
 {
     const struct call *call = state->call;
     enum brand_state brand;
@@ -126,10 +127,11 @@ static bool check_brand(struct api *api, struct call_state *state, const struct 
     bool only_reads = call->op->mode == OP_READ || call->op->mode == OP_MEMORY;
     if (brand == BRAND_IS_READY || only_reads)
         return true;
-    return fail(err, ERR_BRAND_NOT_READY, NULL, "This brand is not ready yet; until it is, it can only be read.");
+    return fail(err, ERR_BRAND_NOT_READY, NULL, "This brand is not ready yet; until it is, only reads are accepted.");
 }
 
-/* What is not built still judges what it is asked, so that a wrong call does not look like one that will work one day. */
+/* An operation that is not built checks its arguments first. A call with wrong arguments gets the same error as it will when the
+ * operation is built. */
 static bool refuse_unbuilt(const struct call *call, const struct work *work, struct error *err)
 {
     const struct operation *op = call->op;
@@ -147,12 +149,12 @@ bool dispatch_admit(struct api *api, struct call_state *state, const struct work
         return true;
     if (!state->has_principal && !auth_principal(api->auth, work, &call->credentials, &call->who, err))
         return false;
-    /* A call without a connection may come before or while another thread loads the engine. */
+    /* Another thread may still be loading the engine when a call without a connection arrives. */
     if (call->who.kind == CREDENTIAL_LOCAL_OWNER && installation_is_open(api->installation))
         call->who.organization_id = api->engine->default_organization_id;
     if (!check_rate(api, call, err) || !check_reach(call, err))
         return false;
-    if (!check_brand(api, state, work, err))
+    if (!check_brand_ready(api, state, work, err))
         return false;
     if (!check_scope(call, err))
         return false;
@@ -189,7 +191,7 @@ bool dispatch_check_reply(const struct call *call, struct error *err)
 {
     if (!call->reply.body->overflowed)
         return true;
-    return fail(err, ERR_INTERNAL_ERROR, NULL, "The answer is too large.");
+    return fail(err, ERR_INTERNAL_ERROR, NULL, "The response is too large.");
 }
 
 bool dispatch_check_promises(const struct call_state *state, const struct db_conn *conn, struct error *err)
@@ -261,7 +263,7 @@ bool dispatch_refused_input(const struct call *call, struct error *err)
     return true;
 }
 
-/* An OP_MEMORY or OP_READ call; `conn` is NULL for the immediate ones. */
+/* Runs an OP_MEMORY or OP_READ call. `conn` is NULL for a call that needs no database. */
 static bool run_read(struct api *api, struct call_state *state, struct db_conn *conn, struct error *err)
 {
     struct call *call = state->call;
@@ -324,7 +326,7 @@ static void count_call(struct api *api, const struct call *call, int64_t took_us
         atomic_fetch_add_explicit(&counters->failures, 1, memory_order_relaxed);
 }
 
-/* A refusal that is ours to explain gets a retry hint, so that a client knows when to come back. */
+/* Every SERVICE_UNAVAILABLE error carries a retry hint. */
 static void hint_retry(struct error *err)
 {
     if (err->code == ERR_SERVICE_UNAVAILABLE && err->retry_after_s == 0)
@@ -349,7 +351,7 @@ void dispatch_finish(struct api *api, struct call_state *state, bool ok, const s
     int64_t took_us = clock_monotonic_us() - state->started_us;
     count_call(api, call, took_us);
     log_call(state, took_us);
-    call->done(call);
+    call->on_completed(call);
 }
 
 void dispatch_answer_stored(struct call *call, int status, const char *body, int64_t credit_cost)
@@ -377,15 +379,16 @@ bool dispatch_start(struct api *api, struct call_state *state, struct db_conn *c
     return wanted || fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.");
 }
 
-/* A caller that waits is told how far it is, and parked until it is asked again. From then on another thread may have it. */
-static bool park_unended(struct api *api, struct call_state *state)
+/* Reports progress to a caller that waits (reply->goes_on) and parks the call until it is run again. Once the call is parked,
+ * another thread may run it. */
+static bool park_waiting_call(struct api *api, struct call_state *state)
 {
     struct call *call = state->call;
     int64_t until_us = clock_later_us(state->started_us, call->wait_s, US_PER_S);
     if (!call->reply.goes_on || clock_monotonic_us() >= until_us)
         return false;
-    if (call->progress != NULL)
-        call->progress(call, call->reply.progress, call->reply.progress_total, call->reply.progress_note);
+    if (call->on_progress != NULL)
+        call->on_progress(call, call->reply.progress, call->reply.progress_total, call->reply.progress_note);
     parked_calls_add_timed(api->parked, state, until_us);
     return true;
 }
@@ -401,7 +404,7 @@ static void run_one(struct api *api, struct call_state *state, struct db_conn *c
         ok = run_read(api, state, conn, &err);
         if (ok)
             price_reply(state->call);
-        parked = ok && park_unended(api, state);
+        parked = ok && park_waiting_call(api, state);
     }
     if (!parked)
         dispatch_finish(api, state, ok, &err);
@@ -409,7 +412,7 @@ static void run_one(struct api *api, struct call_state *state, struct db_conn *c
 
 static bool shares_commit(const struct call_state *state)
 {
-    return state->call->op->single_write != NULL && !state->goes_alone;
+    return state->call->op->single_write != NULL && !state->runs_alone;
 }
 
 void dispatch_run(void *context, struct db_conn *conn, struct call_state *const *states, size_t count)
@@ -440,8 +443,8 @@ void dispatch_queue(struct api *api, struct call_state *state)
     state->phase = CALL_QUEUED;
     state->conn = NULL;
     pthread_mutex_unlock(&api->calls_lock);
-    /* What comes back was admitted before and goes its way alone, however many wait. */
-    bool accepted = state->goes_alone
+    /* A call that is queued again was accepted before, so the length of the queue does not limit it. */
+    bool accepted = state->runs_alone
                         ? executor_submit_again(pool_of(api, op), state, &err)
                         : executor_submit(pool_of(api, op), state, op->single != NULL || op->single_write != NULL, &err);
     if (!accepted)

@@ -94,7 +94,7 @@ static void fill_call(struct download_state *download, const char *token)
         .candidates = api_signed_download,
         .input = { .flat = true, .body = body },
         .request_id = api_request_id(arena),
-        .done = call_done,
+        .on_completed = call_done,
         .transport_data = download,
         .credit_cost = -1,
     };

@@ -174,7 +174,7 @@ static void fill_call(struct rest_state *rest)
     call->idempotency_key = strcmp(exchange->method, "POST") == 0 ? headers[HEADER_IDEMPOTENCY_KEY] : NULL;
     if (headers[HEADER_USER_AGENT] != NULL && utf8_is_valid(headers[HEADER_USER_AGENT], strlen(headers[HEADER_USER_AGENT])))
         call->client = text_visible(exchange->arena, headers[HEADER_USER_AGENT], CLIENT_MAX_POINTS);
-    call->done = call_done;
+    call->on_completed = call_done;
     call->transport_data = rest;
     call->credit_cost = -1;
     call->input.path = rest->match.parameters;

@@ -177,7 +177,7 @@ static void fill_call(struct unsubscribe_state *state, const char *token)
         .candidates = state->leaves ? api_unsubscribe : api_subscription,
         .input = { .flat = true, .body = body },
         .request_id = api_request_id(arena),
-        .done = call_done,
+        .on_completed = call_done,
         .transport_data = state,
         .credit_cost = -1,
     };
