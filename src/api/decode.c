@@ -442,8 +442,9 @@ static bool decode_object(const struct decoder *decoder, const struct arg_shape 
 {
     const char *name;
     json_t *ignored;
-    json_object_foreach(json_for_iteration(object), name,
-                        ignored) if (field_named(shape, name) == NULL) return refuse_unknown_key(shape, name, err);
+    json_object_foreach(json_for_iteration(object), name, ignored)
+        if (field_named(shape, name) == NULL)
+            return refuse_unknown_key(shape, name, err);
     for (size_t i = 0; i < shape->count; i++) {
         const struct arg_field *field = &shape->fields[i];
         const json_t *value = json_object_get(object, field->name);

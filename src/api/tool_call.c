@@ -42,8 +42,9 @@ static bool check_argument_names(const struct tool *tool, const json_t *argument
 {
     const char *name;
     json_t *value;
-    json_object_foreach(json_for_iteration(arguments), name, value) if (!takes_argument(tool, name)) return fail(
-        err, ERR_INVALID_REQUEST, name, "%s does not accept the argument %.64s.", tool->name, name);
+    json_object_foreach(json_for_iteration(arguments), name, value)
+        if (!takes_argument(tool, name))
+            return fail(err, ERR_INVALID_REQUEST, name, "%s does not accept the argument %.64s.", tool->name, name);
     return true;
 }
 
