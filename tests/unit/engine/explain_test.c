@@ -237,7 +237,7 @@ static void test_a_recipient_on_the_way(void **state)
     assert_int_equal(json_get_int(send, "attempts", 0), 2);
     assert_member(send, "nextAttemptAt", "2026-01-01T00:05:00.000Z");
     assert_says(send,
-                "Waiting after 2 attempts; the last was put off by relay relay.example:25: 451 4.7.1 Later. Next attempt: 2026");
+                "Waiting after 2 attempts; the last one was deferred by relay relay.example:25: 451 4.7.1 Later. Next attempt: 2026");
     run_sql("update send_retries set lease_owner = 'me', uncertain = true");
     send = first_send(why("ada@example.com", 0));
     assert_says(send, "tried again now. (an earlier attempt may have arrived as well");
@@ -277,7 +277,7 @@ static void test_every_outcome_has_its_sentence(void **state)
     assert_says(first_send(why("ada@example.com", 0)), "may have arrived as well");
 
     decide(send_id, "bounced", "'hard'", "'550 5.1.1 No such user'", "'relay.example:25'");
-    assert_says(first_send(why("ada@example.com", 0)), "Refused for good (hard) at 2026-01-01T00:00:00.000Z by relay");
+    assert_says(first_send(why("ada@example.com", 0)), "Permanently rejected (hard) at 2026-01-01T00:00:00.000Z by relay");
     decide(send_id, "bounced", "'expired'", "'451 4.7.1 Later'", "'relay.example:25'");
     assert_says(first_send(why("ada@example.com", 0)), "Given up after 3 attempts at ");
     decide(send_id, "failed", "'The subject is too long.'", "null", "null");
