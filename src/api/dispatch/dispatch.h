@@ -65,24 +65,21 @@ struct api {
     struct engine *engine;
 };
 
+/* ---- admission.c ---- */
+
 /* Runs the checks that every call passes, in the contract's order. */
 MUST_CHECK bool dispatch_admit(struct api *api, struct call_state *state, const struct work *work, struct error *err)
     NONNULL(1, 2, 3, 4);
 
+/* ---- pools.c ---- */
+
 /* Queues a call on its lane. Completes it with an error when the lane is full. */
 void dispatch_queue(struct api *api, struct call_state *state) NONNULL(1, 2);
 
-/* Completes a call: updates the counters, writes the log line, calls `on_completed`. `err` is read only when ok is false. */
-void dispatch_finish(struct api *api, struct call_state *state, bool ok, const struct error *err) NONNULL(1, 2);
-
-/* Runs calls to completion on an executor's connection. */
-void dispatch_run(void *api, struct db_conn *conn, struct call_state *const *states, size_t count);
+/* ---- execution.c ---- */
 
 /* Returns the engine context for a call. */
 struct work dispatch_work(struct api *api, const struct call_state *state, struct arena *arena, struct db_conn *conn) NONNULL(1, 2);
-
-/* The transport's name for the log and the audit row. */
-const char *dispatch_transport_name(enum transport transport) RETURNS_NONNULL;
 
 /* Fills the reply from a stored response: an idempotent replay, or a settled job. */
 void dispatch_answer_stored(struct call *call, int status, const char *body, int64_t credit_cost) NONNULL(1);
@@ -100,17 +97,14 @@ MUST_CHECK bool dispatch_check_reply(const struct call *call, struct error *err)
 MUST_CHECK bool dispatch_check_promises(const struct call_state *state, const struct db_conn *conn, struct error *err)
     NONNULL(1, 3);
 
-/* True when the transport refused the input or the idempotency key is invalid; the error is in `err`. */
-bool dispatch_refused_input(const struct call *call, struct error *err) NONNULL(1, 2);
-
 /* Decodes the arguments, runs the operation's handler and checks its reply. */
 MUST_CHECK bool dispatch_handle(struct api *api, struct call_state *state, struct op_context *ctx, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* Runs an OP_WRITE or OP_JOB call in a transaction, with retries on serialization failures and deadlocks. Sets *ret_parked when
- * the call now waits for a job or for its duplicate; such a call must not be completed by the caller. */
-MUST_CHECK bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *conn, bool *ret_parked, struct error *err)
-    NONNULL(1, 2, 3, 4, 5);
+/* ---- idempotency.c ---- */
+
+/* True when the transport refused the input or the idempotency key is invalid; the error is in `err`. */
+bool dispatch_refused_input(const struct call *call, struct error *err) NONNULL(1, 2);
 
 /* Fills `state->entry`, the ledger's record of the call. Errors: INVALID_REQUEST for a bad idempotency key. */
 MUST_CHECK bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct error *err) NONNULL(1, 2, 3);
@@ -127,12 +121,36 @@ struct call_state *dispatch_leave_key(struct api *api, const struct call_state *
 /* Queues the duplicates of a call again after that call has completed or was parked. */
 void dispatch_queue_duplicates(struct api *api, struct call_state *parked) NONNULL(1);
 
+/* ---- completion.c ---- */
+
+/* Completes a call: updates the counters, writes the log line, calls `on_completed`. `err` is read only when ok is false. */
+void dispatch_finish(struct api *api, struct call_state *state, bool ok, const struct error *err) NONNULL(1, 2);
+
+/* The transport's name for the log and the audit row. */
+const char *dispatch_transport_name(enum transport transport) RETURNS_NONNULL;
+
+/* ---- write_call.c ---- */
+
+/* Runs an OP_WRITE or OP_JOB call in a transaction, with retries on serialization failures and deadlocks. Sets *ret_parked when
+ * the call now waits for a job or for its duplicate; such a call must not be completed by the caller. */
+MUST_CHECK bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *conn, bool *ret_parked, struct error *err)
+    NONNULL(1, 2, 3, 4, 5);
+
 /* Notifies the job workers of every process. Workers also poll once a second. */
 void dispatch_wake_workers(struct db_conn *conn) NONNULL(1);
+
+/* ---- read_batch.c ---- */
 
 /* Runs several single reads in one pipeline to completion (read_batch.c). */
 void dispatch_run_reads(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count) NONNULL(1, 2, 3);
 
+/* ---- group_commit.c ---- */
+
 /* Runs single writes in one transaction to completion (group_commit.c). Writes that cannot share it are queued again to run
  * alone. */
 void dispatch_run_writes(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count) NONNULL(1, 2, 3);
+
+/* ---- dispatch.c ---- */
+
+/* Runs calls to completion on an executor's connection. */
+void dispatch_run(void *api, struct db_conn *conn, struct call_state *const *states, size_t count);
