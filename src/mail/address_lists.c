@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Entries in the order of their bytes: `places` are where they begin in `text`. */
+/* Entries sorted by their bytes; `offsets` are their starts in `text`. */
 struct list {
     const char *text;
-    const uint32_t *places;
+    const uint32_t *offsets;
     size_t count;
 };
 
@@ -22,7 +22,7 @@ static bool list_has(const struct list *list, const char *entry)
     size_t high = list->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = strcmp(entry, list->text + list->places[middle]);
+        int order = strcmp(entry, list->text + list->offsets[middle]);
         if (order == 0)
             return true;
         if (order < 0)

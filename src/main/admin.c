@@ -167,7 +167,7 @@ static bool key_create(struct admin *admin, struct error *err)
     json_member_text(&admin->json, "key", secret);
     json_member_text(&admin->json, "name", key->name);
     json_member_id_if(&admin->json, &admin->work, "brandId", ID_BRAND, key->brand_id);
-    json_member_text(&admin->json, "message", "Keep this key now; it is not shown again.");
+    json_member_text(&admin->json, "message", "Save this key now; it is not shown again.");
     json_object_end(&admin->json);
     return true;
 }

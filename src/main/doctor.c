@@ -92,7 +92,7 @@ static void write_limit_store(struct json_writer *json, const struct options *op
     bool is_shared = options->limit_store != NULL;
     bool ok = !is_shared || limit_redis_new(options->limit_store, &store, &err);
     if (store != NULL) {
-        limit_redis_look(store, &facts);
+        limit_redis_probe(store, &facts);
         store->operations->close(store);
         ok = facts.problem[0] == '\0';
     }

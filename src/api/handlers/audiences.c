@@ -5,7 +5,7 @@
 
 static const char build_job[] = "build_audience";
 
-/* The audience as it is after the change. */
+/* Replies with the changed audience. */
 static bool reply_audience(struct op_context *ctx, const struct audience_row *audience, struct opt_int count, struct reply *reply)
 {
     op_context_subject(ctx, work_id(&ctx->work, ID_AUDIENCE, audience->id));

@@ -11,7 +11,7 @@ enum { PAYLOAD_MAX_BYTES = 256 * 1024 };
 bool op_contacts_validate(struct op_context *ctx, const struct contacts_validate_args *args, struct reply *reply, struct error *err)
 {
     static const char validate_job[] = "validate_addresses";
-    /* What is charged in the end may be less: each address once, and only what was checked. */
+    /* The final charge may be lower: each address counts once, and only checked addresses are charged. */
     if (!validation_check_credits(&ctx->work, (int64_t)args->emails.count, err))
         return false;
     struct buf *payload = buf_in_arena(ctx->work.arena, PAYLOAD_MAX_BYTES);
@@ -57,7 +57,7 @@ bool op_contacts_save_validated(struct op_context *ctx, const struct contacts_sa
 
 /* ---- contacts.saveBatchValidated ---- */
 
-/* Saved at once and checked in the background, which charges what it has checked. */
+/* Saves the contacts at once. A job in the background checks them and charges the checks. */
 static bool save_many(struct op_context *ctx, const struct contact_change *changes, size_t count, struct reply *reply,
                       struct error *err)
 {

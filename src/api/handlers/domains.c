@@ -7,13 +7,13 @@
 bool op_domains_list(struct op_context *ctx, const struct domains_list_args *args, struct reply *reply, struct error *err)
 {
     const char *binding = args->sendable_only ? "domains.list sendable" : "domains.list";
-    struct page_cursor place;
-    if (!page_cursor_read(&ctx->work, binding, args->cursor, &place, err))
+    struct page_cursor cursor_at;
+    if (!page_cursor_read(&ctx->work, binding, args->cursor, &cursor_at, err))
         return false;
     struct domain_page_params params = {
         .brand_id = ctx->work.brand_id,
         .sendable_only = args->sendable_only,
-        .after_id = place.id,
+        .after_id = cursor_at.id,
         .limit = args->limit + 1,
     };
     struct domain_row *domains;

@@ -7,7 +7,7 @@
 static const char campaign_job[] = "campaign";
 static const char test_job[] = "test_send";
 
-/* Nothing was done, so that the same call may be made again under its key. */
+/* A preview does nothing, so the same call may be made again with its idempotency key. */
 static void reply_preview(struct op_context *ctx, const struct send_preview *preview, struct reply *reply)
 {
     reply->status = 200;
@@ -25,7 +25,7 @@ static const char *text_or_none(const char *text)
 bool op_sends_create(struct op_context *ctx, const struct sends_create_args *args, struct reply *reply, struct error *err)
 {
     if (args->gradual_send != NULL)
-        return fail(err, ERR_NOT_IMPLEMENTED, "gradualSend", "Gradual sends are not built yet; leave gradualSend out.");
+        return fail(err, ERR_NOT_IMPLEMENTED, "gradualSend", "Gradual sends are not available yet; leave gradualSend out.");
     struct send_request request = {
         .email_id = args->email_id,
         .domain_id = args->domain_id,
@@ -40,7 +40,7 @@ bool op_sends_create(struct op_context *ctx, const struct sends_create_args *arg
         .confirmation = ctx->call->confirmation,
         .key_id = ctx->call->who.key_id,
     };
-    /* Assistants are asked; programs and people at a terminal know what they do. */
+    /* Only assistants get a preview to confirm. */
     if (ctx->call->caller.is_model)
         request.confirm_above = ctx->work.engine->confirm_above;
     struct send_accepted accepted;
@@ -93,8 +93,8 @@ bool op_sends_get(struct op_context *ctx, const struct sends_get_args *args, str
     return true;
 }
 
-/* R-266 … R-269. There are no automations yet, so no run is known and no automation has sends. */
-static bool check_join(const struct sends_list_args *args, bool *ret_joined, struct error *err)
+/* R-266 … R-269. Automations do not exist yet, so no run is found and no automation has sends. */
+static bool check_automation_filters(const struct sends_list_args *args, bool *ret_joined, struct error *err)
 {
     *ret_joined =
         args->automation_id != 0 || args->automation_run_id != 0 || args->audience_run_id != 0 || args->trigger_instance_id != 0;
@@ -104,7 +104,7 @@ static bool check_join(const struct sends_list_args *args, bool *ret_joined, str
     if (!*ret_joined)
         return true;
     if (args->kind == SEND_KIND_CAMPAIGN)
-        return fail(err, ERR_INVALID_REQUEST, "kind", "A campaign send belongs to no automation; leave kind out.");
+        return fail(err, ERR_INVALID_REQUEST, "kind", "Campaign sends do not belong to automations; leave kind out.");
     if (args->email_id != 0)
         return fail(err, ERR_INVALID_REQUEST, "emailId", "emailId cannot be combined with the filters of automations.");
     if (args->automation_run_id != 0)
@@ -117,7 +117,7 @@ static bool check_join(const struct sends_list_args *args, bool *ret_joined, str
 bool op_sends_list(struct op_context *ctx, const struct sends_list_args *args, struct reply *reply, struct error *err)
 {
     bool joined;
-    if (!check_join(args, &joined, err))
+    if (!check_automation_filters(args, &joined, err))
         return false;
     struct send_filter filter = {
         .email_id = args->email_id,

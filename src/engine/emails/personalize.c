@@ -21,7 +21,7 @@ enum part_kind { PART_SUBJECT, PART_PREVIEW, PART_HTML, PART_TEXT, PART_COUNT };
 struct part {
     bool is_there;
     struct template template;
-    struct slot *slots;
+    struct merge_field *slots;
     struct buf *out;
 };
 

@@ -7,14 +7,14 @@
 #include "mail/address.h"
 #include "sql/compose.h"
 
-/* ---- Asking for one ---- */
+/* ---- Checks ---- */
 
 bool send_check_test(const struct work *work, const struct send_request *request, struct send_test *ret_test, struct error *err)
 {
     struct checked_request checked = { .target = "inline" };
     struct address to;
     if (request->to.count != 1)
-        return fail(err, ERR_INVALID_REQUEST, "to", "A test goes to exactly one address.");
+        return fail(err, ERR_INVALID_REQUEST, "to", "to must contain exactly one address for a test message.");
     if (!send_request_parse_address(work, request->to.items[0], "to", &to, err) ||
         !send_request_compile_subject(work, request->subject, &checked.subject_code, err))
         return false;
@@ -37,7 +37,7 @@ bool send_check_test(const struct work *work, const struct send_request *request
     if (!send_request_check_email(found->status, found->version_id, err) || !send_request_check_domain(checked.domain, NULL, err))
         return false;
 
-    /* without a domain named, the default sender is forced. */
+    /* without a domain in the request, the default sender is forced. */
     struct send_request sender = *request;
     if (request->domain_id == 0)
         sender.from_email = sender.from_name = NULL;
@@ -103,7 +103,7 @@ void send_test_read(const json_t *payload, struct send_test *ret_test)
     };
 }
 
-/* ---- Composing it ---- */
+/* ---- Composing ---- */
 
 static bool load_design(const struct work *work, const struct send_test *test, struct composer_design *ret_design,
                         struct error *err)

@@ -1,7 +1,7 @@
 /*
- * Test messages: one message to one address, composed as the campaign would be
- * for it. Checked and written as a job's payload while the caller waits, then
- * composed by the job.
+ * Test messages: one message to one address, composed like a campaign's message
+ * for it. The call checks the request and writes it as a job's payload; the job
+ * composes the message.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 enum { SEND_TEST_MAX_BYTES = 32 * 1024 };
 
-/* A checked test message: what the job needs to compose it. */
+/* A checked test message: the data that the job needs. */
 struct send_test {
     int64_t email_version_id;
     const char *to;
@@ -25,10 +25,10 @@ struct send_test {
     int64_t domain_id;
     int64_t domain_brand_id; /* another brand of the organization may own it */
     bool is_sandbox;
-    bool is_marketing; /* composed as such mail is */
+    bool is_marketing; /* composed as marketing mail */
 };
 
-/* Checks an order of exactly one address.
+/* Checks a request for exactly one address.
  * Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_NOT_READY, DOMAIN_NOT_FOUND, DOMAIN_NOT_READY, SERVICE_UNAVAILABLE. */
 MUST_CHECK bool send_check_test(const struct work *work, const struct send_request *request, struct send_test *ret_test,
                                 struct error *err) NONNULL(1, 2, 3, 4);

@@ -39,14 +39,14 @@ struct provider_call *provider_call_new(const struct catalogue_provider *catalog
         .input = { .flat = true },
         .credentials = request->credentials,
         .client = request->client,
-        .done = call_done,
+        .on_completed = call_done,
         .transport_data = provider_call,
         .credit_cost = -1,
     };
     if (candidates != NULL)
         provider_call->call.request_id = api_request_id(request->arena);
     if (json_object_get(request->meta, "progressToken") != NULL)
-        provider_call->call.progress = call_progress;
+        provider_call->call.on_progress = call_progress;
     request->provider_data = provider_call;
     return provider_call;
 }

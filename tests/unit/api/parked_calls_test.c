@@ -73,7 +73,7 @@ static struct visit *begin(const char *idempotency_key)
 {
     struct visit *visit = visit_new(&job_op, NULL);
     visit->call.idempotency_key = idempotency_key;
-    visit->call.progress = visit_progress;
+    visit->call.on_progress = visit_progress;
     start(visit);
     return visit;
 }
@@ -155,7 +155,7 @@ static void test_failures_that_say_little(void **state)
         struct visit *visit = begin(NULL);
         fail_job(newest_job(), errors[i]);
         finish(visit);
-        assert_refusal(visit, ERR_INTERNAL_ERROR, "", "The work failed.");
+        assert_refusal(visit, ERR_INTERNAL_ERROR, "", "The job failed.");
     }
     /* Done without an answer is a fault, too. */
     run_sql("delete from jobs");
@@ -163,7 +163,7 @@ static void test_failures_that_say_little(void **state)
     run_sql("update jobs set state = 'done' where id = %lld", (long long)newest_job());
     tell();
     finish(visit);
-    assert_refusal(visit, ERR_INTERNAL_ERROR, "", "The work failed.");
+    assert_refusal(visit, ERR_INTERNAL_ERROR, "", "The job failed.");
     run_sql("delete from jobs");
     visit = begin(NULL);
     run_sql("update jobs set state = 'canceled', result_error = '{\"code\":\"SERVICE_UNAVAILABLE\",\"message\":\"Cancelled.\"}' "
@@ -460,7 +460,7 @@ static void test_stopping_ends_parked_calls(void **state)
     enum { NEVER_MS = 600 * 1000 }; /* a stop that waited for it would not end within the limit of a test */
     api_free(api, NEVER_MS);
     for (int i = 0; i < 3; i++)
-        assert_refusal(visits[i], ERR_SERVICE_UNAVAILABLE, "", "stopping; the work goes on");
+        assert_refusal(visits[i], ERR_SERVICE_UNAVAILABLE, "", "stopping; the job continues");
     /* It does: nobody asked the jobs to stop. */
     assert_int_equal(number_of("select count(*) from jobs where state = 'queued' and not cancel_asked"), 3);
     api = service_new((struct api_config){ .quick_threads = 1 });

@@ -160,7 +160,7 @@ static void record(const struct call *call)
     asked.calls++;
     asked.op = call->candidates[0];
     asked.refusal = call->input.refusal.code;
-    asked.has_progress = call->progress != NULL;
+    asked.has_progress = call->on_progress != NULL;
     snprintf(asked.body, sizeof(asked.body), "%s",
              call->input.body != NULL ? json_canonical(call->arena, call->input.body) : "(none)");
     snprintf(asked.key, sizeof(asked.key), "%s", call->idempotency_key != NULL ? call->idempotency_key : "");
@@ -186,15 +186,15 @@ void api_submit(struct api *api, struct call *call)
         call->error = call->input.refusal;
     else
         error_fail(&call->error, code, NULL, __FILE__, __LINE__, "The engine says no.");
-    if (engine.progress && call->progress != NULL)
-        call->progress(call, 1, 2, "half");
+    if (engine.progress && call->on_progress != NULL)
+        call->on_progress(call, 1, 2, "half");
     call->reply.body = buf_in_arena(call->arena, SIZE_MAX);
     buf_add_text(call->reply.body, engine.body != NULL ? engine.body : "{\"ok\":true}");
     if (engine.question != NULL && call->confirmation == NULL) {
         call->reply.question = engine.question;
         call->reply.confirmation = "T";
     }
-    call->done(call);
+    call->on_completed(call);
 }
 
 /* ---- The cases ---- */
@@ -395,7 +395,7 @@ static void test_a_token_is_an_argument_of_the_tool(void **state)
     assert_string_equal(asked.confirmation, "T2");
     assert_string_equal(asked.body, "{}");
     assert_has(call_tool(state, "send_thing", "{\"confirmationToken\":2}", NULL), "confirmationToken must be");
-    assert_has(call_tool(state, "control_thing", "{\"kind\":\"stop\",\"confirmationToken\":\"T\"}", NULL), "takes no argument");
+    assert_has(call_tool(state, "control_thing", "{\"kind\":\"stop\",\"confirmationToken\":\"T\"}", NULL), "does not accept the argument");
 }
 
 static void test_unknown_tools(void **state)

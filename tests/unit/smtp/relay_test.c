@@ -196,7 +196,7 @@ static void rests_double_and_end_with_a_success(void **state)
     (void)state;
     struct smtp_relays *relays = make_relays("smtp://there.test");
     struct smtp_relay *relay = &relays->items[0];
-    struct smtp_turn turn = { .failure_epoch = 0 };
+    struct smtp_permit turn = { .failure_epoch = 0 };
     int64_t expected_ms = 1000;
     for (int i = 0; i < 12; i++) {
         assert_true(smtp_relay_begin(relay, &turn));
@@ -224,7 +224,7 @@ static void failures_of_one_cause_are_one_rest(void **state)
     (void)state;
     struct smtp_relays *relays = make_relays("smtp://there.test");
     struct smtp_relay *relay = &relays->items[0];
-    struct smtp_turn turns[10] = { { .failure_epoch = 0 } };
+    struct smtp_permit turns[10] = { { .failure_epoch = 0 } };
     for (size_t i = 0; i < 10; i++)
         assert_true(smtp_relay_begin(relay, &turns[i]));
     for (size_t i = 0; i < 10; i++)
@@ -238,9 +238,9 @@ static void one_tries_a_relay_that_recovers(void **state)
     (void)state;
     struct smtp_relays *relays = make_relays("smtp://there.test");
     struct smtp_relay *relay = &relays->items[0];
-    struct smtp_turn old = { .failure_epoch = 0 };
-    struct smtp_turn first = { .failure_epoch = 0 };
-    struct smtp_turn second = { .failure_epoch = 0 };
+    struct smtp_permit old = { .failure_epoch = 0 };
+    struct smtp_permit first = { .failure_epoch = 0 };
+    struct smtp_permit second = { .failure_epoch = 0 };
     assert_true(smtp_relay_begin(relay, &old));
     assert_true(smtp_relay_begin(relay, &first));
     smtp_relay_failed(relay, &first, "gone");
