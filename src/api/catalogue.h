@@ -13,6 +13,7 @@
 
 #include <jansson.h>
 
+struct job_declaration;
 struct op_context;
 struct reply;
 
@@ -181,6 +182,7 @@ struct operation {
     bool open;              /* the contract leaves details open */
     bool idempotent_key;    /* honours Idempotency-Key */
     bool asks_confirmation; /* an assistant may get a preview first, to be confirmed */
+    const struct job_declaration *job; /* the job that the operation enqueues, NULL when none */
     bool waits;             /* takes a tool's waitSeconds: answered when the observed work has ended, or the time is over */
     const struct arg_shape *args;
     op_handler *handler;                        /* NULL for `single` and for operations that are not built */

@@ -24,7 +24,7 @@ struct op_context {
 /* Adds the id of an object that this write changed to the audit row. Ids beyond OP_CONTEXT_MAX_SUBJECTS are dropped. */
 void op_context_subject(struct op_context *ctx, const char *wire_id) NONNULL(1, 2);
 
-/* Enqueues a job in the call's transaction, to run from `run_after_us` on. In an operation of mode `job` the caller is parked
- * until the job settles. In other modes the workers are notified after the commit. */
-MUST_CHECK bool op_context_enqueue(struct op_context *ctx, struct reply *reply, const char *kind, const char *payload_json,
-                                   int64_t run_after_us, struct error *err) NONNULL(1, 2, 3, 4, 6);
+/* Enqueues the job that the operation declares in the call's transaction, to run from `run_after_us` on. In an operation of mode
+ * `job` the caller is parked until the job settles. In other modes the workers are notified after the commit. */
+MUST_CHECK bool op_context_enqueue(struct op_context *ctx, struct reply *reply, struct new_job job, int64_t run_after_us,
+                                   struct error *err) NONNULL(1, 2, 5);

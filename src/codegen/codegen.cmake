@@ -10,7 +10,7 @@ target_include_directories(posthorn-catalogue PRIVATE src)
 target_link_libraries(posthorn-catalogue PRIVATE settings PkgConfig::JANSSON m)
 
 file(GLOB_RECURSE declarations CONFIGURE_DEPENDS schemas/*.json tools/*.json)
-set(catalogue_names error_codes integrations operations policies tools texts mcp_texts)
+set(catalogue_names error_codes integrations job_types jobs operations policies tools texts mcp_texts)
 list(TRANSFORM catalogue_names REPLACE "(.+)" "${generated}/catalogue/\\1.c" OUTPUT_VARIABLE catalogue_sources)
 add_custom_command(
     OUTPUT ${catalogue_sources}

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "db/cluster.h"
 #include "jobs/worker.h"
-#include "main/jobs_here.h"
+#include "main/job_runner.h"
 #include "main/signals.h"
 
 #include <dirent.h>
@@ -104,23 +104,23 @@ static bool live(const struct options *options, const struct cluster *cluster, s
 static int run_jobs(const struct options *options, const struct cluster *cluster, struct arena *arena, int *ret_clients_fd)
 {
     struct error err = { .code = ERR_NONE };
-    const char *worker_name = jobs_process_name(arena, "worker");
+    const char *worker_name = job_runner_process_name(arena, "worker");
     struct installation_config config = { .data_dir = options->data_dir,
                                           .application_name = worker_name,
                                           .public_url = options->public_url,
                                           .key_file = options->key_file };
     struct installation *installation = installation_new(&config);
-    struct jobs_here *jobs = NULL;
+    struct job_runner *jobs = NULL;
     int status = 1;
     {
         DB_CONN_SCOPE conn = NULL;
-        bool ready = installation_connect(installation, &conn, &err) && jobs_here_start(installation, options, &jobs, &err);
+        bool ready = installation_connect(installation, &conn, &err) && job_runner_start(installation, options, &jobs, &err);
         if (ready)
             status = live(options, cluster, conn, ret_clients_fd) ? 0 : 1;
         else
             command_failed(&err);
     }
-    jobs_here_stop(jobs);
+    job_runner_stop(jobs);
     installation_free(installation);
     return status;
 }
@@ -224,7 +224,7 @@ int command_worker(const struct process *process, const struct options *options)
         return 2;
     }
     signals_block();
-    const char *worker_name = jobs_process_name(process->arena, "worker");
+    const char *worker_name = job_runner_process_name(process->arena, "worker");
     struct installation_config config = {
         .data_dir = options->data_dir,
         .database_url = options->database_url,
@@ -233,13 +233,13 @@ int command_worker(const struct process *process, const struct options *options)
         .key_file = options->key_file,
     };
     struct installation *installation = installation_new(&config);
-    struct jobs_here *jobs = NULL;
+    struct job_runner *jobs = NULL;
     int status = 0;
-    if (!installation_open(installation, &err) || !jobs_here_start(installation, options, &jobs, &err))
+    if (!installation_open(installation, &err) || !job_runner_start(installation, options, &jobs, &err))
         status = command_failed(&err);
     while (status == 0 && !signals_wait(LOOK_EVERY_MS))
         continue;
-    jobs_here_stop(jobs);
+    job_runner_stop(jobs);
     installation_free(installation);
     return status;
 }

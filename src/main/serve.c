@@ -9,7 +9,7 @@
 #include "engine/assets/asset_store.h"
 #include "engine/templates/gallery.h"
 #include "http/server.h"
-#include "main/jobs_here.h"
+#include "main/job_runner.h"
 #include "main/signals.h"
 #include "mcp/provider/catalogue_provider.h"
 #include "mcp/server.h"
@@ -191,11 +191,11 @@ static void allow_descriptors(void)
 }
 
 /* On a database of its own, this process also runs the jobs; a private cluster has its runner for that. */
-static bool start_jobs(struct api *api, const struct options *options, struct jobs_here **ret_jobs, struct error *err)
+static bool start_jobs(struct api *api, const struct options *options, struct job_runner **ret_jobs, struct error *err)
 {
     if (options->database_url == NULL)
         return true;
-    return jobs_here_start(api_installation(api), options, ret_jobs, err);
+    return job_runner_start(api_installation(api), options, ret_jobs, err);
 }
 
 int command_serve(const struct process *process, const struct options *options)
@@ -206,11 +206,11 @@ int command_serve(const struct process *process, const struct options *options)
     struct limit_store *limit_store = NULL;
     if (options->limit_store != NULL && !limit_redis_new(options->limit_store, &limit_store, &err))
         return command_failed(&err);
-    struct api_config config = service_config(process, options, jobs_process_name(process->arena, "serve"));
+    struct api_config config = service_config(process, options, job_runner_process_name(process->arena, "serve"));
     config.limit_store = limit_store;
     struct api *api = api_new(&config);
     struct catalogue_provider *product = NULL;
-    struct jobs_here *jobs = NULL;
+    struct job_runner *jobs = NULL;
     int status = 1;
     /* A server that cannot reach its database should say so when it is started, not at the first call. */
     bool ready = installation_open(api_installation(api), &err) && provider_new(api, options, &product, &err) &&
@@ -223,7 +223,7 @@ int command_serve(const struct process *process, const struct options *options)
     }
     if (status != 0)
         command_failed(&err);
-    jobs_here_stop(jobs);
+    job_runner_stop(jobs);
     catalogue_provider_free(product);
     api_free(api, SERVE_GRACE_MS);
     return status;

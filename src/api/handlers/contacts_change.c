@@ -81,8 +81,7 @@ static bool patch_take_fields(struct patch *patch, const struct contacts_update_
 {
     const char *name;
     json_t *value;
-    json_object_foreach(json_for_iteration(args->fields), name, value)
-    {
+    json_object_foreach (json_for_iteration(args->fields), name, value) {
         if (is_given_at_top(args, name))
             return refuse_field(name, "is given twice: in fields and at the top level", err);
         if (!patch_take_field(patch, name, value, err))

@@ -1,8 +1,7 @@
 #include "api/op_context.h"
+#include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/imports/imports.h"
-
-static const char import_job[] = "import_contacts";
 
 bool op_contacts_import_csv(struct op_context *ctx, const struct contacts_import_csv_args *args, struct reply *reply,
                             struct error *err)
@@ -21,8 +20,8 @@ bool op_contacts_import_csv(struct op_context *ctx, const struct contacts_import
     reply->job_id = asked.job_id;
     if (asked.job_id != 0)
         return true;
-    const char *payload = arena_printf(ctx->work.arena, "{\"importId\":%lld}", (long long)asked.id);
-    return op_context_enqueue(ctx, reply, import_job, payload, ctx->work.now_us, err) &&
+    struct import_contacts_payload payload = { .import_id = asked.id };
+    return op_context_enqueue(ctx, reply, import_contacts_job(ctx->work.arena, &payload), ctx->work.now_us, err) &&
            import_set_job(&ctx->work, asked.id, reply->job_id, err);
 }
 

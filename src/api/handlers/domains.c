@@ -1,6 +1,7 @@
 #include "engine/domains/check.h"
 
 #include "api/op_context.h"
+#include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/core/page_cursor.h"
 
@@ -90,6 +91,6 @@ bool op_domains_verify(struct op_context *ctx, const struct domains_verify_args 
         domain_write(&ctx->work, domain, &reply->json);
         return true;
     }
-    const char *payload = arena_printf(ctx->work.arena, "{\"domainId\":%lld}", (long long)domain->id);
-    return op_context_enqueue(ctx, reply, "verify_domain", payload, ctx->work.now_us, err);
+    struct verify_domain_payload payload = { .domain_id = domain->id };
+    return op_context_enqueue(ctx, reply, verify_domain_job(ctx->work.arena, &payload), ctx->work.now_us, err);
 }

@@ -1,11 +1,10 @@
 #include "engine/emails/emails.h"
 #include "api/op_context.h"
 #include "base/text.h"
+#include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 
 #include <strings.h>
-
-static const char import_job[] = "import_email";
 
 bool op_emails_list(struct op_context *ctx, const struct emails_list_args *args, struct reply *reply, struct error *err)
 {
@@ -112,24 +111,20 @@ static bool check_base_url(const char *base_url, struct error *err)
     return is_web || fail(err, ERR_INVALID_REQUEST, "baseUrl", "baseUrl must be an http or https address.");
 }
 
-static const char *write_payload(struct op_context *ctx, const struct emails_import_args *args, const struct import_source *source)
+static struct new_job import_job(struct op_context *ctx, const struct emails_import_args *args, const struct import_source *source)
 {
-    struct buf *out = buf_in_arena(ctx->work.arena, ctx->op->max_body_bytes * 2);
-    struct json_writer json;
-    json_writer_init(&json, out);
-    json_object_begin(&json);
-    json_member_text(&json, "content", source->content);
-    json_member_text(&json, "format", email_source_format_names[source->format - 1]);
-    json_member_bool(&json, "flat", source->is_flat);
-    json_member_text_if(&json, "title", args->title);
-    json_member_text_if(&json, "subjectLine", args->subject_line);
-    json_member_text_if(&json, "baseUrl", args->base_url);
-    json_member_text_if(&json, "publicUrl", ctx->work.engine->public_url);
-    json_member_text_if(&json, "groupName", args->group_name);
-    if (args->group_id != 0)
-        json_member_int(&json, "groupId", args->group_id);
-    json_object_end(&json);
-    return buf_text(out);
+    struct import_email_payload payload = {
+        .content = source->content,
+        .format = email_source_format_names[source->format - 1],
+        .flat = source->is_flat,
+        .title = args->title,
+        .subject_line = args->subject_line,
+        .base_url = args->base_url,
+        .public_url = ctx->work.engine->public_url,
+        .group_name = args->group_name,
+        .group_id = { .set = args->group_id != 0, .value = args->group_id },
+    };
+    return import_email_job(ctx->work.arena, &payload);
 }
 
 bool op_emails_import(struct op_context *ctx, const struct emails_import_args *args, struct reply *reply, struct error *err)
@@ -143,5 +138,5 @@ bool op_emails_import(struct op_context *ctx, const struct emails_import_args *a
     };
     return read_import_source(args, &source, err) && check_base_url(args->base_url, err) &&
            email_check_import(&ctx->work, &import, err) &&
-           op_context_enqueue(ctx, reply, import_job, write_payload(ctx, args, &source), ctx->work.now_us, err);
+           op_context_enqueue(ctx, reply, import_job(ctx, args, &source), ctx->work.now_us, err);
 }

@@ -1,11 +1,9 @@
 #include "engine/sends/sends.h"
 #include "api/op_context.h"
+#include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/sends/confirm.h"
 #include "engine/sends/test_message.h"
-
-static const char campaign_job[] = "campaign";
-static const char test_job[] = "test_send";
 
 /* A preview does nothing, so the same call may be made again with its idempotency key. */
 static void reply_preview(struct op_context *ctx, const struct send_preview *preview, struct reply *reply)
@@ -50,9 +48,9 @@ bool op_sends_create(struct op_context *ctx, const struct sends_create_args *arg
         reply_preview(ctx, accepted.preview, reply);
         return true;
     }
-    const char *payload = arena_printf(ctx->work.arena, "{\"sendId\":%lld}", (long long)accepted.id);
+    struct campaign_payload payload = { .send_id = accepted.id };
     int64_t run_after_us = accepted.scheduled_at_us.set ? accepted.scheduled_at_us.value : ctx->work.now_us;
-    if (!op_context_enqueue(ctx, reply, campaign_job, payload, run_after_us, err) ||
+    if (!op_context_enqueue(ctx, reply, campaign_job(ctx->work.arena, &payload), run_after_us, err) ||
         !send_set_job(&ctx->work, accepted.id, reply->job_id, err))
         return false;
     op_context_subject(ctx, work_id(&ctx->work, ID_SEND, accepted.id));
@@ -72,11 +70,11 @@ bool op_sends_test(struct op_context *ctx, const struct sends_test_args *args, s
         .from_name = args->from != NULL ? text_or_none(args->from->name) : NULL,
         .reply_to = args->reply_to,
     };
-    struct send_test test;
+    struct test_send_payload test;
     if (!send_check_test(&ctx->work, &request, &test, err))
         return false;
     op_context_subject(ctx, work_id(&ctx->work, ID_EMAIL, args->email_id));
-    return op_context_enqueue(ctx, reply, test_job, send_test_write(&ctx->work, &test), ctx->work.now_us, err);
+    return op_context_enqueue(ctx, reply, test_send_job(ctx->work.arena, &test), ctx->work.now_us, err);
 }
 
 bool op_sends_get(struct op_context *ctx, const struct sends_get_args *args, struct reply *reply, struct error *err)

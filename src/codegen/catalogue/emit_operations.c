@@ -327,6 +327,9 @@ static void put_operation(struct output *out, const struct catalogue *all, const
     if (member_text(json, "confirmation") != NULL) {
         put(out, "      .asks_confirmation = true,\n");
     }
+    if (member_text(json, "job") != NULL) {
+        put(out, "      .job = &job_declarations[JOB_%s],\n", upper_case(member_text(json, "job")));
+    }
     if (member_true(json, "waits")) {
         put(out, "      .waits = true,\n");
     }
@@ -379,7 +382,8 @@ void emit_operations(const struct catalogue *all, const char *folder)
     struct output out;
     output_open(&out, folder, "operations.c");
     put_origin(&out, "The operation table, the shapes of arguments and the routes.");
-    put(&out, "#include \"catalogue/operations.h\"\n\n#include \"catalogue/policies.h\"\n#include \"crypto/ids.h\"\n\n"
+    put(&out, "#include \"catalogue/operations.h\"\n\n#include \"catalogue/jobs.h\"\n#include \"catalogue/policies.h\"\n#include "
+              "\"crypto/ids.h\"\n\n"
               "#include <assert.h>\n#include <stddef.h>\n\n");
     visit_types(all, &out, put_names, put_object_shape);
     for (size_t i = 0; i < all->op_count; i++) {

@@ -20,6 +20,10 @@ bool lint_text(const json_t *object, const char *member, const char *where) NONN
  * with the file and a colon. */
 void lint_cited_rules(const struct catalogue *all, const json_t *declaration, const char *place) NONNULL(1, 3);
 
+/* Names on the wire, and what no member of a struct may be called. */
+bool is_camel_case(const char *name) NONNULL(1);
+bool is_c_keyword(const char *word) NONNULL(1);
+
 /* The kinds that an id may be of, as enum id_kind of crypto/ids.h has them. NULL-ended. */
 extern const char *const id_kinds[];
 

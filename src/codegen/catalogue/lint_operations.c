@@ -1,5 +1,6 @@
 #include "lint.h"
 
+#include "source_lines.h"
 #include "words.h"
 
 #include <ctype.h>
@@ -210,6 +211,23 @@ static void lint_consistency(const struct op_decl *op)
     }
 }
 
+/* An operation that enqueues a job names it; a caller cannot wait for a job that is not declared. */
+static void lint_job_name(const struct catalogue *all, const struct op_decl *op)
+{
+    static const char *const modes[] = { "write", "job", NULL };
+    const char *mode = member_text(op->json, "mode");
+    const char *job = member_text(op->json, "job");
+    if (job != NULL && find_job(all, job) == NULL) {
+        problem(place_of_text(all, op->where, text("\"%s\"", job)), "the job %s is not in schemas/jobs.json", job);
+    }
+    if (job != NULL && !is_one_of(mode, modes)) {
+        problem(op->where, "job goes with the modes write and job");
+    }
+    if (job == NULL && op->built && mode != NULL && strcmp(mode, "job") == 0) {
+        problem(place_of_text(all, op->where, text("\"%s\"", op->id)), "has the mode job and names no job");
+    }
+}
+
 /* Among the operations of one route, those with a condition come first and exactly one without it comes last. */
 static void lint_route_order(const struct catalogue *all, const struct op_decl *op)
 {
@@ -249,11 +267,37 @@ static void lint_id(const struct op_decl *op)
 static void lint_operation(const struct catalogue *all, const struct op_decl *op)
 {
     static const char *const known[] = {
-        "id=s",      "route=sz", "summary=s",        "reach=s",        "organizationKey=b", "scope=sz",  "policy=sz",
-        "price=sz",  "mode=s",   "single=b",         "pool=s",         "status=i",          "queries=i", "path=o",
-        "query=o",   "body=o",   "required=t",       "result=so",      "errors=t",          "open=t",    "rules=t",
-        "when=o",    "built=b",  "idempotencyKey=b", "maxBodyBytes=i", "confirmation=s",    "waits=b",   "also=o",
-        "example=o", NULL,
+        "id=s",
+        "route=sz",
+        "summary=s",
+        "reach=s",
+        "organizationKey=b",
+        "scope=sz",
+        "policy=sz",
+        "price=sz",
+        "mode=s",
+        "single=b",
+        "pool=s",
+        "status=i",
+        "queries=i",
+        "path=o",
+        "query=o",
+        "body=o",
+        "required=t",
+        "result=so",
+        "errors=t",
+        "open=t",
+        "rules=t",
+        "when=o",
+        "built=b",
+        "idempotencyKey=b",
+        "maxBodyBytes=i",
+        "confirmation=s",
+        "waits=b",
+        "also=o",
+        "example=o",
+        "job=s",
+        NULL,
     };
     lint_members(op->json, known, op->where);
     lint_id(op);
@@ -271,6 +315,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
     lint_also_and_example(all, op);
     lint_consistency(op);
     lint_confirmation(all, op);
+    lint_job_name(all, op);
     lint_route_order(all, op);
 }
 

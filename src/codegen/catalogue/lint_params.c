@@ -17,7 +17,7 @@ static bool has(const struct param *param, const char *member)
     return json_object_get(param->schema, member) != NULL;
 }
 
-static bool is_camel_case(const char *name)
+bool is_camel_case(const char *name)
 {
     if (!islower((unsigned char)name[0])) {
         return false;
@@ -30,7 +30,7 @@ static bool is_camel_case(const char *name)
     return true;
 }
 
-static bool is_c_keyword(const char *word)
+bool is_c_keyword(const char *word)
 {
     static const char *const keywords[] = { "auto",  "break", "case",   "char",     "const",  "continue", "default", "do",     "double",
                                             "else",  "enum",  "extern", "float",    "for",    "goto",     "if",      "inline", "int",

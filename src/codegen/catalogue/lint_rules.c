@@ -119,9 +119,7 @@ void lint_rules(const struct catalogue *all)
 /* `place` of a declaration is "FILE: name"; the answer is "FILE:line: name". */
 static const char *place_of_citation(const struct catalogue *all, const char *place, const char *cited)
 {
-    const char *colon = strchr(place, ':');
-    const char *file = colon != NULL ? text("%.*s", (int)(colon - place), place) : place;
-    return text("%s:%d%s", file, line_of_text(all, file, text("\"%s\"", cited)), colon != NULL ? colon : "");
+    return place_of_text(all, place, text("\"%s\"", cited));
 }
 
 void lint_cited_rules(const struct catalogue *all, const json_t *declaration, const char *place)

@@ -20,6 +20,7 @@ static void lint_declarations(void)
     lint_integrations(&all);
     lint_interface(&all);
     lint_resources(&all);
+    lint_jobs(&all);
     lint_operations(&all);
     lint_types(&all);
     lint_decisions(&all);
@@ -51,6 +52,7 @@ int main(int count, char **arguments)
     emit_integrations(&all, folder);
     emit_operations_header(&all, folder);
     emit_operations(&all, folder);
+    emit_jobs(&all, folder);
     emit_tools(&all, folder);
     emit_mcp(&all, folder);
     emit_help(&all, folder);

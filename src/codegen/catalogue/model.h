@@ -55,6 +55,22 @@ struct op_decl {
     size_t param_count;
 };
 
+/* One member of the payload of a job. */
+struct payload_decl {
+    json_t *json;
+    const char *where; /* file, line, job and member */
+    const char *name;  /* in the JSON of the payload */
+    const char *c_name;
+};
+
+struct job_decl {
+    json_t *json;
+    const char *where; /* file, line and name */
+    const char *name;  /* in the database */
+    struct payload_decl *members;
+    size_t member_count;
+};
+
 struct tool_decl {
     json_t *json;
     const char *where;
@@ -86,6 +102,8 @@ struct catalogue {
     size_t op_count;
     struct tool_decl *tools;
     size_t tool_count;
+    struct job_decl *jobs;
+    size_t job_count;
 };
 
 /* ---- read.c ---- */
@@ -95,6 +113,14 @@ void read_catalogue(struct catalogue *all, const char *root) NONNULL(1, 2);
 
 /* The operation of this id, NULL when there is none. */
 const struct op_decl *find_op(const struct catalogue *all, const char *id) NONNULL(1, 2);
+
+/* ---- read_jobs.c ---- */
+
+/* Reads schemas/jobs.json. */
+void read_jobs(struct catalogue *all, json_t *file) NONNULL(1, 2);
+
+/* The job of this name, NULL when there is none. */
+const struct job_decl *find_job(const struct catalogue *all, const char *name) NONNULL(1, 2);
 
 /* ---- params.c ---- */
 
@@ -115,6 +141,7 @@ void lint_policies(const struct catalogue *all) NONNULL(1);
 void lint_operations(const struct catalogue *all) NONNULL(1);
 void lint_integrations(const struct catalogue *all) NONNULL(1);
 void lint_resources(const struct catalogue *all) NONNULL(1);
+void lint_jobs(const struct catalogue *all) NONNULL(1);
 void lint_tools(const struct catalogue *all) NONNULL(1);
 void lint_listed_tools(const struct catalogue *all) NONNULL(1);
 void lint_counts(const struct catalogue *all) NONNULL(1);
@@ -149,6 +176,7 @@ void emit_policies(const struct catalogue *all, const char *folder) NONNULL(1, 2
 void emit_integrations(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_operations_header(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_operations(const struct catalogue *all, const char *folder) NONNULL(1, 2);
+void emit_jobs(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_tools(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_help(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_mcp(const struct catalogue *all, const char *folder) NONNULL(1, 2);

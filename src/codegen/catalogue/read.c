@@ -256,6 +256,7 @@ void read_catalogue(struct catalogue *all, const char *root)
     all->integrations = read_json(all, "schemas/integrations.json", JSON_ARRAY);
     all->interface = read_json(all, "schemas/interface.json", JSON_OBJECT);
     read_rules(all);
+    read_jobs(all, read_json(all, "schemas/jobs.json", JSON_ARRAY));
     read_operations(all);
     read_resources(all);
     read_tools(all);

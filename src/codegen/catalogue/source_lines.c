@@ -50,19 +50,30 @@ static void step_over(struct json_place *place, FILE *stream, int byte)
 
 int line_of_item(const struct catalogue *all, const char *file, size_t index)
 {
-    enum { ITEM_DEPTH = 3 }; /* the file's object, the list, the item */
+    enum { IN_FILE_LIST = 2, IN_MEMBER_LIST = 3 }; /* the file's list or its object and a list, then the item */
     FILE *stream = open_source(all, file);
     if (stream == NULL) {
         return 0;
     }
     struct json_place place = { .line = 1 };
     size_t opened = 0;
+    int item_depth = 0;
     int byte;
     while (opened <= index && (byte = fgetc(stream)) != EOF) {
         bool was_in_text = place.in_text;
         step_over(&place, stream, byte);
-        opened += !was_in_text && byte == '{' && place.depth == ITEM_DEPTH;
+        if (item_depth == 0 && place.depth == 1) {
+            item_depth = byte == '[' ? IN_FILE_LIST : IN_MEMBER_LIST;
+        }
+        opened += !was_in_text && byte == '{' && place.depth == item_depth;
     }
     fclose(stream);
     return opened > index ? place.line : 0;
+}
+
+const char *place_of_text(const struct catalogue *all, const char *place, const char *wanted)
+{
+    const char *colon = strchr(place, ':');
+    const char *file = colon != NULL ? text("%.*s", (int)(colon - place), place) : place;
+    return text("%s:%d%s", file, line_of_text(all, file, wanted), colon != NULL ? colon : "");
 }

@@ -9,5 +9,9 @@
 /* The first line of a file below the root that holds this text, 0 when none does. */
 int line_of_text(const struct catalogue *all, const char *file, const char *wanted) NONNULL(1, 2, 3);
 
-/* The line of an object of the list that a member of the file's object holds; the objects are counted from 0. */
+/* The line of an object of the file's list, or of the list that a member of the file's object holds; the objects are counted
+ * from 0. */
 int line_of_item(const struct catalogue *all, const char *file, size_t index) NONNULL(1, 2);
+
+/* A place "FILE: name" with the first line of the file that holds this text: "FILE:line: name". */
+const char *place_of_text(const struct catalogue *all, const char *place, const char *wanted) NONNULL(1, 2, 3) RETURNS_NONNULL;

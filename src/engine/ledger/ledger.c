@@ -186,14 +186,17 @@ bool ledger_release(const struct work *work, const struct ledger_entry *entry, s
 
 /* ---- Jobs ---- */
 
-bool ledger_enqueue(const struct work *work, const char *kind, const char *payload_json, int64_t run_after_us,
-                    const struct ledger_entry *entry, int64_t *ret_job_id, struct error *err)
+bool ledger_enqueue(const struct work *work, struct new_job job, int64_t run_after_us, const struct ledger_entry *entry,
+                    int64_t *ret_job_id, struct error *err)
 {
+    if (job.payload == NULL)
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "The payload of the job %s is larger than %zu bytes.", job.type->name,
+                    job.type->max_bytes);
     struct job_insert_params insert = {
-        .kind = kind,
+        .kind = job.type->name,
         .organization_id = id_or_null(work->organization_id),
         .brand_id = id_or_null(work->brand_id),
-        .payload = payload_json,
+        .payload = job.payload,
         .call = entry != NULL ? ledger_entry_write(work->arena, entry) : NULL,
         .run_after = run_after_us,
         .now = work->now_us,

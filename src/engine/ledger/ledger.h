@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "engine/core/job_payload.h"
 #include "engine/core/work.h"
 
 /* Everything the ledger needs to know of the call, kept with a job so that the job can settle it. */
@@ -86,8 +87,8 @@ MUST_CHECK bool ledger_settle_all(struct arena *arena, const struct ledger_call 
 /* ---- Jobs ---- */
 
 /* Enqueues a job in the open transaction. `entry` non-NULL: the job settles the call. */
-MUST_CHECK bool ledger_enqueue(const struct work *work, const char *kind, const char *payload_json, int64_t run_after_us,
-                               const struct ledger_entry *entry, int64_t *ret_job_id, struct error *err) NONNULL(1, 2, 3, 6, 7);
+MUST_CHECK bool ledger_enqueue(const struct work *work, struct new_job job, int64_t run_after_us, const struct ledger_entry *entry,
+                               int64_t *ret_job_id, struct error *err) NONNULL(1, 5, 6);
 
 /* An entry as JSON and back, for the job row. */
 char *ledger_entry_write(struct arena *arena, const struct ledger_entry *entry) NONNULL(1, 2) RETURNS_NONNULL;

@@ -1,27 +1,15 @@
 #include "engine/validation/validated_save.h"
 
-#include "base/json_read.h"
 #include "engine/validation/change_json.h"
 
 #include <string.h>
 
-const char validated_save_job[] = "save_validated";
+/* ---- The job ---- */
 
-enum { PAYLOAD_MAX_BYTES = 14 * 1024 * 1024 };
-
-/* ---- The payload ---- */
-
-const char *validated_save_write(struct arena *arena, const struct contact_change *changes, size_t count, bool is_single)
+struct new_job validated_save_job(struct arena *arena, const struct contact_change *changes, size_t count, bool is_single)
 {
-    struct buf *out = buf_in_arena(arena, PAYLOAD_MAX_BYTES);
-    struct json_writer json;
-    json_writer_init(&json, out);
-    json_object_begin(&json);
-    json_member_bool(&json, "single", is_single);
-    json_key(&json, "contacts");
-    contact_changes_write(changes, count, &json);
-    json_object_end(&json);
-    return buf_text(out);
+    struct save_validated_payload payload = { .single = is_single, .contacts = contact_changes_json(arena, changes, count) };
+    return save_validated_job(arena, &payload);
 }
 
 static struct text_list addresses_of(struct arena *arena, const struct contact_change *changes, size_t count)
@@ -32,12 +20,12 @@ static struct text_list addresses_of(struct arena *arena, const struct contact_c
     return (struct text_list){ emails, count };
 }
 
-void validated_save_read(struct arena *arena, const json_t *payload, struct validated_save *ret_save)
+void validated_save_read(struct arena *arena, const struct save_validated_payload *payload, struct validated_save *ret_save)
 {
     size_t count;
-    const struct contact_change *changes = contact_changes_read(arena, json_object_get(payload, "contacts"), &count);
+    const struct contact_change *changes = contact_changes_read(arena, payload->contacts, &count);
     *ret_save = (struct validated_save){
-        .is_single = json_get_bool(payload, "single", false),
+        .is_single = payload->single,
         .changes = changes,
         .count = count,
     };

@@ -12,10 +12,9 @@
  */
 #pragma once
 
+#include "catalogue/jobs.h"
 #include "engine/contacts/contacts.h"
 #include "engine/validation/validation.h"
-
-extern const char validated_save_job[]; /* the kind of the job that saves and checks */
 
 /* ---- Few, by a job ---- */
 
@@ -26,12 +25,13 @@ struct validated_save {
     struct address_list list; /* of the changes, in their order; a missing address is empty */
 };
 
-/* The payload of the job. */
-const char *validated_save_write(struct arena *arena, const struct contact_change *changes, size_t count, bool is_single)
-    NONNULL(1, 2) RETURNS_NONNULL;
+/* The job that saves and checks these contacts. */
+struct new_job validated_save_job(struct arena *arena, const struct contact_change *changes, size_t count, bool is_single)
+    NONNULL(1, 2);
 
-/* Reads a payload; the list is to be judged. */
-void validated_save_read(struct arena *arena, const json_t *payload, struct validated_save *ret_save) NONNULL(1, 2, 3);
+/* Reads the payload of that job; the list is to be judged. */
+void validated_save_read(struct arena *arena, const struct save_validated_payload *payload, struct validated_save *ret_save)
+    NONNULL(1, 2, 3);
 
 struct validated_saved {
     bool inserted;       /* of a single contact */

@@ -1,9 +1,8 @@
 #include "engine/validation/validation.h"
 
+#include "catalogue/jobs.h"
 #include "engine/ledger/ledger.h"
 #include "engine/ledger/plans.h"
-
-const char validation_job[] = "validate_contacts";
 
 bool validation_check_credits(const struct work *work, int64_t addresses, struct error *err)
 {
@@ -52,8 +51,8 @@ bool validation_start(const struct work *work, int64_t validation_id, int64_t *r
         return false;
     if (row->total == 0)
         return validation_drop(work, validation_id, err);
-    const char *payload = arena_printf(work->arena, "{\"validationId\":%lld}", (long long)validation_id);
-    return ledger_enqueue(work, validation_job, payload, work->now_us, NULL, ret_job_id, err) &&
+    struct validate_contacts_payload payload = { .validation_id = validation_id };
+    return ledger_enqueue(work, validate_contacts_job(work->arena, &payload), work->now_us, NULL, ret_job_id, err) &&
            bind_job(work, validation_id, row->total, *ret_job_id, err);
 }
 

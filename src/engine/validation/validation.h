@@ -29,8 +29,6 @@ enum {
     VALIDATION_ROUND_TARGETS = 300,  /* contacts of one round, which must be over soon */
 };
 
-extern const char validation_job[]; /* the kind of the job of a background validation */
-
 /* ---- Before ---- */
 
 /* Fails with INSUFFICIENT_CREDITS when the plan has not the credits for so many addresses. Where their number is not known

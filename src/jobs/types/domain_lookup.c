@@ -7,7 +7,7 @@
 void domain_look_up(struct dns *dns, struct arena *arena, struct domain_check *check)
 {
     struct dns_question questions[DNS_QUESTIONS_MAX];
-    /* What goes beyond is not answered. A domain has a pair of keys in use, one that waits, and four suggestions. */
+    /* Records beyond the limit get no answer. A domain has a pair of keys in use, one that waits, and four suggestions. */
     size_t count = check->count < DNS_QUESTIONS_MAX ? check->count : DNS_QUESTIONS_MAX;
     for (size_t i = 0; i < count; i++) {
         const struct domain_record *record = check->looks[i].record;

@@ -17,6 +17,8 @@ static int fresh_plan(void **state)
     return world_setup(state);
 }
 
+static const struct job_declaration test_work = { .name = "test.work" };
+
 static bool ask_for_work(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
@@ -27,7 +29,7 @@ static bool ask_for_work(struct op_context *ctx, const void *args, struct reply 
     }
     if (plan.breaks_the_commit && !db_run(ctx->work.conn, ctx->work.arena, &add_item, &(struct number){ 1 }, NULL, err))
         return false;
-    return op_context_enqueue(ctx, reply, "test.work", "{}", ctx->work.now_us, err);
+    return op_context_enqueue(ctx, reply, (struct new_job){ &test_work, "{}" }, ctx->work.now_us, err);
 }
 
 static const struct operation job_op = { .id = "work.do",
@@ -38,6 +40,7 @@ static const struct operation job_op = { .id = "work.do",
                                          .query_budget = 10,
                                          .built = true,
                                          .idempotent_key = true,
+                                         .job = &test_work,
                                          .args = &no_args,
                                          .handler = ask_for_work,
                                          .price = { PRICE_FIXED, 10, "work" } };

@@ -37,6 +37,19 @@ function goodTree() {
       plans: { basic: { name: 'Basic', credits: 10, emailSends: null } },
     },
     'schemas/integrations.json': [{ provider: 'shop', name: 'Shop', category: 'data_in', events: ['orders/paid'] }],
+    'schemas/jobs.json': [
+      {
+        name: 'make_thing', summary: 'Makes a thing.', maxBytes: 1000,
+        payload: {
+          thingId: { type: 'integer', description: 'The thing.' },
+          note: { type: 'string', optional: true, description: 'A note.' },
+          color: { type: 'string', default: 'red', description: 'Its color.' },
+          tags: { type: 'array', items: { type: 'string' }, description: 'Its tags.' },
+          parts: { type: 'array', free: true, description: 'Its parts.' },
+        },
+      },
+      { name: 'check_thing', summary: 'Checks a thing.', maxBytes: 10, payload: {} },
+    ],
     'schemas/interface.json': {
       info: { title: 'Things', version: '1.0.0' }, tags: { things: 'Things and their parts.' }, examples: { thingId: 'con_1' },
     },
@@ -78,7 +91,7 @@ function goodTree() {
       },
       {
         id: 'things.make', route: 'POST /v1/things', summary: 'Makes a thing.', reach: 'brand', scope: 'things', policy: 'things.write',
-        price: 'check', mode: 'write', status: 201, queries: 2, built: true, idempotencyKey: true, confirmation: 'thing',
+        price: 'check', mode: 'write', status: 201, queries: 2, built: true, idempotencyKey: true, confirmation: 'thing', job: 'make_thing',
         body: {
           name: { type: 'string', minLength: 1, maxLength: 10, description: 'Name.', example: 'Ada' },
           nick: { type: 'string', maxLength: 10, nullable: true, description: 'Other name.' },
@@ -131,11 +144,18 @@ const tool = (tree, name) => tree[`tools/things/${name}.json`];
 const integrations = (tree) => tree['schemas/integrations.json'];
 const policies = (tree) => tree['schemas/policies.json'];
 const rules = (tree) => tree['schemas/rules.json'].rules;
+const job = (tree, at = 0) => tree['schemas/jobs.json'][at];
+const member = (tree) => job(tree).payload.thingId;
 const MAKE = 2;
 
 /** rules.json with a rule a line; the first one is on line 4. */
 const ruleLines = (entries) =>
   `{"areas": ["things", "parts"],\n\n"rules": [\n${entries.map((entry) => JSON.stringify(entry)).join(',\n')}\n]}\n`;
+
+/** jobs.json with a job a line; the first one is on line 2. */
+function jobsInLines(tree) {
+  tree['schemas/jobs.json'] = `[\n${tree['schemas/jobs.json'].map((one) => JSON.stringify(one)).join(',\n')}\n]\n`;
+}
 
 /** What is broken, how, and what the generator says of it. */
 const broken = [
@@ -185,6 +205,41 @@ const broken = [
   ['an id of two digits', (t) => (rules(t)[0].id = rule('01')), `schemas/rules.json:1: the id ${rule('01')} is not written like`],
   ['an id of an unknown letter', (t) => (rules(t)[5].id = 'X-100'), 'the id X-100 is not written like'],
   ['a rule without an id', (t) => delete rules(t)[1].id, 'the id (not a text) is not written like'],
+
+  ['a job declared twice', (t) => {
+    t['schemas/jobs.json'].push(job(t));
+    jobsInLines(t);
+  }, 'schemas/jobs.json:4: make_thing: declared twice'],
+  ['a job without a name', (t) => delete job(t, 1).name, 'schemas/jobs.json:1: a job has no name'],
+  ['a job name with capitals', (t) => (job(t, 1).name = 'checkThing'), 'name must be lower-case words joined by _'],
+  ['a job without a summary', (t) => delete job(t).summary, 'make_thing: has no summary'],
+  ['a misspelt member of a job', (t) => (job(t).maxBites = 5), 'has the unknown member maxBites'],
+  ['a job without a payload', (t) => delete job(t).payload, 'make_thing: has no payload'],
+  ['an unbounded payload', (t) => delete job(t).maxBytes, 'needs maxBytes, at most 16777216'],
+  ['a payload beyond the bound', (t) => (job(t).maxBytes = 16777217), 'needs maxBytes, at most 16777216'],
+  ['a payload member of an unknown type', (t) => {
+    member(t).type = 'date';
+    jobsInLines(t);
+  }, 'schemas/jobs.json:2: make_thing.thingId: has the unknown type date'],
+  ['a payload member without a type', (t) => delete member(t).type, 'make_thing.thingId: has the unknown type (none)'],
+  ['a payload list of numbers', (t) => (job(t).payload.tags.items.type = 'integer'), 'make_thing.tags: has the unknown type array'],
+  ['a payload member twice', (t) => (t['schemas/jobs.json'] = '[{"name": "x",\n"payload": {"a": {}, "a": {}}}]'),
+    'schemas/jobs.json: line 2: duplicate object key'],
+  ['a payload member in snake_case', (t) => (job(t).payload.the_thing = member(t)), 'make_thing.the_thing: is not camelCase'],
+  ['a payload member that is a word of C', (t) => (job(t).payload.long = member(t)), 'make_thing.long: is a word of C'],
+  ['a payload member without a description', (t) => delete member(t).description, 'make_thing.thingId: has no description'],
+  ['a payload default of a wrong type', (t) => (member(t).default = 'x'), 'make_thing.thingId: cannot have this default'],
+  ['a payload default of a list', (t) => (job(t).payload.tags.default = 'x'), 'make_thing.tags: cannot have this default'],
+  ['a payload default that is optional', (t) => Object.assign(member(t), { default: 1, optional: true }), 'is optional and has a default'],
+  ['an operation of an undeclared job', (t) => {
+    op(t, MAKE).job = 'else';
+    t['schemas/operations/things.json'] = `\n${JSON.stringify(t['schemas/operations/things.json'])}`;
+  }, 'schemas/operations/things.json:2: things.make: the job else is not in schemas/jobs.json'],
+  ['an operation that waits for no job', (t) => {
+    op(t, MAKE).mode = 'job';
+    delete op(t, MAKE).job;
+  }, 'schemas/operations/things.json:1: things.make: has the mode job and names no job'],
+  ['a read that enqueues a job', (t) => (op(t, 0).job = 'make_thing'), 'things.get: job goes with the modes write and job'],
 
   ['forms that are no list', (t) => (t['schemas/resources/thing.json'].properties.part = { type: 'object', anyOf: {} }), 'thing.json: part: anyOf must be'],
   ['a member that is no shape', (t) => (t['schemas/resources/thing.json'].properties.note = 5), 'thing.json: note: is no shape'],
@@ -355,6 +410,11 @@ if (good.status === 0) {
   check('shapes in use', components.schemas.part && components.schemas.thing ? null : 'are missing');
   check('the operation', readFileSync(join(good.output, 'catalogue/operations.h'), 'utf8').includes('struct things_make_many_things_item_list things;')
     ? null : 'has no typed list');
+  const jobs = readFileSync(join(good.output, 'catalogue/jobs.h'), 'utf8');
+  check('the payload', jobs.includes('    int64_t thing_id; /* The thing. */\n    const char *note; /* Optional. A note. */') ? null : 'has no typed struct');
+  check('the encoder', jobs.includes('struct new_job make_thing_job(struct arena *arena, const struct make_thing_payload *payload)') ? null : 'is missing');
+  check('the implementation', readFileSync(join(good.output, 'catalogue/job_types.c'), 'utf8').includes('[JOB_MAKE_THING] = &job_make_thing,')
+    ? null : 'is not required');
 }
 
 for (const [name, change, expected] of broken) {
@@ -366,5 +426,5 @@ for (const [name, change, expected] of broken) {
   else if (existsSync(join(result.output, 'catalogue/operations.h'))) check(name, 'wrote files');
 }
 rmSync(folder, { recursive: true, force: true });
-console.log(`${broken.length + 12} checks, ${failures} failed`);
+console.log(`${broken.length + 15} checks, ${failures} failed`);
 process.exit(failures > 0 ? 1 : 0);

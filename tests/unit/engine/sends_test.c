@@ -45,8 +45,8 @@ static int64_t create_send(const struct send_request *request, int64_t *ret_job_
     struct error err;
     struct send_accepted accepted;
     assert_ok(send_create(&work, request, &accepted, &err), &err);
-    const char *payload = arena_printf(arena, "{\"sendId\":%lld}", (long long)accepted.id);
-    assert_ok(ledger_enqueue(&work, "campaign", payload, work.now_us, NULL, ret_job_id, &err), &err);
+    struct campaign_payload payload = { .send_id = accepted.id };
+    assert_ok(ledger_enqueue(&work, campaign_job(arena, &payload), work.now_us, NULL, ret_job_id, &err), &err);
     assert_ok(send_set_job(&work, accepted.id, *ret_job_id, &err), &err);
     return accepted.id;
 }
@@ -837,16 +837,12 @@ static void test_test_message_leaves_no_trace(void **state) /* R-256, R-257 */
     request.domain_id = 0;
     request.from_email = "forged@elsewhere.example";
     struct error err;
-    struct send_test test;
-    struct send_test read;
+    struct test_send_payload test;
+    const struct test_send_payload *read;
     assert_ok(send_check_test(&work, &request, &test, &err), &err);
-    struct json_bounds bounds = { .max_bytes = SEND_TEST_MAX_BYTES };
-    const char *payload = send_test_write(&work, &test);
-    const json_t *json;
-    assert_ok(json_read(arena, payload, strlen(payload), bounds, &json, &err), &err);
-    send_test_read(json, &read);
+    assert_ok(test_send_payload_decode(arena, test_send_job(arena, &test).payload, &read, &err), &err);
     struct bytes message;
-    assert_ok(send_test_compose(&work, &read, 1, &message, &err), &err);
+    assert_ok(send_test_compose(&work, read, 1, &message, &err), &err);
     const char *bytes = (const char *)message.data;
     assert_non_null(strstr(bytes, "From: My brand <hello@sandbox.posthorn.localhost>\r\n"));
     assert_non_null(strstr(bytes, "Hello Reader 1"));
