@@ -57,7 +57,7 @@ enum charset charset_of_mark(const unsigned char *bytes, size_t size, size_t *re
     return CHARSET_UTF8;
 }
 
-bool charset_is_told(const unsigned char *bytes, size_t size)
+bool charset_is_detectable(const unsigned char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         if (bytes[i] >= 0x80 || bytes[i] == 0)

@@ -24,7 +24,7 @@ enum charset charset_from_name(const char *name) NONNULL(1) PURE;
 enum charset charset_of_mark(const unsigned char *bytes, size_t size, size_t *ret_mark_bytes) NONNULL(3);
 
 /* Whether the bytes allow a detection: they are not all ASCII, or have NUL bytes, which only UTF-16 has. */
-bool charset_is_told(const unsigned char *bytes, size_t size) PURE;
+bool charset_is_detectable(const unsigned char *bytes, size_t size) PURE;
 
 /* The charset of text without a mark. One line of valid UTF-8 beyond ASCII means UTF-8. Lines of invalid UTF-8 without such a
  * line mean Windows-1252. NUL bytes at every second position mean UTF-16. */

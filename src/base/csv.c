@@ -46,7 +46,7 @@ struct scan {
 
 enum scanned { SCAN_DONE, SCAN_CUT, SCAN_QUOTE_OPEN };
 
-static void set_fault(struct csv_row *row, enum csv_fault fault, int64_t line)
+static void set_row_fault(struct csv_row *row, enum csv_fault fault, int64_t line)
 {
     if (row->fault == CSV_FINE) {
         row->fault = fault;
@@ -75,7 +75,7 @@ static void skip_unquoted(struct scan *scan)
             continue;
         if (at == scan->end)
             break;
-        set_fault(scan->row, CSV_NUL, scan->row->line + scan->line_ends);
+        set_row_fault(scan->row, CSV_NUL, scan->row->line + scan->line_ends);
     }
     scan->at = at;
 }
@@ -93,7 +93,7 @@ static void add_csv_cell(struct scan *scan, char *text, const char *end, bool is
         scan->any_escaped = true;
     }
     if (size > CSV_CELL_MAX_BYTES)
-        set_fault(row, CSV_CELL_LONG, row->line);
+        set_row_fault(row, CSV_CELL_LONG, row->line);
 }
 
 static enum scanned scan_quoted(struct scan *scan)
@@ -118,12 +118,12 @@ static enum scanned scan_quoted(struct scan *scan)
     }
     char *end = scan->at - 1;
     if (memchr(open, '\0', (size_t)(end - open)) != NULL)
-        set_fault(scan->row, CSV_NUL, scan->row->line + scan->line_ends);
+        set_row_fault(scan->row, CSV_NUL, scan->row->line + scan->line_ends);
     scan->line_ends += count_line_ends(open, end);
     char *after_quote = scan->at;
     skip_unquoted(scan);
     if (scan->at != after_quote)
-        set_fault(scan->row, CSV_AFTER_QUOTE, scan->row->line + scan->line_ends);
+        set_row_fault(scan->row, CSV_AFTER_QUOTE, scan->row->line + scan->line_ends);
     add_csv_cell(scan, open + 1, end, is_escaped);
     return SCAN_DONE;
 }
@@ -200,9 +200,9 @@ static void finish_row(struct scan *scan, const char *next)
     char *start = reader->text.data + reader->at;
     size_t size = (size_t)(next - start);
     if (size > CSV_ROW_MAX_BYTES)
-        set_fault(row, CSV_ROW_LONG, row->line);
+        set_row_fault(row, CSV_ROW_LONG, row->line);
     if (row->fault == CSV_FINE && !is_text(reader, start, size))
-        set_fault(row, CSV_NOT_TEXT, row->line);
+        set_row_fault(row, CSV_NOT_TEXT, row->line);
     reader->offset += (int64_t)charset_encoded_bytes(reader->charset, start, size);
     reader->line += scan->line_ends + 1;
     reader->at += size;
@@ -234,7 +234,7 @@ static void end_unclosed_quote(struct scan *scan)
     struct csv_row *row = scan->row;
     char *next = next_line_start(scan->open_quote, scan->end);
     *row = (struct csv_row){ .line = row->line };
-    set_fault(row, CSV_QUOTE_OPEN, row->line + scan->line_ends);
+    set_row_fault(row, CSV_QUOTE_OPEN, row->line + scan->line_ends);
     scan->any_escaped = false;
     finish_row(scan, next);
 }
@@ -267,9 +267,9 @@ static bool skip_rest(struct csv_reader *reader, struct csv_row *ret_row)
 enum csv_step csv_next(struct csv_reader *reader, struct csv_row *ret_row)
 {
     if (reader->at == reader->text.size && !reader->is_skipping)
-        return reader->is_complete ? CSV_END : CSV_HUNGRY;
+        return reader->is_complete ? CSV_END : CSV_NEEDS_INPUT;
     if (reader->is_skipping)
-        return skip_rest(reader, ret_row) ? CSV_ROW : CSV_HUNGRY;
+        return skip_rest(reader, ret_row) ? CSV_ROW : CSV_NEEDS_INPUT;
 
     *ret_row = (struct csv_row){ .line = reader->line };
     struct scan scan = {
@@ -293,9 +293,9 @@ enum csv_step csv_next(struct csv_reader *reader, struct csv_row *ret_row)
     if (reader->text.size - reader->at > CSV_ROW_MAX_BYTES) {
         reader->is_skipping = true;
         reader->skipped_line = reader->line;
-        return skip_rest(reader, ret_row) ? CSV_ROW : CSV_HUNGRY;
+        return skip_rest(reader, ret_row) ? CSV_ROW : CSV_NEEDS_INPUT;
     }
-    return CSV_HUNGRY;
+    return CSV_NEEDS_INPUT;
 }
 
 /* ---- Detection of the delimiter ---- */

@@ -52,7 +52,7 @@ struct csv_row {
     bool is_blank; /* an empty line */
 };
 
-enum csv_step { CSV_ROW, CSV_HUNGRY, CSV_END };
+enum csv_step { CSV_ROW, CSV_NEEDS_INPUT, CSV_END };
 
 struct csv_reader {
     enum charset charset;
@@ -71,11 +71,11 @@ struct csv_reader {
 void csv_begin(struct csv_reader *reader, enum charset charset, char delimiter, int64_t offset, int64_t line) NONNULL(1);
 void csv_end(struct csv_reader *reader);
 
-/* Feeds the next bytes of the file, at most CSV_BLOCK_BYTES, after CSV_HUNGRY. Returns the number of consumed bytes, which is less
- * than `size` only if the last character is incomplete. `is_last`: the file ends after them. */
+/* Feeds the next bytes of the file, at most CSV_BLOCK_BYTES, after CSV_NEEDS_INPUT. Returns the number of consumed bytes, which is
+ * less than `size` only if the last character is incomplete. `is_last`: the file ends after them. */
 size_t csv_feed(struct csv_reader *reader, const unsigned char *bytes, size_t size, bool is_last) NONNULL(1);
 
-/* Takes the next row. CSV_HUNGRY: the reader needs more bytes. */
+/* Takes the next row. CSV_NEEDS_INPUT: the reader needs more bytes. */
 enum csv_step csv_next(struct csv_reader *reader, struct csv_row *ret_row) NONNULL(1, 2);
 
 /* ---- Detection of the dialect ---- */

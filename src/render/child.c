@@ -107,7 +107,7 @@ static bool install_streams(const int fds[3], int kept, int *ret_kept)
     return fcntl(3, F_SETFD, FD_CLOEXEC) == 0 && close_range(4, ~0U, 0) == 0;
 }
 
-static void write_warning(const char *text)
+static void print_warning(const char *text)
 {
     ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
     (void)ignored;
@@ -131,7 +131,7 @@ static NORETURN void exec_program(const struct launch *launch)
     const int streams[3] = { launch->in[0], launch->out[1], launch->err[1] };
     if (install_streams(streams, failure_fd, &failure_fd) && chdir("/") == 0) {
         if (!dropped)
-            write_warning("runs as root, because the user nobody cannot read its files\n");
+            print_warning("runs as root, because the user nobody cannot read its files\n");
         execvpe(launch->file, launch->arguments, launch->environment);
     }
     int reason = errno;

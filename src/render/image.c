@@ -60,7 +60,7 @@ static bool checker_ensure_started(struct image_checker *checker, struct error *
 
 /* ---- One query ---- */
 
-static bool send_query(int fd, struct image_query *image_query)
+static bool send_query_bytes(int fd, struct image_query *image_query)
 {
     bool in_prefix = image_query->sent < PREFIX_BYTES;
     const unsigned char *from =
@@ -100,7 +100,7 @@ static bool exchange_query(const struct child *child, struct image_query *image_
         int ready = poll(streams, ARRAY_COUNT(streams), left_us > 0 ? (int)(left_us / US_PER_MS) : 0);
         if (ready == 0 || (ready < 0 && errno != EINTR))
             return false;
-        if (streams[1].revents != 0 && !send_query(child->in_fd, image_query))
+        if (streams[1].revents != 0 && !send_query_bytes(child->in_fd, image_query))
             return false;
         if (streams[0].revents != 0 && !receive_answer(child->out_fd, image_query))
             return false;

@@ -43,7 +43,7 @@ static bool find_charset(struct plan_builder *builder, const struct bytes *first
         return true;
     unsigned char *buffer = arena_alloc(builder->work->arena, CSV_BLOCK_BYTES);
     struct bytes block = *first;
-    for (int64_t offset = (int64_t)first->size; !charset_is_told(block.data, block.size) && block.size > 0;
+    for (int64_t offset = (int64_t)first->size; !charset_is_detectable(block.data, block.size) && block.size > 0;
          offset += (int64_t)block.size)
         if (!import_source_read(builder->source, builder->work->arena, offset, buffer, CSV_BLOCK_BYTES, &block, err))
             return false;

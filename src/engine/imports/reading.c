@@ -33,7 +33,7 @@ bool import_reading_next(struct import_reading *reading, bool *ret_got, struct c
 {
     for (;;) {
         enum csv_step step = csv_next(&reading->csv, ret_row);
-        if (step != CSV_HUNGRY) {
+        if (step != CSV_NEEDS_INPUT) {
             *ret_got = step == CSV_ROW;
             return true;
         }
