@@ -43,13 +43,13 @@ static const char guide[] =
     "\n"
     "| | |\n"
     "| --- | --- |\n"
-    "| 0 | done, or the reader of the output has left |\n"
+    "| 0 | success, or the reader of the output has exited |\n"
     "| 1 | refused, or failed |\n"
-    "| 2 | the command line was wrong; nothing was asked |\n"
+    "| 2 | the command line is invalid; no call was made |\n"
     "| 3 | not found |\n"
-    "| 4 | the key is missing, wrong or may not do this |\n"
-    "| 5 | not now: no answer, too many calls, or the service is not available |\n"
-    "| 6 | not built in this version |\n"
+    "| 4 | the key is missing, invalid or lacks permission |\n"
+    "| 5 | try again later: no answer, too many calls, or the service is unavailable |\n"
+    "| 6 | not implemented in this version |\n"
     "| 130 | interrupted |\n";
 
 static bool is_command(const struct op_decl *op)
