@@ -1,6 +1,6 @@
 /*
  * Renderer: the client of the sidecar, a Node subprocess for HTML work
- * (src/render/side). The protocol is JSON lines: {"id", "op", …} as the request,
+ * (src/render/sidecar). The protocol is JSON lines: {"id", "op", …} as the request,
  * {"id", "ok", "result" or "error"} as the reply.
  *
  * The first request starts the process, which then keeps running. It handles one
