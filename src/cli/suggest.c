@@ -1,4 +1,4 @@
-/* Suggestions for misspelt names, by edit edit_distance. */ #include "cli/command_line.h"
+/* Suggestions for misspelt names, by edit distance. */ #include "cli/command_line.h"
 
 #include <string.h>
 

@@ -33,7 +33,7 @@ static const struct command commands[] = {
       true },
     { "serve", COMMAND_SERVE, command_serve, "serve [options]", "serve MCP at /mcp and the REST API under /v1 over HTTP", 0,
       false },
-    { "worker", COMMAND_WORKER, command_worker, "worker [options]", "run_command jobs on a database named with --database", 0,
+    { "worker", COMMAND_WORKER, command_worker, "worker [options]", "run jobs on a database named with --database", 0,
       false },
     { "call", COMMAND_CALL, command_call, "call TOOL [JSON] [options]", "call a tool or an operation and print its answer", 2,
       true },

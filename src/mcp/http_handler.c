@@ -338,7 +338,7 @@ static bool find_session(struct mcp_http_handler *handler, const struct mcp_head
 {
     const char *session_id = get_header(headers, "Mcp-Session-Id");
     if (session_id == NULL) {
-        refuse_http(handler, 400, id, RPC_INVALID_REQUEST, "The get_header Mcp-Session-Id is missing: send initialize first.");
+        refuse_http(handler, 400, id, RPC_INVALID_REQUEST, "The header Mcp-Session-Id is missing: send initialize first.");
         return false;
     }
     handler->session = mcp_session_find(handler->server, session_id, &handler->credentials);
@@ -349,7 +349,7 @@ static bool find_session(struct mcp_http_handler *handler, const struct mcp_head
     const char *version = get_header(headers, "MCP-Protocol-Version");
     if (version != NULL && mcp_legacy_version(version) == NULL) {
         refuse_http(handler, 400, id, RPC_INVALID_REQUEST,
-                    "The get_header MCP-Protocol-Version names a version that is not supported.");
+                    "The header MCP-Protocol-Version names a version that is not supported.");
         return false;
     }
     return true;
