@@ -2,7 +2,7 @@
 
 #include "base/json_read.h"
 
-/* ---- Writing: what is not set is left out, what clears is null ---- */
+/* ---- Writing: members that are not set are omitted, members to clear are null ---- */
 
 static void write_text(struct json_writer *json, const char *name, struct opt_text text)
 {
@@ -53,7 +53,7 @@ void contact_changes_write(const struct contact_change *changes, size_t count, s
 
 /* ---- Reading ---- */
 
-static struct opt_text read_text(const json_t *object, const char *name)
+static struct opt_text read_opt_text(const json_t *object, const char *name)
 {
     const json_t *text = json_object_get(object, name);
     return (struct opt_text){ .set = text != NULL, .value = json_string_value(text) };
@@ -76,9 +76,9 @@ static struct contact_change read_change(const json_t *object)
     const json_t *consent = json_object_get(object, "consent");
     struct contact_change change = {
         .email = json_get_text(object, "email"),
-        .first_name = read_text(object, "firstName"),
-        .last_name = read_text(object, "lastName"),
-        .user_id = read_text(object, "userId"),
+        .first_name = read_opt_text(object, "firstName"),
+        .last_name = read_opt_text(object, "lastName"),
+        .user_id = read_opt_text(object, "userId"),
         .source = json_get_text(object, "source"),
         .subscribed = { .set = subscribed != NULL, .value = json_is_true(subscribed) },
         .subscription_groups = json_object_get(object, "subscriptionGroups"),

@@ -1,6 +1,6 @@
 /*
- * Inside the room: changes of contacts as JSON, to be kept with the job that
- * saves them.
+ * Private to the validation module: contact changes as JSON, for the payload of
+ * the job that saves them.
  */
 #pragma once
 
@@ -9,5 +9,5 @@
 /* Writes the changes as an array. */
 void contact_changes_write(const struct contact_change *changes, size_t count, struct json_writer *json) NONNULL(3);
 
-/* Reads what contact_changes_write wrote; texts live as long as `array`. */
+/* Reads the array of contact_changes_write. Texts are borrowed from `array`. */
 struct contact_change *contact_changes_read(struct arena *arena, const json_t *array, size_t *ret_count) NONNULL(1, 3);
