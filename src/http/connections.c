@@ -52,7 +52,7 @@ static unsigned monotonic_s(void)
     return (unsigned)(clock_monotonic_us() / US_PER_S);
 }
 
-/* ---- The watch_thread thread ---- */
+/* ---- The watch thread ---- */
 
 /* The slot number and its generation. A stale event of a reused slot has an older generation and is ignored. */
 static uint64_t make_event_id(const struct connection *connection)
@@ -191,7 +191,7 @@ bool connections_new(const struct connections_config *config, struct connections
         pthread_create(&all->thread, NULL, watch_thread, all) != 0) {
         int reason = errno;
         connections_release(all);
-        fail(err, ERR_INTERNAL_ERROR, NULL, "The server cannot watch_thread its connections.");
+        fail(err, ERR_INTERNAL_ERROR, NULL, "The server cannot watch its connections.");
         return error_because(err, "%s", strerror(reason));
     }
     *ret_connections = all;

@@ -16,7 +16,7 @@ static const struct list disposable = { disposable_text, disposable_places, ARRA
 static const struct list free_mail = { free_mail_text, free_mail_places, ARRAY_COUNT(free_mail_places) };
 static const struct list role = { role_text, role_places, ARRAY_COUNT(role_places) };
 
-static bool list_has(const struct list *list, const char *entry)
+static bool sorted_list_has(const struct list *list, const char *entry)
 {
     size_t low = 0;
     size_t high = list->count;
@@ -37,7 +37,7 @@ bool address_domain_is_disposable(const char *domain)
 {
     for (const char *at = domain; at != NULL; at = strchr(at, '.')) {
         at += *at == '.';
-        if (list_has(&disposable, at))
+        if (sorted_list_has(&disposable, at))
             return true;
     }
     return false;
@@ -45,10 +45,10 @@ bool address_domain_is_disposable(const char *domain)
 
 bool address_domain_is_free(const char *domain)
 {
-    return list_has(&free_mail, domain);
+    return sorted_list_has(&free_mail, domain);
 }
 
 bool address_local_is_role(const char *local)
 {
-    return list_has(&role, local);
+    return sorted_list_has(&role, local);
 }

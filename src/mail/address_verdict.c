@@ -70,7 +70,7 @@ static size_t smaller_size(size_t a, size_t b)
 }
 
 /* The Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, replacements and swaps of neighbours. */
-static size_t edit_distance(const char *left, size_t left_size, const char *right, size_t right_size)
+static size_t typo_distance(const char *left, size_t left_size, const char *right, size_t right_size)
 {
     size_t rows[3][SUGGESTION_MAX_CHARS + 1];
     if (left_size > SUGGESTION_MAX_CHARS || right_size > SUGGESTION_MAX_CHARS)
@@ -113,8 +113,8 @@ static size_t typos_from(const struct large_service *service, const char *domain
 {
     size_t name_size = strcspn(domain, ".");
     const char *suffix = domain + name_size + 1;
-    size_t in_name = edit_distance(domain, name_size, service->name, strlen(service->name));
-    size_t in_rest = edit_distance(suffix, strlen(suffix), service->suffix, strlen(service->suffix));
+    size_t in_name = typo_distance(domain, name_size, service->name, strlen(service->name));
+    size_t in_rest = typo_distance(suffix, strlen(suffix), service->suffix, strlen(service->suffix));
     bool is_near = in_name <= typos_allowed_in_name(service->name) && in_rest <= typos_allowed_in_rest(service->suffix, suffix);
     return is_near ? in_name + in_rest : SUGGESTION_MAX_DISTANCE + 1;
 }

@@ -146,7 +146,7 @@ static void copy_value(const char *line, size_t size, char *ret_value, size_t va
 }
 
 /* Called for the status line, each header and the empty line after them, also for 1xx responses. */
-static size_t on_header(char *line, size_t one, size_t size, void *context)
+static size_t on_fetch_header(char *line, size_t one, size_t size, void *context)
 {
     struct transfer *transfer = context;
     (void)one;
@@ -173,7 +173,7 @@ static size_t on_header(char *line, size_t one, size_t size, void *context)
     return size;
 }
 
-static size_t on_body(char *bytes, size_t one, size_t size, void *context)
+static size_t on_fetch_body(char *bytes, size_t one, size_t size, void *context)
 {
     struct transfer *transfer = context;
     struct fetch *fetch = transfer->fetch;
@@ -252,9 +252,9 @@ static void set_options(struct transfer *transfer)
     curl_easy_setopt(curl, CURLOPT_USERAGENT, user_agent);
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_guarded_socket);
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, transfer);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_fetch_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, transfer);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_fetch_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
     curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)transfer->fetch->config->max_bytes);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);

@@ -14,7 +14,7 @@ void smtp_connect_done(struct smtp_event_loop *loop) NONNULL(1);
 /* Begins to connect; smtp_session_connected or _unreachable follows, later. */
 void smtp_connect_begin(struct smtp_session *session) NONNULL(1);
 
-/* Closes the connection at once, or gives up making it. */
+/* Closes the connection at once, or cancels connecting. */
 void smtp_connect_end(struct smtp_session *session) NONNULL(1);
 
 /* Handle a ready socket of libcurl, and an expired timer of libcurl. */

@@ -39,14 +39,14 @@ struct smtp_event_loop *smtp_event_loop_new(struct smtp_relays *relays, int loop
         .helo_name = strdup(helo_name),
         .earliest_us = INT64_MAX,
         .ask_us = INT64_MAX,
-        .asking = calloc(1, sizeof(*loop->asking)),
+        .next_call = calloc(1, sizeof(*loop->next_call)),
     };
     for (size_t i = 0; i < relays->count; i++) {
         loop->shares[i] = (relays->items[i].settings.connections + loop_count - 1) / loop_count;
         loop->session_count += (uint32_t)loop->shares[i];
     }
     loop->sessions = calloc(loop->session_count, sizeof(*loop->sessions));
-    if (loop->sessions == NULL || loop->helo_name == NULL || loop->asking == NULL)
+    if (loop->sessions == NULL || loop->helo_name == NULL || loop->next_call == NULL)
         abort();
     for (uint32_t i = 0; i < loop->session_count; i++)
         smtp_session_init(&loop->sessions[i], loop, i);
@@ -69,7 +69,7 @@ void smtp_event_loop_free(struct smtp_event_loop *loop)
     close(loop->wake_fd);
     free(loop->sessions);
     free(loop->helo_name);
-    free(loop->asking);
+    free(loop->next_call);
     free(loop);
 }
 
@@ -107,44 +107,44 @@ void smtp_event_loop_vacate(struct smtp_session *session)
 /* Turns the reservation of smtp_event_loop_has_room into the count of the message, or reverses it. */
 static void commit_reservation(struct smtp_event_loop *loop, struct smtp_relay *relay, const struct smtp_message *message)
 {
-    struct smtp_request_state *asking = loop->asking;
+    struct smtp_next_call *next_call = loop->next_call;
     const char *at = message != NULL ? strrchr(message->rcpt_to, '@') : NULL;
     uint64_t key = at != NULL ? smtp_destination_key(relay, at + 1, strlen(at + 1)) : 0;
-    if (key != asking->reserved) {
+    if (key != next_call->reserved) {
         smtp_destination_add(relay, key);
-        smtp_destination_end(relay, asking->reserved);
+        smtp_destination_end(relay, next_call->reserved);
     }
-    asking->reserved = 0;
+    next_call->reserved = 0;
 }
 
 bool smtp_event_loop_next(struct smtp_event_loop *loop, struct smtp_relay *relay, struct smtp_message *ret_message)
 {
     if (loop->is_queue_empty || loop->is_stopping)
         return false;
-    *loop->asking = (struct smtp_request_state){ .relay = relay };
+    *loop->next_call = (struct smtp_next_call){ .relay = relay };
     bool given = loop->events.next(loop->events.context, ret_message);
     commit_reservation(loop, relay, given ? ret_message : NULL);
-    loop->asking->relay = NULL;
+    loop->next_call->relay = NULL;
     if (given)
         return true;
     loop->is_queue_empty = true;
-    if (loop->asking->lacked_room)
+    if (loop->next_call->was_at_bound)
         loop->ask_us = loop->now_us + LOOK_AGAIN_MS * US_PER_MS;
     return false;
 }
 
 bool smtp_event_loop_has_room(const struct smtp_event_loop *loop, const char *domain)
 {
-    struct smtp_request_state *asking = loop->asking;
-    if (asking->relay == NULL)
+    struct smtp_next_call *next_call = loop->next_call;
+    if (next_call->relay == NULL)
         return true;
-    uint64_t key = smtp_destination_key(asking->relay, domain, strlen(domain));
-    if (key != 0 && key == asking->reserved)
+    uint64_t key = smtp_destination_key(next_call->relay, domain, strlen(domain));
+    if (key != 0 && key == next_call->reserved)
         return true;
-    smtp_destination_end(asking->relay, asking->reserved);
-    bool has_room = smtp_destination_take(asking->relay, key);
-    asking->reserved = has_room ? key : 0;
-    asking->lacked_room = asking->lacked_room || !has_room;
+    smtp_destination_end(next_call->relay, next_call->reserved);
+    bool has_room = smtp_destination_take(next_call->relay, key);
+    next_call->reserved = has_room ? key : 0;
+    next_call->was_at_bound = next_call->was_at_bound || !has_room;
     return has_room;
 }
 

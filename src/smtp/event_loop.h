@@ -74,7 +74,7 @@ struct smtp_event_loop *smtp_event_loop_new(struct smtp_relays *relays, int loop
  * SMTP_NOT_SENT. */
 void smtp_event_loop_run(struct smtp_event_loop *loop, int stop_ms) NONNULL(1);
 
-/* From any thread: asks `next` again, and ends smtp_event_loop_run. */
+/* From any thread: makes the loop ask `next` again, and ends smtp_event_loop_run. */
 void smtp_event_loop_wake(struct smtp_event_loop *loop) NONNULL(1);
 void smtp_event_loop_stop(struct smtp_event_loop *loop) NONNULL(1);
 

@@ -88,10 +88,10 @@ struct smtp_session {
 };
 
 /* State during a call of `next`, which gets the loop as a constant. */
-struct smtp_request_state {
+struct smtp_next_call {
     struct smtp_relay *relay; /* the relay that needs a message; NULL outside a call */
     uint64_t reserved;        /* the destination that smtp_event_loop_has_room reserved */
-    bool lacked_room;         /* smtp_event_loop_has_room returned false since `next` last gave a message */
+    bool was_at_bound;        /* smtp_event_loop_has_room returned false since `next` last gave a message */
 };
 
 struct smtp_event_loop {
@@ -120,7 +120,7 @@ struct smtp_event_loop {
     int64_t ask_us;                        /* when to ask `next` again without a wake-up; INT64_MAX: never */
     int64_t relay_ask_us[SMTP_MAX_RELAYS]; /* no message is begun with the relay before this time */
     bool is_stopping;
-    struct smtp_request_state *asking;
+    struct smtp_next_call *next_call;
 };
 
 void smtp_session_init(struct smtp_session *session, struct smtp_event_loop *loop, uint32_t index) NONNULL(1, 2);

@@ -66,7 +66,7 @@ static bool refuse_unbuilt(const struct call *call, const struct work *work, str
     void *args = arena_alloc(work->arena, op->args->size);
     if (dispatch_refused_input(call, err) || !decode_arguments(work->arena, &work->engine->ids, op->args, &call->input, args, err))
         return false;
-    return fail(err, ERR_NOT_IMPLEMENTED, NULL, "%s is not built in this version.", op->id);
+    return fail(err, ERR_NOT_IMPLEMENTED, NULL, "%s is not implemented in this version.", op->id);
 }
 
 bool dispatch_admit(struct api *api, struct call_state *state, const struct work *work, struct error *err)

@@ -1,15 +1,15 @@
 /*
- * The catalogue generator: reads schemas/ and tools/, refuses what contradicts
- * itself, and writes C tables, texts and documents.
+ * Catalogue generator: reads schemas/ and tools/, checks (lints) the
+ * declarations, and writes C tables, texts and documents.
  *
  *     catalogue SOURCE_ROOT OUTPUT_FOLDER
  *
- * writes OUTPUT_FOLDER/catalogue (C, OpenAPI) and OUTPUT_FOLDER/docs/reference. When a
- * declaration is refused, nothing is written and every reason is on stderr.
+ * writes OUTPUT_FOLDER/catalogue (C, OpenAPI) and OUTPUT_FOLDER/docs/reference.
+ * When a lint fails, nothing is written and every reason is on stderr.
  */
 #include "model.h"
 
-/* Outlives main, so that all that hangs on it is reachable to the end. */
+/* Static, so that a leak checker finds everything reachable at exit. */
 static struct catalogue all;
 
 static void lint_declarations(void)
@@ -39,7 +39,7 @@ int main(int count, char **arguments)
     read_catalogue(&all, arguments[1]);
     lint_declarations();
     if (problem_count() > 0) {
-        return 1; /* what follows is derived from these */
+        return 1; /* the next steps need valid declarations */
     }
     make_tool_schemas(&all);
     lint_listed_tools(&all);

@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static FILE *open_source(const struct catalogue *all, const char *file)
+static FILE *open_declaration_file(const struct catalogue *all, const char *file)
 {
     return fopen(text("%s/%s", all->root, file), "r");
 }
 
 int line_of_text(const struct catalogue *all, const char *file, const char *wanted)
 {
-    FILE *stream = open_source(all, file);
+    FILE *stream = open_declaration_file(all, file);
     if (stream == NULL) {
         return 0;
     }
@@ -27,7 +27,7 @@ int line_of_text(const struct catalogue *all, const char *file, const char *want
     return found ? line : 0;
 }
 
-/* A place within JSON that is known to be valid. */
+/* A position in valid JSON. */
 struct json_place {
     int line;
     int depth; /* open objects and lists */
@@ -51,7 +51,7 @@ static void step_over(struct json_place *place, FILE *stream, int byte)
 int line_of_item(const struct catalogue *all, const char *file, size_t index)
 {
     enum { IN_FILE_LIST = 2, IN_MEMBER_LIST = 3 }; /* the file's list or its object and a list, then the item */
-    FILE *stream = open_source(all, file);
+    FILE *stream = open_declaration_file(all, file);
     if (stream == NULL) {
         return 0;
     }

@@ -2,7 +2,7 @@
 
 #include "base/json_read.h"
 
-/* ---- Writing: a member that is not set is left out, a member that clears is null ---- */
+/* ---- Writing: members that are not set are omitted, members to clear are null ---- */
 
 static void set_text(json_t *object, const char *name, const char *text)
 {
@@ -60,7 +60,7 @@ const json_t *contact_changes_json(struct arena *arena, const struct contact_cha
 
 /* ---- Reading ---- */
 
-static struct opt_text read_text(const json_t *object, const char *name)
+static struct opt_text read_opt_text(const json_t *object, const char *name)
 {
     const json_t *text = json_object_get(object, name);
     return (struct opt_text){ .set = text != NULL, .value = json_string_value(text) };
@@ -83,9 +83,9 @@ static struct contact_change read_change(const json_t *object)
     const json_t *consent = json_object_get(object, "consent");
     struct contact_change change = {
         .email = json_get_text(object, "email"),
-        .first_name = read_text(object, "firstName"),
-        .last_name = read_text(object, "lastName"),
-        .user_id = read_text(object, "userId"),
+        .first_name = read_opt_text(object, "firstName"),
+        .last_name = read_opt_text(object, "lastName"),
+        .user_id = read_opt_text(object, "userId"),
         .source = json_get_text(object, "source"),
         .subscribed = { .set = subscribed != NULL, .value = json_is_true(subscribed) },
         .subscription_groups = json_object_get(object, "subscriptionGroups"),

@@ -37,7 +37,7 @@ struct asset_import {
     struct image *images;
     size_t count;
     struct image_checker *checker;
-    struct asset_room room;
+    struct asset_quota room;
     struct asset *assets;
     size_t asset_count;
     struct image **fetched; /* in the order of the list for fetch_all */
@@ -375,7 +375,7 @@ bool import_assets(struct job *job, const char *public_url, const json_t *prepar
     const char *size_warning;
     if (!list_images(&work, prepared, err))
         return false;
-    if (work.public_url != NULL && work.count > 0 && !asset_room_left(&job->work, &work.room, err))
+    if (work.public_url != NULL && work.count > 0 && !asset_quota_left(&job->work, &work.room, err))
         return false;
     work.assets = arena_array(work.arena, work.count + 1, sizeof(*work.assets));
     work.checker = image_checker_new(job->services->image_program);

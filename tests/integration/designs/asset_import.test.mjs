@@ -147,7 +147,7 @@ describe('with a public address', LIMIT, () => {
   const hostile = ({ base, port }) => [
     [`${base}/script.svg`, 'dropped', /SVG, which can carry scripts/],
     [`${base}/svg-as.png`, 'dropped', /SVG/],
-    [`${base}/page-as.png`, 'dropped', /a web page and no image/],
+    [`${base}/page-as.png`, 'dropped', /a web page, not an image/],
     [`${base}/page-behind-a-signature.png`, 'dropped', /headers are damaged/],
     [`${base}/empty.png`, 'dropped', /it is empty/],
     [`${base}/huge.png`, 'dropped', /more than 40 million pixels/],
