@@ -38,8 +38,8 @@ async function checkCaseServed() {
 
 /** Looks for the operation in a running installation of the copy. */
 export async function checkTransports(installation, server) {
-  const { McpHttpClient } = await import('./integration/mcp_http_client.mjs');
-  const { restDoor, stdioDoor, toolDoor } = await import('./integration/tool_place.mjs');
+  const { McpHttpClient } = await import('./lib/mcp_http_client.mjs');
+  const { restTransport, stdioTransport, toolTransport } = await import('./lib/brand_fixture.mjs');
   const brandId = await installation.brandId();
   const http = server.client(await installation.key('--brand', brandId));
   const rest = restTransport(http);
