@@ -48,7 +48,7 @@ static struct entry *set_of(struct ttl_cache *cache, const unsigned char key[TTL
     return cache->entries[start % SETS];
 }
 
-static struct entry *find_entry(struct entry *set, const unsigned char key[TTL_CACHE_KEY_BYTES])
+static struct entry *find_cached_entry(struct entry *set, const unsigned char key[TTL_CACHE_KEY_BYTES])
 {
     for (int i = 0; i < WAYS; i++)
         if (set[i].read_at_us != 0 && memcmp(set[i].key, key, TTL_CACHE_KEY_BYTES) == 0)
@@ -59,7 +59,7 @@ static struct entry *find_entry(struct entry *set, const unsigned char key[TTL_C
 bool ttl_cache_get(struct ttl_cache *cache, const unsigned char key[TTL_CACHE_KEY_BYTES], void *ret_value)
 {
     pthread_mutex_lock(&cache->lock);
-    const struct entry *entry = find_entry(set_of(cache, key), key);
+    const struct entry *entry = find_cached_entry(set_of(cache, key), key);
     bool fresh = entry != NULL && clock_monotonic_us() - entry->read_at_us < entry_ttl_us;
     if (fresh)
         memcpy(ret_value, entry->value, cache->value_size);
@@ -78,7 +78,7 @@ uint64_t ttl_cache_generation(struct ttl_cache *cache)
 static void store_entry(struct ttl_cache *cache, const unsigned char key[TTL_CACHE_KEY_BYTES], const void *value)
 {
     struct entry *set = set_of(cache, key);
-    struct entry *entry = find_entry(set, key);
+    struct entry *entry = find_cached_entry(set, key);
     if (entry == NULL)
         entry = set[0].read_at_us <= set[1].read_at_us ? &set[0] : &set[1];
     entry->read_at_us = clock_monotonic_us();

@@ -83,7 +83,7 @@ static void print_tool_line(struct arena *arena, const char *name, const char *d
     printf("%-34s %s.\n", visible_text(arena, name), visible_text(arena, sentence));
 }
 
-static void text_free(char **text)
+static void json_dump_free(char **text)
 {
     free(*text);
 }
@@ -102,7 +102,7 @@ static int list_tools(struct arena *arena, const json_t *list, const char *wante
             print_tool_line(arena, name, description);
         } else if (strcmp(name, wanted) == 0) {
             found = true;
-            CLEANUP(text_free) char *text = json_dumps(tool, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+            CLEANUP(json_dump_free) char *text = json_dumps(tool, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
             if (text == NULL)
                 abort();
             print_json_text(arena, stdout, text);

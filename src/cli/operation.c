@@ -253,7 +253,7 @@ static void stop_nothing(void *nothing)
     (void)nothing; /* the transfer checks interrupt_received itself */
 }
 
-static int run_command(struct run *run, const struct process *process)
+static int run_and_close(struct run *run, const struct process *process)
 {
     bool is_list = run->options->all;
     int status;
@@ -302,5 +302,5 @@ int command_operation(const struct process *process, const struct options *optio
         fprintf(stderr, "posthorn %s: nothing was done\n", run.name);
         return EXIT_STATUS_REFUSED;
     }
-    return run_command(&run, process);
+    return run_and_close(&run, process);
 }

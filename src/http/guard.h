@@ -17,9 +17,9 @@
 struct guard;
 
 struct guard_config {
-    const char *const *allowed_hosts;   /* NULL-ended names, without ports; NULL: none */
-    const char *const *allowed_origins; /* NULL-ended "scheme://host[:port]"; NULL: none */
-    const char *const *trusted_proxies; /* NULL-ended numeric addresses; NULL: none */
+    const char *const *allowed_hosts;   /* NULL-terminated names, without ports; NULL: none */
+    const char *const *allowed_origins; /* NULL-terminated "scheme://host[:port]"; NULL: none */
+    const char *const *trusted_proxies; /* NULL-terminated numeric addresses; NULL: none */
 };
 
 /* Errors: INVALID_REQUEST with the option whose entry cannot be read. */

@@ -223,7 +223,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
 }
 
 /* The response was sent, or the connection is lost. */
-static void on_request_completed(void *context, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode code)
+static void on_exchange_completed(void *context, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode code)
 {
     struct http_server *server = context;
     struct http_exchange *exchange = TAKE_PTR(*request);
@@ -267,7 +267,7 @@ struct MHD_Daemon *serve_start(struct http_server *server, int listen_fd, const 
         { MHD_OPTION_END, 0, NULL },
     };
     return MHD_start_daemon(flags, 0, NULL, NULL, on_request, server, MHD_OPTION_ARRAY, options, MHD_OPTION_NOTIFY_CONNECTION,
-                            on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_request_completed, server,
+                            on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_exchange_completed, server,
                             MHD_OPTION_URI_LOG_CALLBACK, on_request_line, server, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
                             MHD_OPTION_END);
 }

@@ -186,7 +186,7 @@ static int run_with_options(const struct command *command, const struct options 
     return command->run(&process, options);
 }
 
-static int run_command(const struct command *command, int argc, char **argv)
+static int run_builtin_command(const struct command *command, int argc, char **argv)
 {
     ARENA_SCOPE arena = arena_new(0);
     struct options options;
@@ -244,7 +244,7 @@ static int run_arguments(int argc, char **argv)
         fprintf(stderr, "posthorn: %.60s is not a command; posthorn --help lists them\n", argv[1]);
         return 2;
     }
-    return run_command(command, argc, argv);
+    return run_builtin_command(command, argc, argv);
 }
 
 int main(int argc, char **argv)

@@ -13,8 +13,8 @@
 
 enum { OUTPUT_MAX_BYTES = 16 * 1024 * 1024 };
 
-static bool write_explanation(struct work *work, struct installation *installation, const struct options *options,
-                              struct json_writer *json, struct error *err)
+static bool write_decisions(struct work *work, struct installation *installation, const struct options *options,
+                            struct json_writer *json, struct error *err)
 {
     const char *email = options->words[0];
     const char *send = email != NULL ? options->words[1] : NULL;
@@ -47,7 +47,7 @@ int command_why(const struct process *process, const struct options *options)
     json_writer_init(&json, &out);
 
     struct error err = { .code = ERR_NONE };
-    bool ok = write_explanation(&work, installation, options, &json, &err);
+    bool ok = write_decisions(&work, installation, options, &json, &err);
     installation_free(installation);
     if (!ok)
         return command_failed(&err);

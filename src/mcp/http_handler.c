@@ -223,12 +223,12 @@ static void deliver_answer(struct mcp_http_handler *handler)
 
 /* ---- The work's writer ---- */
 
-static void send_before_answer(struct mcp_request *request, const char *message, size_t size)
+static void send_http_message(struct mcp_request *request, const char *message, size_t size)
 {
     send_message(request->writer_data, message, size);
 }
 
-static void on_request_completed(struct mcp_request *request)
+static void on_http_request_completed(struct mcp_request *request)
 {
     struct mcp_http_handler *handler = request->writer_data;
     handler->out = request->out;
@@ -262,8 +262,8 @@ static void close_before_answer(struct mcp_request *request, int retry_ms)
 }
 
 static const struct mcp_response_writer handler_writer = {
-    .send = send_before_answer,
-    .complete = on_request_completed,
+    .send = send_http_message,
+    .complete = on_http_request_completed,
     .hang_up = close_before_answer,
 };
 
@@ -276,12 +276,12 @@ static void fill_http_request(void *data, struct mcp_request *request)
     request->guard = handler->session != NULL ? &handler->session->peer.lock : &handler->guard;
 }
 
-static void send_before_batch(void *data, const char *message, size_t size)
+static void send_http_batch_message(void *data, const char *message, size_t size)
 {
     send_message(data, message, size);
 }
 
-static void on_batch_completed(void *data, struct buf *out)
+static void on_http_batch_completed(void *data, struct buf *out)
 {
     struct mcp_http_handler *handler = data;
     handler->out = *out;
@@ -292,7 +292,7 @@ static void on_batch_completed(void *data, struct buf *out)
 
 /* ---- GET: a stream of its own, or the rest of an interrupted one ---- */
 
-static void send_change(void *data, const char *message, size_t size)
+static void send_http_change(void *data, const char *message, size_t size)
 {
     struct mcp_request *request = data;
     send_event(request->writer_data, message, size);
@@ -306,7 +306,7 @@ void mcp_stream_serve(struct mcp_request *request)
         static const struct mcp_interests all = { .tools = true, .prompts = true, .resources = true };
         open_stream(handler);
         handler->streaming = true;
-        request->listener = mcp_listener_open(request->server, &all, &session->peer, NULL, send_change, request);
+        request->listener = mcp_listener_open(request->server, &all, &session->peer, NULL, send_http_change, request);
         return;
     }
     uint64_t event = 0;
@@ -384,8 +384,8 @@ static void read_message(struct mcp_http_handler *handler, const json_t *json, s
 static void read_batch(struct mcp_http_handler *handler, const json_t *messages, const struct mcp_headers *headers)
 {
     static const struct mcp_batch_callbacks callbacks = { .fill = fill_http_request,
-                                                          .send = send_before_batch,
-                                                          .on_completed = on_batch_completed };
+                                                          .send = send_http_batch_message,
+                                                          .on_completed = on_http_batch_completed };
     size_t count = json_array_size(messages);
     if (!find_session(handler, headers, NULL))
         return;

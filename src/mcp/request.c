@@ -166,7 +166,7 @@ static int status_of_code(int code)
     }
 }
 
-static void answer_error(struct mcp_request *request, int code, const char *data_json, const char *message, int http_status)
+static void answer_rpc_error(struct mcp_request *request, int code, const char *data_json, const char *message, int http_status)
 {
     buf_clear(&request->out);
     rpc_error(&request->out, request->id, code, message, data_json);
@@ -180,7 +180,7 @@ void mcp_refuse(struct mcp_request *request, int code, const char *data_json, co
     va_start(arguments, format);
     const char *message = arena_vprintf(request->arena, format, arguments);
     va_end(arguments);
-    answer_error(request, code, data_json, message, status_of_code(code));
+    answer_rpc_error(request, code, data_json, message, status_of_code(code));
 }
 
 void mcp_refuse_error(struct mcp_request *request, const struct error *err)
@@ -195,7 +195,7 @@ void mcp_refuse_error(struct mcp_request *request, const struct error *err)
     bool of_http = status == 401 || status == 429 || status == 503;
     request->retry_after_s = err->retry_after_s;
     int code = status == 400 || status == 404 ? RPC_INVALID_PARAMS : RPC_SERVER_ERROR;
-    answer_error(request, code, buf_text(data), err->message, of_http ? status : 200);
+    answer_rpc_error(request, code, buf_text(data), err->message, of_http ? status : 200);
 }
 
 void mcp_refuse_capability(struct mcp_request *request, const char *capability)

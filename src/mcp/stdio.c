@@ -200,12 +200,12 @@ static void recycle(struct stdio *stdio, struct mcp_request *request)
 
 /* ---- Requests ---- */
 
-static void send_before_answer(struct mcp_request *request, const char *message, size_t size)
+static void send_stdio_message(struct mcp_request *request, const char *message, size_t size)
 {
     send_now(request->writer_data, message, size);
 }
 
-static void on_request_completed(struct mcp_request *request)
+static void on_stdio_request_completed(struct mcp_request *request)
 {
     struct stdio *stdio = request->writer_data;
     size_t size = request->is_silenced ? 0 : request->out.size;
@@ -223,7 +223,7 @@ static void on_request_completed(struct mcp_request *request)
     recycle(stdio, request);
 }
 
-static const struct mcp_response_writer stdio_writer = { .send = send_before_answer, .complete = on_request_completed };
+static const struct mcp_response_writer stdio_writer = { .send = send_stdio_message, .complete = on_stdio_request_completed };
 
 static void fill_stdio_request(void *data, struct mcp_request *request)
 {
@@ -234,7 +234,7 @@ static void fill_stdio_request(void *data, struct mcp_request *request)
     request->guard = &stdio->peer.lock;
 }
 
-static void send_change(void *data, const char *message, size_t size)
+static void send_stdio_change(void *data, const char *message, size_t size)
 {
     send_now(data, message, size);
 }
@@ -262,12 +262,12 @@ static void fill_batch_request(void *data, struct mcp_request *request)
     fill_stdio_request(((struct stdio_batch *)data)->stdio, request);
 }
 
-static void send_before_batch(void *data, const char *message, size_t size)
+static void send_stdio_batch_message(void *data, const char *message, size_t size)
 {
     send_now(((struct stdio_batch *)data)->stdio, message, size);
 }
 
-static void on_batch_completed(void *data, struct buf *out)
+static void on_stdio_batch_completed(void *data, struct buf *out)
 {
     struct stdio_batch *batch = data;
     end_deferred(batch->stdio, out->data, out->size);
@@ -277,8 +277,8 @@ static void on_batch_completed(void *data, struct buf *out)
 static void serve_batch(struct stdio *stdio, struct arena *arena, const json_t *messages)
 {
     static const struct mcp_batch_callbacks callbacks = { .fill = fill_batch_request,
-                                                          .send = send_before_batch,
-                                                          .on_completed = on_batch_completed };
+                                                          .send = send_stdio_batch_message,
+                                                          .on_completed = on_stdio_batch_completed };
     size_t count = json_array_size(messages);
     const char *version = stdio->peer.version;
     if (version == NULL || strcmp(version, MCP_BATCH_VERSION) != 0 || count == 0 || count > MCP_BATCH_MAX_MESSAGES) {
@@ -320,7 +320,7 @@ static void serve_message(struct stdio *stdio, struct arena *arena, const json_t
 
     if (!was_settled && stdio->peer.version != NULL) {
         static const struct mcp_interests all = { .tools = true, .prompts = true, .resources = true };
-        stdio->listener = mcp_listener_open(stdio->server, &all, &stdio->peer, NULL, send_change, stdio);
+        stdio->listener = mcp_listener_open(stdio->server, &all, &stdio->peer, NULL, send_stdio_change, stdio);
     }
 }
 
@@ -421,12 +421,12 @@ static void drop_long_line(struct stdio *stdio)
 
 static void read_input(struct stdio *stdio)
 {
-    char *room = buf_room(&stdio->in, READ_BYTES);
-    if (room == NULL) {
+    char *space = buf_room(&stdio->in, READ_BYTES);
+    if (space == NULL) {
         stdio->at_end = true;
         return;
     }
-    ssize_t size = read(stdio->in_fd, room, READ_BYTES);
+    ssize_t size = read(stdio->in_fd, space, READ_BYTES);
     if (size > 0)
         buf_grown(&stdio->in, (size_t)size);
     else if (size == 0 || (errno != EINTR && errno != EAGAIN))
@@ -435,7 +435,7 @@ static void read_input(struct stdio *stdio)
 
 /* ---- The event loop ---- */
 
-/* Waits for input, room in the output, or a finished call. */
+/* Waits for input, a writable output, or a finished call. */
 static bool wait_for_events(struct stdio *stdio, bool want_input, bool want_output, int timeout_ms)
 {
     struct pollfd fds[] = {

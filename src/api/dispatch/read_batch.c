@@ -1,6 +1,7 @@
 /*
- * Read batch: several single reads in one pipeline, with one round trip for all
- * their callers. Each caller is answered from the rows of its own statement.
+ * Read batch (pipelining): several single reads in one pipeline, with one round
+ * trip for all their callers. Each caller is answered from the rows of its own
+ * statement.
  */
 #include "api/dispatch/dispatch.h"
 

@@ -4,9 +4,10 @@
  * server's clock and lets idle windows expire.
  *
  * The rate limit runs on threads that must not wait: connecting takes 250 ms at
- * most, and so does an answer. A failed store works as a circuit breaker: it is
- * not asked, and no call is refused, until a retry thread has had an answer.
- * That thread probes the store once a second and also resolves its host name.
+ * most, and so does an answer. A failed store opens a circuit breaker: it is
+ * not asked, and no call is refused. A retry thread sends a half-open probe
+ * once a second, and also resolves the host name; its first answer closes the
+ * breaker.
  */
 #pragma once
 

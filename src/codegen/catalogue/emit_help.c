@@ -86,15 +86,15 @@ static json_t *help_errors(const struct catalogue *all)
 
 static const char *topic_text(const struct catalogue *all, const json_t *topic)
 {
-    const char *told = text("# %s\n\n%s\n", member_text(topic, "title"), member_text(topic, "text"));
+    const char *page = text("# %s\n\n%s\n", member_text(topic, "title"), member_text(topic, "text"));
     const char *append = member_text(topic, "append");
     if (append == NULL) {
-        return told;
+        return page;
     }
     if (strcmp(append, "prices") == 0) {
-        return text("%s\n%s", told, price_list(all));
+        return text("%s\n%s", page, price_list(all));
     }
-    return text("%s\n%s", told, strcmp(append, "rates") == 0 ? rate_list(all) : error_list(all));
+    return text("%s\n%s", page, strcmp(append, "rates") == 0 ? rate_list(all) : error_list(all));
 }
 
 static void put_topics(struct output *out, const struct catalogue *all)

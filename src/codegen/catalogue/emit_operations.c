@@ -171,8 +171,8 @@ static void add_keys_of_form(json_t *keys, const struct op_decl *op, const struc
     const char *theirs = condition_words(form);
     for (size_t i = 0; i < form->param_count; i++) {
         const char *name = form->params[i].name;
-        bool tells = theirs != NULL && strcmp(theirs, name) == 0;
-        if (find_param(op, name) != NULL || tells || json_object_get(keys, name) != NULL) {
+        bool is_condition = theirs != NULL && strcmp(theirs, name) == 0;
+        if (find_param(op, name) != NULL || is_condition || json_object_get(keys, name) != NULL) {
             continue;
         }
         if (ours != NULL) {

@@ -159,7 +159,7 @@ static bool honours_key(const struct tool_decl *tool)
     return false;
 }
 
-static bool tool_asks_confirmation(const struct tool_decl *tool)
+static bool any_op_asks_confirmation(const struct tool_decl *tool)
 {
     for (size_t i = 0; i < tool->op_count; i++) {
         if (tool->ops[i]->built && member_text(tool->ops[i]->json, "confirmation") != NULL) {
@@ -169,7 +169,7 @@ static bool tool_asks_confirmation(const struct tool_decl *tool)
     return false;
 }
 
-static bool tool_waits(const struct tool_decl *tool)
+static bool any_op_waits(const struct tool_decl *tool)
 {
     for (size_t i = 0; i < tool->op_count; i++) {
         if (tool->ops[i]->built && member_true(tool->ops[i]->json, "waits")) {
@@ -207,10 +207,10 @@ static json_t *input_schema(const struct tool_decl *tool)
     if (honours_key(tool)) {
         json_object_set_new(properties, "idempotencyKey", json_pack("{s:s}", "type", "string"));
     }
-    if (tool_asks_confirmation(tool)) {
+    if (any_op_asks_confirmation(tool)) {
         json_object_set_new(properties, "confirmationToken", json_pack("{s:s, s:s}", "type", "string", "description", "Of the preview."));
     }
-    if (tool_waits(tool)) {
+    if (any_op_waits(tool)) {
         json_object_set_new(properties, "waitSeconds", json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 0, "maximum", 50));
     }
     json_t *schema = json_pack("{s:s, s:o}", "type", "object", "properties", properties);

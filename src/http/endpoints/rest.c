@@ -60,7 +60,7 @@ static void add_rate_headers(struct rest_state *rest)
     add_number(rest->exchange, "x-ratelimit-reset", rest->reset, rate.reset_s);
 }
 
-static void answer_error(struct rest_state *rest, const struct error *err)
+static void answer_rest_error(struct rest_state *rest, const struct error *err)
 {
     struct http_exchange *exchange = rest->exchange;
     int status = error_info(err->code)->http_status;
@@ -93,7 +93,7 @@ static void refuse_request(struct rest_state *rest, enum error_code code, const 
     fail(&err, code, param, "%s", sentence);
     http_exchange_log_refusal(rest->exchange, error_info(code)->http_status, error_info(code)->name);
     add_common_headers(rest);
-    answer_error(rest, &err);
+    answer_rest_error(rest, &err);
 }
 
 /* The error of a call that this endpoint stopped. */
@@ -122,7 +122,7 @@ static void on_rest_call_completed(struct call *call)
         if (call->ok)
             http_exchange_answer(exchange, call->reply.status, "application/json", call->reply.body->data, call->reply.body->size);
         else
-            answer_error(rest, &call->error);
+            answer_rest_error(rest, &call->error);
     }
     pthread_mutex_unlock(&exchange->lock);
     if (abandoned)
@@ -273,7 +273,7 @@ static void rest_give_up(struct http_exchange *exchange, enum give_up_reason rea
         http_exchange_ref(exchange); /* until the call completes */
         describe_give_up(rest, &err);
         add_common_headers(rest);
-        answer_error(rest, &err);
+        answer_rest_error(rest, &err);
     } else if (exchange->state == HTTP_EXCHANGE_SUSPENDED && !rest->gave_up) {
         rest->gave_up = true;
         rest->give_up_reason = reason;

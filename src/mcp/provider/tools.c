@@ -14,7 +14,7 @@ enum { MESSAGE_FRAME_BYTES = 16 * 1024 };
 /* ---- Served tools ---- */
 
 /* True when `name` is in a comma-separated list; NULL is a list of all. */
-static bool list_contains(const char *list, const char *name)
+static bool name_list_contains(const char *list, const char *name)
 {
     size_t size = strlen(name);
     for (const char *item = list; item != NULL;) {
@@ -82,8 +82,8 @@ bool provider_tools_init(struct catalogue_provider *catalogue, const struct cata
     catalogue->tools = arena_array(catalogue->arena, tool_count, sizeof(*catalogue->tools));
     for (size_t i = 0; i < tool_count; i++) {
         const struct tool *tool = &tools[i];
-        bool served = tool->built && (tool->read_only || !config->read_only) && list_contains(config->toolsets, tool->toolset) &&
-                      list_contains(config->tools, tool->name);
+        bool served = tool->built && (tool->read_only || !config->read_only) &&
+                      name_list_contains(config->toolsets, tool->toolset) && name_list_contains(config->tools, tool->name);
         if (served)
             catalogue->tools[catalogue->tool_count++] = tool;
     }

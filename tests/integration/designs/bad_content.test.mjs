@@ -186,10 +186,10 @@ describe('templates', LIMIT, () => {
   const nest = (open, close, times) => `<p>${open.repeat(times)}x${close.repeat(times)}</p>`;
 
   test('that nest without end, or end nowhere, are refused at their place', async () => {
-    await bad('nested conditions', nest('{% if a %}', '{% endif %}', 5000), /^Line 2, column 84: \{% if a %\}: tags stand in tags more than 8 deep/);
-    await bad('nested loops', nest('{% for a in b %}', '{% endfor %}', 100), /^Line 2, column 132: \{% for a in b %\}: tags stand in tags more than 8 deep/);
+    await bad('nested conditions', nest('{% if a %}', '{% endif %}', 5000), /^Line 2, column 84: \{% if a %\}: tags are nested more than 8 levels deep/);
+    await bad('nested loops', nest('{% for a in b %}', '{% endfor %}', 100), /^Line 2, column 132: \{% for a in b %\}: tags are nested more than 8 levels deep/);
     await bad('a loop that does not end', '<p>{% for a in b %}{{ a }}</p>', /^Line 2, column 4: \{% for a in b %\}: it has no \{% endfor %\}/);
-    await bad('an end of nothing', '<p>{% endfor %}</p>', /^Line 2, column 4: \{% endfor %\}: it ends nothing/);
+    await bad('an end of nothing', '<p>{% endfor %}</p>', /^Line 2, column 4: \{% endfor %\}: there is no open block for it to end/);
     await bad('an unknown filter', '<p>{{ firstName | upcse }}</p>', /^Line 2, column 4: .*there is no filter 'upcse', did you mean 'upcase'/);
     await bad('a path without end', `<p>{{ ${'a.'.repeat(800)}a }}</p>`, /^Line 2, column 4: .*the expression is too long/);
     await design('html', 'tags without number', '<p>{{ a }}</p>'.repeat(12_000), /more than 10000 template expressions/);
@@ -198,7 +198,7 @@ describe('templates', LIMIT, () => {
   test('that loop without end are ended with one recipient', async () => {
     const endless = [
       ['{% for i in (1..1000000000) %}x{% endfor %}', /A range of this template has more than 1000 numbers/],
-      ['{% for i in (1..900) %}{% for j in (1..900) %}x{% endfor %}{% endfor %}', /The loops of this template go round more than 1000 times/],
+      ['{% for i in (1..900) %}{% for j in (1..900) %}x{% endfor %}{% endfor %}', /The loops of this template run more than 1000 times/],
       ['{% assign t = "xxxxxxxxxx" %}{% for i in (1..900) %}{% assign t = t | append: t %}{% endfor %}{{ t }}', /The filters of this template produce more than 1048576 bytes/],
       ['{% assign t = "x" %}{% for i in (1..15) %}{% assign t = t | append: t %}{% endfor %}{% for i in (1..900) %}{{ t }}{% endfor %}', /text is larger than 524288 bytes/],
     ];
