@@ -31,10 +31,10 @@ enum arg_kind {
     ARG_TEXT_LIST,   /* struct text_list; a single text counts as a list of one when `single` is allowed */
     ARG_OBJECT,      /* pointer to a generated struct, NULL when absent */
     ARG_OBJECT_LIST, /* struct arg_list of generated structs */
-    ARG_JSON,        /* an object or array that the engine reads */
+    ARG_JSON,        /* const json_t *, NULL when absent: an object or array that the engine reads */
 };
 
-/* Generated code has a typed twin. */
+/* ARG_OBJECT_LIST: `items` points to `count` generated structs. Generated code has a typed twin. */
 struct arg_list {
     const void *items;
     size_t count;

@@ -151,7 +151,7 @@ static bool refuse_ambiguous(struct arena *arena, const struct flag *flag, struc
                 variable != NULL ? variable : "");
 }
 
-/* An operation that is not built ignores its flags and their values. */
+/* An operation that is not built reports only that. Its flags are skipped with their values. */
 static void skip_unbuilt(int argc, char **argv, int *at)
 {
     bool has_value = strchr(argv[*at], '=') == NULL && *at + 1 < argc && argv[*at + 1][0] != '-';

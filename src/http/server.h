@@ -39,7 +39,7 @@ struct http_server_config {
     const char *metrics_listen;         /* the same form; NULL: no metrics listener */
     const char *const *allowed_hosts;   /* NULL-terminated, further names that Host may have at /mcp; NULL: none */
     const char *const *allowed_origins; /* NULL-terminated, further origins that may call /mcp; NULL: none */
-    const char *const *trusted_proxies; /* addresses whose X-Forwarded-… headers are trusted; NULL: none */
+    const char *const *trusted_proxies; /* NULL-terminated addresses whose X-Forwarded-… headers are trusted; NULL: none */
 
     unsigned io_threads;        /* 0: 2 */
     unsigned max_connections;   /* 0: 1024, over all threads */

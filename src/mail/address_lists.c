@@ -12,9 +12,9 @@ struct list {
     size_t count;
 };
 
-static const struct list disposable = { disposable_text, disposable_places, ARRAY_COUNT(disposable_places) };
-static const struct list free_mail = { free_mail_text, free_mail_places, ARRAY_COUNT(free_mail_places) };
-static const struct list role = { role_text, role_places, ARRAY_COUNT(role_places) };
+static const struct list disposable = { disposable_text, disposable_offsets, ARRAY_COUNT(disposable_offsets) };
+static const struct list free_mail = { free_mail_text, free_mail_offsets, ARRAY_COUNT(free_mail_offsets) };
+static const struct list role = { role_text, role_offsets, ARRAY_COUNT(role_offsets) };
 
 static bool sorted_list_has(const struct list *list, const char *entry)
 {

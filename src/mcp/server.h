@@ -87,7 +87,7 @@ struct mcp_answer {
     int http_status;  /* 200, 202, 204, 400, 401, 404, 405, 406, 503 …; ignored after stream_open */
     const char *body; /* application/json; NULL: no body */
     size_t body_size;
-    const char *session_id; /* Mcp-Session-Id to send */
+    const char *session_id; /* Mcp-Session-Id to send, NULL when none */
     int64_t retry_after_s;  /* Retry-After, 0 when none */
 };
 /* The transport itself adds WWW-Authenticate: Bearer to a 401, and Allow to a 405. */

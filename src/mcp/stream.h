@@ -27,7 +27,7 @@ void mcp_stream_close(struct mcp_session *session, struct mcp_stream *stream) NO
 void mcp_stream_attach(struct mcp_session *session, struct mcp_stream *stream, uint64_t event, struct mcp_http_handler *handler)
     NONNULL(1, 2, 4);
 
-/* Detaches a handler that ends; the stream continues. */
+/* Detaches a handler that ends. The stream that it was attached to, if any, continues. */
 void mcp_stream_detach(struct mcp_session *session, struct mcp_http_handler *handler) NONNULL(1, 2);
 
 /* Finds the stream of a Last-Event-ID, when all later events are still kept. */

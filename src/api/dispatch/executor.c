@@ -173,7 +173,8 @@ static bool queue_call(struct executor *executor, struct call_state *state, bool
 {
     struct call_queue *queue = is_single && executor->config.batchers > 0 ? &executor->singles : &executor->others;
     pthread_mutex_lock(&executor->lock);
-    /* When enough batchers run, one of them takes this single call with its next batch. No further thread is needed. */
+    /* When enough batchers run, no further thread is needed: one of them takes this single call with its next batch, or a thread
+     * that was woken for an older call takes it. */
     bool batches = queue == &executor->singles;
     bool needs_thread = !batches || executor->batching < executor->config.batchers;
     bool accepted = !executor->stopping && executor->queued < queue_max && (!needs_thread || call_thread(executor, batches));

@@ -38,7 +38,7 @@ bool op_sends_create(struct op_context *ctx, const struct sends_create_args *arg
         .confirmation = ctx->call->confirmation,
         .key_id = ctx->call->who.key_id,
     };
-    /* Only assistants get a preview to confirm. */
+    /* Only assistants get a preview to confirm; programs and people at a terminal do not. */
     if (ctx->call->caller.is_model)
         request.confirm_above = ctx->work.engine->confirm_above;
     struct send_accepted accepted;

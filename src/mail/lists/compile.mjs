@@ -1,8 +1,8 @@
-// Compiles the lists of the npm packages beside it into sorted tables, as C:
+// Compiles the address lists of npm packages (package.json) into sorted tables, as C:
 //
 //   compile.mjs OUTPUT_FILE
 //
-// A list is one text, its entries ended by NUL, and the places where they begin, in the order of their bytes.
+// A table has one text, in which a NUL ends each entry, and the offsets of the entries, sorted by their bytes.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -22,19 +22,19 @@ function load(name) {
 
 function table(name, entries) {
   const sorted = [...new Set(entries.map((entry) => entry.trim().toLowerCase()))].filter((entry) => ENTRY.test(entry)).sort();
-  // A package that changed its form must not become an empty list.
-  if (sorted.length < 500) throw new Error(`${name}: ${sorted.length} entries only`);
+  // A package with a changed format must not give an empty list.
+  if (sorted.length < 500) throw new Error(`${name}: ${sorted.length} entries are too few`);
   let at = 0;
-  const places = sorted.map((entry) => [at, (at += entry.length + 1)][0]);
+  const offsets = sorted.map((entry) => [at, (at += entry.length + 1)][0]);
   const lines = sorted.map((entry) => `    "${entry}\\0"`);
-  const rows = Array.from({ length: Math.ceil(places.length / 16) }, (_, i) => `    ${places.slice(i * 16, i * 16 + 16).join(', ')},`);
-  return `static const char ${name}_text[] =\n${lines.join('\n')};\nstatic const uint32_t ${name}_places[] = {\n${rows.join('\n')}\n};\n`;
+  const rows = Array.from({ length: Math.ceil(offsets.length / 16) }, (_, i) => `    ${offsets.slice(i * 16, i * 16 + 16).join(', ')},`);
+  return `static const char ${name}_text[] =\n${lines.join('\n')};\nstatic const uint32_t ${name}_offsets[] = {\n${rows.join('\n')}\n};\n`;
 }
 
 const disposable = load('disposable-email-domains-js/dist/dict/disposable_email_blocklist.json');
-const throwAway = new Set(disposable);
-// The list of free services takes in the throw-away ones.
-const free = load('free-email-domains/domains.json').filter((domain) => !throwAway.has(domain));
+const disposableDomains = new Set(disposable);
+// The list of free services includes the disposable domains.
+const free = load('free-email-domains/domains.json').filter((domain) => !disposableDomains.has(domain));
 const roles = load('role-based-email-addresses');
 
 const versions = ['disposable-email-domains-js', 'free-email-domains', 'role-based-email-addresses'].map((name) => {
@@ -43,7 +43,7 @@ const versions = ['disposable-email-domains-js', 'free-email-domains', 'role-bas
 });
 mkdirSync(dirname(output), { recursive: true });
 writeFileSync(output, [
-  `/* Lists about addresses, compiled by src/mail/lists/compile.mjs from\n${versions.join('\n')} */`,
+  `/* Address lists, compiled by src/mail/lists/compile.mjs from\n${versions.join('\n')} */`,
   '#include <stdint.h>\n',
   table('disposable', disposable), table('free_mail', free), table('role', [...roles]),
 ].join('\n'));
