@@ -65,6 +65,8 @@ const GENERATED = {
   catalogue: {
     'catalogue/error_codes.h': Object.keys(MODULES),
     'catalogue/plans.h': ['engine', 'api'],
+    'catalogue/jobs.h': ['engine', 'jobs', 'api'],
+    'catalogue/job_types.h': ['jobs'],
     'catalogue/integrations.h': ['engine', 'api'],
   },
   sql: ['engine', 'api', 'sender', 'jobs', 'main', 'db'],

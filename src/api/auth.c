@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct auth {
-    const char *fixed_brand; /* of the local owner */
+    const char *fixed_brand; /* the local owner's brand */
     struct ttl_cache *principals;
     struct ttl_cache *brands;
 };
@@ -39,7 +39,7 @@ void auth_forget(struct auth *auth)
     ttl_cache_clear(auth->brands);
 }
 
-/* The local owner runs the process on its own data folder: an organization credential that no policy limits. */
+/* The local owner runs the process on its own data folder. It is an organization credential without a rate limit. */
 static struct principal local_owner(void)
 {
     return (struct principal){
@@ -75,7 +75,7 @@ static bool principal_from_key(struct auth *auth, const struct work *work, const
                                struct error *err)
 {
     if (!api_key_is_well_formed(key))
-        return fail(err, ERR_INVALID_API_KEY, NULL, "This is not an API key of this service.");
+        return fail(err, ERR_INVALID_API_KEY, NULL, "This is not a valid API key.");
     unsigned char hash[SECRET_HASH_BYTES];
     secret_hash(key, hash);
     if (ttl_cache_get(auth->principals, hash, ret_who))
@@ -103,17 +103,17 @@ static bool principal_from_key(struct auth *auth, const struct work *work, const
     return true;
 }
 
-static bool no_session(struct error *err)
+static bool refuse_session(struct error *err)
 {
     return fail(err, ERR_AUTHENTICATION_REQUIRED, NULL, "This session is unknown or has ended. Sign in again.");
 }
 
-/* A person who is signed in may do everything, within the brands of the role. */
+/* A signed-in user has all scopes, in the brands that the role allows. */
 static bool principal_from_session(struct auth *auth, const struct work *work, const char *token, struct principal *ret_who,
                                    struct error *err)
 {
     if (!session_token_is_well_formed(token))
-        return no_session(err);
+        return refuse_session(err);
     unsigned char hash[SECRET_HASH_BYTES];
     secret_hash(token, hash);
     if (ttl_cache_get(auth->principals, hash, ret_who))
@@ -125,7 +125,7 @@ static bool principal_from_session(struct auth *auth, const struct work *work, c
     if (!sql_auth_session_by_hash(work->conn, work->arena, &params, &row, err))
         return false;
     if (row == NULL)
-        return no_session(err);
+        return refuse_session(err);
     *ret_who = (struct principal){
         .kind = CREDENTIAL_SESSION,
         .organization_id = row->organization_id,
@@ -165,7 +165,7 @@ int64_t auth_member_session(const struct principal *who)
     return who->kind == CREDENTIAL_SESSION && !who->administrator ? who->session_id : 0;
 }
 
-/* A brand of another organization does not exist; one of its own a member may not be let into. */
+/* A brand of another organization is reported as missing. A member may lack access to a brand of its own organization. */
 static bool organization_brand(struct auth *auth, const struct work *work, const struct principal *who, int64_t brand_id,
                                enum brand_state *ret_state, struct error *err)
 {
@@ -188,7 +188,7 @@ static bool organization_brand(struct auth *auth, const struct work *work, const
     if (row == NULL)
         return brand_not_found(err);
     if (!row->reachable)
-        return fail(err, ERR_INSUFFICIENT_ROLE, "member", "This person has no access to the brand.");
+        return fail(err, ERR_INSUFFICIENT_ROLE, "member", "This user has no access to the brand.");
     *ret_state = state_of_brand(row->status);
     ttl_cache_put(auth->brands, hash, ret_state, generation);
     return true;
@@ -208,14 +208,14 @@ bool auth_brand(struct auth *auth, const struct work *work, const struct princip
         *ret_state = who->bound_brand_state;
         if (named == NULL || brand_id == who->bound_brand_id)
             return *ret_state != BRAND_IS_GONE || brand_not_found(err);
-        return fail(err, ERR_BRAND_SCOPE_MISMATCH, NULL, "This key belongs to another brand than X-Brand-Id names.");
+        return fail(err, ERR_BRAND_SCOPE_MISMATCH, NULL, "This key is limited to a brand other than the one in X-Brand-Id.");
     }
     if (named == NULL && who->kind == CREDENTIAL_LOCAL_OWNER) {
         *ret_brand_id = work->engine->default_brand_id;
         return true;
     }
     if (named == NULL)
-        return fail(err, ERR_BRAND_ID_REQUIRED, NULL, "This credential reaches several brands; name one in the X-Brand-Id header.");
+        return fail(err, ERR_BRAND_ID_REQUIRED, NULL, "This credential can use several brands; name one in the X-Brand-Id header.");
     if (brand_id == 0)
         return brand_not_found(err);
     *ret_brand_id = brand_id;

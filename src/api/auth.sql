@@ -1,4 +1,4 @@
--- Whose key this is. Its use is noted at most once a minute.
+-- Finds an API key by its hash. Its last use is updated at most once a minute.
 -- name: auth_key_by_hash :one
 -- params: secret_hash bytea, now timestamptz
 -- columns: id bigint, organization_id bigint, brand_id bigint null, scopes integer, rate_multiplier float8, revoked boolean, brand_status text null
@@ -12,7 +12,7 @@ select id, organization_id, brand_id, scopes, rate_multiplier, revoked_at is not
   from api_keys
  where secret_hash = :secret_hash;
 
--- Whose session this is, while it lasts.
+-- Finds a session by its hash, unless it has ended or expired.
 -- name: auth_session_by_hash :one
 -- params: secret_hash bytea, now timestamptz
 -- columns: id bigint, organization_id bigint, administrator boolean
@@ -20,7 +20,7 @@ select id, organization_id, role = 'org:admin'
   from sessions
  where secret_hash = :secret_hash and ended_at is null and expires_at > :now;
 
--- Whether a brand is one of the organization's, and within the reach of the session of a member (0: not a member's).
+-- Finds a brand of the organization, and whether the session of a member may reach it (0: not a member's session).
 -- name: auth_brand :one
 -- params: organization_id bigint, brand_id bigint, member_session_id bigint
 -- columns: reachable boolean, status text

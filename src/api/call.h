@@ -1,11 +1,12 @@
 /*
- * A call: what any door hands to dispatch, and what it gets back.
+ * Call: the request that a transport (stdio, MCP over HTTP, REST, command line,
+ * embedding API) submits to dispatch, and its answer.
  *
- * The door makes an arena, puts the call and everything it points to into it,
- * submits it and keeps its hands off until `done` is called, exactly once, on
- * any thread. Then the answer is read and the arena freed by the door. A door
- * knows its protocol and nothing of email; dispatch does not know which door it
- * serves beyond the name that the log and the audit row carry.
+ * The transport creates an arena, puts the call and everything it points to
+ * into it, and submits it. It must not touch the call until `on_completed` is
+ * called, exactly once, on any thread. Then it reads the answer and frees the
+ * arena. A transport handles its protocol and nothing of email. Dispatch uses
+ * the transport's name for the log and the audit row only.
  */
 #pragma once
 
@@ -17,13 +18,13 @@
 struct api;
 struct call;
 
-/* For the log and the audit row only; what a call's work may depend on is in struct caller. */
+/* Used for the log and the audit row only. The work of a call may depend on struct caller instead. */
 enum transport { TRANSPORT_STDIO, TRANSPORT_MCP_HTTP, TRANSPORT_REST, TRANSPORT_COMMAND_LINE, TRANSPORT_EMBEDDED };
 
-/* What kind of caller a door has. */
+/* The kind of caller behind a transport. */
 struct caller {
-    bool is_model;  /* a language model, which may be wrong about what its user wants */
-    bool is_remote; /* on another machine, perhaps: it names no files here, but may be given links */
+    bool is_model;  /* a language model, which may misunderstand its user */
+    bool is_remote; /* possibly on another machine: it may not name files here, but gets links */
 };
 
 enum credential_kind {
@@ -48,20 +49,20 @@ struct name_value_list {
     size_t count;
 };
 
-/* Where the arguments are. A tool call is `flat`: one object holds them all, whatever their place,
- * and scalars are coerced faithfully ("5" → 5). A REST call keeps path, query and body apart. */
+/* The arguments. A tool call is `flat`: one object holds all arguments, whatever their place, and scalars are coerced without
+ * loss ("5" → 5). A REST call keeps path, query and body apart. */
 struct call_input {
     bool flat;
     const json_t *body; /* NULL: none */
     struct name_value_list path;
     struct name_value_list query;
-    struct error refusal; /* a fault found while reading the input; reported at its place in the order of checks */
+    struct error refusal; /* an error found while reading the input; reported at its place in the order of checks */
 };
 
-/* Whether work can be done in a brand: one that is still being extracted can be read only. */
+/* The state of a brand. One that is still being extracted (unfinished) can only be read. */
 enum brand_state { BRAND_IS_READY, BRAND_IS_UNFINISHED, BRAND_IS_GONE };
 
-/* Who calls, once authenticated. */
+/* The authenticated caller. */
 struct principal {
     enum credential_kind kind;
     int64_t organization_id;
@@ -78,7 +79,7 @@ struct rate_state {
     int64_t limit;
     int64_t remaining;
     int64_t reset_s; /* Unix epoch seconds */
-    int64_t wait_s;  /* of a refused call, until then */
+    int64_t wait_s;  /* wait time of a refused call, until reset_s */
 };
 
 /* The answer of a handler. The body is streamed into `json`. */
@@ -88,13 +89,13 @@ struct reply {
     struct json_writer json;
     int64_t item_count;       /* items of PRICE_PER_ITEM; preset to 1 */
     bool charge_nothing;      /* a success that is not billed (a partial audit) */
-    bool keep_no_key;         /* the idempotency key is released although it went well */
-    bool changes_credentials; /* what this process believes of credentials is asked anew once this is committed */
-    const char *confirmation; /* nothing was done: the body is a preview, and this the token that confirms it */
-    const char *question;     /* of that preview, for a person */
+    bool keep_no_key;         /* the idempotency key is released although the call succeeded */
+    bool changes_credentials; /* the cached credentials are dropped once this call is committed */
+    const char *confirmation; /* nothing was done: the body is a preview, and this token confirms it */
+    const char *question;     /* the question about that preview for a person */
     int64_t job_id;           /* a job was enqueued: OP_JOB waits for it, others wake the workers */
 
-    /* What was asked about has not ended (operations that wait): how far it is. */
+    /* For operations that wait: the observed work has not ended; its progress. */
     bool goes_on;
     double progress;
     double progress_total;
@@ -102,27 +103,27 @@ struct reply {
 };
 
 struct call {
-    /* Filled by the door. */
+    /* Filled by the transport. */
     struct arena *arena;
     enum transport transport;
     struct caller caller;
-    const struct operation *const *candidates; /* NULL-ended; the first whose condition holds is run */
+    const struct operation *const *candidates; /* NULL-terminated; the first whose condition holds is run */
     struct call_input input;
     struct credentials credentials;
     const char *idempotency_key; /* NULL when none */
-    const char *confirmation;    /* the token of a preview that was agreed to, NULL when none */
-    int64_t wait_s;              /* how long to wait for the end of what is asked about; 0: the answer as it stands */
+    const char *confirmation;    /* the token of a confirmed preview, NULL when none */
+    int64_t wait_s;              /* how long to wait for the end of the observed work; 0: answer at once */
     const char *request_id;      /* req_ + 32 hex */
-    const char *client;          /* name/version of the client as it says, NULL when unknown */
-    void (*done)(struct call *call);
-    void (*progress)(struct call *call, double progress, double total, const char *message); /* NULL: not wanted */
+    const char *client;          /* name/version that the client reports, NULL when unknown */
+    void (*on_completed)(struct call *call);
+    void (*on_progress)(struct call *call, double progress, double total, const char *message); /* NULL: not wanted */
     void *transport_data;
 
     /* The answer. */
     bool ok;
     struct reply reply;         /* when ok */
     struct error error;         /* when not */
-    const struct operation *op; /* what was run; NULL when refused before that was known */
+    const struct operation *op; /* the operation that ran; NULL when the call was refused before it was chosen */
     struct principal who;
     struct rate_state rate;
     int64_t credit_cost; /* X-Credit-Cost; -1: no header */
@@ -131,28 +132,28 @@ struct call {
     struct call_state *state; /* dispatch's own */
 };
 
-/* Whether a submitted call would be answered before api_submit returns: no thread hop, so nothing to suspend. */
+/* True when api_submit would answer the call before it returns: it needs no thread hop, so the transport suspends nothing. */
 bool api_is_immediate(struct api *api, struct call *call) NONNULL(1, 2);
 
-/* Runs the call through every check and its handler; `done` is called when the answer stands. */
+/* Runs all checks and the handler of the call. `on_completed` is called when the answer is complete. */
 void api_submit(struct api *api, struct call *call) NONNULL(1, 2);
 
-/* The caller lost interest: a waiting call is dropped, a running statement stopped, a parked job asked to stop.
- * `done` is still called. Safe from any thread between api_is_immediate (or api_submit) and the return of `done`. */
+/* Cancels a call: a queued call is dropped, a running statement is cancelled, a parked job is asked to stop. `on_completed` is
+ * still called. Safe from any thread between api_is_immediate (or api_submit) and the return of `on_completed`. */
 void api_cancel(struct api *api, struct call *call) NONNULL(1, 2);
 
-/* Authenticates without doing anything: candidates for a call whose answer is only `who` (handshakes, lists). */
+/* Candidates of a call that only authenticates; its answer is `who` (handshakes, lists). */
 extern const struct operation *const api_connection_check[];
 
-/* Candidates for the file behind a signed link: its only argument is `token`, and no credential is asked for. */
+/* Candidates of a signed download link. The only argument is `token`; no credential is needed. */
 extern const struct operation *const api_signed_download[];
 
-/* Candidates for looking at the unsubscribe link of a message, and for following it, in the same way. */
+/* Candidates of the unsubscribe link of a message: reading its state, and unsubscribing. The only argument is `token`. */
 extern const struct operation *const api_subscription[];
 extern const struct operation *const api_unsubscribe[];
 
 /* The error envelope of the contract: {"error":{code,type,message,param?,suggestion,docs,retryAfter?,details?}}. */
 void api_write_error(struct json_writer *json, const struct error *err) NONNULL(1, 2);
 
-/* A fresh request id. */
+/* A new request id. */
 char *api_request_id(struct arena *arena) NONNULL(1) RETURNS_NONNULL;

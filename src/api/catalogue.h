@@ -1,10 +1,10 @@
 /*
- * The catalogue: what codegen makes of schemas/ and tools/, as tables.
+ * Catalogue: the tables that codegen generates from schemas/ and tools/.
  *
- * An operation is the unit of work; a tool is what an assistant sees of one or
- * several operations. Everything a door or dispatch must know about them is
- * data here, so no handler checks for itself and no door knows email. All of it
- * is constant for the life of the process.
+ * An operation is the unit of work. A tool is an assistant's view of one or
+ * several operations. The tables hold everything that transports and dispatch
+ * must know about them, so no handler checks for itself and no transport
+ * depends on email. All of it is constant for the life of the process.
  */
 #pragma once
 
@@ -13,6 +13,7 @@
 
 #include <jansson.h>
 
+struct job_declaration;
 struct op_context;
 struct reply;
 
@@ -30,10 +31,10 @@ enum arg_kind {
     ARG_TEXT_LIST,   /* struct text_list; a single text counts as a list of one when `single` is allowed */
     ARG_OBJECT,      /* pointer to a generated struct, NULL when absent */
     ARG_OBJECT_LIST, /* struct arg_list of generated structs */
-    ARG_JSON,        /* const json_t *, NULL when absent: an object or array looked into by the engine */
+    ARG_JSON,        /* an object or array that the engine reads */
 };
 
-/* ARG_OBJECT_LIST: `items` points to `count` generated structs. Generated code gives it its own typed twin. */
+/* Generated code has a typed twin. */
 struct arg_list {
     const void *items;
     size_t count;
@@ -57,17 +58,17 @@ struct arg_field {
     size_t min_size; /* code points of a text, items of a list, members of an object */
     size_t max_size;
     size_t max_item_size;           /* code points of each item of a text list */
-    const char *const *enum_values; /* NULL-ended; index + 1 is the enum constant, 1 << index the token bit */
+    const char *const *enum_values; /* NULL-terminated; index + 1 is the enum constant, 1 << index the token bit */
     const struct arg_shape *object; /* ARG_OBJECT and ARG_OBJECT_LIST */
     double default_number;          /* ARG_INTEGER, ARG_NUMBER, ARG_BOOLEAN, ARG_ENUM */
     const char *default_text;       /* ARG_TEXT */
     json_type json_type;            /* ARG_JSON: JSON_OBJECT or JSON_ARRAY */
     const char *flag;               /* its name on the command line, without dashes: scheduled-at */
-    const char *words;              /* what it takes, for people: "text, at most 40 characters, required" */
+    const char *words;              /* its type for people: "text, at most 40 characters, required" */
     const char *description;
 };
 
-/* A key that is refused here and means something elsewhere, and the sentence that says where. */
+/* A key that belongs to another place, and the message that names that place. */
 struct key_elsewhere {
     const char *name; /* NULL ends a table */
     const char *message;
@@ -100,7 +101,7 @@ struct price {
 /* ---- Operations ---- */
 
 enum op_mode {
-    OP_MEMORY, /* answered where it arrives, without a thread hop or a connection */
+    OP_MEMORY, /* answered on the thread where it arrives, without a connection */
     OP_READ,   /* statements without BEGIN */
     OP_WRITE,  /* one READ COMMITTED transaction */
     OP_JOB,    /* a transaction that enqueues; the caller is parked until the job settles */
@@ -109,11 +110,11 @@ enum op_pool { POOL_QUICK, POOL_SLOW };
 enum op_reach {
     REACH_PUBLIC,       /* no credential */
     REACH_SESSION,      /* a signed-in administrator only */
-    REACH_ORGANIZATION, /* no brand is named; `organization_key` says whether a brand-bound key may call it */
+    REACH_ORGANIZATION, /* works in no brand; `organization_key` says whether a brand-bound key may call it */
     REACH_BRAND,        /* works in exactly one brand */
 };
 
-/* Which of several operations of one route (or tool) a call means. */
+/* The condition that chooses one of several operations of a route or tool. */
 enum when_kind { WHEN_ALWAYS, WHEN_PRESENT, WHEN_EQUALS };
 struct op_when {
     enum when_kind kind;
@@ -127,7 +128,7 @@ typedef bool op_handler(struct op_context *ctx, const void *args, struct reply *
 struct db_statement;
 struct db_batch;
 
-/* A read that is one statement: bind fills the statement's parameters, reply writes the answer from its rows. */
+/* A read of one statement. bind fills the statement's parameters; reply writes the answer from its rows. */
 struct op_single {
     const struct db_statement *statement;
     size_t params_size;
@@ -135,20 +136,20 @@ struct op_single {
     bool (*reply)(struct op_context *ctx, const void *args, const void *rows, size_t count, struct reply *reply, struct error *err);
 };
 
-/* One of several single writes that are asked for at once. */
+/* One of several single writes that run together. */
 struct single_write {
     struct op_context *ctx;
-    void *kept; /* what check kept for it */
+    void *kept; /* the state that `check` left for it */
 };
 
 /*
- * A write whose statements may travel with those of other callers, in one
- * transaction (write_batch.c). `check` refuses all that needs no database and
- * keeps what the others need in the arena of the work; it names the row that
- * the write locks, so that two batches lock theirs in the same order. `ask`
- * adds the statements of several writes in one brand, of different rows in the
- * order of their lock keys; `reply` writes the answer of one from what they
- * gave. Both may run again, in another batch.
+ * A write whose statements may share a transaction with those of other callers
+ * (group_commit.c). `check` refuses everything that needs no database and keeps
+ * the state for the next steps in the arena of the work. It also names the row
+ * that the write locks, so that two batches lock rows in the same order. `ask`
+ * adds the statements of several writes in one brand, of different rows, in the
+ * order of their lock keys. `reply` writes the answer of one write from their
+ * results. `ask` and `reply` may run again in another batch.
  */
 struct op_single_write {
     bool (*check)(struct op_context *ctx, const void *args, void **ret_kept, const char **ret_lock_key, struct error *err);
@@ -171,19 +172,20 @@ struct operation {
     enum op_pool pool;
     enum op_reach reach;
     bool organization_key;            /* REACH_ORGANIZATION that writes or bills: brand-bound keys get ORG_SCOPE_REQUIRED */
-    uint32_t scopes;                  /* any of these bits satisfies; 0: any credential */
-    const char *scope;                /* the scope's name for the refusal, NULL when none */
+    uint32_t scopes;                  /* any one of these bits is enough; 0: any credential */
+    const char *scope;                /* the scope's name for the error message, NULL when none */
     const struct rate_policy *policy; /* NULL: unlimited */
     struct price price;
-    int status;       /* of the ordinary answer */
-    int query_budget; /* round trips to the database that the work itself may take */
+    int status;       /* the status of a successful answer */
+    int query_budget; /* maximum round trips to the database by the work itself */
     bool built;
     bool open;              /* the contract leaves details open */
     bool idempotent_key;    /* honours Idempotency-Key */
-    bool asks_confirmation; /* an assistant may get a preview first, to be agreed to */
-    bool waits;             /* a tool's waitSeconds: answered when what was asked about has ended, or the time is over */
+    bool asks_confirmation; /* an assistant may get a preview first, to be confirmed */
+    const struct job_declaration *job; /* the job that the operation enqueues, NULL when none */
+    bool waits;             /* takes a tool's waitSeconds: answered when the observed work has ended, or the time is over */
     const struct arg_shape *args;
-    op_handler *handler;                        /* NULL for `single` and for what is not built */
+    op_handler *handler;                        /* NULL for `single` and for operations that are not built */
     const struct op_single *single;             /* NULL unless a read marked single */
     const struct op_single_write *single_write; /* NULL unless a write marked single */
     size_t max_body_bytes;
@@ -194,11 +196,11 @@ extern const size_t operation_count;
 
 /* ---- Routes ---- */
 
-/* The operations of one method and path, in the order their conditions are tried. */
+/* The operations of one method and path, in the order in which their conditions are checked. */
 struct route {
     const char *method;
     const char *path;
-    const struct operation *const *candidates; /* NULL-ended */
+    const struct operation *const *candidates; /* NULL-terminated */
 };
 extern const struct route routes[];
 extern const size_t route_count;
@@ -218,22 +220,22 @@ struct tool {
     bool idempotent;
     bool open_world;
     bool organization;     /* hidden from brand connections */
-    const char *list_json; /* its object in tools/list, whole; NULL when not built, as is the schema */
+    const char *list_json; /* its complete object in tools/list; NULL when not built, as is the schema */
     const char *input_schema_json;
-    const char *const *arguments;              /* names in its input schema, NULL-ended */
-    const struct operation *const *candidates; /* NULL-ended; `choose_by` or their own conditions decide */
-    const char *choose_by;                     /* argument whose value picks candidates[i] by choose_values[i]; NULL: conditions */
-    const char *const *choose_values;          /* NULL-ended, beside candidates */
-    const char *const *present; /* the first candidates[i] whose argument present[i] is given, "" always; NULL: not so */
-    const char *fixed_json;     /* arguments always set, object text or NULL */
-    const char *default_json;   /* arguments set when absent and the chosen operation takes them, object text or NULL */
-    const char *adapter;        /* projection of the result in src/mcp, NULL: as it is */
-    const char *help;           /* focused help, Markdown */
+    const char *const *arguments;              /* names in its input schema, NULL-terminated */
+    const struct operation *const *candidates; /* NULL-terminated; `choose_by` or their own conditions decide */
+    const char *choose_by;            /* argument whose value chooses candidates[i] by choose_values[i]; NULL: conditions */
+    const char *const *choose_values; /* NULL-terminated, beside candidates */
+    const char *const *present;       /* the first candidates[i] whose argument present[i] is given ("": always); NULL: unused */
+    const char *fixed_json;           /* arguments always set, object text or NULL */
+    const char *default_json;         /* arguments set when absent and the chosen operation takes them, object text or NULL */
+    const char *adapter;              /* projection of the result in src/mcp, NULL: as it is */
+    const char *help;                 /* focused help, Markdown */
 };
 extern const struct tool tools[];
 extern const size_t tool_count;
 
-/* ---- Texts made at build ---- */
+/* ---- Texts generated at build time ---- */
 
 extern const char catalogue_help_json[];    /* the body of GET /v1/help */
 extern const char catalogue_openapi_json[]; /* the OpenAPI document */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One decoding: where it allocates, how it reads ids and whether it coerces. */
+/* The state of one decoding: the arena, the codec of ids, and whether scalars are coerced. */
 struct decoder {
     struct arena *arena;
     const struct id_codec *ids;
@@ -24,12 +24,12 @@ static void *member(void *out, const struct arg_field *field)
     return (char *)out + field->offset;
 }
 
-static bool wrong_type(const struct arg_field *field, const char *wanted, struct error *err)
+static bool refuse_type(const struct arg_field *field, const char *wanted, struct error *err)
 {
     return fail(err, ERR_INVALID_REQUEST, field->name, "%s must be %s.", field->name, wanted);
 }
 
-/* ---- Coercion: text that plainly is a value of the wanted type becomes one ---- */
+/* ---- Coercion: text that is exactly a value of the wanted type becomes that value ---- */
 
 static const json_t *number_in_text(const struct decoder *decoder, const json_t *value)
 {
@@ -97,11 +97,11 @@ static bool check_text_size(const struct arg_field *field, const char *text, siz
     return true;
 }
 
-/* jansson keeps U+0000 inside a text; C code behind this would see it end there. */
+/* jansson accepts U+0000 inside a text; C code would take it as the end. */
 static bool plain_text(const struct arg_field *field, const json_t *value, const char **ret_text, struct error *err)
 {
     if (!json_is_string(value))
-        return wrong_type(field, "text", err);
+        return refuse_type(field, "text", err);
     *ret_text = json_string_value(value);
     if (strlen(*ret_text) != json_string_length(value))
         return fail(err, ERR_INVALID_REQUEST, field->name, "%s must not contain the character U+0000.", field->name);
@@ -127,7 +127,7 @@ static bool decode_id(const struct decoder *decoder, const struct arg_field *fie
     if (!plain_text(field, value, &text, err))
         return false;
     int64_t id = id_decode(decoder->ids, (enum id_kind)field->id_kind, text);
-    /* What is no id of ours names no row; 0 means absent, so it becomes -1. */
+    /* An invalid id matches no row. 0 means absent, so it becomes -1. */
     *(int64_t *)out = id != 0 ? id : -1;
     return true;
 }
@@ -149,7 +149,7 @@ static bool decode_integer(const struct arg_field *field, const json_t *value, v
     /* 5.0 is the integer 5 in JSON Schema. */
     bool whole = json_is_real(value) && floor(json_real_value(value)) == json_real_value(value) && fabs(json_real_value(value)) < 9e15;
     if (!json_is_integer(value) && !whole)
-        return wrong_type(field, "a whole number", err);
+        return refuse_type(field, "a whole number", err);
     int64_t number = whole ? (int64_t)json_real_value(value) : json_integer_value(value);
     if (!check_number_range(field, (double)number, err))
         return false;
@@ -163,7 +163,7 @@ static bool decode_integer(const struct arg_field *field, const json_t *value, v
 static bool decode_number(const struct arg_field *field, const json_t *value, void *out, struct error *err)
 {
     if (!json_is_number(value))
-        return wrong_type(field, "a number", err);
+        return refuse_type(field, "a number", err);
     double number = json_number_value(value);
     if (!check_number_range(field, number, err))
         return false;
@@ -177,7 +177,7 @@ static bool decode_number(const struct arg_field *field, const json_t *value, vo
 static bool decode_boolean(const struct arg_field *field, const json_t *value, void *out, struct error *err)
 {
     if (!json_is_boolean(value))
-        return wrong_type(field, "true or false", err);
+        return refuse_type(field, "true or false", err);
     if (field->required || field->has_default)
         *(bool *)out = json_is_true(value);
     else
@@ -185,7 +185,7 @@ static bool decode_boolean(const struct arg_field *field, const json_t *value, v
     return true;
 }
 
-/* The place of a text among the allowed ones, counted from 1; 0 when it is none of them. */
+/* The index of a text among the allowed ones, from 1; 0 when it is not one of them. */
 static int enum_index(const struct arg_field *field, const char *text, size_t size)
 {
     for (int i = 0; field->enum_values[i] != NULL; i++)
@@ -194,7 +194,7 @@ static int enum_index(const struct arg_field *field, const char *text, size_t si
     return 0;
 }
 
-static bool not_allowed(const struct arg_field *field, struct error *err)
+static bool refuse_enum_value(const struct arg_field *field, struct error *err)
 {
     char allowed[ERROR_MESSAGE_MAX_BYTES] = "";
     size_t used = 0;
@@ -210,7 +210,7 @@ static bool decode_enum(const struct arg_field *field, const json_t *value, void
         return false;
     int index = enum_index(field, text, strlen(text));
     if (index == 0)
-        return not_allowed(field, err);
+        return refuse_enum_value(field, err);
     *(int *)out = index;
     return true;
 }
@@ -219,7 +219,7 @@ static bool add_token(const struct arg_field *field, const char *text, size_t si
 {
     int index = enum_index(field, text, size);
     if (index == 0)
-        return not_allowed(field, err);
+        return refuse_enum_value(field, err);
     *bits |= UINT32_C(1) << (index - 1);
     return true;
 }
@@ -232,7 +232,7 @@ static bool decode_tokens(const struct arg_field *field, const json_t *value, vo
         const json_t *item;
         json_array_foreach(value, index, item) {
             if (!json_is_string(item))
-                return wrong_type(field, "a list of texts", err);
+                return refuse_type(field, "a list of texts", err);
             if (!add_token(field, json_string_value(item), json_string_length(item), bits, err))
                 return false;
         }
@@ -259,7 +259,7 @@ static bool decode_time(const struct arg_field *field, const json_t *value, void
         return false;
     int64_t time_us;
     if (!clock_parse_iso(text, &time_us))
-        return wrong_type(field, "an ISO 8601 date-time with a zone, such as 2026-11-21T09:30:00Z", err);
+        return refuse_type(field, "an ISO 8601 date-time with a zone, such as 2026-11-21T09:30:00Z", err);
     *(struct opt_int *)out = (struct opt_int){ .set = true, .value = time_us };
     return true;
 }
@@ -275,7 +275,7 @@ static bool check_list_size(const struct arg_field *field, size_t count, struct 
     return true;
 }
 
-static void item_path(char path[ERROR_PARAM_MAX_BYTES], const struct arg_field *field, size_t index)
+static void item_param_path(char path[ERROR_PARAM_MAX_BYTES], const struct arg_field *field, size_t index)
 {
     snprintf(path, ERROR_PARAM_MAX_BYTES, "%s.%zu", field->name, index);
 }
@@ -285,7 +285,7 @@ static bool decode_text_list(const struct decoder *decoder, const struct arg_fie
 {
     bool bare = field->single && json_is_string(value);
     if (!bare && !json_is_array(value))
-        return wrong_type(field, field->single ? "a text or a list of texts" : "a list of texts", err);
+        return refuse_type(field, field->single ? "a text or a list of texts" : "a list of texts", err);
     size_t count = bare ? 1 : json_array_size(value);
     if (!check_list_size(field, count, err))
         return false;
@@ -293,7 +293,7 @@ static bool decode_text_list(const struct decoder *decoder, const struct arg_fie
     const char **items = arena_array(decoder->arena, count, sizeof(*items));
     for (size_t i = 0; i < count; i++) {
         char path[ERROR_PARAM_MAX_BYTES];
-        item_path(path, field, i);
+        item_param_path(path, field, i);
         struct arg_field item = { .name = bare ? field->name : path, .min_size = 1, .max_size = field->max_item_size };
         if (!plain_text(&item, bare ? value : json_array_get(value, i), &items[i], err) ||
             !check_text_size(&item, items[i], item.max_size, err))
@@ -307,7 +307,7 @@ static bool decode_object_field(const struct decoder *decoder, const struct arg_
                                 struct error *err)
 {
     if (!json_is_object(value))
-        return wrong_type(field, "an object", err);
+        return refuse_type(field, "an object", err);
     void *object = arena_alloc(decoder->arena, field->object->size);
     if (!decode_object(decoder, field->object, value, object, err)) {
         error_param_prefix(err, field->name);
@@ -321,7 +321,7 @@ static bool decode_object_list(const struct decoder *decoder, const struct arg_f
                                struct error *err)
 {
     if (!json_is_array(value))
-        return wrong_type(field, "a list of objects", err);
+        return refuse_type(field, "a list of objects", err);
     size_t count = json_array_size(value);
     if (!check_list_size(field, count, err))
         return false;
@@ -329,11 +329,11 @@ static bool decode_object_list(const struct decoder *decoder, const struct arg_f
     char *items = arena_array(decoder->arena, count, field->object->size);
     for (size_t i = 0; i < count; i++) {
         char path[ERROR_PARAM_MAX_BYTES];
-        item_path(path, field, i);
+        item_param_path(path, field, i);
         const json_t *item = json_array_get(value, i);
         struct arg_field named = { .name = path };
         if (!json_is_object(item))
-            return wrong_type(&named, "an object", err);
+            return refuse_type(&named, "an object", err);
         if (!decode_object(decoder, field->object, item, items + i * field->object->size, err)) {
             error_param_prefix(err, path);
             return false;
@@ -348,7 +348,7 @@ static bool decode_json(const struct arg_field *field, const json_t *value, void
     json_type found = value != NULL ? json_typeof(value) : JSON_NULL;
     bool accepted = found == field->json_type || (field->list_too && found == JSON_ARRAY);
     if (!accepted)
-        return wrong_type(field, field->json_type == JSON_ARRAY ? "a list" : "an object", err);
+        return refuse_type(field, field->json_type == JSON_ARRAY ? "a list" : "an object", err);
     size_t size = found == JSON_ARRAY ? json_array_size(value) : json_object_size(value);
     if (!check_list_size(field, size, err))
         return false;
@@ -393,7 +393,7 @@ static bool decode_value(const struct decoder *decoder, const struct arg_field *
     case ARG_JSON:
         return decode_json(field, value, out, err);
     }
-    return fail(err, ERR_INTERNAL_ERROR, field->name, "This argument cannot be read.");
+    return fail(err, ERR_INTERNAL_ERROR, field->name, "This argument has an unknown type.");
 }
 
 static bool decode_absent(const struct arg_field *field, void *out, struct error *err)
@@ -425,7 +425,7 @@ static const struct arg_field *field_named(const struct arg_shape *shape, const 
     return NULL;
 }
 
-static bool unknown_key(const struct arg_shape *shape, const char *name, struct error *err)
+static bool refuse_unknown_key(const struct arg_shape *shape, const char *name, struct error *err)
 {
     for (const struct key_elsewhere *key = shape->elsewhere; key != NULL && key->name != NULL; key++)
         if (strcmp(key->name, name) == 0)
@@ -444,7 +444,7 @@ static bool decode_object(const struct decoder *decoder, const struct arg_shape 
     json_t *ignored;
     json_object_foreach(json_for_iteration(object), name, ignored)
         if (field_named(shape, name) == NULL)
-            return unknown_key(shape, name, err);
+            return refuse_unknown_key(shape, name, err);
     for (size_t i = 0; i < shape->count; i++) {
         const struct arg_field *field = &shape->fields[i];
         const json_t *value = json_object_get(object, field->name);
@@ -456,7 +456,7 @@ static bool decode_object(const struct decoder *decoder, const struct arg_shape 
     return true;
 }
 
-/* ---- A REST call: every field has its place ---- */
+/* ---- REST calls: every field has its place ---- */
 
 static const char *value_named(struct name_value_list list, const char *name)
 {
@@ -479,7 +479,7 @@ static bool refuse_unknown_query(const struct arg_shape *shape, struct name_valu
     for (size_t i = 0; i < query.count; i++) {
         const struct arg_field *field = field_named(shape, query.items[i].name);
         if (field == NULL || field->place != ARG_IN_QUERY)
-            return unknown_key(shape, query.items[i].name, err);
+            return refuse_unknown_key(shape, query.items[i].name, err);
     }
     return true;
 }
@@ -493,7 +493,7 @@ static bool refuse_unknown_body(const struct arg_shape *shape, const json_t *bod
     json_object_foreach(json_for_iteration(body), name, ignored) {
         const struct arg_field *field = field_named(shape, name);
         if (field == NULL || field->place != ARG_IN_BODY)
-            return unknown_key(shape, name, err);
+            return refuse_unknown_key(shape, name, err);
     }
     return true;
 }
@@ -506,7 +506,7 @@ static bool decode_placed(struct decoder *decoder, const struct arg_shape *shape
     for (size_t i = 0; i < shape->count; i++) {
         const struct arg_field *field = &shape->fields[i];
         const json_t *value = find_value(decoder, input, field);
-        /* Path and query are text on the wire, whatever they mean. */
+        /* Path and query are always text, whatever type the field has. */
         decoder->coerces = field->place != ARG_IN_BODY;
         bool ok = value != NULL ? decode_value(decoder, field, value, member(args, field), err)
                                 : decode_absent(field, member(args, field), err);
@@ -527,7 +527,7 @@ bool decode_arguments(struct arena *arena, const struct id_codec *ids, const str
     return decode_object(&decoder, shape, input->body, args, err);
 }
 
-/* Whether canonical JSON text of a condition says the same as a text; where all is text, "true" is also true. */
+/* True when the canonical JSON text of a condition equals a text. In path and query, "true" also equals true. */
 static bool text_equals_canonical(const char *text, const char *canonical, bool coerces)
 {
     size_t size = strlen(text);

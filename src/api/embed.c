@@ -1,5 +1,5 @@
 /*
- * The embedding API of include/posthorn.h: a door like the others, blocking.
+ * Embedding API (include/posthorn.h): a blocking transport within a C program.
  */
 #include "posthorn.h"
 
@@ -14,25 +14,25 @@
 
 enum { ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024, CLOSE_WAIT_MS = 10000 };
 
-/* One call in flight, in the list that posthorn_cancel searches. */
-struct flight {
-    struct flight *next;
+/* A running call, in the list that posthorn_cancel searches. */
+struct embedded_call {
+    struct embedded_call *next;
     struct posthorn *posthorn;
     struct call *call;
     const struct posthorn_call *request;
-    bool done;
+    bool completed;
 };
 
 struct posthorn {
     struct api *api;
     char *texts[5];
-    const char *brand_id; /* of the local owner */
+    const char *brand_id; /* the local owner's brand */
     pthread_mutex_t lock;
-    pthread_cond_t answered;
-    struct flight *flights;
+    pthread_cond_t completion;
+    struct embedded_call *calls;
 };
 
-static const char *keep(struct posthorn *posthorn, size_t slot, const char *text)
+static const char *keep_option(struct posthorn *posthorn, size_t slot, const char *text)
 {
     if (text != NULL && (posthorn->texts[slot] = strdup(text)) == NULL)
         abort();
@@ -49,35 +49,35 @@ struct posthorn *posthorn_open(const struct posthorn_options *options)
         return NULL;
     struct api_config config = {
         .installation = {
-            .data_dir = keep(posthorn, 0, options->data_dir),
-            .database_url = keep(posthorn, 1, options->database_url),
+            .data_dir = keep_option(posthorn, 0, options->data_dir),
+            .database_url = keep_option(posthorn, 1, options->database_url),
             .runner_argv = options->runner_argv != NULL ? options->runner_argv : default_runner,
             .application_name = "posthorn embedded",
-            .import_root = keep(posthorn, 3, options->import_root),
-            .public_url = keep(posthorn, 4, options->public_url),
+            .import_root = keep_option(posthorn, 3, options->import_root),
+            .public_url = keep_option(posthorn, 4, options->public_url),
         },
         .job_deadline_ms = options->job_wait_ms,
     };
-    posthorn->brand_id = keep(posthorn, 2, options->brand_id);
+    posthorn->brand_id = keep_option(posthorn, 2, options->brand_id);
     pthread_mutex_init(&posthorn->lock, NULL);
-    pthread_cond_init(&posthorn->answered, NULL);
+    pthread_cond_init(&posthorn->completion, NULL);
     posthorn->api = api_new(&config);
     return posthorn;
 }
 
-/* Lets calls end by themselves for a while, then stops them. No thread is inside the struct afterwards. */
-static void land_flights(struct posthorn *posthorn)
+/* Waits a while for running calls, then cancels them. Afterwards no thread uses the struct. */
+static void drain_calls(struct posthorn *posthorn)
 {
     struct timespec until = clock_deadline(CLOSE_WAIT_MS);
     pthread_mutex_lock(&posthorn->lock);
     int waited = 0;
-    while (waited == 0 && posthorn->flights != NULL)
-        waited = pthread_cond_clockwait(&posthorn->answered, &posthorn->lock, CLOCK_MONOTONIC, &until);
-    for (const struct flight *flight = posthorn->flights; flight != NULL; flight = flight->next)
-        if (!flight->done)
-            api_cancel(posthorn->api, flight->call);
-    while (posthorn->flights != NULL)
-        pthread_cond_wait(&posthorn->answered, &posthorn->lock);
+    while (waited == 0 && posthorn->calls != NULL)
+        waited = pthread_cond_clockwait(&posthorn->completion, &posthorn->lock, CLOCK_MONOTONIC, &until);
+    for (const struct embedded_call *embedded = posthorn->calls; embedded != NULL; embedded = embedded->next)
+        if (!embedded->completed)
+            api_cancel(posthorn->api, embedded->call);
+    while (posthorn->calls != NULL)
+        pthread_cond_wait(&posthorn->completion, &posthorn->lock);
     pthread_mutex_unlock(&posthorn->lock);
 }
 
@@ -85,16 +85,16 @@ void posthorn_close(struct posthorn *posthorn)
 {
     if (posthorn == NULL)
         return;
-    land_flights(posthorn);
+    drain_calls(posthorn);
     api_free(posthorn->api, 0);
     for (size_t i = 0; i < ARRAY_COUNT(posthorn->texts); i++)
         free(posthorn->texts[i]);
-    pthread_cond_destroy(&posthorn->answered);
+    pthread_cond_destroy(&posthorn->completion);
     pthread_mutex_destroy(&posthorn->lock);
     free(posthorn);
 }
 
-/* ---- Replies: one block, so that freeing is one free ---- */
+/* ---- Replies: one allocation each, so that one free() releases them ---- */
 
 static struct posthorn_reply *reply_new(const char *body, size_t size)
 {
@@ -140,23 +140,23 @@ static struct posthorn_reply *reply_of(const struct call *call)
 
 /* ---- Calls ---- */
 
-static void call_done(struct call *call)
+static void on_call_completed(struct call *call)
 {
-    struct flight *flight = call->transport_data;
-    struct posthorn *posthorn = flight->posthorn;
+    struct embedded_call *embedded = call->transport_data;
+    struct posthorn *posthorn = embedded->posthorn;
     pthread_mutex_lock(&posthorn->lock);
-    flight->done = true;
-    pthread_cond_broadcast(&posthorn->answered);
+    embedded->completed = true;
+    pthread_cond_broadcast(&posthorn->completion);
     pthread_mutex_unlock(&posthorn->lock);
 }
 
-static void call_progress(struct call *call, double progress, double total, const char *message)
+static void on_call_progress(struct call *call, double progress, double total, const char *message)
 {
-    const struct flight *flight = call->transport_data;
-    flight->request->progress(flight->request->context, progress, total, message);
+    const struct embedded_call *embedded = call->transport_data;
+    embedded->request->progress(embedded->request->context, progress, total, message);
 }
 
-static bool prepare(struct call *call, const struct posthorn_call *request, struct error *err)
+static bool prepare_embedded_call(struct call *call, const struct posthorn_call *request, struct error *err)
 {
     const json_t *arguments = NULL;
     struct json_bounds bounds = { .max_bytes = ARGUMENTS_MAX_BYTES };
@@ -171,7 +171,7 @@ static bool prepare(struct call *call, const struct posthorn_call *request, stru
         call->input = (struct call_input){ .flat = true, .body = arguments };
     }
     if (call->candidates == NULL)
-        return fail(err, ERR_NOT_FOUND, "name", "No operation or tool is called %.80s.", request->name);
+        return fail(err, ERR_NOT_FOUND, "name", "There is no operation or tool named %.80s.", request->name);
     if (request->wait_s > 0 && call->candidates[0]->waits)
         call->wait_s = request->wait_s;
     if (request->idempotency_key != NULL)
@@ -179,30 +179,30 @@ static bool prepare(struct call *call, const struct posthorn_call *request, stru
     return true;
 }
 
-static void fly(struct posthorn *posthorn, struct flight *flight)
+static void run_call(struct posthorn *posthorn, struct embedded_call *embedded)
 {
-    /* Begun before it can be found, so that it can be cancelled from then on. */
-    bool immediate = api_is_immediate(posthorn->api, flight->call);
+    /* The call is begun before it is in the list, so that it can be cancelled from then on. */
+    bool immediate = api_is_immediate(posthorn->api, embedded->call);
     (void)immediate;
     pthread_mutex_lock(&posthorn->lock);
-    flight->next = posthorn->flights;
-    posthorn->flights = flight;
+    embedded->next = posthorn->calls;
+    posthorn->calls = embedded;
     pthread_mutex_unlock(&posthorn->lock);
 
-    api_submit(posthorn->api, flight->call);
+    api_submit(posthorn->api, embedded->call);
 
     pthread_mutex_lock(&posthorn->lock);
-    while (!flight->done)
-        pthread_cond_wait(&posthorn->answered, &posthorn->lock);
-    struct flight **link = &posthorn->flights;
-    while (*link != flight)
+    while (!embedded->completed)
+        pthread_cond_wait(&posthorn->completion, &posthorn->lock);
+    struct embedded_call **link = &posthorn->calls;
+    while (*link != embedded)
         link = &(*link)->next;
-    *link = flight->next;
-    pthread_cond_broadcast(&posthorn->answered);
+    *link = embedded->next;
+    pthread_cond_broadcast(&posthorn->completion);
     pthread_mutex_unlock(&posthorn->lock);
 }
 
-/* The brand of the options is the local owner's; a key has its own. */
+/* The brand of the options applies to the local owner. An API key has its own brand. */
 static struct credentials credentials_of(const struct posthorn *posthorn, const struct posthorn_call *request)
 {
     bool is_owner = request->api_key == NULL;
@@ -217,24 +217,24 @@ struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct pos
 {
     struct error err = { .code = ERR_NONE };
     if (request == NULL || request->struct_size != sizeof(*request) || request->name == NULL) {
-        fail(&err, ERR_INVALID_REQUEST, "name", "A call names an operation or a tool.");
+        fail(&err, ERR_INVALID_REQUEST, "name", "name must name an operation or a tool.");
         return error_reply(&err);
     }
     ARENA_SCOPE arena = arena_new(0);
     struct call *call = arena_alloc(arena, sizeof(*call));
-    struct flight flight = { .posthorn = posthorn, .call = call, .request = request };
+    struct embedded_call embedded = { .posthorn = posthorn, .call = call, .request = request };
     *call = (struct call){
         .arena = arena,
         .transport = TRANSPORT_EMBEDDED,
         .credentials = credentials_of(posthorn, request),
         .request_id = api_request_id(arena),
-        .done = call_done,
-        .progress = request->progress != NULL ? call_progress : NULL,
-        .transport_data = &flight,
+        .on_completed = on_call_completed,
+        .on_progress = request->progress != NULL ? on_call_progress : NULL,
+        .transport_data = &embedded,
     };
-    if (!prepare(call, request, &err))
+    if (!prepare_embedded_call(call, request, &err))
         return error_reply(&err);
-    fly(posthorn, &flight);
+    run_call(posthorn, &embedded);
     return reply_of(call);
 }
 
@@ -243,10 +243,10 @@ void posthorn_cancel(struct posthorn *posthorn, const char *token)
     if (posthorn == NULL || token == NULL)
         return;
     pthread_mutex_lock(&posthorn->lock);
-    for (struct flight *flight = posthorn->flights; flight != NULL; flight = flight->next) {
-        const char *own = flight->request->token;
-        if (!flight->done && own != NULL && strcmp(own, token) == 0)
-            api_cancel(posthorn->api, flight->call);
+    for (struct embedded_call *embedded = posthorn->calls; embedded != NULL; embedded = embedded->next) {
+        const char *own = embedded->request->token;
+        if (!embedded->completed && own != NULL && strcmp(own, token) == 0)
+            api_cancel(posthorn->api, embedded->call);
     }
     pthread_mutex_unlock(&posthorn->lock);
 }

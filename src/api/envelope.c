@@ -1,3 +1,4 @@
+/* Error envelope and request ids. */
 #include "api/call.h"
 #include "base/text.h"
 #include "crypto/keys.h"
@@ -7,7 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static const char docs_base[] = POSTHORN_DOCS_URL "/errors#";
+    static const char docs_base[] = POSTHORN_DOCS_URL "/errors#";
 
 void api_write_error(struct json_writer *json, const struct error *err)
 {
@@ -34,7 +35,7 @@ void api_write_error(struct json_writer *json, const struct error *err)
     json_object_end(json);
 }
 
-/* Ids come from a keyed hash of a counter: unguessable and unique like random ones, without a system call each. */
+/* An id is a keyed hash of a counter: unguessable and unique like a random one, without a system call each. */
 static unsigned char id_key[crypto_shorthash_siphashx24_KEYBYTES];
 static _Atomic uint64_t id_counter;
 static pthread_once_t id_once = PTHREAD_ONCE_INIT;

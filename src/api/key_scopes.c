@@ -18,7 +18,7 @@ bool key_scopes_read(const char *const *names, size_t count, const char *param, 
     for (size_t i = 0; i < count; i++) {
         uint32_t bit = scope_bit(names[i]);
         if (bit == 0)
-            return fail(err, ERR_INVALID_REQUEST, param, "%.60s is not a scope.", names[i]);
+            return fail(err, ERR_INVALID_REQUEST, param, "%.60s is not a known scope.", names[i]);
         *ret_scopes |= bit;
     }
     return true;

@@ -6,9 +6,10 @@ void op_context_subject(struct op_context *ctx, const char *wire_id)
         ctx->subjects[ctx->subject_count++] = wire_id;
 }
 
-bool op_context_enqueue(struct op_context *ctx, struct reply *reply, const char *kind, const char *payload_json,
-                        int64_t run_after_us, struct error *err)
+bool op_context_enqueue(struct op_context *ctx, struct reply *reply, struct new_job job, int64_t run_after_us, struct error *err)
 {
     const struct ledger_entry *settles = ctx->op->mode == OP_JOB ? ctx->entry : NULL;
-    return ledger_enqueue(&ctx->work, kind, payload_json, run_after_us, settles, &reply->job_id, err);
+    if (job.type != ctx->op->job)
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "%s does not declare the job %s.", ctx->op->id, job.type->name);
+    return ledger_enqueue(&ctx->work, job, run_after_us, settles, &reply->job_id, err);
 }

@@ -1,7 +1,8 @@
 /*
- * A request: what a handler sees of a call. Handlers turn arguments into engine
- * calls and the result into the reply; what was checked before they run
- * (credential, limits, brand, scope, idempotency, types) they need not check.
+ * Operation context: the part of a call that a handler sees. Handlers turn
+ * arguments into engine calls and the result into the reply. The checks of
+ * credential, limits, brand, scope, idempotency and types have passed before a
+ * handler runs.
  */
 #pragma once
 
@@ -15,15 +16,15 @@ struct op_context {
     struct work work; /* arena, connection, brand, time */
     const struct operation *op;
     const struct call *call;
-    const struct ledger_entry *entry;              /* what the ledger will keep of this call */
+    const struct ledger_entry *entry;              /* the ledger's record of this call */
     const char *subjects[OP_CONTEXT_MAX_SUBJECTS]; /* wire ids for the audit row */
     size_t subject_count;
 };
 
-/* Names an object that this write touched, for the audit row. Beyond OP_CONTEXT_MAX_SUBJECTS it is dropped. */
+/* Adds the id of an object that this write changed to the audit row. Ids beyond OP_CONTEXT_MAX_SUBJECTS are dropped. */
 void op_context_subject(struct op_context *ctx, const char *wire_id) NONNULL(1, 2);
 
-/* Enqueues a job in the call's transaction, to run from `run_after_us` on. In an operation of mode `job` it settles the
- * call and the caller is parked on it; in others the workers are told after the commit. */
-MUST_CHECK bool op_context_enqueue(struct op_context *ctx, struct reply *reply, const char *kind, const char *payload_json,
-                                   int64_t run_after_us, struct error *err) NONNULL(1, 2, 3, 4, 6);
+/* Enqueues the job that the operation declares in the call's transaction, to run from `run_after_us` on. In an operation of mode
+ * `job` the caller is parked until the job settles. In other modes the workers are notified after the commit. */
+MUST_CHECK bool op_context_enqueue(struct op_context *ctx, struct reply *reply, struct new_job job, int64_t run_after_us,
+                                   struct error *err) NONNULL(1, 2, 5);

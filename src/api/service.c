@@ -6,11 +6,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The thread counts measured for two cores: few readers, more writers (they wait for the disk), some slow ones. */
+/* Thread counts measured on two cores: few readers, more writers (they wait for the disk), some slow ones. */
 enum {
     READ_THREADS = 2,
     WRITE_THREADS = 6,
-    WRITE_BATCHERS = 2, /* of them: one works while the other waits for the disk; more would make the batches smaller */
+    WRITE_BATCHERS = 2, /* of the writers: one works while the other waits for the disk; more would make the batches smaller */
     SLOW_THREADS = 4,
     QUEUE_MAX = 1024,
     STOP_SLICE_MS = 1000,
@@ -116,7 +116,7 @@ void api_write_metrics(struct api *api, struct buf *out)
         buf_printf(out, "posthorn_call_seconds_total{operation=\"%s\"} %.6f\n", operations[i].id,
                    (double)atomic_load(&api->counters[i].total_us) / 1e6);
     write_family(out, "posthorn_limit_store_up", "gauge",
-                 "Whether the limit store answers; while it does not, no call is refused.");
+                 "1 while the limit store answers. Rate limits are not enforced while it does not.");
     buf_printf(out, "posthorn_limit_store_up %d\n", limits_are_counted(api->limits));
     write_family(out, "posthorn_calls_waiting", "gauge", "Calls waiting for an executor, by lane.");
     buf_printf(out, "posthorn_calls_waiting{lane=\"reads\"} %zu\n", executor_queued(api->reads));

@@ -8,7 +8,7 @@ static const char idempotency_argument[] = "idempotencyKey";
 static const char confirmation_argument[] = "confirmationToken";
 static const char wait_argument[] = "waitSeconds";
 
-enum { WAIT_MAX_S = 50 }; /* below the minute after which many clients give up a call */
+enum { WAIT_MAX_S = 50 }; /* below one minute, the time after which many clients give up */
 
 const struct tool *tool_find(const char *name)
 {
@@ -38,13 +38,13 @@ static bool takes_argument(const struct tool *tool, const char *name)
     return false;
 }
 
-static bool check_names(const struct tool *tool, const json_t *arguments, struct error *err)
+static bool check_argument_names(const struct tool *tool, const json_t *arguments, struct error *err)
 {
     const char *name;
     json_t *value;
     json_object_foreach(json_for_iteration(arguments), name, value)
         if (!takes_argument(tool, name))
-            return fail(err, ERR_INVALID_REQUEST, name, "%s takes no argument %.64s.", tool->name, name);
+            return fail(err, ERR_INVALID_REQUEST, name, "%s does not accept the argument %.64s.", tool->name, name);
     return true;
 }
 
@@ -60,21 +60,20 @@ static bool take_idempotency_key(json_t *arguments, struct call *call, struct er
     return true;
 }
 
-/* Not an argument of the operation: what is confirmed are the arguments without it. */
+/* confirmationToken is no argument of the operation. The user confirms the other arguments. */
 static bool take_confirmation(json_t *arguments, struct call *call, struct error *err)
 {
     const json_t *token = json_object_get(arguments, confirmation_argument);
     if (token == NULL)
         return true;
     if (!json_is_string(token))
-        return fail(err, ERR_INVALID_REQUEST, confirmation_argument,
-                    "confirmationToken must be the text that came with the preview.");
+        return fail(err, ERR_INVALID_REQUEST, confirmation_argument, "confirmationToken must be the text from the preview.");
     call->confirmation = arena_dup(call->arena, json_string_value(token));
     json_object_del(arguments, confirmation_argument);
     return true;
 }
 
-/* Not an argument of the operation either: where nothing is waited for it stays, and is refused as unknown. */
+/* waitSeconds is no argument of the operation either. An operation that does not wait refuses it as unknown. */
 static bool take_wait(json_t *arguments, struct call *call, struct error *err)
 {
     const json_t *seconds = json_object_get(arguments, wait_argument);
@@ -87,7 +86,7 @@ static bool take_wait(json_t *arguments, struct call *call, struct error *err)
     return true;
 }
 
-static bool knows_argument(const struct operation *op, const char *name)
+static bool accepts_argument(const struct operation *op, const char *name)
 {
     for (size_t i = 0; i < op->args->count; i++)
         if (strcmp(op->args->fields[i].name, name) == 0)
@@ -121,8 +120,8 @@ static void choose_by_presence(const struct tool *tool, const json_t *arguments,
     }
 }
 
-/* The operation that the choosing argument names. The argument is the tool's own unless the operation knows it too. */
-static bool choose(const struct tool *tool, json_t *arguments, struct call *call, struct error *err)
+/* Chooses the operation that the argument `choose_by` names. The argument is removed unless the operation accepts it, too. */
+static bool choose_by_argument(const struct tool *tool, json_t *arguments, struct call *call, struct error *err)
 {
     const char *wanted = json_get_text(arguments, tool->choose_by);
     size_t chosen = 0;
@@ -132,18 +131,18 @@ static bool choose(const struct tool *tool, json_t *arguments, struct call *call
     if (op == NULL)
         return refuse_choice(tool, call, err);
     take_candidate(op, call);
-    if (!knows_argument(op, tool->choose_by))
+    if (!accepts_argument(op, tool->choose_by))
         json_object_del(arguments, tool->choose_by);
     return true;
 }
 
-/* Constants of the tool, made at build. */
+/* Parses a constant of the tool that was generated at build time. */
 static json_t *constant(struct arena *arena, const char *text)
 {
     return text != NULL ? json_in_arena(arena, json_loads(text, 0, NULL)) : NULL;
 }
 
-/* Defaults are for the operations that know them: limit is none of a single read's business. */
+/* A default is set only when one of the operations accepts it: a single read has no limit. */
 static void set_defaults(const json_t *defaults, json_t *arguments, const struct call *call)
 {
     const char *name;
@@ -152,17 +151,17 @@ static void set_defaults(const json_t *defaults, json_t *arguments, const struct
     {
         bool known = false;
         for (size_t i = 0; call->candidates[i] != NULL; i++)
-            known = known || knows_argument(call->candidates[i], name);
+            known = known || accepts_argument(call->candidates[i], name);
         if (known && json_object_get(arguments, name) == NULL)
             json_object_set(arguments, name, value);
     }
 }
 
-static bool arrange(const struct tool *tool, json_t *arguments, struct call *call, struct error *err)
+static bool prepare_arguments(const struct tool *tool, json_t *arguments, struct call *call, struct error *err)
 {
     if (!json_is_object(arguments))
         return fail(err, ERR_INVALID_REQUEST, NULL, "The arguments must be an object.");
-    if (!check_names(tool, arguments, err) || !take_idempotency_key(arguments, call, err) ||
+    if (!check_argument_names(tool, arguments, err) || !take_idempotency_key(arguments, call, err) ||
         !take_confirmation(arguments, call, err))
         return false;
     json_t *defaults = constant(call->arena, tool->default_json);
@@ -171,7 +170,7 @@ static bool arrange(const struct tool *tool, json_t *arguments, struct call *cal
         json_t *choice = json_object_get(defaults, tool->choose_by);
         if (choice != NULL && json_object_get(arguments, tool->choose_by) == NULL)
             json_object_set(arguments, tool->choose_by, choice);
-        if (!choose(tool, arguments, call, err))
+        if (!choose_by_argument(tool, arguments, call, err))
             return false;
     } else if (tool->present != NULL) {
         choose_by_presence(tool, arguments, call);
@@ -187,6 +186,6 @@ void tool_prepare(const struct tool *tool, json_t *arguments, struct call *call)
     call->input = (struct call_input){ .flat = true };
     if (arguments == NULL)
         arguments = json_in_arena(call->arena, json_object());
-    if (!arrange(tool, arguments, call, &call->input.refusal))
+    if (!prepare_arguments(tool, arguments, call, &call->input.refusal))
         call->input.body = NULL;
 }

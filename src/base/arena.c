@@ -124,7 +124,7 @@ void *arena_alloc(struct arena *arena, size_t size)
     if (__builtin_add_overflow(size, alignment - 1, &rounded))
         arena_abort("size overflow");
     rounded &= ~(alignment - 1);
-    /* Under the sanitizer the exact size is kept, so that one byte too far is seen. */
+    /* Under the sanitizer the size is not rounded, so that an overrun by one byte is detected. */
     size_t taken = ARENA_SEPARATE_ALLOCATIONS ? size : rounded;
 
     if (taken > arena->max_bytes - arena->used_bytes)

@@ -1,13 +1,14 @@
 /*
- * Arena: the memory of one request or one job, freed at once.
+ * Arena: a region allocator for the memory of one request or one job, freed at
+ * once.
  *
- * The arena owns what outlives the function that made it; a cleanup attribute
- * owns what does not. Foreign objects (a parsed JSON tree, a query result) are
- * handed over with arena_defer and released with the arena, newest first.
- * Allocation never fails to its caller: sizes are bounded before decoding, and
- * running out of memory or past the arena's bound aborts the process.
+ * The arena owns objects that outlive the function that made them; a cleanup
+ * attribute owns the others. arena_defer adds foreign objects (a parsed JSON
+ * tree, a query result), which are released with the arena, newest first.
+ * An allocation never fails for its caller: sizes are bounded before decoding,
+ * and the process aborts when memory or the arena's bound is exhausted.
  * An arena belongs to one thread at a time. Under AddressSanitizer every
- * allocation is a malloc of its own, so that overruns are seen.
+ * allocation is a separate malloc, so that overruns are detected.
  */
 #pragma once
 
@@ -27,16 +28,16 @@ struct arena *arena_new(size_t max_bytes) RETURNS_NONNULL;
 /* Runs the deferred releases, newest first, then frees everything. NULL is allowed. */
 void arena_free(struct arena *arena);
 
-/* Empties the arena for another round, keeping its first block. */
+/* Empties the arena for reuse and keeps its first block. */
 void arena_reset(struct arena *arena) NONNULL(1);
 
-/* Zeroed memory, aligned for any type. `size` 0 gives a valid pointer. */
+/* Zeroed memory, aligned for any type. `size` 0 returns a valid pointer. */
 void *arena_alloc(struct arena *arena, size_t size) NONNULL(1) RETURNS_NONNULL;
 
 /* Zeroed array; aborts when the product overflows. */
 void *arena_array(struct arena *arena, size_t count, size_t item_size) NONNULL(1) RETURNS_NONNULL;
 
-/* Copies of text, NUL-terminated. arena_dup gives NULL for NULL. */
+/* Copies of text, NUL-terminated. arena_dup returns NULL for NULL. */
 char *arena_dup(struct arena *arena, const char *text) NONNULL(1);
 char *arena_dup_bytes(struct arena *arena, const void *bytes, size_t size) NONNULL(1) RETURNS_NONNULL;
 char *arena_printf(struct arena *arena, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3) RETURNS_NONNULL;
@@ -45,7 +46,7 @@ char *arena_vprintf(struct arena *arena, const char *format, va_list arguments) 
 /* Calls release(object) when the arena is freed or reset. */
 void arena_defer(struct arena *arena, void (*release)(void *object), void *object) NONNULL(1, 2);
 
-/* Bytes handed out so far. */
+/* The bytes allocated so far. */
 size_t arena_used_bytes(const struct arena *arena) NONNULL(1) PURE;
 
 void arena_cleanup(struct arena **arena);

@@ -1,10 +1,10 @@
 /*
- * Functions that have a safer form here. Included by the build before every
- * source file of the project; calling one of them is a compile error.
+ * Banned functions: each has a safer form in this project. The build includes
+ * this header before every source file; a call of one of them is a compile error.
  */
 #pragma once
 
-/* The headers that declare them come first, so that only our calls are refused. */
+/* The headers that declare them come first, so that only calls of this project are refused. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

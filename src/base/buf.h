@@ -1,10 +1,10 @@
 /*
  * Buf: a growing byte buffer with a maximum.
  *
- * Appending never fails to its caller: past the maximum the buffer stops
- * growing and remembers that it overflowed, which the owner checks once at the
- * end. The bytes are NUL-terminated whenever data is not NULL. The owner ends it with
- * buf_done (or declares it with BUF_SCOPE); buf_in_arena ties it to an arena.
+ * Appending never fails for its caller: at the maximum the buffer stops growing
+ * and sets `overflowed`, which the owner checks once at the end. The bytes are
+ * NUL-terminated if data is not NULL. The owner frees it with buf_done (or
+ * declares it with BUF_SCOPE); an arena owns a buffer from buf_in_arena.
  */
 #pragma once
 
@@ -35,14 +35,14 @@ void buf_add_text(struct buf *buf, const char *text) NONNULL(1, 2);
 void buf_add_char(struct buf *buf, char byte) NONNULL(1);
 void buf_printf(struct buf *buf, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3);
 
-/* Room for `size` more bytes, to be written by the caller and counted with buf_grown; NULL past the maximum. */
+/* Reserves `size` more bytes. The caller writes them and counts them with buf_grown. NULL past the maximum. */
 char *buf_room(struct buf *buf, size_t size) NONNULL(1);
 void buf_grown(struct buf *buf, size_t size) NONNULL(1);
 
-/* Empties the buffer, keeping its storage. */
+/* Empties the buffer and keeps its storage. */
 void buf_clear(struct buf *buf) NONNULL(1);
 
-/* Removes the first `size` bytes; an overflow stays remembered. */
+/* Removes the first `size` bytes; `overflowed` is unchanged. */
 void buf_drop_front(struct buf *buf, size_t size) NONNULL(1);
 
 /* The text so far, "" for an empty buffer. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const char *const names[] = {
+static const char *const charset_names[] = {
     [CHARSET_UTF8] = "UTF-8",
     [CHARSET_UTF16LE] = "UTF-16LE",
     [CHARSET_UTF16BE] = "UTF-16BE",
@@ -13,8 +13,8 @@ static const char *const names[] = {
 
 enum { REPLACEMENT = 0xFFFD };
 
-/* 0x80 to 0x9F of windows-1252 (WHATWG Encoding, index windows-1252, where the five holes are C1 controls; here they are
- * undecodable). Everything else is as in Latin-1. */
+/* 0x80 to 0x9F of windows-1252 (WHATWG Encoding, index windows-1252). The five unassigned bytes are undecodable here, but C1
+ * controls there. All other bytes are as in Latin-1. */
 static const unsigned short windows_1252[32] = {
     0x20AC, REPLACEMENT, 0x201A,      0x0192, 0x201E,      0x2026,      0x2020, 0x2021,      0x02C6, 0x2030, 0x0160,
     0x2039, 0x0152,      REPLACEMENT, 0x017D, REPLACEMENT, REPLACEMENT, 0x2018, 0x2019,      0x201C, 0x201D, 0x2022,
@@ -23,18 +23,18 @@ static const unsigned short windows_1252[32] = {
 
 const char *charset_name(enum charset charset)
 {
-    return names[charset];
+    return charset_names[charset];
 }
 
 enum charset charset_from_name(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_COUNT(names); i++)
-        if (strcmp(names[i], name) == 0)
+    for (size_t i = 0; i < ARRAY_COUNT(charset_names); i++)
+        if (strcmp(charset_names[i], name) == 0)
             return (enum charset)i;
     return CHARSET_UTF8;
 }
 
-/* ---- Finding out ---- */
+/* ---- Detection ---- */
 
 enum charset charset_of_mark(const unsigned char *bytes, size_t size, size_t *ret_mark_bytes)
 {
@@ -57,7 +57,7 @@ enum charset charset_of_mark(const unsigned char *bytes, size_t size, size_t *re
     return CHARSET_UTF8;
 }
 
-bool charset_is_told(const unsigned char *bytes, size_t size)
+bool charset_is_detectable(const unsigned char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         if (bytes[i] >= 0x80 || bytes[i] == 0)
@@ -65,19 +65,19 @@ bool charset_is_told(const unsigned char *bytes, size_t size)
     return false;
 }
 
-/* Text of Latin letters has a NUL beside nearly every one of them in UTF-16, and line ends and delimiters have one in any. */
-static bool looks_like_utf16(const unsigned char *bytes, size_t size, size_t nul_place)
+/* In UTF-16 nearly every Latin letter has a NUL byte, and so have line ends and delimiters in any script. */
+static bool looks_like_utf16(const unsigned char *bytes, size_t size, size_t nul_offset)
 {
     size_t nuls = 0;
     size_t others = 0;
     for (size_t i = 0; i + 1 < size; i += 2) {
-        nuls += bytes[i + nul_place] == 0;
-        others += bytes[i + 1 - nul_place] == 0;
+        nuls += bytes[i + nul_offset] == 0;
+        others += bytes[i + 1 - nul_offset] == 0;
     }
     return nuls > 0 && others == 0 && nuls * 4 >= size / 2;
 }
 
-static bool is_ascii(const unsigned char *bytes, size_t size)
+static bool bytes_are_ascii(const unsigned char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         if (bytes[i] >= 0x80)
@@ -96,10 +96,10 @@ enum charset charset_guess(const unsigned char *bytes, size_t size)
         const unsigned char *end = memchr(bytes + at, '\n', size - at);
         bool is_cut = end == NULL;
         size_t length = is_cut ? size - at : (size_t)(end - (bytes + at));
-        if (!is_ascii(bytes + at, length)) {
+        if (!bytes_are_ascii(bytes + at, length)) {
             if (utf8_is_valid((const char *)bytes + at, length))
                 return CHARSET_UTF8;
-            /* The last line may end amid a character, so it proves nothing as long as it is not the only one. */
+            /* The last line may end within a character, so it does not count unless it is the only one. */
             any_malformed = any_malformed || !is_cut || at == 0;
         }
         at += length + 1;
@@ -152,7 +152,7 @@ static unsigned unit_at(enum charset charset, const unsigned char *bytes)
     return charset == CHARSET_UTF16LE ? (unsigned)(bytes[0] | bytes[1] << 8) : (unsigned)(bytes[0] << 8 | bytes[1]);
 }
 
-/* RFC 2781 §2.2; half a pair is U+FFFD. */
+/* RFC 2781 §2.2; an unpaired surrogate becomes U+FFFD. */
 static size_t decode_utf16(enum charset charset, const unsigned char *bytes, size_t size, bool is_last, struct buf *out)
 {
     char *room = buf_room(out, size / 2 * 3 + 1);

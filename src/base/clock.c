@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-/* 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z: years of four digits, whatever the zone. */
+/* 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z: years of four digits in UTC. */
 #define FIRST_SECOND INT64_C(-62135596800)
 #define LAST_SECOND  INT64_C(253402300799)
 
@@ -46,7 +46,7 @@ void clock_set_offset_us(int64_t offset_us)
     atomic_store(&test_offset_us, offset_us);
 }
 
-/* Floors towards the past, so that times before 1970 keep their fraction positive. */
+/* Rounds down, so that times before 1970 have a positive fraction. */
 static time_t whole_seconds(int64_t time_us, int64_t *ret_rest_us)
 {
     int64_t seconds = time_us / US_PER_S;
@@ -68,7 +68,7 @@ static char *put_digits(char *to, int value, int count)
     return to + count;
 }
 
-/* A list of contacts holds hundreds of times, so this does without printf. */
+/* A list of contacts has hundreds of times, so this function avoids printf. */
 void clock_format_iso(int64_t time_us, char ret_text[CLOCK_ISO_CHARS + 1])
 {
     int64_t rest_us;
@@ -78,7 +78,7 @@ void clock_format_iso(int64_t time_us, char ret_text[CLOCK_ISO_CHARS + 1])
     const struct {
         int value;
         int digits;
-        char behind;
+        char separator;
     } fields[] = {
         { parts.tm_year + 1900, 4, '-' },  { parts.tm_mon + 1, 2, '-' }, { parts.tm_mday, 2, 'T' },
         { parts.tm_hour, 2, ':' },         { parts.tm_min, 2, ':' },     { parts.tm_sec, 2, '.' },
@@ -87,7 +87,7 @@ void clock_format_iso(int64_t time_us, char ret_text[CLOCK_ISO_CHARS + 1])
     char *to = ret_text;
     for (size_t i = 0; i < ARRAY_COUNT(fields); i++) {
         to = put_digits(to, fields[i].value, fields[i].digits);
-        *to++ = fields[i].behind;
+        *to++ = fields[i].separator;
     }
     *to = '\0';
 }
@@ -175,7 +175,7 @@ bool clock_parse_iso(const char *text, int64_t *ret_time_us)
     parts.tm_mon = month - 1;
     struct tm normal = parts;
     time_t seconds = timegm(&normal);
-    /* timegm moves the 31st of April to May; such a date is refused instead. */
+    /* timegm changes 31 April to 1 May; such a date is refused. */
     if (normal.tm_mday != parts.tm_mday || normal.tm_mon != parts.tm_mon)
         return false;
     int64_t utc_s = (int64_t)seconds - offset_s;

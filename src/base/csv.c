@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A row that is too long is noticed with a block more than it may have, three bytes for each of the file at most. */
+/* An overlong row is detected at most one block after its maximum; decoding makes at most three bytes of one. */
 enum { TEXT_MAX_BYTES = CSV_ROW_MAX_BYTES + 4 * CSV_BLOCK_BYTES, SNIFF_ROWS = 20 };
 
 static const char replacement[] = "\xEF\xBF\xBD";
@@ -41,12 +41,12 @@ struct scan {
     uint64_t escaped[(CSV_MAX_CELLS + 63) / 64]; /* cells that hold doubled quotes */
     bool any_escaped;
     int64_t line_ends; /* within quotes */
-    char *open_quote;  /* when it does not close */
+    char *open_quote;  /* the start of an unclosed quote */
 };
 
 enum scanned { SCAN_DONE, SCAN_CUT, SCAN_QUOTE_OPEN };
 
-static void set_fault(struct csv_row *row, enum csv_fault fault, int64_t line)
+static void set_row_fault(struct csv_row *row, enum csv_fault fault, int64_t line)
 {
     if (row->fault == CSV_FINE) {
         row->fault = fault;
@@ -75,25 +75,25 @@ static void skip_unquoted(struct scan *scan)
             continue;
         if (at == scan->end)
             break;
-        set_fault(scan->row, CSV_NUL, scan->row->line + scan->line_ends);
+        set_row_fault(scan->row, CSV_NUL, scan->row->line + scan->line_ends);
     }
     scan->at = at;
 }
 
-static void add_cell(struct scan *scan, char *text, const char *end, bool is_escaped)
+static void add_csv_cell(struct scan *scan, char *text, const char *end, bool is_escaped)
 {
     struct csv_row *row = scan->row;
-    size_t place = row->count++;
-    if (place >= CSV_MAX_CELLS)
+    size_t index = row->count++;
+    if (index >= CSV_MAX_CELLS)
         return;
     size_t size = (size_t)(end - text);
-    scan->reader->cells[place] = (struct csv_cell){ text, size };
+    scan->reader->cells[index] = (struct csv_cell){ text, size };
     if (is_escaped) {
-        scan->escaped[place / 64] |= UINT64_C(1) << place % 64;
+        scan->escaped[index / 64] |= UINT64_C(1) << index % 64;
         scan->any_escaped = true;
     }
     if (size > CSV_CELL_MAX_BYTES)
-        set_fault(row, CSV_CELL_LONG, row->line);
+        set_row_fault(row, CSV_CELL_LONG, row->line);
 }
 
 static enum scanned scan_quoted(struct scan *scan)
@@ -118,17 +118,17 @@ static enum scanned scan_quoted(struct scan *scan)
     }
     char *end = scan->at - 1;
     if (memchr(open, '\0', (size_t)(end - open)) != NULL)
-        set_fault(scan->row, CSV_NUL, scan->row->line + scan->line_ends);
+        set_row_fault(scan->row, CSV_NUL, scan->row->line + scan->line_ends);
     scan->line_ends += count_line_ends(open, end);
-    char *behind = scan->at;
+    char *after_quote = scan->at;
     skip_unquoted(scan);
-    if (scan->at != behind)
-        set_fault(scan->row, CSV_AFTER_QUOTE, scan->row->line + scan->line_ends);
-    add_cell(scan, open + 1, end, is_escaped);
+    if (scan->at != after_quote)
+        set_row_fault(scan->row, CSV_AFTER_QUOTE, scan->row->line + scan->line_ends);
+    add_csv_cell(scan, open + 1, end, is_escaped);
     return SCAN_DONE;
 }
 
-/* Cells up to the line end. Nothing in the text is changed, because a row that is cut is scanned again. */
+/* Scans the cells up to the line end. It does not change the text, because an incomplete row is scanned again. */
 static enum scanned scan_row(struct scan *scan, char **ret_next)
 {
     for (;;) {
@@ -139,7 +139,7 @@ static enum scanned scan_row(struct scan *scan, char **ret_next)
         } else {
             char *start = scan->at;
             skip_unquoted(scan);
-            add_cell(scan, start, scan->at, false);
+            add_csv_cell(scan, start, scan->at, false);
         }
         if (scan->at < scan->end && *scan->at == scan->reader->delimiter) {
             scan->at++;
@@ -157,7 +157,7 @@ static enum scanned scan_row(struct scan *scan, char **ret_next)
     }
 }
 
-static void unescape(struct csv_cell *cell)
+static void unescape_quotes(struct csv_cell *cell)
 {
     char *out = cell->text;
     const char *end = cell->text + cell->size;
@@ -169,7 +169,7 @@ static void unescape(struct csv_cell *cell)
     cell->size = (size_t)(out - cell->text);
 }
 
-static bool is_ascii(const char *text, size_t size)
+static bool range_is_ascii(const char *text, size_t size)
 {
     uint64_t seen = 0;
     size_t at = 0;
@@ -185,14 +185,14 @@ static bool is_ascii(const char *text, size_t size)
 
 static bool is_text(const struct csv_reader *reader, const char *text, size_t size)
 {
-    if (is_ascii(text, size))
+    if (range_is_ascii(text, size))
         return true;
     if (reader->charset != CHARSET_UTF8)
         return memmem(text, size, replacement, strlen(replacement)) == NULL;
     return utf8_is_valid(text, size);
 }
 
-/* Makes texts of the cells and moves behind the row. */
+/* Terminates the texts of the cells and moves past the row. */
 static void finish_row(struct scan *scan, const char *next)
 {
     struct csv_reader *reader = scan->reader;
@@ -200,9 +200,9 @@ static void finish_row(struct scan *scan, const char *next)
     char *start = reader->text.data + reader->at;
     size_t size = (size_t)(next - start);
     if (size > CSV_ROW_MAX_BYTES)
-        set_fault(row, CSV_ROW_LONG, row->line);
+        set_row_fault(row, CSV_ROW_LONG, row->line);
     if (row->fault == CSV_FINE && !is_text(reader, start, size))
-        set_fault(row, CSV_NOT_TEXT, row->line);
+        set_row_fault(row, CSV_NOT_TEXT, row->line);
     reader->offset += (int64_t)charset_encoded_bytes(reader->charset, start, size);
     reader->line += scan->line_ends + 1;
     reader->at += size;
@@ -211,7 +211,7 @@ static void finish_row(struct scan *scan, const char *next)
     for (size_t i = 0; i < kept; i++) {
         struct csv_cell *cell = &reader->cells[i];
         if (scan->any_escaped && (scan->escaped[i / 64] >> i % 64 & 1) != 0)
-            unescape(cell);
+            unescape_quotes(cell);
         cell->text[cell->size] = '\0';
     }
     row->cells = reader->cells;
@@ -219,7 +219,7 @@ static void finish_row(struct scan *scan, const char *next)
         row->count == 1 && row->fault == CSV_FINE && strspn(reader->cells[0].text, " \t") == reader->cells[0].size && *start != '"';
 }
 
-static char *line_end_behind(char *at, const char *end)
+static char *next_line_start(char *at, const char *end)
 {
     while (at < end && *at != '\n' && *at != '\r')
         at++;
@@ -228,28 +228,28 @@ static char *line_end_behind(char *at, const char *end)
     return at < end ? at + 1 : at;
 }
 
-/* The row is what stands before the end of the line on which the quote opens; its cells are of no use. */
-static void give_up_quote(struct scan *scan)
+/* Ends the row at the end of the line on which the quote opens; its cells are unusable. */
+static void end_unclosed_quote(struct scan *scan)
 {
     struct csv_row *row = scan->row;
-    char *next = line_end_behind(scan->open_quote, scan->end);
+    char *next = next_line_start(scan->open_quote, scan->end);
     *row = (struct csv_row){ .line = row->line };
-    set_fault(row, CSV_QUOTE_OPEN, row->line + scan->line_ends);
+    set_row_fault(row, CSV_QUOTE_OPEN, row->line + scan->line_ends);
     scan->any_escaped = false;
     finish_row(scan, next);
 }
 
-/* ---- Rows that are too long ---- */
+/* ---- Overlong rows ---- */
 
-/* Drops the rest of a long row; true once its end was found. */
+/* Skips the rest of an overlong row; true after its end. */
 static bool skip_rest(struct csv_reader *reader, struct csv_row *ret_row)
 {
     char *start = reader->text.data + reader->at;
     char *end = reader->text.data + reader->text.size;
-    char *next = line_end_behind(start, end);
+    char *next = next_line_start(start, end);
     bool is_ended = next > start && (next[-1] == '\n' || (next[-1] == '\r' && next < end));
     bool is_cut = !is_ended && !reader->is_complete;
-    /* A CR at the very end may be half of a line end. */
+    /* A CR at the end of the bytes may be the first half of a CRLF. */
     if (is_cut && next > start && next[-1] == '\r')
         next--;
     reader->offset += (int64_t)charset_encoded_bytes(reader->charset, start, (size_t)(next - start));
@@ -267,9 +267,9 @@ static bool skip_rest(struct csv_reader *reader, struct csv_row *ret_row)
 enum csv_step csv_next(struct csv_reader *reader, struct csv_row *ret_row)
 {
     if (reader->at == reader->text.size && !reader->is_skipping)
-        return reader->is_complete ? CSV_END : CSV_HUNGRY;
+        return reader->is_complete ? CSV_END : CSV_NEEDS_INPUT;
     if (reader->is_skipping)
-        return skip_rest(reader, ret_row) ? CSV_ROW : CSV_HUNGRY;
+        return skip_rest(reader, ret_row) ? CSV_ROW : CSV_NEEDS_INPUT;
 
     *ret_row = (struct csv_row){ .line = reader->line };
     struct scan scan = {
@@ -285,7 +285,7 @@ enum csv_step csv_next(struct csv_reader *reader, struct csv_row *ret_row)
         finish_row(&scan, next);
         return CSV_ROW;
     case SCAN_QUOTE_OPEN:
-        give_up_quote(&scan);
+        end_unclosed_quote(&scan);
         return CSV_ROW;
     case SCAN_CUT:
         break;
@@ -293,17 +293,17 @@ enum csv_step csv_next(struct csv_reader *reader, struct csv_row *ret_row)
     if (reader->text.size - reader->at > CSV_ROW_MAX_BYTES) {
         reader->is_skipping = true;
         reader->skipped_line = reader->line;
-        return skip_rest(reader, ret_row) ? CSV_ROW : CSV_HUNGRY;
+        return skip_rest(reader, ret_row) ? CSV_ROW : CSV_NEEDS_INPUT;
     }
-    return CSV_HUNGRY;
+    return CSV_NEEDS_INPUT;
 }
 
-/* ---- What parts the cells ---- */
+/* ---- Detection of the delimiter ---- */
 
 static const char delimiters[] = ",;\t|";
 
-/* How well a delimiter explains the first rows: those that have as many cells as the first. Nothing when it has one cell. */
-static size_t score(const char *text, size_t size, bool is_whole, char delimiter)
+/* The score of a delimiter: the share of the first rows that have as many cells as the first row. 0 when that has one cell. */
+static size_t score_delimiter(const char *text, size_t size, bool is_whole, char delimiter)
 {
     struct csv_reader reader;
     struct csv_row row;
@@ -322,7 +322,7 @@ static size_t score(const char *text, size_t size, bool is_whole, char delimiter
     csv_end(&reader);
     if (columns < 2)
         return 0;
-    /* Agreement of the rows counts most, then the number of columns. */
+    /* The share of equal rows counts first, then the number of columns. */
     size_t share = alike * 100 / rows;
     return share * 1000 + (columns < 1000 ? columns : 999);
 }
@@ -340,9 +340,9 @@ struct csv_dialect csv_sniff(const char *text, size_t size, bool is_whole)
     struct csv_dialect dialect = { .delimiter = ',' };
     size_t best = 0;
     for (const char *candidate = delimiters; *candidate != '\0'; candidate++) {
-        size_t own = score(text, sample, is_whole && sample == size, *candidate);
-        if (own > best) {
-            best = own;
+        size_t candidate_score = score_delimiter(text, sample, is_whole && sample == size, *candidate);
+        if (candidate_score > best) {
+            best = candidate_score;
             dialect.delimiter = *candidate;
         }
     }
@@ -376,7 +376,7 @@ void csv_write_cell(struct buf *out, const char *text)
     write_cell(out, text, false);
 }
 
-/* A sign before digits is a number or a telephone number, and calculates nothing. */
+/* A sign before digits is a number or a telephone number and not a formula. */
 static bool is_formula(const char *text)
 {
     if (text[0] == '\0' || strchr("=+-@\t\r", text[0]) == NULL)

@@ -16,7 +16,7 @@ void error_fail(struct error *err, enum error_code code, const char *param, cons
     va_start(arguments, format);
     vsnprintf(err->message, sizeof(err->message), format, arguments);
     va_end(arguments);
-    /* Cutting at a bound may split a character, and answers and log lines are UTF-8. */
+    /* Truncation may split a character, but responses and log lines must be UTF-8. */
     utf8_drop_malformed(err->param);
     utf8_drop_malformed(err->message);
 }

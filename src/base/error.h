@@ -1,11 +1,11 @@
 /*
- * Errors: one struct flows up from where a fault is discovered to the one
- * place that renders it.
+ * Error: one struct carries a failure from the function that detects it up to the
+ * code that renders it.
  *
  * The public part (code, param, message, details) becomes the REST envelope or
- * the tool error result. The private part (cause, SQLSTATE, file, line) goes to
- * the log only and never to a caller. An error is written once and untouched on
- * success; the caller owns the struct, nothing in it needs to be freed.
+ * the tool error result. The private part (cause, SQLSTATE, file, line) is only
+ * logged and never returned to a caller. A function writes an error once, and not
+ * at all on success. The caller owns the struct; nothing in it needs to be freed.
  *
  * The codes come from schemas/errors.json.
  */
@@ -38,15 +38,15 @@ struct error {
 
 /* One row of the registry generated from schemas/errors.json. */
 struct error_info {
-    const char *name; /* the code on the wire */
+    const char *name; /* the code in responses */
     int http_status;  /* 0 for codes that only the agent protocol uses */
     const char *type;
     const char *suggestion;
     bool retryable;
 };
 
-/* Records a failure and is false, so that `return fail(err, …)` is a line of its own; false by its form, which a static
- * analyser sees. `param` may be NULL. Strings are copied, cut at their bound and kept valid UTF-8. */
+/* Records a failure and has the value false, for `return fail(err, …)`. It is a macro so that static analysers see the value.
+ * `param` may be NULL. Strings are copied, truncated at their bound and kept valid UTF-8. */
 #define fail(err, code, param, ...)                                                                                                \
     __extension__({                                                                                                                \
         error_fail((err), (code), (param), __FILE__, __LINE__, __VA_ARGS__);                                                       \
@@ -55,20 +55,20 @@ struct error_info {
 void error_fail(struct error *err, enum error_code code, const char *param, const char *file, int line, const char *format, ...)
     NONNULL(1, 4, 6) PRINTF_LIKE(6, 7);
 
-/* Adds the private reason to an error that was just recorded. Returns false. */
+/* Adds the private cause to an error that was just recorded. Returns false. */
 bool error_because(struct error *err, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3);
 
 /* Attaches the `details` object; `details_json` must live as long as the error. Returns false. */
 bool error_with_details(struct error *err, const char *details_json) NONNULL(1, 2);
 
-/* Prefixes the param with the path of the container it was found in: "filters.0" + "field". */
+/* Prefixes the param with the path of its container: "filters.0" + "field". */
 void error_param_prefix(struct error *err, const char *prefix) NONNULL(1, 2);
 
-/* Makes the struct usable again for a retry of the same work. */
+/* Resets the struct for a retry of the same work. */
 void error_clear(struct error *err) NONNULL(1);
 
 /* The registry row of a code. */
 const struct error_info *error_info(enum error_code code) RETURNS_NONNULL;
 
-/* The code of this name on the wire; `otherwise` when there is none. */
+/* The code with this name; `otherwise` when there is none. */
 enum error_code error_code_from_name(const char *name, enum error_code otherwise) PURE;

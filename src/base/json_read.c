@@ -51,19 +51,19 @@ bool json_read(struct arena *arena, const char *text, size_t size, struct json_b
     if (json_text_depth(text, size) > max_depth)
         return fail(err, ERR_INVALID_REQUEST, NULL, "The JSON is nested deeper than %u levels.", max_depth);
 
-    /* jansson passes over a NUL behind a number. */
+    /* jansson ignores a NUL after a number. */
     if (size > 0 && memchr(text, '\0', size) != NULL)
-        return fail(err, ERR_INVALID_REQUEST, NULL, "The body is not valid JSON: it holds a NUL byte.");
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The body is not valid JSON: it contains a NUL byte.");
 
     json_error_t problem;
     size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | (bounds.allow_nul ? JSON_ALLOW_NUL : 0);
     json_t *json = json_loadb(text, size, flags, &problem);
     if (json == NULL && json_error_code(&problem) == json_error_null_character)
         return fail(err, ERR_INVALID_REQUEST, NULL,
-                    "A text holds the character U+0000, which is not accepted, at line %d, column %d.", problem.line,
+                    "A text contains the character U+0000, which is not accepted, at line %d, column %d.", problem.line,
                     problem.column);
     if (json == NULL) {
-        /* jansson quotes the input near the fault; only the place is passed on. */
+        /* jansson's message quotes the input near the fault; only the position is reported. */
         char reason[sizeof(problem.text)];
         snprintf(reason, sizeof(reason), "%s", problem.text);
         char *near = strstr(reason, " near '");
@@ -95,8 +95,8 @@ bool json_get_bool(const json_t *object, const char *name, bool otherwise)
     return json_is_boolean(value) ? json_is_true(value) : otherwise;
 }
 
-/* A number that is read as a real again: 1 as 1.0. */
-static void add_real(struct buf *out, double value)
+/* Adds a number in a form that is parsed as a real again: 1 as 1.0. */
+static void add_json_real(struct buf *out, double value)
 {
     char digits[JSON_NUMBER_MAX_CHARS];
     size_t size = json_digits(value, digits);
@@ -105,45 +105,43 @@ static void add_real(struct buf *out, double value)
         buf_add_text(out, ".0");
 }
 
-static void add_value(struct buf *out, const json_t *json);
+static void add_json_value(struct buf *out, const json_t *json);
 
-static void add_members(struct buf *out, const json_t *object)
+static void add_json_members(struct buf *out, const json_t *object)
 {
     const char *name;
     json_t *member;
     const char *before = "{";
-    json_object_foreach(json_for_iteration(object), name, member)
-    {
+    json_object_foreach (json_for_iteration(object), name, member) {
         buf_add_text(out, before);
         json_quote(out, name, strlen(name));
         buf_add_char(out, ':');
-        add_value(out, member);
+        add_json_value(out, member);
         before = ",";
     }
     buf_add_text(out, json_object_size(object) > 0 ? "}" : "{}");
 }
 
-static void add_items(struct buf *out, const json_t *list)
+static void add_json_items(struct buf *out, const json_t *list)
 {
     size_t i;
     const json_t *item;
     buf_add_char(out, '[');
-    json_array_foreach(list, i, item)
-    {
+    json_array_foreach (list, i, item) {
         buf_add_text(out, i > 0 ? "," : "");
-        add_value(out, item);
+        add_json_value(out, item);
     }
     buf_add_char(out, ']');
 }
 
-static void add_value(struct buf *out, const json_t *json)
+static void add_json_value(struct buf *out, const json_t *json)
 {
     switch (json_typeof(json)) {
     case JSON_OBJECT:
-        add_members(out, json);
+        add_json_members(out, json);
         return;
     case JSON_ARRAY:
-        add_items(out, json);
+        add_json_items(out, json);
         return;
     case JSON_STRING:
         json_quote(out, json_string_value(json), json_string_length(json));
@@ -152,7 +150,7 @@ static void add_value(struct buf *out, const json_t *json)
         buf_printf(out, "%lld", (long long)json_integer_value(json));
         return;
     case JSON_REAL:
-        add_real(out, json_real_value(json));
+        add_json_real(out, json_real_value(json));
         return;
     case JSON_TRUE:
         buf_add_text(out, "true");
@@ -179,6 +177,6 @@ char *json_compact(struct arena *arena, const json_t *json)
 {
     BUF_SCOPE text;
     buf_init(&text, SIZE_MAX - 1);
-    add_value(&text, json); /* not jansson, which would make a 0.1 a 0.10000000000000001 */
+    add_json_value(&text, json); /* jansson would write 0.1 as 0.10000000000000001 */
     return arena_dup_bytes(arena, buf_text(&text), text.size);
 }

@@ -1,7 +1,7 @@
 /*
- * Bounded JSON reader: text from outside is checked for size, UTF-8 and depth
- * before jansson builds its tree, so that no input can cost more than its
- * bound. Duplicate keys are refused. The tree belongs to the arena.
+ * JSON reader, bounded: it checks the size, UTF-8 and depth of untrusted text
+ * before jansson builds its tree, so that the cost of any input is bounded.
+ * Duplicate keys are refused. The tree belongs to the arena.
  */
 #pragma once
 
@@ -15,21 +15,21 @@ enum { JSON_READ_MAX_DEPTH = 64 };
 struct json_bounds {
     size_t max_bytes;
     unsigned max_depth; /* JSON_READ_MAX_DEPTH when 0 */
-    bool allow_nul;     /* take texts that hold U+0000, where most C code sees them end */
+    bool allow_nul;     /* accept U+0000 in texts, which ends a text for most C code */
 };
 
 /* Parses one JSON value of any type.
- * Errors: PAYLOAD_TOO_LARGE, INVALID_REQUEST (malformed, too deep, not UTF-8), message with line and column. */
-MUST_CHECK bool json_read(struct arena *arena, const char *text, size_t size, struct json_bounds bounds,
-                          const json_t **ret_json, struct error *err) NONNULL(1, 5, 6);
+ * Errors: PAYLOAD_TOO_LARGE, INVALID_REQUEST (malformed, too deep, not UTF-8), with line and column in the message. */
+MUST_CHECK bool json_read(struct arena *arena, const char *text, size_t size, struct json_bounds bounds, const json_t **ret_json,
+                          struct error *err) NONNULL(1, 5, 6);
 
 /* The nesting depth of JSON text without parsing it. */
 unsigned json_text_depth(const char *text, size_t size) PURE;
 
-/* Hands a jansson object to the arena; gives it back for the same line. */
+/* Makes the arena own a jansson object; returns the object. */
 json_t *json_in_arena(struct arena *arena, json_t *json) NONNULL(1);
 
-/* jansson iterates over trees that are not const; reading one changes nothing. */
+/* jansson's iteration needs a tree that is not const, but does not change it. */
 static inline json_t *json_for_iteration(const json_t *json)
 {
     return (json_t *)(uintptr_t)json;

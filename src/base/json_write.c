@@ -12,7 +12,7 @@ void json_writer_init(struct json_writer *json, struct buf *out)
     *json = (struct json_writer){ .out = out };
 }
 
-static void value_begins(struct json_writer *json)
+static void begin_value(struct json_writer *json)
 {
     if (json->after_key) {
         json->after_key = false;
@@ -26,7 +26,7 @@ static void value_begins(struct json_writer *json)
 
 static void open_level(struct json_writer *json, char bracket)
 {
-    value_begins(json);
+    begin_value(json);
     buf_add_char(json->out, bracket);
     if (++json->depth >= JSON_WRITE_MAX_DEPTH)
         abort();
@@ -61,7 +61,7 @@ void json_array_end(struct json_writer *json)
     close_level(json, ']');
 }
 
-/* What follows the backslash of a byte that must be escaped (RFC 8259 §7); 'u' means a \u00XX form, 0 none. */
+/* The character after the backslash for each byte to escape (RFC 8259 §7); 'u' means \u00XX, 0 no escape. */
 static const char escapes[256] = {
     [0x00] = 'u', [0x01] = 'u', [0x02] = 'u', [0x03] = 'u', [0x04] = 'u', [0x05] = 'u', [0x06] = 'u',  [0x07] = 'u', ['\b'] = 'b',
     ['\t'] = 't', ['\n'] = 'n', [0x0b] = 'u', ['\f'] = 'f', ['\r'] = 'r', [0x0e] = 'u', [0x0f] = 'u',  [0x10] = 'u', [0x11] = 'u',
@@ -98,10 +98,9 @@ static char *put_escaped(char *to, const char *text, size_t size)
     return to;
 }
 
-/* Every answer of a tool is quoted once as text, and lists are made of short texts, so this is written for speed: room for
- * the worst case of a chunk and both quotes is taken once, and plain bytes are copied in a tight loop. Near a buffer's
- * maximum that room may not exist although the text would fit; such a buffer is refused all the same, being within a chunk
- * of its bound. */
+/* Optimised for speed, because every tool result is quoted as text and lists have many short texts: it reserves the worst case
+ * of a chunk and both quotation marks once, and copies plain bytes in a tight loop. A buffer that is within one chunk of its
+ * maximum may therefore overflow although the text would fit. */
 void json_quote(struct buf *out, const char *text, size_t size)
 {
     size_t start = 0;
@@ -123,7 +122,7 @@ void json_quote(struct buf *out, const char *text, size_t size)
 
 void json_key(struct json_writer *json, const char *name)
 {
-    value_begins(json);
+    begin_value(json);
     json_quote(json->out, name, strlen(name));
     buf_add_char(json->out, ':');
     json->after_key = true;
@@ -131,7 +130,7 @@ void json_key(struct json_writer *json, const char *name)
 
 void json_bytes(struct json_writer *json, const char *text, size_t size)
 {
-    value_begins(json);
+    begin_value(json);
     json_quote(json->out, text, size);
 }
 
@@ -147,7 +146,7 @@ void json_int(struct json_writer *json, int64_t value)
 {
     char digits[24];
     int length = snprintf(digits, sizeof(digits), "%" PRId64, value);
-    value_begins(json);
+    begin_value(json);
     buf_add(json->out, digits, (size_t)length);
 }
 
@@ -169,25 +168,25 @@ void json_number(struct json_writer *json, double value)
         return;
     }
     char digits[JSON_NUMBER_MAX_CHARS];
-    value_begins(json);
+    begin_value(json);
     buf_add(json->out, digits, json_digits(value, digits));
 }
 
 void json_bool(struct json_writer *json, bool value)
 {
-    value_begins(json);
+    begin_value(json);
     buf_add_text(json->out, value ? "true" : "false");
 }
 
 void json_null_value(struct json_writer *json)
 {
-    value_begins(json);
+    begin_value(json);
     buf_add_text(json->out, "null");
 }
 
 void json_raw_bytes(struct json_writer *json, const char *text, size_t size)
 {
-    value_begins(json);
+    begin_value(json);
     buf_add(json->out, text, size);
 }
 

@@ -1,8 +1,7 @@
 /*
- * Streaming JSON writer (RFC 8259) over a buf: output is written once, never
- * through a second tree. The writer puts the commas; the caller keeps begin
- * and end balanced. JSON that PostgreSQL or jansson already made is passed
- * through with json_write_raw. Text must be valid UTF-8.
+ * JSON writer, streaming (RFC 8259): it writes directly to a buf without a tree.
+ * The writer adds the commas; the caller balances begin and end. json_raw adds
+ * JSON text from PostgreSQL or jansson. Text must be valid UTF-8.
  */
 #pragma once
 
@@ -16,7 +15,7 @@ enum { JSON_WRITE_MAX_DEPTH = 64, JSON_NUMBER_MAX_CHARS = 40 };
 struct json_writer {
     struct buf *out;
     unsigned depth;
-    uint64_t has_item; /* one bit a level: whether a comma is due */
+    uint64_t has_item; /* one bit per level: the next item needs a comma */
     bool after_key;
 };
 
@@ -42,7 +41,7 @@ void json_null_value(struct json_writer *json) NONNULL(1);
 void json_raw(struct json_writer *json, const char *text) NONNULL(1);
 void json_raw_bytes(struct json_writer *json, const char *text, size_t size) NONNULL(1, 2);
 
-/* A member in one line. */
+/* A key with its value. */
 void json_member_text(struct json_writer *json, const char *name, const char *text) NONNULL(1, 2);
 void json_member_int(struct json_writer *json, const char *name, int64_t value) NONNULL(1, 2);
 void json_member_bool(struct json_writer *json, const char *name, bool value) NONNULL(1, 2);
@@ -51,7 +50,7 @@ void json_member_raw(struct json_writer *json, const char *name, const char *tex
 /* The member is left out when text is NULL. */
 void json_member_text_if(struct json_writer *json, const char *name, const char *text) NONNULL(1, 2);
 
-/* A finite number in as few digits as tell it apart; how many characters that are. */
+/* Writes a finite number with the fewest digits that identify it (round trip); returns the number of characters. */
 size_t json_digits(double value, char ret_digits[JSON_NUMBER_MAX_CHARS]) NONNULL(2);
 
 /* Appends `text` as a quoted JSON string to a plain buffer. */

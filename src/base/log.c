@@ -11,13 +11,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* What a pipe that polls as writable takes in one piece and without blocking. */
+/* A writable pipe takes up to this size atomically and without blocking. */
 enum { LOG_LINE_MAX_BYTES = PIPE_BUF };
 
 static _Atomic int lowest_level = LOG_INFO;
 
-static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER; /* what poll says of the output holds while it is held */
-static int64_t lines_dropped;                               /* since the last one that was taken; under the lock */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER; /* the result of poll is valid while it is held */
+static int64_t lines_dropped;                               /* since the last written line; protected by the lock */
 
 void log_set_level(enum log_level level)
 {
@@ -46,7 +46,7 @@ void log_begin(struct log_line *line, enum log_level level, const char *event)
 void log_end(struct log_line *line)
 {
     pthread_mutex_lock(&writing);
-    /* A log nobody reads must not stop the work. */
+    /* A log without a reader must not block the process. */
     struct pollfd output = { .fd = STDERR_FILENO, .events = POLLOUT };
     bool has_room = poll(&output, 1, 0) > 0;
     if (lines_dropped > 0)
@@ -55,7 +55,7 @@ void log_end(struct log_line *line)
     buf_add_char(&line->out, '\n');
     bool taken = has_room && !line->out.overflowed;
     if (taken) {
-        /* One write keeps the lines of several threads and processes apart. */
+        /* One write per line keeps the lines of several threads and processes separate. */
         ssize_t written;
         do
             written = write(STDERR_FILENO, line->out.data, line->out.size);

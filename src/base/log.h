@@ -1,8 +1,9 @@
 /*
- * The log: one JSON object a line on standard error. Doors, jobs and main
- * write it; library code reports errors upwards instead. Arguments of calls and
- * secrets are never logged. Lines of several threads do not mix. A line that the
- * output has no room for is dropped, and the next one that is taken says how many.
+ * Log: structured, one JSON object per line on standard error. Transports, jobs
+ * and main write it; library code returns errors instead. Arguments of calls and
+ * secrets are never logged. Lines of several threads do not mix. A line is dropped
+ * when the output would block; the next written line has the number of dropped
+ * lines.
  */
 #pragma once
 
@@ -11,7 +12,7 @@
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
 
-/* Lines below this level are dropped; LOG_INFO at start. */
+/* Sets the lowest level that is written; LOG_INFO at start. */
 void log_set_level(enum log_level level);
 bool log_is_on(enum log_level level);
 

@@ -7,7 +7,7 @@
 #include <unicase.h>
 #include <uninorm.h>
 
-/* One code point of well-formed UTF-8 at `text`; its size in bytes, 0 when malformed. */
+/* Reads one code point of UTF-8 at `text`; returns its size in bytes, 0 when malformed. */
 static size_t utf8_step(const unsigned char *text, size_t size, uint32_t *ret_point)
 {
     unsigned char lead = text[0];
@@ -38,7 +38,7 @@ static bool is_plain_word(const unsigned char *bytes)
     const uint64_t ones = UINT64_C(0x0101010101010101);
     uint64_t word;
     memcpy(&word, bytes, sizeof(word));
-    /* A byte of 0 borrows from the one above it; a byte of 1 to 0x7f does not reach its high bit. */
+    /* Subtracting 1 from a byte of 0 borrows and sets its high bit; from a byte of 1 to 0x7f it does not. */
     return ((word | (word - ones)) & high_bits) == 0;
 }
 
@@ -244,7 +244,7 @@ static char *sodium_encode(struct arena *arena, const void *bytes, size_t size, 
 
 static unsigned char *sodium_decode(struct arena *arena, const char *text, size_t *ret_size, int variant)
 {
-    /* libsodium 1.0.18 takes bytes beyond ASCII for the digit 63. */
+    /* libsodium 1.0.18 reads bytes beyond ASCII as the digit 63. */
     if (!text_is_ascii(text))
         return NULL;
     size_t room = strlen(text);

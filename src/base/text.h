@@ -1,6 +1,7 @@
 /*
- * Text: the encodings and checks that every room needs. Inputs are byte ranges
- * or NUL-terminated UTF-8; results live in the arena given.
+ * Text: UTF-8, percent encoding, base64, base32 and other encodings and checks
+ * for all modules. Inputs are byte ranges or NUL-terminated UTF-8; results live in
+ * the given arena.
  */
 #pragma once
 
@@ -12,31 +13,31 @@
 /* Well-formed UTF-8 (Unicode 15, table 3-7) without NUL. */
 bool utf8_is_valid(const char *text, size_t size) PURE;
 
-/* Removes in place what is not well-formed UTF-8, such as half a character where a text was cut. */
+/* Removes malformed UTF-8 in place, such as an incomplete character at the end of a truncated text. */
 void utf8_drop_malformed(char *text) NONNULL(1);
 
 /* Code points in valid UTF-8. */
 size_t utf8_length(const char *text) NONNULL(1) PURE;
 
 /* A copy without control characters and invisible formatting characters (zero-width, bidirectional
- * overrides, tags), cut after `max_points` code points. For text that came from outside and is shown to a model. */
+ * overrides, tags), truncated after `max_points` code points. For untrusted text that is shown to a model. */
 char *text_visible(struct arena *arena, const char *text, size_t max_points) NONNULL(1, 2) RETURNS_NONNULL;
 
 bool text_equal(const char *left, const char *right);
 bool text_starts_with(const char *text, const char *prefix) NONNULL(1, 2) PURE;
 
-/* ASCII only; other bytes are kept. */
+/* Changes ASCII letters only. */
 char *text_lower(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;
 
 bool text_is_ascii(const char *text) NONNULL(1) PURE;
 
-/* Every letter of UTF-8 text, in NFC, so that composed and decomposed spellings meet. */
+/* Changes every letter of UTF-8 text, and normalises it to NFC, so that composed and decomposed spellings are equal. */
 char *text_lower_unicode(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;
 
 /* A copy without leading and trailing ASCII white space. */
 char *text_trim(struct arena *arena, const char *text) NONNULL(1, 2) RETURNS_NONNULL;
 
-/* One round of %XX decoding (RFC 3986 §2.1). NULL when malformed or when it hides a NUL or invalid UTF-8. */
+/* Decodes %XX once (RFC 3986 §2.1). NULL when malformed or when the result has a NUL or invalid UTF-8. */
 char *percent_decode(struct arena *arena, const char *text, size_t size) NONNULL(1, 2);
 
 /* Unreserved characters stay, everything else becomes %XX. */
@@ -45,19 +46,19 @@ char *percent_encode(struct arena *arena, const char *text) NONNULL(1, 2) RETURN
 /* Lower-case hexadecimal; `ret_hex` holds 2 * size + 1 bytes. */
 void hex_encode(const void *bytes, size_t size, char *ret_hex) NONNULL(3);
 
-/* Base64url without padding (RFC 4648 §5). Decoding gives NULL when malformed. */
+/* Base64url without padding (RFC 4648 §5). Decoding returns NULL when malformed. */
 char *base64url_encode(struct arena *arena, const void *bytes, size_t size) NONNULL(1) RETURNS_NONNULL;
 unsigned char *base64url_decode(struct arena *arena, const char *text, size_t *ret_size) NONNULL(1, 2, 3);
 
-/* Standard base64 with padding (RFC 4648 §4). Decoding gives NULL when malformed. */
+/* Standard base64 with padding (RFC 4648 §4). Decoding returns NULL when malformed. */
 char *base64_encode(struct arena *arena, const void *bytes, size_t size) NONNULL(1) RETURNS_NONNULL;
 unsigned char *base64_decode(struct arena *arena, const char *text, size_t *ret_size) NONNULL(1, 2, 3);
 
 enum { BASE32_U64_CHARS = 13 };
 
-/* A 64-bit number as 13 characters of lower-case Crockford base32, and back; false when not of that form. */
+/* Converts a 64-bit number to 13 characters of lower-case Crockford base32, and back; false when malformed. */
 void base32_encode_u64(uint64_t value, char ret_text[BASE32_U64_CHARS + 1]) NONNULL(2);
 bool base32_decode_u64(const char *text, uint64_t *ret_value) NONNULL(1, 2);
 
-/* A whole decimal number in range; no sign but '-', no space, nothing behind it. */
+/* Parses a whole decimal number in range: no sign except '-', no space, no other characters. */
 bool int64_parse(const char *text, int64_t *ret_value) NONNULL(1, 2);

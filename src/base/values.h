@@ -1,7 +1,7 @@
 /*
- * Values that cross rooms: what may be absent, and borrowed ranges. Arguments
- * of operations and rows of queries are made of these. Nothing here owns its
- * memory; the arena of the request does.
+ * Values: optional values, borrowed byte ranges and lists, shared by all modules.
+ * The arguments of operations and the rows of queries use them. They do not own
+ * their memory; the arena of the request does.
  */
 #pragma once
 

@@ -38,13 +38,13 @@ bool output_begin(struct arena *arena, const char *format, const char *fields, s
             return true;
         }
     }
-    return fail(err, ERR_INVALID_REQUEST, NULL, "--output is table, json or jsonl.");
+    return fail(err, ERR_INVALID_REQUEST, NULL, "--output must be table, json or jsonl.");
 }
 
 /* ---- JSON ---- */
 
-/* Only the members asked for, under the names they were asked for by. */
-static const json_t *pick(const struct output *output, struct arena *arena, const json_t *row)
+/* Only the requested members, under the requested names. */
+static const json_t *select_fields(const struct output *output, struct arena *arena, const json_t *row)
 {
     if (output->fields == NULL || !json_is_object(row))
         return row;
@@ -64,30 +64,28 @@ static void print_text(const struct output *output, struct arena *arena, const c
 
 static void print_json(const struct output *output, struct arena *arena, const json_t *row)
 {
-    print_text(output, arena, json_compact(arena, pick(output, arena, row)));
+    print_text(output, arena, json_compact(arena, select_fields(output, arena, row)));
 }
 
 static void print_lines(const struct output *output, struct arena *arena, const json_t *rows)
 {
     size_t i;
     const json_t *row;
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach (rows, i, row) {
         print_json(output, arena, row);
         putchar('\n');
     }
 }
 
-/* A list whose rows keep only some members, with all that stands beside it. */
+/* A list whose rows have only the requested members; the other members of the answer stay. */
 static void print_picked_list(const struct output *output, struct arena *arena, const json_t *answer)
 {
     json_t *made = json_in_arena(arena, json_copy(json_for_iteration(answer)));
     json_t *picked = json_array();
     size_t i;
     const json_t *row;
-    json_array_foreach(json_object_get(answer, "data"), i, row)
-    {
-        json_array_append(picked, json_for_iteration(pick(output, arena, row)));
+    json_array_foreach (json_object_get(answer, "data"), i, row) {
+        json_array_append(picked, json_for_iteration(select_fields(output, arena, row)));
     }
     json_object_set_new(made, "data", picked);
     print_text(output, arena, json_compact(arena, made));
@@ -111,8 +109,8 @@ static void print_resource(const struct output *output, struct arena *arena, con
     fputs(buf_text(&text), stdout);
 }
 
-/* What a person at a terminal needs to know beside the rows. */
-static void tell_about_table(const struct output *output)
+/* Notes for a person at a terminal. */
+static void print_table_notes(const struct output *output)
 {
     if (!output->is_terminal)
         return;
@@ -122,7 +120,7 @@ static void tell_about_table(const struct output *output)
         fprintf(stderr, "(%zu more columns: --fields NAMES, or --output json)\n", output->table.hidden_count);
 }
 
-/* A list, then whatever else of the answer is not about its pages. */
+/* A list, then all other members of the answer except the pagination. */
 static void print_list(struct output *output, struct arena *arena, const json_t *answer)
 {
     const json_t *rows = json_object_get(answer, "data");
@@ -131,7 +129,7 @@ static void print_list(struct output *output, struct arena *arena, const json_t 
     json_object_del(rest, "pagination");
     output->rows = json_array_size(rows);
     print_table(output, arena, rows);
-    tell_about_table(output);
+    print_table_notes(output);
     if (json_object_size(rest) > 0 && output->fields == NULL) {
         putchar('\n');
         print_resource(output, arena, rest);
@@ -141,7 +139,7 @@ static void print_list(struct output *output, struct arena *arena, const json_t 
         fprintf(stderr, "(more follow: --all, or --cursor '%s')\n", cell_text(arena, json_object_get(pagination, "cursor")));
 }
 
-/* ---- Whole answers ---- */
+/* ---- Complete answers ---- */
 
 void output_answer(struct output *output, struct arena *arena, const json_t *answer, const char *text)
 {
@@ -174,7 +172,7 @@ void output_answer(struct output *output, struct arena *arena, const json_t *ans
     }
 }
 
-/* ---- Lists that are followed ---- */
+/* ---- Lists, page by page ---- */
 
 void output_rows(struct output *output, struct arena *arena, const json_t *rows)
 {
@@ -190,8 +188,7 @@ void output_rows(struct output *output, struct arena *arena, const json_t *rows)
     case OUTPUT_JSON:
         if (!output->has_begun)
             fputs("{\"data\":[", stdout);
-        json_array_foreach(rows, i, row)
-        {
+        json_array_foreach (rows, i, row) {
             if (output->rows + i > 0)
                 fputs(",\n", stdout);
             print_json(output, arena, row);
@@ -205,7 +202,7 @@ void output_rows(struct output *output, struct arena *arena, const json_t *rows)
 void output_end(struct output *output, const char *cursor)
 {
     if (output->format == OUTPUT_TABLE)
-        tell_about_table(output);
+        print_table_notes(output);
     if (output->format != OUTPUT_JSON || !output->has_begun)
         return;
     BUF_SCOPE text;
@@ -250,7 +247,7 @@ void output_error(const struct output *output, const char *command, const char *
 bool output_flush(bool *ret_left)
 {
     bool arrived = fflush(stdout) == 0 && ferror(stdout) == 0;
-    /* Asked of the pipe itself: errno may be of something done since the write that failed. */
+    /* The pipe itself is checked, because errno may come from a later call than the failed write. */
     struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
     *ret_left = !arrived && poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
     return arrived;

@@ -1,6 +1,6 @@
 /*
- * The answer of an operation on its way to the terminal: as a table, as JSON or
- * as a line a row; whole, or the rows of page after page.
+ * Command output: prints the answer of an operation as a table, as JSON or as
+ * JSON lines; complete, or the rows page by page.
  */
 #pragma once
 
@@ -21,19 +21,20 @@ struct output {
     size_t rows;
 };
 
-/* Errors: INVALID_REQUEST (no such format). */
+/* Errors: INVALID_REQUEST (an unknown format). */
 MUST_CHECK bool output_begin(struct arena *arena, const char *format, const char *fields, struct output *ret_output,
                              struct error *err) NONNULL(1, 4, 5);
 
-/* One whole answer. `text` is it as it came. */
+/* Prints one complete answer. `text` is the answer as received. */
 void output_answer(struct output *output, struct arena *arena, const json_t *answer, const char *text) NONNULL(1, 2, 3, 4);
 
-/* The rows of one page of a list that is followed; then, at its end, where it stopped: a cursor, or NULL behind the last. */
+/* Prints the rows of one page of a list. output_end follows the last page; `cursor` is the place where the list stopped, NULL at
+ * its end. */
 void output_rows(struct output *output, struct arena *arena, const json_t *rows) NONNULL(1, 2, 3);
 void output_end(struct output *output, const char *cursor) NONNULL(1);
 
-/* An error, on standard error: the envelope, or sentences. */
+/* Prints an error on standard error: as the envelope, or as sentences. */
 void output_error(const struct output *output, const char *command, const char *envelope) NONNULL(1, 2, 3);
 
-/* Whether everything written so far has arrived; *ret_left tells that its reader has gone. */
+/* True when everything was written. *ret_left is set when the reader of the output has exited. */
 MUST_CHECK bool output_flush(bool *ret_left) NONNULL(1);

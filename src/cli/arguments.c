@@ -29,7 +29,7 @@ const json_t *arguments_flat(struct arena *arena, const struct arguments *argume
 
 /* ---- Operands ---- */
 
-/* The parameters of the path, in their order. */
+/* Sets the parameters of the path, in their order. */
 static bool put_operands(const struct command_line *line, struct arguments *arguments, struct error *err)
 {
     const char *at = line->op->path;
@@ -37,7 +37,7 @@ static bool put_operands(const struct command_line *line, struct arguments *argu
         size_t size = strcspn(++at, "}");
         json_t *value = json_string(line->operands[i]);
         if (value == NULL || line->operands[i][0] == '\0')
-            return fail(err, ERR_INVALID_REQUEST, NULL, "%s: an operand is empty or no UTF-8 text.", line->op->operands);
+            return fail(err, ERR_INVALID_REQUEST, NULL, "%s: an operand is empty or not UTF-8 text.", line->op->operands);
         json_object_setn_new(arguments->path, at, size, value);
     }
     return true;
@@ -50,24 +50,23 @@ static bool takes_body(const struct operation *op)
     return op->method == NULL || (strcmp(op->method, "GET") != 0 && strcmp(op->method, "DELETE") != 0);
 }
 
-/* What stands in the path or the query would silently win over a member of the same name. */
+/* Members that belong to the path or the query are refused. They would silently replace those. */
 static bool put_body(struct value_source *source, const struct command_line *line, const char *body, struct arguments *arguments,
                      struct error *err)
 {
     const json_t *whole;
     if (!takes_body(line->op))
-        return fail(err, ERR_INVALID_REQUEST, NULL, "--body: this command has none.");
+        return fail(err, ERR_INVALID_REQUEST, NULL, "--body is not accepted by this command.");
     if (!value_json(source, "--body", body, &whole, err))
         return false;
     if (!json_is_object(whole))
         return fail(err, ERR_INVALID_REQUEST, NULL, "--body must be a JSON object.");
     const char *name;
     json_t *value;
-    json_object_foreach(json_for_iteration(whole), name, value)
-    {
+    json_object_foreach (json_for_iteration(whole), name, value) {
         const struct arg_field *field = operation_field(line->op, name);
         if (field != NULL && field->place != ARG_IN_BODY)
-            return fail(err, ERR_INVALID_REQUEST, NULL, "--body must not hold %s, which is no part of the body.", name);
+            return fail(err, ERR_INVALID_REQUEST, NULL, "--body must not contain %s, which is not part of the body.", name);
         json_object_set(arguments->body, name, value);
     }
     arguments->has_body = true;
@@ -76,7 +75,7 @@ static bool put_body(struct value_source *source, const struct command_line *lin
 
 /* ---- Flags ---- */
 
-/* The object that the last name of a flag belongs to, made where it is not there yet. */
+/* Finds the object of the last name of a flag; creates it when it is missing. */
 static bool find_holder(const struct flag *flag, json_t *object, json_t **ret_holder, struct error *err)
 {
     for (size_t i = 0; i + 1 < flag->depth; i++) {
@@ -86,7 +85,7 @@ static bool find_holder(const struct flag *flag, json_t *object, json_t **ret_ho
             json_object_set_new(object, flag->fields[i]->name, inner);
         }
         if (!json_is_object(inner))
-            return fail(err, ERR_INVALID_REQUEST, NULL, "%s: %s is no object.", flag->written, flag->fields[i]->name);
+            return fail(err, ERR_INVALID_REQUEST, NULL, "%s: %s is not an object.", flag->written, flag->fields[i]->name);
         object = inner;
     }
     *ret_holder = object;
@@ -103,7 +102,7 @@ static bool is_repeated(const struct command_line *line, size_t at)
     return false;
 }
 
-/* Whether an earlier flag named a member of the object that this one gives whole. */
+/* True when an earlier flag set a member of the object that this flag sets as a whole. */
 static bool is_member_given(const struct command_line *line, size_t at)
 {
     const struct flag *flag = &line->flags[at];
@@ -125,8 +124,7 @@ static bool put_flag(struct value_source *source, const struct command_line *lin
     if (again && field->kind != ARG_TEXT_LIST && field->kind != ARG_TOKENS)
         return fail(err, ERR_INVALID_REQUEST, NULL, "%s is given twice.", flag->written);
     if (field->kind == ARG_OBJECT && is_member_given(line, at))
-        return fail(err, ERR_INVALID_REQUEST, NULL, "%s would undo the flags of its members before it: give it first.",
-                    flag->written);
+        return fail(err, ERR_INVALID_REQUEST, NULL, "%s would replace the members set before it; give it first.", flag->written);
     if (!find_holder(flag, arguments_place(arguments, flag->fields[0]->place), &holder, err))
         return false;
     json_t *earlier = again ? json_object_get(holder, field->name) : NULL;
@@ -141,9 +139,9 @@ static bool put_flag(struct value_source *source, const struct command_line *lin
     return true;
 }
 
-/* ---- Which operation ---- */
+/* ---- Choice of the operation ---- */
 
-/* A verb whose operation is told by a value of an argument stands for that value. */
+/* A verb whose operation has a condition on an argument implies the value of that argument. */
 static bool put_condition(struct arena *arena, const struct operation *op, struct arguments *arguments, struct error *err)
 {
     if (op->when.kind != WHEN_EQUALS)
@@ -159,7 +157,7 @@ static bool put_condition(struct arena *arena, const struct operation *op, struc
     }
     bool is_same = json_equal(given, wanted) != 0;
     json_decref(wanted);
-    return is_same || fail(err, ERR_INVALID_REQUEST, NULL, "%s %s is with %s %s; leave it out.", op->domain, op->verb,
+    return is_same || fail(err, ERR_INVALID_REQUEST, NULL, "%s %s always has %s %s; leave it out.", op->domain, op->verb,
                            op->when.argument, arena_printf(arena, "%s", op->when.value));
 }
 
@@ -168,8 +166,8 @@ static bool is_same_route(const struct operation *op, const struct route *route)
     return op->method != NULL && strcmp(route->method, op->method) == 0 && strcmp(route->path, op->path) == 0;
 }
 
-/* As a server does: the first of the route whose condition holds. */
-static const struct operation *choose(struct arena *arena, const struct operation *op, const struct arguments *arguments)
+/* As on a server: the first candidate of the route whose condition holds. */
+static const struct operation *choose_candidate(struct arena *arena, const struct operation *op, const struct arguments *arguments)
 {
     struct call_input input = { .flat = true, .body = arguments_flat(arena, arguments) };
     for (size_t i = 0; i < route_count; i++)
@@ -179,7 +177,7 @@ static const struct operation *choose(struct arena *arena, const struct operatio
     return op;
 }
 
-static bool is_needed(const struct operation *op, const struct arg_field *field)
+static bool field_is_needed(const struct operation *op, const struct arg_field *field)
 {
     const char *present = op->when.kind == WHEN_PRESENT ? op->when.argument : op->when.beside;
     bool makes_it = present != NULL && strcmp(present, field->name) == 0;
@@ -191,7 +189,7 @@ static bool check_missing(struct arena *arena, const struct operation *op, const
     const char *missing = "";
     for (size_t i = 0; i < op->args->count; i++) {
         const struct arg_field *field = &op->args->fields[i];
-        if (is_needed(op, field) && json_object_get(arguments_place(arguments, field->place), field->name) == NULL)
+        if (field_is_needed(op, field) && json_object_get(arguments_place(arguments, field->place), field->name) == NULL)
             missing = arena_printf(arena, "%s%s--%s", missing, *missing != '\0' ? ", " : "", command_line_flag_name(arena, field));
     }
     return *missing == '\0' || fail(err, ERR_INVALID_REQUEST, NULL, "Missing: %s.", missing);
@@ -208,7 +206,7 @@ bool arguments_make(struct arena *arena, const struct command_line *line, const 
         .body = json_in_arena(arena, json_object()),
     };
     if (!line->op->built)
-        return true; /* answers without looking at any */
+        return true; /* the operation does not read its arguments */
     struct value_source source = { .arena = arena, .max_bytes = line->op->max_body_bytes };
     if (!put_operands(line, arguments, err) || (body != NULL && !put_body(&source, line, body, arguments, err)))
         return false;
@@ -217,7 +215,7 @@ bool arguments_make(struct arena *arena, const struct command_line *line, const 
             return false;
     if (!put_condition(arena, line->op, arguments, err))
         return false;
-    arguments->op = choose(arena, line->op, arguments);
-    /* The verb's own argument is missing when another operation is meant: `save-batch` without contacts. */
+    arguments->op = choose_candidate(arena, line->op, arguments);
+    /* The argument of the verb's condition is missing when another operation was chosen: `save-batch` without contacts. */
     return check_missing(arena, line->op->when.kind == WHEN_ALWAYS ? arguments->op : line->op, arguments, err);
 }

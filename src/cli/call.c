@@ -1,8 +1,8 @@
 /*
- * posthorn call and posthorn tools: the catalogue on a command line, against
- * the local installation or a running server. The answer is one JSON document
- * on standard output; an error is the envelope on standard error and exit
- * status 1.
+ * posthorn call and posthorn tools: call and list the tools, on the local
+ * installation or on a running server. The answer is one JSON document on
+ * standard output. An error is the envelope on standard error and exit status
+ * 1.
  */
 #include "cli/commands.h"
 
@@ -19,7 +19,7 @@
 
 enum { ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024 };
 
-/* JSON as text, @FILE or - for standard input; nothing means no arguments. */
+/* Reads JSON as text, @FILE or - for standard input; NULL means no arguments. */
 static bool read_arguments(struct arena *arena, const char *word, const json_t **ret_arguments, struct error *err)
 {
     struct value_source source = { .arena = arena, .max_bytes = ARGUMENTS_MAX_BYTES };
@@ -83,7 +83,7 @@ static void print_tool_line(struct arena *arena, const char *name, const char *d
     printf("%-34s %s.\n", visible_text(arena, name), visible_text(arena, sentence));
 }
 
-static void free_text(char **text)
+static void json_dump_free(char **text)
 {
     free(*text);
 }
@@ -93,8 +93,7 @@ static int list_tools(struct arena *arena, const json_t *list, const char *wante
     bool found = wanted == NULL;
     size_t index;
     const json_t *tool;
-    json_array_foreach(list, index, tool)
-    {
+    json_array_foreach (list, index, tool) {
         const char *name = json_get_text(tool, "name");
         const char *description = json_get_text(tool, "description");
         if (name == NULL || description == NULL)
@@ -103,18 +102,18 @@ static int list_tools(struct arena *arena, const json_t *list, const char *wante
             print_tool_line(arena, name, description);
         } else if (strcmp(name, wanted) == 0) {
             found = true;
-            CLEANUP(free_text) char *text = json_dumps(tool, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+            CLEANUP(json_dump_free) char *text = json_dumps(tool, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
             if (text == NULL)
                 abort();
             print_json_text(arena, stdout, text);
         }
     }
     if (!found)
-        fprintf(stderr, "posthorn tools: there is no tool %s\n", wanted);
+        fprintf(stderr, "posthorn tools: there is no tool named %s\n", wanted);
     return found ? 0 : 1;
 }
 
-static bool is_listed(const struct process *process, const struct tool *tool, const struct options *options)
+static bool tool_is_selected(const struct process *process, const struct tool *tool, const struct options *options)
 {
     const char *const *names = options_list(process->arena, options->tools);
     const char *const *sets = options_list(process->arena, options->toolsets);
@@ -131,7 +130,7 @@ static const json_t *local_tools(const struct process *process, const struct opt
 {
     json_t *list = json_in_arena(process->arena, json_array());
     for (size_t i = 0; i < tool_count; i++)
-        if (is_listed(process, &tools[i], options))
+        if (tool_is_selected(process, &tools[i], options))
             json_array_append_new(list, json_loads(tools[i].list_json, 0, NULL));
     return list;
 }

@@ -39,12 +39,12 @@ static bool find_verb(const struct command_line *line, const char *verb, const s
     }
     if (*ret_op == NULL) {
         const char *nearest = suggest_name(verb, verbs, count);
-        return fail(err, ERR_INVALID_REQUEST, NULL, "%.60s is no verb of %s%s%s; posthorn %s --help lists them.", verb,
+        return fail(err, ERR_INVALID_REQUEST, NULL, "%.60s is not a verb of %s%s%s; posthorn %s --help lists them.", verb,
                     line->domain, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "", line->domain);
     }
     return command_line_reaches(*ret_op) ||
            fail(err, ERR_INVALID_REQUEST, NULL,
-                "Only a signed-in administrator may do this over REST; posthorn admin does it here (posthorn admin --help).");
+                "Over REST only a signed-in administrator may do this; locally use posthorn admin (posthorn admin --help).");
 }
 
 /* ---- Flags ---- */
@@ -71,9 +71,9 @@ static bool is_called(const struct arg_field *field, const char *name, size_t si
            (strlen(field->name) == size && memcmp(field->name, name, size) == 0);
 }
 
-/* Follows a.b.c through objects; 0 when there is no such argument. */
-static size_t follow(const struct arg_shape *shape, const char *name, size_t size,
-                     const struct arg_field *ret_fields[FLAG_MAX_DEPTH])
+/* Follows a.b.c through objects. Returns the depth; 0 when there is no such argument. */
+static size_t follow_path(const struct arg_shape *shape, const char *name, size_t size,
+                          const struct arg_field *ret_fields[FLAG_MAX_DEPTH])
 {
     size_t depth = 0;
     while (shape != NULL && depth < FLAG_MAX_DEPTH) {
@@ -95,22 +95,22 @@ static size_t follow(const struct arg_shape *shape, const char *name, size_t siz
     return 0;
 }
 
-/* --body.url names a place before the argument, unless an argument has that name. */
+/* --body.url names the place of the argument, unless an argument has that name. */
 static bool find_argument(const struct operation *op, const char *name, size_t size, struct flag *flag)
 {
-    flag->depth = follow(op->args, name, size, flag->fields);
+    flag->depth = follow_path(op->args, name, size, flag->fields);
     for (size_t place = ARG_IN_QUERY; flag->depth == 0 && place <= ARG_IN_BODY; place++) {
         size_t prefix = strlen(place_names[place]);
         if (size <= prefix + 1 || memcmp(name, place_names[place], prefix) != 0 || name[prefix] != '.')
             continue;
-        flag->depth = follow(op->args, name + prefix + 1, size - prefix - 1, flag->fields);
+        flag->depth = follow_path(op->args, name + prefix + 1, size - prefix - 1, flag->fields);
         if (flag->depth > 0 && flag->fields[0]->place != (enum arg_place)place)
             flag->depth = 0;
     }
     return flag->depth > 0;
 }
 
-static const struct arg_field *target(const struct flag *flag)
+static const struct arg_field *flag_target(const struct flag *flag)
 {
     return flag->fields[flag->depth - 1];
 }
@@ -122,10 +122,10 @@ static bool find_flag(const struct operation *op, const char *name, size_t size,
     if (size <= 3 || memcmp(name, "no-", 3) != 0 || !find_argument(op, name + 3, size - 3, flag))
         return false;
     flag->negated = true;
-    return target(flag)->kind == ARG_BOOLEAN || target(flag)->nullable;
+    return flag_target(flag)->kind == ARG_BOOLEAN || flag_target(flag)->nullable;
 }
 
-static bool unknown_flag(struct arena *arena, const struct operation *op, const char *argument, struct error *err)
+static bool refuse_unknown_flag(struct arena *arena, const struct operation *op, const char *argument, struct error *err)
 {
     const char *names[NAMES_MAX];
     size_t count = 0;
@@ -136,28 +136,29 @@ static bool unknown_flag(struct arena *arena, const struct operation *op, const 
         names[count++] = options_flag_at(COMMAND_OPERATION, i);
     const char *given = arena_dup_bytes(arena, argument, strcspn(argument, "="));
     const char *nearest = suggest_name(given, names, count);
-    return fail(err, ERR_INVALID_REQUEST, NULL, "%.60s is no flag of this command%s%s; --help lists them.", given,
+    return fail(err, ERR_INVALID_REQUEST, NULL, "%.60s is not a flag of this command%s%s; --help lists them.", given,
                 nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "");
 }
 
-/* Reading --url as either would surprise whoever meant the other, and might send a key to a stranger. */
+/* An ambiguous flag such as --url is refused: the wrong meaning might send a key to an unknown server. */
 static bool refuse_ambiguous(struct arena *arena, const struct flag *flag, struct error *err)
 {
     const char *option = arena_printf(arena, "--%s", flag->fields[0]->flag);
     const char *variable = options_variable(option);
-    return fail(err, ERR_INVALID_REQUEST, NULL, "%s is an argument of this command, written --%s, and an option%s%s: say which.",
-                option, command_line_flag_name(arena, flag->fields[0]), variable != NULL ? ", set by " : "",
+    return fail(err, ERR_INVALID_REQUEST, NULL,
+                "%s is both an argument and an option of this command. Write --%s for the argument%s%s.", option,
+                command_line_flag_name(arena, flag->fields[0]), variable != NULL ? "; set the option with " : "",
                 variable != NULL ? variable : "");
 }
 
-/* What is not built says so, whatever it is given: its flags are taken with their values and not looked at. */
+/* An operation that is not built ignores its flags and their values. */
 static void skip_unbuilt(int argc, char **argv, int *at)
 {
     bool has_value = strchr(argv[*at], '=') == NULL && *at + 1 < argc && argv[*at + 1][0] != '-';
     *at += has_value;
 }
 
-static bool read_flag(struct arena *arena, struct command_line *line, int argc, char **argv, int *at, struct error *err)
+static bool read_argument_flag(struct arena *arena, struct command_line *line, int argc, char **argv, int *at, struct error *err)
 {
     const char *argument = argv[*at];
     struct flag flag = { .written = arena_dup_bytes(arena, argument, strcspn(argument, "=")) };
@@ -177,12 +178,12 @@ static bool read_flag(struct arena *arena, struct command_line *line, int argc, 
         return true;
     }
     if (!is_known)
-        return unknown_flag(arena, line->op, argument, err);
+        return refuse_unknown_flag(arena, line->op, argument, err);
     const char *equals = strchr(argument, '=');
     flag.value = equals != NULL ? equals + 1 : NULL;
     if (flag.negated && flag.value != NULL)
         return fail(err, ERR_INVALID_REQUEST, NULL, "%s takes no value.", flag.written);
-    if (flag.value == NULL && !flag.negated && target(&flag)->kind != ARG_BOOLEAN) {
+    if (flag.value == NULL && !flag.negated && flag_target(&flag)->kind != ARG_BOOLEAN) {
         if (*at + 1 >= argc || options_match(COMMAND_OPERATION, argc - *at - 1, argv + *at + 1) > 0)
             return fail(err, ERR_INVALID_REQUEST, NULL, "%s needs a value.", flag.written);
         flag.value = argv[++*at];
@@ -217,7 +218,7 @@ static bool check_operands(const struct command_line *line, struct error *err)
         return fail(err, ERR_INVALID_REQUEST, NULL, "Name %s: posthorn %s %s %s.", op->operands, op->domain, op->verb,
                     op->operands);
     if (line->operand_count > wanted && op->built)
-        return fail(err, ERR_INVALID_REQUEST, NULL, "%.60s is too much; values belong behind a flag, and --help lists them.",
+        return fail(err, ERR_INVALID_REQUEST, NULL, "%.60s is an unexpected operand. Values need a flag; --help lists the flags.",
                     line->operands[wanted]);
     return true;
 }
@@ -246,7 +247,7 @@ bool command_line_read(struct arena *arena, int argc, char **argv, struct comman
             only_words = true;
         else if (only_words || argv[i][0] != '-' || argv[i][1] == '\0')
             line->operands[line->operand_count++] = argv[i];
-        else if (!read_flag(arena, line, argc, argv, &i, err))
+        else if (!read_argument_flag(arena, line, argc, argv, &i, err))
             return false;
     }
     return check_operands(line, err);

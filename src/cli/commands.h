@@ -1,7 +1,8 @@
 /*
- * The commands of the binary. Each gets its options and returns the exit
- * status: 0 well, 1 failed, 2 misused; operations tell more. What a command prints for programs is
- * JSON on standard output; everything else goes to standard error.
+ * Commands of the binary. Each gets its options and returns the exit status: 0
+ * success, 1 failure, 2 usage error; operations have more (exit_status.h).
+ * Output for programs is JSON on standard output; everything else goes to
+ * standard error.
  */
 #pragma once
 
@@ -13,7 +14,7 @@ struct process {
     struct arena *arena;
     const char *program; /* path of this executable */
     const char *const *runner_argv;
-    const struct command_line *line; /* of an operation */
+    const struct command_line *line; /* of an operation; NULL for other commands */
 };
 
 int command_mcp(const struct process *process, const struct options *options);
@@ -27,10 +28,10 @@ int command_call(const struct process *process, const struct options *options);
 int command_why(const struct process *process, const struct options *options);
 int command_tools(const struct process *process, const struct options *options);
 
-/* An operation of the catalogue, or help about it (cli/command_line.h). */
+/* Runs an operation of the catalogue, or prints help about it (cli/command_line.h). */
 int command_operation(const struct process *process, const struct options *options);
 
-/* The domains of the catalogue in a few lines. */
+/* Prints the domains of the catalogue. */
 void print_domains(void);
 
 /* Prints an error as the envelope on standard error and returns 1. */

@@ -6,13 +6,13 @@ static const struct {
     enum exit_status status;
     const char *words;
 } meanings[] = {
-    { EXIT_STATUS_DONE, "done, or the reader of the output has left" },
+    { EXIT_STATUS_DONE, "success, or the reader of the output has exited" },
     { EXIT_STATUS_REFUSED, "refused, or failed" },
-    { EXIT_STATUS_MISUSED, "the command line was wrong; nothing was asked" },
+    { EXIT_STATUS_MISUSED, "the command line is invalid; no call was made" },
     { EXIT_STATUS_NOT_FOUND, "not found" },
-    { EXIT_STATUS_NOT_ALLOWED, "the key is missing, wrong or may not do this" },
-    { EXIT_STATUS_NOT_NOW, "not now: no answer, too many calls, or the service is not available" },
-    { EXIT_STATUS_NOT_BUILT, "not built in this version" },
+    { EXIT_STATUS_NOT_ALLOWED, "the key is missing, invalid or lacks permission" },
+    { EXIT_STATUS_TRY_LATER, "try again later: no answer, too many calls, or the service is unavailable" },
+    { EXIT_STATUS_NOT_BUILT, "not implemented in this version" },
     { EXIT_STATUS_INTERRUPTED, "interrupted" },
 };
 
@@ -27,7 +27,7 @@ int exit_status_of(int http_status)
         return EXIT_STATUS_NOT_FOUND;
     case 429:
     case 503:
-        return EXIT_STATUS_NOT_NOW;
+        return EXIT_STATUS_TRY_LATER;
     case 501:
         return EXIT_STATUS_NOT_BUILT;
     default:

@@ -1,4 +1,4 @@
-/* The exit statuses of an operation, for scripts to branch on (docs/reference/command-line.md). */
+/* Exit statuses of operations, for scripts (docs/reference/command-line.md). */
 #pragma once
 
 #include "base/error.h"
@@ -9,13 +9,13 @@ enum exit_status {
     EXIT_STATUS_MISUSED = 2,
     EXIT_STATUS_NOT_FOUND = 3,
     EXIT_STATUS_NOT_ALLOWED = 4,
-    EXIT_STATUS_NOT_NOW = 5,
+    EXIT_STATUS_TRY_LATER = 5,
     EXIT_STATUS_NOT_BUILT = 6,
-    EXIT_STATUS_INTERRUPTED = 130, /* as a shell tells of SIGINT */
+    EXIT_STATUS_INTERRUPTED = 130, /* 128 + SIGINT, as shells report it */
 };
 
-/* Of an answer with this HTTP status. */
+/* The exit status for an HTTP status. */
 int exit_status_of(int http_status);
 
-/* What they mean, a line each. */
+/* Prints their meanings, one per line. */
 void print_exit_statuses(void);

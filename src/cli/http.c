@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CONNECT_TIMEOUT_S = 10, CALL_TIMEOUT_S = 330, ATTEMPTS = 3, PAUSE_MS = 500, SOON_S = 1 };
+enum { CONNECT_TIMEOUT_S = 10, CALL_TIMEOUT_S = 330, ATTEMPTS = 3, PAUSE_MS = 500, PROGRESS_DELAY_S = 1 };
 
-/* A transfer under way. */
+/* A running transfer. */
 struct transfer {
     struct progress_bar bar;
     int64_t begun_us;
@@ -30,7 +30,7 @@ static void free_headers(void *headers)
     curl_slist_free_all(headers);
 }
 
-/* A line break would begin another header. */
+/* A line break would start another header, so it is refused. */
 static bool make_headers(struct arena *arena, const struct http_request *request, struct curl_slist **ret_headers,
                          struct error *err)
 {
@@ -50,15 +50,15 @@ static bool make_headers(struct arena *arena, const struct http_request *request
     return true;
 }
 
-static size_t take_bytes(char *bytes, size_t size, size_t count, void *context)
+static size_t on_body_bytes(char *bytes, size_t size, size_t count, void *context)
 {
     struct buf *answer = context;
     buf_add(answer, bytes, size * count);
     return answer->overflowed ? 0 : size * count;
 }
 
-/* The server tells nothing while it works, so only the time that passes is shown. Not 0 ends the transfer. */
-static int look_up(void *context, curl_off_t to_get, curl_off_t got, curl_off_t to_send, curl_off_t sent)
+/* The server reports no progress, so only the elapsed time is shown. A result other than 0 aborts the transfer. */
+static int on_transfer_progress(void *context, curl_off_t to_get, curl_off_t got, curl_off_t to_send, curl_off_t sent)
 {
     struct transfer *transfer = context;
     int64_t passed_s = (clock_monotonic_us() - transfer->begun_us) / US_PER_S;
@@ -66,15 +66,15 @@ static int look_up(void *context, curl_off_t to_get, curl_off_t got, curl_off_t 
     (void)got;
     (void)to_send;
     (void)sent;
-    if (passed_s >= SOON_S) {
+    if (passed_s >= PROGRESS_DELAY_S) {
         char note[48];
         snprintf(note, sizeof(note), "Waiting for the server, %lld s", (long long)passed_s);
         progress_draw(&transfer->bar, 0, 0, note);
     }
-    return interrupt_came() ? 1 : 0;
+    return interrupt_received() ? 1 : 0;
 }
 
-static CURLcode perform(struct transfer *transfer, CURL *curl, struct http_answer *answer)
+static CURLcode perform_transfer(struct transfer *transfer, CURL *curl, struct http_answer *answer)
 {
     long status = 0;
     long sent_bytes = 0;
@@ -93,7 +93,7 @@ static CURLcode perform(struct transfer *transfer, CURL *curl, struct http_answe
     return code;
 }
 
-static bool is_lost(CURLcode code)
+static bool is_connection_lost(CURLcode code)
 {
     return code == CURLE_COULDNT_CONNECT || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING ||
            code == CURLE_PARTIAL_FILE;
@@ -104,7 +104,7 @@ static void close_client(CURL **curl)
     curl_easy_cleanup(*curl);
 }
 
-bool http_ask(struct arena *arena, const struct http_request *request, struct http_answer *ret_answer, struct error *err)
+bool http_send(struct arena *arena, const struct http_request *request, struct http_answer *ret_answer, struct error *err)
 {
     CLEANUP(close_client) CURL *curl = curl_easy_init();
     struct curl_slist *headers;
@@ -121,26 +121,27 @@ bool http_ask(struct arena *arena, const struct http_request *request, struct ht
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
     if (request->body != NULL)
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_bytes);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body_bytes);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, ret_answer->body);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_up);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_transfer_progress);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_TIMEOUT_S);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)CALL_TIMEOUT_S);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "posthorn-cli");
-    CURLcode code = perform(&transfer, curl, ret_answer);
-    for (int attempt = 1; attempt < ATTEMPTS && request->may_repeat && is_lost(code) && !interrupt_came(); attempt++) {
+    CURLcode code = perform_transfer(&transfer, curl, ret_answer);
+    for (int attempt = 1; attempt < ATTEMPTS && request->may_repeat && is_connection_lost(code) && !interrupt_received();
+         attempt++) {
         interrupt_pause_ms(PAUSE_MS);
-        code = perform(&transfer, curl, ret_answer);
+        code = perform_transfer(&transfer, curl, ret_answer);
     }
     if (code == CURLE_OK)
         return true;
     if (ret_answer->body->overflowed)
-        return fail(err, ERR_RESPONSE_TOO_LARGE, NULL, "%.200s answers with more than %d MiB; ask for less.", request->server,
+        return fail(err, ERR_RESPONSE_TOO_LARGE, NULL, "%.200s answered with more than %d MiB; request less.", request->server,
                     HTTP_ANSWER_MAX_BYTES >> 20);
     return fail(err, ERR_SERVICE_UNAVAILABLE, "url", "%.200s does not answer: %s.%s", request->server,
-                interrupt_came() ? "interrupted" : curl_easy_strerror(code),
+                interrupt_received() ? "interrupted" : curl_easy_strerror(code),
                 transfer.was_sent && request->doubt != NULL ? request->doubt : "");
 }

@@ -9,10 +9,10 @@
 enum { PAUSE_STEP_MS = 50, AGAIN_S = 1 };
 
 static struct {
-    pthread_t waiter;
+    pthread_t wait_thread;
     void (*stop)(void *context);
     void *context;
-    atomic_bool came;
+    atomic_bool was_received;
 } interrupt;
 
 static sigset_t interrupt_signals(void)
@@ -38,11 +38,11 @@ static void *wait_for_interrupt(void *nothing)
     while (sigwait(&set, &signal) != 0)
         continue;
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-    /* Again and again: the work may just have been about to begin, where nobody could ask it to stop. */
+    /* Repeated, because the work may just be starting and could not be stopped yet. */
     for (struct timespec pause = { .tv_sec = AGAIN_S };; nanosleep(&pause, NULL)) {
-        /* Not to be ended while it holds a lock. */
+        /* Not cancelled while it holds a lock. */
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-        atomic_store(&interrupt.came, true);
+        atomic_store(&interrupt.was_received, true);
         interrupt.stop(interrupt.context);
         pthread_setcancelstate(state, &state);
     }
@@ -53,24 +53,24 @@ void interrupt_begin(void (*stop)(void *context), void *context)
 {
     interrupt.stop = stop;
     interrupt.context = context;
-    if (pthread_create(&interrupt.waiter, NULL, wait_for_interrupt, NULL) != 0)
+    if (pthread_create(&interrupt.wait_thread, NULL, wait_for_interrupt, NULL) != 0)
         abort();
 }
 
 void interrupt_end(void)
 {
-    pthread_cancel(interrupt.waiter);
-    pthread_join(interrupt.waiter, NULL);
+    pthread_cancel(interrupt.wait_thread);
+    pthread_join(interrupt.wait_thread, NULL);
 }
 
-bool interrupt_came(void)
+bool interrupt_received(void)
 {
-    return atomic_load(&interrupt.came);
+    return atomic_load(&interrupt.was_received);
 }
 
 void interrupt_pause_ms(long milliseconds)
 {
     struct timespec step = { .tv_nsec = PAUSE_STEP_MS * 1000000L };
-    for (long passed = 0; passed < milliseconds && !interrupt_came(); passed += PAUSE_STEP_MS)
+    for (long passed = 0; passed < milliseconds && !interrupt_received(); passed += PAUSE_STEP_MS)
         nanosleep(&step, NULL);
 }

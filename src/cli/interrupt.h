@@ -1,7 +1,7 @@
 /*
- * Ctrl-C as a wish: the first interrupt is remembered and asks the work to
- * stop, wherever it is done, until it has; a second one ends the process as ever. One for
- * the process.
+ * Interrupts (Ctrl-C): the first interrupt asks the work to stop, and repeats
+ * this until the work has stopped. A second one ends the process as usual. One
+ * instance per process.
  */
 #pragma once
 
@@ -9,16 +9,16 @@
 
 #include <stdbool.h>
 
-/* Before any thread is started, so that all of them leave the signal to the one that waits for it. */
+/* Blocks the signal. Call it before any thread starts, so that only the waiting thread gets the signal. */
 void interrupt_block(void);
 
-/* From now on the first interrupt calls `stop`, on a thread of its own, and again every second until interrupt_end. */
+/* From now on the first interrupt calls `stop` on a thread of its own, and again every second until interrupt_end. */
 void interrupt_begin(void (*stop)(void *context), void *context) NONNULL(1);
 
-/* `stop` is not called any more. */
+/* After this, `stop` is not called any more. */
 void interrupt_end(void);
 
-bool interrupt_came(void);
+bool interrupt_received(void);
 
-/* Waits so long, or until an interrupt. */
+/* Waits this long, or until an interrupt. */
 void interrupt_pause_ms(long milliseconds);

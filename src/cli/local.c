@@ -2,8 +2,8 @@
 
 #include "cli/interrupt.h"
 
-/* Whoever watches a terminal decides how long to wait. */
-static const long long patience_s = 24LL * 3600;
+/* A person at a terminal decides how long to wait. */
+static const long long max_wait_s = 24LL * 3600;
 
 static const char call_token[] = "call";
 
@@ -22,7 +22,7 @@ void local_open(struct local *local, const struct process *process, const struct
         .runner_argv = process->runner_argv,
         .public_url = options->public_url,
         .import_root = options->import_root,
-        .job_wait_ms = patience_s * 1000,
+        .job_wait_ms = max_wait_s * 1000,
     };
     *local = (struct local){ .bar = progress_begin(), .idempotency_key = options->idempotency_key };
     interrupt_block();
@@ -37,7 +37,7 @@ struct posthorn_reply *local_call(struct local *local, const char *name, const c
         .name = name,
         .arguments = arguments,
         .idempotency_key = local->idempotency_key,
-        .wait_s = waits ? patience_s : 0,
+        .wait_s = waits ? max_wait_s : 0,
         .token = call_token,
         .progress = progress_draw,
         .context = &local->bar,

@@ -1,6 +1,6 @@
 /*
- * The local installation as a command reaches it: linked, as its owner, with a
- * progress bar while work goes on and an interrupt that stops it.
+ * Local installation: calls the linked service as its owner, with a progress
+ * bar, and cancels the call at an interrupt.
  */
 #pragma once
 
@@ -17,8 +17,8 @@ struct local {
 
 void local_open(struct local *local, const struct process *process, const struct options *options) NONNULL(1, 2, 3);
 
-/* Calls an operation or a tool with the text of its arguments (NULL: none) and waits for its end: of the call, and with
- * `waits` of what it tells about. Never NULL; ended with posthorn_reply_free. */
+/* Calls an operation or a tool with its arguments as JSON text (NULL: none), and waits until the call is complete; with `waits`
+ * also until the work it reports on has ended. Never NULL; free it with posthorn_reply_free. */
 struct posthorn_reply *local_call(struct local *local, const char *name, const char *arguments, bool waits) NONNULL(1, 2);
 
 void local_close(struct local *local) NONNULL(1);

@@ -8,7 +8,7 @@
 
 enum { LINE_CHARS = 100 };
 
-/* Prints words, and goes on in the next line behind `indent` blanks where one is full. */
+/* Prints text, wrapped to lines that are indented by `indent` blanks. */
 static void print_wrapped(const char *text, size_t indent)
 {
     size_t column = indent;
@@ -30,7 +30,7 @@ static void print_wrapped(const char *text, size_t indent)
 
 void print_domains(void)
 {
-    printf("\nEvery operation of the service is a command, here or on a server (--url, --key):\n\n  ");
+    printf("\nEvery operation of the service is a command, locally or on a server (--url, --key):\n\n  ");
     size_t column = 2;
     for (size_t i = 0; i < operation_count; i++) {
         const char *domain = operations[i].domain;
@@ -72,11 +72,11 @@ void print_domain_help(const char *domain)
         shown++;
     }
     if (hidden > 0)
-        printf("  %s over REST only for a signed-in administrator; here: posthorn admin --help.\n",
-               shown > 0 ? "Some more" : "All");
+        printf("  %s need a signed-in administrator over REST; locally use posthorn admin --help.\n",
+               shown > 0 ? "Further verbs" : "All verbs");
     if (shown == 0)
         return;
-    printf("\nposthorn %s VERB --help tells its flags.\n\n", domain);
+    printf("\nposthorn %s VERB --help lists its flags.\n\n", domain);
     options_print_help(COMMAND_OPERATION);
     printf("\n");
     print_exit_statuses();
@@ -120,7 +120,7 @@ static void print_facts(const struct operation *op)
     if (op->method != NULL)
         printf("REST: %s %s\n", op->method, op->path);
     else
-        printf("Local only: assistants reach it by a tool, programs do not reach it by REST.\n");
+        printf("Local only: assistants use it as a tool; it is not available over REST.\n");
     printf("Scope: %s. Cost: %s\n", op->scope != NULL ? op->scope : "any credential", op->cost);
     if (op->policy != NULL && op->policy->limit > 0)
         printf("Rate: %d calls in %d s.\n", op->policy->limit, op->policy->window_s);
@@ -129,7 +129,7 @@ static void print_facts(const struct operation *op)
 void print_operation_help(struct arena *arena, const struct operation *op)
 {
     printf("posthorn %s %s%s%s [--flags]\n%s%s\n\n", op->domain, op->verb, *op->operands != '\0' ? " " : "", op->operands,
-           op->summary, op->built ? "" : " Not built yet: answers NOT_IMPLEMENTED.");
+           op->summary, op->built ? "" : " Not built yet: returns NOT_IMPLEMENTED.");
     print_facts(op);
     if (op->args->count > 0) {
         printf("\nArguments:\n");

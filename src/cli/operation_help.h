@@ -1,4 +1,4 @@
-/* What the command line says about the operations: made from the catalogue. */
+/* Help of operations, generated from the catalogue. */
 #pragma once
 
 #include "cli/command_line.h"

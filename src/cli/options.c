@@ -12,7 +12,7 @@
 
 enum option_type {
     OPTION_TEXT,
-    OPTION_TEXTS,  /* a flag given again adds to what it said before, comma-separated */
+    OPTION_TEXTS,  /* a repeated flag appends, comma-separated */
     OPTION_SECRET, /* text that may hold a password */
     OPTION_NUMBER,
     OPTION_NUMBER_OR_OFF,
@@ -56,7 +56,7 @@ static const struct option table[] = {
     { "--listen", "POSTHORN_LISTEN", OPTION_TEXT, offsetof(struct options, listen), COMMAND_SERVE, "ADDRESS:PORT",
       "where to listen (default: 127.0.0.1:8420)" },
     { "--metrics", "POSTHORN_METRICS", OPTION_TEXT, offsetof(struct options, metrics_listen), COMMAND_SERVE, "ADDRESS:PORT",
-      "Prometheus metrics on a listener of their own" },
+      "address of the listener for Prometheus metrics" },
     { "--limit-store", "POSTHORN_LIMIT_STORE", OPTION_SECRET, offsetof(struct options, limit_store), COMMAND_SERVE | COMMAND_DOCTOR,
       "URL",
       "Valkey or Redis that counts calls for several servers: redis://[[user]:password@]host[:port][/db] or unix:///PATH[?db=N]" },
@@ -69,21 +69,21 @@ static const struct option table[] = {
     { "--response-budget", "POSTHORN_RESPONSE_BUDGET", OPTION_NUMBER, offsetof(struct options, response_budget_chars), SERVERS,
       "CHARS", "largest tool result in characters (default: 40000)" },
     { "--confirm-above", "POSTHORN_CONFIRM_ABOVE", OPTION_NUMBER_OR_OFF, offsetof(struct options, confirm_above), SERVERS, "N",
-      "an assistant's send to more recipients has to be confirmed first; off: none (default: 1)" },
+      "sends of assistants to more recipients need a confirmation; off: never (default: 1)" },
     { "--allowed-host", "POSTHORN_ALLOWED_HOST", OPTION_TEXT, offsetof(struct options, allowed_hosts), COMMAND_SERVE, "NAMES",
       "further host names that /mcp answers to, comma-separated" },
     { "--allowed-origin", "POSTHORN_ALLOWED_ORIGIN", OPTION_TEXT, offsetof(struct options, allowed_origins), COMMAND_SERVE, "URLS",
       "further web origins that may call /mcp, comma-separated" },
     { "--trusted-proxy", "POSTHORN_TRUSTED_PROXY", OPTION_TEXT, offsetof(struct options, trusted_proxies), COMMAND_SERVE,
-      "ADDRESSES", "proxies whose forwarded headers are believed, comma-separated" },
+      "ADDRESSES", "proxies whose forwarded headers are trusted, comma-separated" },
     { "--threads", "POSTHORN_THREADS", OPTION_NUMBER, offsetof(struct options, threads),
       COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER, "N", "worker threads for jobs (default: 2)" },
     { "--idle", "POSTHORN_IDLE", OPTION_NUMBER, offsetof(struct options, idle_s), EVERYWHERE, "SECONDS",
-      "the runner of a private cluster leaves after this long without work or clients (default: 300)" },
+      "the runner of a private cluster exits after this time without work or clients (default: 300)" },
     { "--import-root", "POSTHORN_IMPORT_ROOT", OPTION_TEXT, offsetof(struct options, import_root), COMMAND_MCP | CALLS, "DIR",
       "folder whose files import_contacts_csv may read by path (default: none)" },
     { "--public-url", "POSTHORN_PUBLIC_URL", OPTION_WEB_ADDRESS, offsetof(struct options, public_url), JOBS | COMMAND_MCP | CALLS,
-      "URL", "address under which the world reaches this server; images of imported designs are then hosted here" },
+      "URL", "public address of this server; images of imported designs are then hosted here" },
     { "--fetch-allow-loopback", "POSTHORN_FETCH_ALLOW_LOOPBACK", OPTION_SWITCH, offsetof(struct options, fetch_allow_loopback),
       JOBS | COMMAND_MCP | CALLS, NULL, "DANGEROUS, for tests: fetches images from this machine too" },
     { "--render-dir", "POSTHORN_RENDER_DIR", OPTION_TEXT, offsetof(struct options, render_dir), JOBS | COMMAND_MCP | CALLS, "DIR",
@@ -94,15 +94,15 @@ static const struct option table[] = {
       JOBS | COMMAND_MCP | CALLS | COMMAND_ADMIN, "ADDRESSES",
       "DNS servers for checking addresses and domains, comma-separated, each with or without a port (default: the system's)" },
     { "--outbox-max", "POSTHORN_OUTBOX_MAX", OPTION_NUMBER, offsetof(struct options, outbox_max_mib),
-      COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER, "MIB", "bound of the capture outbox (default: 1024)" },
+      COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER, "MIB", "maximum size of the capture outbox (default: 1024)" },
     { "--relay", "POSTHORN_RELAY", OPTION_SECRET, offsetof(struct options, relays), JOBS | COMMAND_MCP | CALLS, "URLS",
       "SMTP relays, comma-separated: smtp://[user:password@]host[:port][?tls=required&connections=10] (default: none)" },
     { "--uncertain", "POSTHORN_UNCERTAIN", OPTION_TEXT, offsetof(struct options, uncertain), JOBS | COMMAND_MCP | CALLS, "WHAT",
-      "resend: a message that may have arrived is sent once more under its Message-ID; hold: it is not (default: resend)" },
+      "resend: a message that may have arrived is sent again with the same Message-ID; hold: it is not (default: resend)" },
     { "--retry-after", "POSTHORN_RETRY_AFTER", OPTION_NUMBER, offsetof(struct options, retry_after_s), JOBS | COMMAND_MCP | CALLS,
-      "SECONDS", "pause before a message that a relay put off is tried again; later pauses grow (default: 60)" },
+      "SECONDS", "delay before the first retry of a message that a relay deferred; later delays grow (default: 60)" },
     { "--helo-name", "POSTHORN_HELO_NAME", OPTION_TEXT, offsetof(struct options, helo_name), JOBS | COMMAND_MCP | CALLS, "NAME",
-      "how this host names itself to relays (default: its host name)" },
+      "name of this host in EHLO (default: its host name)" },
     { "--dkim", "POSTHORN_DKIM", OPTION_TEXT, offsetof(struct options, dkim), JOBS | COMMAND_MCP | CALLS, "WHAT",
       "on: messages are signed with the keys of their domain; off: the relay signs them (default: on)" },
     { "--key-file", "POSTHORN_KEY_FILE", OPTION_TEXT, offsetof(struct options, key_file),
@@ -118,9 +118,9 @@ static const struct option table[] = {
     { "--scopes", NULL, OPTION_TEXT, offsetof(struct options, scopes), COMMAND_ADMIN, "NAMES",
       "scopes of a new key (default: all)" },
     { "--name", NULL, OPTION_TEXT, offsetof(struct options, name), COMMAND_ADMIN, "TEXT",
-      "name of a new key, or of the person a new session is for" },
+      "name of a new key, or of the user of a new session" },
     { "--role", NULL, OPTION_TEXT, offsetof(struct options, role), COMMAND_ADMIN, "NAME",
-      "role of a new session: admin, or member, who reaches the brands that --brand names (default: admin)" },
+      "role of a new session: admin, or member with access to the brands of --brand (default: admin)" },
     { "--expires", NULL, OPTION_DURATION, offsetof(struct options, expires_s), COMMAND_ADMIN, "TIME",
       "how long a new session lasts, such as 30m, 12h or 7d (default: 24h)" },
     { "--org", NULL, OPTION_TEXT, offsetof(struct options, organization), COMMAND_ADMIN, "ID",
@@ -128,14 +128,14 @@ static const struct option table[] = {
     { "--rate-multiplier", NULL, OPTION_REAL, offsetof(struct options, rate_multiplier), COMMAND_ADMIN, "X",
       "multiplies the rate limits of a new key (default: 1)" },
     { "--trust", NULL, OPTION_SWITCH, offsetof(struct options, trust), COMMAND_ADMIN, NULL,
-      "take the operator's word for what the DNS says: of a domain (verify), of its new signing keys (rotate)" },
+      "skip the DNS check of a domain (verify) or of its new signing keys (rotate)" },
     { "--purpose", NULL, OPTION_TEXT, offsetof(struct options, purpose), COMMAND_ADMIN, "NAME",
       "sending purpose of a new domain: marketing or transactional (default: marketing)" },
     { "--batch", NULL, OPTION_SWITCH, offsetof(struct options, batch), COMMAND_ADMIN, NULL,
       "read commands from standard input, each a line with a JSON list of words, such as [\"brand\",\"create\",\"Acme\"]; "
       "print a line for each" },
     { "--body", NULL, OPTION_TEXT, offsetof(struct options, body), FIRST, "JSON",
-      "the whole body: JSON, @FILE, or - for standard input; flags are put over it" },
+      "the whole body: JSON, @FILE, or - for standard input; flags override its members" },
     { "--output", "POSTHORN_OUTPUT", OPTION_TEXT, offsetof(struct options, output), FIRST, "FORMAT",
       "table, json or jsonl (default: table on a terminal, else json)" },
     { "-o", NULL, OPTION_TEXT, offsetof(struct options, output), COMMAND_OPERATION, "FORMAT", "the same as --output" },
@@ -143,11 +143,10 @@ static const struct option table[] = {
       "only these members, comma-separated; a.b is a member of a member" },
     { "--all", NULL, OPTION_SWITCH, offsetof(struct options, all), FIRST, NULL, "follow a list to its end, page by page" },
     { "--yes", NULL, OPTION_SWITCH, offsetof(struct options, yes), FIRST, NULL, "delete without asking" },
-    { "--wait", NULL, OPTION_SWITCH, offsetof(struct options, wait), FIRST, NULL,
-      "wait until what is asked about has ended (local)" },
+    { "--wait", NULL, OPTION_SWITCH, offsetof(struct options, wait), FIRST, NULL, "wait until the work has ended (local only)" },
 };
 
-static void *slot(struct options *options, const struct option *option)
+static void *option_target(struct options *options, const struct option *option)
 {
     return (char *)options + option->offset;
 }
@@ -158,7 +157,7 @@ static bool set_number(struct options *options, const struct option *option, con
     int64_t number;
     if (!int64_parse(value, &number) || number < 0)
         return fail(err, ERR_INVALID_REQUEST, option->flag, "%s needs a whole number of at least 0.", source);
-    *(int64_t *)slot(options, option) = number;
+    *(int64_t *)option_target(options, option) = number;
     return true;
 }
 
@@ -168,7 +167,7 @@ static bool set_number_or_off(struct options *options, const struct option *opti
 {
     if (strcmp(value, "off") != 0)
         return set_number(options, option, value, source, err);
-    *(int64_t *)slot(options, option) = -1;
+    *(int64_t *)option_target(options, option) = -1;
     return true;
 }
 
@@ -179,7 +178,7 @@ static bool set_real(struct options *options, const struct option *option, const
     double number = strtod(value, &end);
     if (errno != 0 || end == value || *end != '\0' || !(number > 0))
         return fail(err, ERR_INVALID_REQUEST, option->flag, "%s needs a number above 0.", source);
-    *(double *)slot(options, option) = number;
+    *(double *)option_target(options, option) = number;
     return true;
 }
 
@@ -189,8 +188,8 @@ static bool set_switch(struct options *options, const struct option *option, con
     bool on = value == NULL || strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
     bool off = value != NULL && (strcmp(value, "0") == 0 || strcmp(value, "false") == 0 || *value == '\0');
     if (!on && !off)
-        return fail(err, ERR_INVALID_REQUEST, option->flag, "%s is either true or false.", source);
-    *(bool *)slot(options, option) = on;
+        return fail(err, ERR_INVALID_REQUEST, option->flag, "%s must be true or false.", source);
+    *(bool *)option_target(options, option) = on;
     return true;
 }
 
@@ -210,12 +209,12 @@ static bool set_duration(struct options *options, const struct option *option, c
     for (size_t i = 0; number[0] != '\0' && i < ARRAY_COUNT(units); i++)
         if (units[i].unit == value[digits] && int64_parse(number, &count))
             count *= units[i].seconds;
-    *(int64_t *)slot(options, option) = count;
+    *(int64_t *)option_target(options, option) = count;
     return count > 0 || fail(err, ERR_INVALID_REQUEST, option->flag, "%s needs a time such as 30m, 12h or 7d.", source);
 }
 
-/* What goes into HTML and headers as it is: an http or https address without user, query and fragment. It ends without
- * a slash, because paths are added to it. */
+/* The address is written into HTML and headers unchanged: http or https, without user, query and fragment. It has no final slash,
+ * because paths are appended to it. */
 static bool set_web_address(struct options *options, const struct option *option, const char *value, const char *source,
                             struct error *err)
 {
@@ -226,7 +225,7 @@ static bool set_web_address(struct options *options, const struct option *option
     if (!is_plain || strlen(value) > WEB_ADDRESS_MAX_BYTES || !may_end_so)
         return fail(err, ERR_INVALID_REQUEST, option->flag, "%s needs an address such as https://mail.example.com%s.", source,
                     option->type == OPTION_SERVER ? "" : ", without a slash at its end");
-    *(const char **)slot(options, option) = value;
+    *(const char **)option_target(options, option) = value;
     return true;
 }
 
@@ -242,7 +241,7 @@ static bool set_option(struct options *options, const struct option *option, con
     case OPTION_TEXT:
     case OPTION_TEXTS:
     case OPTION_SECRET:
-        *(const char **)slot(options, option) = value;
+        *(const char **)option_target(options, option) = value;
         return true;
     case OPTION_NUMBER:
         return set_number(options, option, value, source, err);
@@ -280,8 +279,8 @@ static const struct option *find_option(const char *argument, const char **ret_v
     return NULL;
 }
 
-/* The arguments of a process are shown to everybody on the machine for as long as it runs. */
-static const char *take_secret(struct arena *arena, char *argument, const char *value)
+/* A secret in the arguments of a process is visible to every user of the machine, so it is overwritten. */
+static const char *hide_secret(struct arena *arena, char *argument, const char *value)
 {
     const char *taken = arena_dup(arena, value);
     char *shown = argument + (value - argument);
@@ -289,8 +288,8 @@ static const char *take_secret(struct arena *arena, char *argument, const char *
     return taken;
 }
 
-static bool read_flag(struct arena *arena, enum command_bit command, int argc, char **argv, int *at, struct options *options,
-                      struct error *err)
+static bool read_option_flag(struct arena *arena, enum command_bit command, int argc, char **argv, int *at, struct options *options,
+                             struct error *err)
 {
     static_assert(ARRAY_COUNT(table) <= 64, "a bit for each flag");
     const char *argument = argv[*at];
@@ -305,9 +304,9 @@ static bool read_flag(struct arena *arena, enum command_bit command, int argc, c
     }
     uint64_t bit = UINT64_C(1) << (option - table);
     if (option->type == OPTION_SECRET)
-        value = take_secret(arena, argv[*at], value);
+        value = hide_secret(arena, argv[*at], value);
     if (option->type == OPTION_TEXTS && (options->given & bit) != 0)
-        value = arena_printf(arena, "%s,%s", *(const char **)slot(options, option), value);
+        value = arena_printf(arena, "%s,%s", *(const char **)option_target(options, option), value);
     options->given |= bit;
     return set_option(options, option, value, option->flag, err);
 }
@@ -327,19 +326,19 @@ static bool default_data_dir(struct arena *arena, struct options *options, struc
     return true;
 }
 
-static void free_path(char **path)
+static void path_free(char **path)
 {
     free(*path);
 }
 
-/* The runner works in another folder, so it must know the whole path. */
+/* The runner has another working folder, so it needs the absolute path. */
 static bool find_import_root(struct arena *arena, struct options *options, struct error *err)
 {
     if (options->import_root == NULL || options->help)
         return true;
-    CLEANUP(free_path) char *path = realpath(options->import_root, NULL);
+    CLEANUP(path_free) char *path = realpath(options->import_root, NULL);
     if (path == NULL)
-        return fail(err, ERR_INVALID_REQUEST, "--import-root", "--import-root: %.200s is not there.", options->import_root);
+        return fail(err, ERR_INVALID_REQUEST, "--import-root", "--import-root: %.200s does not exist.", options->import_root);
     options->import_root = arena_dup(arena, path);
     return true;
 }
@@ -384,7 +383,7 @@ bool options_read(struct arena *arena, enum command_bit command, int argc, char 
         } else if (!only_words && (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)) {
             options->help = true;
         } else if (!only_words && argument[0] == '-' && argument[1] != '\0') {
-            if (!read_flag(arena, command, argc, argv, &i, options, err))
+            if (!read_option_flag(arena, command, argc, argv, &i, options, err))
                 return false;
         } else if (words + 1 < ARRAY_COUNT(options->words)) {
             options->words[words++] = argument;
@@ -397,7 +396,7 @@ bool options_read(struct arena *arena, enum command_bit command, int argc, char 
 
 void options_print_help(enum command_bit command)
 {
-    printf("Options (a flag wins over its variable):\n");
+    printf("Options (a flag overrides its variable):\n");
     for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
         const struct option *option = &table[i];
         if ((option->commands & command) == 0)

@@ -1,7 +1,7 @@
 /*
- * Options of the command line: one table names each with its flag, its
- * environment variable, its commands and its help line. A flag wins over the
- * variable. Unknown flags, and flags a command does not know, are refused.
+ * Options of the command line: one table with the flag, environment variable,
+ * commands and help line of each. A flag overrides its variable. Unknown flags,
+ * and flags of other commands, are refused.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ enum command_bit {
     COMMAND_STOP = 1 << 8,
     COMMAND_WHY = 1 << 9,
     COMMAND_OPERATION = 1 << 10,
-    COMMAND_OPERATION_FIRST = 1 << 11, /* of those, what the help of an operation shows itself */
+    COMMAND_OPERATION_FIRST = 1 << 11, /* of those, the options in the help of an operation */
 };
 
 struct options {
@@ -45,7 +45,7 @@ struct options {
     int64_t idle_s;
     int64_t confirm_above; /* -1: off */
     const char *public_url;
-    const char *import_root; /* whole path */
+    const char *import_root; /* absolute path */
     bool fetch_allow_loopback;
     const char *render_dir;
     const char *node;
@@ -66,33 +66,33 @@ struct options {
     bool trust;
     const char *purpose;
     bool batch;
-    const char *output; /* table, json or jsonl; NULL: by what standard output is */
+    const char *output; /* table, json or jsonl; NULL: chosen by the kind of standard output */
     const char *fields; /* columns, comma-separated */
     const char *body;   /* JSON, @FILE or - */
     bool all;
     bool yes;
     bool wait;
-    const char *words[8]; /* what is not an option: subcommands, a tool, its JSON; NULL-ended */
-    uint64_t given;       /* bits of the flags in the table; the rest came from the environment or is a default */
+    const char *words[8]; /* arguments that are not options: subcommands, a tool, its JSON; NULL-terminated */
+    uint64_t given;       /* bits of the given flags in the table; other values come from the environment or are defaults */
     bool help;
 };
 
-/* Reads the environment, then `argv` behind the command. Strings are borrowed or in the arena.
- * Errors: INVALID_REQUEST with a sentence for the user. */
+/* Reads the environment, then the arguments after the command. Strings are borrowed or in the arena. Errors: INVALID_REQUEST with
+ * a sentence for the user. */
 MUST_CHECK bool options_read(struct arena *arena, enum command_bit command, int argc, char **argv, struct options *ret_options,
                              struct error *err) NONNULL(1, 4, 5, 6);
 
-/* How many of the arguments from argv[0] on are an option of this command with its value: 0, 1 or 2. */
+/* The number of arguments from argv[0] on that form an option of this command with its value: 0, 1 or 2. */
 int options_match(enum command_bit command, int argc, char *const *argv) NONNULL(3);
 
-/* The flags of a command, one after the other; NULL behind the last. */
+/* The flag of a command at an index; NULL after the last. */
 const char *options_flag_at(enum command_bit command, size_t at);
 
-/* The variable that stands for an option; NULL when there is none. */
+/* The environment variable of an option; NULL when there is none. */
 const char *options_variable(const char *flag) NONNULL(1);
 
-/* The help of one command: its options with their variables. */
+/* Prints the options of one command with their variables. */
 void options_print_help(enum command_bit command);
 
-/* "a,b" as a NULL-ended list; NULL for NULL. */
+/* "a,b" as a NULL-terminated list; NULL for NULL. */
 const char *const *options_list(struct arena *arena, const char *text) NONNULL(1);

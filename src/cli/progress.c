@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { BAR_CHARS = 24, DEFAULT_WIDTH = 80, SOON_S = 2, MINUTE_S = 60 };
+enum { BAR_CHARS = 24, DEFAULT_WIDTH = 80, ESTIMATE_DELAY_S = 2, MINUTE_S = 60 };
 
 struct progress_bar progress_begin(void)
 {
@@ -18,13 +18,14 @@ struct progress_bar progress_begin(void)
     return bar;
 }
 
-/* How long it still takes when it goes on as it has gone; nothing before that can be told. */
-static void time_left(const struct progress_bar *bar, int64_t now_us, double progress, double total, char *ret_text, size_t size)
+/* Estimates the remaining time from the speed so far. Empty during the first seconds. */
+static void write_time_left(const struct progress_bar *bar, int64_t now_us, double progress, double total, char *ret_text,
+                            size_t size)
 {
-    double took_s = (double)(now_us - bar->begun_at_us) / (double)US_PER_S;
-    double done = progress - bar->begun_at;
+    double took_s = (double)(now_us - bar->started_us) / (double)US_PER_S;
+    double done = progress - bar->start_progress;
     ret_text[0] = '\0';
-    if (took_s < SOON_S || done <= 0 || progress >= total)
+    if (took_s < ESTIMATE_DELAY_S || done <= 0 || progress >= total)
         return;
     int64_t left_s = (int64_t)(took_s * (total - progress) / done + 0.5);
     snprintf(ret_text, size, ", %lld:%02lld left", (long long)(left_s / MINUTE_S), (long long)(left_s % MINUTE_S));
@@ -44,7 +45,7 @@ void progress_line(const struct progress_bar *bar, int64_t now_us, double progre
     memset(drawn, '.', BAR_CHARS);
     memset(drawn, '#', (size_t)full);
     drawn[BAR_CHARS] = '\0';
-    time_left(bar, now_us, progress, total, left, sizeof(left));
+    write_time_left(bar, now_us, progress, total, left, sizeof(left));
     snprintf(ret_line, PROGRESS_LINE_MAX_CHARS, "[%s] %3d%% %.90s%s", drawn, (int)(share * 100), note != NULL ? note : "", left);
 }
 
@@ -56,8 +57,8 @@ void progress_draw(void *context, double progress, double total, const char *not
     int64_t now_us = clock_monotonic_us();
     if (!bar->is_drawn) {
         bar->is_drawn = true;
-        bar->begun_at_us = now_us;
-        bar->begun_at = progress;
+        bar->started_us = now_us;
+        bar->start_progress = progress;
     }
     char line[PROGRESS_LINE_MAX_CHARS];
     progress_line(bar, now_us, progress, total, note, line);

@@ -9,8 +9,8 @@
 
 static const char protocol_version[] = "2026-07-28";
 
-static bool post(const struct remote *remote, struct arena *arena, const char *method, const char *name, const char *body,
-                 struct http_answer *ret_answer, struct error *err)
+static bool post_message(const struct remote *remote, struct arena *arena, const char *method, const char *name, const char *body,
+                         struct http_answer *ret_answer, struct error *err)
 {
     struct http_request request = {
         .server = remote->url,
@@ -26,12 +26,12 @@ static bool post(const struct remote *remote, struct arena *arena, const char *m
             remote->brand != NULL ? arena_printf(arena, "X-Brand-Id: %s", remote->brand) : NULL,
         },
         .body = body,
-        .doubt = name != NULL ? " Whether it was done is not known." : NULL,
+        .doubt = name != NULL ? " It is unknown whether the call took effect." : NULL,
     };
-    return http_ask(arena, &request, ret_answer, err);
+    return http_send(arena, &request, ret_answer, err);
 }
 
-/* The JSON text behind an SSE stream's last data line, or the body as it is. */
+/* The JSON text of the last data line of an event stream, or the body itself. */
 static const char *message_text(struct arena *arena, const struct buf *answer)
 {
     const char *text = buf_text(answer);
@@ -42,8 +42,8 @@ static const char *message_text(struct arena *arena, const struct buf *answer)
     return found != NULL ? arena_dup_bytes(arena, found, strcspn(found, "\r\n")) : text;
 }
 
-static bool request(const struct remote *remote, struct arena *arena, const char *method, const char *name, const json_t *arguments,
-                    const json_t **ret_result, struct error *err)
+static bool send_rpc(const struct remote *remote, struct arena *arena, const char *method, const char *name,
+                     const json_t *arguments, const json_t **ret_result, struct error *err)
 {
     BUF_SCOPE body;
     buf_init(&body, HTTP_ANSWER_MAX_BYTES);
@@ -69,7 +69,7 @@ static bool request(const struct remote *remote, struct arena *arena, const char
     struct http_answer answer;
     struct json_bounds bounds = { .max_bytes = HTTP_ANSWER_MAX_BYTES };
     const json_t *message;
-    if (!post(remote, arena, method, name, buf_text(&body), &answer, err))
+    if (!post_message(remote, arena, method, name, buf_text(&body), &answer, err))
         return false;
     const char *text = message_text(arena, answer.body);
     if (!json_read(arena, text, strlen(text), bounds, &message, err))
@@ -85,7 +85,7 @@ bool remote_call_tool(const struct remote *remote, struct arena *arena, const ch
                       const char **ret_answer, struct error *err)
 {
     const json_t *result;
-    if (!request(remote, arena, "tools/call", tool, arguments, &result, err))
+    if (!send_rpc(remote, arena, "tools/call", tool, arguments, &result, err))
         return false;
     const json_t *content = json_array_get(json_object_get(result, "content"), 0);
     const char *text = json_get_text(content, "text");
@@ -97,7 +97,7 @@ bool remote_call_tool(const struct remote *remote, struct arena *arena, const ch
 bool remote_list_tools(const struct remote *remote, struct arena *arena, const json_t **ret_tools, struct error *err)
 {
     const json_t *result;
-    if (!request(remote, arena, "tools/list", NULL, NULL, &result, err))
+    if (!send_rpc(remote, arena, "tools/list", NULL, NULL, &result, err))
         return false;
     *ret_tools = json_object_get(result, "tools");
     return *ret_tools != NULL || fail(err, ERR_SERVICE_UNAVAILABLE, "url", "The server lists no tools.");

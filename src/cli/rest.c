@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static void add_path(struct buf *target, struct arena *arena, const struct arguments *arguments)
+static void add_target_path(struct buf *target, struct arena *arena, const struct arguments *arguments)
 {
     for (const char *at = arguments->op->path; *at != '\0';) {
         size_t plain = strcspn(at, "{");
@@ -37,12 +37,11 @@ static const char *query_value(struct arena *arena, const json_t *value)
 static const char *make_target(const struct rest *rest, struct arena *arena, const struct arguments *arguments)
 {
     struct buf *target = buf_in_arena(arena, HTTP_ANSWER_MAX_BYTES);
-    add_path(target, arena, arguments);
+    add_target_path(target, arena, arguments);
     char separator = '?';
     const char *name;
     json_t *value;
-    json_object_foreach(arguments->query, name, value)
-    {
+    json_object_foreach (arguments->query, name, value) {
         if (json_is_null(value))
             continue;
         buf_printf(target, "%c%s=%s", separator, name, percent_encode(arena, query_value(arena, value)));
@@ -51,7 +50,7 @@ static const char *make_target(const struct rest *rest, struct arena *arena, con
     return http_url(arena, rest->url, buf_text(target));
 }
 
-/* A POST without a body says so. */
+/* A POST without a body sends an empty one. */
 static const char *make_body(struct arena *arena, const struct arguments *arguments)
 {
     const char *method = arguments->op->method;
@@ -60,14 +59,15 @@ static const char *make_body(struct arena *arena, const struct arguments *argume
     return arguments->has_body ? json_compact(arena, arguments->body) : "";
 }
 
-/* A write whose answer was lost may have been done. */
-static const char *doubt(struct arena *arena, const struct operation *op, const char *key)
+/* A write whose answer was lost may have taken effect. */
+static const char *unknown_effect_note(struct arena *arena, const struct operation *op, const char *key)
 {
     if (op->mode == OP_READ || op->mode == OP_MEMORY)
         return NULL;
     if (!op->idempotent_key || key == NULL)
-        return " Whether it was done is not known.";
-    return arena_printf(arena, " Whether it was done is not known; the same call with --idempotency-key '%s' does it once.", key);
+        return " It is unknown whether the call took effect.";
+    return arena_printf(
+        arena, " It is unknown whether the call took effect; repeat it with --idempotency-key '%s' to execute it only once.", key);
 }
 
 bool rest_call(const struct rest *rest, struct arena *arena, const struct arguments *arguments, struct rest_answer *ret_answer,
@@ -76,9 +76,9 @@ bool rest_call(const struct rest *rest, struct arena *arena, const struct argume
     const struct operation *op = arguments->op;
     bool has_key = op->idempotent_key && strcmp(op->method, "POST") == 0;
     const char *key = has_key && rest->idempotency_key == NULL ? api_request_id(arena) : rest->idempotency_key;
-    /* A header without a value is not sent, and the call would be repeated without its key. */
+    /* A header without a value is not sent, so the call would be retried without its key. */
     if (key != NULL && key[strspn(key, " \t")] == '\0')
-        return fail(err, ERR_INVALID_REQUEST, "idempotencyKey", "An idempotency key has 1 to 100 characters.");
+        return fail(err, ERR_INVALID_REQUEST, "idempotencyKey", "An idempotency key must have 1 to 100 characters.");
     struct http_request request = {
         .server = rest->url,
         .method = op->method,
@@ -92,11 +92,11 @@ bool rest_call(const struct rest *rest, struct arena *arena, const struct argume
             key != NULL ? arena_printf(arena, "Idempotency-Key: %s", key) : NULL,
         },
         .body = make_body(arena, arguments),
-        .doubt = doubt(arena, op, key),
+        .doubt = unknown_effect_note(arena, op, key),
         .may_repeat = has_key || op->mode == OP_READ || op->mode == OP_MEMORY,
     };
     struct http_answer answer;
-    if (!http_ask(arena, &request, &answer, err))
+    if (!http_send(arena, &request, &answer, err))
         return false;
     *ret_answer = (struct rest_answer){ answer.status, buf_text(answer.body), answer.retry_after_s };
     struct json_bounds bounds = { .max_bytes = HTTP_ANSWER_MAX_BYTES };

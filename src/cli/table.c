@@ -7,8 +7,8 @@
 
 enum {
     GAP = 2,
-    NARROWEST = 20,      /* room for an id, which is of no use when it is cut */
-    NARROWEST_ASKED = 8, /* of columns that were asked for: better a part than nothing */
+    NARROWEST = 20,      /* width of an id, which is useless when it is cut */
+    NARROWEST_ASKED = 8, /* of requested columns, which are cut rather than hidden */
     CELL_MAX_BYTES = 8 * 1024 * 1024,
 };
 
@@ -23,22 +23,21 @@ static bool is_plain_list(const json_t *value)
 {
     size_t i;
     const json_t *item;
-    json_array_foreach(value, i, item)
-    {
+    json_array_foreach (value, i, item) {
         if (!is_scalar(item))
             return false;
     }
     return json_is_array(value);
 }
 
-static void add_value(struct arena *arena, struct buf *out, const json_t *value)
+static void append_value(struct arena *arena, struct buf *out, const json_t *value)
 {
     if (json_is_string(value)) {
         visible_add(out, json_string_value(value));
     } else if (is_plain_list(value)) {
         for (size_t i = 0; i < json_array_size(value); i++) {
             buf_add_text(out, i > 0 ? ", " : "");
-            add_value(arena, out, json_array_get(value, i));
+            append_value(arena, out, json_array_get(value, i));
         }
     } else if (value != NULL && !json_is_null(value)) {
         visible_add(out, json_compact(arena, value));
@@ -48,7 +47,7 @@ static void add_value(struct arena *arena, struct buf *out, const json_t *value)
 const char *cell_text(struct arena *arena, const json_t *value)
 {
     struct buf *text = buf_in_arena(arena, CELL_MAX_BYTES);
-    add_value(arena, text, value);
+    append_value(arena, text, value);
     return buf_text(text);
 }
 
@@ -61,8 +60,8 @@ const json_t *json_at_path(const json_t *object, const char *path)
     return json_at_path(json_object_getn(object, path, (size_t)(dot - path)), dot + 1);
 }
 
-/* The cell, cut with an ellipsis where it is wider than its column may be (0: any), and filled up unless it is the last. */
-static void add_cell(struct buf *out, const char *text, size_t width, bool is_cut, bool is_last)
+/* Adds a cell. `is_cut`: it is cut with an ellipsis to its width. It is padded unless it is the last. */
+static void append_cell(struct buf *out, const char *text, size_t width, bool is_cut, bool is_last)
 {
     size_t columns = text_columns(text);
     if (is_cut && columns > width) {
@@ -88,7 +87,7 @@ static void add_cell(struct buf *out, const char *text, size_t width, bool is_cu
 
 /* ---- Columns ---- */
 
-static void add_column(struct table *table, const char *name)
+static void append_column(struct table *table, const char *name)
 {
     for (size_t i = 0; i < table->column_count; i++)
         if (strcmp(table->columns[i].name, name) == 0)
@@ -101,8 +100,7 @@ static bool is_scalar_everywhere(const json_t *rows, const char *name)
 {
     size_t i;
     const json_t *row;
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach (rows, i, row) {
         const json_t *value = json_object_get(row, name);
         if (value != NULL && !is_scalar(value))
             return false;
@@ -113,19 +111,17 @@ static bool is_scalar_everywhere(const json_t *rows, const char *name)
 static void choose_columns(struct table *table, const json_t *rows)
 {
     for (size_t i = 0; table->fields != NULL && table->fields[i] != NULL; i++)
-        add_column(table, table->fields[i]);
+        append_column(table, table->fields[i]);
     if (table->fields != NULL)
         return;
     size_t i;
     const json_t *row;
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach (rows, i, row) {
         const char *name;
         json_t *value;
-        json_object_foreach(json_for_iteration(row), name, value)
-        {
+        json_object_foreach (json_for_iteration(row), name, value) {
             if (is_scalar_everywhere(rows, name))
-                add_column(table, name);
+                append_column(table, name);
         }
     }
 }
@@ -137,8 +133,7 @@ static void measure(struct table *table, struct arena *scratch, const json_t *ro
         column->width = text_columns(visible_text(scratch, column->name));
         size_t i;
         const json_t *row;
-        json_array_foreach(rows, i, row)
-        {
+        json_array_foreach (rows, i, row) {
             size_t columns = text_columns(cell_text(scratch, json_at_path(row, column->name)));
             column->width = columns > column->width ? columns : column->width;
         }
@@ -157,8 +152,7 @@ static bool is_empty_everywhere(struct arena *scratch, const json_t *rows, const
 {
     size_t i;
     const json_t *row;
-    json_array_foreach(rows, i, row)
-    {
+    json_array_foreach (rows, i, row) {
         if (*cell_text(scratch, json_at_path(row, name)) != '\0')
             return false;
     }
@@ -175,21 +169,22 @@ static void hide_empty_columns(struct table *table, struct arena *scratch, const
     table->column_count = kept;
 }
 
-/* What nobody asked for gives way first: columns that show nothing, then the last ones; then the widest are cut. */
-static void fit(struct table *table, struct arena *scratch, const json_t *rows)
+/* Fits the columns to the terminal. Columns that were not requested are hidden first: the empty ones, then the last ones. Then
+ * the widest are cut. */
+static void fit_columns(struct table *table, struct arena *scratch, const json_t *rows)
 {
-    size_t room = table->terminal_width;
-    bool was_asked = table->fields != NULL;
-    if (room == 0 || total_width(table, SIZE_MAX) <= room)
+    size_t available = table->terminal_width;
+    bool was_requested = table->fields != NULL;
+    if (available == 0 || total_width(table, SIZE_MAX) <= available)
         return;
-    if (!was_asked)
+    if (!was_requested)
         hide_empty_columns(table, scratch, rows);
-    while (table->column_count > 1 && total_width(table, was_asked ? NARROWEST_ASKED : NARROWEST) > room) {
+    while (table->column_count > 1 && total_width(table, was_requested ? NARROWEST_ASKED : NARROWEST) > available) {
         table->column_count--;
         table->hidden_count++;
     }
-    size_t widest = room;
-    while (widest > 1 && total_width(table, widest) > room)
+    size_t widest = available;
+    while (widest > 1 && total_width(table, widest) > available)
         widest--;
     for (size_t i = 0; i < table->column_count; i++)
         if (table->columns[i].width > widest)
@@ -198,21 +193,21 @@ static void fit(struct table *table, struct arena *scratch, const json_t *rows)
 
 /* ---- Lines ---- */
 
-static void add_head(struct table *table, struct arena *scratch, const json_t *rows, struct buf *out)
+static void append_head(struct table *table, struct arena *scratch, const json_t *rows, struct buf *out)
 {
     choose_columns(table, rows);
     measure(table, scratch, rows);
-    fit(table, scratch, rows);
+    fit_columns(table, scratch, rows);
     table->has_head = true;
     for (size_t i = 0; i < table->column_count; i++)
-        add_cell(out, visible_text(scratch, table->columns[i].name), table->columns[i].width, table->terminal_width > 0,
-                 i + 1 == table->column_count);
+        append_cell(out, visible_text(scratch, table->columns[i].name), table->columns[i].width, table->terminal_width > 0,
+                    i + 1 == table->column_count);
     if (table->column_count > 0)
         buf_add_char(out, '\n');
 }
 
-/* No blanks behind the last cell that shows something. */
-static void add_row(const struct table *table, struct arena *scratch, const json_t *row, struct buf *out)
+/* Adds a row without blanks after its last non-empty cell. */
+static void append_row(const struct table *table, struct arena *scratch, const json_t *row, struct buf *out)
 {
     const char *cells[TABLE_MAX_COLUMNS];
     size_t count = 0;
@@ -221,7 +216,7 @@ static void add_row(const struct table *table, struct arena *scratch, const json
         count = *cells[i] != '\0' ? i + 1 : count;
     }
     for (size_t i = 0; i < count; i++)
-        add_cell(out, cells[i], table->columns[i].width, table->terminal_width > 0, i + 1 == count);
+        append_cell(out, cells[i], table->columns[i].width, table->terminal_width > 0, i + 1 == count);
 }
 
 void table_rows(struct table *table, struct arena *scratch, const json_t *rows, struct buf *out)
@@ -229,14 +224,13 @@ void table_rows(struct table *table, struct arena *scratch, const json_t *rows, 
     if (json_array_size(rows) == 0)
         return;
     if (!table->has_head)
-        add_head(table, scratch, rows, out);
+        append_head(table, scratch, rows, out);
     size_t i;
     const json_t *row;
-    json_array_foreach(rows, i, row)
-    {
-        add_row(table, scratch, row, out);
+    json_array_foreach (rows, i, row) {
+        append_row(table, scratch, row, out);
         if (table->column_count == 0)
-            add_value(scratch, out, row);
+            append_value(scratch, out, row);
         buf_add_char(out, '\n');
     }
 }
@@ -251,33 +245,32 @@ struct line {
 struct lines {
     struct line *items;
     size_t count;
-    size_t room;
+    size_t capacity;
 };
 
-static void add_line(struct arena *arena, struct lines *lines, const char *name, const json_t *value)
+static void append_member_line(struct arena *arena, struct lines *lines, const char *name, const json_t *value)
 {
-    if (lines->count == lines->room) {
-        size_t room = lines->room > 0 ? 2 * lines->room : 32;
-        struct line *items = arena_array(arena, room, sizeof(*items));
+    if (lines->count == lines->capacity) {
+        size_t capacity = lines->capacity > 0 ? 2 * lines->capacity : 32;
+        struct line *items = arena_array(arena, capacity, sizeof(*items));
         if (lines->count > 0)
             memcpy(items, lines->items, lines->count * sizeof(*items));
         lines->items = items;
-        lines->room = room;
+        lines->capacity = capacity;
     }
     lines->items[lines->count++] = (struct line){ visible_text(arena, name), value };
 }
 
-static void add_members(struct arena *arena, struct lines *lines, const char *prefix, const json_t *object)
+static void append_members(struct arena *arena, struct lines *lines, const char *prefix, const json_t *object)
 {
     const char *name;
     json_t *value;
-    json_object_foreach(json_for_iteration(object), name, value)
-    {
+    json_object_foreach (json_for_iteration(object), name, value) {
         const char *path = arena_printf(arena, "%s%s%s", prefix, *prefix != '\0' ? "." : "", name);
         if (json_object_size(value) > 0)
-            add_members(arena, lines, path, value);
+            append_members(arena, lines, path, value);
         else
-            add_line(arena, lines, path, value);
+            append_member_line(arena, lines, path, value);
     }
 }
 
@@ -285,9 +278,9 @@ void table_resource(const struct table *table, struct arena *scratch, const json
 {
     struct lines lines = { .items = NULL };
     if (table->fields == NULL)
-        add_members(scratch, &lines, "", resource);
+        append_members(scratch, &lines, "", resource);
     for (size_t i = 0; table->fields != NULL && table->fields[i] != NULL; i++)
-        add_line(scratch, &lines, table->fields[i], json_at_path(resource, table->fields[i]));
+        append_member_line(scratch, &lines, table->fields[i], json_at_path(resource, table->fields[i]));
 
     size_t width = 0;
     for (size_t i = 0; i < lines.count; i++) {
@@ -297,8 +290,8 @@ void table_resource(const struct table *table, struct arena *scratch, const json
     bool is_cut = table->terminal_width > width + GAP + NARROWEST_ASKED;
     for (size_t i = 0; i < lines.count; i++) {
         const char *text = cell_text(scratch, lines.items[i].value);
-        add_cell(out, lines.items[i].name, width, false, *text == '\0');
-        add_cell(out, text, is_cut ? table->terminal_width - width - GAP : 0, is_cut, true);
+        append_cell(out, lines.items[i].name, width, false, *text == '\0');
+        append_cell(out, text, is_cut ? table->terminal_width - width - GAP : 0, is_cut, true);
         buf_add_char(out, '\n');
     }
 }

@@ -1,7 +1,7 @@
 /*
- * Tables for people: aligned by what each character takes on a terminal, cut to
- * its width, with everything made visible that a terminal would obey instead of
- * show. Widths are those of the first page, so that rows can be streamed.
+ * Tables for people: columns are aligned by display width and cut to the
+ * terminal. Control characters are shown as escapes instead of obeyed by the
+ * terminal. Widths come from the first page, so that rows can be streamed.
  */
 #pragma once
 
@@ -20,23 +20,23 @@ struct column {
 };
 
 struct table {
-    struct arena *arena;       /* of the names of columns */
-    const char *const *fields; /* the columns, NULL-ended; NULL: the members of the rows that are scalar */
+    struct arena *arena;       /* for the names of columns */
+    const char *const *fields; /* the columns, NULL-terminated; NULL: the members of the rows that are scalar */
     size_t terminal_width;     /* 0: lines may be of any length */
     struct column columns[TABLE_MAX_COLUMNS];
     size_t column_count;
-    size_t hidden_count; /* columns that had no room */
+    size_t hidden_count; /* columns that did not fit */
     bool has_head;
 };
 
-/* Adds the lines of rows; before the first, the names of the columns. */
+/* Adds the lines of rows. The column names come before the first row. */
 void table_rows(struct table *table, struct arena *scratch, const json_t *rows, struct buf *out) NONNULL(1, 2, 3, 4);
 
-/* One resource as lines of name and value, members of members by dotted names. */
+/* Adds one resource as lines of name and value; members of members have dotted names. */
 void table_resource(const struct table *table, struct arena *scratch, const json_t *resource, struct buf *out) NONNULL(1, 2, 3, 4);
 
 /* The member of a dotted name; NULL when there is none. */
 const json_t *json_at_path(const json_t *object, const char *path) NONNULL(2);
 
-/* What a cell shows of a value: null as nothing, texts with control and formatting characters written out. */
+/* The text of a cell: empty for null, texts with control and formatting characters as escapes. */
 const char *cell_text(struct arena *arena, const json_t *value) NONNULL(1) RETURNS_NONNULL;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void close_file(int *file)
+static void close_input_file(int *file)
 {
     if (*file > STDERR_FILENO)
         close(*file);
@@ -50,7 +50,7 @@ bool value_text(struct value_source *source, const char *flag, const char *given
     *ret_text = given + 1;
     if (given[1] == '@')
         return true;
-    CLEANUP(close_file) int file = open(given + 1, O_RDONLY | O_CLOEXEC);
+    CLEANUP(close_input_file) int file = open(given + 1, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return fail(err, ERR_INVALID_REQUEST, NULL, "%s: %.200s cannot be opened: %s.", flag, given + 1, strerror(errno));
     return read_whole(source, flag, file, given + 1, ret_text, err);
@@ -94,7 +94,7 @@ static bool make_boolean(const char *flag, const char *given, json_t **ret_json,
 {
     bool is_true = strcmp(given, "true") == 0;
     if (!is_true && strcmp(given, "false") != 0)
-        return fail(err, ERR_INVALID_REQUEST, NULL, "%s is true or false.", flag);
+        return fail(err, ERR_INVALID_REQUEST, NULL, "%s must be true or false.", flag);
     *ret_json = json_boolean(is_true);
     return true;
 }
@@ -134,7 +134,7 @@ static bool make_tokens(struct arena *arena, const struct arg_field *field, cons
     return true;
 }
 
-/* A list as JSON, or texts cut at commas. */
+/* A list as JSON, or texts separated by commas. */
 static bool make_list(struct value_source *source, const char *flag, const char *given, json_t *earlier, json_t **ret_json,
                       struct error *err)
 {

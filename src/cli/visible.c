@@ -13,15 +13,15 @@ size_t character_at(const char *text, size_t left, ucs4_t *ret_point)
     return (size_t)u8_mbtouc(ret_point, (const uint8_t *)text, left);
 }
 
-/* Joiners shape letters and emoji; every other invisible character can make text look like what it is not. */
-static bool is_obeyed(ucs4_t point)
+/* Joiners shape letters and emoji. Every other invisible character can disguise text. */
+static bool needs_escape(ucs4_t point)
 {
     bool is_joiner = point == 0x200c || point == 0x200d;
     return uc_is_general_category_withtable(point, UC_CATEGORY_MASK_Cc | UC_CATEGORY_MASK_Zl | UC_CATEGORY_MASK_Zp) ||
            (uc_is_general_category_withtable(point, UC_CATEGORY_MASK_Cf) && !is_joiner);
 }
 
-static void add_visible(struct buf *out, ucs4_t point)
+static void append_escape(struct buf *out, ucs4_t point)
 {
     if (point == '\n')
         buf_add_text(out, "\\n");
@@ -41,8 +41,8 @@ void visible_add(struct buf *out, const char *text)
     while (left > 0) {
         ucs4_t point;
         size_t size = character_at(text, left, &point);
-        if (is_obeyed(point))
-            add_visible(out, point);
+        if (needs_escape(point))
+            append_escape(out, point);
         else
             buf_add(out, text, size);
         text += size;
@@ -79,7 +79,7 @@ const char *visible_text(struct arena *arena, const char *text)
 /* ---- JSON ---- */
 
 /* RFC 8259 §7 */
-static void add_escaped(struct buf *out, ucs4_t point)
+static void append_json_escape(struct buf *out, ucs4_t point)
 {
     if (point < BEYOND_BMP) {
         buf_printf(out, "\\u%04x", (unsigned)point);
@@ -95,8 +95,8 @@ const char *visible_json(struct arena *arena, const char *json)
     for (size_t left = strlen(json); left > 0;) {
         ucs4_t point;
         size_t size = character_at(json, left, &point);
-        if (point != '\n' && point != '\t' && is_obeyed(point))
-            add_escaped(made, point);
+        if (point != '\n' && point != '\t' && needs_escape(point))
+            append_json_escape(made, point);
         else
             buf_add(made, json, size);
         json += size;

@@ -1,4 +1,4 @@
-# The generators: host programs built first, then run on the declarations.
+# Code generators: host programs that are built first and then run on the declarations.
 #   posthorn-catalogue         schemas/ and tools/       → catalogue/*.h, *.c, openapi.json, docs/reference/*.md
 #   posthorn-sql               src/**/*.sql              → sql/<stem>.h, .c and sql/all_statements.*
 #   posthorn-embed-migrations  src/db/migrations/*.sql   → sql/migrations.c
@@ -10,7 +10,7 @@ target_include_directories(posthorn-catalogue PRIVATE src)
 target_link_libraries(posthorn-catalogue PRIVATE settings PkgConfig::JANSSON m)
 
 file(GLOB_RECURSE declarations CONFIGURE_DEPENDS schemas/*.json tools/*.json)
-set(catalogue_names error_codes integrations operations policies tools texts mcp_texts)
+set(catalogue_names error_codes integrations job_types jobs operations policies tools texts mcp_texts)
 list(TRANSFORM catalogue_names REPLACE "(.+)" "${generated}/catalogue/\\1.c" OUTPUT_VARIABLE catalogue_sources)
 add_custom_command(
     OUTPUT ${catalogue_sources}
@@ -20,7 +20,7 @@ add_custom_command(
     VERBATIM)
 add_custom_target(generate-catalogue DEPENDS ${catalogue_sources})
 
-# The SQL generators share base with the service, whose error codes come from the catalogue.
+# The SQL generators use src/base, whose error codes come from the catalogue.
 file(GLOB sql_generator CONFIGURE_DEPENDS src/codegen/sql*.c)
 set(generator_base src/base/arena.c src/base/buf.c)
 add_executable(posthorn-sql ${sql_generator} ${generator_base})
@@ -52,7 +52,7 @@ add_custom_command(
     COMMENT "Embedding the migrations"
     VERBATIM)
 
-# Lists about addresses come from npm packages, which tests/setup.sh installs.
+# The address lists come from npm packages, which tests/setup.sh installs.
 add_custom_command(
     OUTPUT ${generated}/mail/address_lists_data.h
     COMMAND ${node_program} ${CMAKE_SOURCE_DIR}/src/mail/lists/compile.mjs
@@ -64,7 +64,7 @@ add_custom_command(
 set(generated_sources ${catalogue_sources} ${query_sources} ${generated}/sql/migrations.c ${generated}/mail/address_lists_data.h)
 add_custom_target(generate DEPENDS ${generated_sources})
 
-# The committed documents follow the declarations; a test compares them.
+# The committed reference pages are generated from the declarations; a test compares them.
 add_custom_target(docs
     COMMAND ${CMAKE_COMMAND} -E copy_directory ${generated}/docs/reference ${CMAKE_SOURCE_DIR}/docs/reference
     DEPENDS generate-catalogue VERBATIM)

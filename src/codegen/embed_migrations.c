@@ -1,5 +1,5 @@
 /*
- * Compiles the migrations in:
+ * Embeds the database migrations as C strings:
  *
  *     posthorn-embed-migrations OUT_DIR src/db/migrations/0001_first.sql …
  *
@@ -25,7 +25,7 @@ static int compare_paths(const void *left, const void *right)
     return strcmp(left_slash != NULL ? left_slash : *left_path, right_slash != NULL ? right_slash : *right_path);
 }
 
-/* The part between number and extension: "first" of 0001_first.sql. */
+/* The title of a migration: "first" of 0001_first.sql. */
 static const char *checked_title(struct arena *arena, const char *path, int number)
 {
     const char *slash = strrchr(path, '/');
@@ -33,10 +33,10 @@ static const char *checked_title(struct arena *arena, const char *path, int numb
     const char *prefix = arena_printf(arena, "%04d_", number);
     size_t size = strlen(base);
     if (strncmp(base, prefix, strlen(prefix)) != 0 || size < 10 || strcmp(base + size - 4, ".sql") != 0)
-        generator_fail(path, 0, "should be named %sTITLE.sql: migrations are numbered without a gap", prefix);
+        generator_fail(path, 0, "must be named %sTITLE.sql: migrations are numbered without a gap", prefix);
     const char *title = arena_dup_bytes(arena, base + 5, size - 9);
     if (strspn(title, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(title))
-        generator_fail(path, 0, "has a title of other than lower-case letters, digits and underscores");
+        generator_fail(path, 0, "must have a title of lower-case letters, digits and underscores");
     return title;
 }
 

@@ -15,7 +15,7 @@ if (!outputPath) {
 
 const ESCAPES = { '\\': '\\e', '-': '\\-', '…': '...', '→': '->' };
 
-/** Text of one line. A period or an apostrophe at its beginning would make it a request. */
+/** Text of one line. A period or an apostrophe at its start would make it a roff request. */
 const plain = (text) => text.replace(/[\\…→-]/g, (character) => ESCAPES[character]).replace(/^[.']/, '\\&$&');
 
 /** Markdown's `code`, **bold** and [links](…) in one line. */
@@ -27,14 +27,14 @@ function inline(text) {
 
 const section = (title) => `.SH ${title.toUpperCase()}`;
 const example = (lines) => ['.PP', '.nf', '.RS 4', ...lines.map(plain), '.RE', '.fi'];
-/** A term and what is said about it, a line each. */
+/** A term and its lines of text. */
 const entry = (term, ...lines) => ['.TP', `\\fB${plain(term)}\\fR`, lines.filter((line) => line !== '').map(plain).join('\n.br\n')];
 
-// ---- What the binary prints ----
+// ---- Output of the binary ----
 
 const help = (...words) => execFileSync(binary, [...words, '--help'], { encoding: 'utf8' });
 
-/** What `posthorn admin` without a verb answers: its verbs, a line each. */
+/** The verbs of `posthorn admin`, which prints them on standard error when none is given. */
 function adminVerbs() {
   const { stderr } = spawnSync(binary, ['admin'], { encoding: 'utf8' });
   return [...stderr.matchAll(/^ {2}(\S.*)$/gm)].flatMap(([, line]) => line.split(' | '));
@@ -51,7 +51,7 @@ function readGeneral(text) {
   return { title: lines[0], commands, domains };
 }
 
-/** Flag → {argument, text, variable, commands} of all commands, in the order in which they are met. */
+/** Flag → {argument, text, variable, commands} of all commands, in the order of their first use. */
 function readOptions(texts) {
   const options = new Map();
   for (const [name, printed] of texts) {
@@ -66,7 +66,7 @@ function readOptions(texts) {
 
 // ---- The page about the command line ----
 
-/** One block of Markdown, which lines without a gap make, as roff. */
+/** A block of Markdown (lines without a blank line between them) as roff. */
 function writeBlock(lines) {
   if (lines[0].startsWith('- ')) return lines.flatMap((line) => ['.IP \\(bu 2', inline(line.replace(/^- /, ''))]);
   if (lines[0].startsWith('|')) {
@@ -105,7 +105,7 @@ const page = [
   section('Synopsis'), ...commands.flatMap(({ usage }) => [`\\fB${name}\\fR ${plain(usage)}`, '.br']), `\\fB${name}\\fR DOMAIN VERB [OPERANDS] [options]`,
   section('Commands'), ...commands.flatMap(({ name: command, text }) => entry(command, text)),
   '.SS posthorn admin', ...example(verbs),
-  section('Options'), 'A flag wins over its environment variable, which is in brackets.',
+  section('Options'), 'A flag overrides its environment variable, which is in brackets.',
   ...[...options].flatMap(([flag, { argument, text, variable, commands: users }]) => entry(`${flag} ${argument}`.trim(),
     `${text}${variable === undefined ? '' : ` [${variable}]`}`,
     users.length === optionTexts.length ? '' : `Commands: ${users.join(', ')}.`)),

@@ -1,9 +1,10 @@
 /*
- * The SQL generator: turns the .sql files of the engine into typed C.
+ * SQL generator: turns the .sql files of the service into typed C functions
+ * over prepared statements.
  *
  *     posthorn-sql OUT_DIR FILE.sql …
  *
- * A file holds named queries; the comment above each says what it does:
+ * A file holds named queries. The comment above a query is its description:
  *
  *     -- One contact by its merge key.
  *     -- name: contact_by_email :one
@@ -11,11 +12,11 @@
  *     -- columns: id bigint, first_name text null
  *     select id, first_name from contacts where brand_id = :brand_id and email_key = :email_key;
  *
- * `:one` gives a row or none, `:many` rows, `:exec` the number of rows changed.
- * `-- row: contact` lets queries of one file with the same columns share struct
- * contact_row. For each file come OUT_DIR/sql/<stem>.h and .c, and for the drift
- * test OUT_DIR/sql/all_statements.h and .c. All files are given at once, because
- * names must be unique among them.
+ * `:one` returns one row or none, `:many` returns rows, `:exec` returns the
+ * number of changed rows. With `-- row: contact`, queries of one file with the
+ * same columns share struct contact_row. The output is OUT_DIR/sql/<stem>.h and
+ * .c for each file, and OUT_DIR/sql/all_statements.h and .c for the drift test.
+ * One call takes all files, because names must be unique among them.
  */
 #include "sql_model.h"
 
@@ -26,24 +27,25 @@
 
 enum { MAX_FILES = 128, MAX_OUTPUT_BYTES = 32 * 1024 * 1024 };
 
-static void check_same_names(const struct sql_query *query, const struct sql_query *earlier, bool same_file)
+static void check_unique_pair(const struct sql_query *query, const struct sql_query *earlier, bool same_file)
 {
     if (strcmp(query->name, earlier->name) == 0)
-        generator_fail(query->path, query->line, "the name %s is taken by %s:%d", query->name, earlier->path, earlier->line);
+        generator_fail(query->path, query->line, "the name %s is already used by %s:%d", query->name, earlier->path, earlier->line);
     bool both_have_rows = query->kind != SQL_EXEC && earlier->kind != SQL_EXEC;
     if (both_have_rows && !same_file && strcmp(query->row, earlier->row) == 0)
-        generator_fail(query->path, query->line, "the row %s is declared by %s:%d; rows are shared within a file only", query->row,
+        generator_fail(query->path, query->line,
+                       "the row %s is already declared by %s:%d; only queries of one file may share a row", query->row,
                        earlier->path, earlier->line);
 }
 
-static void check_names(struct sql_file *const files[], size_t count)
+static void check_unique_names(struct sql_file *const files[], size_t count)
 {
     for (size_t f = 0; f < count; f++) {
         for (size_t i = 0; i < files[f]->count; i++) {
             for (size_t g = 0; g <= f; g++) {
                 size_t end = g == f ? i : files[g]->count;
                 for (size_t k = 0; k < end; k++)
-                    check_same_names(files[f]->queries[i], files[g]->queries[k], f == g);
+                    check_unique_pair(files[f]->queries[i], files[g]->queries[k], f == g);
             }
         }
         for (size_t g = 0; g < f; g++) {
@@ -71,7 +73,7 @@ int main(int argc, char **argv)
     struct sql_file *files[MAX_FILES];
     for (size_t f = 0; f < count; f++)
         files[f] = sql_read(arena, argv[2 + f]);
-    check_names(files, count);
+    check_unique_names(files, count);
 
     const char *folder = arena_printf(arena, "%s/sql", out_dir);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)

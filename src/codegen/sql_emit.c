@@ -46,7 +46,7 @@ static void emit_signature(struct buf *out, const struct sql_query *query)
     buf_add_text(out, "struct error *err)");
 }
 
-/* Every pointer but ret_affected is owed by the caller. */
+/* The caller must give every pointer except ret_affected. */
 static void emit_nonnull(struct buf *out, const struct sql_query *query)
 {
     unsigned next = 3;

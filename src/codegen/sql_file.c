@@ -38,7 +38,7 @@ char *generator_read_file(struct arena *arena, const char *path, size_t max_byte
     return text;
 }
 
-static bool file_holds(const char *path, const struct buf *content)
+static bool file_has_content(const char *path, const struct buf *content)
 {
     FILE *file = fopen(path, "rb");
     if (file == NULL)
@@ -60,7 +60,7 @@ void generator_write_file(const char *path, const struct buf *content)
 {
     if (content->overflowed)
         generator_fail(path, 0, "would be larger than %zu bytes", content->max_bytes);
-    if (file_holds(path, content))
+    if (file_has_content(path, content))
         return;
     FILE *file = fopen(path, "wb");
     if (file == NULL)

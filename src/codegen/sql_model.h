@@ -1,8 +1,8 @@
 /*
- * What the SQL generator knows of a .sql file: its named queries with their
+ * Model of the SQL generator: the named queries of a .sql file with their
  * parameters, columns and text. Everything lives in one arena until the program
- * ends; a fault in a source file ends the program with file, line and reason,
- * which is all that a build step needs. Single-threaded.
+ * ends. An error in a source file ends the program with file, line and reason,
+ * which is enough for a build step. Single-threaded.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ enum {
     SQL_MAX_FIELDS = 128,
     SQL_MAX_QUERIES = 512,
     SQL_MAX_FILE_BYTES = 1024 * 1024,
-    /* PostgreSQL cuts names of prepared statements at NAMEDATALEN - 1 = 63 bytes. */
+    /* PostgreSQL truncates names of prepared statements at NAMEDATALEN - 1 = 63 bytes. */
     SQL_MAX_NAME_BYTES = 60,
 };
 
@@ -45,8 +45,8 @@ struct sql_query {
     const char *name;
     enum sql_kind kind;
     const char *row;     /* the row struct is struct <row>_row */
-    bool row_is_shared;  /* another query declared that row before */
-    const char *comment; /* the paragraph above, lines separated by '\n' */
+    bool row_is_shared;  /* an earlier query declared the same row */
+    const char *comment; /* the paragraph above the query, lines */
     struct sql_field_list params;
     struct sql_field_list columns;
     const char *text; /* with $1 … $n */
@@ -62,22 +62,22 @@ struct sql_file {
 /* Reads and checks one .sql file. */
 struct sql_file *sql_read(struct arena *arena, const char *path) NONNULL(1, 2) RETURNS_NONNULL;
 
-/* The header and the source of one file's queries. */
+/* Writes the header and the source of one file's queries. */
 void sql_emit_header(struct buf *out, const struct sql_file *file) NONNULL(1, 2);
 void sql_emit_source(struct buf *out, const struct sql_file *file) NONNULL(1, 2);
 
-/* The list of every statement, for the drift test. */
+/* Writes the list of all statements for the drift test. */
 void sql_emit_all_header(struct buf *out) NONNULL(1);
 void sql_emit_all_source(struct buf *out, struct sql_file *const files[], size_t count) NONNULL(1, 2);
 
-/* Ends the program with "path:line: reason"; line 0 is left out. */
+/* Ends the program with "path:line: reason"; line 0 is omitted. */
 NORETURN void generator_fail(const char *path, int line, const char *format, ...) NONNULL(1, 3) PRINTF_LIKE(3, 4);
 
-/* The whole of a text file. */
+/* Reads a whole text file. */
 char *generator_read_file(struct arena *arena, const char *path, size_t max_bytes) NONNULL(1, 2) RETURNS_NONNULL;
 
-/* Writes a file unless it holds these bytes already, so that nothing is compiled again for nothing. */
+/* Writes a file unless it already has this content, so that unchanged files are not compiled again. */
 void generator_write_file(const char *path, const struct buf *content) NONNULL(1, 2);
 
-/* `text` as C string literals, one a line. */
+/* Writes `text` as C string literals, one per line. */
 void generator_emit_literal(struct buf *out, const char *text, const char *indent) NONNULL(1, 2, 3);

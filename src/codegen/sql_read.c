@@ -20,7 +20,7 @@ static const struct sql_type types[] = {
     { "boolean[]", "DB_BOOLEAN_ARRAY", "struct bool_list ", "struct bool_list " },
 };
 
-/* Names that are fine in SQL and not in C. */
+/* Names that are valid in SQL but not in C. */
 static const char *const c_keywords[] = {
     "auto", "bool",     "break",    "case",   "char",     "const",  "continue", "default", "do",     "double",
     "else", "enum",     "extern",   "false",  "float",    "for",    "goto",     "if",      "inline", "int",
@@ -45,7 +45,7 @@ static bool is_name_byte(char byte)
     return is_name_start(byte) || (byte >= '0' && byte <= '9');
 }
 
-static char *trimmed(struct arena *arena, const char *text, size_t size)
+static char *trim_copy(struct arena *arena, const char *text, size_t size)
 {
     while (size > 0 && isspace((unsigned char)*text)) {
         text++;
@@ -56,13 +56,13 @@ static char *trimmed(struct arena *arena, const char *text, size_t size)
     return arena_dup_bytes(arena, text, size);
 }
 
-/* The next line without white space around it, NULL at the end. The reader moves behind it. */
-static const char *take_line(struct reader *reader)
+/* Reads the next line, without surrounding white space; NULL at the end. */
+static const char *next_line(struct reader *reader)
 {
     if (*reader->at == '\0')
         return NULL;
     size_t size = strcspn(reader->at, "\n");
-    const char *line = trimmed(reader->arena, reader->at, size);
+    const char *line = trim_copy(reader->arena, reader->at, size);
     reader->at += size;
     if (*reader->at == '\n')
         reader->at++;
@@ -70,14 +70,14 @@ static const char *take_line(struct reader *reader)
     return line;
 }
 
-/* What follows "-- key:" on a line; NULL when the line says something else. */
+/* The text after "-- key:" on a line; NULL for any other line. */
 static const char *directive(struct reader *reader, const char *line, const char *key)
 {
     size_t key_size = strlen(key);
     if (strncmp(line, "-- ", 3) != 0 || strncmp(line + 3, key, key_size) != 0 || line[3 + key_size] != ':')
         return NULL;
     const char *value = line + 3 + key_size + 1;
-    return trimmed(reader->arena, value, strlen(value));
+    return trim_copy(reader->arena, value, strlen(value));
 }
 
 static const char *checked_name(const struct reader *reader, const char *name)
@@ -91,7 +91,7 @@ static const char *checked_name(const struct reader *reader, const char *name)
         generator_fail(reader->path, reader->line, "the name %s is longer than %d bytes", name, SQL_MAX_NAME_BYTES);
     for (size_t i = 0; i < ARRAY_COUNT(c_keywords); i++) {
         if (strcmp(name, c_keywords[i]) == 0)
-            generator_fail(reader->path, reader->line, "%s is a word of C; give it another name with AS", name);
+            generator_fail(reader->path, reader->line, "%s is a C keyword; rename it with AS", name);
     }
     return name;
 }
@@ -105,8 +105,8 @@ static const struct sql_type *checked_type(const struct reader *reader, const ch
     generator_fail(reader->path, reader->line, "%s has the unknown type \"%s\"", name, type);
 }
 
-/* One "name type" or "name type null". */
-static void read_field(struct reader *reader, const char *text, struct sql_field_list *fields)
+/* Reads one "name type" or "name type null". */
+static void read_sql_field(struct reader *reader, const char *text, struct sql_field_list *fields)
 {
     char name[128] = "";
     char type[32] = "";
@@ -128,14 +128,14 @@ static void read_field(struct reader *reader, const char *text, struct sql_field
     };
 }
 
-static void read_fields(struct reader *reader, const char *text, struct sql_field_list *fields)
+static void read_sql_fields(struct reader *reader, const char *text, struct sql_field_list *fields)
 {
     for (;;) {
         size_t size = strcspn(text, ",");
-        const char *field = trimmed(reader->arena, text, size);
-        /* A list that goes on in another line of the same kind may end in a comma. */
+        const char *field = trim_copy(reader->arena, text, size);
+        /* A list that continues on another line of the same kind may end in a comma. */
         if (field[0] != '\0')
-            read_field(reader, field, fields);
+            read_sql_field(reader, field, fields);
         else if (text[size] == ',')
             generator_fail(reader->path, reader->line, "an empty field");
         if (text[size] == '\0')
@@ -144,7 +144,7 @@ static void read_fields(struct reader *reader, const char *text, struct sql_fiel
     }
 }
 
-static void read_name(struct reader *reader, const char *text, struct sql_query *query)
+static void read_query_name(struct reader *reader, const char *text, struct sql_query *query)
 {
     char name[128] = "";
     char kind[16] = "";
@@ -160,11 +160,11 @@ static void read_name(struct reader *reader, const char *text, struct sql_query 
     else if (strcmp(kind, ":exec") == 0)
         query->kind = SQL_EXEC;
     else
-        generator_fail(reader->path, reader->line, "the kind %s is none of :one, :many, :exec", kind);
+        generator_fail(reader->path, reader->line, "the kind %s must be :one, :many or :exec", kind);
 }
 
-/* Copies the quoted piece that starts at the reader, its delimiters included. A doubled quote needs no
- * care: it ends one piece and starts another. */
+/* Copies the quoted text at the reader, with its delimiters. A doubled quote needs no special case: it ends one quoted text and
+ * starts another. */
 static void copy_quoted(struct reader *reader, struct buf *out, bool has_backslashes)
 {
     const char *start = reader->at;
@@ -182,7 +182,7 @@ static void copy_quoted(struct reader *reader, struct buf *out, bool has_backsla
     buf_add(out, start, (size_t)(reader->at - start));
 }
 
-/* Copies $tag$ … $tag$. False when the reader does not stand on such a tag. */
+/* Copies $tag$ … $tag$. False when the reader is not at such a tag. */
 static bool copy_dollar_quoted(struct reader *reader, struct buf *out)
 {
     size_t tag_size = 1;
@@ -235,7 +235,7 @@ static void skip_block_comment(struct reader *reader)
     reader->at = end + 2;
 }
 
-/* Whether the quote at the reader belongs to an E'…' string. */
+/* True when the quote at the reader starts an E'…' string. */
 static bool quote_has_backslashes(const struct buf *out)
 {
     size_t size = out->size;
@@ -243,7 +243,7 @@ static bool quote_has_backslashes(const struct buf *out)
            (size == 1 || !is_name_byte(out->data[size - 2]));
 }
 
-static void read_text(struct reader *reader, struct sql_query *query)
+static void read_statement(struct reader *reader, struct sql_query *query)
 {
     BUF_SCOPE out;
     buf_init(&out, SQL_MAX_FILE_BYTES);
@@ -278,10 +278,9 @@ static void read_text(struct reader *reader, struct sql_query *query)
 
     for (size_t i = 0; i < query->params.count; i++) {
         if (!used[i])
-            generator_fail(reader->path, query->line, "%s declares the parameter %s and does not use it", query->name,
-                           query->params.items[i].name);
+            generator_fail(reader->path, query->line, "%s does not use its parameter %s", query->name, query->params.items[i].name);
     }
-    query->text = trimmed(reader->arena, buf_text(&out), out.size);
+    query->text = trim_copy(reader->arena, buf_text(&out), out.size);
     if (query->text[0] == '\0')
         generator_fail(reader->path, query->line, "%s has no statement", query->name);
 }
@@ -289,35 +288,35 @@ static void read_text(struct reader *reader, struct sql_query *query)
 static void check_query(const struct sql_query *query)
 {
     if (query->kind == SQL_EXEC && query->columns.count > 0)
-        generator_fail(query->path, query->line, "%s is :exec and declares columns", query->name);
+        generator_fail(query->path, query->line, "%s is :exec and must not declare columns", query->name);
     if (query->kind == SQL_EXEC && query->row != query->name)
-        generator_fail(query->path, query->line, "%s is :exec and names a row", query->name);
+        generator_fail(query->path, query->line, "%s is :exec and must not name a row", query->name);
     if (query->kind != SQL_EXEC && query->columns.count == 0)
-        generator_fail(query->path, query->line, "%s gives rows and declares no columns", query->name);
+        generator_fail(query->path, query->line, "%s returns rows and must declare columns", query->name);
     if (query->comment[0] == '\0')
-        generator_fail(query->path, query->line, "%s has no comment that says what it does", query->name);
+        generator_fail(query->path, query->line, "%s needs a comment that describes it", query->name);
     if (strstr(query->comment, "*/") != NULL)
-        generator_fail(query->path, query->line, "the comment of %s holds */", query->name);
+        generator_fail(query->path, query->line, "the comment of %s contains */", query->name);
 }
 
-static struct sql_query *read_query(struct reader *reader, const char *name_text, const char *comment)
+static struct sql_query *read_sql_query(struct reader *reader, const char *name_text, const char *comment)
 {
     struct sql_query *query = arena_alloc(reader->arena, sizeof(*query));
     query->path = reader->path;
     query->line = reader->line;
     query->comment = comment;
-    read_name(reader, name_text, query);
+    read_query_name(reader, name_text, query);
 
     for (;;) {
         struct reader before = *reader;
-        const char *line = take_line(reader);
+        const char *line = next_line(reader);
         const char *value;
         if (line == NULL)
             generator_fail(reader->path, reader->line, "%s has no statement", query->name);
         if ((value = directive(reader, line, "params")) != NULL) {
-            read_fields(reader, value, &query->params);
+            read_sql_fields(reader, value, &query->params);
         } else if ((value = directive(reader, line, "columns")) != NULL) {
-            read_fields(reader, value, &query->columns);
+            read_sql_fields(reader, value, &query->columns);
         } else if ((value = directive(reader, line, "row")) != NULL) {
             query->row = checked_name(reader, value);
         } else if (directive(reader, line, "name") != NULL) {
@@ -328,11 +327,11 @@ static struct sql_query *read_query(struct reader *reader, const char *name_text
         }
     }
     reader->line++;
-    read_text(reader, query);
+    read_statement(reader, query);
     reader->line--;
-    const char *rest = take_line(reader);
+    const char *rest = next_line(reader);
     if (rest != NULL && rest[0] != '\0' && strncmp(rest, "--", 2) != 0)
-        generator_fail(reader->path, reader->line, "text behind the ';' of %s", query->name);
+        generator_fail(reader->path, reader->line, "unexpected text after the ';' of %s", query->name);
     check_query(query);
     return query;
 }
@@ -378,18 +377,18 @@ struct sql_file *sql_read(struct arena *arena, const char *path)
 
     const char *comment = "";
     const char *line;
-    while ((line = take_line(&reader)) != NULL) {
+    while ((line = next_line(&reader)) != NULL) {
         const char *name_text = directive(&reader, line, "name");
         if (name_text != NULL) {
-            add_query(file, read_query(&reader, name_text, comment));
+            add_query(file, read_sql_query(&reader, name_text, comment));
             comment = "";
         } else if (line[0] == '\0') {
             comment = "";
         } else if (strncmp(line, "--", 2) == 0) {
-            const char *words = trimmed(arena, line + 2, strlen(line + 2));
+            const char *words = trim_copy(arena, line + 2, strlen(line + 2));
             comment = comment[0] == '\0' ? words : arena_printf(arena, "%s\n%s", comment, words);
         } else {
-            generator_fail(path, reader.line, "a statement without \"-- name:\" above it");
+            generator_fail(path, reader.line, "a statement needs \"-- name:\" above it");
         }
     }
     return file;

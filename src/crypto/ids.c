@@ -12,12 +12,12 @@ enum { FEISTEL_ROUNDS = 8 };
 static_assert(ID_KEY_BYTES == crypto_shorthash_KEYBYTES, "the round function is SipHash with its own key size");
 
 static const char *const prefixes[ID_KIND_COUNT] = {
-    [ID_ORG] = "org",     [ID_BRAND] = "brd",   [ID_KEY] = "key",        [ID_EMAIL] = "eml",        [ID_VERSION] = "ver",
-    [ID_SEND] = "snd",    [ID_CONTACT] = "con", [ID_DOMAIN] = "dom",     [ID_AUDIENCE] = "aud",     [ID_GROUP] = "grp",
-    [ID_RUN] = "run",     [ID_JOB] = "job",     [ID_EVENT] = "evt",      [ID_TRIGGER] = "trg",      [ID_INSTANCE] = "ins",
-    [ID_AUTOMATION] = "aut", [ID_AUDIENCE_RUN] = "aru", [ID_INSIGHT] = "isg", [ID_FIELD] = "fld",   [ID_AUDIT] = "adt",
-    [ID_PREVIEW] = "prv", [ID_TEST] = "tst",    [ID_USER] = "usr",       [ID_SESSION] = "ses",      [ID_RECIPIENT] = "rcp",
-    [ID_IMPORT] = "imp",  [ID_ASSET] = "ast",
+    [ID_ORG] = "org",        [ID_BRAND] = "brd",        [ID_KEY] = "key",     [ID_EMAIL] = "eml",    [ID_VERSION] = "ver",
+    [ID_SEND] = "snd",       [ID_CONTACT] = "con",      [ID_DOMAIN] = "dom",  [ID_AUDIENCE] = "aud", [ID_GROUP] = "grp",
+    [ID_RUN] = "run",        [ID_JOB] = "job",          [ID_EVENT] = "evt",   [ID_TRIGGER] = "trg",  [ID_INSTANCE] = "ins",
+    [ID_AUTOMATION] = "aut", [ID_AUDIENCE_RUN] = "aru", [ID_INSIGHT] = "isg", [ID_FIELD] = "fld",    [ID_AUDIT] = "adt",
+    [ID_PREVIEW] = "prv",    [ID_TEST] = "tst",         [ID_USER] = "usr",    [ID_SESSION] = "ses",  [ID_RECIPIENT] = "rcp",
+    [ID_IMPORT] = "imp",     [ID_ASSET] = "ast",
 };
 
 void id_codec_init(struct id_codec *codec, const unsigned char key[ID_KEY_BYTES])
@@ -27,7 +27,7 @@ void id_codec_init(struct id_codec *codec, const unsigned char key[ID_KEY_BYTES]
 
 static uint32_t round_value(const struct id_codec *codec, enum id_kind kind, int round, uint32_t half)
 {
-    unsigned char input[6] = { (unsigned char)kind,         (unsigned char)round,       (unsigned char)half,
+    unsigned char input[6] = { (unsigned char)kind,        (unsigned char)round,        (unsigned char)half,
                                (unsigned char)(half >> 8), (unsigned char)(half >> 16), (unsigned char)(half >> 24) };
     unsigned char output[crypto_shorthash_BYTES];
     crypto_shorthash(output, input, sizeof(input), codec->key);
@@ -36,7 +36,7 @@ static uint32_t round_value(const struct id_codec *codec, enum id_kind kind, int
     return value;
 }
 
-/* A balanced Feistel network over 64 bits; a permutation whatever the round function is. */
+/* A balanced Feistel network over 64 bits, which is a permutation for any round function. */
 static uint64_t permute(const struct id_codec *codec, enum id_kind kind, uint64_t value)
 {
     uint32_t left = (uint32_t)(value >> 32);
@@ -49,7 +49,7 @@ static uint64_t permute(const struct id_codec *codec, enum id_kind kind, uint64_
     return (uint64_t)left << 32 | right;
 }
 
-static uint64_t permute_back(const struct id_codec *codec, enum id_kind kind, uint64_t value)
+static uint64_t permute_inverse(const struct id_codec *codec, enum id_kind kind, uint64_t value)
 {
     uint32_t left = (uint32_t)(value >> 32);
     uint32_t right = (uint32_t)value;
@@ -83,6 +83,6 @@ int64_t id_decode(const struct id_codec *codec, enum id_kind kind, const char *t
     uint64_t value;
     if (!base32_decode_u64(text + prefix_size + 1, &value))
         return 0;
-    int64_t id = (int64_t)permute_back(codec, kind, value);
+    int64_t id = (int64_t)permute_inverse(codec, kind, value);
     return id > 0 ? id : 0;
 }

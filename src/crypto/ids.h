@@ -1,9 +1,9 @@
 /*
- * Ids on the wire: a type prefix and the base32 of a keyed 64-bit permutation
- * of the bigint key, tweaked per type. Opaque and not guessable, and the same
- * row always has the same id. The key lives in the database, so that a dump
- * keeps every id; an id of another installation or type decodes to a number
- * that no row has.
+ * Public ids: a type prefix and the base32 of a keyed 64-bit permutation of the
+ * bigint key, tweaked per type. An id is opaque and cannot be guessed, and a row
+ * always has the same id. The permutation key is in the database, so that a dump
+ * preserves every id. An id of another installation or type decodes to a number
+ * without a row.
  */
 #pragma once
 
@@ -46,16 +46,16 @@ enum id_kind {
 
 enum { ID_KEY_BYTES = 16, ID_MAX_CHARS = 24 };
 
-/* The permutation of one installation. Plain data, read-only after init, shared by all threads. */
+/* The permutation of one installation. Read-only after init, shared by all threads. */
 struct id_codec {
     unsigned char key[ID_KEY_BYTES];
 };
 
 void id_codec_init(struct id_codec *codec, const unsigned char key[ID_KEY_BYTES]) NONNULL(1, 2);
 
-/* The wire form, such as eml_0f5j8x2m4qk7t. */
+/* The public form, such as eml_0f5j8x2m4qk7t. */
 void id_encode(const struct id_codec *codec, enum id_kind kind, int64_t id, char ret_text[ID_MAX_CHARS]) NONNULL(1, 4);
 char *id_text(const struct id_codec *codec, struct arena *arena, enum id_kind kind, int64_t id) NONNULL(1, 2) RETURNS_NONNULL;
 
-/* The key behind a wire id; 0 when the text is not an id of this kind. */
+/* The bigint key of a public id; 0 when the text is not an id of this kind. */
 int64_t id_decode(const struct id_codec *codec, enum id_kind kind, const char *text) NONNULL(1, 3);

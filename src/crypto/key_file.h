@@ -1,24 +1,25 @@
 /*
- * The key file: the master keys of an installation (crypto/seal.h), outside of
- * its database. Lines "NUMBER KEY", the key in base64; the last one seals, all
- * of them open; empty lines and lines that begin with # are comments.
+ * Key file: the master keys of an installation (crypto/seal.h), outside of its
+ * database. A line is "NUMBER KEY", with the key in base64. The last key encrypts,
+ * and all keys decrypt. Empty lines and lines that begin with # are ignored.
  *
- * The file is made whole or not at all, also by several processes at once,
- * readable by its owner only. A file that everybody may read is refused.
+ * The file is created atomically, also by several processes at once, and only its
+ * owner can read it. A file that everybody can read is refused.
  * No state; any thread.
  */
 #pragma once
 
 #include "crypto/seal.h"
 
-/* Reads the keys; a NULL ring when there is no file. Errors: SERVICE_UNAVAILABLE, whose cause names file and line. */
+/* Reads the keys; a NULL ring when there is no file. Errors: SERVICE_UNAVAILABLE with file and line in the cause. */
 MUST_CHECK bool key_file_read(struct arena *arena, const char *path, struct seal_ring **ret_ring, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* Makes a file with one new key, unless another process was first; reads it. Its folder exists. Errors: SERVICE_UNAVAILABLE. */
+/* Creates a file with one new key, unless another process was first, and reads it. The folder must exist.
+ * Errors: SERVICE_UNAVAILABLE. */
 MUST_CHECK bool key_file_make(struct arena *arena, const char *path, struct seal_ring **ret_ring, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* Adds a new key, with which everything is sealed from now on. Errors: SERVICE_UNAVAILABLE; INVALID_REQUEST when there is no
- * file yet, or no room for another key. */
+/* Adds a new key, which encrypts all later secrets. Errors: SERVICE_UNAVAILABLE; INVALID_REQUEST when there is no file yet, or
+ * no room for another key. */
 MUST_CHECK bool key_file_add(struct arena *arena, const char *path, int *ret_id, struct error *err) NONNULL(1, 2, 3, 4);

@@ -14,7 +14,7 @@ enum {
 };
 
 static_assert(SEAL_KEY_BYTES == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "a master key is a key of the cipher");
-static_assert((int)SEAL_OVERHEAD_BYTES == (int)HEAD_BYTES + (int)NONCE_BYTES + (int)TAG_BYTES, "what a sealed value has in front");
+static_assert((int)SEAL_OVERHEAD_BYTES == (int)HEAD_BYTES + (int)NONCE_BYTES + (int)TAG_BYTES, "the overhead of a sealed value");
 
 struct seal_ring {
     struct {
@@ -73,16 +73,17 @@ void seal_ring_fingerprint(const struct seal_ring *ring, unsigned char ret_finge
     crypto_generichash(ret_fingerprint, SEAL_FINGERPRINT_BYTES, what, sizeof(what), key, SEAL_KEY_BYTES);
 }
 
-/* What is authenticated besides the secret: the head, and where it belongs. Purpose and identity are told apart by the zero. */
-static struct bytes place_of(struct arena *arena, const unsigned char head[HEAD_BYTES], const char *purpose, const char *identity)
+/* The associated data of the cipher: head, purpose and identity. A zero byte separates purpose and identity. */
+static struct bytes associated_data(struct arena *arena, const unsigned char head[HEAD_BYTES], const char *purpose,
+                                    const char *identity)
 {
     size_t purpose_size = strlen(purpose) + 1;
     size_t identity_size = strlen(identity);
-    unsigned char *place = arena_alloc(arena, HEAD_BYTES + purpose_size + identity_size);
-    memcpy(place, head, HEAD_BYTES);
-    memcpy(place + HEAD_BYTES, purpose, purpose_size);
-    memcpy(place + HEAD_BYTES + purpose_size, identity, identity_size);
-    return (struct bytes){ place, HEAD_BYTES + purpose_size + identity_size };
+    unsigned char *associated = arena_alloc(arena, HEAD_BYTES + purpose_size + identity_size);
+    memcpy(associated, head, HEAD_BYTES);
+    memcpy(associated + HEAD_BYTES, purpose, purpose_size);
+    memcpy(associated + HEAD_BYTES + purpose_size, identity, identity_size);
+    return (struct bytes){ associated, HEAD_BYTES + purpose_size + identity_size };
 }
 
 struct bytes seal(struct arena *arena, const struct seal_ring *ring, const char *purpose, const char *identity, struct bytes secret)
@@ -92,35 +93,36 @@ struct bytes seal(struct arena *arena, const struct seal_ring *ring, const char 
     sealed[0] = VERSION;
     sealed[1] = (unsigned char)seal_ring_newest(ring);
     randombytes_buf(nonce, NONCE_BYTES);
-    struct bytes place = place_of(arena, sealed, purpose, identity);
-    crypto_aead_xchacha20poly1305_ietf_encrypt(nonce + NONCE_BYTES, NULL, secret.data, secret.size, place.data, place.size, NULL,
-                                               nonce, find_key(ring, sealed[1]));
+    struct bytes associated = associated_data(arena, sealed, purpose, identity);
+    crypto_aead_xchacha20poly1305_ietf_encrypt(nonce + NONCE_BYTES, NULL, secret.data, secret.size, associated.data,
+                                               associated.size, NULL, nonce, find_key(ring, sealed[1]));
     return (struct bytes){ sealed, SEAL_OVERHEAD_BYTES + secret.size };
 }
 
-static bool fail_to_open(struct error *err)
+static bool fail_open_secret(struct error *err)
 {
-    return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "A secret of this installation cannot be opened.");
+    return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "A secret of this installation cannot be decrypted.");
 }
 
 bool seal_open(struct arena *arena, const struct seal_ring *ring, const char *purpose, const char *identity, struct bytes sealed,
                struct bytes *ret_secret, struct error *err)
 {
     if (sealed.size < SEAL_OVERHEAD_BYTES || sealed.data[0] != VERSION)
-        return fail_to_open(err) || error_because(err, "%s %s is not a sealed value", purpose, identity);
+        return fail_open_secret(err) || error_because(err, "%s %s is not a sealed value", purpose, identity);
     int id = sealed.data[1];
     const unsigned char *key = find_key(ring, id);
     if (key == NULL)
-        return fail_to_open(err) ||
+        return fail_open_secret(err) ||
                error_because(err, "%s %s is sealed with master key %d, which is not in the key file", purpose, identity, id);
     const unsigned char *nonce = sealed.data + HEAD_BYTES;
     size_t size = sealed.size - SEAL_OVERHEAD_BYTES;
     unsigned char *secret = secret_alloc(arena, size);
-    struct bytes place = place_of(arena, sealed.data, purpose, identity);
-    if (crypto_aead_xchacha20poly1305_ietf_decrypt(secret, NULL, NULL, nonce + NONCE_BYTES, size + TAG_BYTES, place.data,
-                                                   place.size, nonce, key) != 0)
-        return fail_to_open(err) ||
-               error_because(err, "%s %s was sealed with another master key %d, elsewhere, or was changed", purpose, identity, id);
+    struct bytes associated = associated_data(arena, sealed.data, purpose, identity);
+    if (crypto_aead_xchacha20poly1305_ietf_decrypt(secret, NULL, NULL, nonce + NONCE_BYTES, size + TAG_BYTES, associated.data,
+                                                   associated.size, nonce, key) != 0)
+        return fail_open_secret(err) ||
+               error_because(err, "%s %s was sealed with another master key %d or for another row, or was changed", purpose,
+                             identity, id);
     *ret_secret = (struct bytes){ secret, size };
     return true;
 }

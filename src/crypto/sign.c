@@ -30,7 +30,7 @@ static NORETURN void out_of_memory(void)
     abort();
 }
 
-/* What OpenSSL says goes to the log only. */
+/* The message of OpenSSL is the private cause, which is only logged. */
 static bool fail_openssl(struct error *err, const char *what)
 {
     char reason[256];
@@ -64,7 +64,7 @@ bool sign_key_generate(struct arena *arena, enum sign_algorithm algorithm, struc
     return true;
 }
 
-/* NULL when the bytes are no RSA key, or one of a size that DKIM does not use. */
+/* NULL when the bytes are not an RSA key, or its size is not allowed in DKIM. */
 static EVP_PKEY *read_rsa(struct bytes der)
 {
     const unsigned char *at = der.data;
@@ -168,7 +168,7 @@ struct sign_context *sign_context_new(struct arena *arena, const struct sign_key
     struct sign_context *context = arena_alloc(arena, sizeof(*context));
     arena_defer(arena, release_context, context);
     context->algorithm = key->algorithm;
-    /* A key that was loaded can sign. */
+    /* A loaded key can sign, so a failure means that memory is exhausted. */
     if (!(key->algorithm == SIGN_RSA_SHA256 ? begin_rsa(context, key->pkey) : begin_ed25519(context, key->pkey)))
         out_of_memory();
     return context;
@@ -189,7 +189,7 @@ void sign_text(const unsigned char *bytes, size_t size, char *ret_text)
     EVP_EncodeBlock((unsigned char *)ret_text, bytes, (int)size);
 }
 
-/* ---- SHA-256 in parts ---- */
+/* ---- Incremental SHA-256 ---- */
 
 static void release_digest(void *object)
 {
@@ -206,7 +206,7 @@ struct digest *digest_new(struct arena *arena)
     return digest;
 }
 
-/* SHA-256 itself cannot fail: what could was done by digest_new. */
+/* SHA-256 itself cannot fail; only digest_new allocates memory. */
 static void require(int done)
 {
     if (done != 1)

@@ -29,17 +29,17 @@ enum {
 
 struct cluster {
     struct arena *arena;
-    struct cluster_place place;
+    struct cluster_paths paths;
     struct cluster_programs programs;
     struct cluster_user user;
     pid_t pid; /* 0 when it has ended */
     int log_fd;
-    off_t log_start; /* where this start's lines begin */
+    off_t log_start; /* offset of the first line of this start */
 };
 
 static const char socket_lock[] = ".s.PGSQL.5432.lock";
 
-/* Durability stays as PostgreSQL's defaults have it: fsync, synchronous_commit and full_page_writes are on. */
+/* The settings for durability keep PostgreSQL's defaults: fsync, synchronous_commit and full_page_writes are on. */
 static const char *const server_settings[] = {
     "listen_addresses=",
     "port=5432",
@@ -50,7 +50,7 @@ static const char *const server_settings[] = {
     "shared_buffers=64MB",
     "huge_pages=off",
     "jit=off",
-    /* One server, no replicas, and a dump for a backup. */
+    /* There are no replicas, and backups are dumps. */
     "wal_level=minimal",
     "max_wal_senders=0",
     "max_logical_replication_workers=0",
@@ -59,7 +59,7 @@ static const char *const server_settings[] = {
     "timezone=UTC",
     "log_timezone=UTC",
     "lc_messages=C",
-    /* Starts, stops and what is fatal. Errors of statements go to their callers, and statements are never logged. */
+    /* Logs only starts, stops and fatal errors. Errors of statements go to their callers, and statements are never logged. */
     "logging_collector=off",
     "log_destination=stderr",
     "log_min_messages=log",
@@ -70,7 +70,7 @@ static const char *const server_settings[] = {
 
 /* ---- The server's log ---- */
 
-/* The server appends, so cutting the file under it is safe. */
+/* The server writes with O_APPEND, so the file can be truncated while it is open. */
 static void bound_log(const struct cluster *cluster)
 {
     struct stat info;
@@ -80,15 +80,15 @@ static void bound_log(const struct cluster *cluster)
 
 static bool open_log(struct cluster *cluster, struct error *err)
 {
-    cluster->log_fd = open(cluster->place.server_log, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    cluster->log_fd = open(cluster->paths.server_log, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (cluster->log_fd < 0)
-        return cluster_fail_with_errno(err, "Opening the log of the database", cluster->place.server_log);
+        return cluster_fail_with_errno(err, "Opening the log of the database", cluster->paths.server_log);
     bound_log(cluster);
     cluster->log_start = lseek(cluster->log_fd, 0, SEEK_END);
     return true;
 }
 
-/* The part of the log since the start that tells most: its last FATAL or error line, else its last line. */
+/* The most useful line of the log since the start: the last FATAL or error line, else the last line. */
 static void log_reason(const struct cluster *cluster, char ret_reason[REASON_MAX_BYTES])
 {
     char text[4096];
@@ -114,7 +114,7 @@ static bool fail_with_log(const struct cluster *cluster, const char *what, struc
     char reason[REASON_MAX_BYTES];
     log_reason(cluster, reason);
     fail(err, ERR_INTERNAL_ERROR, "data", "%s: %s", what, reason);
-    return error_because(err, "see %s", cluster->place.server_log);
+    return error_because(err, "see %s", cluster->paths.server_log);
 }
 
 /* ---- A new cluster ---- */
@@ -132,16 +132,16 @@ static void remove_tree(const char *path)
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* What an initdb left that was killed. */
+/* Removes the folders of an initdb that was killed. */
 static void remove_unfinished(struct cluster *cluster)
 {
-    DIR *folder = opendir(cluster->place.pg_dir);
+    DIR *folder = opendir(cluster->paths.pg_dir);
     if (folder == NULL)
         return;
     const struct dirent *entry;
     while ((entry = readdir(folder)) != NULL) {
         if (strncmp(entry->d_name, "new-", 4) == 0)
-            remove_tree(arena_printf(cluster->arena, "%s/%s", cluster->place.pg_dir, entry->d_name));
+            remove_tree(arena_printf(cluster->arena, "%s/%s", cluster->paths.pg_dir, entry->d_name));
     }
     closedir(folder);
 }
@@ -149,10 +149,10 @@ static void remove_unfinished(struct cluster *cluster)
 static bool check_space(const struct cluster *cluster, struct error *err)
 {
     struct statvfs space;
-    if (statvfs(cluster->place.pg_dir, &space) != 0)
-        return cluster_fail_with_errno(err, "Looking at the data folder", cluster->place.pg_dir);
+    if (statvfs(cluster->paths.pg_dir, &space) != 0)
+        return cluster_fail_with_errno(err, "Reading the free space of the data folder", cluster->paths.pg_dir);
     if ((uint64_t)space.f_bavail * space.f_frsize < NEW_CLUSTER_MIN_FREE_BYTES)
-        return fail(err, ERR_INTERNAL_ERROR, "data", "There is not enough space for a new database: %d MB are needed.",
+        return fail(err, ERR_INTERNAL_ERROR, "data", "The disk has not enough free space for a new database, which needs %d MB.",
                     NEW_CLUSTER_MIN_FREE_BYTES / (1024 * 1024));
     return true;
 }
@@ -195,30 +195,30 @@ static bool run_initdb(struct cluster *cluster, int data_fd, struct error *err)
     return true;
 }
 
-/* initdb works in a folder of another name, which becomes the cluster when everything in it is on the disk: a half made
- * cluster is never seen, whenever the power fails. */
+/* initdb works in a temporary folder, which is renamed when everything in it is on the disk. So a power failure cannot leave
+ * an incomplete cluster. */
 static bool create_cluster(struct cluster *cluster, struct error *err)
 {
     if (!check_space(cluster, err))
         return false;
     remove_unfinished(cluster);
-    const char *new_dir = arena_printf(cluster->arena, "%s/new-%d", cluster->place.pg_dir, (int)getpid());
+    const char *new_dir = arena_printf(cluster->arena, "%s/new-%d", cluster->paths.pg_dir, (int)getpid());
     int data_fd;
     if (!cluster_make_dir(new_dir, &cluster->user, &data_fd, err))
         return false;
     bool made = run_initdb(cluster, data_fd, err);
-    if (made && (syncfs(data_fd) != 0 || rename(new_dir, cluster->place.pg_data_dir) != 0))
-        made = cluster_fail_with_errno(err, "Keeping the new database", new_dir);
+    if (made && (syncfs(data_fd) != 0 || rename(new_dir, cluster->paths.pg_data_dir) != 0))
+        made = cluster_fail_with_errno(err, "Saving the new database", new_dir);
     close(data_fd);
     if (!made) {
         remove_tree(new_dir);
         return false;
     }
-    int pg_fd = open(cluster->place.pg_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool kept = pg_fd >= 0 && fsync(pg_fd) == 0;
+    int pg_fd = open(cluster->paths.pg_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool synced = pg_fd >= 0 && fsync(pg_fd) == 0;
     if (pg_fd >= 0)
         close(pg_fd);
-    return kept || cluster_fail_with_errno(err, "Keeping the new database", cluster->place.pg_dir);
+    return synced || cluster_fail_with_errno(err, "Saving the new database", cluster->paths.pg_dir);
 }
 
 /* ---- Starting ---- */
@@ -227,9 +227,9 @@ static bool create_cluster(struct cluster *cluster, struct error *err)
 static bool existing_major(const struct cluster *cluster, int *ret_major, struct error *err)
 {
     *ret_major = 0;
-    const char *path = arena_printf(cluster->arena, "%s/PG_VERSION", cluster->place.pg_data_dir);
+    const char *path = arena_printf(cluster->arena, "%s/PG_VERSION", cluster->paths.pg_data_dir);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 && errno == ENOENT && access(cluster->place.pg_data_dir, F_OK) != 0)
+    if (fd < 0 && errno == ENOENT && access(cluster->paths.pg_data_dir, F_OK) != 0)
         return true;
     char text[16] = "";
     ssize_t got = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
@@ -238,7 +238,7 @@ static bool existing_major(const struct cluster *cluster, int *ret_major, struct
     *ret_major = got > 0 ? (int)strtol(text, NULL, 10) : 0;
     if (*ret_major > 0)
         return true;
-    fail(err, ERR_INTERNAL_ERROR, "data", "The data folder holds a database that cannot be read.");
+    fail(err, ERR_INTERNAL_ERROR, "data", "The database in the data folder cannot be read.");
     return error_because(err, "%s", path);
 }
 
@@ -250,7 +250,7 @@ static const char *const *server_arguments(const struct cluster *cluster)
     argv[count++] = "-D";
     argv[count++] = PROCESS_DATA_PATH;
     argv[count++] = "-c";
-    argv[count++] = arena_printf(cluster->arena, "cluster_name=%s", cluster_name(cluster->arena, &cluster->place));
+    argv[count++] = arena_printf(cluster->arena, "cluster_name=%s", cluster_name(cluster->arena, &cluster->paths));
     for (size_t i = 0; i < ARRAY_COUNT(server_settings); i++) {
         argv[count++] = "-c";
         argv[count++] = server_settings[i];
@@ -262,13 +262,13 @@ static bool launch_server(struct cluster *cluster, struct error *err)
 {
     int data_fd;
     int socket_fd;
-    if (!cluster_make_dir(cluster->place.pg_data_dir, &cluster->user, &data_fd, err))
+    if (!cluster_make_dir(cluster->paths.pg_data_dir, &cluster->user, &data_fd, err))
         return false;
-    if (!cluster_make_dir(cluster->place.socket_dir, &cluster->user, &socket_fd, err)) {
+    if (!cluster_make_dir(cluster->paths.socket_dir, &cluster->user, &socket_fd, err)) {
         close(data_fd);
         return false;
     }
-    /* As clear_pid_file in cluster_old.c: nobody of this folder lives, and the number in a lock left here may be anybody's. */
+    /* As clear_pid_file in cluster_old.c: no process of this folder lives, and another program may have the id in an old lock. */
     unlinkat(socket_fd, socket_lock, 0);
     struct process_launch launch = {
         .argv = server_arguments(cluster),
@@ -284,9 +284,9 @@ static bool launch_server(struct cluster *cluster, struct error *err)
     return started;
 }
 
-/* The last line of postmaster.pid says how far the server is (src/include/utils/pidfile.h); asking there costs no
+/* The last line of postmaster.pid is the state of the server (src/include/utils/pidfile.h). Reading it needs no
  * connection. */
-static bool says_ready(const struct cluster *cluster, const char *pid_path)
+static bool is_ready(const struct cluster *cluster, const char *pid_path)
 {
     char text[1024];
     int fd = open(pid_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -301,9 +301,9 @@ static bool says_ready(const struct cluster *cluster, const char *pid_path)
 
 static bool await_ready(struct cluster *cluster, struct error *err)
 {
-    const char *pid_path = arena_printf(cluster->arena, "%s/postmaster.pid", cluster->place.pg_data_dir);
+    const char *pid_path = arena_printf(cluster->arena, "%s/postmaster.pid", cluster->paths.pg_data_dir);
     int64_t deadline_us = clock_monotonic_us() + START_WAIT_MS * US_PER_MS;
-    while (!says_ready(cluster, pid_path)) {
+    while (!is_ready(cluster, pid_path)) {
         if (!cluster_is_running(cluster))
             return fail_with_log(cluster, "The database server did not start", err);
         if (clock_monotonic_us() > deadline_us)
@@ -314,25 +314,25 @@ static bool await_ready(struct cluster *cluster, struct error *err)
     return true;
 }
 
-static bool start(struct cluster *cluster, struct error *err)
+static bool prepare_and_launch(struct cluster *cluster, struct error *err)
 {
-    const struct cluster_user ourselves = { .uid = geteuid(), .gid = getegid() };
+    const struct cluster_user current_user = { .uid = geteuid(), .gid = getegid() };
     int major;
-    if (!cluster_make_data_dir(&cluster->place, err) || !cluster_make_dir(cluster->place.pg_dir, &ourselves, NULL, err) ||
-        !cluster_find_user(&cluster->place, &cluster->user, err) || !open_log(cluster, err) ||
+    if (!cluster_make_data_dir(&cluster->paths, err) || !cluster_make_dir(cluster->paths.pg_dir, &current_user, NULL, err) ||
+        !cluster_find_user(&cluster->paths, &cluster->user, err) || !open_log(cluster, err) ||
         !existing_major(cluster, &major, err) || !cluster_find_programs(cluster->arena, major, &cluster->programs, err))
         return false;
     if (major == 0 && !create_cluster(cluster, err))
         return false;
-    return cluster_await_old(cluster->arena, &cluster->place, err) && launch_server(cluster, err) && await_ready(cluster, err);
+    return cluster_await_old(cluster->arena, &cluster->paths, err) && launch_server(cluster, err) && await_ready(cluster, err);
 }
 
 bool cluster_start(const char *data_dir, struct cluster **ret_cluster, struct error *err)
 {
     struct arena *arena = arena_new(0);
     struct cluster *cluster = arena_alloc(arena, sizeof(*cluster));
-    *cluster = (struct cluster){ .arena = arena, .place = cluster_place(arena, data_dir), .log_fd = -1 };
-    if (!start(cluster, err)) {
+    *cluster = (struct cluster){ .arena = arena, .paths = cluster_paths(arena, data_dir), .log_fd = -1 };
+    if (!prepare_and_launch(cluster, err)) {
         cluster_stop(cluster, 0);
         return false;
     }
@@ -343,7 +343,7 @@ bool cluster_start(const char *data_dir, struct cluster **ret_cluster, struct er
 bool cluster_is_running(const struct cluster *cluster)
 {
     bound_log(cluster);
-    /* The status is left in place, so that the process id stays ours until cluster_stop. */
+    /* WNOWAIT leaves the status, so that the process id is not reused before cluster_stop. */
     siginfo_t info = { .si_pid = 0 };
     return cluster->pid != 0 && waitid(P_PID, (id_t)cluster->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
 }
@@ -352,16 +352,16 @@ void cluster_stop(struct cluster *cluster, int wait_ms)
 {
     if (cluster == NULL)
         return;
-    static const int requests[] = { SIGINT, SIGQUIT, SIGKILL };
-    for (size_t i = 0; i < ARRAY_COUNT(requests) && cluster->pid != 0; i++) {
+    static const int stop_signals[] = { SIGINT, SIGQUIT, SIGKILL };
+    for (size_t i = 0; i < ARRAY_COUNT(stop_signals) && cluster->pid != 0; i++) {
         int status;
-        kill(cluster->pid, requests[i]);
+        kill(cluster->pid, stop_signals[i]);
         if (process_ended(cluster->pid, i == 0 ? wait_ms : IMMEDIATE_STOP_WAIT_MS, &status))
             cluster->pid = 0;
     }
-    /* A folder in /tmp is not left behind; with a socket still in it, this does nothing. */
-    if (strncmp(cluster->place.socket_dir, cluster->place.pg_dir, strlen(cluster->place.pg_dir)) != 0)
-        rmdir(cluster->place.socket_dir);
+    /* Removes a socket folder in /tmp; rmdir fails if a socket is still in it. */
+    if (strncmp(cluster->paths.socket_dir, cluster->paths.pg_dir, strlen(cluster->paths.pg_dir)) != 0)
+        rmdir(cluster->paths.socket_dir);
     if (cluster->log_fd >= 0)
         close(cluster->log_fd);
     arena_free(cluster->arena);

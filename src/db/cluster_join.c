@@ -16,7 +16,7 @@ enum {
     POLL_MS = 10,
     RUNNER_LOG_MAX_BYTES = 1024 * 1024,
     RUNNER_LOG_TAIL_BYTES = 8 * 1024,
-    /* A runner that finds another one ends without a word; should that one end too, one more is started. */
+    /* A runner that finds another one ends without a message. If that one ends too, another runner is started. */
     MAX_RUNNERS_STARTED = 3,
 };
 
@@ -57,7 +57,7 @@ static bool is_locked(const char *path)
 int cluster_open_runner_lock(const char *data_dir)
 {
     ARENA_SCOPE arena = arena_new(0);
-    return open(cluster_place(arena, data_dir).runner_lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    return open(cluster_paths(arena, data_dir).runner_lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 }
 
 bool cluster_runner_holds(int lock_fd)
@@ -69,7 +69,7 @@ bool cluster_runner_holds(int lock_fd)
 bool cluster_has_runner(const char *data_dir)
 {
     ARENA_SCOPE arena = arena_new(0);
-    return is_locked(cluster_place(arena, data_dir).runner_lock);
+    return is_locked(cluster_paths(arena, data_dir).runner_lock);
 }
 
 void cluster_leave(int lock_fd)
@@ -81,14 +81,14 @@ void cluster_leave(int lock_fd)
 bool cluster_lock_runner(const char *data_dir, int *ret_lock_fd, bool *ret_held, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
-    struct cluster_place place = cluster_place(arena, data_dir);
+    struct cluster_paths paths = cluster_paths(arena, data_dir);
     *ret_held = false;
-    if (!cluster_make_data_dir(&place, err))
+    if (!cluster_make_data_dir(&paths, err))
         return false;
-    int fd = open_lock(place.runner_lock);
+    int fd = open_lock(paths.runner_lock);
     if (fd < 0)
-        return cluster_fail_with_errno(err, "Opening the runner's lock", place.runner_lock);
-    /* Not waited for: whoever starts a runner saw the lock free, and one that waited would come up after a stop. */
+        return cluster_fail_with_errno(err, "Opening the runner's lock", paths.runner_lock);
+    /* No wait: the starter of a runner saw a free lock, and a runner that waited would start after a stop. */
     *ret_held = try_lock(fd, F_WRLCK);
     if (*ret_held)
         *ret_lock_fd = fd;
@@ -100,8 +100,8 @@ bool cluster_lock_runner(const char *data_dir, int *ret_lock_fd, bool *ret_held,
 bool cluster_no_clients(const char *data_dir, int *ret_lock_fd)
 {
     ARENA_SCOPE arena = arena_new(0);
-    struct cluster_place place = cluster_place(arena, data_dir);
-    int fd = open_lock(place.clients_lock);
+    struct cluster_paths paths = cluster_paths(arena, data_dir);
+    int fd = open_lock(paths.clients_lock);
     if (fd < 0)
         return false;
     if (!try_lock(fd, F_WRLCK)) {
@@ -114,18 +114,18 @@ bool cluster_no_clients(const char *data_dir, int *ret_lock_fd)
 
 /* ---- The runner's log ---- */
 
-static int open_runner_log(const struct cluster_place *place)
+static int open_runner_log(const struct cluster_paths *paths)
 {
-    int fd = open(place->runner_log, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = open(paths->runner_log, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     struct stat info;
     if (fd >= 0 && fstat(fd, &info) == 0 && info.st_size > RUNNER_LOG_MAX_BYTES)
         (void)!ftruncate(fd, 0);
     return fd;
 }
 
-/* What one line says went wrong: the message of an error envelope or of a log line of level error, or words that are
- * not JSON, from a program that could not even start. NULL for anything else. */
-static const char *complaint(struct arena *arena, const char *line)
+/* The error in one line of the log: the message of an error envelope or of a log line of level error, or a line without
+ * JSON, from a program that could not start. NULL for any other line. */
+static const char *error_in_line(struct arena *arena, const char *line)
 {
     const json_t *json = NULL;
     struct error ignored = { .code = ERR_NONE };
@@ -140,7 +140,7 @@ static const char *complaint(struct arena *arena, const char *line)
     return text_equal(json_get_text(json, "level"), "error") ? json_get_text(json, "message") : NULL;
 }
 
-/* The last complaint in the log since `start`; "" when there is none. */
+/* The last error in the log since `start`; "" when there is none. */
 static const char *runner_reason(struct arena *arena, int log_fd, off_t start)
 {
     struct stat info;
@@ -151,7 +151,7 @@ static const char *runner_reason(struct arena *arena, int log_fd, off_t start)
     if (pread(log_fd, text, RUNNER_LOG_TAIL_BYTES, start) <= 0)
         return reason;
     for (char *line = strsep(&text, "\n"); line != NULL; line = strsep(&text, "\n")) {
-        const char *found = complaint(arena, line);
+        const char *found = error_in_line(arena, line);
         if (found != NULL)
             reason = found;
     }
@@ -160,19 +160,19 @@ static const char *runner_reason(struct arena *arena, int log_fd, off_t start)
 
 /* ---- Joining ---- */
 
-/* One attempt to bring a folder's server up, seen from a client. */
+/* One attempt of a client to reach a folder's server. */
 struct joining {
     struct arena *arena;
-    struct cluster_place place;
+    struct cluster_paths paths;
     const char *url;
     const char *const *runner_argv;
     int log_fd;
     off_t log_start;
-    int runner_pidfd; /* -1: none of ours runs */
+    int runner_pidfd; /* of the runner that this attempt started; -1: none */
     int runners_started;
 };
 
-static void joining_done(struct joining *joining)
+static void joining_cleanup(struct joining *joining)
 {
     if (joining->log_fd >= 0)
         close(joining->log_fd);
@@ -183,9 +183,9 @@ static void joining_done(struct joining *joining)
 static bool start_runner(struct joining *joining, struct error *err)
 {
     if (joining->log_fd < 0) {
-        joining->log_fd = open_runner_log(&joining->place);
+        joining->log_fd = open_runner_log(&joining->paths);
         if (joining->log_fd < 0)
-            return cluster_fail_with_errno(err, "Opening the runner's log", joining->place.runner_log);
+            return cluster_fail_with_errno(err, "Opening the runner's log", joining->paths.runner_log);
         joining->log_start = lseek(joining->log_fd, 0, SEEK_END);
     }
     if (joining->runner_pidfd >= 0)
@@ -195,8 +195,8 @@ static bool start_runner(struct joining *joining, struct error *err)
     return process_start_detached(joining->runner_argv, joining->log_fd, &joining->runner_pidfd, err);
 }
 
-/* Called while no runner holds the lock: starts one, or tells why ours ended. */
-static bool advance(struct joining *joining, struct error *err)
+/* Called while no runner holds the lock: starts one, or reports why the started one ended. */
+static bool start_or_report(struct joining *joining, struct error *err)
 {
     if (joining->runners_started == 0)
         return start_runner(joining, err);
@@ -206,8 +206,8 @@ static bool advance(struct joining *joining, struct error *err)
     if (reason[0] == '\0' && joining->runners_started < MAX_RUNNERS_STARTED)
         return start_runner(joining, err);
     fail(err, ERR_SERVICE_UNAVAILABLE, "data", "%s",
-         reason[0] != '\0' ? reason : "The runner of the data folder ended without a word.");
-    return error_because(err, "see %s", joining->place.runner_log);
+         reason[0] != '\0' ? reason : "The runner of the data folder ended without an error message.");
+    return error_because(err, "see %s", joining->paths.runner_log);
 }
 
 /* Within seconds: a server that has been stopped accepts connections and never answers. */
@@ -221,10 +221,10 @@ static bool server_answers(const char *url)
 static bool await_server(struct joining *joining, int64_t deadline_us, struct error *err)
 {
     for (;;) {
-        bool has_runner = is_locked(joining->place.runner_lock);
+        bool has_runner = is_locked(joining->paths.runner_lock);
         if (has_runner && server_answers(joining->url))
             return true;
-        if (!has_runner && !advance(joining, err))
+        if (!has_runner && !start_or_report(joining, err))
             return false;
         if (clock_monotonic_us() >= deadline_us) {
             err->retry_after_s = 2;
@@ -234,45 +234,45 @@ static bool await_server(struct joining *joining, int64_t deadline_us, struct er
     }
 }
 
-static bool join_place(struct arena *arena, const struct cluster_place *place, const char *data_dir,
-                       const char *const runner_argv[], int64_t deadline_us, struct error *err)
+static bool join_folder(struct arena *arena, const struct cluster_paths *paths, const char *data_dir,
+                        const char *const runner_argv[], int64_t deadline_us, struct error *err)
 {
     struct joining joining = {
         .arena = arena,
-        .place = *place,
+        .paths = *paths,
         .url = cluster_url(arena, data_dir),
         .runner_argv = runner_argv,
         .log_fd = -1,
         .runner_pidfd = -1,
     };
     bool ok = await_server(&joining, deadline_us, err);
-    joining_done(&joining);
+    joining_cleanup(&joining);
     return ok;
 }
 
 bool cluster_rejoin(const char *data_dir, const char *const runner_argv[], int wait_ms, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
-    struct cluster_place place = cluster_place(arena, data_dir);
-    return join_place(arena, &place, data_dir, runner_argv, clock_monotonic_us() + wait_ms * US_PER_MS, err);
+    struct cluster_paths paths = cluster_paths(arena, data_dir);
+    return join_folder(arena, &paths, data_dir, runner_argv, clock_monotonic_us() + wait_ms * US_PER_MS, err);
 }
 
 bool cluster_join(const char *data_dir, const char *const runner_argv[], int wait_ms, int *ret_lock_fd, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
-    struct cluster_place place = cluster_place(arena, data_dir);
+    struct cluster_paths paths = cluster_paths(arena, data_dir);
     int64_t deadline_us = clock_monotonic_us() + wait_ms * US_PER_MS;
-    if (!cluster_make_data_dir(&place, err))
+    if (!cluster_make_data_dir(&paths, err))
         return false;
-    int lock_fd = open_lock(place.clients_lock);
+    int lock_fd = open_lock(paths.clients_lock);
     if (lock_fd < 0)
-        return cluster_fail_with_errno(err, "Opening the clients' lock", place.clients_lock);
+        return cluster_fail_with_errno(err, "Opening the clients' lock", paths.clients_lock);
     bool ok = lock_until(lock_fd, F_RDLCK, deadline_us);
     if (!ok) {
         err->retry_after_s = 2;
-        fail(err, ERR_SERVICE_UNAVAILABLE, "data", "The runner of the data folder is leaving and takes long. Try again.");
+        fail(err, ERR_SERVICE_UNAVAILABLE, "data", "The runner of the data folder is still stopping. Try again.");
     }
-    ok = ok && join_place(arena, &place, data_dir, runner_argv, deadline_us, err);
+    ok = ok && join_folder(arena, &paths, data_dir, runner_argv, deadline_us, err);
     if (ok)
         *ret_lock_fd = lock_fd;
     else

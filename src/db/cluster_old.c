@@ -19,25 +19,26 @@ enum {
     GIVE_UP_MS = 40000,
 };
 
-/* What is asked of processes that stay, and when. To the server these are the fast and the immediate shutdown. */
+/* The signals for processes that do not end, and their times. For the server the first two are the fast and the immediate
+ * shutdown. */
 static const struct {
     int after_ms;
     int signal;
-} requests[] = { { 3000, SIGINT }, { 20000, SIGQUIT }, { 30000, SIGKILL } };
+} stop_signals[] = { { 3000, SIGINT }, { 20000, SIGQUIT }, { 30000, SIGKILL } };
 
-char *cluster_name(struct arena *arena, const struct cluster_place *place)
+char *cluster_name(struct arena *arena, const struct cluster_paths *paths)
 {
-    uint64_t hash = cluster_hash(place->data_dir, strlen(place->data_dir), CLUSTER_HASH_SEED);
-    /* The same path may be another folder in another container. */
+    uint64_t hash = cluster_hash(paths->data_dir, strlen(paths->data_dir), CLUSTER_HASH_SEED);
+    /* Another container may have another folder under the same path. */
     struct stat info;
-    if (stat(place->data_dir, &info) == 0) {
+    if (stat(paths->data_dir, &info) == 0) {
         uint64_t identity[2] = { info.st_dev, info.st_ino };
         hash = cluster_hash(identity, sizeof(identity), hash);
     }
     return arena_printf(arena, "posthorn-%016" PRIx64, hash);
 }
 
-/* A whole small file, NUL-terminated; its size, or -1. */
+/* Reads a whole small file, NUL-terminated; returns its size, or -1. */
 static ssize_t read_small_file(const char *path, char *ret_text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -64,7 +65,7 @@ static ssize_t read_command_line(pid_t pid, char ret_text[COMMAND_LINE_MAX_BYTES
     return read_small_file(path, ret_text, COMMAND_LINE_MAX_BYTES);
 }
 
-/* The server shows its arguments, its children "postgres: NAME: …". */
+/* The server's command line has its arguments, that of its children "postgres: NAME: …". */
 static bool belongs_to_cluster(pid_t pid, const char *name)
 {
     char text[COMMAND_LINE_MAX_BYTES];
@@ -72,7 +73,7 @@ static bool belongs_to_cluster(pid_t pid, const char *name)
     return size > 0 && is_postgres(text) && memmem(text, (size_t)size, name, strlen(name)) != NULL;
 }
 
-/* Sends `signal` (0: none) to every process of the cluster. Their number. */
+/* Sends `signal` (0: none) to every process of the cluster and returns their number. */
 static size_t visit_processes(const char *name, int signal)
 {
     DIR *processes = opendir("/proc");
@@ -98,31 +99,31 @@ static bool await_processes(const char *name, struct error *err)
     size_t next = 0;
     while (visit_processes(name, 0) > 0) {
         int64_t waited_ms = (clock_monotonic_us() - start_us) / US_PER_MS;
-        if (next < ARRAY_COUNT(requests) && waited_ms >= requests[next].after_ms)
-            visit_processes(name, requests[next++].signal);
+        if (next < ARRAY_COUNT(stop_signals) && waited_ms >= stop_signals[next].after_ms)
+            visit_processes(name, stop_signals[next++].signal);
         if (waited_ms > GIVE_UP_MS)
-            return fail(err, ERR_SERVICE_UNAVAILABLE, "data", "The earlier PostgreSQL server of this data folder does not end.");
+            return fail(err, ERR_SERVICE_UNAVAILABLE, "data",
+                        "The earlier PostgreSQL server of this data folder does not stop. Stop it, then try again.");
         process_sleep_ms(POLL_MS);
     }
     return true;
 }
 
-/* Whether a server works in another folder, so far as we may know. */
-static bool works_elsewhere(pid_t pid, const char *pg_data_dir)
+/* Whether a server works in another folder; false if the kernel does not permit to find out. */
+static bool has_other_folder(pid_t pid, const char *pg_data_dir)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
-    struct stat theirs;
-    struct stat ours;
-    return stat(path, &theirs) == 0 && stat(pg_data_dir, &ours) == 0 &&
-           (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino);
+    struct stat other;
+    struct stat own;
+    return stat(path, &other) == 0 && stat(pg_data_dir, &own) == 0 && (other.st_dev != own.st_dev || other.st_ino != own.st_ino);
 }
 
-/* PostgreSQL refuses to start while the number in its pid file is alive, although after a crash or a reboot it may be
- * anybody's by now. A dead number is left to PostgreSQL, which then also looks for sessions without a server. */
-static bool clear_pid_file(struct arena *arena, const struct cluster_place *place, struct error *err)
+/* PostgreSQL refuses to start while the process id in its pid file is in use, although after a crash or a reboot another
+ * program may have it. A pid file with an unused id is left to PostgreSQL, which then also checks for orphaned sessions. */
+static bool clear_pid_file(struct arena *arena, const struct cluster_paths *paths, struct error *err)
 {
-    const char *path = arena_printf(arena, "%s/postmaster.pid", place->pg_data_dir);
+    const char *path = arena_printf(arena, "%s/postmaster.pid", paths->pg_data_dir);
     char text[256];
     if (read_small_file(path, text, sizeof(text)) < 0)
         return true;
@@ -131,7 +132,7 @@ static bool clear_pid_file(struct arena *arena, const struct cluster_place *plac
         return true;
     char command_line[COMMAND_LINE_MAX_BYTES];
     bool other_program = read_command_line(pid, command_line) >= 0 && !is_postgres(command_line);
-    if (!other_program && !works_elsewhere(pid, place->pg_data_dir))
+    if (!other_program && !has_other_folder(pid, paths->pg_data_dir))
         return fail(err, ERR_INTERNAL_ERROR, "data", "Another PostgreSQL server (process %d) uses the data folder. Stop it first.",
                     (int)pid);
     if (unlink(path) != 0)
@@ -139,7 +140,7 @@ static bool clear_pid_file(struct arena *arena, const struct cluster_place *plac
     return true;
 }
 
-bool cluster_await_old(struct arena *arena, const struct cluster_place *place, struct error *err)
+bool cluster_await_old(struct arena *arena, const struct cluster_paths *paths, struct error *err)
 {
-    return await_processes(cluster_name(arena, place), err) && clear_pid_file(arena, place, err);
+    return await_processes(cluster_name(arena, paths), err) && clear_pid_file(arena, paths, err);
 }

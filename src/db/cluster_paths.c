@@ -15,7 +15,7 @@
 
 enum { USER_RECORD_MAX_BYTES = 16 * 1024 };
 
-/* What the server puts into the socket's folder. The port is part of the name. */
+/* The name of the server's socket in its folder. It contains the port. */
 #define SOCKET_NAME "/.s.PGSQL.5432"
 
 uint64_t cluster_hash(const void *bytes, size_t size, uint64_t seed)
@@ -34,7 +34,7 @@ bool cluster_fail_with_errno(struct error *err, const char *doing, const char *p
     return error_because(err, "%s: %s", path, strerrorname_np(reason) != NULL ? strerrorname_np(reason) : "?");
 }
 
-/* The path without links and relative parts, as far as it exists; the rest is kept as given. */
+/* Resolves links and relative parts of the existing part of the path; the rest is unchanged. */
 static const char *canonical(struct arena *arena, const char *path)
 {
     char resolved[PATH_MAX];
@@ -56,10 +56,10 @@ static bool can_hold_socket(const char *socket_dir)
     return strlen(socket_dir) + sizeof(SOCKET_NAME) <= sizeof(address.sun_path) && strchr(socket_dir, ',') == NULL;
 }
 
-struct cluster_place cluster_place(struct arena *arena, const char *data_dir)
+struct cluster_paths cluster_paths(struct arena *arena, const char *data_dir)
 {
     const char *root = canonical(arena, data_dir);
-    struct cluster_place place = {
+    struct cluster_paths paths = {
         .data_dir = root,
         .pg_dir = arena_printf(arena, "%s/pg", root),
         .pg_data_dir = arena_printf(arena, "%s/pg/data", root),
@@ -69,14 +69,14 @@ struct cluster_place cluster_place(struct arena *arena, const char *data_dir)
         .runner_lock = arena_printf(arena, "%s/runner.lock", root),
         .clients_lock = arena_printf(arena, "%s/clients.lock", root),
     };
-    if (!can_hold_socket(place.socket_dir))
-        place.socket_dir = arena_printf(arena, "/tmp/posthorn-%016" PRIx64, cluster_hash(root, strlen(root), CLUSTER_HASH_SEED));
-    return place;
+    if (!can_hold_socket(paths.socket_dir))
+        paths.socket_dir = arena_printf(arena, "/tmp/posthorn-%016" PRIx64, cluster_hash(root, strlen(root), CLUSTER_HASH_SEED));
+    return paths;
 }
 
 char *cluster_url(struct arena *arena, const char *data_dir)
 {
-    const char *path = cluster_place(arena, data_dir).socket_dir;
+    const char *path = cluster_paths(arena, data_dir).socket_dir;
     char *quoted = arena_alloc(arena, strlen(path) * 2 + 1);
     char *to = quoted;
     for (const char *from = path; *from != '\0'; from++) {
@@ -98,26 +98,25 @@ static bool user_by_name(const char *name, struct cluster_user *ret_user)
     return true;
 }
 
-bool cluster_find_user(const struct cluster_place *place, struct cluster_user *ret_user, struct error *err)
+bool cluster_find_user(const struct cluster_paths *paths, struct cluster_user *ret_user, struct error *err)
 {
     *ret_user = (struct cluster_user){ .uid = geteuid(), .gid = getegid() };
     if (ret_user->uid != 0)
         return true;
     struct stat info;
-    if (lstat(place->pg_data_dir, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid != 0) {
+    if (lstat(paths->pg_data_dir, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid != 0) {
         *ret_user = (struct cluster_user){ .uid = info.st_uid, .gid = info.st_gid, .is_other = true };
         return true;
     }
     if (user_by_name("postgres", ret_user) || user_by_name("nobody", ret_user))
         return true;
-    return fail(err, ERR_INTERNAL_ERROR, "data",
-                "PostgreSQL does not run as root, and there is no user \"postgres\" or \"nobody\" to run it as. Create one.");
+    return fail(err, ERR_INTERNAL_ERROR, "data", "PostgreSQL cannot run as root. Create a user \"postgres\" or \"nobody\" for it.");
 }
 
-bool cluster_make_data_dir(const struct cluster_place *place, struct error *err)
+bool cluster_make_data_dir(const struct cluster_paths *paths, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
-    char *path = arena_dup(arena, place->data_dir);
+    char *path = arena_dup(arena, paths->data_dir);
     for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
         if (slash != NULL)
             *slash = '\0';
@@ -135,8 +134,8 @@ bool cluster_make_data_dir(const struct cluster_place *place, struct error *err)
 bool cluster_make_folder(const char *data_dir, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
-    struct cluster_place place = cluster_place(arena, data_dir);
-    return cluster_make_data_dir(&place, err);
+    struct cluster_paths paths = cluster_paths(arena, data_dir);
+    return cluster_make_data_dir(&paths, err);
 }
 
 bool cluster_make_dir(const char *path, const struct cluster_user *user, int *ret_fd, struct error *err)
@@ -152,7 +151,7 @@ bool cluster_make_dir(const char *path, const struct cluster_user *user, int *re
     if (!ok) {
         cluster_fail_with_errno(err, "Giving a folder to the user of the database", path);
     } else if (info.st_uid != user->uid || (info.st_mode & 077) != 0) {
-        ok = fail(err, ERR_INTERNAL_ERROR, "data", "A folder of the database belongs to another user or is open to others.");
+        ok = fail(err, ERR_INTERNAL_ERROR, "data", "A folder of the database belongs to another user or is accessible to others.");
         error_because(err, "%s: owner %u, mode %03o", path, (unsigned)info.st_uid, (unsigned)info.st_mode & 0777);
     }
     if (ok && ret_fd != NULL)

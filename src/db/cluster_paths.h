@@ -1,5 +1,5 @@
 /*
- * Inside the room: where a private cluster lives and who runs it.
+ * Internal to db: the paths and the user of a private cluster.
  *
  *     data_dir/        0700, the caller's
  *       runner.log, runner.lock, clients.lock
@@ -8,12 +8,12 @@
  *         run/         0700, the server's user: the socket
  *         server.log   the caller's; the server has it open as its standard error
  *
- * Started by root, the server runs as an unprivileged user that can enter none
- * of the folders above data and run (data_dir holds the keys; /root or a fresh
- * mktemp folder is closed to it as well). So it is given both as open
- * descriptors and names them /proc/self/fd/N, which needs no way through the
- * parents. Nothing above data and run is opened to that user, and it cannot
- * replace anything that root opens by name.
+ * Started by root, the server runs as an unprivileged user that cannot enter the
+ * folders above data and run: data_dir holds the keys, and /root or a new mktemp
+ * folder denies access as well. So it inherits both folders as open descriptors
+ * and names them /proc/self/fd/N, which needs no access to the parents. That
+ * user has no access above data and run, and cannot replace a file that root
+ * opens by name.
  */
 #pragma once
 
@@ -22,7 +22,7 @@
 
 #include <sys/types.h>
 
-struct cluster_place {
+struct cluster_paths {
     const char *data_dir; /* canonical, all others below it */
     const char *pg_dir;
     const char *pg_data_dir;
@@ -33,29 +33,29 @@ struct cluster_place {
     const char *clients_lock;
 };
 
-/* The names that belong to a data folder. Touches nothing. */
-struct cluster_place cluster_place(struct arena *arena, const char *data_dir) NONNULL(1, 2);
+/* The paths of a data folder. Does not access the folder's contents. */
+struct cluster_paths cluster_paths(struct arena *arena, const char *data_dir) NONNULL(1, 2);
 
-/* The user of the server: ourselves, or for root the owner of the cluster that is there, else postgres, else nobody. */
+/* The user of the server: the current user, or for root the owner of an existing cluster, else postgres, else nobody. */
 struct cluster_user {
     uid_t uid;
     gid_t gid;
-    bool is_other; /* the server must change to it */
+    bool is_other; /* not the current user: the server must change to it */
 };
-MUST_CHECK bool cluster_find_user(const struct cluster_place *place, struct cluster_user *ret_user, struct error *err)
+MUST_CHECK bool cluster_find_user(const struct cluster_paths *paths, struct cluster_user *ret_user, struct error *err)
     NONNULL(1, 2, 3);
 
-/* Creates the data folder with its parents, mode 0700 each, unless it is there. */
-MUST_CHECK bool cluster_make_data_dir(const struct cluster_place *place, struct error *err) NONNULL(1, 2);
+/* Creates the data folder with its parents, mode 0700 each, unless it exists. */
+MUST_CHECK bool cluster_make_data_dir(const struct cluster_paths *paths, struct error *err) NONNULL(1, 2);
 
-/* Creates a folder of mode 0700 that belongs to `user`, or checks that the one there does. Gives it open when `ret_fd`
- * is not NULL. */
+/* Creates a folder of mode 0700 that belongs to `user`, or checks an existing one. Returns it open if `ret_fd` is not
+ * NULL. */
 MUST_CHECK bool cluster_make_dir(const char *path, const struct cluster_user *user, int *ret_fd, struct error *err)
     NONNULL(1, 2, 4);
 
 /* Records an error about a file with errno as its cause. Returns false. */
 bool cluster_fail_with_errno(struct error *err, const char *doing, const char *path) NONNULL(1, 2, 3);
 
-/* FNV-1a, for names that need to differ and nothing more. */
+/* FNV-1a, for names that only need to differ. */
 uint64_t cluster_hash(const void *bytes, size_t size, uint64_t seed) NONNULL(1) PURE;
 #define CLUSTER_HASH_SEED UINT64_C(0xcbf29ce484222325)

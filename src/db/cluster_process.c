@@ -20,7 +20,7 @@ enum {
     POLL_MS = 5,
     EXIT_NOT_STARTED = 127,
     SHORT_PROGRAM_MS = 10000,
-    /* Above every descriptor that a child gives a number of its own. */
+    /* Above every descriptor number that a child assigns. */
     FIRST_FREE_FD = 10,
 };
 
@@ -35,7 +35,7 @@ void process_sleep_ms(int wait_ms)
 
 /* ---- In the child ---- */
 
-static void reset_signals(void)
+static void reset_child_signals(void)
 {
     for (int number = 1; number < NSIG; number++)
         signal(number, SIG_DFL);
@@ -49,7 +49,7 @@ static void close_from(int first)
     close_range((unsigned)first, UINT_MAX, 0);
 }
 
-/* The system calls themselves: the C library's would reach for its list of threads. */
+/* Direct system calls: the functions of the C library would use its list of threads. */
 static bool change_user(const struct cluster_user *user)
 {
     if (!user->is_other)
@@ -58,9 +58,9 @@ static bool change_user(const struct cluster_user *user)
            syscall(SYS_setresuid, user->uid, user->uid, user->uid) == 0;
 }
 
-static NORETURN void become(const struct process_launch *launch, int null_fd, pid_t parent, char *const environment[])
+static NORETURN void exec_child(const struct process_launch *launch, int null_fd, pid_t parent, char *const environment[])
 {
-    reset_signals();
+    reset_child_signals();
     setsid();
     umask(077);
     bool ready = dup2(null_fd, STDIN_FILENO) >= 0 && dup2(launch->output_fd, STDOUT_FILENO) >= 0 &&
@@ -71,7 +71,7 @@ static NORETURN void become(const struct process_launch *launch, int null_fd, pi
         ready = ready && dup2(launch->socket_fd, PROCESS_SOCKET_FD) >= 0;
     close_from(PROCESS_SOCKET_FD + 1);
     ready = ready && change_user(&launch->user);
-    /* Changing the user clears the signal, so it is set after that; the parent may have died before. */
+    /* A change of the user clears the death signal, so it is set afterwards. The parent may have died before. */
     if (ready && launch->death_signal != 0)
         ready = prctl(PR_SET_PDEATHSIG, launch->death_signal) == 0 && getppid() == parent;
     if (ready)
@@ -81,7 +81,7 @@ static NORETURN void become(const struct process_launch *launch, int null_fd, pi
 
 /* ---- In the parent ---- */
 
-/* Locale, time zone and the PG… variables of the user do not reach the server. */
+/* The server does not get the locale, time zone and PG… variables of the user. */
 static char *const *small_environment(struct arena *arena)
 {
     const char *library_path = getenv("LD_LIBRARY_PATH");
@@ -94,8 +94,8 @@ static char *const *small_environment(struct arena *arena)
     return environment;
 }
 
-/* A copy with a number that the child will not overwrite. */
-static int lifted(int fd)
+/* A duplicate descriptor whose number the child does not overwrite. */
+static int dup_above(int fd)
 {
     return fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD) : -1;
 }
@@ -110,23 +110,23 @@ bool process_start(const struct process_launch *launch, pid_t *ret_pid, struct e
 {
     ARENA_SCOPE arena = arena_new(0);
     char *const *environment = small_environment(arena);
-    struct process_launch high = *launch;
-    high.output_fd = lifted(launch->output_fd);
-    high.data_fd = lifted(launch->data_fd);
-    high.socket_fd = lifted(launch->socket_fd);
+    struct process_launch dup_launch = *launch;
+    dup_launch.output_fd = dup_above(launch->output_fd);
+    dup_launch.data_fd = dup_above(launch->data_fd);
+    dup_launch.socket_fd = dup_above(launch->socket_fd);
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int high_null_fd = lifted(null_fd);
+    int dup_null_fd = dup_above(null_fd);
     pid_t parent = getpid();
 
     pid_t pid = fork();
     if (pid == 0)
-        become(&high, high_null_fd, parent, environment);
+        exec_child(&dup_launch, dup_null_fd, parent, environment);
     int reason = errno;
     close_if_open(null_fd);
-    close_if_open(high_null_fd);
-    close_if_open(high.output_fd);
-    close_if_open(high.data_fd);
-    close_if_open(high.socket_fd);
+    close_if_open(dup_null_fd);
+    close_if_open(dup_launch.output_fd);
+    close_if_open(dup_launch.data_fd);
+    close_if_open(dup_launch.socket_fd);
     errno = reason;
     if (pid < 0)
         return cluster_fail_with_errno(err, "Starting a process", launch->argv[0]);
@@ -139,7 +139,7 @@ bool process_ended(pid_t pid, int wait_ms, int *ret_status)
     int64_t deadline_us = clock_monotonic_us() + wait_ms * US_PER_MS;
     for (;;) {
         pid_t ended = waitpid(pid, ret_status, WNOHANG);
-        /* ECHILD: somebody else took the status, so it is over. */
+        /* ECHILD: other code has read the status, so the child has ended. */
         if (ended == pid || (ended < 0 && errno == ECHILD))
             return true;
         if (clock_monotonic_us() >= deadline_us)
@@ -149,7 +149,7 @@ bool process_ended(pid_t pid, int wait_ms, int *ret_status)
 }
 
 /* Reads until the end of file, the bound or the deadline. */
-static size_t read_all(int fd, char *bytes, size_t size, int64_t deadline_us)
+static size_t read_until_deadline(int fd, char *bytes, size_t size, int64_t deadline_us)
 {
     size_t filled = 0;
     while (filled < size) {
@@ -165,7 +165,7 @@ static size_t read_all(int fd, char *bytes, size_t size, int64_t deadline_us)
     return filled;
 }
 
-/* Programs named without a folder are looked for in PATH, before the fork. */
+/* Looks up a program without a folder in PATH, before the fork. */
 static const char *full_path(struct arena *arena, const char *program)
 {
     if (strchr(program, '/') != NULL)
@@ -200,7 +200,7 @@ bool process_output(struct arena *arena, const char *const argv[], char **ret_ou
         return false;
     }
     char *output = arena_alloc(arena, PROCESS_MAX_OUTPUT_BYTES + 1);
-    read_all(pipe_fds[0], output, PROCESS_MAX_OUTPUT_BYTES, clock_monotonic_us() + SHORT_PROGRAM_MS * US_PER_MS);
+    read_until_deadline(pipe_fds[0], output, PROCESS_MAX_OUTPUT_BYTES, clock_monotonic_us() + SHORT_PROGRAM_MS * US_PER_MS);
     close(pipe_fds[0]);
     int status = 0;
     if (!process_ended(pid, SHORT_PROGRAM_MS, &status)) {
@@ -213,15 +213,15 @@ bool process_output(struct arena *arena, const char *const argv[], char **ret_ou
 
 /* ---- Detached ---- */
 
-/* The process between: makes the program's process, tells its number and ends. */
-static NORETURN void detach(const char *program, const char *const argv[], int null_fd, int log_fd, int tell_fd)
+/* The middle process of the double fork: starts the program's process, writes its id to `result_fd` and ends. */
+static NORETURN void detach(const char *program, const char *const argv[], int null_fd, int log_fd, int result_fd)
 {
-    reset_signals();
+    reset_child_signals();
     setsid();
     pid_t pid = fork();
     if (pid != 0) {
-        ssize_t told = write(tell_fd, &pid, sizeof(pid));
-        _exit(pid > 0 && told == (ssize_t)sizeof(pid) ? 0 : EXIT_NOT_STARTED);
+        ssize_t written = write(result_fd, &pid, sizeof(pid));
+        _exit(pid > 0 && written == (ssize_t)sizeof(pid) ? 0 : EXIT_NOT_STARTED);
     }
     bool ready = dup2(null_fd, STDIN_FILENO) >= 0 && dup2(null_fd, STDOUT_FILENO) >= 0 && dup2(log_fd, STDERR_FILENO) >= 0;
     close_from(STDERR_FILENO + 1);
@@ -234,29 +234,30 @@ bool process_start_detached(const char *const argv[], int log_fd, int *ret_pidfd
 {
     ARENA_SCOPE arena = arena_new(0);
     const char *program = full_path(arena, argv[0]);
-    int tell[2];
+    int result_pipe[2];
     if (program == NULL)
         errno = ENOENT;
-    if (program == NULL || access(program, X_OK) != 0 || pipe2(tell, O_CLOEXEC) != 0)
+    if (program == NULL || access(program, X_OK) != 0 || pipe2(result_pipe, O_CLOEXEC) != 0)
         return cluster_fail_with_errno(err, "Starting the runner", argv[0]);
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int high_null_fd = lifted(null_fd);
-    int high_log_fd = lifted(log_fd);
-    pid_t between = fork();
-    if (between == 0)
-        detach(program, argv, high_null_fd, high_log_fd, tell[1]);
+    int dup_null_fd = dup_above(null_fd);
+    int dup_log_fd = dup_above(log_fd);
+    pid_t middle = fork();
+    if (middle == 0)
+        detach(program, argv, dup_null_fd, dup_log_fd, result_pipe[1]);
     close_if_open(null_fd);
-    close_if_open(high_null_fd);
-    close_if_open(high_log_fd);
-    close(tell[1]);
+    close_if_open(dup_null_fd);
+    close_if_open(dup_log_fd);
+    close(result_pipe[1]);
 
     pid_t pid = -1;
-    bool told = between > 0 && read(tell[0], &pid, sizeof(pid)) == (ssize_t)sizeof(pid) && pid > 0;
-    close(tell[0]);
-    if (between > 0)
-        waitpid(between, NULL, 0);
-    if (!told)
-        return fail(err, ERR_SERVICE_UNAVAILABLE, "data", "The runner could not be started: the system has no room for a process.");
+    bool got_pid = middle > 0 && read(result_pipe[0], &pid, sizeof(pid)) == (ssize_t)sizeof(pid) && pid > 0;
+    close(result_pipe[0]);
+    if (middle > 0)
+        waitpid(middle, NULL, 0);
+    if (!got_pid)
+        return fail(err, ERR_SERVICE_UNAVAILABLE, "data",
+                    "The runner could not be started: the system cannot create another process.");
     *ret_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     return true;
 }

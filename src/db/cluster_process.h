@@ -1,9 +1,9 @@
 /*
- * Inside the room: child processes of the cluster.
+ * Internal to db: subprocesses of the cluster.
  *
- * A child is made between fork and exec with system calls only, because other
- * threads may hold any lock of the C library. It gets the descriptors it is
- * given, a clean signal state, a session of its own and a small environment.
+ * Between fork and exec a child makes only system calls, because other threads
+ * may hold any lock of the C library. The child gets the given descriptors, the
+ * default signal state, its own session and a small environment.
  */
 #pragma once
 
@@ -24,20 +24,20 @@ struct process_launch {
     int output_fd;    /* becomes standard output and error */
     int data_fd;      /* -1: none */
     int socket_fd;    /* -1: none */
-    int death_signal; /* sent to it when the thread that started it ends; 0: none */
+    int death_signal; /* the kernel sends it when the thread that started the child ends; 0: none */
 };
 
 /* Starts a program by its full path. */
 MUST_CHECK bool process_start(const struct process_launch *launch, pid_t *ret_pid, struct error *err) NONNULL(1, 2, 3);
 
-/* Waits up to `wait_ms` for a child's end. False when it still runs. */
+/* Waits up to `wait_ms` for the end of a child. False when it still runs. */
 bool process_ended(pid_t pid, int wait_ms, int *ret_status) NONNULL(3);
 
-/* Runs a short program, found by PATH, and gives its standard output. False when it could not run or failed. */
+/* Runs a short program, found by PATH, and returns its standard output. False when it could not run or failed. */
 MUST_CHECK bool process_output(struct arena *arena, const char *const argv[], char **ret_output) NONNULL(1, 2, 3);
 
-/* Starts a program detached: a session of its own, no parent, no descriptors but /dev/null and `log_fd` as its standard
- * error. Gives a descriptor that becomes readable when it ends (pidfd), or -1 where the kernel has none. */
+/* Starts a program detached (a daemon): its own session, no parent, and no descriptors except /dev/null and `log_fd` as its
+ * standard error. `ret_pidfd` becomes readable when it ends (pidfd); -1 if the kernel has no pidfd. */
 MUST_CHECK bool process_start_detached(const char *const argv[], int log_fd, int *ret_pidfd, struct error *err) NONNULL(1, 3, 4);
 
 /* Whether the process behind a pidfd has ended; false for -1. */

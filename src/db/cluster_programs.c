@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Debian and its kin; Fedora and its kin; sources. */
+/* Debian and its derivatives; Fedora and its derivatives; builds from source. */
 static const char *const folder_patterns[] = { "/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin" };
 
-/* The first line of what a program prints; NULL when it fails. */
+/* The first line of a program's output; NULL when it fails. */
 static char *first_line(struct arena *arena, const char *program, const char *argument)
 {
     const char *const argv[] = { program, argument, NULL };
@@ -30,8 +30,8 @@ static int major_of(struct arena *arena, const char *postgres)
     return number != NULL ? (int)strtol(number + strlen("PostgreSQL) "), NULL, 10) : 0;
 }
 
-/* Looks into one folder. False when it has no server. */
-static bool look_into(struct arena *arena, const char *bin_dir, struct cluster_programs *ret_programs)
+/* Reads the programs of one folder. False when it has no server. */
+static bool read_bin_dir(struct arena *arena, const char *bin_dir, struct cluster_programs *ret_programs)
 {
     struct cluster_programs found = {
         .bin_dir = bin_dir,
@@ -50,7 +50,7 @@ struct candidates {
     size_t count;
 };
 
-static void consider(struct arena *arena, const char *bin_dir, struct candidates *candidates)
+static void add_candidate(struct arena *arena, const char *bin_dir, struct candidates *candidates)
 {
     if (bin_dir == NULL || candidates->count == ARRAY_COUNT(candidates->items))
         return;
@@ -58,24 +58,25 @@ static void consider(struct arena *arena, const char *bin_dir, struct candidates
         if (strcmp(candidates->items[i].bin_dir, bin_dir) == 0)
             return;
     }
-    if (look_into(arena, bin_dir, &candidates->items[candidates->count]))
+    if (read_bin_dir(arena, bin_dir, &candidates->items[candidates->count]))
         candidates->count++;
 }
 
-static void consider_installed(struct arena *arena, struct candidates *candidates)
+static void add_installed(struct arena *arena, struct candidates *candidates)
 {
-    consider(arena, first_line(arena, "pg_config", "--bindir"), candidates);
+    add_candidate(arena, first_line(arena, "pg_config", "--bindir"), candidates);
     for (size_t i = 0; i < ARRAY_COUNT(folder_patterns); i++) {
         glob_t folders;
         if (glob(folder_patterns[i], 0, NULL, &folders) != 0)
             continue;
         for (size_t f = 0; f < folders.gl_pathc; f++)
-            consider(arena, arena_dup(arena, folders.gl_pathv[f]), candidates);
+            add_candidate(arena, arena_dup(arena, folders.gl_pathv[f]), candidates);
         globfree(&folders);
     }
 }
 
-static bool pick(const struct candidates *candidates, int major, struct cluster_programs *ret_programs, struct error *err)
+static bool choose_programs(const struct candidates *candidates, int major, struct cluster_programs *ret_programs,
+                            struct error *err)
 {
     const struct cluster_programs *best = NULL;
     for (size_t i = 0; i < candidates->count; i++) {
@@ -87,8 +88,8 @@ static bool pick(const struct candidates *candidates, int major, struct cluster_
     if (best == NULL && candidates->count > 0)
         return fail(
             err, ERR_INTERNAL_ERROR, "data",
-            "The data folder was made by PostgreSQL %d, and only version %d is installed. Install PostgreSQL %d, or dump the "
-            "database with it and restore the dump into a new data folder.",
+            "The data folder was created by PostgreSQL %d, but only version %d is installed. Install PostgreSQL %d, or use it to "
+            "dump the database and restore the dump into a new data folder.",
             major, candidates->items[candidates->count - 1].major, major);
     if (best == NULL)
         return fail(
@@ -105,14 +106,14 @@ static bool pick(const struct candidates *candidates, int major, struct cluster_
 bool cluster_find_programs(struct arena *arena, int major, struct cluster_programs *ret_programs, struct error *err)
 {
     struct candidates candidates = { .count = 0 };
-    const char *told = getenv("POSTHORN_PG_BINDIR");
-    if (told != NULL && told[0] != '\0') {
-        consider(arena, told, &candidates);
+    const char *configured = getenv("POSTHORN_PG_BINDIR");
+    if (configured != NULL && configured[0] != '\0') {
+        add_candidate(arena, configured, &candidates);
         if (candidates.count == 0)
             return fail(err, ERR_INTERNAL_ERROR, "POSTHORN_PG_BINDIR",
-                        "POSTHORN_PG_BINDIR names no folder with initdb and postgres.");
+                        "POSTHORN_PG_BINDIR must be a folder that contains initdb and postgres.");
     } else {
-        consider_installed(arena, &candidates);
+        add_installed(arena, &candidates);
     }
-    return pick(&candidates, major, ret_programs, err);
+    return choose_programs(&candidates, major, ret_programs, err);
 }

@@ -1,5 +1,5 @@
 /*
- * Inside the room: which PostgreSQL server programs to use.
+ * Internal to db: finds the PostgreSQL server programs.
  */
 #pragma once
 
@@ -15,8 +15,8 @@ struct cluster_programs {
     int major;
 };
 
-/* Finds initdb and postgres: in POSTHORN_PG_BINDIR, else where pg_config says, else the newest of /usr/lib/postgresql.
- * `major` is the version that an existing cluster asks for, 0 for a new one.
- * Errors: INTERNAL_ERROR with a sentence that says what to install. */
+/* Finds initdb and postgres: in POSTHORN_PG_BINDIR, else in the folder from pg_config, else the newest of /usr/lib/postgresql.
+ * `major` is the version that an existing cluster needs, 0 for a new one.
+ * Errors: INTERNAL_ERROR with the package to install in the message. */
 MUST_CHECK bool cluster_find_programs(struct arena *arena, int major, struct cluster_programs *ret_programs, struct error *err)
     NONNULL(1, 3, 4);

@@ -15,10 +15,10 @@ enum {
     BACKOFF_MAX_MS = 5000,
     CONNECT_PAUSE_MS = 25,
     CANCEL_REPEAT_MS = 100,
-    /* Beyond the statement time-out, before a silent server is taken for lost. */
+    /* After the statement time-out, before a silent server counts as lost. */
     SILENCE_GRACE_MS = 15000,
     SESSION_SQL_MAX_BYTES = 1024,
-    /* Messages of a dying server that are read before its end of file shows. */
+    /* The number of reads of a stopping server's last messages before the end of file. */
     FAREWELL_READS = 8,
 };
 
@@ -56,8 +56,8 @@ void pg_message_line(const char *message, char *ret_line, size_t size)
     snprintf(ret_line, size, "%.*s", (int)strcspn(message, "\n"), message);
 }
 
-/* libpq would print notices on standard error. */
-static void ignore_notice(void *unused, const PGresult *notice)
+/* Without it libpq would print notices on standard error. */
+static void discard_notice(void *unused, const PGresult *notice)
 {
     (void)unused;
     (void)notice;
@@ -87,7 +87,7 @@ bool conn_lost(struct db_conn *conn, struct error *err)
     return error_because(err, "connection lost: %s", reason);
 }
 
-/* A wrong connection string may hold the password anywhere, so libpq's words about it are not repeated. */
+/* libpq's message may quote the password of a malformed connection string, so it is not reported. */
 static bool check_url(const struct db *db, struct error *err)
 {
     char *reason = NULL;
@@ -99,7 +99,7 @@ static bool check_url(const struct db *db, struct error *err)
     return true;
 }
 
-/* Keywords before dbname are defaults that the connection string overrides; those behind it hold. */
+/* The connection string (dbname) overrides the keywords before it, but not those after it. */
 static PGconn *open_pg(const struct db *db)
 {
     const char *const keywords[] = {
@@ -135,7 +135,7 @@ static bool conn_open(struct db_conn *conn, struct error *err)
     conn->pg = open_pg(conn->db);
     if (conn->pg == NULL)
         abort();
-    PQsetNoticeReceiver(conn->pg, ignore_notice, NULL);
+    PQsetNoticeReceiver(conn->pg, discard_notice, NULL);
     if (PQstatus(conn->pg) != CONNECTION_OK || !set_session(conn) || PQenterPipelineMode(conn->pg) != 1) {
         char reason[ERROR_CAUSE_MAX_BYTES];
         pg_message_line(PQerrorMessage(conn->pg), reason, sizeof(reason));
@@ -162,14 +162,15 @@ static bool reach_and_open(struct db_conn *conn, struct error *err)
     return (db->reach == NULL || db->reach(db->reach_data, err)) && conn_open(conn, err);
 }
 
-static void sleep_ms(int64_t wait_ms)
+static void pause_ms(int64_t wait_ms)
 {
     struct timespec pause = { .tv_sec = wait_ms / 1000, .tv_nsec = (wait_ms % 1000) * 1000000 };
     while (nanosleep(&pause, &pause) != 0 && errno == EINTR)
         continue;
 }
 
-/* A server that answers and still refuses us (a wrong password, an unknown database) will not change its mind. */
+/* Whether the server responds. A server that responds but refuses a connection (a wrong password, an unknown database) will
+ * refuse the next one too. */
 static bool server_refuses(const struct db *db)
 {
     const char *const keywords[] = { "connect_timeout", "dbname", NULL };
@@ -193,7 +194,7 @@ bool db_connect(struct db *db, int wait_ms, struct db_conn **ret_conn, struct er
     bool may_reach = served && db->reach != NULL;
     bool open = served ? conn_open(conn, err) : reach_and_open(conn, err);
     while (!open) {
-        /* Bringing the server back is tried even for a caller that does not wait. */
+        /* `reach` is called once even for a caller that does not wait. */
         bool in_time = may_reach || clock_monotonic_us() < deadline_us;
         may_reach = false;
         bool refused = in_time && server_refuses(db);
@@ -203,7 +204,7 @@ bool db_connect(struct db *db, int wait_ms, struct db_conn **ret_conn, struct er
         }
         refused_before = refused;
         error_clear(err);
-        sleep_ms(CONNECT_PAUSE_MS);
+        pause_ms(CONNECT_PAUSE_MS);
         open = reach_and_open(conn, err);
     }
     *ret_conn = conn;
@@ -226,7 +227,8 @@ void db_conn_cleanup(struct db_conn **conn)
 
 /* ---- Staying connected ---- */
 
-/* Each failure doubles the pause in which further tries fail at once, so that a dead server costs its callers nothing. */
+/* Exponential backoff: each failure doubles the pause, in which calls fail at once, so that callers do not wait for a dead
+ * server. */
 static bool reconnect(struct db_conn *conn, struct error *err)
 {
     int64_t now_us = clock_monotonic_us();
@@ -254,8 +256,8 @@ int conn_wait_readable(struct db_conn *conn, int wait_ms)
 
 bool conn_read(struct db_conn *conn)
 {
-    /* Of a TLS record, 16 KiB at most, libpq takes at least 8 KiB at a time, and what is decrypted and not taken is
-     * invisible to poll. */
+    /* A TLS record has at most 16 KiB, and libpq reads at least 8 KiB at a time. poll does not report decrypted bytes that
+     * libpq has not read. */
     int reads = PQsslInUse(conn->pg) ? 3 : 1;
     while (reads-- > 0) {
         if (!PQconsumeInput(conn->pg))
@@ -264,7 +266,7 @@ bool conn_read(struct db_conn *conn)
     return PQstatus(conn->pg) != CONNECTION_BAD;
 }
 
-/* Reads what an idle server said: notifications, or its farewell. */
+/* Reads the pending messages of an idle server: notifications, or the end of the session. */
 static bool is_alive(struct db_conn *conn)
 {
     for (int i = 0; i < FAREWELL_READS && conn_wait_readable(conn, 0) != 0; i++) {
@@ -300,8 +302,8 @@ uint64_t db_round_trips(const struct db_conn *conn)
 
 /* ---- Cancelling ---- */
 
-/* While a cancel request is under way the lock is held, and the server has acted on it when the request returns. So the
- * next statement, which needs the lock to begin, cannot be hit by it. */
+/* The lock is held during a cancel request, and the server has handled the request when it returns. So it cannot hit the
+ * next statement, which needs the lock to begin. */
 void conn_running_begin(struct db_conn *conn)
 {
     pthread_mutex_lock(&conn->lock);
@@ -317,7 +319,7 @@ void conn_running_end(struct db_conn *conn)
     pthread_mutex_unlock(&conn->lock);
 }
 
-static void send_cancel(struct db_conn *conn)
+static void send_cancel_request(struct db_conn *conn)
 {
     char reason[256];
     if (conn->cancel != NULL)
@@ -329,17 +331,17 @@ void db_cancel(struct db_conn *conn)
     pthread_mutex_lock(&conn->lock);
     if (conn->running) {
         conn->cancel_wanted = true;
-        send_cancel(conn);
+        send_cancel_request(conn);
     }
     pthread_mutex_unlock(&conn->lock);
 }
 
-/* A request that overtakes its statement finds an idle server and is lost, so it is repeated. */
+/* A cancel request that arrives before its statement has no effect, so it is repeated. */
 static void repeat_cancel(struct db_conn *conn)
 {
     pthread_mutex_lock(&conn->lock);
     if (conn->cancel_wanted)
-        send_cancel(conn);
+        send_cancel_request(conn);
     pthread_mutex_unlock(&conn->lock);
 }
 

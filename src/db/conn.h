@@ -1,9 +1,9 @@
 /*
- * Inside the room: the connection, and how its calls share it.
+ * Internal to db: the connection, its reconnect backoff and its cancel requests.
  *
- * The connection stays in pipeline mode; scripts and COPY leave it for their
- * time. Everything here is used by the one thread that holds the connection,
- * except what `lock` guards, which db_cancel reads from any thread.
+ * The connection is in pipeline mode; scripts and COPY leave it temporarily.
+ * Only the thread that holds the connection uses it, except the members that
+ * `lock` guards, which db_cancel uses from any thread.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct db {
     void *reach_data;
 };
 
-/* The statements prepared on a connection: an open-addressing set of pointers. */
+/* The prepared statements of a connection: an open-addressing hash set of pointers. */
 struct prepared_set {
     const struct db_statement **slots;
     size_t capacity; /* a power of two, or 0 */
@@ -37,12 +37,12 @@ struct db_conn {
     bool tx_open;       /* a DB_TX scope is open */
     bool begin_pending; /* its BEGIN was not sent yet */
     bool copying;
-    bool stale; /* its plans no longer fit the schema: reconnect when idle */
+    bool stale; /* its prepared plans no longer match the schema: reconnect when idle */
 
     const char *channels[DB_MAX_CHANNELS];
     size_t channel_count;
 
-    int64_t next_attempt_us; /* monotonic; reconnecting waits until then */
+    int64_t next_attempt_us; /* monotonic; no reconnect before this time */
     int64_t backoff_ms;
 
     pthread_mutex_t lock;
@@ -51,32 +51,32 @@ struct db_conn {
     bool cancel_wanted;
 };
 
-/* Makes the connection usable for the next command: ends an abandoned copy, notices a server that went away, reconnects
- * unless that would lose an open transaction. */
+/* Makes the connection usable for the next command: ends an abandoned COPY and detects a lost server. It reconnects unless
+ * that would lose an open transaction. */
 MUST_CHECK bool conn_ready(struct db_conn *conn, struct error *err) NONNULL(1, 2);
 
-/* Drops a broken connection and records SERVICE_UNAVAILABLE, with what libpq says of it. Returns false. */
+/* Drops a broken connection and records SERVICE_UNAVAILABLE, with libpq's message as the cause. Returns false. */
 bool conn_lost(struct db_conn *conn, struct error *err) NONNULL(1, 2);
 
-/* Marks the time in which db_cancel has something to stop. */
+/* Mark the time in which db_cancel can stop a statement. */
 void conn_running_begin(struct db_conn *conn) NONNULL(1);
 void conn_running_end(struct db_conn *conn) NONNULL(1);
 
-/* The next result, waited for while cancellation is kept in view. NULL when the connection broke or none is due. */
+/* Waits for the next result and repeats a pending cancel request. NULL when the connection broke or no result is due. */
 PGresult *conn_take_result(struct db_conn *conn) NONNULL(1);
 
-/* Waits until the socket is readable: 1; 0 after `wait_ms` (-1: no limit), -1 when broken. */
+/* Waits for the socket: 1 when it is readable, 0 after `wait_ms` (-1: no limit), -1 when it is broken. */
 int conn_wait_readable(struct db_conn *conn, int wait_ms) NONNULL(1);
 
-/* Reads what has arrived. False when the connection broke. */
+/* Reads the bytes that have arrived. False when the connection broke. */
 bool conn_read(struct db_conn *conn) NONNULL(1);
 
-/* Runs commands outside pipeline mode by the simple protocol, sending a pending BEGIN first. The result of the last
- * command is given when `ret_result` is not NULL, to be cleared by the caller. */
+/* Runs commands outside pipeline mode by the simple protocol, after a pending BEGIN. `ret_result`, if not NULL, gets the
+ * result of the last command, which the caller clears. */
 MUST_CHECK bool conn_simple(struct db_conn *conn, const char *sql, PGresult **ret_result, struct error *err) NONNULL(1, 2, 4);
 bool conn_enter_pipeline(struct db_conn *conn) NONNULL(1);
 
-/* Ends a copy that its caller left, if there is one. */
+/* Ends a COPY that its caller left open, if there is one. */
 void conn_abandon_copy(struct db_conn *conn) NONNULL(1);
 
 bool prepared_has(const struct prepared_set *set, const struct db_statement *statement) NONNULL(1, 2) PURE;

@@ -29,7 +29,7 @@ bool db_copy_put(struct db_conn *conn, const char *text, size_t size, struct err
     return PQputCopyData(conn->pg, text, (int)size) == 1 || conn_lost(conn, err);
 }
 
-/* Ends the copy with or without a reason to refuse it; NULL when the connection broke. */
+/* Ends the COPY; a `refusal` cancels it. NULL when the connection broke. */
 static PGresult *finish_copy(struct db_conn *conn, const char *refusal)
 {
     conn->copying = false;

@@ -1,6 +1,6 @@
 /*
- * The format is that of the chapter COPY of the PostgreSQL manual, "Binary
- * Format"; the fields are those of wire.h.
+ * The chapter COPY of the PostgreSQL manual, "Binary Format", defines the
+ * format; wire.h has the formats of the fields.
  */
 #include "db/copy_row.h"
 
@@ -17,7 +17,7 @@ static void put_u32(struct buf *out, uint32_t value)
     buf_add(out, bytes, sizeof(bytes));
 }
 
-static void put_field(struct buf *out, const void *bytes, size_t size)
+static void put_row_field(struct buf *out, const void *bytes, size_t size)
 {
     char *room = buf_room(out, LENGTH_BYTES + size);
     if (room == NULL)
@@ -35,7 +35,7 @@ static void put_u16(struct buf *out, uint16_t value)
 
 void db_row_header(struct buf *out)
 {
-    static const char signature[] = "PGCOPY\n\377\r\n"; /* its NUL is part of it */
+    static const char signature[] = "PGCOPY\n\377\r\n"; /* including its NUL */
     buf_add(out, signature, sizeof(signature));
     put_u32(out, 0); /* no flags */
     put_u32(out, 0); /* no extension */
@@ -60,13 +60,13 @@ void db_row_bigint(struct buf *out, int64_t value)
 {
     char bytes[sizeof(value)];
     wire_put_i64(bytes, value);
-    put_field(out, bytes, sizeof(bytes));
+    put_row_field(out, bytes, sizeof(bytes));
 }
 
 void db_row_boolean(struct buf *out, bool value)
 {
     char byte = value ? 1 : 0;
-    put_field(out, &byte, 1);
+    put_row_field(out, &byte, 1);
 }
 
 void db_row_time(struct buf *out, int64_t time_us)
@@ -79,7 +79,7 @@ void db_row_text(struct buf *out, const char *text)
     if (text == NULL)
         db_row_null(out);
     else
-        put_field(out, text, strlen(text));
+        put_row_field(out, text, strlen(text));
 }
 
 void db_row_jsonb(struct buf *out, const char *const *pieces, size_t count)

@@ -1,8 +1,8 @@
 /*
- * Rows for COPY … FROM STDIN (FORMAT binary): written into a buffer that
- * db_copy_put sends. A stream is the header, rows, and the trailer; a row says
- * how many fields it has and then gives each of them, in the order of the
- * columns, with the type of the column.
+ * COPY rows: writes rows for COPY … FROM STDIN (FORMAT binary) into a buffer
+ * that db_copy_put sends. A stream has the header, rows, and the trailer. A row
+ * has the number of its fields and then each field, in the order of the columns
+ * and with the type of its column.
  */
 #pragma once
 
@@ -21,5 +21,5 @@ void db_row_time(struct buf *out, int64_t time_us) NONNULL(1);
 /* NULL writes null. */
 void db_row_text(struct buf *out, const char *text) NONNULL(1);
 
-/* JSON text in pieces, for a column of the type jsonb. */
+/* Concatenates JSON text, for a column of the type jsonb. */
 void db_row_jsonb(struct buf *out, const char *const *pieces, size_t count) NONNULL(1, 2);

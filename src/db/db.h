@@ -1,17 +1,16 @@
 /*
- * PostgreSQL, as the engine sees it: typed statements, transactions as scopes,
- * and batches that travel together.
+ * Database: the PostgreSQL client of the engine, with typed prepared
+ * statements, transactions as scopes, and batches by pipelining.
  *
- * Statements come from .sql files (see src/codegen/sql.c): each has a
- * parameter struct, a row struct and tables that say how their members map, so
- * binding and reading are done once, here. Rows live in the caller's arena.
- * A connection belongs to one thread at a time; only db_cancel may be called
- * from another. Statements are prepared once a connection, on first use, in the
- * same round trip.
+ * Statements come from .sql files (see src/codegen/sql.c). Each has a parameter
+ * struct, a row struct and tables that map their members to SQL, so that binding
+ * and reading are written once. Rows live in the caller's arena. One thread at a
+ * time uses a connection; only db_cancel may be called from another. A statement
+ * is prepared once per connection, in the round trip of its first use.
  *
- * Errors: SQLSTATE and constraint name become an error code through one table
- * (db_errors.c). A server that went away gives SERVICE_UNAVAILABLE, retryable;
- * the next use of the connection reconnects with back-off.
+ * Errors: one table (db_errors.c) maps SQLSTATE and constraint name to an error
+ * code. A lost server gives SERVICE_UNAVAILABLE, which is retryable; the next use
+ * of the connection reconnects with exponential backoff.
  */
 #pragma once
 
@@ -54,7 +53,7 @@ struct db_field {
 };
 
 enum db_result {
-    DB_ONE,  /* a row or none; more is an error */
+    DB_ONE,  /* at most one row; more is an error */
     DB_MANY, /* rows */
     DB_EXEC, /* the number of rows changed */
 };
@@ -62,7 +61,7 @@ enum db_result {
 enum { DB_MAX_PARAMS = 1024 };
 
 struct db_statement {
-    const char *name; /* unique; the prepared statement's name. "": made for one call and not kept prepared */
+    const char *name; /* unique; the prepared statement's name. "": used for one call and not kept prepared */
     enum db_result result;
     const char *sql; /* with $1 … $n */
     const struct db_field *params;
@@ -85,8 +84,8 @@ struct db_config {
     const char *application_name; /* shows in pg_stat_activity */
     int statement_timeout_ms;     /* 0: none */
 
-    /* Called before a connection is tried again to a server that went away; it may bring the server back (cluster_rejoin).
-     * NULL: nothing. From the thread that needs the connection, so possibly from several at once. */
+    /* Called before each reconnect to a lost server; it may restart the server (cluster_rejoin). May be NULL. The threads that
+     * need a connection call it, possibly several at a time. */
     bool (*reach)(void *data, struct error *err);
     /* Asked before a connection is used outside of a transaction: false makes it be dropped and `reach` be called, also when
      * the server still answers there. NULL: always true. Any thread; it must be quick. */
@@ -94,32 +93,32 @@ struct db_config {
     void *reach_data; /* of both */
 };
 
-/* Describes a database; connects to nothing. Thread-safe afterwards. */
+/* Describes a database without a connection. Any thread may use the result. */
 struct db *db_new(const struct db_config *config) NONNULL(1) RETURNS_NONNULL;
 void db_free(struct db *db);
 
-/* A connection; tries for up to `wait_ms` while the server is away (0: once, and once more behind `reach`). */
+/* Opens a connection; retries for up to `wait_ms` while the server is away (0: one try, and one more after `reach`). */
 MUST_CHECK bool db_connect(struct db *db, int wait_ms, struct db_conn **ret_conn, struct error *err) NONNULL(1, 3, 4);
 void db_disconnect(struct db_conn *conn);
 void db_conn_cleanup(struct db_conn **conn);
 #define DB_CONN_SCOPE CLEANUP(db_conn_cleanup) struct db_conn *
 
-/* Asks the server to stop the statement that runs on `conn`; it ends with an error of db_error_is_canceled. From any
- * thread; harmless when nothing runs. A statement begun after the return is never hit, so callers that share a
- * connection hold the lock by which they hand it out. */
+/* Cancels the statement that runs on `conn`; it ends with an error of db_error_is_canceled. Any thread may call it. It has
+ * no effect when no statement runs, and never cancels a statement begun after the return. So callers that share a
+ * connection hold the lock that assigns it. */
 void db_cancel(struct db_conn *conn) NONNULL(1);
 
-/* Round trips since the connection was made; tests hold operations to their budget with it. */
+/* Round trips since the connection was opened; tests check the budget of operations with it. */
 uint64_t db_round_trips(const struct db_conn *conn) NONNULL(1) PURE;
 
-/* The descriptor, to wait for notifications; -1 when disconnected. */
+/* The socket's descriptor, to wait for notifications; -1 when disconnected. */
 int db_socket(const struct db_conn *conn) NONNULL(1);
 
-/* Runs one statement. `ret_rows` may be NULL when nothing is wanted of it. Texts in the rows live as long as the arena. */
+/* Runs one statement. `ret_rows` may be NULL. Texts in the rows live as long as the arena. */
 MUST_CHECK bool db_run(struct db_conn *conn, struct arena *arena, const struct db_statement *statement, const void *params,
                        struct db_rows *ret_rows, struct error *err) NONNULL(1, 2, 3, 6);
 
-/* Several SQL commands without parameters or rows (migrations, tests). A SET does not survive a reconnect. */
+/* Runs several SQL commands without parameters or rows (migrations, tests). A SET does not survive a reconnect. */
 MUST_CHECK bool db_script(struct db_conn *conn, const char *sql, struct error *err) NONNULL(1, 2, 3);
 
 /* ---- Batches: independent statements in one round trip ---- */
@@ -127,26 +126,27 @@ MUST_CHECK bool db_script(struct db_conn *conn, const char *sql, struct error *e
 struct db_batch;
 struct db_tx;
 
-/* An empty batch on `conn`; in an open transaction it is part of it, outside each batch is one implicit transaction. */
+/* An empty batch on `conn`. A batch is a part of the open transaction, or else one implicit transaction. */
 struct db_batch *db_batch_new(struct db_conn *conn, struct arena *arena) NONNULL(1, 2) RETURNS_NONNULL;
 
-/* Queues a statement and gives its index. `params` is read now; the texts it points to must live until the run. */
+/* Adds a statement and returns its index. `params` is read now; the texts that it points to must live until the run. */
 size_t db_batch_add(struct db_batch *batch, const struct db_statement *statement, const void *params) NONNULL(1, 2);
 
-/* How many statements are queued: the index of the next. */
+/* The number of statements, which is the index of the next. */
 size_t db_batch_count(const struct db_batch *batch) NONNULL(1) PURE;
 
-/* Sends all, reads all. On the first failure nothing of an implicit transaction is kept. */
+/* Sends all statements, then reads all results (pipelining). A failure rolls an implicit transaction back. */
 MUST_CHECK bool db_batch_run(struct db_batch *batch, struct error *err) NONNULL(1, 2);
 
-/* As db_batch_run, with the COMMIT of `tx` behind the statements in the same round trip. */
+/* As db_batch_run, with the COMMIT of `tx` after the statements in the same round trip. */
 MUST_CHECK bool db_batch_run_commit(struct db_batch *batch, struct db_tx *tx, struct error *err) NONNULL(1, 2, 3);
 
-/* Sends all as transactions of their own (not inside a transaction), so that one failure leaves the others. False only when the
- * connection broke. */
+/* Runs each statement as its own transaction, so that a failure does not affect the others; not inside a transaction. False only
+ * when the connection broke. */
 MUST_CHECK bool db_batch_run_each(struct db_batch *batch, struct error *err) NONNULL(1, 2);
 
-/* Results after a run; the error of an item (ERR_NONE when it went well, or was not reached behind another that failed). */
+/* The rows and the error of a statement after a run. The error is ERR_NONE after success, and for a statement after a failed
+ * one. */
 const struct db_rows *db_batch_rows(const struct db_batch *batch, size_t index) NONNULL(1) RETURNS_NONNULL;
 const struct error *db_batch_error(const struct db_batch *batch, size_t index) NONNULL(1) RETURNS_NONNULL;
 
@@ -172,13 +172,14 @@ void db_tx_rollback(struct db_tx *tx) NONNULL(1);
 /* Whether a transaction is open on the connection. */
 bool db_in_transaction(const struct db_conn *conn) NONNULL(1) PURE;
 
-/* True for errors that a fresh try of the same transaction may cure: serialization failure, deadlock. */
+/* True for errors after which a retry of the same transaction may succeed: serialization failure, deadlock. */
 bool db_error_is_retryable(const struct error *err) NONNULL(1) PURE;
 
-/* True for a statement that db_cancel or the statement time-out stopped. */
+/* True for a statement that db_cancel or the statement timeout stopped. */
 bool db_error_is_canceled(const struct error *err) NONNULL(1) PURE;
 
-/* True when the server could not be reached or went away: what was sent may have been done, a commit too. */
+/* True when the server could not be reached or the connection was lost. The statements may still have been executed, even a
+ * COMMIT. */
 bool db_error_is_lost(const struct error *err) NONNULL(1) PURE;
 
 /* ---- Notifications ---- */
@@ -193,15 +194,15 @@ struct db_notice {
     const char *payload;
 };
 
-/* Takes one waiting notification into the arena; waits up to `wait_ms`. False in ret_got when there was none.
- * A lost connection is an error once; the next call reconnects and listens again, and what was sent between is lost. */
+/* Takes one notification into the arena, after a wait of up to `wait_ms`. `ret_got` is false when there was none.
+ * A lost connection is an error once. The next call reconnects and listens again; notifications sent meanwhile are lost. */
 MUST_CHECK bool db_notice_take(struct db_conn *conn, struct arena *arena, int wait_ms, bool *ret_got, struct db_notice *ret_notice,
                                struct error *err) NONNULL(1, 2, 4, 5, 6);
 
 /* ---- Bulk ---- */
 
-/* COPY table (columns) FROM STDIN in text format: begin, rows of raw COPY text, end. A copy that is not ended is
- * abandoned, nothing of it kept, by the next use of the connection. */
+/* COPY table (columns) FROM STDIN in text format: begin, rows of raw COPY text, end. The next use of the connection cancels
+ * a COPY that was not ended and discards its rows. */
 MUST_CHECK bool db_copy_begin(struct db_conn *conn, const char *copy_sql, struct error *err) NONNULL(1, 2, 3);
 MUST_CHECK bool db_copy_put(struct db_conn *conn, const char *text, size_t size, struct error *err) NONNULL(1, 2, 4);
 MUST_CHECK bool db_copy_end(struct db_conn *conn, int64_t *ret_rows, struct error *err) NONNULL(1, 3);

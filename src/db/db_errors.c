@@ -2,15 +2,15 @@
 
 #include <string.h>
 
-/* Every constraint that a caller can run into by what it asks for. The drift test checks that each exists. */
+/* Every constraint that a caller's request can violate. The drift test checks that each exists. */
 const struct db_constraint_error db_constraint_errors[] = {
     { "domains_name", ERR_DOMAIN_ALREADY_EXISTS, "name", "This domain is already connected." },
-    { "domains_proven", ERR_DOMAIN_VERIFIED_ELSEWHERE, "name", "Another brand has verified this domain at the same moment." },
-    { "email_groups_name", ERR_EMAIL_GROUP_NAME_CONFLICT, "groupName", "An email group with this name exists in this brand." },
+    { "domains_proven", ERR_DOMAIN_VERIFIED_ELSEWHERE, "name", "Another brand verified this domain at the same time." },
+    { "email_groups_name", ERR_EMAIL_GROUP_NAME_CONFLICT, "groupName", "This brand already has an email group with this name." },
 };
 const size_t db_constraint_error_count = ARRAY_COUNT(db_constraint_errors);
 
-/* Classes of Appendix A of the PostgreSQL manual; the first prefix that fits is taken. */
+/* Classes of Appendix A of the PostgreSQL manual; the first matching prefix applies. */
 static const struct {
     const char *prefix;
     enum error_code code;
@@ -20,15 +20,15 @@ static const struct {
     { "40001", ERR_SERVICE_UNAVAILABLE, 1, "The database was busy with a conflicting change. Try again." },
     { "40P01", ERR_SERVICE_UNAVAILABLE, 1, "The database was busy with a conflicting change. Try again." },
     { "55P03", ERR_SERVICE_UNAVAILABLE, 1, "The database was busy with a conflicting change. Try again." },
-    { "57014", ERR_SERVICE_UNAVAILABLE, 1, "The work was stopped before it was done; nothing of it was kept." },
+    { "57014", ERR_SERVICE_UNAVAILABLE, 1, "The operation was stopped before its end, and none of its changes were saved." },
     { "08", ERR_SERVICE_UNAVAILABLE, 1, "The database cannot be reached." },
     { "57P", ERR_SERVICE_UNAVAILABLE, 1, "The database is restarting." },
     { "25P03", ERR_SERVICE_UNAVAILABLE, 1, "The database ended an idle transaction." },
-    { "25006", ERR_SERVICE_UNAVAILABLE, 5, "The database accepts no changes at the moment." },
+    { "25006", ERR_SERVICE_UNAVAILABLE, 5, "The database is read-only at the moment." },
     { "53", ERR_SERVICE_UNAVAILABLE, 5, "The database is out of resources." },
-    { "58", ERR_SERVICE_UNAVAILABLE, 5, "The database has trouble with its storage." },
-    { "22021", ERR_INVALID_REQUEST, 0, "A text holds a character that cannot be stored." },
-    { "22P05", ERR_INVALID_REQUEST, 0, "A text holds a character that cannot be stored." },
+    { "58", ERR_SERVICE_UNAVAILABLE, 5, "The database has a storage error." },
+    { "22021", ERR_INVALID_REQUEST, 0, "A text contains a character that cannot be stored." },
+    { "22P05", ERR_INVALID_REQUEST, 0, "A text contains a character that cannot be stored." },
     { "22003", ERR_INVALID_REQUEST, 0, "A number is out of range." },
     { "22008", ERR_INVALID_REQUEST, 0, "A date is out of range." },
 };
@@ -74,7 +74,7 @@ bool db_fail_with_sqlstate(struct error *err, const char *sqlstate, const char *
     return false;
 }
 
-/* The detail and context of the server are left out: they quote the data. */
+/* The server's detail and context are left out, because they quote the data. */
 bool db_fail_with_result(struct error *err, const PGresult *result, const struct db_statement *statement)
 {
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);

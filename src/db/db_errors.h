@@ -1,5 +1,5 @@
 /*
- * Inside the room: from what the server says to an error of ours.
+ * Internal to db: maps errors of the server (SQLSTATE, constraint) to error codes.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include <libpq-fe.h>
 
-/* Records the error of a failed result; `statement` names it in the cause and may be NULL. Returns false. */
+/* Records the error of a failed result. The cause contains the name of `statement`, which may be NULL. Returns false. */
 bool db_fail_with_result(struct error *err, const PGresult *result, const struct db_statement *statement) NONNULL(1, 2);
 
 /* The same from its parts; `constraint` may be NULL. */
@@ -16,7 +16,7 @@ bool db_fail_with_sqlstate(struct error *err, const char *sqlstate, const char *
 /* Whether the session ended with this error: the server shuts down, crashed, or closed it. */
 bool db_sqlstate_ends_session(const char *sqlstate) NONNULL(1) PURE;
 
-/* A constraint whose violation is an answer to the caller and not a fault. */
+/* A constraint whose violation is an error of the caller and not of the server. */
 struct db_constraint_error {
     const char *constraint;
     enum error_code code;

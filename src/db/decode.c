@@ -5,7 +5,7 @@
 
 enum { VARCHAR_OID = 1043 };
 
-/* A value as it came: NULL bytes for SQL NULL. libpq puts a NUL behind every value. */
+/* A value of the result: NULL bytes for SQL NULL. libpq adds a NUL after every value. */
 struct wire {
     const char *bytes;
     size_t size;
@@ -27,7 +27,7 @@ static bool decode_int(const struct db_field *field, struct wire wire, int64_t *
     return true;
 }
 
-/* Writes `value`, or for a nullable member the struct opt_… that holds it. */
+/* Writes `number`, or for a nullable member the struct opt_… that holds it. */
 #define STORE(field, member, opt_type, number)                                                                                     \
     do {                                                                                                                           \
         struct opt_type stored_ = { .set = true, .value = (number) };                                                              \
@@ -61,7 +61,7 @@ static bool decode_scalar(const struct db_field *field, struct wire wire, char *
     return true;
 }
 
-/* The elements of a one-dimensional array, checked as they are read. */
+/* Reads the elements of a one-dimensional array and checks their bounds. */
 struct element_reader {
     const char *at;
     size_t left;
@@ -157,7 +157,7 @@ static bool decode_list(struct arena *arena, enum db_type type, struct wire wire
     return true;
 }
 
-/* The member is zero before, which is SQL NULL in every nullable form. */
+/* The member is zeroed before, which means SQL NULL in every nullable form. */
 static bool decode_field(struct arena *arena, const struct db_field *field, struct wire wire, char *member)
 {
     if (wire.bytes == NULL)
@@ -194,7 +194,7 @@ static bool decode_field(struct arena *arena, const struct db_field *field, stru
     return false;
 }
 
-static bool unlike_declared(const struct db_statement *statement, const char *what, struct error *err)
+static bool fail_mismatch(const struct db_statement *statement, const char *what, struct error *err)
 {
     fail(err, ERR_INTERNAL_ERROR, NULL, "An unexpected error happened.");
     return error_because(err, "statement %s: %s is not as declared", statement->name, what);
@@ -202,16 +202,16 @@ static bool unlike_declared(const struct db_statement *statement, const char *wh
 
 static bool columns_fit(const struct db_statement *statement, const PGresult *result, struct error *err)
 {
-    /* A statement run for its effect, such as a lock, may be a SELECT of a function that gives nothing. */
+    /* A statement without declared columns, such as a lock, may be a SELECT of a function without a result. */
     if (statement->column_count == 0)
         return true;
     if ((size_t)PQnfields(result) != statement->column_count)
-        return unlike_declared(statement, "the number of columns", err);
+        return fail_mismatch(statement, "the number of columns", err);
     for (size_t c = 0; c < statement->column_count; c++) {
         enum db_type type = statement->columns[c].type;
         Oid oid = PQftype(result, (int)c);
         if (oid != db_type_oid(type) && !(type == DB_TEXT && oid == VARCHAR_OID))
-            return unlike_declared(statement, statement->columns[c].name, err);
+            return fail_mismatch(statement, statement->columns[c].name, err);
     }
     return true;
 }
@@ -231,7 +231,7 @@ static bool decode_rows(struct arena *arena, const struct db_statement *statemen
 {
     int count = PQntuples(result);
     if (count > 1 && statement->result == DB_ONE)
-        return unlike_declared(statement, "the number of rows", err);
+        return fail_mismatch(statement, "the number of rows", err);
     if (count == 0)
         return true;
     char *rows = arena_array(arena, (size_t)count, statement->row_size);
@@ -243,7 +243,7 @@ static bool decode_rows(struct arena *arena, const struct db_statement *statemen
             if (!PQgetisnull(result, r, (int)c))
                 wire = (struct wire){ .bytes = PQgetvalue(result, r, (int)c), .size = (size_t)PQgetlength(result, r, (int)c) };
             if (!decode_field(arena, field, wire, row + field->offset))
-                return unlike_declared(statement, field->name, err);
+                return fail_mismatch(statement, field->name, err);
         }
     }
     ret_rows->rows = rows;

@@ -40,7 +40,7 @@ const char *db_type_name(enum db_type type)
     return types[type].name;
 }
 
-/* Where one parameter is written. Scalars go to `scalar`, which has room for 8 bytes. */
+/* The output of one parameter. `scalar` has room for a scalar of 8 bytes. */
 struct param_slot {
     const char **value;
     int *length;
@@ -48,13 +48,13 @@ struct param_slot {
     char *scalar;
 };
 
-static void give_scalar(struct param_slot *slot, int size)
+static void set_scalar(struct param_slot *slot, int size)
 {
     *slot->value = slot->scalar;
     *slot->length = size;
 }
 
-/* A list of any element type, seen as bytes per element. */
+/* An element of a list of any type, as bytes. */
 struct element {
     const char *bytes; /* NULL: SQL NULL */
     size_t size;
@@ -157,7 +157,7 @@ static bool encode_list(struct arena *arena, const struct db_field *field, const
     return true;
 }
 
-static bool missing(const struct db_field *field, struct error *err)
+static bool fail_missing(const struct db_field *field, struct error *err)
 {
     fail(err, ERR_INTERNAL_ERROR, NULL, "An unexpected error happened.");
     return error_because(err, "no value for the parameter %s", field->name);
@@ -169,11 +169,11 @@ static bool encode_integer(const struct db_field *field, int64_t value, struct p
         if (value < INT32_MIN || value > INT32_MAX)
             return fail(err, ERR_INVALID_REQUEST, field->name, "The number is out of range.");
         wire_put_u32(slot->scalar, (uint32_t)value);
-        give_scalar(slot, sizeof(int32_t));
+        set_scalar(slot, sizeof(int32_t));
         return true;
     }
     wire_put_i64(slot->scalar, field->type == DB_TIMESTAMPTZ ? wire_time_to_server(value) : value);
-    give_scalar(slot, sizeof(int64_t));
+    set_scalar(slot, sizeof(int64_t));
     return true;
 }
 
@@ -182,13 +182,13 @@ static void encode_float(double value, struct param_slot *slot)
     int64_t bits;
     memcpy(&bits, &value, sizeof(bits));
     wire_put_i64(slot->scalar, bits);
-    give_scalar(slot, sizeof(bits));
+    set_scalar(slot, sizeof(bits));
 }
 
 static void encode_bool(bool value, struct param_slot *slot)
 {
     slot->scalar[0] = value ? 1 : 0;
-    give_scalar(slot, 1);
+    set_scalar(slot, 1);
 }
 
 /* Encodes one member; leaves the value NULL for SQL NULL. */
@@ -225,11 +225,11 @@ static bool encode_field(struct arena *arena, const struct db_field *field, cons
     case DB_JSONB:
         *slot->format = WIRE_TEXT;
         *slot->value = *(const char *const *)member;
-        return *slot->value != NULL || field->nullable || missing(field, err);
+        return *slot->value != NULL || field->nullable || fail_missing(field, err);
     case DB_BYTEA: {
         const struct bytes *value = member;
         if (value->data == NULL && (field->nullable || value->size > 0))
-            return field->nullable || missing(field, err);
+            return field->nullable || fail_missing(field, err);
         if (value->size > MAX_VALUE_BYTES)
             return fail(err, ERR_PAYLOAD_TOO_LARGE, field->name, "The value is too large.");
         *slot->value = value->data != NULL ? (const char *)value->data : "";
@@ -243,7 +243,7 @@ static bool encode_field(struct arena *arena, const struct db_field *field, cons
     case DB_BOOLEAN_ARRAY:
         return (field->nullable && list_is_null(field->type, member)) || encode_list(arena, field, member, slot, err);
     }
-    return missing(field, err);
+    return fail_missing(field, err);
 }
 
 bool db_encode(struct arena *arena, const struct db_statement *statement, const void *params, struct db_encoded *ret_encoded,

@@ -7,7 +7,7 @@
 
 enum { MIGRATION_SQL_MAX_BYTES = 4 * 1024 * 1024 };
 
-/* The key is any number that nothing else in the database locks. A migration may take longer than a call. */
+/* The lock's key is a number without any other use in the database. A migration may take longer than a call. */
 static const char lock_sql[] = "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(7241884311);";
 
 static const char state_sql[] = "CREATE SCHEMA IF NOT EXISTS posthorn;"
@@ -21,7 +21,7 @@ int db_schema_version_newest(void)
     return (int)db_migration_count;
 }
 
-/* One number that a query gives; 0 when it gives none. */
+/* Reads the number that a query returns; 0 when it returns none. */
 static bool query_int(struct db_conn *conn, const char *sql, int *ret_value, struct error *err)
 {
     PG_RESULT_SCOPE result = NULL;
@@ -33,11 +33,11 @@ static bool query_int(struct db_conn *conn, const char *sql, int *ret_value, str
 
 bool db_schema_version(struct db_conn *conn, int *ret_version, struct error *err)
 {
-    int is_there;
+    int exists;
     *ret_version = 0;
-    if (!query_int(conn, "SELECT (to_regclass('posthorn.schema_migrations') IS NOT NULL)::integer", &is_there, err))
+    if (!query_int(conn, "SELECT (to_regclass('posthorn.schema_migrations') IS NOT NULL)::integer", &exists, err))
         return false;
-    if (!is_there)
+    if (!exists)
         return true;
     return query_int(conn, "SELECT max(number) FROM posthorn.schema_migrations", ret_version, err);
 }
@@ -45,8 +45,8 @@ bool db_schema_version(struct db_conn *conn, int *ret_version, struct error *err
 static bool refuse_newer(int version, struct error *err)
 {
     return fail(err, ERR_INTERNAL_ERROR, "database",
-                "The database has schema version %d and this program serves up to %d. Use a newer Posthorn.", version,
-                db_schema_version_newest());
+                "The database has schema version %d, but this program supports only up to version %d. Use a newer Posthorn.",
+                version, db_schema_version_newest());
 }
 
 static bool apply(struct db_conn *conn, const struct db_migration *migration, struct error *err)
@@ -60,12 +60,12 @@ static bool apply(struct db_conn *conn, const struct db_migration *migration, st
     if (db_script(conn, buf_text(&sql), err))
         return true;
     if (err->code == ERR_INTERNAL_ERROR)
-        fail(err, ERR_INTERNAL_ERROR, "database", "Migration %04d_%s failed; nothing of it was kept.", migration->number,
+        fail(err, ERR_INTERNAL_ERROR, "database", "Migration %04d_%s failed; none of its changes were saved.", migration->number,
              migration->title);
     return false;
 }
 
-/* Applies the next migration in a transaction of its own. The lock makes other processes wait and then see it done. */
+/* Applies the next migration in its own transaction. The lock makes other processes wait until it is done. */
 static bool apply_next(struct db_conn *conn, int *ret_version, struct error *err)
 {
     DB_TX tx;
@@ -85,7 +85,7 @@ static bool apply_next(struct db_conn *conn, int *ret_version, struct error *err
 
 bool db_migrate(struct db_conn *conn, int *ret_version, struct error *err)
 {
-    /* The usual start finds everything done and takes no lock. */
+    /* A start with an up-to-date schema takes no lock. */
     if (!db_schema_version(conn, ret_version, err))
         return false;
     if (*ret_version > db_schema_version_newest())

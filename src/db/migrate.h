@@ -1,8 +1,7 @@
 /*
- * Migrations: numbered, forward only. They are compiled in from
- * src/db/migrations/NNNN_name.sql. A binary serves a range of schema versions
- * and refuses a newer one with a clear sentence; concurrent processes migrate
- * once, behind an advisory lock.
+ * Migrations: numbered, forward-only changes of the schema, compiled in from
+ * src/db/migrations/NNNN_name.sql. A binary refuses a schema version newer than
+ * its own. An advisory lock makes concurrent processes migrate once.
  */
 #pragma once
 
@@ -18,9 +17,9 @@ struct db_migration {
 extern const struct db_migration db_migrations[];
 extern const size_t db_migration_count;
 
-/* Brings the schema to the newest version known; creates the schema "posthorn" at first. */
+/* Migrates the schema to the newest version of this binary; creates the schema "posthorn" at first. */
 MUST_CHECK bool db_migrate(struct db_conn *conn, int *ret_version, struct error *err) NONNULL(1, 2, 3);
 
-/* The version found, 0 for an empty database. */
+/* The schema version of the database, 0 for an empty one. */
 MUST_CHECK bool db_schema_version(struct db_conn *conn, int *ret_version, struct error *err) NONNULL(1, 2, 3);
 int db_schema_version_newest(void);

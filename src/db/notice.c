@@ -28,7 +28,7 @@ bool db_listen(struct db_conn *conn, const char *channel, struct error *err)
     return true;
 }
 
-static bool take_waiting(struct db_conn *conn, struct arena *arena, struct db_notice *ret_notice)
+static bool take_notice(struct db_conn *conn, struct arena *arena, struct db_notice *ret_notice)
 {
     PGnotify *notify = PQnotifies(conn->pg);
     if (notify == NULL)
@@ -43,14 +43,14 @@ bool db_notice_take(struct db_conn *conn, struct arena *arena, int wait_ms, bool
                     struct error *err)
 {
     *ret_got = false;
-    /* A dead connection must show as an error, so it is not renewed in passing as elsewhere. */
+    /* A lost connection must be reported as an error, so it is not reopened here. */
     if (conn->pg == NULL && !conn_ready(conn, err))
         return false;
     int64_t deadline_us = clock_monotonic_us() + wait_ms * US_PER_MS;
     for (;;) {
         if (!conn_read(conn))
             return conn_lost(conn, err);
-        *ret_got = take_waiting(conn, arena, ret_notice);
+        *ret_got = take_notice(conn, arena, ret_notice);
         int64_t left_ms = (deadline_us - clock_monotonic_us() + US_PER_MS - 1) / US_PER_MS;
         if (*ret_got || left_ms <= 0)
             return true;

@@ -29,7 +29,7 @@ static bool send_call(struct db_conn *conn, struct db_call *call)
     if (call->prepares) {
         if (!send_prepare(conn->pg, statement))
             return false;
-        /* Taken for done at once, so that a second use in the same pipeline does not prepare again. */
+        /* Recorded at once, so that a second use in the same pipeline does not prepare it again. */
         if (keeps)
             prepared_add(&conn->prepared, statement);
     }
@@ -55,7 +55,7 @@ static bool send_all(struct db_conn *conn, struct db_call *calls, size_t count, 
 
 /* ---- Receiving ---- */
 
-/* The result of the next command in the pipeline, and the NULL that ends it. NULL when the connection broke. */
+/* Takes the result of the next command in the pipeline and the NULL that ends it. NULL when the connection broke. */
 static PGresult *take_command_result(struct db_conn *conn)
 {
     PGresult *result = conn_take_result(conn);
@@ -73,8 +73,8 @@ static bool take_sync(struct db_conn *conn)
     return PQresultStatus(result) == PGRES_PIPELINE_SYNC;
 }
 
-/* A migration made the plan of an earlier PREPARE unfit ("cached plan must not change result type"). The session is
- * renewed before its next use. */
+/* Detects a plan that a migration has invalidated ("cached plan must not change result type"). The connection is reopened
+ * before its next use. */
 static void note_stale_plan(struct db_conn *conn, struct db_call *call)
 {
     if (call->prepares || strcmp(call->error.sqlstate, "0A000") != 0)
@@ -84,7 +84,7 @@ static void note_stale_plan(struct db_conn *conn, struct db_call *call)
     fail(&call->error, ERR_SERVICE_UNAVAILABLE, NULL, "The database was just upgraded. Try again.");
 }
 
-/* Each of these is false when the connection broke; what the server refused is in the call's error. */
+/* The functions below return false when the connection broke. A refusal of the server is in the call's error. */
 
 static bool receive_prepare(struct db_conn *conn, struct db_call *call)
 {
@@ -120,7 +120,7 @@ static bool receive_call(struct db_conn *conn, struct arena *arena, struct db_ca
     return true;
 }
 
-/* BEGIN or COMMIT. A COMMIT of a failed transaction succeeds and says ROLLBACK. */
+/* Receives the result of BEGIN or COMMIT. A COMMIT of a failed transaction succeeds with the tag ROLLBACK. */
 static bool receive_command(struct db_conn *conn, const char *tag, struct error *ret_error)
 {
     PG_RESULT_SCOPE result = take_command_result(conn);
@@ -136,7 +136,7 @@ static bool receive_command(struct db_conn *conn, const char *tag, struct error 
     return true;
 }
 
-/* `ret_error` is the first fault in the order of sending. */
+/* `ret_error` is the first error in the order of sending. */
 static bool receive_all(struct db_conn *conn, struct arena *arena, struct db_call *calls, size_t count, enum db_sync sync,
                         struct error *ret_error)
 {
@@ -159,11 +159,11 @@ static bool receive_all(struct db_conn *conn, struct arena *arena, struct db_cal
     return sync == DB_SYNC_EACH || take_sync(conn);
 }
 
-/* ---- The whole ---- */
+/* ---- Running ---- */
 
-static bool lost_underway(struct db_conn *conn, struct db_call *calls, size_t count, struct error *err)
+static bool fail_all_lost(struct db_conn *conn, struct db_call *calls, size_t count, struct error *err)
 {
-    /* The BEGIN may have arrived: this transaction cannot go on over a new connection. */
+    /* The BEGIN may have arrived: a new connection cannot continue this transaction. */
     conn->begin_pending = false;
     conn_lost(conn, err);
     for (size_t i = 0; i < count; i++) {
@@ -191,7 +191,7 @@ bool pipeline_run(struct db_conn *conn, struct arena *arena, struct db_call *cal
     bool arrived = send_all(conn, calls, count, sync) && receive_all(conn, arena, calls, count, sync, &first);
     conn_running_end(conn);
     if (!arrived || PQstatus(conn->pg) == CONNECTION_BAD)
-        return lost_underway(conn, calls, count, err);
+        return fail_all_lost(conn, calls, count, err);
     if (sync == DB_SYNC_EACH || first.code == ERR_NONE)
         return true;
     *err = first;

@@ -1,6 +1,6 @@
 /*
- * Inside the room: statements that travel together. All are sent, then all
- * results are read: one round trip, whatever their number.
+ * Internal to db: pipelining. All statements are sent before the first result is
+ * read, so any number of them needs one round trip.
  */
 #pragma once
 
@@ -19,13 +19,13 @@ struct db_call {
 enum db_sync {
     DB_SYNC_ONCE,   /* one implicit transaction, or a part of the open one */
     DB_SYNC_COMMIT, /* with the COMMIT of the open transaction at the end */
-    DB_SYNC_EACH,   /* a transaction each */
+    DB_SYNC_EACH,   /* one transaction per statement */
 };
 
-/* Runs the calls and fills their rows and errors; a call whose error is set already is not sent. False with the first error, except
- * for DB_SYNC_EACH, where it means that the connection broke. */
+/* Runs the calls and sets their rows and errors; a call with an error already set is not sent. False with the first error; for
+ * DB_SYNC_EACH false means that the connection broke. */
 MUST_CHECK bool pipeline_run(struct db_conn *conn, struct arena *arena, struct db_call *calls, size_t count, enum db_sync sync,
                              struct error *err) NONNULL(1, 2, 6);
 
-/* Forgets a transaction that the server has ended. */
+/* Clears a transaction that the server has ended. */
 void tx_ended(struct db_tx *tx) NONNULL(1);

@@ -4,9 +4,9 @@
 
 enum { FIRST_CAPACITY = 64 };
 
-static size_t slot_of(const struct prepared_set *set, const struct db_statement *statement)
+static size_t statement_slot(const struct prepared_set *set, const struct db_statement *statement)
 {
-    /* Fibonacci hashing spreads the addresses of neighbours. */
+    /* Fibonacci hashing distributes neighbouring addresses. */
     uint64_t hash = (uint64_t)(uintptr_t)statement * UINT64_C(0x9e3779b97f4a7c15);
     size_t slot = (size_t)(hash >> 32) & (set->capacity - 1);
     while (set->slots[slot] != NULL && set->slots[slot] != statement)
@@ -16,7 +16,7 @@ static size_t slot_of(const struct prepared_set *set, const struct db_statement 
 
 bool prepared_has(const struct prepared_set *set, const struct db_statement *statement)
 {
-    return set->capacity > 0 && set->slots[slot_of(set, statement)] == statement;
+    return set->capacity > 0 && set->slots[statement_slot(set, statement)] == statement;
 }
 
 static void resize(struct prepared_set *set, size_t capacity, const struct db_statement *without)
@@ -27,7 +27,7 @@ static void resize(struct prepared_set *set, size_t capacity, const struct db_st
         abort();
     for (size_t i = 0; i < old.capacity; i++) {
         if (old.slots[i] != NULL && old.slots[i] != without) {
-            set->slots[slot_of(set, old.slots[i])] = old.slots[i];
+            set->slots[statement_slot(set, old.slots[i])] = old.slots[i];
             set->count++;
         }
     }
@@ -38,13 +38,13 @@ void prepared_add(struct prepared_set *set, const struct db_statement *statement
 {
     if ((set->count + 1) * 2 > set->capacity)
         resize(set, set->capacity > 0 ? set->capacity * 2 : FIRST_CAPACITY, NULL);
-    size_t slot = slot_of(set, statement);
+    size_t slot = statement_slot(set, statement);
     if (set->slots[slot] == NULL)
         set->count++;
     set->slots[slot] = statement;
 }
 
-/* Rare, so the set is built anew instead of keeping tombstones. */
+/* Removal is rare, so it rebuilds the set and needs no tombstones. */
 void prepared_remove(struct prepared_set *set, const struct db_statement *statement)
 {
     if (prepared_has(set, statement))

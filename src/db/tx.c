@@ -7,7 +7,7 @@ bool db_tx_begin(struct db_conn *conn, struct db_tx *ret_tx, struct error *err)
     if (conn->tx_open)
         abort();
     ret_tx->conn = NULL;
-    /* A dead server is noticed here, before anything was decided in this transaction. */
+    /* Detects a lost server before the transaction reads anything. */
     if (!conn_ready(conn, err))
         return false;
     conn->tx_open = true;
@@ -27,7 +27,7 @@ bool db_tx_commit(struct db_tx *tx, struct error *err)
 {
     if (tx->conn == NULL)
         abort();
-    /* Nothing was sent, so there is nothing to commit. */
+    /* Without a sent BEGIN there is nothing to commit. */
     if (!tx->conn->begin_pending) {
         ARENA_SCOPE none = arena_new(0);
         if (!pipeline_run(tx->conn, none, NULL, 0, DB_SYNC_COMMIT, err))
@@ -43,7 +43,7 @@ void db_tx_rollback(struct db_tx *tx)
     if (conn == NULL)
         return;
     conn_abandon_copy(conn);
-    /* After a failed COMMIT the server has ended the transaction by itself. */
+    /* After a failed COMMIT the server has already ended the transaction. */
     bool open_there = conn->pg != NULL && !conn->begin_pending && PQtransactionStatus(conn->pg) != PQTRANS_IDLE;
     struct error ignored = { .code = ERR_NONE };
     if (open_there)

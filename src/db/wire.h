@@ -1,8 +1,8 @@
 /*
- * Inside the room: PostgreSQL's binary formats (the *_send and *_recv functions
- * of the server). Numbers are in network order; a time is microseconds since
- * 2000-01-01; an array is a header, one dimension and elements with their
- * lengths; jsonb is a version byte and text.
+ * Internal to db: PostgreSQL's binary formats (the *_send and *_recv functions
+ * of the server). Numbers are in network byte order. A time is microseconds since
+ * 2000-01-01. An array has a header, one dimension and elements with their
+ * lengths. jsonb has a version byte and text.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ enum {
     WIRE_ARRAY_DIMENSION_BYTES = 8, /* length, lower bound */
 };
 
-/* PostgreSQL's epoch, in microseconds of ours. */
+/* PostgreSQL's epoch, in microseconds since the Unix epoch. */
 #define WIRE_EPOCH_US INT64_C(946684800000000)
 
 static inline void wire_put_u32(char *bytes, uint32_t value)
@@ -48,7 +48,7 @@ static inline int64_t wire_get_i64(const char *bytes)
     return (int64_t)be64toh(bits);
 }
 
-/* The extremes mean infinity on both sides. */
+/* The extreme values mean infinity in both forms. */
 static inline int64_t wire_time_to_server(int64_t time_us)
 {
     int64_t server_us;

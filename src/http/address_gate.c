@@ -9,17 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A bucket holds the time at which it will be full again. */
 enum { BUCKETS = 4096, UNIT_US = 1000000 / ADDRESS_GATE_PER_S };
 static const int64_t full_us = (int64_t)ADDRESS_GATE_FULL * UNIT_US;
 
-/* A bucket is kept as the time at which it will be full again. */
 struct address_gate {
     pthread_mutex_t lock;
     uint64_t seed;
     int64_t full_at_us[BUCKETS];
 };
 
-static void gate_release(void *object)
+static void address_gate_release(void *object)
 {
     struct address_gate *gate = object;
     pthread_mutex_destroy(&gate->lock);
@@ -30,7 +30,7 @@ struct address_gate *address_gate_new(struct arena *arena)
     struct address_gate *gate = arena_alloc(arena, sizeof(*gate));
     pthread_mutex_init(&gate->lock, NULL);
     random_bytes(&gate->seed, sizeof(gate->seed));
-    arena_defer(arena, gate_release, gate);
+    arena_defer(arena, address_gate_release, gate);
     return gate;
 }
 
@@ -85,7 +85,7 @@ bool gate_address_of_forwarded(const char *forwarded_for, struct gate_address *r
 
 /* ---- Buckets ---- */
 
-static size_t bucket_of(const struct address_gate *gate, const struct gate_address *address)
+static size_t address_bucket(const struct address_gate *gate, const struct gate_address *address)
 {
     uint64_t hash;
     memcpy(&hash, address->bytes, sizeof(hash));
@@ -97,11 +97,11 @@ static size_t bucket_of(const struct address_gate *gate, const struct gate_addre
 bool address_gate_take(struct address_gate *gate, const struct gate_address *address, int64_t units, int64_t now_us)
 {
     pthread_mutex_lock(&gate->lock);
-    int64_t *full_at_us = &gate->full_at_us[bucket_of(gate, address)];
+    int64_t *full_at_us = &gate->full_at_us[address_bucket(gate, address)];
     int64_t owed_us = *full_at_us > now_us ? *full_at_us - now_us : 0;
-    bool may_go_on = owed_us < full_us;
-    if (may_go_on)
+    bool has_tokens = owed_us < full_us;
+    if (has_tokens)
         *full_at_us = now_us + owed_us + units * UNIT_US;
     pthread_mutex_unlock(&gate->lock);
-    return may_go_on;
+    return has_tokens;
 }

@@ -1,9 +1,10 @@
 /*
- * Address gate: bounds what one address on the network may ask for without a
- * credential. A token bucket an address, in a table of fixed size: addresses
- * that fall into the same bucket share it, and which do is not predictable.
+ * Address gate: a rate limit (throttle) for requests without a credential, with
+ * one token bucket per client address. The buckets are a table of fixed size.
+ * Addresses that hash to the same bucket share it, and a random seed makes this
+ * unpredictable.
  *
- * Thread-safe; lives in the arena it was made in.
+ * Thread-safe. Owned by the arena it was created in.
  */
 #pragma once
 
@@ -15,19 +16,19 @@
 
 struct address_gate;
 
-enum { ADDRESS_GATE_FULL = 2000, ADDRESS_GATE_PER_S = 50 }; /* of a bucket, in units of work */
+enum { ADDRESS_GATE_FULL = 2000, ADDRESS_GATE_PER_S = 50 }; /* capacity and refill rate of a bucket, in units of work */
 
 struct address_gate *address_gate_new(struct arena *arena) NONNULL(1) RETURNS_NONNULL;
 
-/* Whose requests are counted together: an IPv4 address, or the first 64 bits of an IPv6 address. */
+/* The address prefix whose requests share a bucket: an IPv4 address, or the first 64 bits of an IPv6 address. */
 struct gate_address {
     unsigned char bytes[8];
 };
 
-/* The address of a peer, or of the client that a proxy names in X-Forwarded-For (its last entry). False when there is none to
- * count: what cannot be read, and our own host, where a proxy may run that speaks for everybody. */
+/* Reads the address of a peer, or of the client that a proxy reports in X-Forwarded-For (its last entry). False for an unreadable
+ * address, and for loopback, where a proxy may forward requests of many clients: these are not counted. */
 bool gate_address_of_peer(const struct sockaddr *peer, struct gate_address *ret_address) NONNULL(2);
 bool gate_address_of_forwarded(const char *forwarded_for, struct gate_address *ret_address) NONNULL(2);
 
-/* Whether the address may go on. Takes `units`; what is taken beyond the bottom has to be waited for. */
+/* Takes `units` from the bucket. False when the bucket was empty. A bucket may go below zero, which lengthens the wait. */
 bool address_gate_take(struct address_gate *gate, const struct gate_address *address, int64_t units, int64_t now_us) NONNULL(1, 2);

@@ -17,14 +17,14 @@ enum {
     TICK_MS = 1000,
     WATCH_EVENTS = 64,
     SENDING_IDLE_TIMES = 10,
-    STOP_MARK = -1, /* the place number of the event that ends the watch thread */
+    STOP_EVENT = -1, /* the id of the event that ends the watch thread */
 };
 
 struct connection {
     struct connections *all;
     atomic_int phase;
     atomic_uint since_s;
-    atomic_bool gone; /* the peer sends no more */
+    atomic_bool gone; /* the peer has closed its sending side */
     struct http_exchange *spare;
     struct connection *next_free;
 
@@ -37,11 +37,11 @@ struct connection {
 
 struct connections {
     struct connections_config config;
-    struct connection *places;
+    struct connection *slots;
     atomic_uint open_count;
-    atomic_uint now_s; /* of the monotonic clock, as of the last tick */
+    atomic_uint now_s; /* monotonic time at the last tick */
     pthread_mutex_t lock;
-    struct connection *free_places; /* under the lock */
+    struct connection *free_slots; /* under the lock */
     int epoll_fd;
     int stop_fd;
     pthread_t thread;
@@ -54,18 +54,18 @@ static unsigned monotonic_s(void)
 
 /* ---- The watch thread ---- */
 
-/* The place number and its generation, so that an event that was waiting while the place changed hands is recognised. */
-static uint64_t event_mark(const struct connection *connection)
+/* The slot number and its generation. A stale event of a reused slot has an older generation and is ignored. */
+static uint64_t make_event_id(const struct connection *connection)
 {
-    return (uint64_t)connection->generation << 32 | (uint64_t)(connection - connection->all->places);
+    return (uint64_t)connection->generation << 32 | (uint64_t)(connection - connection->all->slots);
 }
 
-static void see_gone(struct connections *all, uint64_t mark)
+static void on_peer_closed(struct connections *all, uint64_t event_id)
 {
-    struct connection *connection = &all->places[mark & UINT32_MAX];
+    struct connection *connection = &all->slots[event_id & UINT32_MAX];
     pthread_mutex_lock(&connection->lock);
     struct http_exchange *watched = NULL;
-    if (connection->fd >= 0 && connection->generation == mark >> 32) {
+    if (connection->fd >= 0 && connection->generation == event_id >> 32) {
         atomic_store(&connection->gone, true);
         watched = connection->watched;
         if (watched != NULL)
@@ -78,13 +78,13 @@ static void see_gone(struct connections *all, uint64_t mark)
     http_exchange_unref(watched);
 }
 
-static bool is_late(const struct connection *connection, enum phase phase)
+static bool is_timed_out(const struct connection *connection, enum phase phase)
 {
     const struct connections_config *config = &connection->all->config;
     unsigned waited_s = atomic_load_explicit(&connection->all->now_s, memory_order_relaxed) -
                         atomic_load_explicit(&connection->since_s, memory_order_relaxed);
-    /* libmicrohttpd misses an end that arrives together with the last bytes, and would wait for the rest of a request
-     * until its idle time-out. */
+    /* libmicrohttpd misses a close that arrives together with the last bytes. It would wait for the rest of a request until its
+     * idle time-out. */
     bool ended = atomic_load_explicit(&connection->gone, memory_order_relaxed);
     switch (phase) {
     case PHASE_HEADERS:
@@ -105,7 +105,7 @@ static bool is_late(const struct connection *connection, enum phase phase)
 static void check_connection(struct connection *connection)
 {
     enum phase phase = (enum phase)atomic_load_explicit(&connection->phase, memory_order_acquire);
-    if (!is_late(connection, phase))
+    if (!is_timed_out(connection, phase))
         return;
 
     struct http_exchange *watched = NULL;
@@ -115,7 +115,7 @@ static void check_connection(struct connection *connection)
         if (watched != NULL)
             http_exchange_ref(watched);
     } else if (connection->fd >= 0) {
-        shutdown(connection->fd, SHUT_RDWR); /* libmicrohttpd sees the end and closes it */
+        shutdown(connection->fd, SHUT_RDWR); /* libmicrohttpd sees the shutdown and closes the socket */
     }
     pthread_mutex_unlock(&connection->lock);
 
@@ -124,15 +124,15 @@ static void check_connection(struct connection *connection)
     http_exchange_unref(watched);
 }
 
-static void tick(struct connections *all)
+static void watch_tick(struct connections *all)
 {
     atomic_store_explicit(&all->now_s, monotonic_s(), memory_order_relaxed);
     for (unsigned i = 0; i < all->config.max_connections; i++)
-        check_connection(&all->places[i]);
+        check_connection(&all->slots[i]);
     all->config.tick(all->config.context);
 }
 
-static void *watch(void *context)
+static void *watch_thread(void *context)
 {
     struct connections *all = context;
     struct epoll_event events[WATCH_EVENTS];
@@ -142,53 +142,53 @@ static void *watch(void *context)
         int timeout_ms = left_us > 0 ? (int)((left_us + US_PER_MS - 1) / US_PER_MS) : 0;
         int count = epoll_wait(all->epoll_fd, events, WATCH_EVENTS, timeout_ms);
         for (int i = 0; i < count; i++) {
-            if (events[i].data.u64 == (uint64_t)STOP_MARK)
+            if (events[i].data.u64 == (uint64_t)STOP_EVENT)
                 return NULL;
-            see_gone(all, events[i].data.u64);
+            on_peer_closed(all, events[i].data.u64);
         }
         if (clock_monotonic_us() >= next_tick_us) {
-            tick(all);
+            watch_tick(all);
             next_tick_us = clock_monotonic_us() + TICK_MS * US_PER_MS;
         }
     }
 }
 
-/* ---- Making and ending ---- */
+/* ---- Creating and freeing ---- */
 
 static void connections_release(struct connections *all)
 {
     for (unsigned i = 0; i < all->config.max_connections; i++)
-        pthread_mutex_destroy(&all->places[i].lock);
+        pthread_mutex_destroy(&all->slots[i].lock);
     if (all->epoll_fd >= 0)
         close(all->epoll_fd);
     if (all->stop_fd >= 0)
         close(all->stop_fd);
     pthread_mutex_destroy(&all->lock);
-    free(all->places);
+    free(all->slots);
     free(all);
 }
 
 bool connections_new(const struct connections_config *config, struct connections **ret_connections, struct error *err)
 {
     struct connections *all = calloc(1, sizeof(*all));
-    struct connection *places = calloc(config->max_connections, sizeof(*places));
-    if (all == NULL || places == NULL)
+    struct connection *slots = calloc(config->max_connections, sizeof(*slots));
+    if (all == NULL || slots == NULL)
         abort();
     all->config = *config;
-    all->places = places;
+    all->slots = slots;
     pthread_mutex_init(&all->lock, NULL);
     for (unsigned i = config->max_connections; i-- > 0;) {
-        places[i] = (struct connection){ .all = all, .fd = -1, .next_free = all->free_places };
-        pthread_mutex_init(&places[i].lock, NULL);
-        all->free_places = &places[i];
+        slots[i] = (struct connection){ .all = all, .fd = -1, .next_free = all->free_slots };
+        pthread_mutex_init(&slots[i].lock, NULL);
+        all->free_slots = &slots[i];
     }
     all->now_s = monotonic_s();
     all->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     all->stop_fd = eventfd(0, EFD_CLOEXEC);
 
-    struct epoll_event stop = { .events = EPOLLIN, .data.u64 = (uint64_t)STOP_MARK };
+    struct epoll_event stop = { .events = EPOLLIN, .data.u64 = (uint64_t)STOP_EVENT };
     if (all->epoll_fd < 0 || all->stop_fd < 0 || epoll_ctl(all->epoll_fd, EPOLL_CTL_ADD, all->stop_fd, &stop) != 0 ||
-        pthread_create(&all->thread, NULL, watch, all) != 0) {
+        pthread_create(&all->thread, NULL, watch_thread, all) != 0) {
         int reason = errno;
         connections_release(all);
         fail(err, ERR_INTERNAL_ERROR, NULL, "The server cannot watch its connections.");
@@ -214,9 +214,9 @@ void connections_free(struct connections *connections)
 struct connection *connection_open(struct connections *connections, int fd)
 {
     pthread_mutex_lock(&connections->lock);
-    struct connection *connection = connections->free_places;
+    struct connection *connection = connections->free_slots;
     if (connection != NULL)
-        connections->free_places = connection->next_free;
+        connections->free_slots = connection->next_free;
     pthread_mutex_unlock(&connections->lock);
     if (connection == NULL)
         return NULL;
@@ -226,8 +226,8 @@ struct connection *connection_open(struct connections *connections, int fd)
     connection->generation++;
     atomic_store(&connection->gone, false);
     connection->watched = NULL;
-    struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET, .data.u64 = event_mark(connection) };
-    /* Without a place in the set its disconnect goes unseen; the time-outs still hold. */
+    struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET, .data.u64 = make_event_id(connection) };
+    /* When epoll_ctl fails, the disconnect is not detected; the time-outs still apply. */
     (void)epoll_ctl(connections->epoll_fd, EPOLL_CTL_ADD, fd, &event);
     pthread_mutex_unlock(&connection->lock);
 
@@ -248,8 +248,8 @@ void connection_close(struct connection *connection)
     http_exchange_unref(TAKE_PTR(connection->spare));
 
     pthread_mutex_lock(&all->lock);
-    connection->next_free = all->free_places;
-    all->free_places = connection;
+    connection->next_free = all->free_slots;
+    all->free_slots = connection;
     pthread_mutex_unlock(&all->lock);
     atomic_fetch_sub_explicit(&all->open_count, 1, memory_order_relaxed);
 }
@@ -285,7 +285,7 @@ struct http_exchange **connection_spare(struct connection *connection)
 void connections_give_up(struct connections *connections, bool abandon)
 {
     for (unsigned i = 0; i < connections->config.max_connections; i++) {
-        struct connection *connection = &connections->places[i];
+        struct connection *connection = &connections->slots[i];
         pthread_mutex_lock(&connection->lock);
         struct http_exchange *watched = connection->watched;
         if (watched != NULL)

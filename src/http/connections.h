@@ -1,14 +1,15 @@
 /*
- * Connections: what libmicrohttpd does not see of them.
+ * Connections: disconnects and time-outs that libmicrohttpd does not detect.
  *
- * A suspended connection neither times out there nor is its disconnect
- * noticed, and a client that trickles bytes is never too slow. So every socket
- * is also in an epoll set of our own, edge-triggered and for RDHUP only, which
- * costs nothing a request, and one watch thread follows the phases.
+ * libmicrohttpd neither times out a suspended connection nor notices its
+ * disconnect. A client that sends its bytes slowly never times out either. So
+ * every socket is also in an epoll set of this module, edge-triggered and for
+ * RDHUP only, which costs nothing per request. One watch thread checks the
+ * phases of all connections.
  *
  * A connection belongs to the thread that serves it, from connection_open to
- * connection_close; the watch thread looks at it under its lock and never
- * touches a socket after connection_close.
+ * connection_close. The watch thread reads it under its lock and never touches
+ * a socket after connection_close.
  */
 #pragma once
 
@@ -22,14 +23,14 @@ struct connection;
 struct connections;
 struct http_exchange;
 
-/* What a connection does, and thereby how long it may take. */
+/* The phase of a connection, which sets its time-out. */
 enum phase {
     PHASE_CLOSED,
-    PHASE_HEADERS, /* silent, or sending the head of a request: idle + request time-out */
-    PHASE_BODY,    /* request time-out */
-    PHASE_WORK,    /* waiting for the answer: call time-out */
-    PHASE_SENDING, /* the peer reads the answer: ten idle time-outs, libmicrohttpd's own idle time-out apart */
-    PHASE_STREAM,  /* events, without end */
+    PHASE_HEADERS, /* idle, or receiving the head of a request: idle + request time-out */
+    PHASE_BODY,    /* receiving the body: request time-out */
+    PHASE_WORK,    /* waiting for the response: call time-out */
+    PHASE_SENDING, /* sending the response: ten idle time-outs, besides libmicrohttpd's own idle time-out */
+    PHASE_STREAM,  /* event stream: no time-out */
 };
 
 struct connections_config {
@@ -45,26 +46,25 @@ struct connections_config {
 MUST_CHECK bool connections_new(const struct connections_config *config, struct connections **ret_connections, struct error *err)
     NONNULL(1, 2, 3);
 
-/* Joins the watch thread; every connection is closed by now. NULL is allowed. */
+/* Joins the watch thread. Every connection must be closed. NULL is allowed. */
 void connections_free(struct connections *connections);
 
-/* A place for a socket just accepted; NULL when all are taken. */
+/* Takes a slot for an accepted socket; NULL when all slots are in use. */
 struct connection *connection_open(struct connections *connections, int fd) NONNULL(1);
 
-/* Before the socket is closed. */
+/* Call this before the socket is closed. */
 void connection_close(struct connection *connection) NONNULL(1);
 
 void connection_set_phase(struct connection *connection, enum phase phase) NONNULL(1);
 
-/* From now on `exchange` is told when the peer goes away or the time is up.
- * False: the peer is gone already. */
+/* Registers `exchange` for give_up on a disconnect or time-out. False: the peer has already disconnected. */
 bool connection_watch(struct connection *connection, struct http_exchange *exchange) NONNULL(1, 2);
 void connection_unwatch(struct connection *connection) NONNULL(1);
 
-/* The exchange kept for this connection's next request; its serving thread's own business. */
+/* The exchange kept for the next request of this connection. Only the serving thread may use it. */
 struct http_exchange **connection_spare(struct connection *connection) NONNULL(1) RETURNS_NONNULL;
 
-/* Ends the wait of every watched exchange for the reason of a shutdown; `abandon` also when its call does not end. */
+/* Calls give_up for every watched exchange because of a shutdown. `abandon`: also when its call does not end. */
 void connections_give_up(struct connections *connections, bool abandon) NONNULL(1);
 
 unsigned connections_open_count(const struct connections *connections) NONNULL(1);

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 enum {
-    BODY_KEPT_BYTES = 64 * 1024,         /* storage worth keeping for the next request */
-    STREAM_MAX_BYTES = 16 * 1024 * 1024, /* waiting to be sent: two results of the largest size */
+    BODY_KEPT_BYTES = 64 * 1024,         /* body storage up to this size is kept for the next request */
+    STREAM_MAX_BYTES = 16 * 1024 * 1024, /* unsent bytes: two results of the largest size */
 };
 
 struct http_exchange *http_exchange_new(struct http_server *server)
@@ -37,7 +37,7 @@ void http_exchange_ref(struct http_exchange *exchange)
     atomic_fetch_add_explicit(&exchange->refs, 1, memory_order_relaxed);
 }
 
-/* A file that no response has taken over. */
+/* Closes a file that no response has taken over. */
 static void close_answer_file(struct http_exchange *exchange)
 {
     if (exchange->answer_fd >= 0)
@@ -49,7 +49,7 @@ void http_exchange_unref(struct http_exchange *exchange)
 {
     if (exchange == NULL || atomic_fetch_sub_explicit(&exchange->refs, 1, memory_order_acq_rel) != 1)
         return;
-    /* Who ended the suspension may still be about to unlock. */
+    /* The thread that ended the suspension may not have unlocked yet. */
     pthread_mutex_lock(&exchange->lock);
     pthread_mutex_unlock(&exchange->lock);
     close_answer_file(exchange);
@@ -94,7 +94,7 @@ void http_exchange_reset(struct http_exchange *exchange)
     exchange->stream_parked = false;
 }
 
-/* ---- For doors ---- */
+/* ---- For endpoints ---- */
 
 void http_exchange_suspend(struct http_exchange *exchange)
 {
@@ -114,18 +114,18 @@ const struct sockaddr *http_exchange_peer(const struct http_exchange *exchange)
 void http_exchange_add_header(struct http_exchange *exchange, const char *name, const char *value)
 {
     if (exchange->answer_header_count == HTTP_EXCHANGE_MAX_HEADERS)
-        abort(); /* a door's own header list is fixed, and shorter */
+        abort(); /* the header list of an endpoint is fixed, and shorter */
     exchange->answer_headers[exchange->answer_header_count++] = (struct http_exchange_header){ name, value };
 }
 
 /* Under the lock. */
-static bool is_open(const struct http_exchange *exchange)
+static bool can_answer(const struct http_exchange *exchange)
 {
     return exchange->state == HTTP_EXCHANGE_READING || exchange->state == HTTP_EXCHANGE_SUSPENDED;
 }
 
 /* Under the lock, which the connection's thread takes before it frees anything. */
-static void http_exchange_move_on(struct http_exchange *exchange, enum http_exchange_state next)
+static void exchange_set_state(struct http_exchange *exchange, enum http_exchange_state next)
 {
     bool resume = exchange->state == HTTP_EXCHANGE_SUSPENDED;
     exchange->state = next;
@@ -136,14 +136,14 @@ static void http_exchange_move_on(struct http_exchange *exchange, enum http_exch
 bool http_exchange_answer(struct http_exchange *exchange, int status, const char *content_type, const char *bytes, size_t size)
 {
     pthread_mutex_lock(&exchange->lock);
-    bool open = is_open(exchange);
+    bool open = can_answer(exchange);
     if (open) {
         exchange->status = status;
         exchange->answer = bytes;
         exchange->answer_size = size;
         if (content_type != NULL)
             http_exchange_add_header(exchange, "content-type", content_type);
-        http_exchange_move_on(exchange, HTTP_EXCHANGE_ANSWERED);
+        exchange_set_state(exchange, HTTP_EXCHANGE_ANSWERED);
     }
     pthread_mutex_unlock(&exchange->lock);
     return open;
@@ -158,13 +158,13 @@ bool http_exchange_answer_file(struct http_exchange *exchange, const char *conte
 bool http_exchange_stream(struct http_exchange *exchange)
 {
     pthread_mutex_lock(&exchange->lock);
-    bool open = is_open(exchange);
+    bool open = can_answer(exchange);
     if (open) {
         exchange->status = MHD_HTTP_OK;
         http_exchange_add_header(exchange, "content-type", "text/event-stream");
         http_exchange_add_header(exchange, "cache-control", "no-cache, no-transform");
         http_exchange_add_header(exchange, "x-accel-buffering", "no");
-        http_exchange_move_on(exchange, HTTP_EXCHANGE_STREAMING);
+        exchange_set_state(exchange, HTTP_EXCHANGE_STREAMING);
     }
     pthread_mutex_unlock(&exchange->lock);
     return open;

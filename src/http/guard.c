@@ -71,7 +71,7 @@ static bool host_part_is_known(const struct guard *guard, const struct host_part
         if (host_part_is(part, loopback_hosts[i]))
             return true;
     }
-    /* Rebinding needs a name; on every interface our own addresses are many, and a number cannot be rebound. */
+    /* DNS rebinding needs a name. A server on all interfaces has many addresses, so any numeric address is allowed. */
     if (guard->listens_on_any ? host_part_is_numeric(part) : host_part_is(part, guard->listen_host))
         return true;
     for (size_t i = 0; i < guard->hosts.count; i++) {
@@ -81,7 +81,7 @@ static bool host_part_is_known(const struct guard *guard, const struct host_part
     return false;
 }
 
-/* What follows "http://" or "https://"; NULL for other origins, "null" among them. */
+/* The part after "http://" or "https://"; NULL for other origins, including "null". */
 static const char *origin_authority(const char *origin)
 {
     if (strncasecmp(origin, "http://", 7) == 0)
@@ -151,16 +151,17 @@ static bool guard_check(const struct guard *guard, struct error *err)
     for (size_t i = 0; i < guard->hosts.count; i++) {
         const char *host = guard->hosts.items[i];
         if (!is_numeric(host) && (!host_part_read(host, &part) || part.port[0] != '\0'))
-            return fail(err, ERR_INVALID_REQUEST, "allowed-host", "Give a host name without scheme and port.");
+            return fail(err, ERR_INVALID_REQUEST, "allowed-host", "allowed-host must be a host name without scheme and port.");
     }
     for (size_t i = 0; i < guard->origins.count; i++) {
         const char *authority = origin_authority(guard->origins.items[i]);
         if (authority == NULL || !host_part_read(authority, &part))
-            return fail(err, ERR_INVALID_REQUEST, "allowed-origin", "Give an origin, such as https://app.example.com.");
+            return fail(err, ERR_INVALID_REQUEST, "allowed-origin",
+                        "allowed-origin must be an origin, such as https://app.example.com.");
     }
     for (size_t i = 0; i < guard->proxies.count; i++) {
         if (!is_numeric(guard->proxies.items[i]))
-            return fail(err, ERR_INVALID_REQUEST, "trusted-proxy", "Give a numeric address.");
+            return fail(err, ERR_INVALID_REQUEST, "trusted-proxy", "trusted-proxy must be a numeric address.");
     }
     return true;
 }

@@ -7,7 +7,7 @@
 
 struct header_row {
     const char *name;
-    bool unique; /* two of them would let two readers of the request see different things */
+    bool unique; /* a proxy and this server could read different ones of two (request smuggling) */
 };
 
 static const struct header_row rows[HEADER_COUNT] = {
@@ -35,7 +35,7 @@ static const struct header_row rows[HEADER_COUNT] = {
     [HEADER_X_FORWARDED_HOST] = { "x-forwarded-host", false },
 };
 
-/* The length alone leaves at most four candidates, so that an ordinary request costs few comparisons. */
+/* Headers by length of name: at most four candidates, so that an ordinary request needs few comparisons. */
 static const unsigned char by_length[][5] = {
     [4] = { HEADER_HOST },
     [6] = { HEADER_ACCEPT, HEADER_ORIGIN, HEADER_COOKIE, HEADER_EXPECT },
@@ -62,19 +62,19 @@ enum header header_by_name(const char *name, size_t size)
     return HEADER_UNKNOWN;
 }
 
-static enum MHD_Result see_header(void *context, enum MHD_ValueKind kind, const char *name, size_t name_size, const char *value,
-                                  size_t value_size)
+static enum MHD_Result on_header(void *context, enum MHD_ValueKind kind, const char *name, size_t name_size, const char *value,
+                                 size_t value_size)
 {
     (void)kind;
     (void)value_size;
     struct header_values *values = context;
-    /* A blank before the colon hides a header from one reader and not from the next (RFC 9112 §5.1). */
+    /* Some parsers ignore a header with a blank before the colon, others accept it (RFC 9112 §5.1). */
     if (name_size > 0 && (name[name_size - 1] == ' ' || name[name_size - 1] == '\t'))
         values->contradictory = true;
     enum header header = header_by_name(name, name_size);
     if (header == HEADER_UNKNOWN)
         return MHD_YES;
-    /* Of several lines the last is that of the nearest proxy; the others may be the client's own. */
+    /* The last of several X-Forwarded-For lines comes from the nearest proxy; the client may have sent the others. */
     if (values->values[header] == NULL || header == HEADER_X_FORWARDED_FOR)
         values->values[header] = value != NULL ? value : "";
     else if (rows[header].unique)
@@ -85,8 +85,8 @@ static enum MHD_Result see_header(void *context, enum MHD_ValueKind kind, const 
 void headers_read(struct MHD_Connection *mhd, struct header_values *ret_values)
 {
     *ret_values = (struct header_values){ .contradictory = false };
-    MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, see_header, ret_values);
-    /* Two lengths are how a request is smuggled past a proxy, and an encoding that is not known has none (RFC 9112 §6.3). */
+    MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, on_header, ret_values);
+    /* A request with two lengths can be smuggled past a proxy. An unknown encoding has no length (RFC 9112 §6.3). */
     const char *encoding = ret_values->values[HEADER_TRANSFER_ENCODING];
     if (encoding != NULL && (ret_values->values[HEADER_CONTENT_LENGTH] != NULL || strcasecmp(encoding, "chunked") != 0))
         ret_values->contradictory = true;
@@ -120,7 +120,7 @@ static bool range_names(const char *range, size_t size, const char *type, const 
     return any_subtype || (strlen(subtype) == subtype_size && strncasecmp(slash + 1, subtype, subtype_size) == 0);
 }
 
-/* Whether the parameters up to `end` hold q=0, q=0.0 … */
+/* True when the parameters up to `end` contain q=0, q=0.0 … */
 static bool weight_is_zero(const char *parameters, const char *end)
 {
     for (const char *at = parameters; at != NULL && at < end; at = memchr(at, ';', (size_t)(end - at))) {

@@ -1,6 +1,6 @@
 /*
- * The request headers this server looks at, found in one pass over those that
- * came. Values are borrowed from the request.
+ * Request headers: finds the headers that this server uses, in one pass. Values
+ * are borrowed from the request.
  */
 #pragma once
 
@@ -40,21 +40,21 @@ enum header {
 
 struct header_values {
     const char *values[HEADER_COUNT]; /* NULL when absent; the first when repeated */
-    bool contradictory;               /* one that must be unique came twice, or the length is told in two ways */
+    bool contradictory;               /* a unique header came twice, or two headers give the length */
 };
 
 void headers_read(struct MHD_Connection *mhd, struct header_values *ret_values) NONNULL(1, 2);
 
-/* Which header a name means, in any case. */
+/* The header with this name, in any case. */
 enum header header_by_name(const char *name, size_t size) NONNULL(1) PURE;
 
 /* ---- Forms of values ---- */
 
-/* Whether an Accept (RFC 9110 §12.5.1) takes `type`/`subtype`; absent means everything. A weight of 0 refuses. */
+/* True when an Accept (RFC 9110 §12.5.1) allows `type`/`subtype`. An absent header allows everything. A weight of 0 refuses. */
 bool accept_takes(const char *accept, const char *type, const char *subtype) NONNULL(2, 3) PURE;
 
-/* Whether a Content-Type (RFC 9110 §8.3) is application/json or application/…+json. */
+/* True when a Content-Type (RFC 9110 §8.3) is application/json or application/…+json. */
 bool content_type_is_json(const char *content_type) NONNULL(1) PURE;
 
-/* The credential behind "Bearer " (RFC 6750 §2.1), NULL for other schemes. */
+/* The credential after "Bearer " (RFC 6750 §2.1), NULL for other schemes. */
 const char *bearer_token(const char *authorization) PURE;

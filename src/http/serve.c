@@ -10,8 +10,8 @@
 #include <strings.h>
 
 enum {
-    CONNECTION_POOL_BYTES = 16 * 1024,  /* line and headers of a request; past it libmicrohttpd answers 431 */
-    DRAIN_MAX_BYTES = 16 * 1024 * 1024, /* of a body too large: read and dropped, so that the client hears why */
+    CONNECTION_POOL_BYTES = 16 * 1024,  /* for the request line and headers; above it libmicrohttpd answers 431 */
+    DRAIN_MAX_BYTES = 16 * 1024 * 1024, /* of a too large body, which is read and dropped so that the client gets the error */
     STREAM_BLOCK_BYTES = 16 * 1024,
 };
 
@@ -23,21 +23,22 @@ static struct connection *connection_of(struct MHD_Connection *mhd)
     return info != NULL ? info->socket_context : NULL;
 }
 
-static void see_connection(void *context, struct MHD_Connection *mhd, void **place, enum MHD_ConnectionNotificationCode code)
+static void on_connection(void *context, struct MHD_Connection *mhd, void **ret_connection,
+                          enum MHD_ConnectionNotificationCode code)
 {
     struct http_server *server = context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-        *place = info != NULL ? connection_open(server->connections, info->connect_fd) : NULL;
-    } else if (*place != NULL) {
-        connection_close(*place);
-        *place = NULL;
+        *ret_connection = info != NULL ? connection_open(server->connections, info->connect_fd) : NULL;
+    } else if (*ret_connection != NULL) {
+        connection_close(*ret_connection);
+        *ret_connection = NULL;
     }
 }
 
-/* ---- Beginnings ---- */
+/* ---- Start of a request ---- */
 
-/* Paths and queries are decoded by the doors, which know where an escaped slash belongs. */
+/* Endpoints decode paths and queries, because they know how to treat an escaped slash. */
 static size_t keep_escapes(void *context, struct MHD_Connection *mhd, char *text)
 {
     (void)context;
@@ -45,7 +46,7 @@ static size_t keep_escapes(void *context, struct MHD_Connection *mhd, char *text
     return strlen(text);
 }
 
-/* A target in absolute form must be understood too (RFC 9112 §3.2.2): it is its path, whatever host it names. */
+/* A target in absolute form is accepted too (RFC 9112 §3.2.2): its path counts, whatever host it names. */
 static const char *without_authority(const char *target)
 {
     static const char *const schemes[] = { "http://", "https://" };
@@ -58,8 +59,8 @@ static const char *without_authority(const char *target)
     return target;
 }
 
-/* The first sight of a request: its line, before libmicrohttpd cuts it apart. */
-static void *see_target(void *context, const char *target, struct MHD_Connection *mhd)
+/* Called with the request line, before libmicrohttpd parses it. */
+static void *on_request_line(void *context, const char *target, struct MHD_Connection *mhd)
 {
     struct connection *connection = connection_of(mhd);
     if (connection == NULL)
@@ -80,7 +81,7 @@ static bool path_is(const struct http_exchange *exchange, const char *path)
     return strlen(path) == exchange->path_size && memcmp(exchange->target, path, exchange->path_size) == 0;
 }
 
-static const struct http_endpoint *transport_of(const struct http_exchange *exchange)
+static const struct http_endpoint *choose_endpoint(const struct http_exchange *exchange)
 {
     if (exchange->server->mcp != NULL && path_is(exchange, "/mcp"))
         return &mcp_endpoint;
@@ -95,13 +96,13 @@ static const struct http_endpoint *transport_of(const struct http_exchange *exch
     return &rest_endpoint;
 }
 
-static void run(struct http_exchange *exchange)
+static void exchange_run(struct http_exchange *exchange)
 {
     connection_set_phase(exchange->connection, PHASE_WORK);
     exchange->endpoint->run(exchange);
     if (!exchange->was_suspended)
         return;
-    /* Watched only now: a call cannot be cancelled before it was submitted. */
+    /* Watched only now, because a call cannot be cancelled before it is submitted. */
     atomic_fetch_add_explicit(&exchange->server->suspended, 1, memory_order_relaxed);
     if (!connection_watch(exchange->connection, exchange))
         http_exchange_give_up(exchange, GIVE_UP_CLIENT_GONE);
@@ -113,7 +114,7 @@ static uint64_t declared_length(const struct http_exchange *exchange)
     return length != NULL ? strtoull(length, NULL, 10) : 0;
 }
 
-static void begin(struct http_exchange *exchange, const char *method)
+static void exchange_begin(struct http_exchange *exchange, const char *method)
 {
     exchange->begun = true;
     exchange->method = method;
@@ -121,19 +122,20 @@ static void begin(struct http_exchange *exchange, const char *method)
     atomic_fetch_add_explicit(&exchange->server->requests, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&exchange->server->active, 1, memory_order_relaxed);
     exchange->closes = exchange->headers.contradictory;
-    exchange->endpoint = transport_of(exchange);
+    exchange->endpoint = choose_endpoint(exchange);
     exchange->endpoint->begin(exchange);
 
     uint64_t length = declared_length(exchange);
     exchange->too_large = length > exchange->max_body_bytes;
     bool too_much = exchange->too_large && (length > DRAIN_MAX_BYTES || exchange->headers.values[HEADER_EXPECT] != NULL);
-    /* Too much even to be dropped, not sent yet, or of a length in doubt: answered now, which ends the connection. */
+    /* The request is answered now, which closes the connection, when its body is too large to drop, is not sent yet (Expect), or
+     * has an unclear length. */
     if (too_much || exchange->headers.contradictory)
-        run(exchange);
+        exchange_run(exchange);
     connection_set_phase(exchange->connection, PHASE_BODY);
 }
 
-static bool take_body(struct http_exchange *exchange, const char *bytes, size_t size)
+static bool exchange_add_body(struct http_exchange *exchange, const char *bytes, size_t size)
 {
     exchange->body_seen_bytes += size;
     if (exchange->body_seen_bytes > exchange->max_body_bytes)
@@ -162,10 +164,10 @@ static struct MHD_Response *make_response(struct http_exchange *exchange, bool s
     if (exchange->answer_fd >= 0) {
         struct MHD_Response *response = MHD_create_response_from_fd64(exchange->answer_size, exchange->answer_fd);
         if (response != NULL)
-            exchange->answer_fd = -1; /* closed with the response */
+            exchange->answer_fd = -1; /* the response closes the file */
         return response;
     }
-    /* The bytes live until the request is completed, and nobody writes to them. */
+    /* The bytes live until the request is completed, and nothing modifies them. */
     return MHD_create_response_from_buffer(exchange->answer_size, (void *)(uintptr_t)exchange->answer, MHD_RESPMEM_PERSISTENT);
 }
 
@@ -188,9 +190,9 @@ static enum MHD_Result queue_answer(struct http_exchange *exchange)
     return result;
 }
 
-/* Called when the headers are there, for every part of the body, at its end, and after every resumption. */
-static enum MHD_Result serve(void *context, struct MHD_Connection *mhd, const char *url, const char *method, const char *version,
-                             const char *upload, size_t *upload_size, void **request)
+/* Called when the headers are complete, for every part of the body, at its end, and after every resumption. */
+static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, const char *url, const char *method,
+                                  const char *version, const char *upload, size_t *upload_size, void **request)
 {
     struct http_exchange *exchange = *request;
     (void)context;
@@ -200,19 +202,19 @@ static enum MHD_Result serve(void *context, struct MHD_Connection *mhd, const ch
     if (exchange == NULL)
         return MHD_NO;
     if (!exchange->begun) {
-        begin(exchange, method);
+        exchange_begin(exchange, method);
         return exchange->state == HTTP_EXCHANGE_READING ? MHD_YES : queue_answer(exchange);
     }
     if (*upload_size > 0) {
-        bool taken = take_body(exchange, upload, *upload_size);
+        bool taken = exchange_add_body(exchange, upload, *upload_size);
         *upload_size = 0;
         return taken ? MHD_YES : MHD_NO;
     }
     if (!exchange->body_complete) {
         exchange->body_complete = true;
-        run(exchange);
+        exchange_run(exchange);
         if (exchange->was_suspended)
-            return MHD_YES; /* even if it was answered meanwhile: it is resumed, and comes here again */
+            return MHD_YES; /* even when it is already answered: it is resumed, and this function is called again */
     } else if (exchange->was_suspended) {
         exchange->was_suspended = false;
         atomic_fetch_sub_explicit(&exchange->server->suspended, 1, memory_order_relaxed);
@@ -220,8 +222,8 @@ static enum MHD_Result serve(void *context, struct MHD_Connection *mhd, const ch
     return queue_answer(exchange);
 }
 
-/* The answer is out, or the connection is lost. */
-static void complete(void *context, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode code)
+/* The response was sent, or the connection is lost. */
+static void on_exchange_completed(void *context, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode code)
 {
     struct http_server *server = context;
     struct http_exchange *exchange = TAKE_PTR(*request);
@@ -243,7 +245,7 @@ static void complete(void *context, struct MHD_Connection *mhd, void **request, 
     }
     connection_set_phase(connection, PHASE_HEADERS);
 
-    /* Nobody new can get hold of it since it is not watched any more. */
+    /* The exchange is no longer watched, so no new reference can appear. */
     if (http_exchange_is_unshared(exchange)) {
         http_exchange_reset(exchange);
         *connection_spare(connection) = exchange;
@@ -260,11 +262,12 @@ struct MHD_Daemon *serve_start(struct http_server *server, int listen_fd, const 
         { MHD_OPTION_CONNECTION_LIMIT, (intptr_t)limits->max_connections, NULL },
         { MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)limits->idle_timeout_s, NULL },
         { MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_POOL_BYTES, NULL },
-        /* A pool of one is no pool to libmicrohttpd. */
+        /* libmicrohttpd refuses a thread pool of one thread. */
         { limits->io_threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, (intptr_t)limits->io_threads, NULL },
         { MHD_OPTION_END, 0, NULL },
     };
-    return MHD_start_daemon(flags, 0, NULL, NULL, serve, server, MHD_OPTION_ARRAY, options, MHD_OPTION_NOTIFY_CONNECTION,
-                            see_connection, server, MHD_OPTION_NOTIFY_COMPLETED, complete, server, MHD_OPTION_URI_LOG_CALLBACK,
-                            see_target, server, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
+    return MHD_start_daemon(flags, 0, NULL, NULL, on_request, server, MHD_OPTION_ARRAY, options, MHD_OPTION_NOTIFY_CONNECTION,
+                            on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_exchange_completed, server,
+                            MHD_OPTION_URI_LOG_CALLBACK, on_request_line, server, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+                            MHD_OPTION_END);
 }

@@ -1,6 +1,6 @@
 /*
- * The callbacks of libmicrohttpd: what happens to a connection and a request,
- * from accept to the last byte, on the thread that serves it.
+ * HTTP callbacks of libmicrohttpd: handle a connection and its requests, from
+ * accept to the last byte, on the event loop thread that serves it.
  */
 #pragma once
 
@@ -15,5 +15,5 @@ struct serve_limits {
     unsigned idle_timeout_s;
 };
 
-/* A daemon on the listening socket, which it owns from now on; NULL when it cannot be started. */
+/* Starts a daemon on the listening socket and takes ownership of it; NULL when it cannot be started. */
 struct MHD_Daemon *serve_start(struct http_server *server, int listen_fd, const struct serve_limits *limits) NONNULL(1, 3);

@@ -27,7 +27,7 @@ enum {
     LIMIT_IO_THREADS = 64,
     LIMIT_CONNECTIONS = 100000,
     LIMIT_TIMEOUT_S = 24 * 3600,
-    CANCEL_GRACE_MS = 2000, /* for calls to end once cancelled */
+    CANCEL_GRACE_MS = 2000, /* for cancelled calls to complete */
     DRAIN_POLL_MS = 5,
 };
 
@@ -46,11 +46,11 @@ static bool check_bounds(const struct http_server_config *config, struct error *
         return fail(err, ERR_INVALID_REQUEST, "max-connections", "At most %d connections are accepted.", LIMIT_CONNECTIONS);
     if (config->idle_timeout_s > LIMIT_TIMEOUT_S || config->request_timeout_s > LIMIT_TIMEOUT_S ||
         config->call_timeout_s > LIMIT_TIMEOUT_S)
-        return fail(err, ERR_INVALID_REQUEST, "timeout", "A time-out is at most %d seconds.", LIMIT_TIMEOUT_S);
+        return fail(err, ERR_INVALID_REQUEST, "timeout", "A time-out must be at most %d seconds.", LIMIT_TIMEOUT_S);
     return true;
 }
 
-static void tick(void *context)
+static void server_tick(void *context)
 {
     struct http_server *server = context;
     if (server->mcp != NULL)
@@ -65,7 +65,7 @@ static bool start_connections(struct http_server *server, const struct http_serv
         .idle_timeout_s = given_or(config->idle_timeout_s, DEFAULT_IDLE_TIMEOUT_S),
         .request_timeout_s = given_or(config->request_timeout_s, DEFAULT_REQUEST_TIMEOUT_S),
         .call_timeout_s = given_or(config->call_timeout_s, DEFAULT_CALL_TIMEOUT_S),
-        .tick = tick,
+        .tick = server_tick,
         .context = server,
     };
     return connections_new(&connections, &server->connections, err);
@@ -79,7 +79,7 @@ static bool start_listener(struct http_server *server, const struct http_server_
         return false;
     unsigned threads = given_or(config->io_threads, DEFAULT_IO_THREADS);
     unsigned max_connections = given_or(config->max_connections, DEFAULT_MAX_CONNECTIONS);
-    max_connections = max_connections < threads ? threads : max_connections; /* each thread needs a place */
+    max_connections = max_connections < threads ? threads : max_connections; /* each thread needs a connection */
     const struct serve_limits limits = {
         .io_threads = threads,
         .max_connections = max_connections,
@@ -98,7 +98,7 @@ static bool start_listener(struct http_server *server, const struct http_server_
     return true;
 }
 
-static void release(struct http_server *server)
+static void server_release(struct http_server *server)
 {
     metrics_listener_free(server->metrics);
     if (server->daemon != NULL)
@@ -108,7 +108,7 @@ static void release(struct http_server *server)
     free(server);
 }
 
-static bool start(struct http_server *server, const struct http_server_config *config, struct error *err)
+static bool server_start_all(struct http_server *server, const struct http_server_config *config, struct error *err)
 {
     const struct guard_config guard = { config->allowed_hosts, config->allowed_origins, config->trusted_proxies };
     struct socket_address address;
@@ -136,8 +136,8 @@ bool http_server_start(const struct http_server_config *config, struct api *api,
     server->assets_context = config->assets_context;
     server->write_metrics = config->write_metrics;
     server->metrics_context = config->metrics_context;
-    if (!start(server, config, err)) {
-        release(server);
+    if (!server_start_all(server, config, err)) {
+        server_release(server);
         return false;
     }
     *ret_server = server;
@@ -158,7 +158,7 @@ unsigned http_server_metrics_port(const struct http_server *server)
 
 /* ---- Stop ---- */
 
-/* Waits until every answer is out; false when time is over first. */
+/* Waits until every response was sent; false when the time is over first. */
 static bool wait_until_idle(const struct http_server *server, int64_t wait_ms)
 {
     const struct timespec pause = { .tv_nsec = DRAIN_POLL_MS * 1000000L };
@@ -171,7 +171,7 @@ static bool wait_until_idle(const struct http_server *server, int64_t wait_ms)
     return true;
 }
 
-/* libmicrohttpd must not be stopped with a suspended connection: answered ones are resumed, but it takes a moment. */
+/* libmicrohttpd must not be stopped with a suspended connection. Answered connections are resumed, but that takes a moment. */
 static void wait_until_resumed(const struct http_server *server)
 {
     const struct timespec pause = { .tv_nsec = DRAIN_POLL_MS * 1000000L };
@@ -199,5 +199,5 @@ void http_server_stop(struct http_server *server, unsigned grace_ms)
     MHD_stop_daemon(TAKE_PTR(server->daemon));
     if (listen_fd >= 0)
         close(listen_fd);
-    release(server);
+    server_release(server);
 }

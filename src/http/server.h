@@ -1,17 +1,17 @@
 /*
- * The HTTP server: the agent protocol at /mcp, the REST door under /v1, the
- * OpenAPI document at /openapi.json, hosted images at /assets/…, the pages of
- * unsubscribe links at /u/…, and, on a listener of its own, metrics.
+ * HTTP server: the MCP server at /mcp, the REST API under /v1, the OpenAPI
+ * document at /openapi.json, hosted images at /assets/…, unsubscribe pages at
+ * /u/…, and metrics on a listener of its own.
  *
- * A few libmicrohttpd threads do all input and output. A call that is answered
- * in memory is answered there; any other suspends its connection until the
- * answer stands, so that no thread ever waits for a database. Connections,
- * bodies, headers and streams are bounded, and so is the time that a slow
- * client may take.
+ * A few libmicrohttpd threads run event loops for all input and output. A call
+ * that is answered in memory is answered there. Any other call suspends its
+ * connection until it completes, so no thread waits for a database.
+ * Connections, bodies, headers and streams are bounded, and so is the time that
+ * a slow client may take.
  *
- * The configuration is read while starting; only the callbacks and their
- * contexts must outlive the server. The server borrows the api and the MCP
- * server: stop it before either is freed.
+ * The configuration is read at the start; only the callbacks and their contexts
+ * must outlive the server. The server borrows the api and the MCP server: stop
+ * it before either is freed.
  */
 #pragma once
 
@@ -27,9 +27,9 @@ struct api;
 struct http_server;
 struct mcp_server;
 
-/* A file to be served to anybody. */
+/* A public file. */
 struct http_asset {
-    int fd; /* closed when it is sent */
+    int fd; /* closed after it was sent */
     uint64_t bytes;
     const char *content_type; /* lives as long as the server */
 };
@@ -37,47 +37,47 @@ struct http_asset {
 struct http_server_config {
     const char *listen;                 /* "127.0.0.1:8420", "[::1]:8420"; port 0 lets the system choose */
     const char *metrics_listen;         /* the same form; NULL: no metrics listener */
-    const char *const *allowed_hosts;   /* NULL-ended, further names /mcp may be asked for under; NULL: none */
-    const char *const *allowed_origins; /* NULL-ended, further origins that may call /mcp; NULL: none */
-    const char *const *trusted_proxies; /* NULL-ended addresses whose X-Forwarded-… are believed; NULL: none */
+    const char *const *allowed_hosts;   /* NULL-terminated, further names that Host may have at /mcp; NULL: none */
+    const char *const *allowed_origins; /* NULL-terminated, further origins that may call /mcp; NULL: none */
+    const char *const *trusted_proxies; /* addresses whose X-Forwarded-… headers are trusted; NULL: none */
 
     unsigned io_threads;        /* 0: 2 */
     unsigned max_connections;   /* 0: 1024, over all threads */
-    unsigned idle_timeout_s;    /* 0: 75; a silent connection is closed, and so is one whose peer does not read */
-    unsigned request_timeout_s; /* 0: 60; for all of a request to arrive */
-    unsigned call_timeout_s;    /* 0: 330; past it a call is cancelled and answered 503 */
+    unsigned idle_timeout_s;    /* 0: 75; an idle connection is closed, and so is one whose peer does not read */
+    unsigned request_timeout_s; /* 0: 60; for the whole request to arrive */
+    unsigned call_timeout_s;    /* 0: 330; after it a call is cancelled and answered 503 */
 
-    /* Opens what is served as /assets/NAME; false: there is no such. On an I/O thread. NULL: nothing is served there. */
+    /* Opens the file served as /assets/NAME; false when there is none. Called on an I/O thread. NULL: no assets are served. */
     bool (*open_asset)(void *context, const char *name, struct http_asset *ret_asset);
     void *assets_context;
 
-    /* Fills the Prometheus text; called on the metrics thread. NULL: the server's own figures only. */
+    /* Writes metrics in the Prometheus text format; called on the metrics thread. NULL: only the server's own figures. */
     void (*write_metrics)(void *context, struct buf *out);
     void *metrics_context;
 };
 
-/* Figures for the metrics page and for tests. */
+/* Counters for the metrics page and for tests. */
 struct http_server_figures {
     uint64_t requests;    /* since the start */
-    uint64_t refused;     /* of them, at the door: host, origin, size, form */
-    uint64_t abandoned;   /* whose client went away before the answer */
+    uint64_t refused;     /* refused before a call: host, origin, size, form */
+    uint64_t abandoned;   /* whose client disconnected before the response */
     unsigned connections; /* open now */
-    unsigned suspended;   /* waiting for an answer now */
-    unsigned streams;     /* of events, open now */
+    unsigned suspended;   /* waiting for a call now */
+    unsigned streams;     /* event streams open now */
 };
 
-/* Binds and serves until stopped. `api` NULL: no REST door; `mcp` NULL: no /mcp.
- * Errors: INVALID_REQUEST (an address or a bound that cannot be read), INTERNAL_ERROR (the address is taken). */
+/* Binds and serves until stopped. `api` NULL: no REST API; `mcp` NULL: no /mcp. Errors: INVALID_REQUEST (an address or a bound
+ * that cannot be read), INTERNAL_ERROR (the address is in use). */
 MUST_CHECK bool http_server_start(const struct http_server_config *config, struct api *api, struct mcp_server *mcp,
                                   struct http_server **ret_server, struct error *err) NONNULL(1, 4, 5);
 
-/* The ports bound; of the metrics listener 0 when there is none. */
+/* The bound ports; 0 for the metrics port when there is no metrics listener. */
 unsigned http_server_port(const struct http_server *server) NONNULL(1);
 unsigned http_server_metrics_port(const struct http_server *server) NONNULL(1);
 
 /* A snapshot; safe from any thread. */
 struct http_server_figures http_server_figures(const struct http_server *server) NONNULL(1);
 
-/* Takes no more connections, lets calls in flight end for at most `grace_ms`, cancels the rest, and frees the server.
- * NULL is allowed. */
+/* Graceful shutdown: accepts no more connections, waits at most `grace_ms` for running calls, cancels the rest, and frees the
+ * server. NULL is allowed. */
 void http_server_stop(struct http_server *server, unsigned grace_ms);

@@ -1,6 +1,6 @@
 /*
- * What the files of this room share: the running server as the doors see it.
- * Constant after the start except for the counters, which are atomic.
+ * HTTP server state: private to the files of src/http. Constant after the start
+ * except for the counters, which are atomic.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct route_table;
 
 struct http_server {
     struct arena *arena;
-    struct api *api;        /* NULL: no REST door */
+    struct api *api;        /* NULL: no REST API */
     struct mcp_server *mcp; /* NULL: no /mcp */
     struct guard *guard;
     struct address_gate *gate;
@@ -37,30 +37,30 @@ struct http_server {
     atomic_uint_fast64_t requests;
     atomic_uint_fast64_t refused;
     atomic_uint_fast64_t abandoned;
-    atomic_uint active; /* requests whose answer is not out yet */
+    atomic_uint active; /* requests whose response is not sent yet */
     atomic_uint suspended;
     atomic_uint streams;
-    atomic_uint parked; /* streams suspended until there is more */
+    atomic_uint parked; /* streams suspended until there is more data */
 };
 
-/* ---- Doors ---- */
+/* ---- Endpoints ---- */
 
-extern const struct http_endpoint rest_endpoint;        /* /v1/…, and 404 for what nobody serves */
+extern const struct http_endpoint rest_endpoint;        /* /v1/…, and 404 for every unknown path */
 extern const struct http_endpoint mcp_endpoint;         /* /mcp */
 extern const struct http_endpoint document_endpoint;    /* /openapi.json */
 extern const struct http_endpoint asset_endpoint;       /* /assets/… */
 extern const struct http_endpoint download_endpoint;    /* /downloads/… */
 extern const struct http_endpoint unsubscribe_endpoint; /* /u/… */
 
-/* Whether the path is one of the asset door. */
+/* True when the path belongs to the endpoint. */
 bool asset_path(const struct http_exchange *exchange) NONNULL(1);
 bool download_path(const struct http_exchange *exchange) NONNULL(1);
 bool unsubscribe_path(const struct http_exchange *exchange) NONNULL(1);
 
-/* ---- What doors have in common ---- */
+/* ---- Shared by the endpoints ---- */
 
-/* The name the client asked for: Host, or X-Forwarded-Host from a trusted proxy. NULL when absent. */
+/* The host name in the request: Host, or X-Forwarded-Host from a trusted proxy. NULL when absent. */
 const char *http_exchange_host(const struct http_exchange *exchange) NONNULL(1);
 
-/* Counts and logs a request that is refused before any call is made of it. Neither path nor arguments are logged. */
+/* Counts and logs a request that is refused before it becomes a call. Neither path nor arguments are logged. */
 void http_exchange_log_refusal(struct http_exchange *exchange, int status, const char *code) NONNULL(1, 3);

@@ -13,7 +13,7 @@ enum {
     ADDRESS_TEXT_MAX_BYTES = 64,
 };
 
-/* Cuts "host:port" or "[host]:port" apart in place. */
+/* Splits "host:port" or "[host]:port" in place. */
 static bool split_port(char *text, char **ret_host, int64_t *ret_port)
 {
     char *colon = strrchr(text, ':');
@@ -38,7 +38,8 @@ bool socket_address_parse(const char *text, const char *param, struct socket_add
     int64_t port = 0;
     int written = snprintf(copy, sizeof(copy), "%s", text);
     if (written < 0 || (size_t)written >= sizeof(copy) || !split_port(copy, &host, &port))
-        return fail(err, ERR_INVALID_REQUEST, param, "Give an address and a port, such as 127.0.0.1:8420 or [::1]:8420.");
+        return fail(err, ERR_INVALID_REQUEST, param,
+                    "The option takes an address and a port, such as 127.0.0.1:8420 or [::1]:8420.");
 
     *ret_address = (struct socket_address){ .size = 0 };
     struct sockaddr_in *v4 = (struct sockaddr_in *)&ret_address->socket;
@@ -63,7 +64,7 @@ bool socket_address_listen(const struct socket_address *address, const char *par
 {
     int fd = socket(address->socket.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return fail(err, ERR_INTERNAL_ERROR, param, "No socket can be opened: %s.", strerror(errno));
+        return fail(err, ERR_INTERNAL_ERROR, param, "Cannot open a socket: %s.", strerror(errno));
 
     const int on = 1;
     bool listening = setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
@@ -71,7 +72,7 @@ bool socket_address_listen(const struct socket_address *address, const char *par
     if (!listening) {
         int reason = errno;
         close(fd);
-        return fail(err, ERR_INVALID_REQUEST, param, "Cannot listen there: %s.", strerror(reason));
+        return fail(err, ERR_INVALID_REQUEST, param, "Cannot listen on this address: %s.", strerror(reason));
     }
     *ret_fd = fd;
     return true;

@@ -8,15 +8,15 @@
 
 static const char damaged[] = "its headers are damaged";
 
-static struct image_header refuse(const char *problem)
+static struct image_header reject_image(const char *problem)
 {
     return (struct image_header){ .kind = IMAGE_KIND_NONE, .problem = problem };
 }
 
-/* The facts that were found, when they can be true. */
-static struct image_header accept(struct image_header header)
+/* Refuses a header with a size or count of 0. */
+static struct image_header checked_header(struct image_header header)
 {
-    return header.width > 0 && header.height > 0 && header.frames > 0 ? header : refuse(damaged);
+    return header.width > 0 && header.height > 0 && header.frames > 0 ? header : reject_image(damaged);
 }
 
 /* ---- JPEG ---- */
@@ -33,12 +33,12 @@ static struct image_header inspect_jpeg(struct reader reader)
     reader_skip(&reader, 2);
     while (!reader.failed) {
         if (reader_u8(&reader) != 0xFF)
-            return refuse(damaged);
+            return reject_image(damaged);
         unsigned marker = reader_u8(&reader);
         while (marker == 0xFF && !reader.failed) /* fill bytes */
             marker = reader_u8(&reader);
-        bool stands_alone = marker == 0x01 || (marker >= 0xD0 && marker <= 0xD8);
-        if (stands_alone)
+        bool has_no_length = marker == 0x01 || (marker >= 0xD0 && marker <= 0xD8);
+        if (has_no_length)
             continue;
         if (marker == START_OF_SCAN || marker == END_OF_IMAGE)
             break;
@@ -50,9 +50,9 @@ static struct image_header inspect_jpeg(struct reader reader)
         uint64_t width = reader_u16be(&segment);
         if (segment.failed)
             break;
-        return accept((struct image_header){ .kind = IMAGE_KIND_JPEG, .width = width, .height = height, .frames = 1 });
+        return checked_header((struct image_header){ .kind = IMAGE_KIND_JPEG, .width = width, .height = height, .frames = 1 });
     }
-    return refuse(damaged);
+    return reject_image(damaged);
 }
 
 /* ---- PNG ---- */
@@ -67,10 +67,10 @@ static struct image_header inspect_png(struct reader reader)
         bool is_animation = reader_has_tag(&reader, "acTL");
         bool is_data = reader_has_tag(&reader, "IDAT");
         reader_skip(&reader, 4);
-        if (is_data) /* what is told, is told before the pixels */
-            return first ? refuse(damaged) : accept(header);
+        if (is_data) /* all header chunks precede the pixels */
+            return first ? reject_image(damaged) : checked_header(header);
         if (first != is_header)
-            return refuse(damaged);
+            return reject_image(damaged);
         struct reader chunk = reader_part(&reader, length, 0);
         reader_skip(&reader, 4); /* CRC */
         if (is_header) {
@@ -82,7 +82,7 @@ static struct image_header inspect_png(struct reader reader)
         if (chunk.failed)
             break;
     }
-    return refuse(damaged);
+    return reject_image(damaged);
 }
 
 /* ---- GIF ---- */
@@ -102,7 +102,7 @@ static void skip_sub_blocks(struct reader *reader)
     }
 }
 
-static void widen(struct image_header *header, uint64_t width, uint64_t height)
+static void header_extend(struct image_header *header, uint64_t width, uint64_t height)
 {
     if (width > header->width)
         header->width = width;
@@ -120,7 +120,7 @@ static void read_gif_frame(struct reader *reader, struct image_header *header)
     reader_skip(reader, 1); /* code size of LZW */
     if (reader->failed)
         return;
-    widen(header, left + width, top + height);
+    header_extend(header, left + width, top + height);
     header->frames++;
     skip_sub_blocks(reader);
 }
@@ -143,15 +143,15 @@ static struct image_header inspect_gif(struct reader reader)
             reader_skip(&reader, 1);
             skip_sub_blocks(&reader);
         } else {
-            break; /* the trailer, or what viewers stop at too */
+            break; /* the trailer, or an unknown block, where viewers stop too */
         }
     }
-    return accept(header);
+    return checked_header(header);
 }
 
 /* ---- WebP ---- */
 
-/* A key frame of VP8 (RFC 6386 §9.1); others have no size of their own. */
+/* A key frame of VP8 (RFC 6386 §9.1); other frames have no size. */
 static void read_vp8(struct reader chunk, struct image_header *header)
 {
     reader_skip(&chunk, 3);
@@ -159,7 +159,7 @@ static void read_vp8(struct reader chunk, struct image_header *header)
     uint64_t width = reader_u16le(&chunk) & 0x3FFF;
     uint64_t height = reader_u16le(&chunk) & 0x3FFF;
     if (starts && !chunk.failed)
-        widen(header, width, height);
+        header_extend(header, width, height);
 }
 
 static void read_vp8l(struct reader chunk, struct image_header *header)
@@ -167,7 +167,7 @@ static void read_vp8l(struct reader chunk, struct image_header *header)
     unsigned signature = reader_u8(&chunk);
     uint64_t bits = reader_u32le(&chunk);
     if (signature == 0x2F && !chunk.failed)
-        widen(header, (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1);
+        header_extend(header, (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1);
 }
 
 static struct image_header inspect_webp(struct reader reader)
@@ -187,7 +187,7 @@ static struct image_header inspect_webp(struct reader reader)
             reader_skip(&chunk, 4);
             uint64_t width = reader_u24le(&chunk) + 1;
             uint64_t height = reader_u24le(&chunk) + 1;
-            widen(&header, width, height);
+            header_extend(&header, width, height);
         } else if (reader_has_tag(&tag, "VP8 ")) {
             has_pixels = true;
             read_vp8(chunk, &header);
@@ -199,7 +199,7 @@ static struct image_header inspect_webp(struct reader reader)
         }
     }
     header.frames = animation_frames > 0 ? animation_frames : has_pixels;
-    return accept(header);
+    return checked_header(header);
 }
 
 /* ---- AVIF ---- */
@@ -207,7 +207,7 @@ static struct image_header inspect_webp(struct reader reader)
 static struct image_header inspect_avif(struct reader reader)
 {
     struct image_boxes boxes = image_boxes_read(reader);
-    return accept((struct image_header){
+    return checked_header((struct image_header){
         .kind = IMAGE_KIND_AVIF,
         .width = boxes.width,
         .height = boxes.height,
@@ -215,7 +215,7 @@ static struct image_header inspect_avif(struct reader reader)
     });
 }
 
-/* ---- Which it is ---- */
+/* ---- Detection of the type ---- */
 
 static bool holds_text(const unsigned char *bytes, size_t size, const char *text)
 {
@@ -223,15 +223,15 @@ static bool holds_text(const unsigned char *bytes, size_t size, const char *text
     return memmem(bytes, size < LOOK_BYTES ? size : LOOK_BYTES, text, strlen(text)) != NULL;
 }
 
-static struct image_header refuse_unknown(const unsigned char *bytes, size_t size)
+static struct image_header reject_unknown(const unsigned char *bytes, size_t size)
 {
     if (size == 0)
-        return refuse("it is empty");
+        return reject_image("it is empty");
     if (holds_text(bytes, size, "<svg"))
-        return refuse("it is an SVG, which can carry scripts");
+        return reject_image("it is an SVG, which can contain scripts");
     if (holds_text(bytes, size, "<html") || holds_text(bytes, size, "<!DOCTYPE") || holds_text(bytes, size, "<!doctype"))
-        return refuse("it is a web page and no image");
-    return refuse("it is no JPEG, PNG, GIF, WebP or AVIF image");
+        return reject_image("it is a web page, not an image");
+    return reject_image("it is not a JPEG, PNG, GIF, WebP or AVIF image");
 }
 
 struct image_header image_inspect(const unsigned char *bytes, size_t size)
@@ -247,5 +247,5 @@ struct image_header image_inspect(const unsigned char *bytes, size_t size)
         return inspect_webp(reader);
     if (image_boxes_are_avif(reader))
         return inspect_avif(reader);
-    return refuse_unknown(bytes, size);
+    return reject_unknown(bytes, size);
 }

@@ -5,7 +5,7 @@ struct box {
     struct reader content;
 };
 
-/* Takes the next box off the reader. A size that leads out of its parent ends there, as readers do it. */
+/* Reads the next box. A box that exceeds its parent ends with the parent, as in other readers. */
 static bool next_box(struct reader *parent, struct box *ret_box)
 {
     if (reader_left(parent) < 8)
@@ -27,7 +27,7 @@ static bool next_box(struct reader *parent, struct box *ret_box)
     return true;
 }
 
-static void widen(struct image_boxes *boxes, uint64_t width, uint64_t height)
+static void boxes_extend(struct image_boxes *boxes, uint64_t width, uint64_t height)
 {
     if (width > boxes->width)
         boxes->width = width;
@@ -42,10 +42,10 @@ static void read_extents(struct reader content, struct image_boxes *boxes)
     uint64_t width = reader_u32be(&content);
     uint64_t height = reader_u32be(&content);
     if (!content.failed)
-        widen(boxes, width, height);
+        boxes_extend(boxes, width, height);
 }
 
-/* Sample descriptions: a visual entry states its size behind 24 bytes of its own (ISO/IEC 14496-12 §12.1.3). */
+/* Sample descriptions: a visual entry has its size after 24 other bytes (ISO/IEC 14496-12 §12.1.3). */
 static void read_descriptions(struct reader content, struct image_boxes *boxes)
 {
     struct box entry;
@@ -55,7 +55,7 @@ static void read_descriptions(struct reader content, struct image_boxes *boxes)
         uint64_t width = reader_u16be(&entry.content);
         uint64_t height = reader_u16be(&entry.content);
         if (!entry.content.failed)
-            widen(boxes, width, height);
+            boxes_extend(boxes, width, height);
     }
 }
 
@@ -68,7 +68,7 @@ static void read_sample_count(struct reader content, struct image_boxes *boxes)
         boxes->samples = samples;
 }
 
-/* What to do with a box of this type, and how deep it may stand. */
+/* The function for each type of box. */
 static const struct box_rule {
     char type[5];
     uint64_t skip;                                                  /* bytes of a container before its boxes */
@@ -88,7 +88,7 @@ static const struct box_rule {
     { "stz2", 0, read_sample_count },
 };
 
-/* moov/trak/mdia/minf/stbl/stsz is the deepest way there is. */
+/* moov/trak/mdia/minf/stbl/stsz is the deepest path. */
 enum { MAX_DEPTH = 6 };
 
 static void read_boxes(struct reader parent, unsigned depth, struct image_boxes *boxes)
@@ -123,7 +123,7 @@ bool image_boxes_are_avif(struct reader file)
     for (bool is_major = true; reader_left(&box.content) >= 4; is_major = false) {
         if (reader_has_tag(&box.content, "avif") || reader_has_tag(&box.content, "avis"))
             return true;
-        reader_skip(&box.content, is_major ? 8 : 4); /* the minor version stands behind the major brand */
+        reader_skip(&box.content, is_major ? 8 : 4); /* the minor version follows the major brand */
     }
     return false;
 }

@@ -1,15 +1,15 @@
 /*
- * posthorn-image: reads images from strangers and tells what they are.
+ * posthorn-image: a sandboxed subprocess that inspects untrusted images.
  *
- * On standard input, again and again: four bytes of size, most significant
- * first, and that many bytes of an image. On standard output a line for each:
- * "png 640 480 1" (type, width, height, frames), or "- " and what is wrong.
+ * Standard input has, for each image, four bytes of size (big-endian) and the
+ * bytes of the image. Standard output has one line per image:
+ * "png 640 480 1" (type, width, height, frames), or "- " and the problem.
  *
- * Before it reads the first byte it gives up everything but reading, writing
- * and ending (seccomp strict mode, besides bounds on memory and time), so that
- * even a fault in the inspection could do no more than give a wrong answer. It
- * is started by the workers, confined further (render/child.h), and ends with
- * its input.
+ * Before it reads the first byte it limits its memory and time, and enters
+ * seccomp strict mode, which allows only reading, writing and exiting. So even an
+ * exploited bug of the inspection could only give a wrong result. The workers
+ * start it with further restrictions (render/child.h). It ends at the end of its
+ * input.
  */
 #include "image/inspect.h"
 
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SANITIZER 1 /* they need memory and calls of their own */
+#define HAS_SANITIZER 1 /* sanitizers need more memory and other system calls */
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define HAS_SANITIZER 1
@@ -33,7 +33,7 @@
 enum {
     IMAGE_MAX_BYTES = 16 * 1000 * 1000,
     MEMORY_BYTES = 64 * 1024 * 1024,
-    CPU_SECONDS = 20, /* of its whole life: an inspection takes milliseconds */
+    CPU_SECONDS = 20, /* for all images of the process; an inspection takes milliseconds */
     LINE_BYTES = 128,
 };
 
@@ -44,13 +44,13 @@ static const char *const kind_names[] = {
 
 static unsigned char image[IMAGE_MAX_BYTES];
 
-/* In strict mode exit_group, which exit() uses, is forbidden; this ends the only thread there is. */
-static void end(int status)
+/* Strict mode forbids exit_group, which exit() uses; SYS_exit ends the only thread. */
+static void exit_process(int status)
 {
     syscall(SYS_exit, status);
 }
 
-static bool read_all(unsigned char *bytes, size_t size)
+static bool read_exactly(unsigned char *bytes, size_t size)
 {
     while (size > 0) {
         ssize_t count = read(STDIN_FILENO, bytes, size);
@@ -62,7 +62,7 @@ static bool read_all(unsigned char *bytes, size_t size)
     return true;
 }
 
-static bool write_all(const char *bytes, size_t size)
+static bool write_exactly(const char *bytes, size_t size)
 {
     while (size > 0) {
         ssize_t count = write(STDOUT_FILENO, bytes, size);
@@ -74,7 +74,7 @@ static bool write_all(const char *bytes, size_t size)
     return true;
 }
 
-static bool answer(const struct image_header *header)
+static bool write_result(const struct image_header *header)
 {
     char line[LINE_BYTES];
     if (header->kind == IMAGE_KIND_NONE)
@@ -82,7 +82,7 @@ static bool answer(const struct image_header *header)
     else
         snprintf(line, sizeof(line), "%s %llu %llu %llu\n", kind_names[header->kind], (unsigned long long)header->width,
                  (unsigned long long)header->height, (unsigned long long)header->frames);
-    return write_all(line, strlen(line));
+    return write_exactly(line, strlen(line));
 }
 
 static void confine(void)
@@ -95,7 +95,7 @@ static void confine(void)
     setrlimit(RLIMIT_FSIZE, &none);
 #ifndef HAS_SANITIZER
     setrlimit(RLIMIT_AS, &memory);
-    /* Where the kernel refuses (EINVAL), the bounds above and those of child.h remain. */
+    /* If the kernel has no seccomp (EINVAL), the bounds above and those of child.h still apply. */
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
 #else
     (void)memory;
@@ -106,14 +106,14 @@ int main(void)
 {
     unsigned char prefix[4];
     confine();
-    while (read_all(prefix, sizeof(prefix))) {
+    while (read_exactly(prefix, sizeof(prefix))) {
         size_t size = (size_t)prefix[0] << 24 | (size_t)prefix[1] << 16 | (size_t)prefix[2] << 8 | prefix[3];
-        if (size > sizeof(image) || !read_all(image, size))
+        if (size > sizeof(image) || !read_exactly(image, size))
             break;
         struct image_header header = image_inspect(image, size);
-        if (!answer(&header))
+        if (!write_result(&header))
             break;
     }
-    end(0);
+    exit_process(0);
     return 0;
 }

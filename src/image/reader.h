@@ -1,6 +1,6 @@
 /*
- * A cursor over hostile bytes that cannot leave them: reading past the end
- * gives zeros and is remembered in `failed`. Plain data; copy it to look ahead.
+ * Reader: a bounds-checked cursor over untrusted bytes. A read past the end
+ * returns zeros and sets `failed`. Copy the struct to look ahead.
  */
 #pragma once
 
@@ -72,7 +72,7 @@ static inline uint32_t reader_u32le(struct reader *reader)
     return low | (uint32_t)reader_u16le(reader) << 16;
 }
 
-/* The next `size` bytes less the `counted` ones that were read already, as a reader of their own. */
+/* A reader for the next `size` bytes less the `counted` bytes already read; skips them in `reader`. */
 static inline struct reader reader_part(struct reader *reader, uint64_t size, uint64_t counted)
 {
     struct reader part = { reader->at, reader->at, reader->failed };

@@ -1,8 +1,8 @@
 #include "jobs/worker.h"
 
 #include "base/clock.h"
-#include "base/json_read.h"
 #include "base/log.h"
+#include "catalogue/job_types.h"
 #include "engine/analytics/partitions.h"
 #include "engine/ledger/ledger.h"
 #include "sql/imports.h"
@@ -18,11 +18,10 @@ enum {
     IDLE_WAIT_MS = 1000,
     RECONNECT_WAIT_MS = 500,
     ANSWER_MAX_BYTES = 32 * 1024 * 1024,
-    PAYLOAD_MAX_BYTES = 16 * 1024 * 1024,
     ERROR_JSON_MAX_BYTES = 16 * 1024,
     RETRY_FIRST_S = 1,
     RETRY_MAX_S = 300,
-    CRASHES_MAX = 50, /* more than any kind has tries */
+    CRASHES_MAX = 50, /* at least the max_attempts of every type */
     JOB_MAX_SUBJECTS = 8,
 };
 static const int64_t tidy_every_us = 60 * US_PER_S;
@@ -38,11 +37,12 @@ struct workers {
     int thread_count;
 };
 
-/* What the public struct job does not show. */
+/* A job and the private state of its worker. */
 struct running_job {
     struct job job;
     struct installation *installation;
-    const struct job_kind *type;
+    const char *type_name;       /* as the row has it */
+    const struct job_type *type; /* NULL: this version does not have the type, or cannot read the payload */
     const char *lease_owner;
     bool has_entry;
     struct ledger_entry entry;
@@ -79,13 +79,13 @@ void job_charge_items(struct job *job, int64_t items)
         entry->credit_cost *= items;
 }
 
-static void tell_waiting(struct job *job)
+static void notify_waiting(struct job *job)
 {
     struct error ignored = { .code = ERR_NONE };
     struct job_tell_params params = { .id = arena_printf(job->work.arena, "%lld", (long long)job->id) };
-    /* Waiting callers look once a second by themselves. */
+    /* A lost notification only delays the answer: parked callers also poll once a second. */
     if (!sql_job_tell(job->work.conn, job->work.arena, &params, NULL, &ignored))
-        log_event(LOG_DEBUG, "job.notify", "A waiting caller could not be told at once.");
+        log_event(LOG_DEBUG, "job.notify", "A waiting caller could not be notified at once.");
 }
 
 void job_progress(struct job *job, double progress, double total, const char *note)
@@ -93,7 +93,7 @@ void job_progress(struct job *job, double progress, double total, const char *no
     struct job_note_progress_params params = { .id = job->id, .progress = progress, .total = total, .note = note };
     struct error ignored = { .code = ERR_NONE };
     if (sql_job_note_progress(job->work.conn, job->work.arena, &params, NULL, &ignored))
-        tell_waiting(job);
+        notify_waiting(job);
 }
 
 bool job_connect(struct job *job, struct db_conn **ret_conn, struct error *err)
@@ -125,7 +125,8 @@ static char *error_as_json(struct arena *arena, const struct error *why)
     return arena_dup(arena, buf_text(out));
 }
 
-/* The lease may have been lost while the effect took place: then another worker has the job, and this one says nothing. */
+/* Locks the row for settling. When the lease was lost during the execution, another worker has the job: this one then writes
+ * nothing. */
 static bool hold(const struct running_job *running, bool *ret_held, struct error *err)
 {
     struct job_hold_params params = { .id = running->job.id, .owner = running->lease_owner };
@@ -198,7 +199,7 @@ static bool fail_in_transaction(struct running_job *running, const struct error 
     if (!held)
         return true;
     job->work.now_us = clock_now_us();
-    if (running->type != NULL && running->type->give_up != NULL && !running->type->give_up(job, why, err))
+    if (running->type != NULL && running->type->on_failure != NULL && !running->type->on_failure(job, why, err))
         return false;
     if (running->has_entry && !ledger_release(&job->work, &running->entry, err))
         return false;
@@ -226,13 +227,13 @@ static void log_failure(const struct running_job *running, const struct error *w
     struct log_line line;
     log_begin(&line, LOG_WARNING, event);
     json_member_int(&line.json, "jobId", running->job.id);
-    json_member_text(&line.json, "kind", running->job.kind);
+    json_member_text(&line.json, "kind", running->type_name);
     json_member_int(&line.json, "attempts", running->job.attempts);
     log_error_members(&line, why);
     log_end(&line);
 }
 
-/* Gives a job up or puts it back. When even that fails, its lease runs out and it comes again. */
+/* Queues a failed job again, or fails it for good. When the database refuses that too, the lease ends and the job runs again. */
 static void handle_failure(struct running_job *running, const struct error *why)
 {
     struct error err = { .code = ERR_NONE };
@@ -243,46 +244,59 @@ static void handle_failure(struct running_job *running, const struct error *why)
     if (!ok)
         log_failure(running, &err, "job.unsettled");
     else if (!again)
-        tell_waiting(&running->job);
+        notify_waiting(&running->job);
 }
 
-static bool perform(struct running_job *running, struct error *err)
+static bool execute(struct running_job *running, struct error *err)
 {
-    /* Whatever brings its worker down each time would do so for ever. */
+    /* A job that crashes its worker each time must end. */
     if (running->job.attempts > CRASHES_MAX)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "The work was broken off %d times in a row.", CRASHES_MAX);
     if (running->type == NULL)
-        return fail(err, ERR_INTERNAL_ERROR, NULL, "This version does not know jobs of the kind %s.", running->job.kind);
-    return running->type->perform == NULL || running->type->perform(&running->job, err);
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "This version does not know jobs of the kind %s.", running->type_name);
+    return running->type->execute == NULL || running->type->execute(&running->job, err);
 }
 
 static void run_job(struct running_job *running, bool cancel_asked)
 {
     struct error err = { .code = ERR_NONE };
-    /* A caller that left before the work began is answered by not doing it. */
+    /* A call that was cancelled before its job began has no effect. */
     bool reports_cancel = running->type != NULL && running->type->reports_cancel;
     if (cancel_asked && running->has_entry && !reports_cancel) {
         struct error why = { .code = ERR_NONE };
         fail(&why, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.");
         if (!fail_in_transaction(running, &why, "canceled", &err))
             log_failure(running, &err, "job.unsettled");
-        tell_waiting(&running->job);
+        notify_waiting(&running->job);
         return;
     }
-    if (!perform(running, &err) || !settle_in_transaction(running, &err)) {
+    if (!execute(running, &err) || !settle_in_transaction(running, &err)) {
         handle_failure(running, &err);
         return;
     }
     if (!running->again)
-        tell_waiting(&running->job);
+        notify_waiting(&running->job);
 }
 
-static const struct job_kind *kind_named(const char *name)
+/* The index of a type by its name; JOB_TYPE_COUNT when this version has none. */
+static enum job_index type_named(const char *name)
 {
-    for (size_t i = 0; job_kinds[i] != NULL; i++)
-        if (strcmp(job_kinds[i]->name, name) == 0)
-            return job_kinds[i];
-    return NULL;
+    size_t at = 0;
+    while (at < JOB_TYPE_COUNT && strcmp(job_declarations[at].name, name) != 0)
+        at++;
+    return (enum job_index)at;
+}
+
+/* Finds the type of a job and decodes its payload. A payload that cannot be read is not retried. */
+static bool load_type(struct running_job *running, const char *payload, struct error *err)
+{
+    enum job_index index = type_named(running->type_name);
+    if (index == JOB_TYPE_COUNT)
+        return true; /* execute reports it */
+    if (!job_payload_decode(running->job.work.arena, &job_declarations[index], payload, &running->job.payload, err))
+        return false;
+    running->type = job_types[index];
+    return true;
 }
 
 static bool load_job(struct workers *workers, const struct job_lease_row *row, struct db_conn *conn, struct arena *arena,
@@ -299,20 +313,18 @@ static bool load_job(struct workers *workers, const struct job_lease_row *row, s
                 .now_us = clock_now_us(),
             },
             .id = row->id,
-            .kind = row->kind,
             .attempts = (int)row->attempts,
             .services = &workers->services,
         },
         .installation = workers->installation,
-        .type = kind_named(row->kind),
+        .type_name = row->kind,
         .lease_owner = row->lease_owner,
     };
     ret_running->has_entry = row->call != NULL && ledger_entry_read(arena, row->call, &ret_running->entry);
-    struct json_bounds bounds = { .max_bytes = PAYLOAD_MAX_BYTES };
-    return json_read(arena, row->payload, strlen(row->payload), bounds, &ret_running->job.payload, err);
+    return load_type(ret_running, row->payload, err);
 }
 
-/* Leases and runs one job. False in ret_found when none is due. */
+/* Leases and runs one job. Gives false in ret_found when none is due. */
 static bool work_once(struct workers *workers, struct db_conn *conn, bool *ret_found, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
@@ -334,7 +346,8 @@ static bool work_once(struct workers *workers, struct db_conn *conn, bool *ret_f
 
 /* ---- The threads ---- */
 
-/* Once a minute one of the threads drops what is only kept for a day, or a month, and makes room for the months to come. */
+/* Once a minute one of the threads deletes settled jobs and stored responses of a day ago and imports of a month ago, and makes
+ * the partitions of the next months. */
 static bool tidy(struct workers *workers, struct db_conn *conn, struct error *err)
 {
     int64_t last_us = atomic_load(&workers->tidied_at_us);

@@ -1,7 +1,7 @@
 /*
- * The workers of one process: threads that lease jobs and run them to their
- * end. Started by the runner of a private cluster, by `posthorn worker`, and by
- * `posthorn serve` on a database of its own.
+ * The workers of one process: threads that lease jobs and run them. Three
+ * processes start workers: the runner of a private cluster, `posthorn worker`,
+ * and `posthorn serve` on an external database.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ enum { WORKER_DEFAULT_THREADS = 2 };
 struct workers *workers_start(struct installation *installation, const struct job_services *services, int threads)
     NONNULL(1, 2) RETURNS_NONNULL;
 
-/* Lets running jobs end their round, then joins the threads. NULL is allowed. */
+/* Waits until running jobs end their round, then joins the threads. NULL is allowed. */
 void workers_stop(struct workers *workers);
 
 /* Whether any job is queued, scheduled or running. */

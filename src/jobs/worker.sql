@@ -1,4 +1,4 @@
--- Takes the next job that is due. The lease names the connection that took it and runs on the database's clock.
+-- Leases the next job that is due. The lease names the connection of the worker; the clock of the database measures it.
 -- name: job_lease :one
 -- params: now timestamptz, lease_s integer
 -- columns: id bigint, kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, attempts integer, cancel_asked boolean, lease_owner text null
@@ -12,15 +12,15 @@ update jobs
                 for update skip locked)
 returning id, kind, organization_id, brand_id, payload, call, attempts, cancel_asked, lease_owner;
 
--- A worker loses its job as soon as the connection that took it is gone, be it with the process or with the server, and one
--- that hangs when its lease is over.
+-- Queues jobs again whose worker is lost: the connection of the lease is gone, with its process or its server, or the lease has
+-- ended because the worker hangs.
 -- name: job_reclaim :exec
 update jobs set state = 'queued', lease_owner = null
  where state = 'running'
    and (lease_until < clock_timestamp()
         or not exists (select 1 from pg_stat_activity a where a.application_name || ' ' || a.pid = jobs.lease_owner));
 
--- Keeps a job for its worker to settle; no row when the lease was lost.
+-- Locks a job for the worker that settles it; no row when the lease was lost.
 -- name: job_hold :one
 -- params: id bigint, owner text
 -- columns: cancel_asked boolean
@@ -29,7 +29,7 @@ select cancel_asked
  where id = :id and lease_owner = :owner and state = 'running'
    for update;
 
--- The end of a job; what it cost in the end is told to its caller.
+-- Ends a job; its caller reads the credits that it cost in the end.
 -- name: job_finish :exec
 -- params: id bigint, state text, status integer null, body text null, error jsonb null, credit_cost bigint null, now timestamptz
 update jobs
@@ -45,19 +45,19 @@ update jobs
    set state = 'queued', run_after = :run_after, attempts = :attempts, lease_owner = null, lease_until = null
  where id = :id and lease_owner = :owner and state = 'running';
 
--- How far a running job has come.
+-- Saves the progress of a running job.
 -- name: job_note_progress :exec
 -- params: id bigint, progress float8, total float8, note text
 update jobs set progress = :progress, progress_total = :total, progress_note = :note
  where id = :id and state = 'running';
 
--- Whether the caller of a job has gone.
+-- Whether the caller of a job has cancelled.
 -- name: job_cancel_asked :one
 -- params: id bigint
 -- columns: cancel_asked boolean
 select cancel_asked from jobs where id = :id;
 
--- Tells every process that a job has moved.
+-- Notifies every process that a job has progressed or ended.
 -- name: job_tell :exec
 -- params: id text
 select pg_notify('posthorn_jobs', :id);
@@ -67,12 +67,12 @@ select pg_notify('posthorn_jobs', :id);
 -- columns: open boolean
 select exists (select 1 from jobs where state in ('queued', 'running')) or exists (select 1 from sends where status = 'running');
 
--- What is kept for a day only: settled jobs, stored responses.
+-- Deletes settled jobs that are older than a day.
 -- name: job_forget_settled :exec
 -- params: before timestamptz
 delete from jobs where state in ('done', 'failed', 'canceled') and settled_at < :before;
 
--- Stored responses older than their day.
+-- Deletes stored responses that are older than a day.
 -- name: idempotency_forget :exec
 -- params: before timestamptz
 delete from idempotency_keys where created_at < :before;

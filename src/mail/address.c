@@ -10,7 +10,7 @@
 #include <uninorm.h>
 #include <unistr.h>
 
-/* A name in U-labels is longer or shorter than its A-labels; nothing sensible is longer than this. */
+/* A bound for the input. U-labels may be longer than their A-labels, so it exceeds ADDRESS_MAX_BYTES. */
 enum { ADDRESS_INPUT_MAX_BYTES = 1024 };
 
 static bool is_digit(char byte)
@@ -23,14 +23,14 @@ static bool is_letter(char byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }
 
-/* atext of RFC 5322 §3.2.3; bytes above ASCII belong to characters checked by check_characters. */
+/* atext of RFC 5322 §3.2.3. check_characters checks the characters above ASCII. */
 static bool is_atext(char byte)
 {
     return is_letter(byte) || is_digit(byte) || (unsigned char)byte >= 0x80 ||
            (byte != '\0' && strchr("!#$%&'*+-/=?^_`{|}~", byte) != NULL);
 }
 
-/* What nobody sees or what breaks lines: controls, formats (zero width, bidirectional), spaces, private use. */
+/* Invisible or line-breaking characters: controls, formats (zero width, bidirectional), spaces, private use. */
 static bool is_hidden(ucs4_t point)
 {
     const uint32_t hidden = UC_CATEGORY_MASK_Cc | UC_CATEGORY_MASK_Cf | UC_CATEGORY_MASK_Co | UC_CATEGORY_MASK_Z;
@@ -38,7 +38,7 @@ static bool is_hidden(ucs4_t point)
     return is_noncharacter || uc_is_general_category_withtable(point, hidden);
 }
 
-/* Rules for the whole text, before its structure is looked at. */
+/* Checks the characters of the whole text, before its structure. */
 static bool check_characters(const char *text, const char *what, const char *param, struct error *err)
 {
     size_t size = strnlen(text, ADDRESS_INPUT_MAX_BYTES + 1);
@@ -74,10 +74,10 @@ static bool check_dot_atom(const char *local, size_t size, const char *param, st
 {
     for (size_t i = 0; i < size; i++) {
         if (local[i] == '.') {
-            bool stands_between = i > 0 && i + 1 < size && local[i - 1] != '.';
-            if (!stands_between)
+            bool is_separator = i > 0 && i + 1 < size && local[i - 1] != '.';
+            if (!is_separator)
                 return fail(err, ERR_INVALID_REQUEST, param,
-                            "Before the '@', a dot is at the start, at the end, or beside another dot.");
+                            "The part before the '@' begins or ends with a dot, or has two dots in a row.");
         } else if (!is_atext(local[i])) {
             return fail(err, ERR_INVALID_REQUEST, param, "The character '%c' is not allowed before the '@'.", local[i]);
         }
@@ -88,9 +88,9 @@ static bool check_dot_atom(const char *local, size_t size, const char *param, st
 static bool check_local(const char *local, size_t size, const char *param, struct error *err)
 {
     if (size == 0)
-        return fail(err, ERR_INVALID_REQUEST, param, "The address has nothing before the '@'.");
+        return fail(err, ERR_INVALID_REQUEST, param, "The part before the '@' is missing.");
     if (memchr(local, '"', size) != NULL)
-        return fail(err, ERR_INVALID_REQUEST, param, "Quoted local parts are not accepted.");
+        return fail(err, ERR_INVALID_REQUEST, param, "Quotation marks before the '@' are not accepted.");
     if (memchr(local, '(', size) != NULL || memchr(local, ')', size) != NULL)
         return fail(err, ERR_INVALID_REQUEST, param, "Comments in parentheses are not accepted.");
     if (size > ADDRESS_LOCAL_MAX_BYTES)
@@ -102,7 +102,7 @@ static bool check_local(const char *local, size_t size, const char *param, struc
 static bool check_label(const char *label, size_t size, const char *param, struct error *err)
 {
     if (size == 0)
-        return fail(err, ERR_INVALID_REQUEST, param, "The domain has an empty label (a dot too many).");
+        return fail(err, ERR_INVALID_REQUEST, param, "The domain has an empty label; remove the extra dot.");
     if (size > ADDRESS_LABEL_MAX_BYTES)
         return fail(err, ERR_INVALID_REQUEST, param, "A label of the domain is longer than %d bytes.", ADDRESS_LABEL_MAX_BYTES);
     if (label[0] == '-' || label[size - 1] == '-')
@@ -129,7 +129,7 @@ static bool check_domain_name(const char *domain, const char *param, struct erro
     if (labels < 2)
         return fail(err, ERR_INVALID_REQUEST, param, "The domain has no top-level domain, such as '.com'.");
     if (strspn(label, "0123456789") == strlen(label))
-        return fail(err, ERR_INVALID_REQUEST, param, "The domain ends in a number, not in a top-level domain.");
+        return fail(err, ERR_INVALID_REQUEST, param, "The domain ends with a number instead of a top-level domain.");
     if (strlen(domain) > ADDRESS_DOMAIN_MAX_BYTES)
         return fail(err, ERR_INVALID_REQUEST, param, "The domain is longer than %d bytes.", ADDRESS_DOMAIN_MAX_BYTES);
     return true;
@@ -161,7 +161,7 @@ static bool domain_parse(struct arena *arena, const char *text, const char *para
         domain = text_lower(arena, text);
     else if (!to_a_labels(arena, text, param, &domain, err))
         return false;
-    /* Also after the conversion: its mapping may have produced any ASCII character. */
+    /* Also needed after the conversion, whose mapping may produce any ASCII character. */
     if (!check_domain_name(domain, param, err))
         return false;
     *ret_domain = domain;
@@ -188,7 +188,7 @@ bool address_parse(struct arena *arena, const char *text, const char *param, str
     if (!check_local(text, local_size, param, err))
         return false;
     if (at[1] == '\0')
-        return fail(err, ERR_INVALID_REQUEST, param, "The address has nothing after the '@'.");
+        return fail(err, ERR_INVALID_REQUEST, param, "The domain after the '@' is missing.");
 
     const char *domain = NULL;
     if (!domain_parse(arena, at + 1, param, &domain, err))

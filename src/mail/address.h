@@ -1,13 +1,13 @@
 /*
  * Address: the syntax of an email address and its merge key.
  *
- * Accepted are dot-atom local parts (RFC 5321 §4.1.2), also in UTF-8
- * (RFC 6531 §3.3), at a domain name of two labels or more; an internationalised
+ * The parser accepts a dot-atom local part (RFC 5321 §4.1.2), also in UTF-8
+ * (RFC 6531 §3.3), and a domain name of two labels or more. An internationalised
  * domain becomes A-labels (RFC 5891, by libidn2 with the UTS 46 mapping).
- * Quoted local parts, comments, display names and address literals are refused
- * with a reason: they are legal on paper, and in a contact list they are
- * mistakes or attacks. Controls, line breaks and invisible characters are
- * refused everywhere, so an accepted address is safe in a header and in SMTP.
+ * It refuses quoted local parts, comments, display names and address literals
+ * with a reason: the standard allows them, but in a contact list they are
+ * mistakes or attacks. It refuses controls, line breaks and invisible characters
+ * everywhere, so an accepted address is safe in a header and in SMTP.
  *
  * Results live in the arena. No state; any thread.
  */
@@ -28,14 +28,14 @@ enum {
 
 struct address {
     const char *key;     /* merge key: equal for every spelling of one mailbox; lower case, NFC, A-labels */
-    const char *mailbox; /* local@domain as it goes on the wire */
+    const char *mailbox; /* local@domain for the message and for SMTP */
     const char *local;   /* exactly as given */
     const char *domain;  /* lower-case A-labels */
     bool needs_smtputf8; /* the local part is not ASCII (RFC 6531) */
 };
 
-/* Checks `text` as it stands: white space around it is refused, so trim first where that is wanted.
- * Errors: INVALID_REQUEST naming `param`, the message says what is wrong and never repeats the address. */
+/* Parses an address. White space around it is refused; the caller may trim it first.
+ * Errors: INVALID_REQUEST naming `param`; the message gives the reason and never repeats the address. */
 MUST_CHECK bool address_parse(struct arena *arena, const char *text, const char *param, struct address *ret_address,
                               struct error *err) NONNULL(1, 2, 4, 5);
 

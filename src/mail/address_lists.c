@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Entries in the order of their bytes: `places` are where they begin in `text`. */
+/* Entries sorted by their bytes; `offsets` are their starts in `text`. */
 struct list {
     const char *text;
-    const uint32_t *places;
+    const uint32_t *offsets;
     size_t count;
 };
 
@@ -16,13 +16,13 @@ static const struct list disposable = { disposable_text, disposable_places, ARRA
 static const struct list free_mail = { free_mail_text, free_mail_places, ARRAY_COUNT(free_mail_places) };
 static const struct list role = { role_text, role_places, ARRAY_COUNT(role_places) };
 
-static bool list_has(const struct list *list, const char *entry)
+static bool sorted_list_has(const struct list *list, const char *entry)
 {
     size_t low = 0;
     size_t high = list->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = strcmp(entry, list->text + list->places[middle]);
+        int order = strcmp(entry, list->text + list->offsets[middle]);
         if (order == 0)
             return true;
         if (order < 0)
@@ -37,7 +37,7 @@ bool address_domain_is_disposable(const char *domain)
 {
     for (const char *at = domain; at != NULL; at = strchr(at, '.')) {
         at += *at == '.';
-        if (list_has(&disposable, at))
+        if (sorted_list_has(&disposable, at))
             return true;
     }
     return false;
@@ -45,10 +45,10 @@ bool address_domain_is_disposable(const char *domain)
 
 bool address_domain_is_free(const char *domain)
 {
-    return list_has(&free_mail, domain);
+    return sorted_list_has(&free_mail, domain);
 }
 
 bool address_local_is_role(const char *local)
 {
-    return list_has(&role, local);
+    return sorted_list_has(&role, local);
 }

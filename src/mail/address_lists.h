@@ -1,7 +1,7 @@
 /*
- * Lists about addresses: domains of throw-away mailboxes, domains of the free
- * mail services, and names of mailboxes that stand for a role. They are taken
- * from npm packages (src/mail/lists) and compiled into sorted tables at build.
+ * Address lists: domains of disposable mailboxes, domains of the free mail
+ * services, and role names such as postmaster. The build compiles them from npm
+ * packages (src/mail/lists) into sorted tables.
  *
  * Read-only data; any thread.
  */
@@ -11,10 +11,10 @@
 
 #include <stdbool.h>
 
-/* Whether mailboxes at this domain, or at a domain above it, are thrown away after use. Lower-case A-labels. */
+/* Whether mailboxes at this domain, or at a parent domain, are disposable. Lower-case A-labels. */
 bool address_domain_is_disposable(const char *domain) NONNULL(1) PURE;
 
-/* Whether anybody may have a mailbox at exactly this domain. Lower-case A-labels. */
+/* Whether exactly this domain is one of a free mail service. Lower-case A-labels. */
 bool address_domain_is_free(const char *domain) NONNULL(1) PURE;
 
 /* Whether a local part, lower case, names a role (postmaster, sales) rather than a person. */

@@ -18,19 +18,20 @@ const char *address_status_name(enum address_status status)
     return names[status];
 }
 
-struct reason_words {
+struct reason_text {
     const char *name;
     const char *sentence;
 };
 
-static const struct reason_words reasons[] = {
-    [ADDRESS_UNOBJECTIONABLE] = { NULL, "Nothing is known against this address." },
-    [ADDRESS_INVALID_SYNTAX] = { "invalid_syntax", "This is not an email address." },
+static const struct reason_text reasons[] = {
+    [ADDRESS_UNOBJECTIONABLE] = { NULL, "No problem is known with this address." },
+    [ADDRESS_INVALID_SYNTAX] = { "invalid_syntax", "This is not a valid email address." },
     [ADDRESS_NO_SUCH_DOMAIN] = { "no_such_domain", "The domain of this address does not exist." },
-    [ADDRESS_NO_MAIL] = { "no_mail", "The domain of this address takes no mail." },
-    [ADDRESS_DISPOSABLE] = { "disposable", "Mailboxes at this domain are thrown away after use." },
-    [ADDRESS_ROLE] = { "role", "This mailbox stands for a role and is read by nobody or by several people." },
-    [ADDRESS_DNS_UNAVAILABLE] = { "dns_unavailable", "The address could not be checked: the DNS did not answer for its domain." },
+    [ADDRESS_NO_MAIL] = { "no_mail", "The domain of this address does not accept mail." },
+    [ADDRESS_DISPOSABLE] = { "disposable", "This domain offers disposable mailboxes." },
+    [ADDRESS_ROLE] = { "role", "This is a role mailbox, which several people or nobody may read." },
+    [ADDRESS_DNS_UNAVAILABLE] = { "dns_unavailable",
+                                  "The address could not be checked, because the DNS did not respond for its domain." },
 };
 
 const char *address_reason_name(enum address_reason reason)
@@ -49,10 +50,10 @@ enum { SUGGESTION_MAX_CHARS = 24, SUGGESTION_MAX_DISTANCE = 2 };
 
 struct large_service {
     const char *name;
-    const char *rest; /* behind the first dot */
+    const char *suffix; /* after the first dot */
 };
 
-/* The mail services with the most mailboxes. A near miss of one is more likely a slip than a domain of its own. */
+/* The mail services with the most mailboxes. A domain that differs little from one of them is probably a typo. */
 static const struct large_service large_services[] = {
     { "gmail", "com" },    { "googlemail", "com" }, { "yahoo", "com" },     { "yahoo", "co.uk" }, { "yahoo", "fr" },
     { "yahoo", "de" },     { "hotmail", "com" },    { "hotmail", "co.uk" }, { "hotmail", "fr" },  { "outlook", "com" },
@@ -63,13 +64,13 @@ static const struct large_service large_services[] = {
     { "fastmail", "com" }, { "yandex", "ru" },      { "mail", "ru" },       { "qq", "com" },      { "163", "com" },
 };
 
-static size_t least(size_t a, size_t b)
+static size_t smaller_size(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* Damerau-Levenshtein distance, no letter touched twice: insertions, deletions, replacements and swaps of neighbours. */
-static size_t distance(const char *left, size_t left_size, const char *right, size_t right_size)
+/* The Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, replacements and swaps of neighbours. */
+static size_t typo_distance(const char *left, size_t left_size, const char *right, size_t right_size)
 {
     size_t rows[3][SUGGESTION_MAX_CHARS + 1];
     if (left_size > SUGGESTION_MAX_CHARS || right_size > SUGGESTION_MAX_CHARS)
@@ -83,38 +84,38 @@ static size_t distance(const char *left, size_t left_size, const char *right, si
         row[0] = i;
         for (size_t j = 1; j <= right_size; j++) {
             size_t cost = left[i - 1] == right[j - 1] ? 0 : 1;
-            row[j] = least(least(above[j] + 1, row[j - 1] + 1), above[j - 1] + cost);
+            row[j] = smaller_size(smaller_size(above[j] + 1, row[j - 1] + 1), above[j - 1] + cost);
             bool is_swap = i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
             if (is_swap)
-                row[j] = least(row[j], above_that[j - 2] + 1);
+                row[j] = smaller_size(row[j], above_that[j - 2] + 1);
         }
     }
     return rows[left_size % 3][right_size];
 }
 
-/* In a short name a letter makes another word, in a long one a slip. */
-static size_t slips_allowed_in_name(const char *name)
+/* One changed letter makes another word of a short name, but is a typo in a long name. */
+static size_t typos_allowed_in_name(const char *name)
 {
     size_t size = strlen(name);
     return size < 5 ? 0 : size < 6 ? 1 : SUGGESTION_MAX_DISTANCE;
 }
 
-/* Two letters are a country, which is no slip of another; at most a letter was lost. */
-static size_t slips_allowed_in_rest(const char *rest, const char *typed)
+/* Two letters are a country code, which is not taken as a typo of another code; a typo may only have lost a letter. */
+static size_t typos_allowed_in_rest(const char *suffix, const char *typed)
 {
     if (strlen(typed) > 2)
         return SUGGESTION_MAX_DISTANCE;
-    return strlen(rest) == 2 ? 0 : 1;
+    return strlen(suffix) == 2 ? 0 : 1;
 }
 
-/* How many slips make `domain` of the service; more than SUGGESTION_MAX_DISTANCE when it is another domain. */
-static size_t slips_from(const struct large_service *service, const char *domain)
+/* The number of typos between the service and `domain`; more than SUGGESTION_MAX_DISTANCE when it is another domain. */
+static size_t typos_from(const struct large_service *service, const char *domain)
 {
     size_t name_size = strcspn(domain, ".");
-    const char *rest = domain + name_size + 1;
-    size_t in_name = distance(domain, name_size, service->name, strlen(service->name));
-    size_t in_rest = distance(rest, strlen(rest), service->rest, strlen(service->rest));
-    bool is_near = in_name <= slips_allowed_in_name(service->name) && in_rest <= slips_allowed_in_rest(service->rest, rest);
+    const char *suffix = domain + name_size + 1;
+    size_t in_name = typo_distance(domain, name_size, service->name, strlen(service->name));
+    size_t in_rest = typo_distance(suffix, strlen(suffix), service->suffix, strlen(service->suffix));
+    bool is_near = in_name <= typos_allowed_in_name(service->name) && in_rest <= typos_allowed_in_rest(service->suffix, suffix);
     return is_near ? in_name + in_rest : SUGGESTION_MAX_DISTANCE + 1;
 }
 
@@ -122,20 +123,20 @@ const char *address_domain_suggestion(struct arena *arena, const char *domain)
 {
     const struct large_service *nearest = NULL;
     size_t fewest = SUGGESTION_MAX_DISTANCE + 1;
-    /* A mail service of its own is no slip, however near another one it is. */
+    /* A known mail service is not a typo of a similar one. */
     if (strchr(domain, '.') == NULL || address_domain_is_free(domain))
         return NULL;
     for (size_t i = 0; i < ARRAY_COUNT(large_services); i++) {
-        size_t slips = slips_from(&large_services[i], domain);
-        if (slips >= fewest)
+        size_t typos = typos_from(&large_services[i], domain);
+        if (typos >= fewest)
             continue;
         nearest = &large_services[i];
-        fewest = slips;
+        fewest = typos;
     }
-    return nearest != NULL && fewest > 0 ? arena_printf(arena, "%s.%s", nearest->name, nearest->rest) : NULL;
+    return nearest != NULL && fewest > 0 ? arena_printf(arena, "%s.%s", nearest->name, nearest->suffix) : NULL;
 }
 
-/* ---- One ---- */
+/* ---- One address ---- */
 
 /* Names that no mail server can have: RFC 6761 §6.3 and §6.4, RFC 7686 §1. */
 static bool never_has_mail(const char *domain)
@@ -148,14 +149,14 @@ static bool never_has_mail(const char *domain)
     return false;
 }
 
-/* The local part up to its first '+': who adds a tag has the same mailbox. */
+/* A tag after '+' does not change the mailbox, so it is not compared. */
 static bool is_role(struct arena *arena, const char *local)
 {
     const char *name = arena_dup_bytes(arena, local, strcspn(local, "+"));
     return address_local_is_role(text_lower(arena, name));
 }
 
-/* What weighs most comes first. A role says little, so it does not stand in for an answer of the DNS. */
+/* The most important reason comes first. A role is less important than a missing answer of the DNS. */
 static enum address_reason reason_of(struct arena *arena, const struct address *address, enum mail_domain domain)
 {
     if (never_has_mail(address->domain) || domain == MAIL_DOMAIN_ABSENT)
@@ -197,9 +198,9 @@ struct address_verdict address_judge(struct arena *arena, const struct address *
     };
 }
 
-/* ---- Many ---- */
+/* ---- Lists ---- */
 
-/* The index kept under a name, `otherwise` after keeping that. */
+/* The index stored under a name. A new name is stored with `otherwise`, which is returned. */
 static size_t index_of(json_t *known, const char *name, size_t otherwise)
 {
     const json_t *index = json_object_get(known, name);

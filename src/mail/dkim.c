@@ -17,7 +17,7 @@ enum {
 
 static const char field_name[] = "DKIM-Signature";
 
-/* The fields that are signed where they are present, in the order of h=. The first is named once more than it occurs. */
+/* The header fields to sign, if present, in the order of h=. The first is named once more than it occurs. */
 static const struct signed_name {
     const char *text;
     size_t size;
@@ -53,10 +53,10 @@ struct dkim_signer {
     const struct dkim_key *keys[DKIM_MAX_KEYS];
     size_t key_count;
     struct digest *headers;  /* of the signed fields */
-    struct digest *complete; /* that, and the signature's own field */
+    struct digest *complete; /* of the signed fields and the signature field */
     struct buf *canonical;
     struct buf *names; /* the value of h=, folded */
-    struct buf *field; /* the signature's own field up to b= */
+    struct buf *field; /* the signature field up to b= */
 };
 
 /* ---- Keys ---- */
@@ -103,7 +103,7 @@ struct dkim_signer *dkim_signer_new(struct arena *arena, struct dkim_key_list ke
 /* ---- The fields of a message ---- */
 
 struct field {
-    struct bytes bytes; /* with its folds, without its last CRLF */
+    struct bytes bytes; /* still folded, without the last CRLF */
     size_t name_size;
 };
 
@@ -112,7 +112,7 @@ struct field_list {
     size_t count;
 };
 
-/* Where the field at `at` ends: behind the first CRLF that no blank follows (RFC 5322 §2.2.3). NULL when there is none. */
+/* The end of the field at `at`: after the first CRLF without a blank behind it (RFC 5322 §2.2.3). NULL when there is none. */
 static const unsigned char *field_end(const unsigned char *at, const unsigned char *end)
 {
     for (;;) {
@@ -125,8 +125,8 @@ static const unsigned char *field_end(const unsigned char *at, const unsigned ch
     }
 }
 
-/* Takes the message apart; `ret_body` is what stands behind the empty line. */
-static bool read_fields(struct bytes message, struct field_list *ret_fields, struct bytes *ret_body, struct error *err)
+/* Splits the message into its header fields and its body after the empty line. */
+static bool split_message(struct bytes message, struct field_list *ret_fields, struct bytes *ret_body, struct error *err)
 {
     const unsigned char *at = message.data;
     const unsigned char *end = message.data + message.size;
@@ -136,7 +136,7 @@ static bool read_fields(struct bytes message, struct field_list *ret_fields, str
         const unsigned char *colon = next != NULL ? memchr(at, ':', (size_t)(next - at)) : NULL;
         if (colon == NULL || ret_fields->count == MAX_FIELDS)
             return fail(err, ERR_INTERNAL_ERROR, NULL, "The message cannot be signed.") ||
-                   error_because(err, "header field %zu is malformed or one too many", ret_fields->count + 1);
+                   error_because(err, "header field %zu is malformed or exceeds the maximum", ret_fields->count + 1);
         struct bytes bytes = { at, (size_t)(next - at) - 2 };
         ret_fields->items[ret_fields->count++] = (struct field){ .bytes = bytes, .name_size = (size_t)(colon - at) };
         at = next;
@@ -147,15 +147,15 @@ static bool read_fields(struct bytes message, struct field_list *ret_fields, str
     return true;
 }
 
-static bool is_named(const struct field *field, const struct signed_name *name)
+static bool field_is_named(const struct field *field, const struct signed_name *name)
 {
     return field->name_size == name->size && strncasecmp((const char *)field->bytes.data, name->text, name->size) == 0;
 }
 
-/* ---- What is signed ---- */
+/* ---- Signed fields ---- */
 
-/* One more name in h=, on a new line where the current one is full; a colon and the name stay together. */
-static void add_name(struct buf *names, size_t *column, const struct signed_name *name)
+/* Adds a name to h=, on a new line if the current one is full. The colon stays on the line of the name before. */
+static void add_signed_name(struct buf *names, size_t *column, const struct signed_name *name)
 {
     if (names->size > 0)
         buf_add_char(names, ':');
@@ -167,8 +167,8 @@ static void add_name(struct buf *names, size_t *column, const struct signed_name
     *column += name->size + 1;
 }
 
-/* Hashes the signed fields, of several with one name the last first (RFC 6376 §5.4.2), and notes their names. */
-static void take_fields(struct dkim_signer *signer, const struct field_list *fields)
+/* Hashes the signed fields and collects their names. The last of several fields with one name comes first (RFC 6376 §5.4.2). */
+static void hash_fields(struct dkim_signer *signer, const struct field_list *fields)
 {
     size_t column = sizeof(" h=") - 1;
     buf_clear(signer->canonical);
@@ -176,14 +176,14 @@ static void take_fields(struct dkim_signer *signer, const struct field_list *fie
     for (size_t i = 0; i < ARRAY_COUNT(signed_names); i++) {
         for (size_t j = fields->count; j > 0; j--) {
             const struct field *field = &fields->items[j - 1];
-            if (!is_named(field, &signed_names[i]))
+            if (!field_is_named(field, &signed_names[i]))
                 continue;
             dkim_canonical_field(signer->canonical, field->bytes, field->name_size);
             buf_add_text(signer->canonical, "\r\n");
-            add_name(signer->names, &column, &signed_names[i]);
+            add_signed_name(signer->names, &column, &signed_names[i]);
         }
         if (i == 0)
-            add_name(signer->names, &column, &signed_names[i]);
+            add_signed_name(signer->names, &column, &signed_names[i]);
     }
     digest_begin(signer->headers);
     digest_add(signer->headers, buf_text(signer->canonical), signer->canonical->size);
@@ -202,7 +202,7 @@ static void hash_body(struct dkim_signer *signer, struct bytes body, char *ret_t
 
 /* ---- Signatures ---- */
 
-/* The field up to and with b=, which is what its own signature covers. */
+/* Writes the field up to and including b=; the signature covers this part. */
 static void begin_field(struct buf *field, const struct dkim_key *key, int64_t time_s, const char *names, const char *body_hash)
 {
     buf_clear(field);
@@ -210,7 +210,7 @@ static void begin_field(struct buf *field, const struct dkim_key *key, int64_t t
                algorithm_name(key->algorithm), key->domain, key->selector, (long long)time_s, body_hash, names);
 }
 
-static void add_folded(struct buf *out, const char *text)
+static void add_signature_value(struct buf *out, const char *text)
 {
     for (size_t size = strlen(text); size > SIGNATURE_LINE_CHARS; size = strlen(text)) {
         buf_add(out, text, SIGNATURE_LINE_CHARS);
@@ -236,7 +236,7 @@ static bool add_signature(struct dkim_signer *signer, size_t key, struct buf *ou
         return false;
     sign_text(signature, size, text);
     buf_add(out, signer->field->data, signer->field->size);
-    add_folded(out, text);
+    add_signature_value(out, text);
     buf_add_text(out, "\r\n");
     return true;
 }
@@ -251,14 +251,14 @@ bool dkim_sign(struct dkim_signer *signer, struct bytes message, int64_t time_us
         return true;
     if (message.size > MESSAGE_MAX_BYTES)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "The message is too large to be signed.");
-    if (!read_fields(message, &fields, &body, err))
+    if (!split_message(message, &fields, &body, err))
         return false;
     hash_body(signer, body, body_hash);
-    take_fields(signer, &fields);
+    hash_fields(signer, &fields);
     for (size_t i = 0; i < signer->key_count; i++) {
         begin_field(signer->field, signer->keys[i], time_us / US_PER_S, buf_text(signer->names), body_hash);
         if (!add_signature(signer, i, out, err))
             return false;
     }
-    return !out->overflowed || fail(err, ERR_INTERNAL_ERROR, NULL, "The signatures do not fit.");
+    return !out->overflowed || fail(err, ERR_INTERNAL_ERROR, NULL, "The DKIM signatures are too large.");
 }

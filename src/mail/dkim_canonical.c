@@ -8,7 +8,7 @@ static bool is_blank(unsigned char byte)
     return byte == ' ' || byte == '\t';
 }
 
-/* Writes runs of blanks as one space, and drops line breaks, which only folds have. Gives the end of what it wrote. */
+/* Writes a run of blanks as one space, and drops line breaks, which only folds contain. Returns the end of the output. */
 static unsigned char *write_relaxed(unsigned char *out, const unsigned char *at, size_t size)
 {
     bool after_blank = false;
@@ -24,7 +24,7 @@ static unsigned char *write_relaxed(unsigned char *out, const unsigned char *at,
 
 void dkim_canonical_field(struct buf *out, struct bytes field, size_t name_size)
 {
-    /* Nothing grows: the text is at most as long as the field. */
+    /* The output is at most as long as the field. */
     unsigned char *start = (unsigned char *)buf_room(out, field.size + 1);
     if (start == NULL)
         return;
@@ -46,7 +46,7 @@ void dkim_canonical_field(struct buf *out, struct bytes field, size_t name_size)
     buf_grown(out, (size_t)(to - start));
 }
 
-/* Whether a line of at least a byte stays as it is; written without branches, so that many bytes are looked at together. */
+/* Whether a line of at least one byte is in the relaxed form already. The loop has no branches, so that it is vectorised. */
 static bool line_is_relaxed(const unsigned char *line, size_t size)
 {
     unsigned wrong = 0;
@@ -55,8 +55,8 @@ static bool line_is_relaxed(const unsigned char *line, size_t size)
     return wrong == 0 && !is_blank(line[size - 1]);
 }
 
-/* As write_relaxed, but a line break that is not CRLF is an ordinary byte (RFC 6376 §3.4.4 knows CRLF only). Most lines stay as
- * they are, or are indented and nothing else. */
+/* As write_relaxed, but a line break other than CRLF is an ordinary byte (RFC 6376 §3.4.4). Most lines need no change except in
+ * their indentation. */
 static unsigned char *write_line(unsigned char *out, const unsigned char *line, size_t size)
 {
     const unsigned char *start = out;
@@ -99,14 +99,14 @@ static const unsigned char *line_end(const unsigned char *at, const unsigned cha
 
 void dkim_canonical_body(struct buf *out, struct bytes body)
 {
-    /* At most a CRLF longer than the body, where its last line had none. */
+    /* The output is at most one CRLF longer than the body, whose last line may have none. */
     unsigned char *start = (unsigned char *)buf_room(out, body.size + 2);
     if (start == NULL)
         return;
     const unsigned char *at = body.data;
     const unsigned char *end = body.data + body.size;
     unsigned char *to = start;
-    unsigned char *kept = start; /* behind the last line that is not empty */
+    unsigned char *kept = start; /* the end of the last line that is not empty */
     while (at < end) {
         const unsigned char *stop = line_end(at, end);
         const unsigned char *line = to;

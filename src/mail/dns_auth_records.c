@@ -3,49 +3,49 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- Lists of tags (RFC 6376 §3.2), which DMARC has too ---- */
+/* ---- Tag lists (RFC 6376 §3.2), also used by DMARC ---- */
 
-/* A piece of the record, without white space around it; `at` NULL: not there. */
-struct piece {
+/* A part of the record, without white space around it; `at` NULL: absent. */
+struct slice {
     const char *at;
     size_t size;
 };
 
-static bool is_blank(char byte)
+static bool is_folding_blank(char byte)
 {
     return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-static struct piece piece_of(const char *at, size_t size)
+static struct slice slice_of(const char *at, size_t size)
 {
-    for (; size > 0 && is_blank(*at); at++)
+    for (; size > 0 && is_folding_blank(*at); at++)
         size--;
-    while (size > 0 && is_blank(at[size - 1]))
+    while (size > 0 && is_folding_blank(at[size - 1]))
         size--;
-    return (struct piece){ at, size };
+    return (struct slice){ at, size };
 }
 
-static bool piece_is(struct piece piece, const char *text)
+static bool slice_is(struct slice slice, const char *text)
 {
-    return piece.at != NULL && piece.size == strlen(text) && memcmp(piece.at, text, piece.size) == 0;
+    return slice.at != NULL && slice.size == strlen(text) && memcmp(slice.at, text, slice.size) == 0;
 }
 
-/* The next tag of the list at `at`, which is moved behind it. False at the end; `ret_name->at` is NULL when it is no tag. */
-static bool next_tag(const char **at, struct piece *ret_name, struct piece *ret_value)
+/* Reads the next tag of the list and moves `at` past it. False at the end; `ret_name->at` is NULL for a malformed tag. */
+static bool next_tag(const char **at, struct slice *ret_name, struct slice *ret_value)
 {
     while (**at != '\0') {
         size_t size = strcspn(*at, ";");
-        struct piece tag = piece_of(*at, size);
+        struct slice tag = slice_of(*at, size);
         *at += size + ((*at)[size] == ';');
         if (tag.size == 0)
             continue;
         const char *equals = memchr(tag.at, '=', tag.size);
-        *ret_name = (struct piece){ NULL, 0 };
+        *ret_name = (struct slice){ NULL, 0 };
         if (equals == NULL)
             return true;
         size_t name_size = (size_t)(equals - tag.at);
-        *ret_name = piece_of(tag.at, name_size);
-        *ret_value = piece_of(equals + 1, tag.size - name_size - 1);
+        *ret_name = slice_of(tag.at, name_size);
+        *ret_value = slice_of(equals + 1, tag.size - name_size - 1);
         return true;
     }
     return false;
@@ -53,20 +53,21 @@ static bool next_tag(const char **at, struct piece *ret_name, struct piece *ret_
 
 enum tag { TAG_V, TAG_K, TAG_P, TAG_H, TAG_S, TAGS };
 
-/* The tags that say whether a key serves. False when the list is not one: no tag, a tag twice, a version that is not first. */
-static bool read_tags(const char *text, struct piece ret_tags[TAGS])
+/* Reads the tags that decide whether a key is usable. False for a malformed list: no tag, a tag twice, or a version that is not
+ * first. */
+static bool read_tags(const char *text, struct slice ret_tags[TAGS])
 {
     static const char *const names[TAGS] = { "v", "k", "p", "h", "s" };
-    struct piece name;
-    struct piece value;
+    struct slice name;
+    struct slice value;
     size_t count = 0;
     for (size_t i = 0; i < TAGS; i++)
-        ret_tags[i] = (struct piece){ NULL, 0 };
+        ret_tags[i] = (struct slice){ NULL, 0 };
     for (; next_tag(&text, &name, &value); count++) {
         if (name.at == NULL)
             return false;
         for (size_t i = 0; i < TAGS; i++) {
-            if (!piece_is(name, names[i]))
+            if (!slice_is(name, names[i]))
                 continue;
             if (ret_tags[i].at != NULL || (i == TAG_V && count > 0))
                 return false;
@@ -78,8 +79,8 @@ static bool read_tags(const char *text, struct piece ret_tags[TAGS])
 
 /* ---- DKIM ---- */
 
-/* A list with colons, such as h=sha1:sha256; not there, it excludes nothing. */
-static bool allows(struct piece list, const char *wanted, const char *also)
+/* Whether a colon-separated list, such as h=sha1:sha256, has an item; an absent list allows everything. */
+static bool allows(struct slice list, const char *wanted, const char *also)
 {
     if (list.at == NULL)
         return true;
@@ -87,31 +88,31 @@ static bool allows(struct piece list, const char *wanted, const char *also)
     for (const char *at = list.at; at <= end;) {
         const char *colon = at < end ? memchr(at, ':', (size_t)(end - at)) : NULL;
         const char *stop = colon != NULL ? colon : end;
-        struct piece item = piece_of(at, (size_t)(stop - at));
-        if (piece_is(item, wanted) || (also != NULL && piece_is(item, also)))
+        struct slice item = slice_of(at, (size_t)(stop - at));
+        if (slice_is(item, wanted) || (also != NULL && slice_is(item, also)))
             return true;
         at = stop + 1;
     }
     return false;
 }
 
-static bool equals_without_blanks(struct piece piece, const char *text)
+static bool equals_without_blanks(struct slice slice, const char *text)
 {
-    for (size_t i = 0; i < piece.size; i++) {
-        if (is_blank(piece.at[i]))
+    for (size_t i = 0; i < slice.size; i++) {
+        if (is_folding_blank(slice.at[i]))
             continue;
-        if (piece.at[i] != *text)
+        if (slice.at[i] != *text)
             return false;
         text++;
     }
     return *text == '\0';
 }
 
-static bool is_this_key(const struct piece tags[TAGS], const char *kind, const char *public_key)
+static bool is_this_key(const struct slice tags[TAGS], const char *kind, const char *public_key)
 {
     const char *default_kind = "rsa";
-    bool is_kind = tags[TAG_K].at != NULL ? piece_is(tags[TAG_K], kind) : strcmp(kind, default_kind) == 0;
-    return is_kind && (tags[TAG_V].at == NULL || piece_is(tags[TAG_V], "DKIM1")) && allows(tags[TAG_H], "sha256", NULL) &&
+    bool is_kind = tags[TAG_K].at != NULL ? slice_is(tags[TAG_K], kind) : strcmp(kind, default_kind) == 0;
+    return is_kind && (tags[TAG_V].at == NULL || slice_is(tags[TAG_V], "DKIM1")) && allows(tags[TAG_H], "sha256", NULL) &&
            allows(tags[TAG_S], "email", "*") && equals_without_blanks(tags[TAG_P], public_key);
 }
 
@@ -119,11 +120,11 @@ bool dns_auth_has_dkim_key(struct text_list texts, const char *kind, const char 
 {
     bool found = false;
     for (size_t i = 0; i < texts.count; i++) {
-        struct piece tags[TAGS];
+        struct slice tags[TAGS];
         if (!read_tags(texts.items[i], tags) || tags[TAG_P].at == NULL)
             continue; /* not the record of a key */
         if (!is_this_key(tags, kind, public_key))
-            return false; /* which of two keys a receiver takes is up to him */
+            return false; /* a receiver may use either of two keys */
         found = true;
     }
     return found;
@@ -148,11 +149,11 @@ bool dns_auth_has_dmarc(struct text_list texts)
     size_t count = 0;
     bool has_policy = false;
     for (size_t i = 0; i < texts.count; i++) {
-        struct piece tags[TAGS];
-        if (!read_tags(texts.items[i], tags) || !piece_is(tags[TAG_V], "DMARC1"))
+        struct slice tags[TAGS];
+        if (!read_tags(texts.items[i], tags) || !slice_is(tags[TAG_V], "DMARC1"))
             continue;
         count++;
-        has_policy = piece_is(tags[TAG_P], "none") || piece_is(tags[TAG_P], "quarantine") || piece_is(tags[TAG_P], "reject");
+        has_policy = slice_is(tags[TAG_P], "none") || slice_is(tags[TAG_P], "quarantine") || slice_is(tags[TAG_P], "reject");
     }
     return count == 1 && has_policy;
 }

@@ -29,8 +29,8 @@ static uint64_t load_word(const char *text)
     return le64toh(word);
 }
 
-/* How many of eight bytes, from the first on, stand for themselves in quoted-printable: printable, not '='. A borrow may mark
- * bytes behind the first marked one wrongly, never before it. */
+/* The number of leading bytes, of eight, that quoted-printable leaves unchanged: printable, not '='. A borrow may mark wrong
+ * bytes behind the first marked one, but never before it. */
 static size_t literals_of_word(uint64_t word)
 {
     uint64_t below_blank = (word - EACH_BYTE(0x20)) & ~word;
@@ -39,7 +39,7 @@ static size_t literals_of_word(uint64_t word)
     return others != 0 ? (size_t)__builtin_ctzll(others) / 8 : sizeof(word);
 }
 
-/* Bytes that stand for themselves in quoted-printable. */
+/* Whether quoted-printable leaves the byte unchanged. */
 static bool is_literal(unsigned char byte)
 {
     return is_plain(byte) && byte != '=';
@@ -59,8 +59,8 @@ static size_t literal_run(const char *text, size_t size)
     return run;
 }
 
-/* Copies what literal_run finds among the first `most` bytes, which may write a word more than it gives. `readable` bytes of text
- * are there, of which a word more may be read. */
+/* Copies the literal run among the first `most` bytes and returns its size. It may write one word more than that, and may read one
+ * word more, within the `readable` bytes of the text. */
 static size_t copy_literals(char *to, const char *text, size_t most, size_t readable)
 {
     size_t run = 0;
@@ -76,7 +76,7 @@ static size_t copy_literals(char *to, const char *text, size_t most, size_t read
     return run < most ? run : most;
 }
 
-/* Bytes above ASCII. */
+/* Counts the bytes above ASCII. */
 static size_t count_high(const char *text, size_t size)
 {
     enum { WORDS = 31, BLOCK_BYTES = WORDS * 8 }; /* so that the sum of all eight counters fits a byte */
@@ -107,7 +107,7 @@ static size_t line_size(const char *text, size_t size, size_t *ret_break)
     return length;
 }
 
-/* Lines that mail servers and mailboxes are known to change: dots (RFC 5321 §4.5.2) and "From " (mbox). */
+/* Whether mail servers or mailboxes may change the line: a leading dot (RFC 5321 §4.5.2) or "From " (mbox). */
 static bool line_is_fragile(const char *text, size_t size)
 {
     return size > 0 && (text[0] == '.' || (size >= 5 && memcmp(text, "From ", 5) == 0));
@@ -192,11 +192,11 @@ static char *put_soft_break(char *at)
     return at + 3;
 }
 
-/* Writes one line, without its break, at `at`, where QP_GROWTH times its size, one break and a word are free. `readable` bytes
- * are there from its beginning to the end of the text. */
+/* Writes one line, without its break, at `at`, which has room for QP_GROWTH times its size, one break and a word. The text has
+ * `readable` bytes from the start of the line. */
 static char *quoted_printable_line(char *at, const char *line, size_t size, size_t readable)
 {
-    /* A blank at the end of a line would be lost on the way (RFC 2045 §6.7 rule 3). */
+    /* A mail server may remove a blank at the end of a line (RFC 2045 §6.7 rule 3). */
     size_t literal_end = size > 0 && is_blank((unsigned char)line[size - 1]) ? size - 1 : size;
     size_t column = 0;
     size_t i = 0;
@@ -245,7 +245,7 @@ static void encode_quoted_printable(struct buf *out, const char *text, size_t si
 
 enum { BASE64_LINE_INPUT = 57 }; /* gives 76 characters */
 
-/* Writes the base64 of `size` bytes and gives the end (RFC 4648 §4). */
+/* Writes the base64 of `size` bytes and returns the end (RFC 4648 §4). */
 static char *put_base64(char *at, const unsigned char *bytes, size_t size)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -265,7 +265,7 @@ static char *put_base64(char *at, const unsigned char *bytes, size_t size)
 struct base64_line {
     unsigned char bytes[BASE64_LINE_INPUT];
     size_t size;
-    bool wrote; /* a line, so that a break is due before the next */
+    bool wrote; /* a line was written: the next one needs a break before it */
 };
 
 static void base64_flush(struct buf *out, struct base64_line *line)
@@ -325,7 +325,7 @@ void body_encode(struct buf *out, enum body_encoding encoding, const char *text,
     }
 }
 
-/* Bytes that stand for themselves in a Q word anywhere, also in a phrase (RFC 2047 §5 rule 3). */
+/* Whether a Q word leaves the byte unchanged in any position, also in a phrase (RFC 2047 §5 rule 3). */
 static bool is_q_literal(char byte)
 {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
@@ -369,7 +369,7 @@ struct word_kind {
     char *(*put)(char *at, const char *text, size_t size);
 };
 
-/* How many bytes of `text`, in whole characters, encode to at most `room` bytes. */
+/* The number of bytes of `text`, in whole characters, that encode to at most `room` bytes. */
 static size_t word_take(const struct word_kind *kind, const char *text, size_t size, size_t room)
 {
     size_t taken = 0;

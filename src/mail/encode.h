@@ -1,8 +1,7 @@
 /*
  * Encode: content transfer encodings (RFC 2045 §6) and encoded words
- * (RFC 2047). Everything produced is 7-bit, whatever goes in; line breaks of
- * any kind (CRLF, LF, CR) become CRLF. Nothing is allocated but the growth of
- * the buffer. No state; any thread.
+ * (RFC 2047). The output is always 7-bit. Line breaks of any kind (CRLF, LF, CR)
+ * become CRLF. Only the buffer allocates memory. No state; any thread.
  */
 #pragma once
 
@@ -24,14 +23,14 @@ enum body_encoding { BODY_7BIT, BODY_QUOTED_PRINTABLE, BODY_BASE64 };
 /* The value of Content-Transfer-Encoding. */
 const char *body_encoding_name(enum body_encoding encoding) RETURNS_NONNULL;
 
-/* The encoding for a body: 7bit when its lines are short ASCII that no mail server would touch and that do not
- * contain `boundary`, else the shorter of quoted-printable and base64. Neither of these can contain a boundary
- * that begins with "=_". */
+/* The encoding for a body: 7bit when its lines are short ASCII that no mail server changes and do not contain
+ * `boundary`, else the shorter of quoted-printable and base64. These two cannot contain a boundary that begins
+ * with "=_". */
 enum body_encoding body_encoding_choose(const char *text, size_t size, const char *boundary) NONNULL(1, 3) PURE;
 
 /* Appends the encoded body. It ends with CRLF only if the text ends with a line break. */
 void body_encode(struct buf *out, enum body_encoding encoding, const char *text, size_t size) NONNULL(1, 3);
 
-/* Appends UTF-8 text as encoded words, in the shorter of Q and B, folded onto lines of their own where needed.
- * `column` is that of the current line. Words hold whole characters. Gives the column behind the last one. */
+/* Appends UTF-8 text as encoded words, in the shorter of Q and B, folded onto new lines where needed. `column` is
+ * the current column. A word holds whole characters. Returns the column after the last word. */
 size_t encoded_words_add(struct buf *out, size_t column, const char *text, size_t size) NONNULL(1, 3);

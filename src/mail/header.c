@@ -9,7 +9,7 @@
 /* A display name of more than this is split into encoded words rather than folded. */
 enum { PHRASE_PLAIN_MAX_BYTES = 60 };
 
-/* Controls in UTF-8: C0, DEL and, because some agents act on them, C1. */
+/* Control characters in UTF-8: C0, DEL and C1, which some mail programs interpret. */
 static bool has_control(const char *text)
 {
     for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++)
@@ -18,7 +18,7 @@ static bool has_control(const char *text)
     return false;
 }
 
-static bool check_value(const char *value, size_t max_bytes, const char *param, struct error *err)
+static bool check_header_text(const char *value, size_t max_bytes, const char *param, struct error *err)
 {
     size_t size = strnlen(value, max_bytes + 1);
     if (size > max_bytes)
@@ -32,12 +32,12 @@ static bool check_value(const char *value, size_t max_bytes, const char *param, 
 
 bool header_check_text(const char *value, const char *param, struct error *err)
 {
-    return check_value(value, HEADER_TEXT_MAX_BYTES, param, err);
+    return check_header_text(value, HEADER_TEXT_MAX_BYTES, param, err);
 }
 
-/* Appends ASCII text, breaking before a blank where the line would pass its wanted length. False when a piece between
- * blanks makes a line longer than the standard allows. */
-static bool add_folded(struct buf *out, size_t column, const char *text)
+/* Appends ASCII text, folded before a blank where the line would exceed its preferred length. False when a word makes a
+ * line longer than the standard allows. */
+static bool add_folded_text(struct buf *out, size_t column, const char *text)
 {
     const char *at = text;
     while (*at != '\0') {
@@ -57,8 +57,8 @@ static bool add_folded(struct buf *out, size_t column, const char *text)
     return true;
 }
 
-/* Whether text comes back the same after folding and unfolding as it stands: single inner blanks, no word that is
- * too long or looks like an encoded word. */
+/* Whether folding and unfolding preserve the text without encoding: single inner blanks, and no word that is too long or
+ * looks like an encoded word. */
 static bool is_plain_text(const char *text, size_t column)
 {
     if (!text_is_ascii(text) || strstr(text, "=?") != NULL || strstr(text, "  ") != NULL)
@@ -76,8 +76,8 @@ static bool is_plain_text(const char *text, size_t column)
     return true;
 }
 
-/* "Name: "; gives the column behind it. */
-static size_t add_name(struct buf *out, const char *name)
+/* Appends "Name: " and returns the column after it. */
+static size_t add_field_name(struct buf *out, const char *name)
 {
     size_t size = strlen(name);
     buf_add(out, name, size);
@@ -87,13 +87,13 @@ static size_t add_name(struct buf *out, const char *name)
 
 bool header_add_text(struct buf *out, const char *name, const char *value, const char *param, struct error *err)
 {
-    if (!check_value(value, HEADER_TEXT_MAX_BYTES, param, err))
+    if (!check_header_text(value, HEADER_TEXT_MAX_BYTES, param, err))
         return false;
-    size_t column = add_name(out, name);
+    size_t column = add_field_name(out, name);
     if (!is_plain_text(value, column))
         encoded_words_add(out, column, value, strlen(value));
-    else if (!add_folded(out, column, value))
-        return fail(err, ERR_INVALID_REQUEST, param, "The text has a word that is too long for a header.");
+    else if (!add_folded_text(out, column, value))
+        return fail(err, ERR_INVALID_REQUEST, param, "A word of the text is too long for a header.");
     buf_add_text(out, "\r\n");
     return true;
 }
@@ -121,7 +121,7 @@ static void add_quoted(struct buf *out, const char *text)
     buf_add_char(out, '"');
 }
 
-/* Appends a display name (phrase, RFC 5322 §3.2.5) and gives the column behind it. */
+/* Appends a display name (phrase, RFC 5322 §3.2.5) and returns the column after it. */
 static size_t add_phrase(struct buf *out, size_t column, const char *name)
 {
     size_t start = out->size;
@@ -135,16 +135,16 @@ static size_t add_phrase(struct buf *out, size_t column, const char *name)
     return column + (out->size - start);
 }
 
-/* The composer's own guard; the full check is address_parse. */
-static bool check_address(const char *address, const char *param, struct error *err)
+/* A safety check; address_parse does the full check. */
+static bool check_mailbox_address(const char *address, const char *param, struct error *err)
 {
     if (address == NULL || address[0] == '\0')
-        return fail(err, ERR_INVALID_REQUEST, param, "An email address is missing.");
-    if (!check_value(address, ADDRESS_MAX_BYTES, param, err))
+        return fail(err, ERR_INVALID_REQUEST, param, "The email address is missing.");
+    if (!check_header_text(address, ADDRESS_MAX_BYTES, param, err))
         return false;
     const char *at = strrchr(address, '@');
     if (at == NULL || strpbrk(address, " <>()[]\\,;:\"") != NULL)
-        return fail(err, ERR_INVALID_REQUEST, param, "This is not a plain email address.");
+        return fail(err, ERR_INVALID_REQUEST, param, "The email address is not valid; give it without a name or brackets.");
     if (!text_is_ascii(at))
         return fail(err, ERR_INVALID_REQUEST, param, "The domain of the address is not in A-labels.");
     return true;
@@ -153,13 +153,13 @@ static bool check_address(const char *address, const char *param, struct error *
 bool header_add_mailbox(struct buf *out, const char *name, const struct mailbox *mailbox, const char *name_param,
                         const char *address_param, struct error *err)
 {
-    if (!check_address(mailbox->address, address_param, err))
+    if (!check_mailbox_address(mailbox->address, address_param, err))
         return false;
     bool has_name = mailbox->name != NULL && mailbox->name[0] != '\0';
-    if (has_name && !check_value(mailbox->name, HEADER_TEXT_MAX_BYTES, name_param, err))
+    if (has_name && !check_header_text(mailbox->name, HEADER_TEXT_MAX_BYTES, name_param, err))
         return false;
 
-    size_t column = add_name(out, name);
+    size_t column = add_field_name(out, name);
     if (!has_name) {
         buf_add_text(out, mailbox->address);
         buf_add_text(out, "\r\n");
@@ -173,7 +173,7 @@ bool header_add_mailbox(struct buf *out, const char *name, const struct mailbox 
     return true;
 }
 
-static bool check_name(const char *name, struct error *err)
+static bool check_field_name(const char *name, struct error *err)
 {
     size_t size = strnlen(name, HEADER_NAME_MAX_BYTES + 1);
     bool is_valid = size > 0 && size <= HEADER_NAME_MAX_BYTES;
@@ -184,15 +184,15 @@ static bool check_name(const char *name, struct error *err)
 
 bool header_add_structured(struct buf *out, const struct header *header, struct error *err)
 {
-    if (!check_name(header->name, err) || !check_value(header->value, HEADER_VALUE_MAX_BYTES, header->name, err))
+    if (!check_field_name(header->name, err) || !check_header_text(header->value, HEADER_VALUE_MAX_BYTES, header->name, err))
         return false;
     if (!text_is_ascii(header->value))
         return fail(err, ERR_INVALID_REQUEST, header->name, "The header value is not ASCII.");
     size_t blanks = strspn(header->value, " ");
     if (header->value[blanks] == '\0' || blanks > 0)
         return fail(err, ERR_INVALID_REQUEST, header->name, "The header value is empty or begins with a blank.");
-    if (!add_folded(out, add_name(out, header->name), header->value))
-        return fail(err, ERR_INVALID_REQUEST, header->name, "The header value has a piece that is too long for a line.");
+    if (!add_folded_text(out, add_field_name(out, header->name), header->value))
+        return fail(err, ERR_INVALID_REQUEST, header->name, "A word of the header value is too long for a line.");
     buf_add_text(out, "\r\n");
     return true;
 }

@@ -1,10 +1,9 @@
 /*
- * Header: single header fields (RFC 5322 §2.2), folded, 7-bit and closed
- * against injection: no value with a line break or another control character
- * ever gets in, by an error and not by silent repair.
+ * Header: writes single header fields (RFC 5322 §2.2), folded and 7-bit. It
+ * prevents header injection: a value with a line break or another control
+ * character is an error and is never repaired silently.
  *
- * A field is either fully appended or, on an error, the buffer is to be thrown
- * away by the caller.
+ * After an error the caller must discard the buffer.
  */
 #pragma once
 
@@ -17,7 +16,7 @@ enum { HEADER_NAME_MAX_BYTES = 64, HEADER_TEXT_MAX_BYTES = 2048, HEADER_VALUE_MA
 
 struct mailbox {
     const char *name;    /* display name in UTF-8; NULL or "" for none */
-    const char *address; /* local@domain as of address_parse */
+    const char *address; /* local@domain from address_parse */
 };
 
 struct header {
@@ -25,20 +24,20 @@ struct header {
     const char *value;
 };
 
-/* Whether a text can stand in a field, as a display name or a subject. Errors: as header_add_text. */
+/* Checks a text for use in a field, as a display name or a subject. Errors: as header_add_text. */
 MUST_CHECK bool header_check_text(const char *value, const char *param, struct error *err) NONNULL(1, 3);
 
-/* An unstructured field such as Subject, in UTF-8. What is not plain ASCII, or would not survive folding, becomes
+/* Adds an unstructured field such as Subject, in UTF-8. Text that is not ASCII or that folding would change becomes
  * encoded words. Errors: INVALID_REQUEST naming `param` (controls, not UTF-8, longer than HEADER_TEXT_MAX_BYTES). */
 MUST_CHECK bool header_add_text(struct buf *out, const char *name, const char *value, const char *param, struct error *err)
     NONNULL(1, 2, 3, 5);
 
-/* A field of one mailbox (RFC 5322 §3.4). The address is ASCII; its local part may be UTF-8, in a message for
+/* Adds a field of one mailbox (RFC 5322 §3.4). The address is ASCII; its local part may be UTF-8 in a message for
  * SMTPUTF8 (RFC 6532 §3.2).
  * Errors: INVALID_REQUEST naming `name_param` or `address_param`. */
 MUST_CHECK bool header_add_mailbox(struct buf *out, const char *name, const struct mailbox *mailbox, const char *name_param,
                                    const char *address_param, struct error *err) NONNULL(1, 2, 3, 6);
 
-/* A structured field whose value is ASCII already; folded at its blanks only.
- * Errors: INVALID_REQUEST naming the field (name, controls, not ASCII, a piece longer than a line may be). */
+/* Adds a structured field with an ASCII value, folded at its blanks only.
+ * Errors: INVALID_REQUEST naming the field (name, controls, not ASCII, a word that is too long for a line). */
 MUST_CHECK bool header_add_structured(struct buf *out, const struct header *header, struct error *err) NONNULL(1, 2, 3);

@@ -15,8 +15,8 @@ struct message_plan {
 
 enum { BOUNDARY_CHARS = 2 + 16 };
 
-/* Fields the composer writes itself, and Bcc, which has no business in a message to one recipient. */
-static bool is_own_header(const char *name)
+/* Fields that only the composer writes, and Bcc, which a message to one recipient must not have. */
+static bool is_composer_header(const char *name)
 {
     static const char *const own[] = { "Date",    "From",     "Sender",     "To",           "Cc",         "Bcc",
                                        "Subject", "Reply-To", "Message-ID", "MIME-Version", "Return-Path" };
@@ -33,8 +33,8 @@ static bool add_extra_headers(struct buf *out, const struct header *headers, siz
     if (count > MESSAGE_MAX_HEADERS)
         return fail(err, ERR_INVALID_REQUEST, "headers", "There are more than %d extra headers.", MESSAGE_MAX_HEADERS);
     for (size_t i = 0; i < count; i++) {
-        if (is_own_header(headers[i].name))
-            return fail(err, ERR_INVALID_REQUEST, headers[i].name, "This header is written by the composer.");
+        if (is_composer_header(headers[i].name))
+            return fail(err, ERR_INVALID_REQUEST, headers[i].name, "This header cannot be set, because Posthorn writes it.");
         if (!header_add_structured(out, &headers[i], err))
             return false;
     }
@@ -70,14 +70,14 @@ static bool check_message_id(const char *id, struct error *err)
         ats += id[i] == '@';
     }
     is_valid = is_valid && ats == 1 && id[1] != '@' && id[size - 2] != '@';
-    return is_valid || fail(err, ERR_INVALID_REQUEST, "messageId", "The Message-ID is not of the form <token@domain>.");
+    return is_valid || fail(err, ERR_INVALID_REQUEST, "messageId", "The Message-ID does not have the form <token@domain>.");
 }
 
-/* "=_" cannot stand in quoted-printable or base64 (RFC 2045 §6.7), and body_encoding_choose keeps the whole boundary
+/* Quoted-printable and base64 cannot contain "=_" (RFC 2045 §6.7), and body_encoding_choose keeps the whole boundary
  * out of 7bit parts. */
 static void make_boundary(const char *message_id, char ret_boundary[BOUNDARY_CHARS + 1])
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a: spread, not secrecy */
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a: for distribution, not for secrecy */
     for (const char *at = message_id; *at != '\0'; at++)
         hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
     hash = htobe64(hash);
@@ -93,8 +93,8 @@ static void add_texts(struct buf *out, const char *const *texts, size_t count)
 #define ADD_TEXTS(out, ...)                                                                                                        \
     add_texts((out), (const char *const[]){ __VA_ARGS__ }, ARRAY_COUNT(((const char *const[]){ __VA_ARGS__ })))
 
-static bool add_headers(const struct message_plan *plan, const struct message *message, struct arena *scratch, struct buf *out,
-                        struct error *err)
+static bool message_add_headers(const struct message_plan *plan, const struct message *message, struct arena *scratch,
+                                struct buf *out, struct error *err)
 {
     if (!check_message_id(message->message_id, err))
         return false;
@@ -110,7 +110,7 @@ static bool add_headers(const struct message_plan *plan, const struct message *m
 }
 
 /* Headers and body of one text; `subtype` is plain or html. */
-static void add_part(struct buf *out, const char *subtype, const char *text, size_t size, const char *boundary)
+static void add_text_part(struct buf *out, const char *subtype, const char *text, size_t size, const char *boundary)
 {
     enum body_encoding encoding = body_encoding_choose(text, size, boundary);
     ADD_TEXTS(out, "Content-Type: text/", subtype, "; charset=utf-8\r\nContent-Transfer-Encoding: ", body_encoding_name(encoding),
@@ -124,16 +124,16 @@ static void add_body(struct buf *out, const struct message *message)
     make_boundary(message->message_id, boundary);
     if (message->text == NULL || message->html == NULL) {
         bool is_html = message->html != NULL;
-        add_part(out, is_html ? "html" : "plain", is_html ? message->html : message->text,
-                 is_html ? message->html_size : message->text_size, boundary);
+        add_text_part(out, is_html ? "html" : "plain", is_html ? message->html : message->text,
+                      is_html ? message->html_size : message->text_size, boundary);
         buf_add_text(out, "\r\n");
         return;
     }
-    /* The CRLF before a delimiter belongs to it (RFC 2046 §5.1.1), so a part keeps its last line as it was. */
+    /* The CRLF before a delimiter belongs to the delimiter (RFC 2046 §5.1.1), not to the part. */
     ADD_TEXTS(out, "Content-Type: multipart/alternative; boundary=\"", boundary, "\"\r\n\r\n--", boundary, "\r\n");
-    add_part(out, "plain", message->text, message->text_size, boundary);
+    add_text_part(out, "plain", message->text, message->text_size, boundary);
     ADD_TEXTS(out, "\r\n--", boundary, "\r\n");
-    add_part(out, "html", message->html, message->html_size, boundary);
+    add_text_part(out, "html", message->html, message->html_size, boundary);
     ADD_TEXTS(out, "\r\n--", boundary, "--\r\n");
 }
 
@@ -141,11 +141,11 @@ bool message_compose(const struct message_plan *plan, const struct message *mess
                      struct error *err)
 {
     if (out->overflowed)
-        return fail(err, ERR_INVALID_REQUEST, NULL, "The output is full already.");
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The output buffer is full.");
     size_t start = out->size;
     if (message->text == NULL && message->html == NULL)
         return fail(err, ERR_INVALID_REQUEST, NULL, "The message has neither text nor HTML.");
-    bool done = add_headers(plan, message, scratch, out, err);
+    bool done = message_add_headers(plan, message, scratch, out, err);
     if (done)
         add_body(out, message);
     if (done && out->overflowed)

@@ -1,5 +1,5 @@
 /*
- * posthorn admin: what only the operator does. Prints one JSON object; with
+ * posthorn admin: the commands of the operator. Prints one JSON object; with
  * --batch, one for each command of standard input.
  */
 #include "cli/commands.h"
@@ -30,12 +30,12 @@ static const char usage[] =
     "  domain records NAME [--brand ID] | domain rotate NAME [--trust] [--brand ID]\n"
     "  keys add | keys rewrap";
 
-/* One admin command at work. */
+/* One running admin command. */
 struct admin {
     struct work work;
     const struct options *options;
-    const char *argument; /* the word behind the verb, NULL when none */
-    const char *value;    /* the word behind that one */
+    const char *argument; /* the word after the verb, NULL when there is none */
+    const char *value;    /* the word after the argument */
     struct json_writer json;
 };
 
@@ -49,7 +49,7 @@ static bool need_value(const struct admin *admin, const char *what, struct error
     return admin->value != NULL || fail(err, ERR_INVALID_REQUEST, what, "Name the %s.", what);
 }
 
-/* Whose this is shows in the audit row. */
+/* The audit row names the organization. */
 static bool find_organization(struct admin *admin, const char *wire_id, int64_t *ret_id, struct error *err)
 {
     if (!operator_find_organization(&admin->work, wire_id, ret_id, err))
@@ -105,7 +105,7 @@ static bool org_credits(struct admin *admin, struct error *err)
     if (!need_argument(admin, "org", err) || !need_value(admin, "credits", err))
         return false;
     if (!int64_parse(admin->value, &credits))
-        return fail(err, ERR_INVALID_REQUEST, "credits", "Bonus credits are a whole number.");
+        return fail(err, ERR_INVALID_REQUEST, "credits", "credits must be a whole number.");
     if (!find_organization(admin, admin->argument, &id, err) || !operator_set_bonus(&admin->work, id, credits, err))
         return false;
     json_object_begin(&admin->json);
@@ -138,7 +138,7 @@ static bool brand_list(struct admin *admin, struct error *err)
 
 /* ---- key ---- */
 
-static size_t count_of(const char *const *names)
+static size_t count_names(const char *const *names)
 {
     size_t count = 0;
     while (names != NULL && names[count] != NULL)
@@ -159,7 +159,7 @@ static bool key_create(struct admin *admin, struct error *err)
     } else if (!find_organization(admin, options->organization, &fields.organization_id, err)) {
         return false;
     }
-    if (!key_scopes_read(scopes, count_of(scopes), "scopes", &fields.scopes, err) ||
+    if (!key_scopes_read(scopes, count_names(scopes), "scopes", &fields.scopes, err) ||
         !operator_create_key(&admin->work, &fields, &key, &secret, err))
         return false;
     json_object_begin(&admin->json);
@@ -167,7 +167,7 @@ static bool key_create(struct admin *admin, struct error *err)
     json_member_text(&admin->json, "key", secret);
     json_member_text(&admin->json, "name", key->name);
     json_member_id_if(&admin->json, &admin->work, "brandId", ID_BRAND, key->brand_id);
-    json_member_text(&admin->json, "message", "Keep this key now; it is not shown again.");
+    json_member_text(&admin->json, "message", "Save this key now; it is not shown again.");
     json_object_end(&admin->json);
     return true;
 }
@@ -274,7 +274,7 @@ static bool domain_list(struct admin *admin, struct error *err)
     return find_brand(admin, &brand_id, &organization_id, err) && operator_write_domains(&admin->work, brand_id, &admin->json, err);
 }
 
-/* The DNS is asked here, so that it needs no process that runs jobs. */
+/* Looks up the DNS records in this process, so that no job process is needed. */
 static bool look_up_domain(struct admin *admin, int64_t brand_id, int64_t organization_id, struct error *err)
 {
     struct domain_check check;
@@ -323,7 +323,7 @@ static bool keys_rewrap(struct admin *admin, struct error *err)
     json_member_int(&admin->json, "resealed", count);
     json_member_text(
         &admin->json, "message",
-        "Every secret is sealed with the last key of the key file; keys before it serve backups of the database only.");
+        "Every secret is sealed with the last key of the key file. Earlier keys are only needed for backups of the database.");
     json_object_end(&admin->json);
     return true;
 }
@@ -334,7 +334,7 @@ static const struct {
     const char *noun;
     const char *verb;
     bool (*run)(struct admin *admin, struct error *err);
-    size_t operands; /* most words behind the verb; what is more would be passed over in silence */
+    size_t operands; /* maximum number of words after the verb; more are refused */
 } actions[] = {
     { "org", "create", org_create, 1 },         { "org", "list", org_list, 0 },           { "org", "plan", org_plan, 2 },
     { "org", "credits", org_credits, 2 },       { "brand", "create", brand_create, 1 },   { "brand", "list", brand_list, 0 },
@@ -355,7 +355,8 @@ static bool run_action(struct admin *admin, struct installation *installation, s
             continue;
         const char *surplus = admin->options->words[2 + actions[i].operands];
         if (surplus != NULL)
-            return fail(err, ERR_INVALID_REQUEST, NULL, "%.60s is too much behind %s %s; nothing was done.", surplus, noun, verb);
+            return fail(err, ERR_INVALID_REQUEST, NULL, "%.60s is an unexpected argument of %s %s; nothing was done.", surplus,
+                        noun, verb);
         if (*conn == NULL && !installation_connect(installation, conn, err))
             return false;
         admin->work.conn = *conn;

@@ -1,6 +1,6 @@
 /*
- * posthorn doctor: looks at everything an installation needs and prints what it
- * finds as one JSON object. Exit status 0 when all is well.
+ * posthorn doctor: checks everything an installation needs and prints the
+ * results as one JSON object. Exit status 0 when all checks pass.
  */
 #include "cli/commands.h"
 
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The processes that send, with their relays as they were a few seconds ago. */
+/* The processes that send, with the state of their relays a few seconds ago. */
 static void write_senders(struct json_writer *json, const struct delivery_senders_row *senders, size_t count)
 {
     json_key(json, "senders");
@@ -36,9 +36,9 @@ static void write_senders(struct json_writer *json, const struct delivery_sender
     json_array_end(json);
 }
 
-/* `ret_servers`: the HTTP servers that are connected to it. */
+/* `ret_servers`: the number of HTTP servers that are connected to the database. */
 static void write_database(struct json_writer *json, const struct process *process, const struct options *options,
-                           int64_t *ret_servers, bool *all_well)
+                           int64_t *ret_servers, bool *all_ok)
 {
     struct installation_config config = {
         .data_dir = options->data_dir,
@@ -57,12 +57,12 @@ static void write_database(struct json_writer *json, const struct process *proce
         bool reached = installation_connect(installation, &conn, &err) && db_schema_version(conn, &version, &err) &&
                        sql_doctor_counts(conn, process->arena, &counts, &err) &&
                        sql_delivery_senders(conn, process->arena, &senders, &sender_count, &err);
-        *all_well = *all_well && reached;
+        *all_ok = *all_ok && reached;
     }
     json_key(json, "database");
     json_object_begin(json);
     json_member_text(json, "kind", options->database_url != NULL ? "named" : "private cluster");
-    /* A named database's address may hold a password; the private cluster's is a socket. */
+    /* The address of a named database may hold a password. The address of a private cluster is a socket. */
     if (options->database_url == NULL)
         json_member_text(json, "url", cluster_url(process->arena, options->data_dir));
     json_member_bool(json, "ok", counts != NULL);
@@ -83,8 +83,8 @@ static void write_database(struct json_writer *json, const struct process *proce
     installation_free(installation);
 }
 
-/* Where calls are counted for the rate gate. An address is shown without its log-in. */
-static void write_limit_store(struct json_writer *json, const struct options *options, int64_t servers, bool *all_well)
+/* The limit store of the rate limits. Its address is shown without the login. */
+static void write_limit_store(struct json_writer *json, const struct options *options, int64_t servers, bool *all_ok)
 {
     struct limit_store *store = NULL;
     struct limit_redis_facts facts = { .name = "" };
@@ -92,11 +92,11 @@ static void write_limit_store(struct json_writer *json, const struct options *op
     bool is_shared = options->limit_store != NULL;
     bool ok = !is_shared || limit_redis_new(options->limit_store, &store, &err);
     if (store != NULL) {
-        limit_redis_look(store, &facts);
+        limit_redis_probe(store, &facts);
         store->operations->close(store);
         ok = facts.problem[0] == '\0';
     }
-    *all_well = *all_well && ok;
+    *all_ok = *all_ok && ok;
     json_key(json, "limitStore");
     json_object_begin(json);
     json_member_text(json, "kind", is_shared ? "shared" : "memory");
@@ -109,12 +109,13 @@ static void write_limit_store(struct json_writer *json, const struct options *op
         json_member_text(json, "problem", store != NULL ? facts.problem : err.message);
     json_member_int(json, "servers", servers);
     if (!is_shared && servers > 1)
-        json_member_text(json, "warning",
-                         "Several servers share this database and each counts calls by itself; name one --limit-store for all.");
+        json_member_text(
+            json, "warning",
+            "Several servers share this database and each counts calls separately; give all of them the same --limit-store.");
     json_object_end(json);
 }
 
-static void write_renderer(struct json_writer *json, const struct process *process, const struct options *options, bool *all_well)
+static void write_renderer(struct json_writer *json, const struct process *process, const struct options *options, bool *all_ok)
 {
     struct program_files files;
     program_files_find(process->arena, options, &files);
@@ -125,7 +126,7 @@ static void write_renderer(struct json_writer *json, const struct process *proce
     struct error err = { .code = ERR_NONE };
     bool answers = renderer_ping(renderer, process->arena, &answer, &err) && problem == NULL;
     renderer_free(renderer);
-    *all_well = *all_well && answers;
+    *all_ok = *all_ok && answers;
 
     json_key(json, "htmlProcess");
     json_object_begin(json);
@@ -139,8 +140,9 @@ static void write_renderer(struct json_writer *json, const struct process *proce
     json_object_end(json);
 }
 
-/* Asked about no bytes, posthorn-image says that they are no image; without it images of imports stay where they are. */
-static void write_images(struct json_writer *json, const struct process *process, const struct options *options, bool *all_well)
+/* Sends no bytes to posthorn-image, which answers that they are not an image. Without this program, images of imported designs
+ * are not hosted. */
+static void write_images(struct json_writer *json, const struct process *process, const struct options *options, bool *all_ok)
 {
     struct program_files files;
     program_files_find(process->arena, options, &files);
@@ -149,7 +151,7 @@ static void write_images(struct json_writer *json, const struct process *process
     struct error err = { .code = ERR_NONE };
     bool answers = image_check(checker, "", 0, &facts, &err);
     image_checker_free(checker);
-    *all_well = *all_well && answers;
+    *all_ok = *all_ok && answers;
 
     json_key(json, "images");
     json_object_begin(json);
@@ -185,7 +187,7 @@ static void write_outbox(struct json_writer *json, const struct process *process
 
 int command_doctor(const struct process *process, const struct options *options)
 {
-    bool all_well = true;
+    bool all_ok = true;
     BUF_SCOPE out;
     buf_init(&out, 64 * 1024);
     struct json_writer json;
@@ -194,13 +196,13 @@ int command_doctor(const struct process *process, const struct options *options)
     json_member_text(&json, "version", POSTHORN_VERSION);
     json_member_text(&json, "dataDir", options->data_dir);
     int64_t servers = 0;
-    write_database(&json, process, options, &servers, &all_well);
-    write_limit_store(&json, options, servers, &all_well);
-    write_renderer(&json, process, options, &all_well);
-    write_images(&json, process, options, &all_well);
+    write_database(&json, process, options, &servers, &all_ok);
+    write_limit_store(&json, options, servers, &all_ok);
+    write_renderer(&json, process, options, &all_ok);
+    write_images(&json, process, options, &all_ok);
     write_outbox(&json, process, options);
-    json_member_bool(&json, "ok", all_well);
+    json_member_bool(&json, "ok", all_ok);
     json_object_end(&json);
     printf("%s\n", buf_text(&out));
-    return all_well ? 0 : 1;
+    return all_ok ? 0 : 1;
 }

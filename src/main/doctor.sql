@@ -1,4 +1,4 @@
--- What the doctor tells of a database.
+-- The figures of a database for posthorn doctor.
 -- name: doctor_counts :one
 -- columns: server_version text, organizations bigint, brands bigint, contacts bigint, jobs_open bigint, sends bigint, servers bigint
 select current_setting('server_version'),

@@ -1,4 +1,4 @@
-# What cmake --install installs, and how the binary finds it. The binary holds no absolute path: it searches its parts
+# The files that cmake --install installs, and their search paths. The binary holds no absolute path: it searches its parts
 # (posthorn-image, renderer, node) in libexec/posthorn of the tree that it was installed into, and in the build tree in the
 # folder libexec beside it, which holds links. src/main/program_files.c does the search.
 

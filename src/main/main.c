@@ -1,6 +1,6 @@
 /*
- * posthorn: one binary, several doors. This file finds the command and hands it
- * its options; each command has a file of its own.
+ * posthorn: the program. It finds the command and passes the options to it.
+ * Each command has a file of its own.
  */
 #include "cli/answer.h"
 #include "cli/command_line.h"
@@ -24,12 +24,13 @@ struct command {
     int (*run)(const struct process *process, const struct options *options);
     const char *usage;
     const char *help;
-    size_t words; /* how many it takes that are no options */
-    bool quiet;   /* a host or a person reads its standard error: warnings only */
+    size_t words; /* maximum number of arguments that are not options */
+    bool quiet;   /* an MCP host or a person reads its standard error: warnings only */
 };
 
 static const struct command commands[] = {
-    { "mcp", COMMAND_MCP, command_mcp, "mcp [options]", "serve the agent protocol (MCP) over standard input and output", 0, true },
+    { "mcp", COMMAND_MCP, command_mcp, "mcp [options]", "serve the Model Context Protocol (MCP) on standard input and output", 0,
+      true },
     { "serve", COMMAND_SERVE, command_serve, "serve [options]", "serve MCP at /mcp and the REST API under /v1 over HTTP", 0,
       false },
     { "worker", COMMAND_WORKER, command_worker, "worker [options]", "run jobs on a database named with --database", 0, false },
@@ -38,9 +39,9 @@ static const struct command commands[] = {
     { "tools", COMMAND_TOOLS, command_tools, "tools [TOOL] [options]", "list the tools, or show one", 1, true },
     { "admin", COMMAND_ADMIN, command_admin, "admin org|brand|key|session|domain create|list|… [options]",
       "manage the installation", 4, true },
-    { "why", COMMAND_WHY, command_why, "why EMAIL [SEND_ID] [options]",
-      "tell what was decided about mail to one address, and by whom", 2, true },
-    { "doctor", COMMAND_DOCTOR, command_doctor, "doctor [options]", "check the installation and print what is found", 0, true },
+    { "why", COMMAND_WHY, command_why, "why EMAIL [SEND_ID] [options]", "explain the decisions about mail to one address", 2,
+      true },
+    { "doctor", COMMAND_DOCTOR, command_doctor, "doctor [options]", "check the installation and print the results", 0, true },
     { "stop", COMMAND_STOP, command_stop, "stop [options]", "stop the background runner of a data folder", 0, true },
     { "runner", COMMAND_RUNNER, command_runner, NULL, "the background process that owns a private cluster and its jobs", 0, false },
 };
@@ -71,7 +72,7 @@ int command_failed(const struct error *err)
     json_writer_init(&json, &out);
     api_write_error(&json, err);
     fprintf(stderr, "%s\n", buf_text(&out));
-    /* Whoever runs a command is the operator: the private reason helps him and harms nobody. */
+    /* The user of a command is the operator, so the internal cause may be shown. */
     if (err->cause[0] != '\0') {
         struct log_line line;
         log_begin(&line, LOG_WARNING, "command.failed");
@@ -93,11 +94,11 @@ static bool set_log_level(const struct options *options, bool quiet)
             return true;
         }
     }
-    fprintf(stderr, "posthorn: --log-level is one of debug, info, warning, error\n");
+    fprintf(stderr, "posthorn: --log-level must be debug, info, warning or error\n");
     return false;
 }
 
-/* Tests move business time with this variable. */
+/* Tests move the clock with this variable. */
 static void set_clock(void)
 {
     const char *offset = getenv("POSTHORN_CLOCK_OFFSET_S");
@@ -113,7 +114,8 @@ static const char *own_path(struct arena *arena, const char *argv0)
     return size > 0 && (size_t)size < sizeof(path) ? arena_dup_bytes(arena, path, (size_t)size) : argv0;
 }
 
-/* A relay's address may hold a password, which the arguments of a process would show to everybody. */
+/* The address of a relay may hold a password, and every user can see the arguments of a process. So these options go through the
+ * environment. */
 static void pass_by_environment(const struct options *options)
 {
     const struct {
@@ -129,7 +131,7 @@ static void pass_by_environment(const struct options *options)
             abort();
 }
 
-/* How the runner is started; what is not here it reads from the environment, as this process did. */
+/* The command line of the runner. It reads all other options from the environment, as this process did. */
 static const char *const *runner_command(struct arena *arena, const char *program, const struct options *options)
 {
     const char **argv = arena_array(arena, 24, sizeof(*argv));
@@ -167,9 +169,9 @@ static const char *const *runner_command(struct arena *arena, const char *progra
     return argv;
 }
 
-/* With its options read, a command is run. `line` is that of an operation. */
-static int run_with(const struct command *command, const struct options *options, const struct command_line *line,
-                    struct arena *arena, const char *argv0)
+/* Runs a command whose options are read. `line` is set for an operation. */
+static int run_with_options(const struct command *command, const struct options *options, const struct command_line *line,
+                            struct arena *arena, const char *argv0)
 {
     if (!set_log_level(options, command->quiet))
         return 2;
@@ -184,7 +186,7 @@ static int run_with(const struct command *command, const struct options *options
     return command->run(&process, options);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_builtin_command(const struct command *command, int argc, char **argv)
 {
     ARENA_SCOPE arena = arena_new(0);
     struct options options;
@@ -199,11 +201,11 @@ static int run(const struct command *command, int argc, char **argv)
         return 0;
     }
     if (options.words[command->words] != NULL) {
-        fprintf(stderr, "posthorn %s: %.60s is too much: posthorn %s\n", command->name, options.words[command->words],
+        fprintf(stderr, "posthorn %s: %.60s is an unexpected argument: posthorn %s\n", command->name, options.words[command->words],
                 command->usage != NULL ? command->usage : command->name);
         return 2;
     }
-    return run_with(command, &options, NULL, arena, argv[0]);
+    return run_with_options(command, &options, NULL, arena, argv[0]);
 }
 
 static int run_operation(int argc, char **argv)
@@ -219,10 +221,10 @@ static int run_operation(int argc, char **argv)
                 argc > 2 && argv[2][0] != '-' ? argv[2] : "", err.message);
         return 2;
     }
-    return run_with(&command, &options, &line, arena, argv[0]);
+    return run_with_options(&command, &options, &line, arena, argv[0]);
 }
 
-static int run_words(int argc, char **argv)
+static int run_arguments(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN);
     crypto_start();
@@ -242,15 +244,15 @@ static int run_words(int argc, char **argv)
         fprintf(stderr, "posthorn: %.60s is not a command; posthorn --help lists them\n", argv[1]);
         return 2;
     }
-    return run(command, argc, argv);
+    return run_builtin_command(command, argc, argv);
 }
 
 int main(int argc, char **argv)
 {
-    int status = run_words(argc, argv);
-    bool reader_left; /* one that has seen enough, such as head, is no failure */
+    int status = run_arguments(argc, argv);
+    bool reader_left; /* a reader that exits early, such as head, is no error */
     if (status != 0 || output_flush(&reader_left) || reader_left)
         return status;
-    fprintf(stderr, "posthorn %s: the output cannot be written\n", argv[1]);
+    fprintf(stderr, "posthorn %s: cannot write the output\n", argv[1]);
     return 1;
 }

@@ -38,17 +38,17 @@ static const char *find_part(struct arena *arena, const char *folder, const char
 void program_files_find(struct arena *arena, const struct options *options, struct program_files *ret_files)
 {
     const char *folder = program_folder(arena);
-    const char *our_node = options->node == NULL ? find_part(arena, folder, "node") : NULL;
+    const char *installed_node = options->node == NULL ? find_part(arena, folder, "node") : NULL;
     const char *other_node = options->node != NULL ? options->node : "node";
     const char *renderer = options->render_dir != NULL ? options->render_dir : find_part(arena, folder, "renderer");
     const char *image_program = find_part(arena, folder, "posthorn-image");
     if (renderer == NULL)
         renderer = arena_printf(arena, "%s/" POSTHORN_PARTS_FROM_BIN "/renderer", folder);
     *ret_files = (struct program_files){
-        .node = our_node != NULL ? our_node : other_node,
+        .node = installed_node != NULL ? installed_node : other_node,
         .renderer_script = arena_printf(arena, "%s/main.mjs", renderer),
         .image_program = image_program != NULL ? image_program : arena_printf(arena, "%s/posthorn-image", folder),
-        .node_is_ours = our_node != NULL,
+        .node_is_installed = installed_node != NULL,
     };
 }
 
@@ -91,5 +91,5 @@ const char *program_files_missing(struct arena *arena, const struct program_file
 const char *program_files_problem(struct arena *arena, const struct program_files *files)
 {
     const char *missing = program_files_missing(arena, files);
-    return missing != NULL || files->node_is_ours ? missing : node_problem(arena, files->node);
+    return missing != NULL || files->node_is_installed ? missing : node_problem(arena, files->node);
 }

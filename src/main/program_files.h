@@ -11,14 +11,14 @@ struct program_files {
     const char *node;            /* --node; the installed Node.js; else "node", which PATH resolves */
     const char *renderer_script; /* main.mjs in --render-dir or in the installed renderer */
     const char *image_program;   /* posthorn-image */
-    bool node_is_ours;           /* it came with this installation, so its version fits */
+    bool node_is_installed;      /* it is part of this installation, so its version fits */
 };
 
 void program_files_find(struct arena *arena, const struct options *options, struct program_files *ret_files) NONNULL(1, 2, 3);
 
-/* Names the part that is missing and without which designs cannot be imported. NULL: none. Looks at files, and runs Node.js only
- * when PATH has to find it. */
+/* Names a missing part without which designs cannot be imported; NULL: none. Checks files, and runs Node.js only when it must be
+ * found in PATH. */
 const char *program_files_missing(struct arena *arena, const struct program_files *files) NONNULL(1, 2);
 
-/* The same, and runs a Node.js that did not come with this installation, because it may be too old. */
+/* The same check; also runs a Node.js that is not part of this installation, because it may be too old. */
 const char *program_files_problem(struct arena *arena, const struct program_files *files) NONNULL(1, 2);

@@ -1,8 +1,8 @@
 /*
- * The runner: one detached process per data folder that owns the private
- * cluster and its jobs. It leaves when nobody uses the cluster and nothing is
- * queued, scheduled or running for some minutes; so a campaign goes on when the
- * editor closes.
+ * Runner: the detached background process of a data folder. It owns the private
+ * cluster and runs its jobs. It exits when for some minutes no client uses the
+ * cluster and no job is queued, scheduled or running. So a campaign continues
+ * when the editor that started it closes.
  */
 #include "cli/commands.h"
 
@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "db/cluster.h"
 #include "jobs/worker.h"
-#include "main/jobs_here.h"
+#include "main/job_runner.h"
 #include "main/signals.h"
 
 #include <dirent.h>
@@ -26,10 +26,10 @@
 
 enum {
     IDLE_DEFAULT_S = 300,
-    LOOK_EVERY_MS = 1000,
+    POLL_MS = 1000,
     STOP_CLUSTER_MS = 20000,
     STOP_WAIT_MS = 30000,
-    STOP_LOOK_MS = 20,
+    STOP_POLL_MS = 20,
 };
 
 /* ---- The runner's process id, for `posthorn stop` ---- */
@@ -60,11 +60,11 @@ static pid_t read_pid(struct arena *arena, const char *data_dir)
     return (pid_t)pid;
 }
 
-/* ---- Living ---- */
+/* ---- Running ---- */
 
-/* Whether the runner should stay: a client holds the cluster, or a job is open. On leaving, the clients' lock stays
- * held, so that a client that comes now waits for the end and then starts another runner. */
-static bool is_needed(const char *data_dir, struct db_conn *conn, int *ret_lock_fd)
+/* True when a client uses the cluster or a job is open. On false the runner keeps the clients' lock, so that a new client waits
+ * for the runner's exit and then starts another one. */
+static bool runner_is_needed(const char *data_dir, struct db_conn *conn, int *ret_lock_fd)
 {
     struct error err = { .code = ERR_NONE };
     bool open = true;
@@ -77,17 +77,17 @@ static bool is_needed(const char *data_dir, struct db_conn *conn, int *ret_lock_
     return true;
 }
 
-/* Returns when the process was asked to end, is no longer needed, or lost its cluster. */
-static bool live(const struct options *options, const struct cluster *cluster, struct db_conn *conn, int *ret_lock_fd)
+/* Returns when the process must stop, is no longer needed, or has lost its cluster. False: it has lost its cluster. */
+static bool run_until_idle(const struct options *options, const struct cluster *cluster, struct db_conn *conn, int *ret_lock_fd)
 {
     int64_t idle_us = (options->idle_s > 0 ? options->idle_s : IDLE_DEFAULT_S) * US_PER_S;
     int64_t needed_at_us = clock_monotonic_us();
-    while (!signals_wait(LOOK_EVERY_MS)) {
+    while (!signals_wait(POLL_MS)) {
         if (!cluster_is_running(cluster)) {
-            log_event(LOG_ERROR, "runner.cluster", "The database server ended unexpectedly.");
+            log_event(LOG_ERROR, "runner.cluster", "The database server has stopped unexpectedly.");
             return false;
         }
-        bool needed = is_needed(options->data_dir, conn, ret_lock_fd);
+        bool needed = runner_is_needed(options->data_dir, conn, ret_lock_fd);
         int64_t now_us = clock_monotonic_us();
         if (needed)
             needed_at_us = now_us;
@@ -104,23 +104,23 @@ static bool live(const struct options *options, const struct cluster *cluster, s
 static int run_jobs(const struct options *options, const struct cluster *cluster, struct arena *arena, int *ret_clients_fd)
 {
     struct error err = { .code = ERR_NONE };
-    const char *worker_name = jobs_process_name(arena, "worker");
+    const char *worker_name = job_runner_process_name(arena, "worker");
     struct installation_config config = { .data_dir = options->data_dir,
                                           .application_name = worker_name,
                                           .public_url = options->public_url,
                                           .key_file = options->key_file };
     struct installation *installation = installation_new(&config);
-    struct jobs_here *jobs = NULL;
+    struct job_runner *jobs = NULL;
     int status = 1;
     {
         DB_CONN_SCOPE conn = NULL;
-        bool ready = installation_connect(installation, &conn, &err) && jobs_here_start(installation, options, &jobs, &err);
+        bool ready = installation_connect(installation, &conn, &err) && job_runner_start(installation, options, &jobs, &err);
         if (ready)
-            status = live(options, cluster, conn, ret_clients_fd) ? 0 : 1;
+            status = run_until_idle(options, cluster, conn, ret_clients_fd) ? 0 : 1;
         else
             command_failed(&err);
     }
-    jobs_here_stop(jobs);
+    job_runner_stop(jobs);
     installation_free(installation);
     return status;
 }
@@ -134,7 +134,7 @@ int command_runner(const struct process *process, const struct options *options)
     if (!cluster_lock_runner(options->data_dir, &runner_fd, &held, &err))
         return command_failed(&err);
     if (!held)
-        return 0; /* another runner serves this folder */
+        return 0; /* another runner serves this data folder */
 
     write_pid(process->arena, options->data_dir);
     struct cluster *cluster;
@@ -155,7 +155,7 @@ int command_runner(const struct process *process, const struct options *options)
 
 /* ---- Stopping ---- */
 
-/* Whether the process has the lock of this folder's runner open; true when nobody may look. */
+/* True when the process has the lock of this folder's runner open, or when its descriptors cannot be read. */
 static bool has_lock_open(struct arena *arena, const char *data_dir, pid_t pid)
 {
     struct stat lock;
@@ -173,8 +173,8 @@ static bool has_lock_open(struct arena *arena, const char *data_dir, pid_t pid)
     return found;
 }
 
-/* A killed runner leaves its number behind, which may be anybody's by now, also that of another folder's runner; the next
- * runner writes its own a moment after it has taken the lock. */
+/* The process id of a killed runner may belong to another process now, such as another folder's runner. A new runner writes its own
+ * id just after it has taken the lock. */
 static bool is_runner(struct arena *arena, const char *data_dir, pid_t pid)
 {
     char text[4096] = "";
@@ -194,7 +194,7 @@ int command_stop(const struct process *process, const struct options *options)
         return 0;
     }
     bool asked = false;
-    for (int waited_ms = 0; waited_ms < STOP_WAIT_MS; waited_ms += STOP_LOOK_MS) {
+    for (int waited_ms = 0; waited_ms < STOP_WAIT_MS; waited_ms += STOP_POLL_MS) {
         pid_t pid = asked ? 0 : read_pid(process->arena, options->data_dir);
         if (pid > 0 && is_runner(process->arena, options->data_dir, pid)) {
             asked = kill(pid, SIGTERM) == 0;
@@ -203,28 +203,28 @@ int command_stop(const struct process *process, const struct options *options)
                 return 1;
             }
         }
-        struct timespec pause = { .tv_nsec = STOP_LOOK_MS * 1000L * 1000L };
+        struct timespec pause = { .tv_nsec = STOP_POLL_MS * 1000L * 1000L };
         nanosleep(&pause, NULL);
         if (!cluster_has_runner(options->data_dir)) {
             printf("{\"stopped\":true}\n");
             return 0;
         }
     }
-    fprintf(stderr, "posthorn stop: the runner did not end in time\n");
+    fprintf(stderr, "posthorn stop: the runner did not stop in time\n");
     return 1;
 }
 
-/* ---- Jobs on a database of one's own ---- */
+/* ---- posthorn worker: jobs on a named database ---- */
 
 int command_worker(const struct process *process, const struct options *options)
 {
     struct error err = { .code = ERR_NONE };
     if (options->database_url == NULL) {
-        fprintf(stderr, "posthorn worker: name a database with --database; a private cluster has its runner\n");
+        fprintf(stderr, "posthorn worker: name a database with --database; the runner does this for a private cluster\n");
         return 2;
     }
     signals_block();
-    const char *worker_name = jobs_process_name(process->arena, "worker");
+    const char *worker_name = job_runner_process_name(process->arena, "worker");
     struct installation_config config = {
         .data_dir = options->data_dir,
         .database_url = options->database_url,
@@ -233,13 +233,13 @@ int command_worker(const struct process *process, const struct options *options)
         .key_file = options->key_file,
     };
     struct installation *installation = installation_new(&config);
-    struct jobs_here *jobs = NULL;
+    struct job_runner *jobs = NULL;
     int status = 0;
-    if (!installation_open(installation, &err) || !jobs_here_start(installation, options, &jobs, &err))
+    if (!installation_open(installation, &err) || !job_runner_start(installation, options, &jobs, &err))
         status = command_failed(&err);
-    while (status == 0 && !signals_wait(LOOK_EVERY_MS))
+    while (status == 0 && !signals_wait(POLL_MS))
         continue;
-    jobs_here_stop(jobs);
+    job_runner_stop(jobs);
     installation_free(installation);
     return status;
 }

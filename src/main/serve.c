@@ -1,5 +1,6 @@
 /*
- * The two servers: MCP over stdio, and HTTP.
+ * posthorn mcp and posthorn serve: the MCP server over stdio, and the HTTP
+ * server.
  */
 #include "cli/commands.h"
 
@@ -9,7 +10,7 @@
 #include "engine/assets/asset_store.h"
 #include "engine/templates/gallery.h"
 #include "http/server.h"
-#include "main/jobs_here.h"
+#include "main/job_runner.h"
 #include "main/signals.h"
 #include "mcp/provider/catalogue_provider.h"
 #include "mcp/server.h"
@@ -23,10 +24,10 @@
 
 enum {
     STDIO_END_MS = 1000,
-    SERVE_GRACE_MS = 7000, /* cancelled calls get two seconds more: ten in all */
+    SERVE_GRACE_MS = 7000, /* cancelled calls get two more seconds, so that a shutdown takes at most ten */
     STATEMENT_TIMEOUT_MS = 60000,
-    LOOK_EVERY_MS = 1000,
-    DESCRIPTORS = 8192, /* for all connections, and what else is open */
+    POLL_MS = 1000,
+    DESCRIPTORS = 8192, /* for all connections and other open files */
 };
 
 static const char default_listen[] = "127.0.0.1:8420";
@@ -101,7 +102,7 @@ static void write_metrics(void *context, struct buf *out)
     api_write_metrics(context, out);
 }
 
-/* A picture of the gallery, which is compiled in. */
+/* Opens a picture of the gallery, which is compiled in. */
 static bool open_picture(const struct gallery_picture *picture, struct http_asset *ret_asset)
 {
     int fd = memfd_create(picture->name, MFD_CLOEXEC);
@@ -115,7 +116,7 @@ static bool open_picture(const struct gallery_picture *picture, struct http_asse
     return true;
 }
 
-/* What /assets/… serves: the asset store of the data folder, and the pictures of the gallery. */
+/* Opens a file of /assets/…: from the asset store of the data folder, or a picture of the gallery. */
 static bool open_asset(void *context, const char *text, struct http_asset *ret_asset)
 {
     static const char *const content_types[] = {
@@ -139,7 +140,7 @@ static bool open_asset(void *context, const char *text, struct http_asset *ret_a
     return found;
 }
 
-static void announce(const struct http_server *server, const struct options *options)
+static void log_listening(const struct http_server *server, const struct options *options)
 {
     unsigned metrics_port = http_server_metrics_port(server);
     struct log_line line;
@@ -151,8 +152,8 @@ static void announce(const struct http_server *server, const struct options *opt
     log_end(&line);
 }
 
-static bool serve_until_asked(struct arena *arena, const struct options *options, struct api *api, struct mcp_server *mcp,
-                              struct error *err)
+static bool serve_until_stopped(struct arena *arena, const struct options *options, struct api *api, struct mcp_server *mcp,
+                                struct error *err)
 {
     struct asset_store *assets = asset_folder_new(options->data_dir);
     struct http_server_config config = {
@@ -171,16 +172,17 @@ static bool serve_until_asked(struct arena *arena, const struct options *options
         asset_store_free(assets);
         return false;
     }
-    announce(server, options);
-    while (!signals_wait(LOOK_EVERY_MS))
+    log_listening(server, options);
+    while (!signals_wait(POLL_MS))
         continue;
-    log_event(LOG_INFO, "serve.stopping", "Asked to end.");
+    log_event(LOG_INFO, "serve.stopping", "Shutdown requested.");
     http_server_stop(server, SERVE_GRACE_MS);
     asset_store_free(assets);
     return true;
 }
 
-/* A connection is a descriptor, and many systems allow 1,024 unless a program asks for more. Nothing here uses select(2). */
+/* Raises the limit of descriptors. Every connection needs one, and many systems allow 1,024 by default. Nothing here uses
+ * select(2). */
 static void allow_descriptors(void)
 {
     struct rlimit limit;
@@ -190,12 +192,12 @@ static void allow_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* On a database of its own, this process also runs the jobs; a private cluster has its runner for that. */
-static bool start_jobs(struct api *api, const struct options *options, struct jobs_here **ret_jobs, struct error *err)
+/* With a named database this process also runs the jobs. A private cluster has its runner. */
+static bool start_jobs(struct api *api, const struct options *options, struct job_runner **ret_jobs, struct error *err)
 {
     if (options->database_url == NULL)
         return true;
-    return jobs_here_start(api_installation(api), options, ret_jobs, err);
+    return job_runner_start(api_installation(api), options, ret_jobs, err);
 }
 
 int command_serve(const struct process *process, const struct options *options)
@@ -206,24 +208,24 @@ int command_serve(const struct process *process, const struct options *options)
     struct limit_store *limit_store = NULL;
     if (options->limit_store != NULL && !limit_redis_new(options->limit_store, &limit_store, &err))
         return command_failed(&err);
-    struct api_config config = service_config(process, options, jobs_process_name(process->arena, "serve"));
+    struct api_config config = service_config(process, options, job_runner_process_name(process->arena, "serve"));
     config.limit_store = limit_store;
     struct api *api = api_new(&config);
     struct catalogue_provider *product = NULL;
-    struct jobs_here *jobs = NULL;
+    struct job_runner *jobs = NULL;
     int status = 1;
-    /* A server that cannot reach its database should say so when it is started, not at the first call. */
+    /* A server without a database must fail at the start, not at the first call. */
     bool ready = installation_open(api_installation(api), &err) && provider_new(api, options, &product, &err) &&
                  start_jobs(api, options, &jobs, &err);
     if (ready) {
         struct mcp_server *mcp = mcp_new(product);
-        if (serve_until_asked(process->arena, options, api, mcp, &err))
+        if (serve_until_stopped(process->arena, options, api, mcp, &err))
             status = 0;
         mcp_server_free(mcp);
     }
     if (status != 0)
         command_failed(&err);
-    jobs_here_stop(jobs);
+    job_runner_stop(jobs);
     catalogue_provider_free(product);
     api_free(api, SERVE_GRACE_MS);
     return status;

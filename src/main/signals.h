@@ -1,7 +1,7 @@
 /*
- * Ending on request: SIGTERM and SIGINT are waited for instead of handled, so
- * that shutdown is ordinary code. Blocked before any thread starts, so that
- * every thread inherits it.
+ * Termination signals: SIGTERM and SIGINT are waited for instead of handled, so
+ * that shutdown is ordinary code. They are blocked before any thread starts, so
+ * that every thread inherits the mask.
  */
 #pragma once
 
@@ -9,5 +9,5 @@
 
 void signals_block(void);
 
-/* Waits up to `wait_ms`; true when the process was asked to end. */
+/* Waits up to `wait_ms`; true when one of the signals came. */
 bool signals_wait(int wait_ms);

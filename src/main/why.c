@@ -1,6 +1,6 @@
 /*
- * posthorn why EMAIL [SEND_ID]: what decided about mail to one address, as one
- * JSON object (engine/sends/explain.h).
+ * posthorn why EMAIL [SEND_ID]: explains the decisions about mail to one
+ * address, as one JSON object (engine/sends/explain.h).
  */
 #include "cli/commands.h"
 
@@ -13,8 +13,8 @@
 
 enum { OUTPUT_MAX_BYTES = 16 * 1024 * 1024 };
 
-static bool tell(struct work *work, struct installation *installation, const struct options *options, struct json_writer *json,
-                 struct error *err)
+static bool write_decisions(struct work *work, struct installation *installation, const struct options *options,
+                            struct json_writer *json, struct error *err)
 {
     const char *email = options->words[0];
     const char *send = email != NULL ? options->words[1] : NULL;
@@ -47,7 +47,7 @@ int command_why(const struct process *process, const struct options *options)
     json_writer_init(&json, &out);
 
     struct error err = { .code = ERR_NONE };
-    bool ok = tell(&work, installation, options, &json, &err);
+    bool ok = write_decisions(&work, installation, options, &json, &err);
     installation_free(installation);
     if (!ok)
         return command_failed(&err);

@@ -1,11 +1,11 @@
 /*
- * The inside of the protocol core: the server, and how a message becomes a
- * request. Included by the files of this room only.
+ * MCP core, private to src/mcp: the server, and how a message becomes a
+ * request.
  *
- * Locks, in the order in which they may be held together: the guard of a request
- * (of its peer, or of its exchange), a listener's, the server's; those of an
- * writer's output come last. Guards may be held while a transport's sink takes
- * bytes of a stream, never while it frees what they guard.
+ * Lock order, first lock first: the guard of a request (of its peer or its HTTP
+ * handler), a listener's lock, the server's lock, the lock of a writer's
+ * output. A guard may be held while a sink takes bytes of a stream, but not
+ * while the sink's owner frees what the guard protects.
  */
 #pragma once
 
@@ -34,22 +34,22 @@ struct mcp_server {
     struct mcp_config config;
     struct arena *arena;
 
-    /* Whole results: the lists by era and visibility, and what discover answers. */
+    /* Complete results: the lists by era and visibility, and the result of server/discover. */
     const char *const *lists[2][MCP_LIST_COUNT];
     const char *discovery;
-    const char *meta_json; /* the _meta of every modern result: who answers */
+    const char *meta_json; /* the _meta of every modern result: the server info */
 
     _Atomic bool stopping;
-    _Atomic size_t stream_bytes; /* kept for clients that may come back (stream.c) */
-    pthread_mutex_t lock;        /* guards what follows */
+    _Atomic size_t stream_bytes; /* kept for clients that may resume a stream (stream.c) */
+    pthread_mutex_t lock;        /* guards the members below */
     pthread_cond_t idle;
-    struct mcp_http_handler *deferred; /* exchanges that may outlive their transport, newest first */
+    struct mcp_http_handler *deferred; /* handlers that may outlive their transport, newest first */
     struct mcp_listener *listeners;
     struct mcp_session_table *sessions;
     struct mcp_state_table *states;
 };
 
-/* ---- versions (version.c) ---- */
+/* ---- versions and eras (version.c): legacy is 2024-11-05 … 2025-11-25, modern is 2026-07-28 ---- */
 
 #define MCP_MODERN_VERSION        "2026-07-28"
 #define MCP_LATEST_LEGACY_VERSION "2025-11-25"
@@ -58,67 +58,67 @@ struct mcp_server {
 /* The versions as JSON array text, newest first. */
 extern const char mcp_versions_json[];
 
-/* The static name of a version of the older era, NULL when it is none. */
+/* The static name of a legacy version; NULL when it is not one. */
 const char *mcp_legacy_version(const char *version) NONNULL(1);
 
-/* Whether a header or _meta value means the modern era or something newer than it. */
+/* True when a header or _meta value names the modern era or a later version. */
 bool mcp_version_is_modern(const char *version) NONNULL(1) PURE;
 
 /* ---- from message to request (method.c) ---- */
 
-/* What the HTTP door adds to a message; all NULL on stdio. */
+/* The HTTP headers of a message; all NULL on stdio. */
 struct mcp_headers {
     const char *(*get)(const void *headers, const char *name);
     const void *headers;
 };
 
-/* The era that a message and its headers choose. */
+/* The era chosen by a message and its headers. */
 enum mcp_era mcp_era_of(const struct rpc_message *message, const struct mcp_headers *headers) NONNULL(1);
 
-/* Checks the request by the rules of its era, and lets the provider prepare it; a refusal is an answer. Afterwards
- * request->deferred says whether mcp_run may return before it is answered; then the transport sets request->guard.
- * `headers` is NULL on stdio. */
+/* Checks the request by the rules of its era, and lets the provider prepare it. A refusal is an answer. Afterwards
+ * request->deferred is true when mcp_run may return before the answer; then the transport sets request->guard. `headers` is NULL
+ * on stdio. */
 void mcp_prepare(struct mcp_request *request, const struct mcp_headers *headers) NONNULL(1);
 
-/* Whether the request stays open once admitted, until either side ends it. */
+/* True when the request stays open once admitted, until either side ends it. */
 bool mcp_is_lasting(const struct mcp_request *request) NONNULL(1) PURE;
 
-/* Starts a prepared request, or delivers what was answered already. Frees it sooner or later. */
+/* Starts a prepared request, or delivers an existing answer. The request is freed once it is answered. */
 void mcp_run(struct mcp_request *request) NONNULL(1);
 
-/* The client lost interest: under the request's guard. True: it was answered by that, and mcp_deliver is to be called
- * once the guard is free. */
+/* Stops a request that the client cancelled or abandoned; under the request's guard. True: this answered the request, and the
+ * caller must call mcp_deliver after it has released the guard. */
 MUST_CHECK bool mcp_stop_guarded(struct mcp_request *request) NONNULL(1);
 
-/* Hands an answered request to its writer, which frees it. */
+/* Passes an answered request to its writer, which frees it. */
 void mcp_deliver(struct mcp_request *request) NONNULL(1);
 
-/* A request for `message` in `arena`; everything else is empty. */
+/* Creates a request for `message` in `arena`; every other member is empty. */
 struct mcp_request *mcp_request_new(struct mcp_server *server, struct arena *arena, const struct rpc_message *message,
                                     enum mcp_era era) NONNULL(1, 2, 3) RETURNS_NONNULL;
 
-/* What the core does once a caller is admitted (handshake.c). */
+/* Answers the methods of the core once a caller is admitted (handshake.c). */
 void mcp_serve_admitted(struct mcp_request *request, unsigned visibility) NONNULL(1);
 
 void mcp_write_capabilities(struct json_writer *json, const struct mcp_provider *provider) NONNULL(1, 2);
 void mcp_write_server_info(struct json_writer *json, const struct mcp_provider *provider) NONNULL(1, 2);
 
-/* Answers with prebuilt result text. */
+/* Answers with a prebuilt result text. */
 void mcp_answer_raw(struct mcp_request *request, const char *result_json) NONNULL(1, 2);
 
-/* The value of the result stands in request->out: closes the message. */
+/* Closes the message; request->out holds the value of the result. */
 void mcp_answer_closed(struct mcp_request *request) NONNULL(1);
 
-/* Answers with nothing (202). */
+/* Answers without a body (202). */
 void mcp_answer_nothing(struct mcp_request *request, int http_status) NONNULL(1);
 
-/* The level of a name of logging/setLevel; false when it is none. */
+/* Reads a level name of logging/setLevel; false when it is unknown. */
 MUST_CHECK bool mcp_log_level_read(const char *name, enum mcp_log_level *ret_level) NONNULL(1, 2);
 
 /* Client info of `initialize` or modern `_meta` as name/version, bounded and visible; NULL when absent. */
 char *mcp_client_name(struct arena *arena, const json_t *info) NONNULL(1);
 
-/* ---- peers (peer.c): what lasts longer than a request ---- */
+/* ---- peers (peer.c): the state of a connection or session ---- */
 
 enum { MCP_PEER_MAX_WATCHED = 64, MCP_PEER_MAX_ASKS = 16 };
 
@@ -141,7 +141,7 @@ struct mcp_peer {
     struct mcp_ask *asks;
     unsigned ask_count;
     int64_t last_ask_id;
-    pthread_mutex_t watch_lock; /* guards what follows; a leaf */
+    pthread_mutex_t watch_lock; /* guards the members below; a leaf lock */
     char *watched[MCP_PEER_MAX_WATCHED];
     unsigned watched_count;
 };
@@ -149,30 +149,30 @@ struct mcp_peer {
 void mcp_peer_init(struct mcp_peer *peer, struct mcp_server *server) NONNULL(1, 2);
 void mcp_peer_done(struct mcp_peer *peer) NONNULL(1);
 
-/* Remembers what initialize settled. False when it was settled before. */
-MUST_CHECK bool mcp_peer_settle(struct mcp_peer *peer, const char *version, const json_t *params) NONNULL(1, 2);
+/* Stores the result of initialize. False when the peer is already initialized. */
+MUST_CHECK bool mcp_peer_initialize(struct mcp_peer *peer, const char *version, const json_t *params) NONNULL(1, 2);
 
-/* The requests under way, under the peer's lock. */
-void mcp_peer_list(struct mcp_peer *peer, struct mcp_request *request) NONNULL(1, 2);
-void mcp_peer_unlist(struct mcp_peer *peer, const struct mcp_request *request) NONNULL(1, 2);
+/* The running requests, under the peer's lock. */
+void mcp_peer_add_request(struct mcp_peer *peer, struct mcp_request *request) NONNULL(1, 2);
+void mcp_peer_remove_request(struct mcp_peer *peer, const struct mcp_request *request) NONNULL(1, 2);
 
-/* The client's notifications/cancelled. Unknown ids are nothing to worry about. */
+/* Handles notifications/cancelled. Unknown ids are ignored. */
 void mcp_peer_cancel(struct mcp_peer *peer, const json_t *id) NONNULL(1);
 
-/* Stops what is under way, as at the end of a connection, or only what lasts as long as it; answers are still given. */
+/* Stops all running requests, as at the end of a connection, or only the lasting ones. They are still answered. */
 void mcp_peer_stop(struct mcp_peer *peer, bool only_lasting) NONNULL(1);
 
-/* Puts a question on the list; false when there are too many. Gives its id. */
+/* Adds a request to the client (an ask); false when there are too many. Returns its id. */
 MUST_CHECK bool mcp_peer_ask(struct mcp_peer *peer, struct mcp_request *request, mcp_on_reply *on_reply, int64_t *ret_id)
     NONNULL(1, 2, 3, 4);
 
-/* Takes a request's question off the list; NULL when it has none (any more). */
+/* Removes a request's ask; NULL when it has none. */
 mcp_on_reply *mcp_peer_take_ask(struct mcp_peer *peer, struct mcp_request *request) NONNULL(1, 2);
 
-/* The client's answer to what was asked. */
+/* Handles the client's answer to an ask. */
 void mcp_peer_reply(struct mcp_peer *peer, const struct rpc_message *message) NONNULL(1, 2);
 
-/* Gives up on questions whose deadline has passed; all of them when now_us is INT64_MAX. */
+/* Ends asks whose deadline has passed; all of them when now_us is INT64_MAX. */
 void mcp_peer_expire_asks(struct mcp_peer *peer, int64_t now_us) NONNULL(1);
 
 bool mcp_peer_watch(struct mcp_peer *peer, const char *uri) NONNULL(1, 2);
@@ -181,30 +181,30 @@ bool mcp_peer_watches(struct mcp_peer *peer, const char *uri) NONNULL(1, 2);
 
 /* ---- listeners (listen.c) ---- */
 
-struct mcp_wants {
+struct mcp_interests {
     bool tools;
     bool prompts;
     bool resources;
-    const char *const *uris; /* NULL-ended */
+    const char *const *uris; /* NULL-terminated */
 };
 
-/* Whoever is told of changes. `deliver` sends one message; it may be called on any thread until the listener is closed. */
+/* A listener gets notifications of changes. `deliver` sends one message; any thread may call it until the listener is closed. */
 struct mcp_listener;
-struct mcp_listener *mcp_listener_open(struct mcp_server *server, const struct mcp_wants *wants, struct mcp_peer *peer,
+struct mcp_listener *mcp_listener_open(struct mcp_server *server, const struct mcp_interests *interests, struct mcp_peer *peer,
                                        const json_t *subscription, void (*deliver)(void *data, const char *message, size_t size),
                                        void *data) NONNULL(1, 2, 5) RETURNS_NONNULL;
 void mcp_listener_close(struct mcp_listener *listener);
 
-/* subscriptions/listen: acknowledges and stays open until its connection ends. */
+/* subscriptions/listen: acknowledges, and stays open until its connection ends. */
 void mcp_listen(struct mcp_request *request) NONNULL(1);
 
-/* Ends a subscription or a GET stream from our side. */
+/* Ends a subscription or a GET stream from the server's side. */
 void mcp_listen_end(struct mcp_request *request) NONNULL(1);
 
-/* Tells the clients of open streams, and what is between, that the connection lives. */
+/* Sends a comment through every open stream, so that clients and proxies keep the connection. */
 void mcp_http_handlers_keep_alive(struct mcp_server *server) NONNULL(1);
 
-/* The GET of the endpoint, on behalf of handshake.c (exchange.c). */
+/* Serves GET of the endpoint (http_handler.c). */
 void mcp_stream_serve(struct mcp_request *request) NONNULL(1);
 
 /* ---- state (state.c) ---- */

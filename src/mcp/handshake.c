@@ -1,6 +1,6 @@
 /*
- * What the core answers itself once the provider has admitted the caller: the
- * handshakes of both eras, the lists, and what concerns the connection.
+ * MCP handshake and lists: the methods that the core answers itself once the
+ * provider has admitted the caller.
  */
 #include "mcp/core.h"
 #include "mcp/session.h"
@@ -58,7 +58,7 @@ static void initialize(struct mcp_request *request)
         mcp_refuse(request, RPC_INVALID_PARAMS, NULL, "params.protocolVersion must be a string.");
         return;
     }
-    /* An unknown version is answered with the newest one, as a success: the client decides. */
+    /* An unknown version gets the newest one, as a success: the client decides. */
     const char *version = mcp_legacy_version(asked);
     if (version == NULL)
         version = MCP_LATEST_LEGACY_VERSION;
@@ -67,7 +67,7 @@ static void initialize(struct mcp_request *request)
         request->session_id = arena_dup(request->arena, session->id);
         request->peer = &session->peer;
     }
-    if (!mcp_peer_settle(request->peer, version, request->params)) {
+    if (!mcp_peer_initialize(request->peer, version, request->params)) {
         mcp_refuse(request, RPC_INVALID_REQUEST, NULL, "This connection is initialized already.");
         return;
     }
@@ -95,12 +95,12 @@ static void set_level(struct mcp_request *request)
     mcp_answer_raw(request, "{}");
 }
 
-static void watch(struct mcp_request *request)
+static void change_subscription(struct mcp_request *request)
 {
     const struct mcp_provider *provider = request->server->provider;
     const char *uri = json_string_value(json_object_get(request->params, "uri"));
     if (uri == NULL || !provider->is_resource(provider, uri)) {
-        mcp_refuse(request, RPC_INVALID_PARAMS, NULL, "params.uri must be the address of a resource.");
+        mcp_refuse(request, RPC_INVALID_PARAMS, NULL, "params.uri must be the URI of a resource.");
         return;
     }
     if (request->method == MCP_RESOURCES_UNSUBSCRIBE) {
@@ -112,8 +112,8 @@ static void watch(struct mcp_request *request)
     mcp_answer_raw(request, "{}");
 }
 
-/* notifications/initialized needs nothing; what is unknown is ignored, as JSON-RPC 2.0 §4.1 demands. */
-static void take_notification(struct mcp_request *request)
+/* notifications/initialized needs no action. Unknown notifications are ignored, as JSON-RPC 2.0 §4.1 requires. */
+static void handle_notification(struct mcp_request *request)
 {
     if (request->peer != NULL && strcmp(request->message.method, "notifications/cancelled") == 0) {
         const json_t *id = json_object_get(request->params, "requestId");
@@ -125,9 +125,9 @@ static void take_notification(struct mcp_request *request)
 
 static void answer_list(struct mcp_request *request, enum mcp_list list, unsigned visibility)
 {
-    /* Each list is one page: a cursor can only be a mistake. */
+    /* Each list is one page, so every cursor is invalid. */
     if (json_object_get(request->params, "cursor") != NULL) {
-        mcp_refuse(request, RPC_INVALID_PARAMS, NULL, "params.cursor is not one of this server: the list is one page.");
+        mcp_refuse(request, RPC_INVALID_PARAMS, NULL, "params.cursor is not valid: the list has only one page.");
         return;
     }
     mcp_answer_raw(request, request->server->lists[request->era][list][visibility]);
@@ -162,13 +162,13 @@ void mcp_serve_admitted(struct mcp_request *request, unsigned visibility)
         return;
     case MCP_RESOURCES_SUBSCRIBE:
     case MCP_RESOURCES_UNSUBSCRIBE:
-        watch(request);
+        change_subscription(request);
         return;
     case MCP_LISTEN:
         mcp_listen(request);
         return;
     case MCP_NOTIFICATION:
-        take_notification(request);
+        handle_notification(request);
         return;
     case MCP_REPLY:
         if (request->peer != NULL)

@@ -7,14 +7,14 @@
 static const char BASE64_PREFIX[] = "=?base64?";
 static const char BASE64_SUFFIX[] = "?=";
 
-static bool mismatch(struct arena *arena, const char *header, const char *reason, const char **ret_fault)
+static bool refuse_header(struct arena *arena, const char *header, const char *reason, const char **ret_fault)
 {
     *ret_fault = arena_printf(arena, "Header %s %s.", header, reason);
     return false;
 }
 
-/* The plain value of a header: white space around it is no part of it (RFC 9110 §5.5). NULL when malformed. */
-static const char *header_value(struct arena *arena, const char *raw)
+/* Decodes the value of a header, without surrounding white space (RFC 9110 §5.5). NULL when it is malformed. */
+static const char *decode_header(struct arena *arena, const char *raw)
 {
     char *value = text_trim(arena, raw);
     size_t size = strlen(value);
@@ -34,16 +34,16 @@ static bool header_repeats(struct arena *arena, const struct mcp_headers *header
 {
     const char *raw = headers->get(headers->headers, header);
     if (raw == NULL)
-        return mismatch(arena, header, "is missing", ret_fault);
-    const char *value = header_value(arena, raw);
+        return refuse_header(arena, header, "is missing", ret_fault);
+    const char *value = decode_header(arena, raw);
     if (value == NULL)
-        return mismatch(arena, header, "is not well-formed", ret_fault);
+        return refuse_header(arena, header, "is not well-formed", ret_fault);
     if (strcmp(value, expected) != 0)
-        return mismatch(arena, header, "differs from the body", ret_fault);
+        return refuse_header(arena, header, "differs from the body", ret_fault);
     return true;
 }
 
-/* How an argument looks in a header: text as it is, other scalars as JSON. */
+/* The form of an argument in a header: text unchanged, other scalars as JSON. */
 static const char *argument_text(struct arena *arena, const json_t *value)
 {
     if (json_is_string(value))
@@ -70,7 +70,7 @@ static bool arguments_match(const struct mcp_request *request, const struct mcp_
         const char *expected = argument_text(request->arena, json_object_get(arguments, argument));
         if (expected == NULL) {
             if (headers->get(headers->headers, header) != NULL)
-                return mismatch(request->arena, header, "names an argument that the body does not have", ret_fault);
+                return refuse_header(request->arena, header, "names an argument that the body does not have", ret_fault);
             continue;
         }
         if (!header_repeats(request->arena, headers, header, expected, ret_fault))

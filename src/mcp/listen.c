@@ -1,8 +1,8 @@
 /*
- * Who is told of changes: the streams of the older era (GET, stdio) and the
- * subscriptions of 2026-07-28. A listener is counted, so that an announcement
- * can run without the server's lock; its own lock is held while it delivers,
- * so that nothing is delivered after it was closed.
+ * Listeners for change notifications: the streams of the legacy era (GET,
+ * stdio) and the subscriptions of 2026-07-28. A listener is reference-counted,
+ * so that an announcement can run without the server's lock. Its own lock is
+ * held while it delivers, so nothing is delivered after it was closed.
  */
 #include "mcp/core.h"
 
@@ -16,10 +16,10 @@ struct mcp_listener {
     pthread_mutex_t lock;
     bool open;
     unsigned references; /* under the server's lock */
-    struct mcp_wants wants;
-    struct mcp_peer *peer;         /* older era: knows the watched resources */
-    struct arena *arena;           /* of the subscription's own texts */
-    const char *subscription_json; /* the id of its request, NULL in the older era */
+    struct mcp_interests interests;
+    struct mcp_peer *peer;         /* legacy era: has the watched resources */
+    struct arena *arena;           /* for the texts of the subscription */
+    const char *subscription_json; /* the id of its request, NULL in the legacy era */
     void (*deliver)(void *data, const char *message, size_t size);
     void *data;
     struct mcp_listener *next;
@@ -48,7 +48,7 @@ static const char *const *copy_uris(struct arena *arena, const char *const *uris
     return copy;
 }
 
-struct mcp_listener *mcp_listener_open(struct mcp_server *server, const struct mcp_wants *wants, struct mcp_peer *peer,
+struct mcp_listener *mcp_listener_open(struct mcp_server *server, const struct mcp_interests *interests, struct mcp_peer *peer,
                                        const json_t *subscription, void (*deliver)(void *data, const char *message, size_t size),
                                        void *data)
 {
@@ -60,14 +60,14 @@ struct mcp_listener *mcp_listener_open(struct mcp_server *server, const struct m
         .server = server,
         .open = true,
         .references = 1,
-        .wants = *wants,
+        .interests = *interests,
         .peer = peer,
         .arena = arena,
         .deliver = deliver,
         .data = data,
     };
     pthread_mutex_init(&listener->lock, NULL);
-    listener->wants.uris = copy_uris(arena, wants->uris);
+    listener->interests.uris = copy_uris(arena, interests->uris);
     if (subscription != NULL) {
         struct buf *id = buf_in_arena(arena, MCP_ANSWER_MAX_BYTES);
         rpc_write_id(id, subscription);
@@ -114,20 +114,20 @@ static bool listener_wants(struct mcp_listener *listener, enum mcp_change change
 {
     switch (change) {
     case MCP_CHANGED_TOOLS:
-        return listener->wants.tools;
+        return listener->interests.tools;
     case MCP_CHANGED_PROMPTS:
-        return listener->wants.prompts;
+        return listener->interests.prompts;
     case MCP_CHANGED_RESOURCES:
-        return listener->wants.resources;
+        return listener->interests.resources;
     case MCP_CHANGED_RESOURCE:
         if (listener->peer != NULL && listener->subscription_json == NULL)
             return mcp_peer_watches(listener->peer, uri);
-        return has_uri(listener->wants.uris, uri);
+        return has_uri(listener->interests.uris, uri);
     }
     return false;
 }
 
-static void tell(struct mcp_listener *listener, enum mcp_change change, const char *uri)
+static void notify_listener(struct mcp_listener *listener, enum mcp_change change, const char *uri)
 {
     static const char *const methods[] = {
         [MCP_CHANGED_TOOLS] = "notifications/tools/list_changed",
@@ -164,24 +164,24 @@ void mcp_announce(struct mcp_server *server, enum mcp_change change, const char 
     size_t count = 0;
     for (struct mcp_listener *listener = server->listeners; listener != NULL; listener = listener->next)
         count++;
-    struct mcp_listener **told = calloc(count + 1, sizeof(*told));
-    if (told == NULL)
+    struct mcp_listener **listeners = calloc(count + 1, sizeof(*listeners));
+    if (listeners == NULL)
         abort();
     count = 0;
     for (struct mcp_listener *listener = server->listeners; listener != NULL; listener = listener->next) {
         listener->references++;
-        told[count++] = listener;
+        listeners[count++] = listener;
     }
     pthread_mutex_unlock(&server->lock);
 
     for (size_t i = 0; i < count; i++) {
-        pthread_mutex_lock(&told[i]->lock);
-        if (told[i]->open && listener_wants(told[i], change, uri))
-            tell(told[i], change, uri);
-        pthread_mutex_unlock(&told[i]->lock);
-        listener_release(told[i]);
+        pthread_mutex_lock(&listeners[i]->lock);
+        if (listeners[i]->open && listener_wants(listeners[i], change, uri))
+            notify_listener(listeners[i], change, uri);
+        pthread_mutex_unlock(&listeners[i]->lock);
+        listener_release(listeners[i]);
     }
-    free(told);
+    free(listeners);
 }
 
 /* ---- subscriptions/listen ---- */
@@ -205,7 +205,7 @@ static const char **wanted_uris(struct mcp_request *request, const json_t *list)
     return uris;
 }
 
-static void acknowledge(struct mcp_request *request, const struct mcp_wants *wants)
+static void acknowledge(struct mcp_request *request, const struct mcp_interests *interests)
 {
     struct buf *out = buf_in_arena(request->arena, NOTICE_MAX_BYTES * 8);
     struct json_writer json;
@@ -217,16 +217,16 @@ static void acknowledge(struct mcp_request *request, const struct mcp_wants *wan
     json_object_begin(&json);
     json_key(&json, "notifications");
     json_object_begin(&json);
-    if (wants->tools)
+    if (interests->tools)
         json_member_bool(&json, "toolsListChanged", true);
-    if (wants->prompts)
+    if (interests->prompts)
         json_member_bool(&json, "promptsListChanged", true);
-    if (wants->resources)
+    if (interests->resources)
         json_member_bool(&json, "resourcesListChanged", true);
-    if (wants->uris[0] != NULL) {
+    if (interests->uris[0] != NULL) {
         json_key(&json, "resourceSubscriptions");
         json_array_begin(&json);
-        for (const char *const *uri = wants->uris; *uri != NULL; uri++)
+        for (const char *const *uri = interests->uris; *uri != NULL; uri++)
             json_text(&json, *uri);
         json_array_end(&json);
     }
@@ -242,7 +242,7 @@ static void acknowledge(struct mcp_request *request, const struct mcp_wants *wan
     request->writer->send(request, buf_text(out), out->size);
 }
 
-/* Over HTTP each subscription has a connection of its own, which is bound enough. */
+/* Over HTTP each subscription has a connection of its own, and connections are bounded. */
 static bool has_too_many(const struct mcp_request *request)
 {
     unsigned count = 0;
@@ -264,14 +264,14 @@ void mcp_listen(struct mcp_request *request)
         mcp_refuse(request, RPC_INVALID_PARAMS, NULL, "At most %d subscriptions can be open at a time.", LISTEN_MAX_OF_PEER);
         return;
     }
-    struct mcp_wants wants = {
+    struct mcp_interests interests = {
         .tools = features->tools_change && json_is_true(json_object_get(asked, "toolsListChanged")),
         .prompts = features->prompts_change && json_is_true(json_object_get(asked, "promptsListChanged")),
         .resources = features->resources_change && json_is_true(json_object_get(asked, "resourcesListChanged")),
         .uris = wanted_uris(request, json_object_get(asked, "resourceSubscriptions")),
     };
-    acknowledge(request, &wants);
-    request->listener = mcp_listener_open(request->server, &wants, NULL, request->id, deliver_to_request, request);
+    acknowledge(request, &interests);
+    request->listener = mcp_listener_open(request->server, &interests, NULL, request->id, deliver_to_request, request);
 }
 
 void mcp_listen_end(struct mcp_request *request)

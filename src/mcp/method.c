@@ -3,13 +3,21 @@
 
 #include <string.h>
 
-#define META_VERSION "io.modelcontextprotocol/protocolVersion"
+#define META_VERSION      "io.modelcontextprotocol/protocolVersion"
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
-#define META_CLIENT "io.modelcontextprotocol/clientInfo"
+#define META_CLIENT       "io.modelcontextprotocol/clientInfo"
 
-/* What a server must offer for a method to exist. */
-enum needed { NEEDS_NOTHING, NEEDS_TOOLS, NEEDS_RESOURCES, NEEDS_PROMPTS, NEEDS_WATCHING, NEEDS_COMPLETIONS, NEEDS_LOGGING,
-              NEEDS_CHANGES };
+/* The feature that the server must offer for a method to exist. */
+enum needed {
+    NEEDS_NOTHING,
+    NEEDS_TOOLS,
+    NEEDS_RESOURCES,
+    NEEDS_PROMPTS,
+    NEEDS_WATCHING,
+    NEEDS_COMPLETIONS,
+    NEEDS_LOGGING,
+    NEEDS_CHANGES
+};
 
 struct method_row {
     const char *name;
@@ -66,8 +74,7 @@ static bool is_offered(const struct mcp_provider *provider, enum needed needed)
     case NEEDS_LOGGING:
         return features->logging;
     case NEEDS_CHANGES:
-        return features->tools_change || features->prompts_change || features->resources_change ||
-               features->resources_subscribe;
+        return features->tools_change || features->prompts_change || features->resources_change || features->resources_subscribe;
     }
     return false;
 }
@@ -115,7 +122,7 @@ struct mcp_request *mcp_request_new(struct mcp_server *server, struct arena *are
     return request;
 }
 
-/* The checks of 2026-07-28 in the order that tells the faults apart. */
+/* The checks of 2026-07-28, in the order that gives each fault its own error. */
 static bool check_modern(struct mcp_request *request, const struct method_row *row, const struct mcp_headers *headers)
 {
     const char *version = json_string_value(json_object_get(request->meta, META_VERSION));
@@ -147,7 +154,7 @@ static bool check_modern(struct mcp_request *request, const struct method_row *r
     return true;
 }
 
-/* Sessions exist before anything else is asked; a ping is allowed at any time. */
+/* The legacy era needs a session first; only a ping is allowed at any time. */
 static bool check_legacy(struct mcp_request *request)
 {
     struct mcp_peer *peer = request->peer;
@@ -163,7 +170,7 @@ static bool check_legacy(struct mcp_request *request)
     return false;
 }
 
-/* Returns whether the provider is to be asked. */
+/* Returns true when the provider must prepare the request. */
 static bool check_method(struct mcp_request *request, const struct mcp_headers *headers)
 {
     const char *name = request->message.method;

@@ -46,7 +46,7 @@ char *mcp_client_name(struct arena *arena, const json_t *info)
     return text_visible(arena, full, CLIENT_NAME_MAX_POINTS);
 }
 
-bool mcp_peer_settle(struct mcp_peer *peer, const char *version, const json_t *params)
+bool mcp_peer_initialize(struct mcp_peer *peer, const char *version, const json_t *params)
 {
     if (peer->version != NULL)
         return false;
@@ -60,15 +60,15 @@ bool mcp_peer_settle(struct mcp_peer *peer, const char *version, const json_t *p
     return true;
 }
 
-/* ---- Requests under way ---- */
+/* ---- Running requests ---- */
 
-void mcp_peer_list(struct mcp_peer *peer, struct mcp_request *request)
+void mcp_peer_add_request(struct mcp_peer *peer, struct mcp_request *request)
 {
     request->next = peer->requests;
     peer->requests = request;
 }
 
-void mcp_peer_unlist(struct mcp_peer *peer, const struct mcp_request *request)
+void mcp_peer_remove_request(struct mcp_peer *peer, const struct mcp_request *request)
 {
     for (struct mcp_request **link = &peer->requests; *link != NULL; link = &(*link)->next) {
         if (*link == request) {
@@ -85,7 +85,7 @@ void mcp_peer_cancel(struct mcp_peer *peer, const json_t *id)
     for (struct mcp_request *request = peer->requests; request != NULL; request = request->next) {
         if (request->id == NULL || !rpc_ids_equal(request->id, id))
             continue;
-        request->mute = true;
+        request->is_silenced = true;
         if (mcp_stop_guarded(request))
             deliver = request;
         break;
@@ -117,7 +117,7 @@ void mcp_peer_stop(struct mcp_peer *peer, bool only_lasting)
     }
 }
 
-/* ---- Questions to the client ---- */
+/* ---- Requests to the client ---- */
 
 bool mcp_peer_ask(struct mcp_peer *peer, struct mcp_request *request, mcp_on_reply *on_reply, int64_t *ret_id)
 {
@@ -125,8 +125,8 @@ bool mcp_peer_ask(struct mcp_peer *peer, struct mcp_request *request, mcp_on_rep
     if (ask == NULL)
         abort();
     pthread_mutex_lock(&peer->lock);
-    bool room = peer->ask_count < MCP_PEER_MAX_ASKS && request->ask == NULL && !request->stopped;
-    if (room) {
+    bool has_space = peer->ask_count < MCP_PEER_MAX_ASKS && request->ask == NULL && !request->stopped;
+    if (has_space) {
         *ask = (struct mcp_ask){
             .id = ++peer->last_ask_id,
             .deadline_us = clock_monotonic_us() + MCP_ASK_TIMEOUT_S * US_PER_S,
@@ -140,13 +140,13 @@ bool mcp_peer_ask(struct mcp_peer *peer, struct mcp_request *request, mcp_on_rep
         *ret_id = ask->id;
     }
     pthread_mutex_unlock(&peer->lock);
-    if (!room)
+    if (!has_space)
         free(ask);
-    return room;
+    return has_space;
 }
 
 /* Under the peer's lock. */
-static mcp_on_reply *take(struct mcp_peer *peer, struct mcp_ask *wanted)
+static mcp_on_reply *take_ask(struct mcp_peer *peer, struct mcp_ask *wanted)
 {
     struct mcp_ask **link = &peer->asks;
     while (*link != NULL && *link != wanted)
@@ -164,7 +164,7 @@ static mcp_on_reply *take(struct mcp_peer *peer, struct mcp_ask *wanted)
 mcp_on_reply *mcp_peer_take_ask(struct mcp_peer *peer, struct mcp_request *request)
 {
     pthread_mutex_lock(&peer->lock);
-    mcp_on_reply *on_reply = request->ask != NULL ? take(peer, request->ask) : NULL;
+    mcp_on_reply *on_reply = request->ask != NULL ? take_ask(peer, request->ask) : NULL;
     pthread_mutex_unlock(&peer->lock);
     return on_reply;
 }
@@ -181,7 +181,7 @@ void mcp_peer_reply(struct mcp_peer *peer, const struct rpc_message *message)
     for (struct mcp_ask *ask = peer->asks; ask != NULL; ask = ask->next) {
         if (ask->id == number) {
             request = ask->request;
-            on_reply = take(peer, ask);
+            on_reply = take_ask(peer, ask);
             break;
         }
     }
@@ -199,7 +199,7 @@ void mcp_peer_expire_asks(struct mcp_peer *peer, int64_t now_us)
         for (struct mcp_ask *ask = peer->asks; ask != NULL; ask = ask->next) {
             if (ask->deadline_us <= now_us) {
                 request = ask->request;
-                on_reply = take(peer, ask);
+                on_reply = take_ask(peer, ask);
                 break;
             }
         }
@@ -225,14 +225,14 @@ bool mcp_peer_watch(struct mcp_peer *peer, const char *uri)
 {
     pthread_mutex_lock(&peer->watch_lock);
     bool known = watched_index(peer, uri) >= 0;
-    bool room = peer->watched_count < MCP_PEER_MAX_WATCHED;
-    if (!known && room) {
+    bool has_space = peer->watched_count < MCP_PEER_MAX_WATCHED;
+    if (!known && has_space) {
         peer->watched[peer->watched_count] = strdup(uri);
         if (peer->watched[peer->watched_count++] == NULL)
             abort();
     }
     pthread_mutex_unlock(&peer->watch_lock);
-    return known || room;
+    return known || has_space;
 }
 
 void mcp_peer_unwatch(struct mcp_peer *peer, const char *uri)

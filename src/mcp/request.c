@@ -14,14 +14,14 @@ void mcp_deliver(struct mcp_request *request)
     request->writer->complete(request);
 }
 
-static void unlist(struct mcp_request *request)
+static void remove_from_peer(struct mcp_request *request)
 {
     if (request->peer != NULL)
-        mcp_peer_unlist(request->peer, request);
+        mcp_peer_remove_request(request->peer, request);
 }
 
-/* The answer stands. It is delivered here unless the thread that holds the request does so itself. */
-static void answered(struct mcp_request *request)
+/* Marks the request as answered. Delivers the answer, unless the thread that holds the request does so. */
+static void complete_answer(struct mcp_request *request)
 {
     if (!request->deferred) {
         request->answered = true;
@@ -34,7 +34,7 @@ static void answered(struct mcp_request *request)
     request->answered = true;
     bool deliver = !request->held;
     if (deliver)
-        unlist(request);
+        remove_from_peer(request);
     pthread_mutex_unlock(guard);
     if (deliver)
         mcp_deliver(request);
@@ -51,18 +51,18 @@ void mcp_run(struct mcp_request *request)
             provider->start(provider, request);
         return;
     }
-    /* Another thread may answer it before start returns, or stop it: both wait for the guard. */
+    /* Another thread may answer or stop the request before start returns: both wait for the guard. */
     pthread_mutex_t *guard = request->guard;
     pthread_mutex_lock(guard);
     request->running = true;
     request->held = true;
     if (request->peer != NULL)
-        mcp_peer_list(request->peer, request);
+        mcp_peer_add_request(request->peer, request);
     provider->start(provider, request);
     request->held = false;
     bool deliver = request->answered;
     if (deliver)
-        unlist(request);
+        remove_from_peer(request);
     pthread_mutex_unlock(guard);
     if (deliver)
         mcp_deliver(request);
@@ -84,7 +84,7 @@ bool mcp_stop_guarded(struct mcp_request *request)
         provider->cancel(provider, request);
     request->held = false;
     if (request->answered)
-        unlist(request);
+        remove_from_peer(request);
     return request->answered;
 }
 
@@ -124,10 +124,10 @@ void mcp_result_end(struct mcp_request *request, struct json_writer *json)
     json_object_end(json);
     buf_add_char(&request->out, '}');
     if (request->out.overflowed) {
-        mcp_refuse(request, RPC_INTERNAL_ERROR, NULL, "The answer is too large for this protocol.");
+        mcp_refuse(request, RPC_INTERNAL_ERROR, NULL, "The response is too large.");
         return;
     }
-    answered(request);
+    complete_answer(request);
 }
 
 void mcp_answer_raw(struct mcp_request *request, const char *result_json)
@@ -135,19 +135,19 @@ void mcp_answer_raw(struct mcp_request *request, const char *result_json)
     rpc_result_open(&request->out, request->id);
     buf_add_text(&request->out, result_json);
     buf_add_char(&request->out, '}');
-    answered(request);
+    complete_answer(request);
 }
 
 void mcp_answer_closed(struct mcp_request *request)
 {
     buf_add_char(&request->out, '}');
-    answered(request);
+    complete_answer(request);
 }
 
 void mcp_answer_nothing(struct mcp_request *request, int http_status)
 {
     request->http_status = http_status;
-    answered(request);
+    complete_answer(request);
 }
 
 static int status_of_code(int code)
@@ -166,12 +166,12 @@ static int status_of_code(int code)
     }
 }
 
-static void refuse(struct mcp_request *request, int code, const char *data_json, const char *message, int http_status)
+static void answer_rpc_error(struct mcp_request *request, int code, const char *data_json, const char *message, int http_status)
 {
     buf_clear(&request->out);
     rpc_error(&request->out, request->id, code, message, data_json);
     request->http_status = http_status;
-    answered(request);
+    complete_answer(request);
 }
 
 void mcp_refuse(struct mcp_request *request, int code, const char *data_json, const char *format, ...)
@@ -180,7 +180,7 @@ void mcp_refuse(struct mcp_request *request, int code, const char *data_json, co
     va_start(arguments, format);
     const char *message = arena_vprintf(request->arena, format, arguments);
     va_end(arguments);
-    refuse(request, code, data_json, message, status_of_code(code));
+    answer_rpc_error(request, code, data_json, message, status_of_code(code));
 }
 
 void mcp_refuse_error(struct mcp_request *request, const struct error *err)
@@ -195,13 +195,13 @@ void mcp_refuse_error(struct mcp_request *request, const struct error *err)
     bool of_http = status == 401 || status == 429 || status == 503;
     request->retry_after_s = err->retry_after_s;
     int code = status == 400 || status == 404 ? RPC_INVALID_PARAMS : RPC_SERVER_ERROR;
-    refuse(request, code, buf_text(data), err->message, of_http ? status : 200);
+    answer_rpc_error(request, code, buf_text(data), err->message, of_http ? status : 200);
 }
 
 void mcp_refuse_capability(struct mcp_request *request, const char *capability)
 {
     mcp_refuse(request, RPC_CAPABILITY_MISSING, arena_printf(request->arena, "{\"requiredCapabilities\":{\"%s\":{}}}", capability),
-               "This needs the client capability %s.", capability);
+               "This request needs the client capability %s.", capability);
 }
 
 void mcp_admit(struct mcp_request *request, unsigned visibility)
@@ -210,7 +210,7 @@ void mcp_admit(struct mcp_request *request, unsigned visibility)
         mcp_serve_admitted(request, visibility);
         return;
     }
-    /* What lasts is opened under the guard, so that a client that leaves now finds it either absent or complete. */
+    /* A lasting request is opened under the guard, so that a client that disconnects now finds it either absent or complete. */
     pthread_mutex_t *guard = request->guard;
     pthread_mutex_lock(guard);
     bool held_before = request->held;
@@ -223,7 +223,7 @@ void mcp_admit(struct mcp_request *request, unsigned visibility)
     request->held = held_before;
     bool deliver = request->answered && !held_before;
     if (deliver)
-        unlist(request);
+        remove_from_peer(request);
     pthread_mutex_unlock(guard);
     if (deliver)
         mcp_deliver(request);
@@ -311,7 +311,7 @@ bool mcp_ask(struct mcp_request *request, const char *method, const char *params
         return false;
     BUF_SCOPE out;
     buf_init(&out, 1024 * 1024);
-    /* Text, so that it cannot be taken for one of the client's own numbers in a log. */
+    /* The id is text, so that a log does not confuse it with a number of the client. */
     buf_printf(&out, "{\"jsonrpc\":\"2.0\",\"id\":\"ask-%lld\",\"method\":\"%s\",\"params\":%s}", (long long)id, method,
                params_json);
     if (out.overflowed)

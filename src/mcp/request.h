@@ -1,12 +1,12 @@
 /*
- * A request of the agent protocol on its way: what the core has read from it,
- * and the ways to answer it. The core fills it, the provider answers it exactly
- * once; in between it may report progress, log, or ask the client something.
+ * MCP request: the parsed request, and the functions that answer it. The core
+ * fills it, and the provider answers it exactly once. Before that, the provider
+ * may report progress, log, or ask the client something.
  *
- * A request and all it points to lives in its arena until it is answered: the
- * answering function may free it, so nothing of it is touched afterwards. One
- * thread at a time works on a request; it may be another one than the one that
- * started it.
+ * A request and all it points to lives in its arena until it is answered. The
+ * answering function may free it, so nothing of it is used afterwards. One
+ * thread at a time works on a request; this need not be the thread that started
+ * it.
  */
 #pragma once
 
@@ -36,8 +36,8 @@ enum mcp_method {
     MCP_PING,
     MCP_SET_LEVEL,
     MCP_LISTEN,
-    MCP_NOTIFICATION,   /* any; answered by an empty 202 */
-    MCP_REPLY,          /* the client's answer to what the server asked */
+    MCP_NOTIFICATION,   /* any notification; answered by an empty 202 */
+    MCP_REPLY,          /* the client's answer to a request of the server */
     MCP_STREAM,         /* GET of the endpoint */
     MCP_SESSION_DELETE, /* DELETE of the endpoint */
 };
@@ -55,19 +55,19 @@ enum mcp_log_level {
     MCP_LOG_OFF,
 };
 
-/* What carries a request back to its client. Implemented by each transport. */
+/* Sends the answer of a request to its client. Implemented by each transport. */
 struct mcp_response_writer {
-    /* A message that belongs to this request and comes before its answer. */
+    /* Sends a message that belongs to this request and precedes its answer. */
     void (*send)(struct mcp_request *request, const char *message, size_t size);
 
-    /* The answer stands in request->out (empty: none is due). Frees the request, now or later. */
+    /* The answer is in request->out (empty: none is due). Frees the request, now or later. */
     void (*complete)(struct mcp_request *request);
 
-    /* Ends the connection although the answer is outstanding; the client comes back for it. NULL: impossible. */
+    /* Closes the connection before the answer; the client reconnects to get it. NULL: impossible. */
     void (*hang_up)(struct mcp_request *request, int retry_ms);
 };
 
-/* What the client answered. Called once, on any thread; `result` is NULL when it refused, left or did not answer. */
+/* Called once with the client's answer, on any thread. `result` is NULL when the client refused, disconnected or did not answer. */
 typedef void mcp_on_reply(struct mcp_request *request, const json_t *result);
 
 struct mcp_request {
@@ -81,9 +81,9 @@ struct mcp_request {
     const json_t *params;              /* an object, or NULL */
     const json_t *meta;                /* params._meta when it is an object */
     const json_t *client_capabilities; /* an object, or NULL */
-    const char *client;                /* name/version as the client says, or NULL */
+    const char *client;                /* name/version that the client reports, or NULL */
     struct credentials credentials;
-    size_t message_bytes; /* of the message it came in; 0: part of a batch */
+    size_t message_bytes; /* of the message of this request; 0: part of a batch */
 
     void *provider_data; /* for the provider to use */
 
@@ -94,16 +94,16 @@ struct mcp_request {
     void *writer_data;
     struct buf out;
     int http_status;
-    const char *session_id; /* to be given to the client */
+    const char *session_id; /* sent to the client */
     int64_t retry_after_s;
-    bool deferred; /* answered later, perhaps by another thread; guarded by `guard` from mcp_run on */
+    bool deferred; /* answered later, possibly by another thread; guarded by `guard` from mcp_run on */
     bool running;
-    bool held; /* the thread that starts or stops it delivers the answer itself */
+    bool held; /* the thread that starts or stops the request delivers its answer */
     bool answered;
-    bool admitted;            /* the provider has no part in it any more */
-    bool stopped;             /* the client lost interest; told once */
-    bool mute;                /* … and wants no answer */
-    pthread_mutex_t *guard;   /* recursive: its peer's, or its exchange's */
+    bool admitted;            /* the provider has passed the request back to the core */
+    bool stopped;             /* the client has cancelled or abandoned it */
+    bool is_silenced;         /* the client must not get an answer */
+    pthread_mutex_t *guard;   /* recursive; the lock of its peer or HTTP handler */
     struct mcp_request *next; /* in the peer's list while deferred */
     struct mcp_ask *ask;
     struct mcp_listener *listener; /* MCP_LISTEN, MCP_STREAM: while it is open */
@@ -112,14 +112,14 @@ struct mcp_request {
 
 /* ---- Answering: exactly one of these, once ---- */
 
-/* A result. The members are written between begin and end; the protocol's own come from here. */
+/* A result. The caller writes the members between begin and end; these functions write the protocol's own members. */
 void mcp_result_begin(struct mcp_request *request, struct json_writer *json) NONNULL(1, 2);
 void mcp_result_end(struct mcp_request *request, struct json_writer *json) NONNULL(1, 2);
 
 /* Like begin, for a result that asks the client for more (2026-07-28, resultType input_required). */
 void mcp_input_required_begin(struct mcp_request *request, struct json_writer *json) NONNULL(1, 2);
 
-/* How long the client may keep the result (2026-07-28); nothing in the older era. Right after begin. */
+/* The time the client may cache the result (2026-07-28); no effect in the legacy era. Call it right after begin. */
 void mcp_result_cacheable(const struct mcp_request *request, struct json_writer *json, int64_t ttl_ms) NONNULL(1, 2);
 
 /* A protocol error with HTTP status 200 (or 400, 404 … by the code). */
@@ -129,26 +129,27 @@ void mcp_refuse(struct mcp_request *request, int code, const char *data_json, co
 /* An error of the engine as a protocol error; 401, 429 and 503 become the HTTP status too. */
 void mcp_refuse_error(struct mcp_request *request, const struct error *err) NONNULL(1, 2);
 
-/* The client needs a capability that it did not declare (-32021). `capability` is its name, such as "sampling". */
+/* Refuses because the client did not declare a capability (-32021). `capability` is its name, such as "sampling". */
 void mcp_refuse_capability(struct mcp_request *request, const char *capability) NONNULL(1, 2);
 
-/* The caller may ask: the core answers what it can answer itself, with the lists of this visibility. */
+/* Admits the caller: the core answers the methods of its own, with the lists of this visibility. */
 void mcp_admit(struct mcp_request *request, unsigned visibility) NONNULL(1);
 
 /* ---- While working ---- */
 
-/* Dropped without a token or when it does not rise. `total` 0: unknown; `message` may be NULL. */
+/* Sends progress. Dropped without a progress token, or when `progress` does not increase. `total` 0: unknown; `message` may be
+ * NULL. */
 void mcp_progress(struct mcp_request *request, double progress, double total, const char *message) NONNULL(1);
 
-/* Dropped unless the client wants this level. `data_json` is any JSON value. */
+/* Sends a log message. Dropped unless the client asked for this level. `data_json` is any JSON value. */
 void mcp_log(struct mcp_request *request, enum mcp_log_level level, const char *data_json) NONNULL(1, 3);
 
-/* Whether the client declared `capability`. */
+/* True when the client declared `capability`. */
 bool mcp_client_can(const struct mcp_request *request, const char *capability) NONNULL(1, 2);
 
-/* Asks the client (older era only). One question at a time. False when there is no way to ask. */
+/* Sends a request to the client (legacy era only). One at a time. False when that is not possible. */
 MUST_CHECK bool mcp_ask(struct mcp_request *request, const char *method, const char *params_json, mcp_on_reply *on_reply)
     NONNULL(1, 2, 3, 4);
 
-/* Ends the connection before the answer; a client of 2025-11-25 comes back for it after `retry_ms`. */
+/* Closes the connection before the answer; a client of 2025-11-25 reconnects after `retry_ms`. */
 void mcp_hang_up(struct mcp_request *request, int retry_ms) NONNULL(1);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool refuse(const char **ret_fault, const char *fault)
+static bool set_fault(const char **ret_fault, const char *fault)
 {
     *ret_fault = fault;
     return false;
@@ -21,9 +21,9 @@ static bool read_response(const json_t *json, struct rpc_message *message, const
     message->result = json_object_get(json, "result");
     message->error = json_object_get(json, "error");
     if ((message->result == NULL) == (message->error == NULL))
-        return refuse(ret_fault, "A message has a method, or exactly one of result and error.");
+        return set_fault(ret_fault, "A message must have a method, or exactly one of result and error.");
     if (message->error != NULL && !json_is_object(message->error))
-        return refuse(ret_fault, "error must be an object.");
+        return set_fault(ret_fault, "error must be an object.");
     return true;
 }
 
@@ -31,30 +31,30 @@ bool rpc_read(const json_t *json, struct rpc_message *ret_message, const char **
 {
     *ret_message = (struct rpc_message){ 0 };
     if (!json_is_object(json))
-        return refuse(ret_fault, "A message must be an object.");
+        return set_fault(ret_fault, "A message must be an object.");
 
     const json_t *id = json_object_get(json, "id");
     if (is_id(id))
         ret_message->id = id;
     const json_t *version = json_object_get(json, "jsonrpc");
     if (!json_is_string(version) || strcmp(json_string_value(version), "2.0") != 0)
-        return refuse(ret_fault, "jsonrpc must be \"2.0\".");
+        return set_fault(ret_fault, "jsonrpc must be \"2.0\".");
     if (id != NULL && ret_message->id == NULL)
-        return refuse(ret_fault, "id must be a string or an integer.");
+        return set_fault(ret_fault, "id must be a string or an integer.");
 
     const json_t *method = json_object_get(json, "method");
     if (method == NULL) {
         if (id == NULL)
-            return refuse(ret_fault, "method is missing.");
+            return set_fault(ret_fault, "method is missing.");
         return read_response(json, ret_message, ret_fault);
     }
     if (!json_is_string(method))
-        return refuse(ret_fault, "method must be a string.");
+        return set_fault(ret_fault, "method must be a string.");
     ret_message->kind = id != NULL ? RPC_REQUEST : RPC_NOTIFICATION;
     ret_message->method = json_string_value(method);
     ret_message->params = json_object_get(json, "params");
     if (ret_message->params != NULL && !json_is_object(ret_message->params))
-        return refuse(ret_fault, "params must be an object.");
+        return set_fault(ret_fault, "params must be an object.");
     return true;
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A list as the whole result of its method, in one era. The lists hold no secrets but differ by credential. */
+/* A list as the complete result of its method, in one era. The lists hold no secrets but depend on the credential. */
 static char *list_result(struct arena *arena, const struct mcp_server *server, enum mcp_era era, enum mcp_list list,
                          const char *array_json)
 {

@@ -38,8 +38,8 @@ void mcp_session_table_free(struct mcp_session_table *sessions)
 
 /* ---- The table, under the server's lock ---- */
 
-/* Ids are random, so any part of one is a hash. */
-static struct mcp_session **bucket_of(struct mcp_session_table *sessions, const char *id)
+/* Ids are random, so any part of an id is a hash. */
+static struct mcp_session **session_bucket(struct mcp_session_table *sessions, const char *id)
 {
     unsigned hash = 0;
     for (int i = 0; i < 4 && id[i] != '\0'; i++)
@@ -63,9 +63,9 @@ static void link_as_newest(struct mcp_session_table *sessions, struct mcp_sessio
     session->last_use_us = clock_monotonic_us();
 }
 
-static void forget(struct mcp_session_table *sessions, struct mcp_session *session)
+static void table_remove(struct mcp_session_table *sessions, struct mcp_session *session)
 {
-    struct mcp_session **link = bucket_of(sessions, session->id);
+    struct mcp_session **link = session_bucket(sessions, session->id);
     while (*link != session)
         link = &(*link)->bucket_next;
     *link = session->bucket_next;
@@ -76,7 +76,7 @@ static void forget(struct mcp_session_table *sessions, struct mcp_session *sessi
 
 /* ---- Sessions ---- */
 
-/* A keyed digest: who finds a session id cannot use it with another credential, and no secret is kept here. */
+/* A keyed digest of the credential. A leaked session id cannot be used with another credential, and no secret is stored here. */
 static void owner_digest(const struct mcp_session_table *sessions, const struct credentials *credentials,
                          unsigned char ret_digest[MCP_SESSION_OWNER_BYTES])
 {
@@ -110,7 +110,7 @@ void mcp_session_release(struct mcp_session *session)
         session_free(session);
 }
 
-/* The key comes with the first session, so that start-up stays free of work. */
+/* The key is created with the first session, so that start-up does no work. */
 static void ensure_owner_key(struct mcp_server *server)
 {
     struct mcp_session_table *sessions = server->sessions;
@@ -138,19 +138,19 @@ struct mcp_session *mcp_session_begin(struct mcp_server *server, const struct cr
     session->references = 2; /* the table's and the caller's */
 
     pthread_mutex_lock(&server->lock);
-    struct mcp_session *yields = sessions->count >= sessions->max_count ? sessions->oldest : NULL;
-    if (yields != NULL)
-        yields->references++;
-    struct mcp_session **bucket = bucket_of(sessions, session->id);
+    struct mcp_session *evicted = sessions->count >= sessions->max_count ? sessions->oldest : NULL;
+    if (evicted != NULL)
+        evicted->references++;
+    struct mcp_session **bucket = session_bucket(sessions, session->id);
     session->bucket_next = *bucket;
     *bucket = session;
     link_as_newest(sessions, session);
     sessions->count++;
     pthread_mutex_unlock(&server->lock);
 
-    if (yields != NULL) {
-        mcp_session_end(yields);
-        mcp_session_release(yields);
+    if (evicted != NULL) {
+        mcp_session_end(evicted);
+        mcp_session_release(evicted);
     }
     return session;
 }
@@ -159,7 +159,7 @@ struct mcp_session *mcp_session_find(struct mcp_server *server, const char *id, 
 {
     struct mcp_session_table *sessions = server->sessions;
     pthread_mutex_lock(&server->lock);
-    struct mcp_session *session = *bucket_of(sessions, id);
+    struct mcp_session *session = *session_bucket(sessions, id);
     while (session != NULL && strcmp(session->id, id) != 0)
         session = session->bucket_next;
     if (session != NULL) {
@@ -183,11 +183,11 @@ void mcp_session_end(struct mcp_session *session)
 {
     struct mcp_server *server = session->peer.server;
     pthread_mutex_lock(&server->lock);
-    bool ours = !session->ended;
-    if (ours)
-        forget(server->sessions, session);
+    bool was_active = !session->ended;
+    if (was_active)
+        table_remove(server->sessions, session);
     pthread_mutex_unlock(&server->lock);
-    if (!ours)
+    if (!was_active)
         return;
     mcp_peer_expire_asks(&session->peer, INT64_MAX);
     mcp_peer_stop(&session->peer, true);
@@ -196,8 +196,8 @@ void mcp_session_end(struct mcp_session *session)
 
 /* ---- Housekeeping ---- */
 
-/* Every session at this moment, each held, oldest use first. */
-static struct mcp_session **snapshot(struct mcp_server *server, size_t *ret_count)
+/* All sessions with a reference each, least recently used first. */
+static struct mcp_session **snapshot_sessions(struct mcp_server *server, size_t *ret_count)
 {
     pthread_mutex_lock(&server->lock);
     struct mcp_session **all = calloc((size_t)server->sessions->count + 1, sizeof(struct mcp_session *));
@@ -228,7 +228,7 @@ void mcp_session_sweep(struct mcp_server *server, int64_t now_us)
 {
     bool all_end = now_us == INT64_MAX;
     size_t count = 0;
-    struct mcp_session **all = snapshot(server, &count);
+    struct mcp_session **all = snapshot_sessions(server, &count);
     for (size_t i = 0; i < count; i++) {
         struct mcp_session *session = all[i];
         mcp_peer_expire_asks(&session->peer, now_us);

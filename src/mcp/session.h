@@ -1,11 +1,12 @@
 /*
- * Sessions of the older era over HTTP (2025-11-25, "Session Management"): a
- * peer that lasts over several requests, known by a random id and bound to the
- * credential that began it. Bounded in number; the idlest yields, and idle ones
- * end by themselves. Streams of a session outlive their connections, so that a
- * client can come back with Last-Event-ID (stream.h).
+ * MCP sessions over HTTP in the legacy era (2025-11-25, "Session Management"):
+ * a peer that lasts over several requests. It has a random id and is bound to
+ * the credential that created it. The number of sessions is bounded: the least
+ * recently used one is evicted, and idle ones expire. Streams of a session
+ * outlive their connections, so that a client can resume with Last-Event-ID
+ * (stream.h).
  *
- * Sessions are counted: whoever began or found one releases it.
+ * Sessions are reference-counted: the caller of begin or find must release.
  */
 #pragma once
 
@@ -16,10 +17,10 @@ enum { MCP_SESSION_ID_CHARS = 32, MCP_SESSION_OWNER_BYTES = 16, MCP_SESSION_MAX_
 struct mcp_stream;
 
 struct mcp_session {
-    struct mcp_peer peer; /* first: a session is its peer */
+    struct mcp_peer peer; /* first member: a session is a peer */
     char id[MCP_SESSION_ID_CHARS + 1];
     unsigned char owner[MCP_SESSION_OWNER_BYTES]; /* keyed digest of the credential */
-    unsigned references;     /* with what follows, under the server's lock */
+    unsigned references;                          /* with the members below, under the server's lock */
     bool ended;
     int64_t last_use_us;
     struct mcp_session *bucket_next;
@@ -33,18 +34,18 @@ struct mcp_session {
 struct mcp_session_table *mcp_session_table_new(unsigned max_count, int64_t idle_us) RETURNS_NONNULL;
 void mcp_session_table_free(struct mcp_session_table *sessions);
 
-/* A new session, held for the caller. Ends the idlest when there are too many. */
+/* Creates a session with a reference for the caller. Evicts the least recently used one when there are too many. */
 struct mcp_session *mcp_session_begin(struct mcp_server *server, const struct credentials *credentials)
     NONNULL(1, 2) RETURNS_NONNULL;
 
-/* The session of this id and owner, held for the caller and marked as used; NULL when there is none. */
+/* Finds the session with this id and owner and marks it as used; with a reference for the caller. NULL when there is none. */
 struct mcp_session *mcp_session_find(struct mcp_server *server, const char *id, const struct credentials *credentials)
     NONNULL(1, 2, 3);
 
 void mcp_session_release(struct mcp_session *session);
 
-/* Forgets it, and ends its streams and questions. */
+/* Removes the session and ends its streams and asks. */
 void mcp_session_end(struct mcp_session *session) NONNULL(1);
 
-/* Ends those that were idle too long (all of them when now_us is INT64_MAX), and old questions and streams. */
+/* Ends sessions that were idle too long (all of them when now_us is INT64_MAX), and old asks and streams. */
 void mcp_session_sweep(struct mcp_server *server, int64_t now_us) NONNULL(1);

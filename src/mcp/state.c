@@ -1,9 +1,8 @@
 /*
- * requestState of 2026-07-28: what a conversation must remember between two
- * calls, carried by the client. It comes back from outside, so it is sealed
- * (XChaCha20-Poly1305, a key of this process) together with its expiry, and
- * bound to the caller and the call it was made for. Each is opened once: its
- * nonce is remembered until it would expire anyway.
+ * requestState of 2026-07-28: state that the client carries between two calls.
+ * It comes back from outside, so it is sealed (XChaCha20-Poly1305, with a key
+ * of this process) together with its expiry, and bound to the caller and the
+ * call. Each state is opened once: its nonce is stored until the state expires.
  */
 #include "base/clock.h"
 #include "base/json_read.h"
@@ -24,7 +23,7 @@ struct used_slot {
 struct mcp_state_table {
     pthread_mutex_t lock;
     unsigned char key[crypto_aead_xchacha20poly1305_ietf_KEYBYTES];
-    struct used_slot *used; /* made with the first state */
+    struct used_slot *used; /* created with the first state */
 };
 
 struct mcp_state_table *mcp_state_table_new(void)
@@ -44,7 +43,7 @@ void mcp_state_table_free(struct mcp_state_table *states)
     free(states);
 }
 
-/* The key comes with the first use, so that start-up stays free of work. */
+/* The key is created with the first use, so that start-up does no work. */
 static void ensure_key(struct mcp_state_table *states)
 {
     pthread_mutex_lock(&states->lock);
@@ -59,7 +58,7 @@ static void ensure_key(struct mcp_state_table *states)
     pthread_mutex_unlock(&states->lock);
 }
 
-/* Who calls what with which arguments; a state is good for exactly that. */
+/* The caller, the method and the arguments. A state is valid for exactly these. */
 static char *binding(struct mcp_request *request, size_t *ret_size)
 {
     json_t *call = json_in_arena(request->arena, json_object());
@@ -96,8 +95,8 @@ char *mcp_state_seal(struct mcp_request *request, const char *state_json)
     return base64url_encode(request->arena, sealed, size);
 }
 
-/* Remembers a nonce until its state expires. False when it was used before, or when the table is crowded. */
-static bool use_once(struct mcp_state_table *states, const unsigned char *nonce, int64_t expires_us)
+/* Stores a nonce until its state expires. False when it was used before, or when the table is full. */
+static bool mark_nonce_used(struct mcp_state_table *states, const unsigned char *nonce, int64_t expires_us)
 {
     uint64_t tag;
     memcpy(&tag, nonce, sizeof(tag));
@@ -154,7 +153,7 @@ const json_t *mcp_state_open(struct mcp_request *request, bool *ret_absent)
     if (!json_read(request->arena, plain, plain_size, bounds, &content, &err))
         return NULL;
     int64_t expires_us = json_get_int(content, "expires", 0);
-    if (expires_us <= clock_monotonic_us() || !use_once(states, nonce, expires_us))
+    if (expires_us <= clock_monotonic_us() || !mark_nonce_used(states, nonce, expires_us))
         return NULL;
     return json_object_get(content, "state");
 }

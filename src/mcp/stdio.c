@@ -1,9 +1,10 @@
 /*
- * MCP over stdio: one JSON-RPC message a line, UTF-8, on descriptors that
- * carry nothing else. One thread reads, answers what memory can answer, and
- * writes; other threads add the answers of slow calls. Nobody ever blocks on
- * the output: a client that does not read is no longer listened to, until it
- * does. At the end of input what runs may finish, within a second.
+ * MCP over stdio: one JSON-RPC message per line, in UTF-8, on descriptors that
+ * carry nothing else. One thread reads, answers what needs no database, and
+ * writes; it runs an event loop on poll. Other threads add the answers of slow
+ * calls. No thread blocks on the output: while a client does not read, no more
+ * input is taken. At the end of input, running calls may finish within a
+ * second.
  */
 #include "base/clock.h"
 #include "base/json_read.h"
@@ -24,16 +25,16 @@
 
 enum {
     READ_BYTES = 64 * 1024,
-    KEEP_BYTES = 256 * 1024,          /* an input buffer larger than this is given back when empty */
-    GATHER_BYTES = 64 * 1024,         /* waiting output that is written although more input is there */
-    OUTPUT_PAUSE_BYTES = 1024 * 1024, /* waiting output at which no more input is taken */
-    MAX_DEFERRED = 256,               /* calls under way at which no more input is taken */
-    /* A pipe that polls as writable takes this much without blocking (POSIX: PIPE_BUF). */
+    KEEP_BYTES = 256 * 1024,          /* an input buffer larger than this is freed when empty */
+    GATHER_BYTES = 64 * 1024,         /* unsent output above this is written although more input is available */
+    OUTPUT_PAUSE_BYTES = 1024 * 1024, /* no more input is taken while more output than this is unsent */
+    MAX_DEFERRED = 256,               /* no more input is taken while this many calls run */
+    /* A pipe that polls as writable accepts this much without blocking (POSIX: PIPE_BUF). */
     PIPE_CHUNK_BYTES = 4096,
 };
 
-static const int64_t DRAIN_US = 600 * US_PER_MS; /* for calls under way at the end of input */
-static const int64_t LEAVE_US = 850 * US_PER_MS; /* after it, whatever happens */
+static const int64_t DRAIN_US = 600 * US_PER_MS; /* time for running calls after the end of input */
+static const int64_t LEAVE_US = 850 * US_PER_MS; /* time from the end of input to the return, in any case */
 
 struct stdio {
     struct mcp_server *server;
@@ -43,17 +44,17 @@ struct stdio {
     int in_fd;
     int out_fd;
     bool out_is_socket;
-    size_t pipe_bytes; /* what the output holds when it is a pipe, else 0 */
-    bool reads_block;  /* the reader may sleep in read: its descriptor blocks, and nobody announces anything */
+    size_t pipe_bytes; /* the capacity of the output when it is a pipe, else 0 */
+    bool reads_block;  /* the reader may block in read: its descriptor blocks, and the provider announces no changes */
     int wake_fd;
     struct buf in;
-    size_t scanned; /* bytes of `in` known to hold no line end */
-    bool skipping;  /* inside a line that was too long */
+    size_t scanned; /* bytes of `in` that contain no line end */
+    bool skipping;  /* inside a line that is too long */
     bool at_end;
-    struct arena *spare_arena; /* of a message that was answered at once, for the next one; the reader's */
+    struct arena *spare_arena; /* the arena of an answered message, kept for the next one; used by the reader only */
     struct buf spare_out;
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the members below */
     struct buf out;
     size_t written; /* bytes at the front of `out` */
     bool broken;
@@ -67,7 +68,8 @@ static ssize_t write_some(const struct stdio *stdio, const char *bytes, size_t s
 {
     if (stdio->out_is_socket)
         return send(stdio->out_fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-    /* An empty pipe takes all it can hold. One that is not may have less room than bytes: its pages are partly used. */
+    /* An empty pipe accepts its whole capacity. A partly filled one may accept less than its free bytes, because its pages are
+     * partly used. */
     int unread = 0;
     if (stdio->pipe_bytes > 0 && ioctl(stdio->out_fd, FIONREAD, &unread) == 0 && unread == 0)
         return write(stdio->out_fd, bytes, size < stdio->pipe_bytes ? size : stdio->pipe_bytes);
@@ -79,8 +81,8 @@ static ssize_t write_some(const struct stdio *stdio, const char *bytes, size_t s
     return write(stdio->out_fd, bytes, size < PIPE_CHUNK_BYTES ? size : PIPE_CHUNK_BYTES);
 }
 
-/* Writes what can be written at once. Under the lock. */
-static void flush(struct stdio *stdio)
+/* Writes as much as possible without blocking. Under the lock. */
+static void flush_output(struct stdio *stdio)
 {
     while (!stdio->broken && stdio->written < stdio->out.size) {
         ssize_t size = write_some(stdio, stdio->out.data + stdio->written, stdio->out.size - stdio->written);
@@ -91,22 +93,22 @@ static void flush(struct stdio *stdio)
         else if (size < 0 && errno != EINTR)
             stdio->broken = true;
     }
-    bool through = stdio->broken || stdio->written == stdio->out.size;
-    /* A client that reads without ever catching up must not make the buffer grow. */
-    if (!through && stdio->written < OUTPUT_PAUSE_BYTES)
+    bool is_flushed = stdio->broken || stdio->written == stdio->out.size;
+    /* The buffer must not grow while a slow client keeps reading. */
+    if (!is_flushed && stdio->written < OUTPUT_PAUSE_BYTES)
         return;
-    buf_drop_front(&stdio->out, through ? stdio->out.size : stdio->written);
+    buf_drop_front(&stdio->out, is_flushed ? stdio->out.size : stdio->written);
     stdio->written = 0;
-    if (through && stdio->out.capacity > KEEP_BYTES)
+    if (is_flushed && stdio->out.capacity > KEEP_BYTES)
         buf_done(&stdio->out);
 }
 
-static size_t waiting_bytes(const struct stdio *stdio)
+static size_t unsent_bytes(const struct stdio *stdio)
 {
     return stdio->out.size - stdio->written;
 }
 
-static void wake(const struct stdio *stdio)
+static void wake_reader(const struct stdio *stdio)
 {
     uint64_t one = 1;
     ssize_t ignored = write(stdio->wake_fd, &one, sizeof(one));
@@ -154,9 +156,9 @@ static void end_deferred(struct stdio *stdio, const char *message, size_t size)
 {
     pthread_mutex_lock(&stdio->lock);
     add_line(stdio, message, size);
-    flush(stdio);
+    flush_output(stdio);
     stdio->deferred--;
-    wake(stdio);
+    wake_reader(stdio);
     pthread_mutex_unlock(&stdio->lock);
     stdio_release(stdio);
 }
@@ -165,9 +167,9 @@ static void send_now(struct stdio *stdio, const char *message, size_t size)
 {
     pthread_mutex_lock(&stdio->lock);
     add_line(stdio, message, size);
-    flush(stdio);
-    if (waiting_bytes(stdio) > 0)
-        wake(stdio);
+    flush_output(stdio);
+    if (unsent_bytes(stdio) > 0)
+        wake_reader(stdio);
     pthread_mutex_unlock(&stdio->lock);
 }
 
@@ -179,7 +181,7 @@ static struct arena *take_arena(struct stdio *stdio)
     return spare != NULL ? spare : arena_new(0);
 }
 
-/* Keeps the memory of an answered message for the next one, unless it was an unusual one. */
+/* Keeps the memory of an answered message for the next one, unless it is large. */
 static void recycle(struct stdio *stdio, struct mcp_request *request)
 {
     struct arena *arena = request->arena;
@@ -198,15 +200,15 @@ static void recycle(struct stdio *stdio, struct mcp_request *request)
 
 /* ---- Requests ---- */
 
-static void request_send(struct mcp_request *request, const char *message, size_t size)
+static void send_stdio_message(struct mcp_request *request, const char *message, size_t size)
 {
     send_now(request->writer_data, message, size);
 }
 
-static void request_complete(struct mcp_request *request)
+static void on_stdio_request_completed(struct mcp_request *request)
 {
     struct stdio *stdio = request->writer_data;
-    size_t size = request->mute ? 0 : request->out.size;
+    size_t size = request->is_silenced ? 0 : request->out.size;
     if (request->deferred) {
         struct arena *arena = request->arena;
         struct buf out = request->out;
@@ -221,9 +223,9 @@ static void request_complete(struct mcp_request *request)
     recycle(stdio, request);
 }
 
-static const struct mcp_response_writer stdio_writer = { .send = request_send, .complete = request_complete };
+static const struct mcp_response_writer stdio_writer = { .send = send_stdio_message, .complete = on_stdio_request_completed };
 
-static void fill(void *data, struct mcp_request *request)
+static void fill_stdio_request(void *data, struct mcp_request *request)
 {
     struct stdio *stdio = data;
     request->transport = TRANSPORT_STDIO;
@@ -232,7 +234,7 @@ static void fill(void *data, struct mcp_request *request)
     request->guard = &stdio->peer.lock;
 }
 
-static void deliver_change(void *data, const char *message, size_t size)
+static void send_stdio_change(void *data, const char *message, size_t size)
 {
     send_now(data, message, size);
 }
@@ -255,17 +257,17 @@ struct stdio_batch {
     struct mcp_batch *batch;
 };
 
-static void batch_fill(void *data, struct mcp_request *request)
+static void fill_batch_request(void *data, struct mcp_request *request)
 {
-    fill(((struct stdio_batch *)data)->stdio, request);
+    fill_stdio_request(((struct stdio_batch *)data)->stdio, request);
 }
 
-static void batch_send(void *data, const char *message, size_t size)
+static void send_stdio_batch_message(void *data, const char *message, size_t size)
 {
     send_now(((struct stdio_batch *)data)->stdio, message, size);
 }
 
-static void batch_done(void *data, struct buf *out)
+static void on_stdio_batch_completed(void *data, struct buf *out)
 {
     struct stdio_batch *batch = data;
     end_deferred(batch->stdio, out->data, out->size);
@@ -274,17 +276,20 @@ static void batch_done(void *data, struct buf *out)
 
 static void serve_batch(struct stdio *stdio, struct arena *arena, const json_t *messages)
 {
-    static const struct mcp_batch_host host = { .fill = batch_fill, .send = batch_send, .done = batch_done };
+    static const struct mcp_batch_callbacks callbacks = { .fill = fill_batch_request,
+                                                          .send = send_stdio_batch_message,
+                                                          .on_completed = on_stdio_batch_completed };
     size_t count = json_array_size(messages);
     const char *version = stdio->peer.version;
     if (version == NULL || strcmp(version, MCP_BATCH_VERSION) != 0 || count == 0 || count > MCP_BATCH_MAX_MESSAGES) {
-        refuse_line(stdio, NULL, RPC_INVALID_REQUEST, "Batches exist in " MCP_BATCH_VERSION " only, of 1 to 64 messages.");
+        refuse_line(stdio, NULL, RPC_INVALID_REQUEST,
+                    "A batch needs version " MCP_BATCH_VERSION " and must have 1 to 64 messages.");
         arena_free(arena);
         return;
     }
     struct stdio_batch *batch = arena_alloc(arena, sizeof(*batch));
     *batch = (struct stdio_batch){ .stdio = stdio, .arena = arena };
-    batch->batch = mcp_batch_new(stdio->server, arena, messages, &host, batch);
+    batch->batch = mcp_batch_new(stdio->server, arena, messages, &callbacks, batch);
     begin_deferred(stdio);
     mcp_batch_run(batch->batch);
 }
@@ -301,7 +306,7 @@ static void serve_message(struct stdio *stdio, struct arena *arena, const json_t
         return;
     }
     struct mcp_request *request = mcp_request_new(stdio->server, arena, &message, mcp_era_of(&message, NULL));
-    fill(stdio, request);
+    fill_stdio_request(stdio, request);
     request->writer = &stdio_writer;
     request->writer_data = stdio;
     request->message_bytes = size;
@@ -314,12 +319,12 @@ static void serve_message(struct stdio *stdio, struct arena *arena, const json_t
     mcp_run(request);
 
     if (!was_settled && stdio->peer.version != NULL) {
-        static const struct mcp_wants all = { .tools = true, .prompts = true, .resources = true };
-        stdio->listener = mcp_listener_open(stdio->server, &all, &stdio->peer, NULL, deliver_change, stdio);
+        static const struct mcp_interests all = { .tools = true, .prompts = true, .resources = true };
+        stdio->listener = mcp_listener_open(stdio->server, &all, &stdio->peer, NULL, send_stdio_change, stdio);
     }
 }
 
-/* A message with U+0000 in a text is not served, but it is JSON, and whoever sent it waits under its id. */
+/* A message with U+0000 in a text is refused, but it is valid JSON, and its sender waits for an answer with its id. */
 static const json_t *id_of_refused(struct arena *arena, const char *line, size_t size, struct json_bounds bounds)
 {
     const json_t *json = NULL;
@@ -353,22 +358,22 @@ static void serve_line(struct stdio *stdio, const char *line, size_t size)
     }
 }
 
-/* Whether the client must first take what waits for it. */
-static bool is_full(struct stdio *stdio)
+/* True when the client must first read the unsent output, or too many calls run. */
+static bool must_pause_input(struct stdio *stdio)
 {
     pthread_mutex_lock(&stdio->lock);
-    bool full = waiting_bytes(stdio) > OUTPUT_PAUSE_BYTES || stdio->deferred >= MAX_DEFERRED;
+    bool full = unsent_bytes(stdio) > OUTPUT_PAUSE_BYTES || stdio->deferred >= MAX_DEFERRED;
     pthread_mutex_unlock(&stdio->lock);
     return full;
 }
 
-/* Serves the whole lines of the input buffer, as far as the output has room. Returns whether lines were left. */
+/* Serves the complete lines of the input buffer until input must pause. Returns true when lines are left. */
 static bool serve_lines(struct stdio *stdio)
 {
     size_t begin = 0;
     bool left = false;
     while (stdio->in.size > begin) {
-        left = is_full(stdio);
+        left = must_pause_input(stdio);
         if (left)
             break;
         size_t from = begin > stdio->scanned ? begin : stdio->scanned;
@@ -391,7 +396,7 @@ static bool serve_lines(struct stdio *stdio)
     return left;
 }
 
-/* The end of input ends the last line too. */
+/* The end of input also ends the last line. */
 static void serve_rest(struct stdio *stdio)
 {
     if (serve_lines(stdio) || stdio->in.size == 0)
@@ -402,13 +407,13 @@ static void serve_rest(struct stdio *stdio)
     buf_clear(&stdio->in);
 }
 
-/* A line longer than any message is refused once and then thrown away as it comes. */
-static void bound_line(struct stdio *stdio)
+/* A line longer than the largest message is refused once, and its bytes are dropped. */
+static void drop_long_line(struct stdio *stdio)
 {
     if (stdio->in.size <= stdio->server->config.message_max_bytes || memchr(stdio->in.data, '\n', stdio->in.size) != NULL)
         return;
     if (!stdio->skipping)
-        refuse_line(stdio, NULL, RPC_INVALID_REQUEST, "The message is larger than this server takes.");
+        refuse_line(stdio, NULL, RPC_INVALID_REQUEST, "The message is larger than this server accepts.");
     stdio->skipping = true;
     stdio->scanned = 0;
     buf_clear(&stdio->in);
@@ -416,21 +421,21 @@ static void bound_line(struct stdio *stdio)
 
 static void read_input(struct stdio *stdio)
 {
-    char *room = buf_room(&stdio->in, READ_BYTES);
-    if (room == NULL) {
+    char *space = buf_room(&stdio->in, READ_BYTES);
+    if (space == NULL) {
         stdio->at_end = true;
         return;
     }
-    ssize_t size = read(stdio->in_fd, room, READ_BYTES);
+    ssize_t size = read(stdio->in_fd, space, READ_BYTES);
     if (size > 0)
         buf_grown(&stdio->in, (size_t)size);
     else if (size == 0 || (errno != EINTR && errno != EAGAIN))
         stdio->at_end = true;
 }
 
-/* ---- The loop ---- */
+/* ---- The event loop ---- */
 
-/* Waits for input, room in the output, or a finished call. */
+/* Waits for input, a writable output, or a finished call. */
 static bool wait_for_events(struct stdio *stdio, bool want_input, bool want_output, int timeout_ms)
 {
     struct pollfd fds[] = {
@@ -448,7 +453,7 @@ static bool wait_for_events(struct stdio *stdio, bool want_input, bool want_outp
     return fds[0].revents != 0;
 }
 
-/* Whether more input is there already: then its answers can leave in the same write as those that wait. */
+/* True when more input is available. Then its answers can be written together with the unsent ones. */
 static bool is_input_waiting(const struct stdio *stdio)
 {
     struct pollfd input = { .fd = stdio->in_fd, .events = POLLIN };
@@ -460,27 +465,27 @@ static void serve_until_end(struct stdio *stdio)
     while (!stdio->at_end) {
         bool lines_left = serve_lines(stdio);
         pthread_mutex_lock(&stdio->lock);
-        bool gathers = !lines_left && waiting_bytes(stdio) < GATHER_BYTES && is_input_waiting(stdio);
+        bool gathers = !lines_left && unsent_bytes(stdio) < GATHER_BYTES && is_input_waiting(stdio);
         if (!gathers)
-            flush(stdio);
+            flush_output(stdio);
         bool broken = stdio->broken;
-        bool pending = waiting_bytes(stdio) > 0;
+        bool pending = unsent_bytes(stdio) > 0;
         bool alone = stdio->deferred == 0 && !pending && stdio->reads_block;
         pthread_mutex_unlock(&stdio->lock);
         if (broken)
             return;
-        bool full = is_full(stdio);
+        bool full = must_pause_input(stdio);
         if (lines_left && !full)
             continue;
-        /* With no call under way and nothing to write, input is all there is to wait for. */
+        /* Without running calls and unsent output, the loop only waits for input. */
         if (gathers || (alone && !full) || wait_for_events(stdio, !full, pending, -1)) {
             read_input(stdio);
-            bound_line(stdio);
+            drop_long_line(stdio);
         }
     }
 }
 
-/* Lets calls finish and the client read, then stops what is left. */
+/* Lets running calls finish and the client read, then stops the remaining calls. */
 static void drain(struct stdio *stdio)
 {
     int64_t end_us = clock_monotonic_us();
@@ -488,12 +493,12 @@ static void drain(struct stdio *stdio)
     for (;;) {
         serve_rest(stdio);
         pthread_mutex_lock(&stdio->lock);
-        flush(stdio);
-        bool pending = waiting_bytes(stdio) > 0;
-        bool through = stdio->broken || (!pending && stdio->deferred == 0 && stdio->in.size == 0);
+        flush_output(stdio);
+        bool pending = unsent_bytes(stdio) > 0;
+        bool is_flushed = stdio->broken || (!pending && stdio->deferred == 0 && stdio->in.size == 0);
         pthread_mutex_unlock(&stdio->lock);
         int64_t spent_us = clock_monotonic_us() - end_us;
-        if (through || spent_us >= LEAVE_US)
+        if (is_flushed || spent_us >= LEAVE_US)
             return;
         if (!stopped && spent_us >= DRAIN_US) {
             mcp_peer_stop(&stdio->peer, false);
@@ -541,7 +546,7 @@ void mcp_stdio_serve(struct mcp_server *server, const struct credentials *creden
 {
     struct stdio *stdio = stdio_new(server, credentials, in_fd, out_fd);
     serve_until_end(stdio);
-    /* These would last as long as the connection. */
+    /* Asks and lasting requests would otherwise last as long as the connection. */
     mcp_peer_expire_asks(&stdio->peer, INT64_MAX);
     mcp_peer_stop(&stdio->peer, true);
     drain(stdio);
@@ -554,7 +559,7 @@ bool mcp_stdio_claim(int *ret_out_fd, struct error *err)
 {
     int out_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     if (out_fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-        return fail(err, ERR_INTERNAL_ERROR, NULL, "The standard output could not be claimed for the protocol.");
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "The standard output cannot be reserved for the protocol.");
     signal(SIGPIPE, SIG_IGN);
     *ret_out_fd = out_fd;
     return true;

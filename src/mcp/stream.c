@@ -18,7 +18,7 @@ struct event {
     uint64_t number;
     struct event *next;
     size_t size;
-    char bytes[]; /* in its form on the wire */
+    char bytes[]; /* in wire format */
 };
 
 struct mcp_stream {
@@ -28,8 +28,8 @@ struct mcp_stream {
     size_t bytes;
     uint64_t last_number;
     struct mcp_http_handler *attached; /* held */
-    uint64_t sent;                     /* the last event that `attached` was given */
-    bool pumping;                      /* a thread is sending */
+    uint64_t sent;                     /* the last event sent to `attached` */
+    bool is_sending;                   /* a thread is sending */
     bool closed;
     int64_t closed_us;
     struct mcp_stream *next;
@@ -58,48 +58,48 @@ static void stream_free(struct mcp_server *server, struct mcp_stream *stream)
     free(stream);
 }
 
-/* Sends to the attached exchange what it has not been given, and ends it after the last event. Under the lock, which is
- * released while sending. */
-static void pump(struct mcp_session *session, struct mcp_stream *stream)
+/* Sends the remaining events to the attached handler, and ends it after the last event. Under the lock, which is released while
+ * sending. */
+static void send_events(struct mcp_session *session, struct mcp_stream *stream)
 {
-    if (stream->pumping)
+    if (stream->is_sending)
         return;
-    stream->pumping = true;
+    stream->is_sending = true;
     while (stream->attached != NULL) {
         struct event *event = stream->first;
         while (event != NULL && event->number <= stream->sent)
             event = event->next;
         if (event == NULL && !stream->closed)
             break;
-        struct mcp_http_handler *exchange = stream->attached;
+        struct mcp_http_handler *handler = stream->attached;
         if (event != NULL) {
-            mcp_http_handler_hold(exchange);
+            mcp_http_handler_ref(handler);
             stream->sent = event->number;
         } else {
-            stream->attached = NULL; /* its hold is ours now */
+            stream->attached = NULL; /* its reference is released below */
         }
         pthread_mutex_unlock(&session->peer.lock);
         if (event != NULL)
-            mcp_http_handler_send_bytes(exchange, event->bytes, event->size);
+            mcp_http_handler_send_bytes(handler, event->bytes, event->size);
         else
-            mcp_http_handler_end_stream(exchange);
-        mcp_http_handler_drop(exchange);
+            mcp_http_handler_end_stream(handler);
+        mcp_http_handler_unref(handler);
         pthread_mutex_lock(&session->peer.lock);
     }
-    stream->pumping = false;
+    stream->is_sending = false;
 }
 
-/* Old events go first, but never the one that is being sent. */
+/* Drops old events first, but never the one that is being sent. */
 static void bound_bytes(struct mcp_server *server, struct mcp_stream *stream)
 {
     while (stream->bytes > STREAM_MAX_BYTES && stream->first != stream->last) {
-        if (stream->pumping && stream->first->number == stream->sent)
+        if (stream->is_sending && stream->first->number == stream->sent)
             return;
         drop_first(server, stream);
     }
 }
 
-/* Numbers begin with 1: the priming event. */
+/* Numbers start at 1, the priming event. */
 static void add_event(struct mcp_server *server, struct mcp_stream *stream, const struct buf *frame)
 {
     struct event *event = malloc(sizeof(*event) + frame->size);
@@ -152,7 +152,7 @@ void mcp_stream_append(struct mcp_session *session, struct mcp_stream *stream, c
     mcp_event_write(&frame, message, size);
     if (!frame.overflowed)
         add_event(session->peer.server, stream, &frame);
-    pump(session, stream);
+    send_events(session, stream);
     pthread_mutex_unlock(&session->peer.lock);
 }
 
@@ -161,36 +161,36 @@ void mcp_stream_close(struct mcp_session *session, struct mcp_stream *stream)
     pthread_mutex_lock(&session->peer.lock);
     stream->closed = true;
     stream->closed_us = clock_monotonic_us();
-    pump(session, stream);
+    send_events(session, stream);
     pthread_mutex_unlock(&session->peer.lock);
 }
 
-void mcp_stream_attach(struct mcp_session *session, struct mcp_stream *stream, uint64_t event, struct mcp_http_handler *exchange)
+void mcp_stream_attach(struct mcp_session *session, struct mcp_stream *stream, uint64_t event, struct mcp_http_handler *handler)
 {
     pthread_mutex_lock(&session->peer.lock);
     struct mcp_http_handler *before = stream->attached;
-    mcp_http_handler_hold(exchange);
-    stream->attached = exchange;
+    mcp_http_handler_ref(handler);
+    stream->attached = handler;
     stream->sent = event;
-    pump(session, stream);
+    send_events(session, stream);
     pthread_mutex_unlock(&session->peer.lock);
     if (before != NULL) {
         mcp_http_handler_end_stream(before);
-        mcp_http_handler_drop(before);
+        mcp_http_handler_unref(before);
     }
 }
 
-void mcp_stream_detach(struct mcp_session *session, struct mcp_http_handler *exchange)
+void mcp_stream_detach(struct mcp_session *session, struct mcp_http_handler *handler)
 {
     pthread_mutex_lock(&session->peer.lock);
     struct mcp_stream *stream = session->streams;
-    while (stream != NULL && stream->attached != exchange)
+    while (stream != NULL && stream->attached != handler)
         stream = stream->next;
     if (stream != NULL)
         stream->attached = NULL;
     pthread_mutex_unlock(&session->peer.lock);
     if (stream != NULL)
-        mcp_http_handler_drop(exchange);
+        mcp_http_handler_unref(handler);
 }
 
 struct mcp_stream *mcp_stream_find(struct mcp_session *session, const char *event_id, uint64_t *ret_event)
@@ -218,7 +218,7 @@ void mcp_stream_sweep(struct mcp_session *session, int64_t before_us)
     pthread_mutex_lock(&session->peer.lock);
     for (struct mcp_stream **link = &session->streams; *link != NULL;) {
         struct mcp_stream *stream = *link;
-        bool over = stream->closed && stream->attached == NULL && !stream->pumping && stream->closed_us < before_us;
+        bool over = stream->closed && stream->attached == NULL && !stream->is_sending && stream->closed_us < before_us;
         if (!over) {
             link = &stream->next;
             continue;

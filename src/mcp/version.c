@@ -17,6 +17,6 @@ const char *mcp_legacy_version(const char *version)
 
 bool mcp_version_is_modern(const char *version)
 {
-    /* Versions are dates, so text order is time order. */
+    /* Versions are dates, so their text order is chronological. */
     return strlen(version) == strlen(MCP_MODERN_VERSION) && version[0] == '2' && strcmp(version, MCP_MODERN_VERSION) >= 0;
 }

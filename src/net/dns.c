@@ -26,9 +26,9 @@ struct dns {
     struct cache_slot cache[CACHE_SLOTS];
 };
 
-/* ---- The cache: a domain has one place, whoever comes later takes it over ---- */
+/* ---- The cache: direct-mapped, a new domain replaces the one in its slot ---- */
 
-static struct cache_slot *slot_of(struct dns *dns, const char *domain)
+static struct cache_slot *cache_slot_of(struct dns *dns, const char *domain)
 {
     uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
     for (const char *at = domain; *at != '\0'; at++)
@@ -39,7 +39,7 @@ static struct cache_slot *slot_of(struct dns *dns, const char *domain)
 static bool cache_find(struct dns *dns, const char *domain, enum dns_mail *ret_answer)
 {
     pthread_mutex_lock(&dns->lock);
-    const struct cache_slot *slot = slot_of(dns, domain);
+    const struct cache_slot *slot = cache_slot_of(dns, domain);
     bool found = slot->domain != NULL && strcmp(slot->domain, domain) == 0 && clock_monotonic_us() < slot->until_us;
     if (found)
         *ret_answer = slot->answer;
@@ -47,13 +47,13 @@ static bool cache_find(struct dns *dns, const char *domain, enum dns_mail *ret_a
     return found;
 }
 
-/* A life of 0 seconds is not kept; what is unknown has none. */
+/* Does not store a TTL of 0, which an unknown answer has. */
 static void cache_keep(struct dns *dns, const char *domain, enum dns_mail answer, int64_t ttl_s)
 {
     if (ttl_s <= 0)
         return;
     pthread_mutex_lock(&dns->lock);
-    struct cache_slot *slot = slot_of(dns, domain);
+    struct cache_slot *slot = cache_slot_of(dns, domain);
     free(slot->domain);
     slot->domain = strdup(domain);
     slot->answer = answer;
@@ -70,7 +70,7 @@ static unsigned read_u16(const unsigned char *at)
     return (unsigned)at[0] << 8 | at[1];
 }
 
-/* Steps over a domain name. False when it is malformed. */
+/* Moves `at` past a domain name. False when it is malformed. */
 static bool skip_name(const unsigned char **at, const unsigned char *answer, int size)
 {
     char *name;
@@ -82,7 +82,7 @@ static bool skip_name(const unsigned char **at, const unsigned char *answer, int
     return true;
 }
 
-/* The shortest life of the records of an answer (RFC 1035 §4.1), in seconds; 0 when it is malformed. */
+/* The shortest TTL of the records of an answer (RFC 1035 §4.1), in seconds; 0 when the answer is malformed. */
 static int64_t answer_ttl_s(const unsigned char *answer, int size)
 {
     if (size < HEADER_BYTES)
@@ -108,26 +108,26 @@ static int64_t answer_ttl_s(const unsigned char *answer, int size)
     return shortest;
 }
 
-enum mx_kind { MX_NONE, MX_NULL, MX_USABLE, MX_MALFORMED };
+enum mx_kind { MX_NONE, MX_REFUSING, MX_USABLE, MX_MALFORMED };
 
-static enum mx_kind read_mx(const unsigned char *answer, int size)
+static enum mx_kind classify_mx(const unsigned char *answer, int size)
 {
     struct ares_mx_reply *records = NULL;
     int status = ares_parse_mx_reply(answer, size, &records);
     enum mx_kind kind = status == ARES_SUCCESS || status == ARES_ENODATA ? MX_NONE : MX_MALFORMED;
     for (const struct ares_mx_reply *record = records; record != NULL; record = record->next) {
-        /* The root is a null MX; localhost says the same in the old way. */
+        /* The root is a null MX (RFC 7505); localhost is an older form of it. */
         bool is_usable = record->host[0] != '\0' && strcmp(record->host, ".") != 0 && strcasecmp(record->host, "localhost") != 0;
         if (is_usable)
             kind = MX_USABLE;
         else if (kind == MX_NONE)
-            kind = MX_NULL;
+            kind = MX_REFUSING;
     }
     ares_free_data(records);
     return kind;
 }
 
-/* Whether an address can be somebody else's mail server: not this host, not the unspecified one. */
+/* Whether an address can be a remote mail server: neither loopback nor unspecified. */
 static bool has_usable_address(const unsigned char *answer, int size, bool is_v6)
 {
     enum { MAX_ADDRESSES = 32 };
@@ -154,12 +154,12 @@ static bool has_usable_address(const unsigned char *answer, int size, bool is_v6
     return usable;
 }
 
-/* ---- Looking up ---- */
+/* ---- Lookups ---- */
 
 enum question { ASK_MX, ASK_A, ASK_AAAA };
 
 struct lookup {
-    struct round *round;
+    struct dns_batch *dns_batch;
     const char *domain;
     enum question question;
     enum dns_mail *answer;
@@ -168,7 +168,7 @@ struct lookup {
 };
 
 /* The lookups of one call. */
-struct round {
+struct dns_batch {
     struct dns *dns;
     ares_channel channel;
     struct lookup *lookups;
@@ -180,27 +180,27 @@ struct round {
 static void end_lookup(struct lookup *lookup, enum dns_mail answer, int64_t ttl_s)
 {
     lookup->is_open = false;
-    lookup->round->open--;
+    lookup->dns_batch->open--;
     *lookup->answer = answer;
-    cache_keep(lookup->round->dns, lookup->domain, answer, ttl_s);
+    cache_keep(lookup->dns_batch->dns, lookup->domain, answer, ttl_s);
 }
 
-static void on_answer(void *argument, int status, int timeouts, unsigned char *answer, int size);
+static void on_lookup_answer(void *argument, int status, int timeouts, unsigned char *answer, int size);
 
-static void ask(struct lookup *lookup, enum question question)
+static void send_query(struct lookup *lookup, enum question question)
 {
     static const int types[] = { [ASK_MX] = ns_t_mx, [ASK_A] = ns_t_a, [ASK_AAAA] = ns_t_aaaa };
     lookup->question = question;
-    ares_query(lookup->round->channel, lookup->domain, ns_c_in, types[question], on_answer, lookup);
+    ares_query(lookup->dns_batch->channel, lookup->domain, ns_c_in, types[question], on_lookup_answer, lookup);
 }
 
-/* The name is there and has none of what was asked for: an address is an implicit MX (RFC 5321 §5.1). */
-static void ask_further(struct lookup *lookup)
+/* The name exists without records of this type. Without an MX an address is an implicit MX (RFC 5321 §5.1). */
+static void query_next_type(struct lookup *lookup)
 {
     if (lookup->question == ASK_MX)
-        ask(lookup, ASK_A);
+        send_query(lookup, ASK_A);
     else if (lookup->question == ASK_A)
-        ask(lookup, ASK_AAAA);
+        send_query(lookup, ASK_AAAA);
     else
         end_lookup(lookup, DNS_MAIL_REFUSED, DNS_CACHE_NEGATIVE_S);
 }
@@ -212,18 +212,18 @@ static void read_answer(struct lookup *lookup, const unsigned char *answer, int 
         if (has_usable_address(answer, size, lookup->question == ASK_AAAA))
             end_lookup(lookup, DNS_MAIL_ACCEPTED, ttl_s);
         else
-            ask_further(lookup);
+            query_next_type(lookup);
         return;
     }
-    switch (read_mx(answer, size)) {
+    switch (classify_mx(answer, size)) {
     case MX_USABLE:
         end_lookup(lookup, DNS_MAIL_ACCEPTED, ttl_s);
         return;
-    case MX_NULL:
+    case MX_REFUSING:
         end_lookup(lookup, DNS_MAIL_REFUSED, ttl_s);
         return;
     case MX_NONE:
-        ask_further(lookup);
+        query_next_type(lookup);
         return;
     case MX_MALFORMED:
         end_lookup(lookup, DNS_MAIL_UNKNOWN, 0);
@@ -231,81 +231,82 @@ static void read_answer(struct lookup *lookup, const unsigned char *answer, int 
     }
 }
 
-static void on_answer(void *argument, int status, int timeouts, unsigned char *answer, int size)
+static void on_lookup_answer(void *argument, int status, int timeouts, unsigned char *answer, int size)
 {
     (void)timeouts;
     struct lookup *lookup = argument;
-    if (!lookup->is_open) /* its time was over before */
+    if (!lookup->is_open) /* its deadline had passed */
         return;
     if (status == ARES_SUCCESS)
         read_answer(lookup, answer, size);
     else if (status == ARES_ENODATA && dns_denies(answer, size))
-        ask_further(lookup);
+        query_next_type(lookup);
     else if (status == ARES_ENOTFOUND && dns_denies(answer, size))
         end_lookup(lookup, DNS_MAIL_NO_DOMAIN, DNS_CACHE_NEGATIVE_S);
     else
         end_lookup(lookup, DNS_MAIL_UNKNOWN, 0);
 }
 
-static void start_lookups(struct round *round, int64_t now_us)
+static void start_lookups(struct dns_batch *dns_batch, int64_t now_us)
 {
-    while (round->open < DNS_PARALLEL && round->started < round->count) {
-        struct lookup *lookup = &round->lookups[round->started++];
+    while (dns_batch->open < DNS_PARALLEL && dns_batch->started < dns_batch->count) {
+        struct lookup *lookup = &dns_batch->lookups[dns_batch->started++];
         lookup->is_open = true;
         lookup->deadline_us = now_us + DNS_LOOKUP_MS * US_PER_MS;
-        round->open++;
-        ask(lookup, ASK_MX);
+        dns_batch->open++;
+        send_query(lookup, ASK_MX);
     }
 }
 
-static void end_overdue(struct round *round, int64_t now_us)
+static void end_overdue_lookups(struct dns_batch *dns_batch, int64_t now_us)
 {
-    for (size_t i = 0; i < round->started; i++)
-        if (round->lookups[i].is_open && now_us >= round->lookups[i].deadline_us)
-            end_lookup(&round->lookups[i], DNS_MAIL_UNKNOWN, 0);
+    for (size_t i = 0; i < dns_batch->started; i++)
+        if (dns_batch->lookups[i].is_open && now_us >= dns_batch->lookups[i].deadline_us)
+            end_lookup(&dns_batch->lookups[i], DNS_MAIL_UNKNOWN, 0);
 }
 
-static void look_up(struct round *round, int total_ms)
+static void run_lookups(struct dns_batch *dns_batch, int total_ms)
 {
     int64_t end_us = clock_monotonic_us() + total_ms * US_PER_MS;
     for (int64_t now_us = clock_monotonic_us(); now_us < end_us; now_us = clock_monotonic_us()) {
-        end_overdue(round, now_us);
-        start_lookups(round, now_us);
-        if (round->open > 0)
-            dns_channel_wait(round->channel);
-        else if (round->started == round->count)
+        end_overdue_lookups(dns_batch, now_us);
+        start_lookups(dns_batch, now_us);
+        if (dns_batch->open > 0)
+            dns_channel_wait(dns_batch->channel);
+        else if (dns_batch->started == dns_batch->count)
             break;
     }
-    end_overdue(round, INT64_MAX);
+    end_overdue_lookups(dns_batch, INT64_MAX);
 }
 
 void dns_find_mail(struct dns *dns, const char *const *domains, size_t count, int total_ms, enum dns_mail *ret_answers)
 {
-    struct round round = { .dns = dns, .lookups = calloc(count + 1, sizeof(struct lookup)) };
-    if (round.lookups == NULL)
+    struct dns_batch dns_batch = { .dns = dns, .lookups = calloc(count + 1, sizeof(struct lookup)) };
+    if (dns_batch.lookups == NULL)
         abort();
     for (size_t i = 0; i < count; i++) {
         ret_answers[i] = DNS_MAIL_UNKNOWN;
         if (!cache_find(dns, domains[i], &ret_answers[i]))
-            round.lookups[round.count++] = (struct lookup){ .round = &round, .domain = domains[i], .answer = &ret_answers[i] };
+            dns_batch.lookups[dns_batch.count++] =
+                (struct lookup){ .dns_batch = &dns_batch, .domain = domains[i], .answer = &ret_answers[i] };
     }
-    if (round.count > 0 && dns_channel_open(dns->servers, &round.channel)) {
-        look_up(&round, total_ms);
-        ares_destroy(round.channel);
+    if (dns_batch.count > 0 && dns_channel_open(dns->servers, &dns_batch.channel)) {
+        run_lookups(&dns_batch, total_ms);
+        ares_destroy(dns_batch.channel);
     }
-    free(round.lookups);
+    free(dns_batch.lookups);
 }
 
-/* ---- Making one ---- */
+/* ---- Creation ---- */
 
-static void start_library(void)
+static void init_ares(void)
 {
     if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS)
         abort();
 }
 
-/* Each server takes a UDP and a TCP socket, and c-ares tells of 16 sockets at most. */
-static bool is_few(const char *servers)
+/* Each server needs a UDP and a TCP socket, and c-ares reports 16 sockets at most. */
+static bool has_few_servers(const char *servers)
 {
     int count = 1;
     for (const char *at = servers; *at != '\0'; at++)
@@ -316,11 +317,11 @@ static bool is_few(const char *servers)
 bool dns_new(const char *servers, struct dns **ret_dns, struct error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, start_library);
+    pthread_once(&once, init_ares);
     ares_channel channel;
-    if (servers != NULL && !(is_few(servers) && dns_channel_open(servers, &channel)))
+    if (servers != NULL && !(has_few_servers(servers) && dns_channel_open(servers, &channel)))
         return fail(err, ERR_INVALID_REQUEST, "--dns-servers",
-                    "--dns-servers is a list of at most %d addresses, each with or without a port.", DNS_MAX_SERVERS);
+                    "--dns-servers must be a list of at most %d addresses, each with an optional port.", DNS_MAX_SERVERS);
     if (servers != NULL)
         ares_destroy(channel);
 

@@ -1,12 +1,12 @@
 /*
- * DNS: whether domains take mail, asked with c-ares of the system's resolvers
- * or of servers named by the operator.
+ * DNS resolver: finds out whether domains accept mail. It uses c-ares with the
+ * system's resolvers or the servers in --dns-servers.
  *
- * A call looks many domains up at once, bounded in number, in time for each and
- * in time for all; it blocks its caller that long. No answer in time, SERVFAIL
- * and refusals are one thing (unknown), NXDOMAIN another. Answers are cached in
- * the process, bounded in number and for DNS_CACHE_MAX_S at most; what is
- * unknown is never cached. Only names are looked at; no mail server is contacted.
+ * A call looks up many domains in parallel and blocks its caller. The number of
+ * parallel lookups, the time of each and the total time are bounded. A timeout,
+ * SERVFAIL and a refusal give UNKNOWN; NXDOMAIN gives NO_DOMAIN. Answers other
+ * than UNKNOWN are cached in the process, in a bounded cache and for
+ * DNS_CACHE_MAX_S at most. No mail server is contacted.
  *
  * A struct dns may be used by several threads at once.
  */
@@ -17,8 +17,8 @@
 #include <stddef.h>
 
 enum {
-    DNS_LOOKUP_MS = 3000, /* for one domain, all its questions together */
-    DNS_PARALLEL = 100,   /* domains of one call asked for at a time */
+    DNS_LOOKUP_MS = 3000, /* for all queries of one domain together */
+    DNS_PARALLEL = 100,   /* domains of one call in progress at a time */
     DNS_CACHE_MAX_S = 300,
     DNS_CACHE_NEGATIVE_S = 60,
     DNS_MAX_SERVERS = 8,
@@ -33,10 +33,10 @@ enum dns_mail {
     DNS_MAIL_NO_DOMAIN, /* NXDOMAIN */
 };
 
-/* `servers`: "address[:port],…" in place of the system's resolvers; NULL for those.
+/* `servers`: "address[:port],…"; NULL for the system's resolvers.
  * Errors: INVALID_REQUEST with param --dns-servers. */
 MUST_CHECK bool dns_new(const char *servers, struct dns **ret_dns, struct error *err) NONNULL(2, 3);
 void dns_free(struct dns *dns);
 
-/* What the DNS says about mail to each of these domains (lower-case A-labels, each once), in at most `total_ms`. */
+/* Looks up whether each of these domains (lower-case A-labels, each once) accepts mail, in at most `total_ms`. */
 void dns_find_mail(struct dns *dns, const char *const *domains, size_t count, int total_ms, enum dns_mail *ret_answers) NONNULL(1);

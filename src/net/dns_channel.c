@@ -5,7 +5,7 @@
 #include <poll.h>
 
 enum {
-    /* The second try waits twice as long: together DNS_LOOKUP_MS with one server. */
+    /* The second try waits twice as long. Together the tries take DNS_LOOKUP_MS with one server. */
     TRY_MS = 1000,
     TRIES = 2,
     LOOK_EVERY_MS = 100,
@@ -36,7 +36,7 @@ void dns_channel_wait(ares_channel channel)
 {
     ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
     struct pollfd fds[ARES_GETSOCK_MAXNUM];
-    /* A bit for each socket to read, and 16 places above it one to write; the macros of c-ares shift a signed 1 by 31. */
+    /* Bit i: socket i waits to read; bit i + 16: it waits to write. The macros of c-ares shift a signed 1 by 31. */
     unsigned bits = (unsigned)ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM);
     nfds_t count = 0;
     for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {

@@ -1,8 +1,8 @@
 /*
- * Records: what the DNS holds under a few names, now. Nothing is cached here:
- * whoever asks has often just published. All questions are asked at once, each
- * for DNS_LOOKUP_MS at most; the call blocks its caller that long. An answer is
- * no longer than a DNS message, 64 KiB.
+ * DNS records: looks up the TXT and MX records of a few names. There is no cache,
+ * because a caller has often just published the records. All queries run in
+ * parallel, and the call blocks its caller for DNS_LOOKUP_MS at most. An answer
+ * is no longer than a DNS message, 64 KiB.
  */
 #pragma once
 
@@ -17,8 +17,8 @@ enum dns_record_type { DNS_TXT, DNS_MX };
 struct dns_question {
     const char *name; /* lower-case A-labels; labels may begin with an underscore */
     enum dns_record_type type;
-    bool is_answered;       /* false: no answer in time, SERVFAIL, a refusal, a referral, or one that cannot be read */
-    struct text_list found; /* the texts of TXT records, their strings joined; the hosts of MX records. None: there are none */
+    bool is_answered;       /* false: no answer in time, SERVFAIL, a refusal, a referral, or a malformed answer */
+    struct text_list found; /* the texts of TXT records, with their strings joined, or the hosts of MX records */
 };
 
 /* Answers the questions, DNS_QUESTIONS_MAX at most, with memory of the arena. */

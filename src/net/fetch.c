@@ -23,7 +23,7 @@ enum {
 
 static const char user_agent[] = "Posthorn/" POSTHORN_VERSION " (image fetcher)";
 
-/* One address on its way; a slot is used again for the next. */
+/* The fetch of one address. A slot is reused for the next address. */
 struct transfer {
     struct fetch *fetch;
     CURL *curl;
@@ -37,8 +37,8 @@ struct transfer {
     char location[URL_MAX_BYTES];
     bool is_compressed;
     bool address_refused;
-    bool address_taken; /* a name can have addresses of both kinds */
-    bool was_stopped;   /* by one of our callbacks, which filled in the answer */
+    bool address_allowed; /* a name can have addresses of both kinds */
+    bool was_stopped;     /* by a callback of this file, which set the outcome */
     struct fetch_answer answer;
 };
 
@@ -53,7 +53,7 @@ struct fetch {
     size_t total_bytes;
     int64_t until_us;
     int64_t asked_us; /* should_stop, last */
-    bool is_over;     /* the common deadline has passed, or we were told to stop */
+    bool is_over;     /* the common deadline has passed, or should_stop returned true */
 };
 
 struct fetch_config fetch_config_default(void)
@@ -70,44 +70,44 @@ struct fetch_config fetch_config_default(void)
 
 /* ---- Outcomes ---- */
 
-static void conclude(struct transfer *transfer, enum fetch_outcome outcome, const char *reason)
+static void set_outcome(struct transfer *transfer, enum fetch_outcome outcome, const char *reason)
 {
     transfer->answer = (struct fetch_answer){ .outcome = outcome };
     snprintf(transfer->answer.reason, sizeof(transfer->answer.reason), "%s", reason);
 }
 
-/* From inside a callback of libcurl, which then gives up the transfer. */
-static size_t stop(struct transfer *transfer, enum fetch_outcome outcome, const char *reason)
+/* Called in a callback of libcurl, whose return value 0 aborts the transfer. */
+static size_t stop_transfer(struct transfer *transfer, enum fetch_outcome outcome, const char *reason)
 {
-    conclude(transfer, outcome, reason);
+    set_outcome(transfer, outcome, reason);
     transfer->was_stopped = true;
     return 0;
 }
 
-static void conclude_from(struct transfer *transfer, CURLcode code)
+static void set_outcome_of_code(struct transfer *transfer, CURLcode code)
 {
-    if (transfer->address_refused && !transfer->address_taken)
-        return conclude(transfer, FETCH_REFUSED, "its server is not on the public internet");
+    if (transfer->address_refused && !transfer->address_allowed)
+        return set_outcome(transfer, FETCH_REFUSED, "its server is not on the public internet");
     switch ((int)code) {
     case CURLE_OK:
-        conclude(transfer, FETCH_OK, "");
+        set_outcome(transfer, FETCH_OK, "");
         transfer->answer.bytes = (const unsigned char *)buf_text(&transfer->body); /* never NULL */
         transfer->answer.size = transfer->body.size;
         return;
     case CURLE_OPERATION_TIMEDOUT:
-        return conclude(transfer, FETCH_TOO_SLOW, "it took too long");
+        return set_outcome(transfer, FETCH_TOO_SLOW, "it took too long");
     case CURLE_COULDNT_RESOLVE_HOST:
-        return conclude(transfer, FETCH_FAILED, "the name of its server is not known");
+        return set_outcome(transfer, FETCH_FAILED, "the name of its server cannot be resolved");
     case CURLE_COULDNT_CONNECT:
-        return conclude(transfer, FETCH_FAILED, "its server cannot be reached");
+        return set_outcome(transfer, FETCH_FAILED, "its server cannot be reached");
     case CURLE_PEER_FAILED_VERIFICATION:
-        return conclude(transfer, FETCH_FAILED, "the certificate of its server cannot be trusted");
+        return set_outcome(transfer, FETCH_FAILED, "the certificate of its server cannot be trusted");
     case CURLE_PARTIAL_FILE:
-        return conclude(transfer, FETCH_FAILED, "the answer was cut short");
+        return set_outcome(transfer, FETCH_FAILED, "the response was cut short");
     case CURLE_FILESIZE_EXCEEDED:
-        return conclude(transfer, FETCH_TOO_LARGE, "it is too large");
+        return set_outcome(transfer, FETCH_TOO_LARGE, "it is too large");
     default:
-        return conclude(transfer, FETCH_FAILED, "its server gave no proper answer");
+        return set_outcome(transfer, FETCH_FAILED, "its server sent no valid response");
     }
 }
 
@@ -122,7 +122,7 @@ static curl_socket_t open_guarded_socket(void *context, curlsocktype purpose, st
         transfer->address_refused = true;
         return CURL_SOCKET_BAD;
     }
-    transfer->address_taken = true;
+    transfer->address_allowed = true;
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
@@ -145,14 +145,14 @@ static void copy_value(const char *line, size_t size, char *ret_value, size_t va
     snprintf(ret_value, value_bytes, "%.*s", (int)(end - start), start);
 }
 
-/* Called for the status line, each header and the blank line behind them, for 1xx answers too. */
-static size_t take_header(char *line, size_t one, size_t size, void *context)
+/* Called for the status line, each header and the empty line after them, also for 1xx responses. */
+static size_t on_fetch_header(char *line, size_t one, size_t size, void *context)
 {
     struct transfer *transfer = context;
     (void)one;
     transfer->header_bytes += size;
     if (transfer->header_bytes > HEADERS_MAX_BYTES)
-        return stop(transfer, FETCH_FAILED, "the headers of the answer are too large");
+        return stop_transfer(transfer, FETCH_FAILED, "the headers of the response are too large");
     if (header_is(line, size, "location"))
         copy_value(line, size, transfer->location, sizeof(transfer->location));
     if (header_is(line, size, "content-encoding")) {
@@ -164,24 +164,24 @@ static size_t take_header(char *line, size_t one, size_t size, void *context)
     if (!is_end)
         return size;
     curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &transfer->status);
-    /* The body of a redirect or an error page is of no interest, however long. */
+    /* The body of a redirect or an error page is not read. */
     bool is_final = transfer->status >= STATUS_OK;
     if (is_final && transfer->status != STATUS_OK)
-        return stop(transfer, FETCH_FAILED, "");
+        return stop_transfer(transfer, FETCH_FAILED, "");
     if (is_final && transfer->is_compressed)
-        return stop(transfer, FETCH_FAILED, "the answer is compressed, although that was not asked for");
+        return stop_transfer(transfer, FETCH_FAILED, "the response is compressed, which the request did not allow");
     return size;
 }
 
-static size_t take_body(char *bytes, size_t one, size_t size, void *context)
+static size_t on_fetch_body(char *bytes, size_t one, size_t size, void *context)
 {
     struct transfer *transfer = context;
     struct fetch *fetch = transfer->fetch;
     (void)one;
     if (transfer->body.size + size > fetch->config->max_bytes)
-        return stop(transfer, FETCH_TOO_LARGE, "it is too large");
+        return stop_transfer(transfer, FETCH_TOO_LARGE, "it is too large");
     if (fetch->total_bytes + size > fetch->config->max_total_bytes)
-        return stop(transfer, FETCH_TOO_LARGE, "with the others it is too large");
+        return stop_transfer(transfer, FETCH_TOO_LARGE, "all images together are too large");
     fetch->total_bytes += size;
     buf_add(&transfer->body, bytes, size);
     return size;
@@ -215,25 +215,25 @@ static unsigned url_port(CURLU *url)
     return (unsigned)port;
 }
 
-/* Makes `text`, absolute or relative to the hop before, the address of the next hop. False: it was concluded. */
-static bool aim(struct transfer *transfer, const char *text)
+/* Sets the address of the next hop; `text` is absolute or relative to the current hop. False: the outcome is set. */
+static bool set_target(struct transfer *transfer, const char *text)
 {
     const struct fetch_config *config = transfer->fetch->config;
     bool too_long = strlen(text) >= URL_MAX_BYTES;
     if (too_long || curl_url_set(transfer->url, CURLUPART_URL, text, CURLU_URLENCODE | CURLU_ALLOW_SPACE) != CURLUE_OK) {
-        conclude(transfer, FETCH_FAILED, "its address cannot be read");
+        set_outcome(transfer, FETCH_FAILED, "its address is not valid");
         return false;
     }
     if (!url_part_is(transfer->url, CURLUPART_SCHEME, "http") && !url_part_is(transfer->url, CURLUPART_SCHEME, "https")) {
-        conclude(transfer, FETCH_FAILED, "only http and https addresses are fetched");
+        set_outcome(transfer, FETCH_FAILED, "only http and https addresses are fetched");
         return false;
     }
     if (url_has(transfer->url, CURLUPART_USER) || url_has(transfer->url, CURLUPART_PASSWORD)) {
-        conclude(transfer, FETCH_FAILED, "its address holds a user name or a password");
+        set_outcome(transfer, FETCH_FAILED, "its address contains a user name or a password");
         return false;
     }
     if (!config->allow_loopback && !guard_port_is_web(url_port(transfer->url))) {
-        conclude(transfer, FETCH_FAILED, "only the ports 80, 443, 8080 and 8443 are fetched from");
+        set_outcome(transfer, FETCH_FAILED, "only the ports 80, 443, 8080 and 8443 are fetched from");
         return false;
     }
     return true;
@@ -252,13 +252,13 @@ static void set_options(struct transfer *transfer)
     curl_easy_setopt(curl, CURLOPT_USERAGENT, user_agent);
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_guarded_socket);
     curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, transfer);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_fetch_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, transfer);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_fetch_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
     curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)transfer->fetch->config->max_bytes);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* a name server that does not answer holds up nobody */
+    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* do not wait for a name server that does not respond */
     curl_easy_setopt(curl, CURLOPT_PRIVATE, transfer);
 }
 
@@ -270,7 +270,7 @@ static void start_hop(struct transfer *transfer)
     transfer->location[0] = '\0';
     transfer->is_compressed = false;
     transfer->address_refused = false;
-    transfer->address_taken = false;
+    transfer->address_allowed = false;
     transfer->was_stopped = false;
     buf_clear(&transfer->body);
     set_options(transfer);
@@ -281,16 +281,16 @@ static void start_hop(struct transfer *transfer)
 
 /* ---- One address ---- */
 
-static void hand_over(struct transfer *transfer)
+static void report_answer(struct transfer *transfer)
 {
     const struct fetch_config *config = transfer->fetch->config;
     config->arrived(config->context, transfer->index, &transfer->answer);
-    buf_done(&transfer->body); /* megabytes, which the next address may not need */
+    buf_done(&transfer->body); /* the body may have megabytes */
     curl_url_cleanup(transfer->url);
     transfer->url = NULL;
 }
 
-/* Puts the slot to work on the next address there is; refused ones are handed over on the way. */
+/* Starts the next address in the slot. Refused addresses before it are reported at once. */
 static void start_next(struct transfer *transfer)
 {
     struct fetch *fetch = transfer->fetch;
@@ -302,22 +302,22 @@ static void start_next(struct transfer *transfer)
         transfer->url = curl_url();
         if (transfer->url == NULL)
             abort();
-        if (aim(transfer, fetch->urls[transfer->index])) {
+        if (set_target(transfer, fetch->urls[transfer->index])) {
             start_hop(transfer);
             return;
         }
-        hand_over(transfer);
+        report_answer(transfer);
     }
 }
 
 static bool is_redirect(const struct transfer *transfer)
 {
     long status = transfer->status;
-    bool points_on = status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
-    return transfer->was_stopped && points_on && transfer->location[0] != '\0';
+    bool is_redirect_status = status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+    return transfer->was_stopped && is_redirect_status && transfer->location[0] != '\0';
 }
 
-/* A hop has ended; another one may follow. */
+/* Handles the end of a hop; a redirect starts another one. */
 static void end_hop(struct transfer *transfer, CURLcode code)
 {
     struct fetch *fetch = transfer->fetch;
@@ -325,17 +325,17 @@ static void end_hop(struct transfer *transfer, CURLcode code)
     fetch->running--;
     if (is_redirect(transfer)) {
         if (transfer->redirects++ == fetch->config->max_redirects) {
-            conclude(transfer, FETCH_FAILED, "it redirects too often");
-        } else if (aim(transfer, transfer->location)) {
+            set_outcome(transfer, FETCH_FAILED, "it redirects too often");
+        } else if (set_target(transfer, transfer->location)) {
             start_hop(transfer);
             return;
         }
     } else if (!transfer->was_stopped) {
-        conclude_from(transfer, code);
+        set_outcome_of_code(transfer, code);
     } else if (transfer->answer.reason[0] == '\0') {
         snprintf(transfer->answer.reason, sizeof(transfer->answer.reason), "its server answered %ld", transfer->status);
     }
-    hand_over(transfer);
+    report_answer(transfer);
     start_next(transfer);
 }
 
@@ -355,7 +355,7 @@ static void collect_ended(struct fetch *fetch)
     }
 }
 
-static void look_at_the_clock(struct fetch *fetch)
+static void check_deadline(struct fetch *fetch)
 {
     int64_t now_us = clock_monotonic_us();
     if (now_us >= fetch->until_us)
@@ -367,16 +367,16 @@ static void look_at_the_clock(struct fetch *fetch)
         fetch->is_over = true;
 }
 
-/* Whatever is under way or waiting is told that the time is over. */
-static void give_up_rest(struct fetch *fetch)
+/* Reports FETCH_TOO_SLOW for every address that is in progress or waiting. */
+static void end_unfinished(struct fetch *fetch)
 {
     for (size_t i = 0; i < ARRAY_COUNT(fetch->slots); i++) {
         struct transfer *transfer = &fetch->slots[i];
         if (transfer->url == NULL)
             continue;
         curl_multi_remove_handle(fetch->multi, transfer->curl);
-        conclude(transfer, FETCH_TOO_SLOW, "all of them together took too long");
-        hand_over(transfer);
+        set_outcome(transfer, FETCH_TOO_SLOW, "all of them together took too long");
+        report_answer(transfer);
     }
     const struct fetch_answer late = { .outcome = FETCH_TOO_SLOW, .reason = "all of them together took too long" };
     for (; fetch->next < fetch->count; fetch->next++)
@@ -398,7 +398,7 @@ static void start_slots(struct fetch *fetch)
         start_next(&fetch->slots[i]);
 }
 
-static void start_libcurl(void)
+static void init_libcurl(void)
 {
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
@@ -406,7 +406,7 @@ static void start_libcurl(void)
 void fetch_all(const struct fetch_config *config, const char *const *urls, size_t count)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, start_libcurl);
+    pthread_once(&once, init_libcurl);
     struct fetch *fetch = calloc(1, sizeof(*fetch));
     if (fetch == NULL)
         abort();
@@ -426,9 +426,9 @@ void fetch_all(const struct fetch_config *config, const char *const *urls, size_
         collect_ended(fetch);
         if (fetch->running > 0)
             curl_multi_poll(fetch->multi, NULL, 0, POLL_MS, NULL);
-        look_at_the_clock(fetch);
+        check_deadline(fetch);
     }
-    give_up_rest(fetch);
+    end_unfinished(fetch);
     for (size_t i = 0; i < ARRAY_COUNT(fetch->slots); i++) {
         buf_done(&fetch->slots[i].body);
         curl_easy_cleanup(fetch->slots[i].curl);

@@ -1,16 +1,18 @@
 /*
- * Fetch: a guarded HTTP client for addresses that strangers name. Several are
- * fetched side by side, each by GET, and handed over one by one as they arrive.
+ * Fetch: an HTTP client for untrusted addresses, protected against SSRF. It
+ * fetches several addresses in parallel by GET and reports each as it arrives.
  *
- * What it promises: only http and https, only web ports, only public addresses
- * (net/guard_address.h, asked about each socket before it connects, so that
- * redirects and names that change their answer are covered); no proxy, cookies,
- * credentials or caches; TLS verified; redirects followed by hand and counted;
- * bytes counted while they stream, for each and for all together; compressed
- * answers refused, so that no small answer can become a large one; a deadline
- * for each and for all.
+ * Guarantees:
+ * - only http and https, web ports and public addresses. net/guard_address.h
+ *   checks each socket before it connects, so that redirects and DNS rebinding
+ *   are covered
+ * - no proxy, cookies, credentials or caches; TLS is verified
+ * - redirects are followed here and counted
+ * - bytes are counted while they stream, for each address and for all together
+ * - compressed responses are refused, so that no small response expands
+ * - one deadline for each address and one for all
  *
- * Blocks its caller, one thread. No state remains.
+ * A call blocks its caller on one thread and leaves no state.
  */
 #pragma once
 
@@ -32,8 +34,8 @@ enum { FETCH_REASON_BYTES = 120 };
 
 struct fetch_answer {
     enum fetch_outcome outcome;
-    char reason[FETCH_REASON_BYTES]; /* what went wrong, a part of a sentence without addresses; "" when nothing did */
-    const unsigned char *bytes;      /* of FETCH_OK; gone when the callback returns */
+    char reason[FETCH_REASON_BYTES]; /* the failure as a part of a sentence, without addresses; "" for FETCH_OK */
+    const unsigned char *bytes;      /* of FETCH_OK; valid until the callback returns */
     size_t size;
 };
 
@@ -44,16 +46,16 @@ struct fetch_config {
     int64_t all_ms;
     unsigned max_parallel;
     unsigned max_redirects;
-    bool allow_loopback; /* DANGEROUS, for tests: 127.0.0.0/8, ::1 and any port are taken too */
+    bool allow_loopback; /* DANGEROUS, for tests: allows 127.0.0.0/8, ::1 and any port too */
 
-    /* Called for each address once, in the order of arrival; `index` is its place in `urls`. */
+    /* Called once for each address, in the order of arrival; `index` is its index in `urls`. */
     void (*arrived)(void *context, size_t index, const struct fetch_answer *answer);
-    /* Asked now and then; true ends everything, and what has not arrived is FETCH_TOO_SLOW. May be NULL. */
+    /* Called about twice a second. True ends the call; the unfinished addresses are FETCH_TOO_SLOW. May be NULL. */
     bool (*should_stop)(void *context);
     void *context;
 };
 
-/* The bounds that field experience asks for: 15 MB and 15 s each, 50 MB and 60 s together, 8 at a time, 5 redirects. */
+/* The default bounds: 15 MB and 15 s each, 50 MB and 60 s together, 8 at a time, 5 redirects. */
 struct fetch_config fetch_config_default(void);
 
 void fetch_all(const struct fetch_config *config, const char *const *urls, size_t count) NONNULL(1);

@@ -36,7 +36,7 @@ static const struct v4_range v4_denied[] = {
     { { 240, 0, 0, 0 }, 4 },      /* reserved, broadcast */
 };
 
-/* Of IPv6 only what IANA assigns as global unicast (RFC 4291 §2.4) is taken, less the parts below. Outside it lie
+/* IPv6 global unicast as assigned by IANA (RFC 4291 §2.4). Only this range is allowed, less v6_denied. It excludes
  * loopback, mapped addresses, NAT64 (64:ff9b::/96), unique local, link-local and multicast. */
 static const struct v6_range v6_global = { { 0x20 }, 3 };
 
@@ -83,7 +83,7 @@ bool guard_address_is_public(const struct sockaddr *address)
     }
     if (address->sa_family == AF_INET6)
         return v6_is_public(((const struct sockaddr_in6 *)(const void *)address)->sin6_addr.s6_addr);
-    return false; /* unix sockets and whatever else there is */
+    return false; /* Unix sockets and any other family */
 }
 
 bool guard_address_is_loopback(const struct sockaddr *address)

@@ -1,9 +1,9 @@
 /*
- * Which addresses a request on somebody's behalf may reach: those of the public
- * internet. An address in a design is a stranger's wish; without this guard it
- * could read what only this machine or its network may (server-side request
- * forgery). Judged is the address that a socket is about to connect to, not a
- * name, so neither a redirect nor a name that changes its answer gets by.
+ * SSRF guard (server-side request forgery): decides which addresses an outgoing
+ * request may reach. Only the public internet is allowed, because an untrusted
+ * address in a design could otherwise read data of this machine or its network.
+ * The guard checks the address that a socket is about to connect to, not a name,
+ * so it also stops redirects and DNS rebinding.
  *
  * No state, any thread.
  */
@@ -22,5 +22,5 @@ bool guard_address_is_public(const struct sockaddr *address) NONNULL(1) PURE;
 /* 127.0.0.0/8 and ::1. */
 bool guard_address_is_loopback(const struct sockaddr *address) NONNULL(1) PURE;
 
-/* The ports that web servers use: 80, 443, 8080, 8443. Others belong to services that a fetch could only disturb. */
+/* Whether the port is usual for web servers: 80, 443, 8080, 8443. A fetch from another port could disturb its service. */
 bool guard_port_is_web(unsigned port) PURE;

@@ -18,7 +18,7 @@
 
 enum { CHILD_MAX_OPEN_FILES = 256, CHILD_MAX_FILE_BYTES = 128 * 1024 * 1024, PATH_VARIABLE_BYTES = 4096 };
 
-/* Everything the child needs, made before fork: behind it only async-signal-safe calls are allowed. */
+/* The data of the child, prepared before fork, because after it only async-signal-safe calls are allowed. */
 struct launch {
     const char *file;
     char **arguments;
@@ -26,13 +26,13 @@ struct launch {
     char *environment[6];
     char path_variable[PATH_VARIABLE_BYTES];
     pid_t parent;
-    bool drops_rights;
+    bool drops_privileges;
     uid_t uid;
     gid_t gid;
     int in[2]; /* [0] is the child's end */
     int out[2];
     int err[2];
-    int failure[2]; /* the errno of a failed exec; closed by a good one */
+    int failure[2]; /* carries the errno of a failed exec; a successful exec closes it */
 };
 
 static void close_pair(int pair[2])
@@ -50,8 +50,9 @@ static void launch_done(struct launch *launch)
     close_pair(launch->failure);
 }
 
-/* Becomes `nobody` if it can reach the program then. Raw calls: the library's would signal threads that fork left behind. */
-static void drop_rights(const struct launch *launch, bool *ret_dropped)
+/* Becomes `nobody` if `nobody` can read the program. Direct system calls: those of the C library would signal threads that do not
+ * exist after fork. */
+static void drop_privileges(const struct launch *launch, bool *ret_dropped)
 {
     *ret_dropped = false;
     syscall(SYS_unshare, CLONE_NEWNET);
@@ -80,7 +81,7 @@ static void limit_resources(void)
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-static void reset_signals(void)
+static void restore_default_signals(void)
 {
     sigset_t empty;
     sigemptyset(&empty);
@@ -90,47 +91,47 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &empty, NULL);
 }
 
-/* Puts `fds` at 0, 1 and 2 and closes all others but `kept`, which moves to 3. */
-static bool place_streams(const int fds[3], int kept, int *ret_kept)
+/* Moves `fds` to 0, 1 and 2 and `kept` to 3, and closes all other descriptors. */
+static bool install_streams(const int fds[3], int kept, int *ret_kept)
 {
-    int high[4];
+    int duplicates[4];
     for (int i = 0; i < 4; i++) {
-        high[i] = fcntl(i < 3 ? fds[i] : kept, F_DUPFD, 10); /* out of the way of what is replaced below */
-        if (high[i] < 0)
+        duplicates[i] = fcntl(i < 3 ? fds[i] : kept, F_DUPFD, 10); /* above the numbers that dup2 replaces below */
+        if (duplicates[i] < 0)
             return false;
     }
     for (int i = 0; i < 4; i++)
-        if (dup2(high[i], i) < 0)
+        if (dup2(duplicates[i], i) < 0)
             return false;
     *ret_kept = 3;
     return fcntl(3, F_SETFD, FD_CLOEXEC) == 0 && close_range(4, ~0U, 0) == 0;
 }
 
-static void say(const char *text)
+static void print_warning(const char *text)
 {
     ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
     (void)ignored;
 }
 
-/* In the child: never returns. */
-static NORETURN void become_program(const struct launch *launch)
+/* Runs in the child; never returns. */
+static NORETURN void exec_program(const struct launch *launch)
 {
     bool dropped = true;
     int failure_fd = launch->failure[1];
     setsid();
-    if (launch->drops_rights)
-        drop_rights(launch, &dropped);
-    /* After the change of user, which clears it; and the parent may be gone already. */
+    if (launch->drops_privileges)
+        drop_privileges(launch, &dropped);
+    /* After the change of user, which clears the death signal. The parent may have ended before. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (getppid() != launch->parent)
         _exit(127);
     limit_resources();
-    reset_signals();
+    restore_default_signals();
     const int streams[3] = { launch->in[0], launch->out[1], launch->err[1] };
-    if (place_streams(streams, failure_fd, &failure_fd) && chdir("/") == 0) {
+    if (install_streams(streams, failure_fd, &failure_fd) && chdir("/") == 0) {
         if (!dropped)
-            say("runs with all rights: its files cannot be reached by the user nobody\n");
+            print_warning("runs as root, because the user nobody cannot read its files\n");
         execvpe(launch->file, launch->arguments, launch->environment);
     }
     int reason = errno;
@@ -139,14 +140,14 @@ static NORETURN void become_program(const struct launch *launch)
     _exit(127);
 }
 
-static void find_nobody(struct launch *launch)
+static void look_up_nobody(struct launch *launch)
 {
     char buffer[2048];
     struct passwd entry;
     struct passwd *found = NULL;
     if (geteuid() != 0 || getpwnam_r("nobody", &entry, buffer, sizeof(buffer), &found) != 0 || found == NULL)
         return;
-    launch->drops_rights = true;
+    launch->drops_privileges = true;
     launch->uid = entry.pw_uid;
     launch->gid = entry.pw_gid;
 }
@@ -165,7 +166,7 @@ static void make_environment(struct launch *launch)
 
 static bool fail_start(struct error *err, const char *what, int cause)
 {
-    fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The HTML service could not be started.");
+    fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "A helper process could not be started. Try again.");
     return error_because(err, "%s: %s", what, strerror(cause));
 }
 
@@ -174,14 +175,14 @@ static bool open_streams(struct launch *launch, struct error *err)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, launch->in) != 0 || pipe2(launch->out, O_CLOEXEC) != 0 ||
         pipe2(launch->err, O_CLOEXEC) != 0 || pipe2(launch->failure, O_CLOEXEC) != 0)
         return fail_start(err, "pipes", errno);
-    const int ours[] = { launch->in[1], launch->out[0], launch->err[0] };
-    for (size_t i = 0; i < ARRAY_COUNT(ours); i++)
-        if (fcntl(ours[i], F_SETFL, O_NONBLOCK) != 0)
+    const int parent_ends[] = { launch->in[1], launch->out[0], launch->err[0] };
+    for (size_t i = 0; i < ARRAY_COUNT(parent_ends); i++)
+        if (fcntl(parent_ends[i], F_SETFL, O_NONBLOCK) != 0)
             return fail_start(err, "pipes", errno);
     return true;
 }
 
-/* Waits until the child has become the program; gives the errno of its failure, 0 when it has. */
+/* Waits until the child has executed the program; returns 0, or the errno of its failure. */
 static int await_exec(struct launch *launch)
 {
     int reason = 0;
@@ -206,7 +207,7 @@ bool child_start(const struct child_program *program, struct child *ret_child, s
     CLEANUP(launch_done)
     struct launch launch = {
         .file = program->arguments[0],
-        /* exec takes char *const * for history's sake; it does not write there */
+        /* exec takes char *const * for historical reasons, but does not write there */
         .arguments = (char **)(uintptr_t)program->arguments,
         .script_path = program->script_path,
         .parent = getpid(),
@@ -215,7 +216,7 @@ bool child_start(const struct child_program *program, struct child *ret_child, s
         .err = { -1, -1 },
         .failure = { -1, -1 },
     };
-    find_nobody(&launch);
+    look_up_nobody(&launch);
     make_environment(&launch);
     if (!open_streams(&launch, err))
         return false;
@@ -224,7 +225,7 @@ bool child_start(const struct child_program *program, struct child *ret_child, s
     if (pid < 0)
         return fail_start(err, "fork", errno);
     if (pid == 0)
-        become_program(&launch);
+        exec_program(&launch);
     struct child child = { .pid = pid, .in_fd = -1, .out_fd = -1, .err_fd = -1 };
     int reason = await_exec(&launch);
     if (reason != 0) {

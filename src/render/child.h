@@ -1,16 +1,17 @@
 /*
- * Child: a confined child process with pipes to its standard streams.
+ * Child: a sandboxed subprocess with pipes to its standard streams.
  *
  * It gets a clean environment without proxies or credentials, no inherited
- * descriptors, its own session, no core file, and dies with the thread that
- * started it (PR_SET_PDEATHSIG). It can write no files; a program that it starts
- * may be given some, of at most 128 MiB (a browser's shared memory counts as
- * files). When we are root it also loses
- * the network (an empty network namespace, where the kernel lets us) and runs
- * as `nobody`, provided that `nobody` can reach the program; if not, it says so
- * on its standard error and keeps our rights.
+ * descriptors, its own session and no core file. The kernel kills it when the
+ * thread that started it ends (PR_SET_PDEATHSIG). Its limit for written files is
+ * 0; it may raise the limit for its own children up to 128 MiB, because the shared
+ * memory of a browser counts as files.
  *
- * A child belongs to one thread at a time; the caller guards it.
+ * Started by root, it also loses the network (an empty network namespace, if the
+ * kernel permits it) and runs as `nobody`. If `nobody` cannot read the program, the
+ * child writes a warning to its standard error and continues as root.
+ *
+ * One thread at a time uses a child; the caller ensures it.
  */
 #pragma once
 
@@ -20,10 +21,10 @@
 #include <sys/types.h>
 
 struct child {
-    pid_t pid;  /* 0 when there is none */
-    int in_fd;  /* we write: a socket, so that MSG_NOSIGNAL can be used; non-blocking, as are the others */
-    int out_fd; /* we read its standard output */
-    int err_fd; /* we read its standard error */
+    pid_t pid;  /* 0: no process */
+    int in_fd;  /* to its standard input: a socket, so that MSG_NOSIGNAL can be used; all three are non-blocking */
+    int out_fd; /* from its standard output */
+    int err_fd; /* from its standard error */
 };
 
 #define CHILD_NONE ((struct child){ .pid = 0, .in_fd = -1, .out_fd = -1, .err_fd = -1 })
@@ -33,11 +34,11 @@ struct child_program {
     const char *script_path;      /* the file that `nobody` must be able to read */
 };
 
-/* Starts the program. Errors: SERVICE_UNAVAILABLE with the private reason, also when the program cannot be executed. */
+/* Starts the program. Errors: SERVICE_UNAVAILABLE with a private cause, also when the program cannot be executed. */
 MUST_CHECK bool child_start(const struct child_program *program, struct child *ret_child, struct error *err) NONNULL(1, 2, 3);
 
-/* Whether it has ended by itself; then it is reaped and `pid` is 0, the pipes stay for what is left in them. */
+/* Whether the process has ended by itself. It is then reaped and `pid` is 0; the pipes remain open for their unread bytes. */
 bool child_has_ended(struct child *child) NONNULL(1);
 
-/* Kills and reaps it, closes the pipes. Does nothing for CHILD_NONE. */
+/* Kills and reaps the process and closes the pipes. Does nothing for CHILD_NONE. */
 void child_stop(struct child *child) NONNULL(1);

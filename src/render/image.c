@@ -20,12 +20,12 @@ struct image_checker {
     struct child child;
 };
 
-/* What is sent and read for one image. */
-struct question {
+/* The request and the answer for one image. */
+struct image_query {
     unsigned char prefix[PREFIX_BYTES];
     const unsigned char *bytes;
     size_t size;
-    size_t sent; /* prefix included */
+    size_t sent; /* including the prefix */
     char answer[ANSWER_BYTES];
     size_t answer_size;
 };
@@ -48,7 +48,7 @@ void image_checker_free(struct image_checker *checker)
     free(checker);
 }
 
-static bool ensure_started(struct image_checker *checker, struct error *err)
+static bool checker_ensure_started(struct image_checker *checker, struct error *err)
 {
     if (checker->child.pid != 0 && !child_has_ended(&checker->child))
         return true;
@@ -58,39 +58,40 @@ static bool ensure_started(struct image_checker *checker, struct error *err)
     return child_start(&program, &checker->child, err);
 }
 
-/* ---- One question ---- */
+/* ---- One query ---- */
 
-static bool send_some(int fd, struct question *question)
+static bool send_query_bytes(int fd, struct image_query *image_query)
 {
-    bool in_prefix = question->sent < PREFIX_BYTES;
-    const unsigned char *from = in_prefix ? question->prefix + question->sent : question->bytes + (question->sent - PREFIX_BYTES);
-    size_t left = in_prefix ? PREFIX_BYTES - question->sent : question->size + PREFIX_BYTES - question->sent;
+    bool in_prefix = image_query->sent < PREFIX_BYTES;
+    const unsigned char *from =
+        in_prefix ? image_query->prefix + image_query->sent : image_query->bytes + (image_query->sent - PREFIX_BYTES);
+    size_t left = in_prefix ? PREFIX_BYTES - image_query->sent : image_query->size + PREFIX_BYTES - image_query->sent;
     ssize_t count = send(fd, from, left, MSG_NOSIGNAL);
     if (count > 0)
-        question->sent += (size_t)count;
+        image_query->sent += (size_t)count;
     return count >= 0 || errno == EAGAIN || errno == EINTR;
 }
 
-static bool receive_some(int fd, struct question *question)
+static bool receive_answer(int fd, struct image_query *image_query)
 {
-    size_t left = sizeof(question->answer) - 1 - question->answer_size;
-    ssize_t count = left > 0 ? read(fd, question->answer + question->answer_size, left) : 0;
+    size_t left = sizeof(image_query->answer) - 1 - image_query->answer_size;
+    ssize_t count = left > 0 ? read(fd, image_query->answer + image_query->answer_size, left) : 0;
     if (count > 0)
-        question->answer_size += (size_t)count;
+        image_query->answer_size += (size_t)count;
     return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-static bool is_answered(const struct question *question)
+static bool is_answered(const struct image_query *image_query)
 {
-    return question->answer_size > 0 && question->answer[question->answer_size - 1] == '\n';
+    return image_query->answer_size > 0 && image_query->answer[image_query->answer_size - 1] == '\n';
 }
 
-/* False: the process died or takes too long. */
-static bool ask(const struct child *child, struct question *question)
+/* False: the process died or took too long. */
+static bool exchange_query(const struct child *child, struct image_query *image_query)
 {
     int64_t until_us = clock_monotonic_us() + ANSWER_MS * US_PER_MS;
-    while (!is_answered(question)) {
-        bool all_sent = question->sent == question->size + PREFIX_BYTES;
+    while (!is_answered(image_query)) {
+        bool all_sent = image_query->sent == image_query->size + PREFIX_BYTES;
         struct pollfd streams[] = {
             { .fd = child->out_fd, .events = POLLIN },
             { .fd = all_sent ? -1 : child->in_fd, .events = POLLOUT },
@@ -99,18 +100,18 @@ static bool ask(const struct child *child, struct question *question)
         int ready = poll(streams, ARRAY_COUNT(streams), left_us > 0 ? (int)(left_us / US_PER_MS) : 0);
         if (ready == 0 || (ready < 0 && errno != EINTR))
             return false;
-        if (streams[1].revents != 0 && !send_some(child->in_fd, question))
+        if (streams[1].revents != 0 && !send_query_bytes(child->in_fd, image_query))
             return false;
-        if (streams[0].revents != 0 && !receive_some(child->out_fd, question))
+        if (streams[0].revents != 0 && !receive_answer(child->out_fd, image_query))
             return false;
     }
-    question->answer[question->answer_size - 1] = '\0';
+    image_query->answer[image_query->answer_size - 1] = '\0';
     return true;
 }
 
-/* ---- What the answer means ---- */
+/* ---- The answer ---- */
 
-static bool refuse(struct image_facts *facts, const char *problem)
+static bool reject_file(struct image_facts *facts, const char *problem)
 {
     *facts = (struct image_facts){ .type = IMAGE_NONE };
     snprintf(facts->problem, sizeof(facts->problem), "%.*s", IMAGE_PROBLEM_BYTES - 1, problem);
@@ -118,8 +119,8 @@ static bool refuse(struct image_facts *facts, const char *problem)
     return true;
 }
 
-/* The next number of the line; 0, which no image has, when there is none of a sane size. */
-static int64_t take_number(char **at)
+/* Reads the next number of the line; 0, which is never valid, when it is missing or out of range. */
+static int64_t take_fact(char **at)
 {
     char *text = *at;
     char *end = text + strcspn(text, " ");
@@ -142,44 +143,44 @@ static bool read_facts(char *answer, struct image_facts *ret_facts)
             continue;
         char *at = answer + strlen(types[i].name);
         *ret_facts = (struct image_facts){ .type = types[i].type };
-        ret_facts->width = take_number(&at);
-        ret_facts->height = take_number(&at);
-        ret_facts->frames = take_number(&at);
+        ret_facts->width = take_fact(&at);
+        ret_facts->height = take_fact(&at);
+        ret_facts->frames = take_fact(&at);
         return ret_facts->width > 0 && ret_facts->height > 0 && ret_facts->frames > 0;
     }
     return false;
 }
 
-/* An image of few bytes can cost its viewers gigabytes; such are not passed on. */
-static bool check_bounds(struct image_facts *facts)
+/* Refuses decompression bombs: small files that need gigabytes in a viewer. */
+static bool check_image_bounds(struct image_facts *facts)
 {
     int64_t pixels;
     int64_t all_pixels;
     if (facts->frames > IMAGE_MAX_FRAMES)
-        return refuse(facts, "it has more than 300 frames");
+        return reject_file(facts, "it has more than 300 frames");
     if (__builtin_mul_overflow(facts->width, facts->height, &pixels) || pixels > IMAGE_MAX_PIXELS)
-        return refuse(facts, "it has more than 40 million pixels");
+        return reject_file(facts, "it has more than 40 million pixels");
     if (__builtin_mul_overflow(pixels, facts->frames, &all_pixels) || all_pixels > IMAGE_MAX_ALL_PIXELS)
-        return refuse(facts, "its frames have more than 100 million pixels together");
+        return reject_file(facts, "its frames have more than 100 million pixels together");
     return true;
 }
 
 bool image_check(struct image_checker *checker, const void *bytes, size_t size, struct image_facts *ret_facts, struct error *err)
 {
     if (size > IMAGE_MAX_BYTES)
-        return refuse(ret_facts, "it is larger than 15 MB");
-    if (!ensure_started(checker, err))
+        return reject_file(ret_facts, "it is larger than 15 MB");
+    if (!checker_ensure_started(checker, err))
         return false;
-    struct question question = {
+    struct image_query image_query = {
         .prefix = { (unsigned char)(size >> 24), (unsigned char)(size >> 16), (unsigned char)(size >> 8), (unsigned char)size },
         .bytes = bytes,
         .size = size,
     };
-    bool is_answer = ask(&checker->child, &question);
-    if (is_answer && text_starts_with(question.answer, "- "))
-        return refuse(ret_facts, question.answer + 2);
-    if (is_answer && read_facts(question.answer, ret_facts))
-        return check_bounds(ret_facts);
-    child_stop(&checker->child); /* it died, or does not know what it says */
-    return refuse(ret_facts, "it cannot be read");
+    bool is_answer = exchange_query(&checker->child, &image_query);
+    if (is_answer && text_starts_with(image_query.answer, "- "))
+        return reject_file(ret_facts, image_query.answer + 2);
+    if (is_answer && read_facts(image_query.answer, ret_facts))
+        return check_image_bounds(ret_facts);
+    child_stop(&checker->child); /* it died or gave a malformed answer */
+    return reject_file(ret_facts, "it cannot be read");
 }

@@ -25,14 +25,14 @@ struct renderer {
     char heap_flag[48];
     _Atomic int64_t next_id;
 
-    pthread_mutex_t mutex; /* guards is_taken */
-    pthread_cond_t freed;
-    bool is_taken;
+    pthread_mutex_t mutex; /* guards is_busy */
+    pthread_cond_t became_free;
+    bool is_busy;
 
-    /* Of the caller whose turn it is. */
+    /* Used only by the caller that has acquired the process. */
     struct child child;
     struct buf reply;    /* read so far */
-    struct buf log_line; /* of standard error, without its end yet */
+    struct buf log_line; /* an incomplete line of standard error */
 };
 
 struct renderer *renderer_new(const struct renderer_config *config)
@@ -54,7 +54,7 @@ struct renderer *renderer_new(const struct renderer_config *config)
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&renderer->freed, &monotonic);
+    pthread_cond_init(&renderer->became_free, &monotonic);
     pthread_condattr_destroy(&monotonic);
     renderer->child = CHILD_NONE;
     buf_init(&renderer->reply, renderer->config.max_reply_bytes);
@@ -69,23 +69,23 @@ void renderer_free(struct renderer *renderer)
     child_stop(&renderer->child);
     buf_done(&renderer->reply);
     buf_done(&renderer->log_line);
-    pthread_cond_destroy(&renderer->freed);
+    pthread_cond_destroy(&renderer->became_free);
     pthread_mutex_destroy(&renderer->mutex);
     arena_free(renderer->arena);
     free(renderer);
 }
 
-/* Every trouble with the process ends here: retryable, the reason private. */
-static bool unavailable(struct error *err, const char *message, const char *cause)
+/* The error for every failure of the process: retryable, with a private cause. */
+static bool fail_unavailable(struct error *err, const char *message, const char *cause)
 {
     fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "%s", message);
     err->retry_after_s = RETRY_AFTER_S;
     return error_because(err, "renderer process: %s", cause);
 }
 
-static bool stopped(struct error *err, const char *cause)
+static bool fail_stopped(struct error *err, const char *cause)
 {
-    return unavailable(err, "The HTML service stopped while it worked on this request; try again.", cause);
+    return fail_unavailable(err, "The HTML renderer stopped during this request. Try again.", cause);
 }
 
 static void log_flush(struct renderer *renderer)
@@ -105,7 +105,7 @@ static void log_add(struct renderer *renderer, const char *bytes, size_t size)
     }
 }
 
-/* Reads what is there. Gives the bytes read, 0 at the end of the stream, -1 when nothing is there now. */
+/* Reads available bytes. Returns their number, 0 at the end of the stream, -1 when none are available. */
 static ssize_t read_some(int fd, char *bytes, size_t size)
 {
     ssize_t count;
@@ -136,7 +136,7 @@ static void stop_child(struct renderer *renderer)
     buf_clear(&renderer->reply);
 }
 
-static bool ensure_started(struct renderer *renderer, struct error *err)
+static bool renderer_ensure_started(struct renderer *renderer, struct error *err)
 {
     if (renderer->child.pid != 0 && !child_has_ended(&renderer->child))
         return true;
@@ -147,27 +147,27 @@ static bool ensure_started(struct renderer *renderer, struct error *err)
     return child_start(&program, &renderer->child, err);
 }
 
-/* Sends what the socket takes of the request. */
-static bool send_some(struct renderer *renderer, const struct buf *request, size_t *sent, struct error *err)
+/* Sends as much of the request as the socket accepts. */
+static bool send_request_bytes(struct renderer *renderer, const struct buf *request, size_t *sent, struct error *err)
 {
     ssize_t count = send(renderer->child.in_fd, request->data + *sent, request->size - *sent, MSG_NOSIGNAL);
     if (count > 0)
         *sent += (size_t)count;
     if (count < 0 && errno != EAGAIN && errno != EINTR)
-        return stopped(err, strerror(errno));
+        return fail_stopped(err, strerror(errno));
     return true;
 }
 
-static bool receive_some(struct renderer *renderer, struct error *err)
+static bool receive_reply_bytes(struct renderer *renderer, struct error *err)
 {
     if (renderer->reply.size == renderer->reply.max_bytes)
-        return stopped(err, "reply too large");
+        return fail_stopped(err, "reply too large");
     size_t left = renderer->reply.max_bytes - renderer->reply.size;
     size_t size = left < READ_BYTES ? left : READ_BYTES;
     char *room = buf_room(&renderer->reply, size);
     ssize_t count = read_some(renderer->child.out_fd, room, size);
     if (count == 0)
-        return stopped(err, "standard output closed");
+        return fail_stopped(err, "standard output closed");
     if (count > 0)
         buf_grown(&renderer->reply, (size_t)count);
     return true;
@@ -179,13 +179,13 @@ static bool reply_is_complete(const struct renderer *renderer)
     return renderer->reply.size > 0 && renderer->reply.data[renderer->reply.size - 1] == '\n';
 }
 
-static int wait_ms(int64_t deadline_us)
+static int poll_timeout_ms(int64_t deadline_us)
 {
     int64_t left_us = deadline_us - clock_monotonic_us();
     return left_us > 0 ? (int)((left_us + US_PER_MS - 1) / US_PER_MS) : 0;
 }
 
-/* Sends the request and reads the reply line into renderer->reply, reading all streams so that no renderer can block. */
+/* Sends the request and reads the reply line into renderer->reply. It reads all streams, so that the process never blocks. */
 static bool exchange(struct renderer *renderer, const struct buf *request, int64_t deadline_us, struct error *err)
 {
     size_t sent = 0;
@@ -196,16 +196,16 @@ static bool exchange(struct renderer *renderer, const struct buf *request, int64
             { .fd = renderer->child.err_fd, .events = POLLIN },
             { .fd = sent < request->size ? renderer->child.in_fd : -1, .events = POLLOUT },
         };
-        int ready = poll(streams, ARRAY_COUNT(streams), wait_ms(deadline_us));
+        int ready = poll(streams, ARRAY_COUNT(streams), poll_timeout_ms(deadline_us));
         if (ready < 0 && errno != EINTR)
-            return stopped(err, strerror(errno));
+            return fail_stopped(err, strerror(errno));
         if (ready == 0)
-            return unavailable(err, "The HTML service took too long for this request.", "deadline");
+            return fail_unavailable(err, "The HTML renderer took too long for this request.", "deadline");
         if (streams[1].revents != 0)
             drain_log(renderer);
-        if (streams[2].revents != 0 && !send_some(renderer, request, &sent, err))
+        if (streams[2].revents != 0 && !send_request_bytes(renderer, request, &sent, err))
             return false;
-        if (streams[0].revents != 0 && !receive_some(renderer, err))
+        if (streams[0].revents != 0 && !receive_reply_bytes(renderer, err))
             return false;
     }
     return true;
@@ -233,65 +233,66 @@ static bool fail_as_reported(const json_t *reply, struct error *err)
     return error_because(err, "renderer process: %s: %s", name != NULL ? name : "?", message != NULL ? message : "?");
 }
 
-/* Reads the reply. `ret_is_sane` tells whether the process may go on living. */
-static bool read_reply(struct renderer *renderer, struct arena *arena, int64_t id, const json_t **ret_result, bool *ret_is_sane,
-                       struct error *err)
+/* Parses the reply. `ret_is_protocol_intact` is false after a malformed reply, which must end the process. */
+static bool read_reply(struct renderer *renderer, struct arena *arena, int64_t id, const json_t **ret_result,
+                       bool *ret_is_protocol_intact, struct error *err)
 {
     const json_t *reply = NULL;
     struct error malformed = { .code = ERR_NONE };
     const struct json_bounds bounds = { .max_bytes = renderer->config.max_reply_bytes, .max_depth = REPLY_MAX_DEPTH };
-    *ret_is_sane = false;
+    *ret_is_protocol_intact = false;
     if (!json_read(arena, renderer->reply.data, renderer->reply.size, bounds, &reply, &malformed))
-        return stopped(err, malformed.message);
+        return fail_stopped(err, malformed.message);
     if (!json_is_object(reply) || json_get_int(reply, "id", -1) != id)
-        return stopped(err, "reply to another request");
-    *ret_is_sane = true;
+        return fail_stopped(err, "reply to another request");
+    *ret_is_protocol_intact = true;
     if (!json_get_bool(reply, "ok", false))
         return fail_as_reported(reply, err);
     *ret_result = json_object_get(reply, "result");
-    return *ret_result != NULL || stopped(err, "reply without a result");
+    return *ret_result != NULL || fail_stopped(err, "reply without a result");
 }
 
-/* Waits until nobody else talks to the process, within the deadline. */
-static bool take_turn(struct renderer *renderer, int64_t deadline_us, struct error *err)
+/* Waits for exclusive use of the process, until the deadline. */
+static bool acquire_process(struct renderer *renderer, int64_t deadline_us, struct error *err)
 {
     const struct timespec until = { .tv_sec = deadline_us / US_PER_S, .tv_nsec = deadline_us % US_PER_S * 1000 };
     int status = 0;
     pthread_mutex_lock(&renderer->mutex);
-    while (renderer->is_taken && status == 0)
-        status = pthread_cond_timedwait(&renderer->freed, &renderer->mutex, &until);
-    bool got_it = !renderer->is_taken;
-    if (got_it)
-        renderer->is_taken = true;
+    while (renderer->is_busy && status == 0)
+        status = pthread_cond_timedwait(&renderer->became_free, &renderer->mutex, &until);
+    bool acquired = !renderer->is_busy;
+    if (acquired)
+        renderer->is_busy = true;
     pthread_mutex_unlock(&renderer->mutex);
-    return got_it || unavailable(err, "The HTML service is busy; try again.", "waited for its turn");
+    return acquired || fail_unavailable(err, "The HTML renderer is busy. Try again.", "the process was busy until the deadline");
 }
 
-static void give_turn(struct renderer *renderer)
+static void release_process(struct renderer *renderer)
 {
     pthread_mutex_lock(&renderer->mutex);
-    renderer->is_taken = false;
-    pthread_cond_signal(&renderer->freed);
+    renderer->is_busy = false;
+    pthread_cond_signal(&renderer->became_free);
     pthread_mutex_unlock(&renderer->mutex);
 }
 
-/* One request on its turn. */
-static bool request_now(struct renderer *renderer, struct arena *arena, const struct buf *request, int64_t id, int64_t deadline_us,
-                        const json_t **ret_result, struct error *err)
+/* One request of the caller that has acquired the process. */
+static bool send_and_receive(struct renderer *renderer, struct arena *arena, const struct buf *request, int64_t id,
+                             int64_t deadline_us, const json_t **ret_result, struct error *err)
 {
-    if (!ensure_started(renderer, err))
+    if (!renderer_ensure_started(renderer, err))
         return false;
-    bool is_sane = false;
-    bool done = exchange(renderer, request, deadline_us, err) && read_reply(renderer, arena, id, ret_result, &is_sane, err);
-    if (!is_sane)
+    bool is_protocol_intact = false;
+    bool done =
+        exchange(renderer, request, deadline_us, err) && read_reply(renderer, arena, id, ret_result, &is_protocol_intact, err);
+    if (!is_protocol_intact)
         stop_child(renderer);
-    /* A reply may be megabytes; what is kept between requests should not. */
+    /* A reply may have megabytes, which are not kept between requests. */
     buf_done(&renderer->reply);
     return done;
 }
 
-/* The members of a request; NULL ones are left out. */
-struct renderer_request {
+/* The members of a request; those that are NULL are omitted. */
+struct request_members {
     const char *op;
     const char *format;
     const char *content;
@@ -299,8 +300,8 @@ struct renderer_request {
     const char *images_json; /* an object; NULL: none */
 };
 
-/* The request line. The id comes first: the process relies on it for lines that it cannot parse. */
-static bool write_request(struct buf *line, int64_t id, const struct renderer_request *request, struct error *err)
+/* Writes the request line. The id must be first: the process needs it to reply to lines that it cannot parse. */
+static bool write_request(struct buf *line, int64_t id, const struct request_members *request, struct error *err)
 {
     struct json_writer json;
     json_writer_init(&json, line);
@@ -317,36 +318,36 @@ static bool write_request(struct buf *line, int64_t id, const struct renderer_re
     return !line->overflowed || fail(err, ERR_PAYLOAD_TOO_LARGE, "source.content", "The content is too large.");
 }
 
-static bool request(struct renderer *renderer, struct arena *arena, const struct renderer_request *members,
-                    const json_t **ret_result, struct error *err)
+static bool renderer_request(struct renderer *renderer, struct arena *arena, const struct request_members *members,
+                             const json_t **ret_result, struct error *err)
 {
     int64_t deadline_us = clock_monotonic_us() + renderer->config.deadline_ms * US_PER_MS;
     int64_t id = atomic_fetch_add(&renderer->next_id, 1);
     BUF_SCOPE line;
     buf_init(&line, RENDERER_MAX_REQUEST_BYTES);
-    if (!write_request(&line, id, members, err) || !take_turn(renderer, deadline_us, err))
+    if (!write_request(&line, id, members, err) || !acquire_process(renderer, deadline_us, err))
         return false;
-    bool done = request_now(renderer, arena, &line, id, deadline_us, ret_result, err);
-    give_turn(renderer);
+    bool done = send_and_receive(renderer, arena, &line, id, deadline_us, ret_result, err);
+    release_process(renderer);
     return done;
 }
 
 bool renderer_prepare(struct renderer *renderer, struct arena *arena, const char *format, const char *content, const char *base_url,
                       const json_t **ret_result, struct error *err)
 {
-    const struct renderer_request members = { .op = "prepare", .format = format, .content = content, .base_url = base_url };
-    return request(renderer, arena, &members, ret_result, err);
+    const struct request_members members = { .op = "prepare", .format = format, .content = content, .base_url = base_url };
+    return renderer_request(renderer, arena, &members, ret_result, err);
 }
 
 bool renderer_replace_images(struct renderer *renderer, struct arena *arena, const char *html, const char *images_json,
                              const json_t **ret_result, struct error *err)
 {
-    const struct renderer_request members = { .op = "replaceImages", .content = html, .images_json = images_json };
-    return request(renderer, arena, &members, ret_result, err);
+    const struct request_members members = { .op = "replaceImages", .content = html, .images_json = images_json };
+    return renderer_request(renderer, arena, &members, ret_result, err);
 }
 
 bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)
 {
-    const struct renderer_request members = { .op = "ping" };
-    return request(renderer, arena, &members, ret_result, err);
+    const struct request_members members = { .op = "ping" };
+    return renderer_request(renderer, arena, &members, ret_result, err);
 }

@@ -203,14 +203,14 @@ static bool handle_fetch_failure(struct refill *refill, const struct delivery_ba
     return delivery_give_up(&work, batch->send_id, reason, err);
 }
 
-static bool lease_batch(struct refill *refill, const struct delivery_wish *wish, bool *ret_found, struct error *err)
+static bool lease_batch(struct refill *refill, const struct delivery_lease_request *request, bool *ret_found, struct error *err)
 {
     struct queued_batch *queued = queued_batch_new();
     struct work work = sender_work(refill->sender, queued->item.arena, refill->conn);
     struct error why = { .code = ERR_NONE };
     refill->may_hold_strays = true;
-    bool took = delivery_take_retries(&work, wish, &queued->batch, ret_found, err) &&
-                (*ret_found || delivery_take_range(&work, wish, &queued->batch, ret_found, err));
+    bool took = delivery_take_retries(&work, request, &queued->batch, ret_found, err) &&
+                (*ret_found || delivery_take_range(&work, request, &queued->batch, ret_found, err));
     if (!took || !*ret_found) {
         refill->may_hold_strays = !took;
         arena_free(queued->item.arena);
@@ -242,11 +242,11 @@ static bool recover_journals(struct refill *refill, struct error *err)
 }
 
 /* With the mutex held. Back-pressure: a route is not wanted while enough batches wait for its workers or the result writer. */
-static struct delivery_wish make_wish(const struct refill *refill, struct arena *arena)
+static struct delivery_lease_request make_request(const struct refill *refill, struct arena *arena)
 {
     const struct sender *sender = refill->sender;
     bool has_room = queue_decided_batches(sender) < QUEUE_BATCHES_DECIDED_MAX;
-    return (struct delivery_wish){
+    return (struct delivery_lease_request){
         .owner = sender->config.owner,
         .after_brand = refill->last_brand,
         .to_outbox = has_room && queue_waiting_batches(sender, ROUTE_CAPTURE) < QUEUE_BATCHES_WAITING_MAX,
@@ -264,12 +264,12 @@ static bool refill_once(struct refill *refill, struct error *err)
     if (!recover_journals(refill, err) || !release_stray_leases(refill, err))
         return false;
     pthread_mutex_lock(&sender->mutex);
-    struct delivery_wish wish = make_wish(refill, arena);
+    struct delivery_lease_request request = make_request(refill, arena);
     bool is_idle = sender->queue == NULL;
     pthread_mutex_unlock(&sender->mutex);
     bool found = false;
-    bool wants = wish.to_outbox || wish.to_relay;
-    if (wants && !lease_batch(refill, &wish, &found, err))
+    bool wants = request.to_outbox || request.to_relay;
+    if (wants && !lease_batch(refill, &request, &found, err))
         return false;
     if (found)
         return true;

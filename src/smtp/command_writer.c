@@ -4,12 +4,12 @@
 
 #include <assert.h>
 
-/* A write that cannot hold the dot yet is cut here, so that before_dot comes no earlier than needed. */
+/* A write that does not reach the final dot ends after this size, so that before_dot is not called earlier than needed. */
 enum { CHUNK_BYTES = 128 * 1024 };
 
-/* ---- What is pending_replies ---- */
+/* ---- Pending replies ---- */
 
-static void await(struct smtp_session *session, enum smtp_step step, uint64_t end)
+static void pending_reply_add(struct smtp_session *session, enum smtp_step step, uint64_t end)
 {
     assert(session->pending_count < SMTP_MAX_PENDING_REPLIES);
     unsigned at = (session->pending_first + session->pending_count++) % SMTP_MAX_PENDING_REPLIES;
@@ -29,7 +29,7 @@ void smtp_pending_reply_drop_first(struct smtp_session *session)
 
 /* ---- Writing ---- */
 
-/* Up to where may be written now: the rest, or a piece that ends before the dot while that is far away. */
+/* The bytes that may be written now: all, or one chunk while the final dot is far away. */
 static size_t writable_bytes(const struct smtp_session *session)
 {
     size_t rest = session->out->size - session->out_at;
@@ -39,20 +39,20 @@ static size_t writable_bytes(const struct smtp_session *session)
     return before_dot > 2 * (uint64_t)CHUNK_BYTES ? CHUNK_BYTES : rest;
 }
 
-/* Tells of the dot that the next bytes can hold. False: they must not be written. */
+/* Calls before_dot if the next bytes can reach the final dot. False: they must not be written. */
 static bool announce_dot(struct smtp_session *session, size_t size)
 {
     const struct smtp_events *events = &session->loop->events;
-    struct smtp_transaction *letter = session->sending;
-    bool is_due = letter != NULL && !letter->is_dot_announced && session->written + size >= letter->dot_end;
+    struct smtp_transaction *transaction = session->sending;
+    bool is_due = transaction != NULL && !transaction->is_dot_announced && session->written + size >= transaction->dot_end;
     if (!is_due)
         return true;
-    letter->is_dot_announced = true;
-    return events->before_dot(events->context, letter->tag);
+    transaction->is_dot_announced = true;
+    return events->before_dot(events->context, transaction->tag);
 }
 
-/* The relay takes no more. It may have said why. */
-static void lose_writing(struct smtp_session *session)
+/* Writing failed. The relay may have sent a reply with the reason. */
+static void on_write_lost(struct smtp_session *session)
 {
     session->out = NULL;
     smtp_handle_replies(session);
@@ -66,10 +66,10 @@ void smtp_write_more(struct smtp_session *session)
         size_t size = writable_bytes(session);
         size_t moved = 0;
         if (!announce_dot(session, size))
-            return smtp_session_end(session, "the message was held back before its end");
+            return smtp_session_end(session, "the message was withdrawn before its end");
         enum smtp_wire wire = smtp_connect_write(session, session->out->data + session->out_at, size, &moved);
         if (wire == SMTP_WIRE_LOST)
-            return lose_writing(session);
+            return on_write_lost(session);
         session->out_at += moved;
         session->written += moved;
         if (wire == SMTP_WIRE_BUSY) {
@@ -92,27 +92,27 @@ static void start_writing(struct smtp_session *session, const struct buf *bytes)
 
 /* ---- Commands ---- */
 
-/* Adds a command to what is written next, and awaits its reply. */
+/* Adds a command to `out` and a pending reply for it. */
 static void add_command(struct smtp_session *session, struct buf *out, enum smtp_step step)
 {
-    const struct smtp_transaction *letter = session->coming;
+    const struct smtp_transaction *transaction = session->upcoming;
     switch (step) {
     case SMTP_STEP_RSET:
         buf_add_text(out, "RSET\r\n");
         break;
     case SMTP_STEP_MAIL:
         buf_add_text(out, "MAIL FROM:<");
-        buf_add_text(out, letter->mail_from);
+        buf_add_text(out, transaction->mail_from);
         buf_add_char(out, '>');
         if (session->extensions.size)
-            buf_printf(out, " SIZE=%zu", letter->message_bytes);
-        if (letter->needs_smtputf8)
-            buf_add_text(out, " BODY=8BITMIME SMTPUTF8"); /* who offers the second offers the first (RFC 6531 §3.1) */
+            buf_printf(out, " SIZE=%zu", transaction->message_bytes);
+        if (transaction->needs_smtputf8)
+            buf_add_text(out, " BODY=8BITMIME SMTPUTF8"); /* SMTPUTF8 requires 8BITMIME (RFC 6531 §3.1) */
         buf_add_text(out, "\r\n");
         break;
     case SMTP_STEP_RCPT:
         buf_add_text(out, "RCPT TO:<");
-        buf_add_text(out, letter->rcpt_to);
+        buf_add_text(out, transaction->rcpt_to);
         buf_add_text(out, ">\r\n");
         break;
     case SMTP_STEP_DATA:
@@ -124,10 +124,10 @@ static void add_command(struct smtp_session *session, struct buf *out, enum smtp
     case SMTP_STEP_FINAL: /* comes with the body */
         return;
     }
-    await(session, step, session->written + out->size);
+    pending_reply_add(session, step, session->written + out->size);
 }
 
-/* The commands that may be said together: all of the envelope with PIPELINING, else one. */
+/* Adds the commands that may be written together: all of the envelope with pipelining, else one. */
 static void add_commands(struct smtp_session *session, struct buf *out)
 {
     bool at_once = session->extensions.pipelining;
@@ -162,17 +162,17 @@ void smtp_write_quit(struct smtp_session *session)
 
 void smtp_write_body(struct smtp_session *session)
 {
-    struct smtp_transaction *letter = session->coming;
-    session->coming = NULL;
-    session->sending = letter;
-    letter->dot_end = session->written + letter->bytes.size;
-    await(session, SMTP_STEP_FINAL, letter->dot_end);
+    struct smtp_transaction *transaction = session->upcoming;
+    session->upcoming = NULL;
+    session->sending = transaction;
+    transaction->dot_end = session->written + transaction->bytes.size;
+    pending_reply_add(session, SMTP_STEP_FINAL, transaction->dot_end);
     /* The end of this message and the envelope of the next travel together (RFC 2920 §3.1). */
     if (session->extensions.pipelining && smtp_session_take(session)) {
-        add_commands(session, &letter->bytes);
+        add_commands(session, &transaction->bytes);
     } else if (session->extensions.pipelining && session->begun >= session->relay->settings.messages) {
         session->is_last = true;
-        add_command(session, &letter->bytes, SMTP_STEP_QUIT);
+        add_command(session, &transaction->bytes, SMTP_STEP_QUIT);
     }
-    start_writing(session, &letter->bytes);
+    start_writing(session, &transaction->bytes);
 }

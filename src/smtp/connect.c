@@ -10,10 +10,10 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* A TLS record (RFC 8446 §5.1): one a write, so that a write is done as a whole or not at all. */
+/* A TLS record (RFC 8446 §5.1). One write has at most one record, so that it is done as a whole or not at all. */
 enum { TLS_RECORD_BYTES = 16384 };
 
-/* ---- What the relay says while libcurl connects ---- */
+/* ---- Replies of the relay while libcurl connects ---- */
 
 static bool line_is(const char *line, size_t size, const char *keyword)
 {
@@ -22,8 +22,8 @@ static bool line_is(const char *line, size_t size, const char *keyword)
     return size >= keyword_size && ends && strncasecmp(line, keyword, keyword_size) == 0;
 }
 
-/* The keyword of a line of the reply to EHLO (RFC 5321 §4.1.1.1). */
-static void note_ability(struct smtp_extensions *extensions, const char *keyword, size_t size)
+/* `keyword`: a line of the reply to EHLO (RFC 5321 §4.1.1.1). */
+static void add_extension(struct smtp_extensions *extensions, const char *keyword, size_t size)
 {
     extensions->pipelining |= line_is(keyword, size, "PIPELINING");
     extensions->size |= line_is(keyword, size, "SIZE");
@@ -31,7 +31,7 @@ static void note_ability(struct smtp_extensions *extensions, const char *keyword
     extensions->login |= line_is(keyword, size, "AUTH");
 }
 
-static size_t take_line(char *line, size_t one, size_t size, void *context)
+static size_t on_server_line(char *line, size_t one, size_t size, void *context)
 {
     enum { CODE_AND_DASH = 4 };
     struct smtp_session *session = context;
@@ -39,28 +39,28 @@ static size_t take_line(char *line, size_t one, size_t size, void *context)
     size_t left = size;
     (void)one;
     smtp_event_loop_set_deadline(session, (int64_t)session->relay->settings.timeout_s * 1000);
-    if (smtp_reply_parse(&session->reader, &bytes, &left) == SMTP_REPLY_MALFORMED)
+    if (smtp_reply_parse(&session->parser, &bytes, &left) == SMTP_REPLY_MALFORMED)
         return 0;
     if (size < CODE_AND_DASH)
         return size;
     if (strncmp(line, "220", 3) == 0) {
-        /* The greeting, or the start of TLS: what was offered before in the clear counts for nothing (RFC 3207 §4.2). */
+        /* The greeting, or the start of TLS, which discards the extensions offered in the clear (RFC 3207 §4.2). */
         session->greetings += line[3] != '-';
-        session->heard_hello = false;
+        session->has_ehlo_line = false;
         session->extensions = (struct smtp_extensions){ .login = false };
     } else if (strncmp(line, "250", 3) == 0) {
-        if (session->heard_hello)
-            note_ability(&session->extensions, line + CODE_AND_DASH, size - CODE_AND_DASH);
-        session->heard_hello = true;
+        if (session->has_ehlo_line)
+            add_extension(&session->extensions, line + CODE_AND_DASH, size - CODE_AND_DASH);
+        session->has_ehlo_line = true;
     }
     return size;
 }
 
-static const char *reason(CURLcode code)
+static const char *connect_error_text(CURLcode code)
 {
     switch ((int)code) {
     case CURLE_COULDNT_RESOLVE_HOST:
-        return "its name is not known";
+        return "its host name cannot be resolved";
     case CURLE_COULDNT_CONNECT:
         return "it cannot be reached";
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -70,26 +70,26 @@ static const char *reason(CURLcode code)
     case CURLE_USE_SSL_FAILED:
         return "it does not offer STARTTLS";
     case CURLE_SSL_CONNECT_ERROR:
-        return "TLS could not be agreed on";
+        return "the TLS handshake failed";
     case CURLE_LOGIN_DENIED:
         return "it refused the log-in";
     case CURLE_OPERATION_TIMEDOUT:
         return "it took too long";
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_WRITE_ERROR:
-        return "it does not speak SMTP as it should";
+        return "its reply is not valid SMTP";
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
     case CURLE_GOT_NOTHING:
         return "it closed the connection";
     default:
-        return "the session could not be begun";
+        return "the session could not be started";
     }
 }
 
 /* ---- The multi handle in the loop's epoll ---- */
 
-static int on_socket(CURL *curl, curl_socket_t fd, int what, void *context, void *known)
+static int on_socket(CURL *curl, curl_socket_t fd, int what, void *context, void *assigned)
 {
     struct smtp_event_loop *loop = context;
     (void)curl;
@@ -99,7 +99,7 @@ static int on_socket(CURL *curl, curl_socket_t fd, int what, void *context, void
     }
     uint32_t events = ((what & CURL_POLL_IN) != 0 ? EPOLLIN : 0) | ((what & CURL_POLL_OUT) != 0 ? EPOLLOUT : 0);
     struct epoll_event event = { .events = events, .data.u64 = smtp_watch_curl(fd) };
-    if (known == NULL)
+    if (assigned == NULL)
         curl_multi_assign(loop->multi, fd, loop);
     if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, fd, &event) < 0)
         epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event);
@@ -114,7 +114,7 @@ static int on_timer(CURLM *multi, long timeout_ms, void *context)
     return 0;
 }
 
-static void start_library(void)
+static void init_curl(void)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         abort();
@@ -123,7 +123,7 @@ static void start_library(void)
 void smtp_connect_init(struct smtp_event_loop *loop)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, start_library);
+    pthread_once(&once, init_curl);
     loop->multi = curl_multi_init();
     if (loop->multi == NULL)
         abort();
@@ -160,7 +160,7 @@ static void set_tls(CURL *curl, const struct smtp_settings *settings)
     }
 }
 
-/* How libcurl wants it: the name for EHLO is the path. */
+/* libcurl takes the name for EHLO from the path of the URL. */
 static void set_address(CURL *curl, const struct smtp_settings *settings, const char *helo_name)
 {
     char port[8];
@@ -191,8 +191,8 @@ void smtp_connect_begin(struct smtp_session *session)
     session->fd = -1;
     session->greetings = 0;
     session->extensions = (struct smtp_extensions){ .login = false };
-    smtp_reply_parser_init(&session->reader);
-    session->reader.answer = (struct smtp_reply){ .code = 0 };
+    smtp_reply_parser_init(&session->parser);
+    session->parser.reply = (struct smtp_reply){ .code = 0 };
     set_address(curl, settings, session->loop->helo_name);
     set_tls(curl, settings);
     if (settings->user != NULL) {
@@ -205,8 +205,8 @@ void smtp_connect_begin(struct smtp_session *session)
     curl_easy_setopt(curl, CURLOPT_PROXY, "");
     curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* a name server that does not answer holds up nobody */
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_line);
+    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* do not wait for a name server that does not respond */
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_server_line);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, session);
     curl_easy_setopt(curl, CURLOPT_PRIVATE, session);
     curl_multi_add_handle(session->loop->multi, curl);
@@ -224,42 +224,42 @@ void smtp_connect_end(struct smtp_session *session)
     session->fd = -1;
 }
 
-/* ---- The end of connecting ---- */
+/* ---- The result of connecting ---- */
 
-/* Why not, with the relay's own words where it said no. */
-static void refuse(struct smtp_session *session, const char *why)
+/* Adds the relay's reply to the reason, if it refused. */
+static void report_unreachable(struct smtp_session *session, const char *why)
 {
-    const struct smtp_reply *answer = &session->reader.answer;
+    const struct smtp_reply *reply = &session->parser.reply;
     char text[SMTP_TROUBLE_MAX_BYTES];
-    /* A server may repeat what it was told, and that may have been the password. */
+    /* A server may repeat its input, which may have been the password. */
     bool may_echo = session->relay->settings.user != NULL && session->extensions.login;
-    if (answer->code >= 400 && may_echo)
-        snprintf(text, sizeof(text), "%s: %d %s", why, answer->code, answer->enhanced);
-    else if (answer->code >= 400)
-        smtp_reply_describe(answer, why, text, sizeof(text));
+    if (reply->code >= 400 && may_echo)
+        snprintf(text, sizeof(text), "%s: %d %s", why, reply->code, reply->enhanced);
+    else if (reply->code >= 400)
+        smtp_reply_describe(reply, why, text, sizeof(text));
     else
         snprintf(text, sizeof(text), "%s", why);
     smtp_session_unreachable(session, text);
 }
 
-static void conclude(struct smtp_session *session, CURLcode code)
+static void on_connect_result(struct smtp_session *session, CURLcode code)
 {
     const struct smtp_settings *settings = &session->relay->settings;
     curl_socket_t fd = CURL_SOCKET_BAD;
     if (code != CURLE_OK)
-        return refuse(session, reason(code));
-    /* libcurl goes on without a log-in where none is offered. */
+        return report_unreachable(session, connect_error_text(code));
+    /* libcurl continues without a log-in if the relay does not offer one. */
     if (settings->user != NULL && !session->extensions.login)
-        return refuse(session, "it does not offer to log in");
+        return report_unreachable(session, "it does not offer AUTH");
     if (curl_easy_getinfo(session->curl, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK || fd == CURL_SOCKET_BAD)
-        return refuse(session, "it closed the connection");
+        return report_unreachable(session, "it closed the connection");
     session->fd = fd;
     session->is_encrypted = settings->tls == SMTP_TLS_AT_ONCE || session->greetings > 1;
-    smtp_reply_parser_init(&session->reader);
+    smtp_reply_parser_init(&session->parser);
     smtp_session_connected(session);
 }
 
-static void collect(struct smtp_event_loop *loop)
+static void collect_results(struct smtp_event_loop *loop)
 {
     int waiting;
     const CURLMsg *message;
@@ -267,7 +267,7 @@ static void collect(struct smtp_event_loop *loop)
         struct smtp_session *session = NULL;
         CURLcode code = message->data.result;
         if (message->msg == CURLMSG_DONE && curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &session) == CURLE_OK)
-            conclude(session, code);
+            on_connect_result(session, code);
     }
 }
 
@@ -277,7 +277,7 @@ void smtp_connect_socket_ready(struct smtp_event_loop *loop, int fd, uint32_t ep
     int events = ((epoll_events & (EPOLLIN | EPOLLHUP)) != 0 ? CURL_CSELECT_IN : 0) |
                  ((epoll_events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) | ((epoll_events & EPOLLERR) != 0 ? CURL_CSELECT_ERR : 0);
     curl_multi_socket_action(loop->multi, fd, events, &running);
-    collect(loop);
+    collect_results(loop);
 }
 
 void smtp_connect_time_passed(struct smtp_event_loop *loop)
@@ -285,7 +285,7 @@ void smtp_connect_time_passed(struct smtp_event_loop *loop)
     int running;
     loop->curl_due_us = INT64_MAX;
     curl_multi_socket_action(loop->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-    collect(loop);
+    collect_results(loop);
 }
 
 /* ---- Bytes ---- */

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Linear probing with room to spare; what is removed leaves no gap in a chain, so there are no graves. */
+/* Open addressing with linear probing. A removal closes its gap, so the table needs no tombstones. */
 enum { SLOTS = 16384 };
 
-static_assert(SLOTS >= 4 * 2 * SMTP_MAX_RELAYS * SMTP_MAX_CONNECTIONS, "two messages a session fill a quarter at most");
+static_assert(SLOTS >= 4 * 2 * SMTP_MAX_RELAYS * SMTP_MAX_CONNECTIONS, "two messages per session fill at most a quarter");
 
 struct destination {
     uint64_t key; /* 0: empty */
@@ -34,7 +34,7 @@ void smtp_destinations_free(struct smtp_destinations *destinations)
 }
 
 /* The slot of the key, or the empty one where it would be. */
-static size_t find(const struct smtp_destinations *destinations, uint64_t key)
+static size_t destination_slot(const struct smtp_destinations *destinations, uint64_t key)
 {
     size_t at = key % SLOTS;
     while (destinations->slots[at].key != 0 && destinations->slots[at].key != key)
@@ -44,17 +44,17 @@ static size_t find(const struct smtp_destinations *destinations, uint64_t key)
 
 int smtp_destinations_count(const struct smtp_destinations *destinations, uint64_t key)
 {
-    return destinations->slots[find(destinations, key)].count;
+    return destinations->slots[destination_slot(destinations, key)].count;
 }
 
 void smtp_destinations_add(struct smtp_destinations *destinations, uint64_t key)
 {
-    struct destination *slot = &destinations->slots[find(destinations, key)];
+    struct destination *slot = &destinations->slots[destination_slot(destinations, key)];
     slot->key = key;
     slot->count++;
 }
 
-/* Closes the gap at `hole`: whatever stands behind it and would not be found past a gap moves up (Knuth 6.4, algorithm R). */
+/* Closes the gap at `hole`: moves up the entries behind it that a search would no longer reach (Knuth 6.4, algorithm R). */
 static void close_gap(struct smtp_destinations *destinations, size_t hole)
 {
     struct destination *slots = destinations->slots;
@@ -71,7 +71,7 @@ static void close_gap(struct smtp_destinations *destinations, size_t hole)
 
 void smtp_destinations_end(struct smtp_destinations *destinations, uint64_t key)
 {
-    size_t at = find(destinations, key);
+    size_t at = destination_slot(destinations, key);
     assert(destinations->slots[at].count > 0);
     if (--destinations->slots[at].count == 0)
         close_gap(destinations, at);

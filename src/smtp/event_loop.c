@@ -15,7 +15,7 @@
 
 enum { EVENTS_A_ROUND = 64, LONGEST_WAIT_MS = 60 * 1000, LOOK_AGAIN_MS = 20 };
 
-/* ---- Making and freeing ---- */
+/* ---- Creation ---- */
 
 static void watch_wake(struct smtp_event_loop *loop)
 {
@@ -39,14 +39,14 @@ struct smtp_event_loop *smtp_event_loop_new(struct smtp_relays *relays, int loop
         .helo_name = strdup(helo_name),
         .earliest_us = INT64_MAX,
         .ask_us = INT64_MAX,
-        .asking = calloc(1, sizeof(*loop->asking)),
+        .next_call = calloc(1, sizeof(*loop->next_call)),
     };
     for (size_t i = 0; i < relays->count; i++) {
         loop->shares[i] = (relays->items[i].settings.connections + loop_count - 1) / loop_count;
         loop->session_count += (uint32_t)loop->shares[i];
     }
     loop->sessions = calloc(loop->session_count, sizeof(*loop->sessions));
-    if (loop->sessions == NULL || loop->helo_name == NULL || loop->asking == NULL)
+    if (loop->sessions == NULL || loop->helo_name == NULL || loop->next_call == NULL)
         abort();
     for (uint32_t i = 0; i < loop->session_count; i++)
         smtp_session_init(&loop->sessions[i], loop, i);
@@ -69,7 +69,7 @@ void smtp_event_loop_free(struct smtp_event_loop *loop)
     close(loop->wake_fd);
     free(loop->sessions);
     free(loop->helo_name);
-    free(loop->asking);
+    free(loop->next_call);
     free(loop);
 }
 
@@ -104,62 +104,62 @@ void smtp_event_loop_vacate(struct smtp_session *session)
     smtp_relay_close(session->relay);
 }
 
-/* The implementer's promise from smtp_event_loop_has_room becomes the message's place, or is taken back. */
-static void keep_promise(struct smtp_event_loop *loop, struct smtp_relay *relay, const struct smtp_message *message)
+/* Turns the reservation of smtp_event_loop_has_room into the count of the message, or reverses it. */
+static void commit_reservation(struct smtp_event_loop *loop, struct smtp_relay *relay, const struct smtp_message *message)
 {
-    struct smtp_request_state *asking = loop->asking;
+    struct smtp_next_call *next_call = loop->next_call;
     const char *at = message != NULL ? strrchr(message->rcpt_to, '@') : NULL;
     uint64_t key = at != NULL ? smtp_destination_key(relay, at + 1, strlen(at + 1)) : 0;
-    if (key != asking->reserved) {
+    if (key != next_call->reserved) {
         smtp_destination_add(relay, key);
-        smtp_destination_end(relay, asking->reserved);
+        smtp_destination_end(relay, next_call->reserved);
     }
-    asking->reserved = 0;
+    next_call->reserved = 0;
 }
 
 bool smtp_event_loop_next(struct smtp_event_loop *loop, struct smtp_relay *relay, struct smtp_message *ret_message)
 {
-    if (loop->is_dry || loop->is_stopping)
+    if (loop->is_queue_empty || loop->is_stopping)
         return false;
-    *loop->asking = (struct smtp_request_state){ .relay = relay };
+    *loop->next_call = (struct smtp_next_call){ .relay = relay };
     bool given = loop->events.next(loop->events.context, ret_message);
-    keep_promise(loop, relay, given ? ret_message : NULL);
-    loop->asking->relay = NULL;
+    commit_reservation(loop, relay, given ? ret_message : NULL);
+    loop->next_call->relay = NULL;
     if (given)
         return true;
-    loop->is_dry = true;
-    if (loop->asking->lacked_room)
+    loop->is_queue_empty = true;
+    if (loop->next_call->was_at_bound)
         loop->ask_us = loop->now_us + LOOK_AGAIN_MS * US_PER_MS;
     return false;
 }
 
 bool smtp_event_loop_has_room(const struct smtp_event_loop *loop, const char *domain)
 {
-    struct smtp_request_state *asking = loop->asking;
-    if (asking->relay == NULL)
+    struct smtp_next_call *next_call = loop->next_call;
+    if (next_call->relay == NULL)
         return true;
-    uint64_t key = smtp_destination_key(asking->relay, domain, strlen(domain));
-    if (key != 0 && key == asking->reserved)
+    uint64_t key = smtp_destination_key(next_call->relay, domain, strlen(domain));
+    if (key != 0 && key == next_call->reserved)
         return true;
-    smtp_destination_end(asking->relay, asking->reserved);
-    bool has_room = smtp_destination_take(asking->relay, key);
-    asking->reserved = has_room ? key : 0;
-    asking->lacked_room = asking->lacked_room || !has_room;
+    smtp_destination_end(next_call->relay, next_call->reserved);
+    bool has_room = smtp_destination_take(next_call->relay, key);
+    next_call->reserved = has_room ? key : 0;
+    next_call->was_at_bound = next_call->was_at_bound || !has_room;
     return has_room;
 }
 
-void smtp_event_loop_settle(struct smtp_session *session, struct smtp_transaction *letter)
+void smtp_event_loop_settle(struct smtp_session *session, struct smtp_transaction *transaction)
 {
     const struct smtp_events *events = &session->loop->events;
-    letter->outcome.relay = session->relay->settings.name;
-    smtp_destination_end(session->relay, letter->destination);
-    events->done(events->context, letter->tag, &letter->outcome);
-    smtp_transaction_clear(letter);
+    transaction->outcome.relay = session->relay->settings.name;
+    smtp_destination_end(session->relay, transaction->destination);
+    events->done(events->context, transaction->tag, &transaction->outcome);
+    smtp_transaction_clear(transaction);
 }
 
-/* ---- Giving work to sessions ---- */
+/* ---- Assigning messages to sessions ---- */
 
-static struct smtp_session *free_place(struct smtp_event_loop *loop)
+static struct smtp_session *find_free_session(struct smtp_event_loop *loop)
 {
     for (uint32_t i = 0; i < loop->session_count; i++)
         if (loop->sessions[i].phase == SMTP_FREE)
@@ -167,7 +167,7 @@ static struct smtp_session *free_place(struct smtp_event_loop *loop)
     return NULL;
 }
 
-/* There was a message perhaps, and the relay could not take it: it is left alone for a while. */
+/* There may be messages, but the relay could not take one: it is asked again later. */
 static void ask_later(struct smtp_event_loop *loop, struct smtp_relay *relay)
 {
     loop->relay_ask_us[relay - loop->relays->items] = smtp_relay_ready_us(relay);
@@ -180,30 +180,30 @@ static bool may_ask(const struct smtp_event_loop *loop, const struct smtp_relay 
 
 static void offer_to_idle(struct smtp_event_loop *loop)
 {
-    for (uint32_t i = 0; i < loop->session_count && loop->idle_count > 0 && !loop->is_dry; i++) {
+    for (uint32_t i = 0; i < loop->session_count && loop->idle_count > 0 && !loop->is_queue_empty; i++) {
         struct smtp_session *session = &loop->sessions[i];
         if (!session->is_idle || !may_ask(loop, session->relay))
             continue;
         smtp_session_offer(session);
-        if (session->is_idle && !loop->is_dry)
+        if (session->is_idle && !loop->is_queue_empty)
             ask_later(loop, session->relay);
     }
 }
 
-/* Opens one more session with the relay, if there is a message for it. */
+/* Opens one session with the relay, if there is a message for it. */
 static bool open_one(struct smtp_event_loop *loop, size_t index)
 {
     struct smtp_relay *relay = &loop->relays->items[index];
     if (loop->used[index] >= loop->shares[index] || !may_ask(loop, relay))
         return false;
-    struct smtp_session *session = free_place(loop);
+    struct smtp_session *session = find_free_session(loop);
     if (session == NULL || !smtp_relay_open(relay)) {
         ask_later(loop, relay);
         return false;
     }
     if (!smtp_session_start(session, relay)) {
         smtp_relay_close(relay);
-        if (!loop->is_dry)
+        if (!loop->is_queue_empty)
             ask_later(loop, relay);
         return false;
     }
@@ -216,22 +216,22 @@ static void open_more(struct smtp_event_loop *loop)
 {
     size_t count = loop->relays->count;
     bool opened = true;
-    while (opened && !loop->is_dry) {
+    while (opened && !loop->is_queue_empty) {
         opened = false;
-        for (size_t i = 0; i < count && !loop->is_dry; i++)
+        for (size_t i = 0; i < count && !loop->is_queue_empty; i++)
             opened |= open_one(loop, (loop->first_relay + i) % count);
         loop->first_relay = (loop->first_relay + 1) % count;
     }
 }
 
-static void give_work(struct smtp_event_loop *loop)
+static void assign_work(struct smtp_event_loop *loop)
 {
     bool is_time = loop->now_us >= loop->ask_us;
     if (is_time) {
         loop->ask_us = INT64_MAX;
-        loop->is_dry = false;
+        loop->is_queue_empty = false;
     }
-    if (loop->is_dry || loop->is_stopping)
+    if (loop->is_queue_empty || loop->is_stopping)
         return;
     offer_to_idle(loop);
     open_more(loop);
@@ -243,9 +243,9 @@ static void on_wake(struct smtp_event_loop *loop)
 {
     uint64_t count;
     ssize_t size = read(loop->wake_fd, &count, sizeof(count));
-    (void)size; /* nothing to read is as good */
+    (void)size; /* an empty counter needs no action */
     atomic_store(&loop->is_woken, false);
-    loop->is_dry = false;
+    loop->is_queue_empty = false;
     loop->ask_us = INT64_MAX;
 }
 
@@ -265,13 +265,13 @@ static void on_event(struct smtp_event_loop *loop, const struct epoll_event *eve
     }
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t smaller_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* Ends what is overdue and finds the next deadline. */
-static void look_at_deadlines(struct smtp_event_loop *loop)
+/* Handles overdue sessions and finds the next deadline. */
+static void check_deadlines(struct smtp_event_loop *loop)
 {
     if (loop->now_us < loop->earliest_us)
         return;
@@ -281,7 +281,7 @@ static void look_at_deadlines(struct smtp_event_loop *loop)
     loop->earliest_us = INT64_MAX;
     for (uint32_t i = 0; i < loop->session_count; i++)
         if (loop->sessions[i].phase != SMTP_FREE)
-            loop->earliest_us = least(loop->earliest_us, loop->sessions[i].deadline_us);
+            loop->earliest_us = smaller_of(loop->earliest_us, loop->sessions[i].deadline_us);
 }
 
 static void stop_sessions(struct smtp_event_loop *loop, bool now)
@@ -291,33 +291,33 @@ static void stop_sessions(struct smtp_event_loop *loop, bool now)
             smtp_session_stop(&loop->sessions[i], now);
 }
 
-static int wait_ms(const struct smtp_event_loop *loop, int64_t stop_at_us)
+static int epoll_timeout_ms(const struct smtp_event_loop *loop, int64_t stop_at_us)
 {
-    int64_t until_us = least(least(loop->earliest_us, loop->curl_due_us), least(loop->ask_us, stop_at_us));
-    for (size_t i = 0; i < loop->relays->count && !loop->is_dry; i++)
+    int64_t until_us = smaller_of(smaller_of(loop->earliest_us, loop->curl_due_us), smaller_of(loop->ask_us, stop_at_us));
+    for (size_t i = 0; i < loop->relays->count && !loop->is_queue_empty; i++)
         if (loop->relay_ask_us[i] > loop->now_us)
-            until_us = least(until_us, loop->relay_ask_us[i]);
+            until_us = smaller_of(until_us, loop->relay_ask_us[i]);
     int64_t left_us = until_us == INT64_MAX ? INT64_MAX : until_us - loop->now_us;
     if (left_us <= 0)
         return 0;
     int64_t ms = left_us / US_PER_MS + 1;
-    return (int)least(ms, LONGEST_WAIT_MS);
+    return (int)smaller_of(ms, LONGEST_WAIT_MS);
 }
 
-static void run_round(struct smtp_event_loop *loop, int64_t stop_at_us)
+static void loop_run_round(struct smtp_event_loop *loop, int64_t stop_at_us)
 {
     struct epoll_event events[EVENTS_A_ROUND];
-    int count = epoll_wait(loop->epoll_fd, events, EVENTS_A_ROUND, wait_ms(loop, stop_at_us));
+    int count = epoll_wait(loop->epoll_fd, events, EVENTS_A_ROUND, epoll_timeout_ms(loop, stop_at_us));
     loop->now_us = clock_monotonic_us();
     for (int i = 0; i < count; i++)
         on_event(loop, &events[i]);
     if (loop->now_us >= loop->curl_due_us)
         smtp_connect_time_passed(loop);
-    look_at_deadlines(loop);
-    give_work(loop);
+    check_deadlines(loop);
+    assign_work(loop);
 }
 
-/* A relay that goes away while TLS writes to it must not end the process. What is pending is taken back at the end. */
+/* A relay that closes the connection during a TLS write must not end the process by SIGPIPE. */
 static void block_pipe_signal(sigset_t *ret_before)
 {
     sigset_t pipe_signal;
@@ -326,6 +326,7 @@ static void block_pipe_signal(sigset_t *ret_before)
     pthread_sigmask(SIG_BLOCK, &pipe_signal, ret_before);
 }
 
+/* Consumes a pending SIGPIPE before it is unblocked. */
 static void unblock_pipe_signal(const sigset_t *before)
 {
     sigset_t pipe_signal;
@@ -343,9 +344,9 @@ void smtp_event_loop_run(struct smtp_event_loop *loop, int stop_ms)
     sigset_t before;
     block_pipe_signal(&before);
     loop->now_us = clock_monotonic_us();
-    give_work(loop);
+    assign_work(loop);
     while (!loop->is_stopping || (loop->busy_count > 0 && loop->now_us < stop_at_us)) {
-        run_round(loop, stop_at_us);
+        loop_run_round(loop, stop_at_us);
         if (!loop->is_stopping && atomic_load(&loop->must_stop)) {
             loop->is_stopping = true;
             stop_at_us = loop->now_us + stop_ms * US_PER_MS;
@@ -358,21 +359,21 @@ void smtp_event_loop_run(struct smtp_event_loop *loop, int stop_ms)
 
 /* ---- From any thread ---- */
 
-static void wake(struct smtp_event_loop *loop)
+static void write_wake_fd(struct smtp_event_loop *loop)
 {
     static const uint64_t one = 1;
     ssize_t size = write(loop->wake_fd, &one, sizeof(one));
-    (void)size; /* it can only fail where a wake-up is already waiting */
+    (void)size; /* fails only if a wake-up is already pending */
 }
 
 void smtp_event_loop_wake(struct smtp_event_loop *loop)
 {
     if (!atomic_exchange(&loop->is_woken, true))
-        wake(loop);
+        write_wake_fd(loop);
 }
 
 void smtp_event_loop_stop(struct smtp_event_loop *loop)
 {
     atomic_store(&loop->must_stop, true);
-    wake(loop);
+    write_wake_fd(loop);
 }

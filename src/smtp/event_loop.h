@@ -1,16 +1,16 @@
 /*
- * SMTP loop: hands messages to relays over many sessions from one thread
- * (RFC 5321, PIPELINING of RFC 2920). One recipient a transaction. Each sending
- * thread has a loop; the relays' bounds hold over all loops of a set.
+ * SMTP event loop: sends messages to relays over many sessions from one thread
+ * (RFC 5321, pipelining of RFC 2920). A transaction has one recipient. Each
+ * sending thread has a loop; the relays' bounds hold over all loops of a set.
  *
- * The loop asks for work when a session has room for it (`next`), so nothing
- * is composed before it can be sent, and a relay that stalls holds nothing but
- * the messages its sessions have in hand. At most one message of a session
- * awaits its final reply at any time: the next one's envelope travels with the
- * end of the one before, its body only after that one's reply and its own 354.
+ * The loop asks for work when a session can take a message (`next`), so no
+ * message is composed before it can be sent. A relay that stalls delays only
+ * the messages of its sessions. A session waits for at most one final reply at
+ * a time: the envelope of the next message travels with the end of the one
+ * before, but its body only after that final reply and its own 354.
  *
  * libcurl makes the connection, TLS and the log-in (CURLOPT_CONNECT_ONLY);
- * the commands are spoken here.
+ * the SMTP client writes the commands itself.
  *
  * All calls of `events` happen on the thread that runs the loop.
  */
@@ -20,7 +20,7 @@
 
 #include "base/values.h"
 
-/* What is handed over; borrowed until `next` is called again or the loop asks for nothing: the loop copies. */
+/* A message to send. The loop copies it, so it is borrowed only until the next call of `next`. */
 struct smtp_message {
     void *tag;             /* names the message in the calls below */
     const char *mail_from; /* envelope sender; "" for the null sender. ASCII, without CR, LF or spaces */
@@ -32,9 +32,9 @@ struct smtp_message {
 enum smtp_stage { SMTP_STAGE_CONNECT, SMTP_STAGE_MAIL, SMTP_STAGE_RCPT, SMTP_STAGE_DATA, SMTP_STAGE_FINAL };
 
 enum smtp_end {
-    SMTP_REPLIED,   /* the relay decided, or the client in its place (no SMTPUTF8, addresses that are no addresses): see code */
-    SMTP_NOT_SENT,  /* the session was lost, or refused as such, before the final dot: nothing happened, give it out again. The
-                     * relay rests where it is to blame; whoever gives out counts how often a message was lost so */
+    SMTP_REPLIED,   /* the relay decided, or the client in its place (no SMTPUTF8, invalid addresses): see code */
+    SMTP_NOT_SENT,  /* the session was lost or refused before the final dot: retry the message. The relay backs off if it caused
+                     * the loss; the caller counts the losses of a message */
     SMTP_UNCERTAIN, /* the session was lost after the final dot, before its reply */
 };
 
@@ -42,8 +42,8 @@ enum { SMTP_TEXT_MAX_BYTES = 240 };
 
 struct smtp_outcome {
     enum smtp_end end;
-    /* A 421 to RCPT, DATA or the dot is a reply to the message as well as the end of its session: SMTP_REPLIED. One to the greeting
-     * or to MAIL is nobody's: SMTP_NOT_SENT. */
+    /* A 421 to RCPT, DATA or the dot is a reply to the message and ends the session: SMTP_REPLIED. A 421 to the greeting or to
+     * MAIL is a reply to no message: SMTP_NOT_SENT. */
     enum smtp_stage stage;          /* that the reply belongs to, or that was reached */
     int code;                       /* of the reply, such as 250; 0 without one */
     char enhanced[12];              /* "5.1.1", "" without one (RFC 3463) */
@@ -53,20 +53,20 @@ struct smtp_outcome {
 
 struct smtp_events {
     void *context;
-    /* Gives the next message, or false when there is none for now; smtp_event_loop_wake asks again. A message whose recipient's
-     * domain is at its bound is not handed over: the implementer skips such with smtp_event_loop_has_room. */
+    /* Gives the next message, or returns false when there is none for now; after smtp_event_loop_wake the loop asks again. The
+     * implementer skips messages whose recipient domain is at its bound, with smtp_event_loop_has_room. */
     bool (*next)(void *context, struct smtp_message *ret_message);
-    /* The bytes with the final dot are about to be written. False: do not; the session is dropped and the message ends
-     * SMTP_NOT_SENT. So it may also end after true, when the connection was lost before the dot was handed to the system. */
+    /* The bytes with the final dot are about to be written. False drops the session, and the message ends SMTP_NOT_SENT. It may
+     * end SMTP_NOT_SENT after true as well, when the connection is lost before the kernel gets the dot. */
     bool (*before_dot)(void *context, void *tag);
-    /* The end of every message that `next` gave, exactly once. */
+    /* Reports the end of every message that `next` gave, exactly once. */
     void (*done)(void *context, void *tag, const struct smtp_outcome *outcome);
 };
 
 struct smtp_event_loop;
 
-/* A loop of `loop_count` over the same relays; opens its share of their connections as there is work, and closes sessions that
- * were idle for 15 s. `helo_name`: how this host names itself. `relays` and `events` are borrowed. */
+/* Makes one of `loop_count` loops over the same relays. It opens its share of their connections when there is work, and closes
+ * sessions that were idle for 15 s. `helo_name`: the name of this host in EHLO. `relays` and `events` are borrowed. */
 struct smtp_event_loop *smtp_event_loop_new(struct smtp_relays *relays, int loop_count, const char *helo_name,
                                             const struct smtp_events *events) NONNULL(1, 3, 4) RETURNS_NONNULL;
 
@@ -74,12 +74,12 @@ struct smtp_event_loop *smtp_event_loop_new(struct smtp_relays *relays, int loop
  * SMTP_NOT_SENT. */
 void smtp_event_loop_run(struct smtp_event_loop *loop, int stop_ms) NONNULL(1);
 
-/* From any thread: there may be messages again. */
+/* From any thread: makes the loop ask `next` again, and ends smtp_event_loop_run. */
 void smtp_event_loop_wake(struct smtp_event_loop *loop) NONNULL(1);
 void smtp_event_loop_stop(struct smtp_event_loop *loop) NONNULL(1);
 
-/* Whether another message to this domain (lower case) may be under way; for `next`, where a yes keeps the place for the message
- * given next, until it is asked again. After a no, `next` is called again as places come free. */
+/* Whether another message to this domain (lower case) may be in progress; for use inside `next`. True reserves one for the
+ * message given next, until the next call. After false, `next` is called again when a message to the domain may have ended. */
 bool smtp_event_loop_has_room(const struct smtp_event_loop *loop, const char *domain) NONNULL(1, 2);
 
 void smtp_event_loop_free(struct smtp_event_loop *loop);

@@ -1,4 +1,4 @@
-/* Relays as the operator names them: addresses are read, sets are made. How they do is in smtp/relay_state.c. */
+/* Parses the relay addresses of the operator and makes the set. smtp/relay_state.c has the state of a relay. */
 #include "smtp/relay.h"
 
 #include "base/text.h"
@@ -13,9 +13,9 @@
 
 enum { PORT_SMTP = 25, PORT_SUBMISSION = 587, PORT_SMTPS = 465, URL_MAX_BYTES = 2048 };
 
-/* ---- The parameters behind the question mark ---- */
+/* ---- Query parameters ---- */
 
-static bool read_number(const char *value, int64_t least, int64_t most, int *ret_number)
+static bool read_bounded_int(const char *value, int64_t least, int64_t most, int *ret_number)
 {
     int64_t number;
     if (!int64_parse(value, &number) || number < least || number > most)
@@ -49,15 +49,15 @@ static bool read_verify(const char *value, struct smtp_settings *settings)
 static bool read_parameter(const char *name, const char *value, struct smtp_settings *settings, const char **ret_why)
 {
     if (strcmp(name, "tls") == 0) {
-        *ret_why = "tls is one of starttls, required and none, and smtps is never without TLS";
+        *ret_why = "tls must be starttls, required or none; smtps does not allow none";
         return read_tls(value, settings);
     }
     if (strcmp(name, "verify") == 0) {
-        *ret_why = "verify is yes or no";
+        *ret_why = "verify must be yes or no";
         return read_verify(value, settings);
     }
     if (strcmp(name, "ca") == 0) {
-        *ret_why = "the file that ca names cannot be read";
+        *ret_why = "the file in ca cannot be read";
         free(settings->ca_file);
         settings->ca_file = strdup(value);
         return access(value, R_OK) == 0;
@@ -69,23 +69,24 @@ static bool read_parameter(const char *name, const char *value, struct smtp_sett
         int *number;
         const char *why;
     } numbers[] = {
-        { "connections", 1, SMTP_MAX_CONNECTIONS, &settings->connections, "connections is a number from 1 to 200" },
-        { "per_destination", 0, SMTP_MAX_CONNECTIONS, &settings->per_destination, "per_destination is a number from 0 to 200" },
-        { "messages", 1, 1000000, &settings->messages, "messages is a number from 1 to 1000000" },
-        { "timeout", 1, 600, &settings->timeout_s, "timeout is a number of seconds from 1 to 600" },
-        { "final_timeout", 1, 3600, &settings->final_timeout_s, "final_timeout is a number of seconds from 1 to 3600" },
+        { "connections", 1, SMTP_MAX_CONNECTIONS, &settings->connections, "connections must be a number from 1 to 200" },
+        { "per_destination", 0, SMTP_MAX_CONNECTIONS, &settings->per_destination,
+          "per_destination must be a number from 0 to 200" },
+        { "messages", 1, 1000000, &settings->messages, "messages must be a number from 1 to 1000000" },
+        { "timeout", 1, 600, &settings->timeout_s, "timeout must be a number of seconds from 1 to 600" },
+        { "final_timeout", 1, 3600, &settings->final_timeout_s, "final_timeout must be a number of seconds from 1 to 3600" },
     };
     for (size_t i = 0; i < ARRAY_COUNT(numbers); i++) {
         if (strcmp(name, numbers[i].name) != 0)
             continue;
         *ret_why = numbers[i].why;
-        return read_number(value, numbers[i].least, numbers[i].most, numbers[i].number);
+        return read_bounded_int(value, numbers[i].least, numbers[i].most, numbers[i].number);
     }
     *ret_why = "the parameters are tls, connections, per_destination, messages, timeout, final_timeout, ca and verify";
     return false;
 }
 
-static bool read_query(struct arena *arena, const char *query, struct smtp_settings *settings, const char **ret_why)
+static bool read_parameters(struct arena *arena, const char *query, struct smtp_settings *settings, const char **ret_why)
 {
     for (const char *at = query; *at != '\0';) {
         size_t size = strcspn(at, "&");
@@ -102,66 +103,67 @@ static bool read_query(struct arena *arena, const char *query, struct smtp_setti
 
 /* ---- The address ---- */
 
-static void free_url(CURLU **url)
+static void free_relay_url(CURLU **url)
 {
     curl_url_cleanup(*url);
 }
 
-/* A part of the address as a string of ours; NULL when it has none. */
-static char *take_part(CURLU *url, CURLUPart part, unsigned flags)
+/* A copy of a part of the address for free(); NULL when the address has no such part. */
+static char *relay_url_part(CURLU *url, CURLUPart part, unsigned flags)
 {
     char *text = NULL;
     if (curl_url_get(url, part, &text, flags) != CURLUE_OK)
         return NULL;
-    char *taken = strdup(text);
+    char *copy = strdup(text);
     curl_free(text);
-    if (taken == NULL)
+    if (copy == NULL)
         abort();
-    return taken;
+    return copy;
 }
 
 static bool read_host(CURLU *url, struct smtp_settings *settings, const char **ret_why)
 {
-    char *port = take_part(url, CURLUPART_PORT, 0);
-    settings->host = take_part(url, CURLUPART_HOST, 0);
+    char *port = relay_url_part(url, CURLUPART_PORT, 0);
+    settings->host = relay_url_part(url, CURLUPART_HOST, 0);
     bool has_port = port != NULL;
     int fallback = settings->tls == SMTP_TLS_AT_ONCE ? PORT_SMTPS : settings->user != NULL ? PORT_SUBMISSION : PORT_SMTP;
     settings->port = fallback;
-    *ret_why = "it needs a host, and a port from 1 to 65535 if any";
+    *ret_why = "it needs a host; a port is a number from 1 to 65535";
     bool read = settings->host != NULL && settings->host[0] != '\0';
-    read = read && (!has_port || read_number(port, 1, 65535, &settings->port));
+    read = read && (!has_port || read_bounded_int(port, 1, 65535, &settings->port));
     free(port);
     if (!read)
         return false;
     return asprintf(&settings->name, "%s:%d", settings->host, settings->port) > 0;
 }
 
-static bool read_login(CURLU *url, struct smtp_settings *settings, const char **ret_why)
+static bool read_credentials(CURLU *url, struct smtp_settings *settings, const char **ret_why)
 {
-    settings->user = take_part(url, CURLUPART_USER, CURLU_URLDECODE);
-    settings->password = take_part(url, CURLUPART_PASSWORD, CURLU_URLDECODE);
-    *ret_why = "a log-in has both a user and a password, special characters as %XX, without control characters";
+    settings->user = relay_url_part(url, CURLUPART_USER, CURLU_URLDECODE);
+    settings->password = relay_url_part(url, CURLUPART_PASSWORD, CURLU_URLDECODE);
+    *ret_why = "a log-in needs a user and a password, with special characters as %XX and without control characters";
     if ((settings->user == NULL) != (settings->password == NULL))
         return false;
-    /* A user that is there but cannot be decoded must not become no user. */
-    char *raw = take_part(url, CURLUPART_USER, 0);
+    /* A user that cannot be decoded must not be taken as no user. */
+    char *raw = relay_url_part(url, CURLUPART_USER, 0);
     bool is_lost = raw != NULL && settings->user == NULL;
     free(raw);
     return !is_lost && (settings->user == NULL || settings->user[0] != '\0');
 }
 
-/* The scheme, and that nothing is said which would mean nothing. */
+/* Reads the scheme, and refuses a path and a fragment, which have no meaning. */
 static bool read_form(CURLU *url, struct smtp_settings *settings, const char **ret_why)
 {
-    char *scheme = take_part(url, CURLUPART_SCHEME, 0);
-    char *path = take_part(url, CURLUPART_PATH, 0);
-    char *fragment = take_part(url, CURLUPART_FRAGMENT, 0);
+    char *scheme = relay_url_part(url, CURLUPART_SCHEME, 0);
+    char *path = relay_url_part(url, CURLUPART_PATH, 0);
+    char *fragment = relay_url_part(url, CURLUPART_FRAGMENT, 0);
     bool is_smtps = scheme != NULL && strcmp(scheme, "smtps") == 0;
     bool is_smtp = scheme != NULL && strcmp(scheme, "smtp") == 0;
     bool has_more = (path != NULL && strcmp(path, "/") != 0) || fragment != NULL;
     settings->tls = is_smtps ? SMTP_TLS_AT_ONCE : SMTP_TLS_IF_OFFERED;
-    *ret_why = !is_smtp && !is_smtps ? "it begins with smtp:// or smtps://"
-                                     : "it has no path and no fragment; special characters of user and password are written as %XX";
+    *ret_why = !is_smtp && !is_smtps
+                   ? "it must begin with smtp:// or smtps://"
+                   : "it must not have a path or a fragment; write special characters of user and password as %XX";
     free(scheme);
     free(path);
     free(fragment);
@@ -170,13 +172,13 @@ static bool read_form(CURLU *url, struct smtp_settings *settings, const char **r
 
 static bool read_address(CURLU *url, struct smtp_settings *settings, const char **ret_why)
 {
-    if (!read_form(url, settings, ret_why) || !read_login(url, settings, ret_why) || !read_host(url, settings, ret_why))
+    if (!read_form(url, settings, ret_why) || !read_credentials(url, settings, ret_why) || !read_host(url, settings, ret_why))
         return false;
     ARENA_SCOPE arena = arena_new(0);
-    char *query = take_part(url, CURLUPART_QUERY, 0);
-    bool read = query == NULL || read_query(arena, query, settings, ret_why);
+    char *query = relay_url_part(url, CURLUPART_QUERY, 0);
+    bool read = query == NULL || read_parameters(arena, query, settings, ret_why);
     free(query);
-    /* A relay that leaves STARTTLS out, or somebody between who takes it out, must not get the password in the clear. */
+    /* A relay without STARTTLS, or an attacker who removes it, must not get the password in the clear. */
     if (settings->user != NULL && settings->tls == SMTP_TLS_IF_OFFERED)
         settings->tls = SMTP_TLS_REQUIRED;
     return read;
@@ -184,7 +186,7 @@ static bool read_address(CURLU *url, struct smtp_settings *settings, const char 
 
 bool smtp_settings_read(const char *text, struct smtp_settings *ret_settings, const char **ret_why)
 {
-    CLEANUP(free_url) CURLU *url = curl_url();
+    CLEANUP(free_relay_url) CURLU *url = curl_url();
     struct smtp_settings settings = {
         .connections = 10,
         .messages = 1000,

@@ -7,10 +7,10 @@
 #include <string.h>
 
 enum {
-    FIRST_REST_MS = 1000,
-    LONGEST_REST_MS = 5 * 60 * 1000,
-    /* How soon to look again for what another loop may have given back. */
-    LOOK_AGAIN_MS = 50,
+    FIRST_BACKOFF_MS = 1000,
+    LONGEST_BACKOFF_MS = 5 * 60 * 1000,
+    /* The time to the next try; another loop may have closed a session meanwhile. */
+    RETRY_MS = 50,
 };
 
 /* ---- Sessions ---- */
@@ -33,78 +33,78 @@ void smtp_relay_close(struct smtp_relay *relay)
 
 /* ---- Messages ---- */
 
-bool smtp_relay_begin(struct smtp_relay *relay, struct smtp_turn *turn)
+bool smtp_relay_begin(struct smtp_relay *relay, struct smtp_permit *permit)
 {
-    if (turn->is_probe) /* it has its message */
+    if (permit->is_probe) /* a probe has one message only */
         return false;
     pthread_mutex_lock(&relay->set->lock);
-    bool recovers = relay->failures > 0;
-    bool may = !recovers || (!relay->is_half_open && clock_monotonic_us() >= relay->backoff_until_us);
-    if (may) {
-        turn->failure_epoch = relay->failure_epoch;
-        turn->is_probe = relay->is_half_open = recovers;
+    bool had_failed = relay->failures > 0;
+    bool is_permitted = !had_failed || (!relay->is_half_open && clock_monotonic_us() >= relay->backoff_until_us);
+    if (is_permitted) {
+        permit->failure_epoch = relay->failure_epoch;
+        permit->is_probe = relay->is_half_open = had_failed;
     }
     pthread_mutex_unlock(&relay->set->lock);
-    return may;
+    return is_permitted;
 }
 
-/* With the lock: whoever tried the relay does no longer. */
-static void end_probe(struct smtp_relay *relay, struct smtp_turn *turn)
+/* The caller holds the lock. */
+static void end_probe(struct smtp_relay *relay, struct smtp_permit *permit)
 {
-    if (turn->is_probe)
+    if (permit->is_probe)
         relay->is_half_open = false;
-    turn->is_probe = false;
+    permit->is_probe = false;
 }
 
-void smtp_relay_worked(struct smtp_relay *relay, struct smtp_turn *turn, bool accepted)
+void smtp_relay_worked(struct smtp_relay *relay, struct smtp_permit *permit, bool accepted)
 {
     pthread_mutex_lock(&relay->set->lock);
     relay->accepted += accepted;
     relay->refused += !accepted;
-    end_probe(relay, turn);
-    /* What began before a rest says nothing about how the relay does since. */
-    if (relay->failures > 0 && turn->failure_epoch == relay->failure_epoch) {
+    end_probe(relay, permit);
+    /* A message begun before the last failure does not show that the relay has recovered. */
+    if (relay->failures > 0 && permit->failure_epoch == relay->failure_epoch) {
         relay->failures = 0;
         relay->trouble[0] = '\0';
     }
     pthread_mutex_unlock(&relay->set->lock);
 }
 
-/* Doubles from failure to failure, give or take a fifth, so that many senders do not come back at once. */
-static int64_t rest_ms(unsigned failures)
+/* Exponential backoff with a jitter of a fifth, so that many senders do not retry at the same time. */
+static int64_t backoff_ms(unsigned failures)
 {
-    int64_t ms = FIRST_REST_MS;
-    for (unsigned i = 1; i < failures && ms < LONGEST_REST_MS; i++)
+    int64_t ms = FIRST_BACKOFF_MS;
+    for (unsigned i = 1; i < failures && ms < LONGEST_BACKOFF_MS; i++)
         ms *= 2;
-    ms = ms < LONGEST_REST_MS ? ms : LONGEST_REST_MS;
+    ms = ms < LONGEST_BACKOFF_MS ? ms : LONGEST_BACKOFF_MS;
     return ms - ms / 5 + (int64_t)randombytes_uniform((uint32_t)(ms * 2 / 5) + 1);
 }
 
-void smtp_relay_failed(struct smtp_relay *relay, struct smtp_turn *turn, const char *why)
+void smtp_relay_failed(struct smtp_relay *relay, struct smtp_permit *permit, const char *why)
 {
     pthread_mutex_lock(&relay->set->lock);
-    end_probe(relay, turn);
-    if (turn->failure_epoch == relay->failure_epoch) {
+    end_probe(relay, permit);
+    if (permit->failure_epoch == relay->failure_epoch) {
         relay->failure_epoch++;
         relay->failures++;
-        relay->backoff_until_us = clock_monotonic_us() + rest_ms(relay->failures) * US_PER_MS;
+        relay->backoff_until_us = clock_monotonic_us() + backoff_ms(relay->failures) * US_PER_MS;
         snprintf(relay->trouble, sizeof(relay->trouble), "%s", why);
     }
     pthread_mutex_unlock(&relay->set->lock);
 }
 
-void smtp_relay_abandon(struct smtp_relay *relay, struct smtp_turn *turn)
+void smtp_relay_abandon(struct smtp_relay *relay, struct smtp_permit *permit)
 {
-    if (!turn->is_probe)
+    if (!permit->is_probe)
         return;
     pthread_mutex_lock(&relay->set->lock);
-    end_probe(relay, turn);
+    end_probe(relay, permit);
     pthread_mutex_unlock(&relay->set->lock);
 }
 
 int64_t smtp_relay_ready_us(struct smtp_relay *relay)
 {
-    int64_t soon_us = clock_monotonic_us() + LOOK_AGAIN_MS * US_PER_MS;
+    int64_t soon_us = clock_monotonic_us() + RETRY_MS * US_PER_MS;
     pthread_mutex_lock(&relay->set->lock);
     int64_t backoff_until_us = relay->failures > 0 ? relay->backoff_until_us : 0;
     pthread_mutex_unlock(&relay->set->lock);
@@ -153,7 +153,7 @@ void smtp_destination_end(struct smtp_relay *relay, uint64_t key)
     pthread_mutex_unlock(&relay->set->lock);
 }
 
-/* ---- Looking ---- */
+/* ---- State for reports ---- */
 
 void smtp_relay_look(struct smtp_relays *relays, size_t index, struct smtp_relay_state *ret_state)
 {

@@ -1,11 +1,11 @@
 /*
- * SMTP traffic: what all loops of a process share about their relays: the
- * settings of each, who may open a session or begin a message, which relay
- * rests, and how much is under way to each recipient domain. Internal to the
- * SMTP client; others see smtp/relay.h.
+ * SMTP relay state: the data that all loops of a process share about a relay:
+ * its settings, its connection limit, its backoff and circuit breaker (half-open
+ * probe), and the throttle per recipient domain. Internal to the SMTP client;
+ * other modules use smtp/relay.h.
  *
- * Settings never change after smtp_relays_new. Everything else lies behind one
- * mutex of the set and is reached through the functions below, from any thread.
+ * Settings never change after smtp_relays_new. One mutex of the set protects
+ * everything else. Any thread may call the functions below.
  */
 #pragma once
 
@@ -42,12 +42,12 @@ struct smtp_relay {
     struct smtp_relays *set;
     struct smtp_settings settings;
 
-    /* Behind the lock of the set. */
+    /* Protected by the lock of the set. */
     int open;
     unsigned failures;        /* in a row */
-    unsigned failure_epoch;   /* counts the rests, so that ten sessions that fail of one cause make one of them */
+    unsigned failure_epoch;   /* counts the backoffs, so that ten sessions that fail for one cause start only one */
     int64_t backoff_until_us; /* monotonic */
-    bool is_half_open;        /* a session tries whether it works again */
+    bool is_half_open;        /* a probe is in progress */
     char trouble[SMTP_TROUBLE_MAX_BYTES];
     int64_t accepted;
     int64_t refused;
@@ -60,47 +60,47 @@ struct smtp_relays {
     struct smtp_destinations *destinations; /* NULL when no relay bounds them */
 };
 
-/* Reads an address of the form in smtp/relay.h. False: `ret_why` is part of a sentence, without anything of the address. */
+/* Reads an address of the form in smtp/relay.h. False: `ret_why` is part of a sentence and holds nothing of the address. */
 MUST_CHECK bool smtp_settings_read(const char *url, struct smtp_settings *ret_settings, const char **ret_why) NONNULL(1, 2, 3);
 void smtp_settings_done(struct smtp_settings *settings) NONNULL(1);
 
 /* ---- Sessions ---- */
 
-/* Counts a session more, unless the relay has as many as it may. */
+/* Counts one more session, unless the relay is at its limit of connections. */
 MUST_CHECK bool smtp_relay_open(struct smtp_relay *relay) NONNULL(1);
 void smtp_relay_close(struct smtp_relay *relay) NONNULL(1);
 
 /* ---- Beginning and ending messages ---- */
 
-/* A session's leave to begin; zeroed at first. */
-struct smtp_turn {
+/* A session's permit to begin a message; zeroed at first. */
+struct smtp_permit {
     unsigned failure_epoch;
-    bool is_probe; /* the only session that may, until it is known how the relay does */
+    bool is_probe; /* the half-open probe: the only session with a permit until its result is known */
 };
 
-/* Whether a session may begin a message now. The leave ends with one of the three below. */
-MUST_CHECK bool smtp_relay_begin(struct smtp_relay *relay, struct smtp_turn *turn) NONNULL(1, 2);
+/* Whether a session may begin a message now. One of the three functions below ends the permit. */
+MUST_CHECK bool smtp_relay_begin(struct smtp_relay *relay, struct smtp_permit *permit) NONNULL(1, 2);
 
 /* The relay decided about a message. */
-void smtp_relay_worked(struct smtp_relay *relay, struct smtp_turn *turn, bool accepted) NONNULL(1, 2);
+void smtp_relay_worked(struct smtp_relay *relay, struct smtp_permit *permit, bool accepted) NONNULL(1, 2);
 
-/* The relay failed as such: it rests. `why` is kept for smtp_relay_look. */
-void smtp_relay_failed(struct smtp_relay *relay, struct smtp_turn *turn, const char *why) NONNULL(1, 2, 3);
+/* The relay itself failed: its backoff begins. `why` is kept for smtp_relay_look. */
+void smtp_relay_failed(struct smtp_relay *relay, struct smtp_permit *permit, const char *why) NONNULL(1, 2, 3);
 
-/* Nothing came of it. */
-void smtp_relay_abandon(struct smtp_relay *relay, struct smtp_turn *turn) NONNULL(1, 2);
+/* The session ended without a result for the relay. */
+void smtp_relay_abandon(struct smtp_relay *relay, struct smtp_permit *permit) NONNULL(1, 2);
 
-/* When it is worth while to ask again after smtp_relay_open or _begin said no, monotonic. */
+/* The time to retry after smtp_relay_open or _begin returned false, monotonic. */
 int64_t smtp_relay_ready_us(struct smtp_relay *relay) NONNULL(1);
 
 /* ---- Recipient domains ---- */
 
-/* The key of a domain (lower case) at a relay; 0 when the relay does not bound them, which the functions below ignore. */
+/* The key of a domain (lower case) at a relay. 0 when the relay has no bound; the functions below ignore 0. */
 uint64_t smtp_destination_key(const struct smtp_relay *relay, const char *domain, size_t size) NONNULL(1, 2) PURE;
 
-/* Whether one more may be under way; if so, it is counted. */
+/* Whether one more message may be in progress; if so, it is counted. */
 MUST_CHECK bool smtp_destination_take(struct smtp_relay *relay, uint64_t key) NONNULL(1);
 
-/* Counts one more, whatever the bound. */
+/* Counts one more message without a check of the bound. */
 void smtp_destination_add(struct smtp_relay *relay, uint64_t key) NONNULL(1);
 void smtp_destination_end(struct smtp_relay *relay, uint64_t key) NONNULL(1);

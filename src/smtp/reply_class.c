@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* ---- Words, for servers that say in them what codes were made for ---- */
+/* ---- Words, for servers that give the reason without an enhanced code ---- */
 
 static bool says_any(const char *text, const char *const *words, size_t count)
 {
@@ -51,7 +51,7 @@ static bool says_full(const char *text)
     return says_any(text, words, ARRAY_COUNT(words));
 }
 
-/* A large service uses the code of a disabled mailbox for one that gets too much at a time. */
+/* A large service uses the code of a disabled mailbox for a mailbox that receives too much at a time. */
 static bool says_too_fast(const char *text)
 {
     static const char *const words[] = { "receiving mail at a rate", "receiving mail too quickly", "too many messages" };
@@ -60,7 +60,7 @@ static bool says_too_fast(const char *text)
 
 /* ---- Codes ---- */
 
-static bool is_one_of(const char *enhanced, const char *const *codes, size_t count)
+static bool enhanced_is_among(const char *enhanced, const char *const *codes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(enhanced, codes[i]) == 0)
@@ -72,17 +72,17 @@ static bool is_one_of(const char *enhanced, const char *const *codes, size_t cou
 static bool is_no_such_recipient(const char *enhanced)
 {
     static const char *const codes[] = { "5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10" };
-    return is_one_of(enhanced, codes, ARRAY_COUNT(codes));
+    return enhanced_is_among(enhanced, codes, ARRAY_COUNT(codes));
 }
 
-/* Nothing in particular: the words say what is meant. */
+/* The code is unspecific: the words of the reply decide. */
 static bool is_vague(const char *enhanced)
 {
     static const char *const codes[] = { "", "5.0.0", "5.1.0", "5.2.0", "5.3.0", "5.5.0", "5.5.1" };
-    return is_one_of(enhanced, codes, ARRAY_COUNT(codes));
+    return enhanced_is_among(enhanced, codes, ARRAY_COUNT(codes));
 }
 
-/* The message is too large for the system or the mailbox; that holds for whatever command it was said to. */
+/* The message is too large for the system or the mailbox, whichever command the reply came to. */
 static bool is_too_large(int code, const char *enhanced, const char *text)
 {
     if (strcmp(enhanced, "5.3.4") == 0 || strcmp(enhanced, "5.2.3") == 0)
@@ -90,7 +90,7 @@ static bool is_too_large(int code, const char *enhanced, const char *text)
     return code == 552 && enhanced[0] == '\0' && !says_full(text);
 }
 
-/* By the words of a reply without a code that tells. */
+/* The verdict by the words of a reply with an unspecific code. */
 static enum smtp_verdict verdict_of_words(int code, const char *text)
 {
     if (says_full(text))

@@ -1,7 +1,7 @@
 /*
- * SMTP replies: what the answer of a mail server means for the message and for
- * its recipient, by basic and enhanced code (RFC 5321 §4.2, RFC 3463) and by
- * the stage at which it came.
+ * SMTP reply class: maps a reply to its meaning for the message and for its
+ * recipient (hard bounce, soft bounce, block), by basic and enhanced status code
+ * (RFC 5321 §4.2, RFC 3463) and by the stage at which it came.
  */
 #pragma once
 
@@ -11,15 +11,15 @@
 
 enum smtp_verdict {
     SMTP_VERDICT_ACCEPTED, /* 2xx to the message */
-    SMTP_VERDICT_HARD,     /* there is no such recipient: a bounce; never mail them again */
-    SMTP_VERDICT_BLOCK,    /* the sender or the content is refused: a bounce; the recipient is not to blame */
-    SMTP_VERDICT_REFUSED,  /* any other permanent refusal of this message: a bounce; the recipient is not to blame */
-    SMTP_VERDICT_SOFT,     /* later, perhaps */
+    SMTP_VERDICT_HARD,     /* hard bounce: the recipient does not exist; never mail them again */
+    SMTP_VERDICT_BLOCK,    /* a bounce: the sender or the content is refused, not the recipient */
+    SMTP_VERDICT_REFUSED,  /* a bounce: any other permanent refusal of this message */
+    SMTP_VERDICT_SOFT,     /* soft bounce: a temporary failure; retry */
 };
 
-/* `about_recipient`: the reply came to RCPT TO or to the message itself, not to the session or to MAIL FROM, whose 5xx is SOFT
- * here: it would condemn every recipient for the sender's fault. `enhanced` may be "", `text` is looked at where old servers put
- * the reason into words only. */
+/* `about_recipient`: the reply came to RCPT TO or to the message itself. A 5xx to the session or to MAIL FROM is SOFT: it is the
+ * sender's fault, and must not bounce every recipient. `enhanced` may be "". `text` decides when an old server gives the reason
+ * only in words. */
 enum smtp_verdict smtp_classify_reply(int code, const char *enhanced, const char *text, bool about_recipient) NONNULL(2, 3) PURE;
 
 /* The name used in data: accepted, hard, block, refused, soft. */

@@ -7,20 +7,20 @@
 
 enum { CODE_CHARS = 3 };
 
-void smtp_reply_parser_init(struct smtp_reply_parser *reader)
+void smtp_reply_parser_init(struct smtp_reply_parser *parser)
 {
-    reader->size = 0;
-    reader->lines = 0;
+    parser->size = 0;
+    parser->lines = 0;
 }
 
-void smtp_reply_describe(const struct smtp_reply *answer, const char *what, char *ret_text, size_t text_bytes)
+void smtp_reply_describe(const struct smtp_reply *reply, const char *what, char *ret_text, size_t text_bytes)
 {
     BUF_SCOPE text;
-    buf_init(&text, text_bytes + sizeof(answer->text));
-    buf_printf(&text, "%s: %d ", what, answer->code);
-    if (answer->enhanced[0] != '\0')
-        buf_printf(&text, "%s ", answer->enhanced);
-    buf_add_text(&text, answer->text);
+    buf_init(&text, text_bytes + sizeof(reply->text));
+    buf_printf(&text, "%s: %d ", what, reply->code);
+    if (reply->enhanced[0] != '\0')
+        buf_printf(&text, "%s ", reply->enhanced);
+    buf_add_text(&text, reply->text);
     snprintf(ret_text, text_bytes, "%s", buf_text(&text));
 }
 
@@ -61,65 +61,65 @@ static size_t enhanced_size(char class, const char *text, size_t size)
     return detail > 0 && ends ? end : 0;
 }
 
-static void add_text(struct smtp_reply_parser *reader, const char *text, size_t size)
+static void reply_add_text(struct smtp_reply_parser *parser, const char *text, size_t size)
 {
-    struct smtp_reply *answer = &reader->answer;
-    size_t room = sizeof(answer->text) - 1 - reader->text_size;
-    if (reader->text_size > 0 && size > 0 && room > 0) {
-        answer->text[reader->text_size++] = ' ';
+    struct smtp_reply *reply = &parser->reply;
+    size_t room = sizeof(reply->text) - 1 - parser->text_size;
+    if (parser->text_size > 0 && size > 0 && room > 0) {
+        reply->text[parser->text_size++] = ' ';
         room--;
     }
     size_t count = size < room ? size : room;
     for (size_t i = 0; i < count; i++)
-        answer->text[reader->text_size + i] = (char)(text[i] >= ' ' && text[i] <= '~' ? text[i] : '?');
-    reader->text_size += count;
-    answer->text[reader->text_size] = '\0';
+        reply->text[parser->text_size + i] = (char)(text[i] >= ' ' && text[i] <= '~' ? text[i] : '?');
+    parser->text_size += count;
+    reply->text[parser->text_size] = '\0';
 }
 
-/* A line without its end. */
-static enum smtp_parse_state read_line(struct smtp_reply_parser *reader, const char *line, size_t size)
+/* `line` has no line end. */
+static enum smtp_parse_state read_reply_line(struct smtp_reply_parser *parser, const char *line, size_t size)
 {
-    struct smtp_reply *answer = &reader->answer;
+    struct smtp_reply *reply = &parser->reply;
     int code = read_code(line, size);
     bool goes_on = size > CODE_CHARS && line[CODE_CHARS] == '-';
-    bool is_first = reader->lines == 0;
+    bool is_first = parser->lines == 0;
     if (code == 0 || (size > CODE_CHARS && !goes_on && line[CODE_CHARS] != ' '))
         return SMTP_REPLY_MALFORMED;
-    if ((!is_first && code != answer->code) || ++reader->lines > SMTP_REPLY_MAX_LINES)
+    if ((!is_first && code != reply->code) || ++parser->lines > SMTP_REPLY_MAX_LINES)
         return SMTP_REPLY_MALFORMED;
     if (is_first) {
-        answer->code = code;
-        answer->enhanced[0] = answer->text[0] = '\0';
-        reader->text_size = 0;
+        reply->code = code;
+        reply->enhanced[0] = reply->text[0] = '\0';
+        parser->text_size = 0;
     }
     const char *text = line + (size > CODE_CHARS ? CODE_CHARS + 1 : size);
     size_t text_size = (size_t)(line + size - text);
     size_t enhanced = enhanced_size(line[0], text, text_size);
-    if (enhanced > 0 && answer->enhanced[0] == '\0')
-        snprintf(answer->enhanced, sizeof(answer->enhanced), "%.*s", (int)enhanced, text);
+    if (enhanced > 0 && reply->enhanced[0] == '\0')
+        snprintf(reply->enhanced, sizeof(reply->enhanced), "%.*s", (int)enhanced, text);
     if (enhanced > 0) {
         size_t skipped = enhanced + (enhanced < text_size);
         text += skipped;
         text_size -= skipped;
     }
-    add_text(reader, text, text_size);
+    reply_add_text(parser, text, text_size);
     if (goes_on)
         return SMTP_REPLY_INCOMPLETE;
-    reader->lines = 0;
+    parser->lines = 0;
     return SMTP_REPLY_READY;
 }
 
-/* Keeps what may be the start of a line. */
-static enum smtp_parse_state keep(struct smtp_reply_parser *reader, const char *bytes, size_t size)
+/* Appends bytes to the incomplete line. */
+static enum smtp_parse_state keep_partial_line(struct smtp_reply_parser *parser, const char *bytes, size_t size)
 {
-    if (size > sizeof(reader->line) - reader->size)
+    if (size > sizeof(parser->line) - parser->size)
         return SMTP_REPLY_MALFORMED;
-    memcpy(reader->line + reader->size, bytes, size);
-    reader->size += size;
+    memcpy(parser->line + parser->size, bytes, size);
+    parser->size += size;
     return SMTP_REPLY_INCOMPLETE;
 }
 
-enum smtp_parse_state smtp_reply_parse(struct smtp_reply_parser *reader, const char **bytes, size_t *size)
+enum smtp_parse_state smtp_reply_parse(struct smtp_reply_parser *parser, const char **bytes, size_t *size)
 {
     enum smtp_parse_state state = SMTP_REPLY_INCOMPLETE;
     while (state == SMTP_REPLY_INCOMPLETE && *size > 0) {
@@ -129,21 +129,21 @@ enum smtp_parse_state smtp_reply_parse(struct smtp_reply_parser *reader, const c
         size_t line_size = taken;
         *bytes += taken;
         *size -= taken;
-        if (end == NULL || reader->size > 0) {
-            if (keep(reader, line, taken) == SMTP_REPLY_MALFORMED)
+        if (end == NULL || parser->size > 0) {
+            if (keep_partial_line(parser, line, taken) == SMTP_REPLY_MALFORMED)
                 return SMTP_REPLY_MALFORMED;
             if (end == NULL)
                 return SMTP_REPLY_INCOMPLETE;
-            line = reader->line;
-            line_size = reader->size;
-            reader->size = 0;
+            line = parser->line;
+            line_size = parser->size;
+            parser->size = 0;
         }
         if (line_size > SMTP_REPLY_LINE_MAX_BYTES)
             return SMTP_REPLY_MALFORMED;
         line_size--;
         if (line_size > 0 && line[line_size - 1] == '\r')
             line_size--;
-        state = read_line(reader, line, line_size);
+        state = read_reply_line(parser, line, line_size);
     }
     return state;
 }

@@ -9,20 +9,20 @@
 
 enum { IDLE_MS = 15 * 1000, LEAVING_MS = 5 * 1000 };
 
-static_assert((int)SMTP_REPLY_TEXT_BYTES == (int)SMTP_TEXT_MAX_BYTES, "an outcome holds the text of an answer");
+static_assert((int)SMTP_REPLY_TEXT_BYTES == (int)SMTP_TEXT_MAX_BYTES, "an outcome holds the text of a reply");
 
 void smtp_session_init(struct smtp_session *session, struct smtp_event_loop *loop, uint32_t index)
 {
     *session = (struct smtp_session){ .loop = loop, .index = index, .fd = -1 };
-    smtp_transaction_init(&session->letters[0]);
-    smtp_transaction_init(&session->letters[1]);
+    smtp_transaction_init(&session->transactions[0]);
+    smtp_transaction_init(&session->transactions[1]);
     buf_init(&session->commands, 8192);
 }
 
 void smtp_session_done(struct smtp_session *session)
 {
-    smtp_transaction_done(&session->letters[0]);
-    smtp_transaction_done(&session->letters[1]);
+    smtp_transaction_done(&session->transactions[0]);
+    smtp_transaction_done(&session->transactions[1]);
     buf_done(&session->commands);
 }
 
@@ -31,34 +31,33 @@ void smtp_session_done(struct smtp_session *session)
 void smtp_session_renew_deadline(struct smtp_session *session)
 {
     const struct smtp_settings *settings = &session->relay->settings;
-    const struct smtp_pending_reply *pending_replies = smtp_pending_reply_first(session);
-    bool awaits_final =
-        pending_replies != NULL && pending_replies->step == SMTP_STEP_FINAL && session->written >= pending_replies->end;
+    const struct smtp_pending_reply *pending = smtp_pending_reply_first(session);
+    bool awaits_final = pending != NULL && pending->step == SMTP_STEP_FINAL && session->written >= pending->end;
     int64_t ms = (int64_t)(awaits_final ? settings->final_timeout_s : settings->timeout_s) * 1000;
     if (session->phase == SMTP_LEAVING)
         ms = LEAVING_MS;
-    else if (pending_replies == NULL && session->out == NULL)
+    else if (pending == NULL && session->out == NULL)
         ms = IDLE_MS;
     smtp_event_loop_set_deadline(session, ms);
 }
 
-/* ---- Ends ---- */
+/* ---- Ending ---- */
 
-static bool is_dot_out(const struct smtp_session *session, const struct smtp_transaction *letter)
+static bool is_dot_out(const struct smtp_session *session, const struct smtp_transaction *transaction)
 {
-    return letter == session->sending && session->written >= letter->dot_end;
+    return transaction == session->sending && session->written >= transaction->dot_end;
 }
 
 static void close_session(struct smtp_session *session)
 {
-    smtp_relay_abandon(session->relay, &session->turn);
+    smtp_relay_abandon(session->relay, &session->permit);
     smtp_connect_end(session);
     buf_clear(&session->commands);
     session->phase = SMTP_FREE;
     smtp_event_loop_vacate(session);
 }
 
-/* How far the envelope had come: the command whose reply is due. */
+/* The stage of the envelope: its first command without a reply. */
 static enum smtp_stage stage_reached(const struct smtp_session *session)
 {
     if (session->phase == SMTP_CONNECTING)
@@ -71,38 +70,38 @@ static enum smtp_stage stage_reached(const struct smtp_session *session)
     return SMTP_STAGE_MAIL;
 }
 
-static void settle_lost(struct smtp_session *session, struct smtp_transaction *letter, const char *why)
+static void settle_lost(struct smtp_session *session, struct smtp_transaction *transaction, const char *why)
 {
-    if (!letter->is_refused) {
-        bool is_uncertain = is_dot_out(session, letter);
-        smtp_transaction_decide(letter, SMTP_STAGE_DATA, 0, "", why);
-        letter->outcome.end = is_uncertain ? SMTP_UNCERTAIN : SMTP_NOT_SENT;
+    if (!transaction->is_refused) {
+        bool is_uncertain = is_dot_out(session, transaction);
+        smtp_transaction_decide(transaction, SMTP_STAGE_DATA, 0, "", why);
+        transaction->outcome.end = is_uncertain ? SMTP_UNCERTAIN : SMTP_NOT_SENT;
         if (is_uncertain)
-            letter->outcome.stage = SMTP_STAGE_FINAL;
-        else if (letter == session->coming)
-            letter->outcome.stage = stage_reached(session);
+            transaction->outcome.stage = SMTP_STAGE_FINAL;
+        else if (transaction == session->upcoming)
+            transaction->outcome.stage = stage_reached(session);
     }
-    smtp_event_loop_settle(session, letter);
+    smtp_event_loop_settle(session, transaction);
 }
 
 void smtp_session_end(struct smtp_session *session, const char *why)
 {
     struct smtp_transaction *sending = session->sending;
-    struct smtp_transaction *coming = session->coming;
+    struct smtp_transaction *upcoming = session->upcoming;
     if (sending != NULL)
         settle_lost(session, sending, why);
-    if (coming != NULL)
-        settle_lost(session, coming, why);
-    session->sending = session->coming = NULL;
+    if (upcoming != NULL)
+        settle_lost(session, upcoming, why);
+    session->sending = session->upcoming = NULL;
     close_session(session);
 }
 
 void smtp_session_fail(struct smtp_session *session, const char *why)
 {
     char text[SMTP_TROUBLE_MAX_BYTES];
-    snprintf(text, sizeof(text), "%s", why); /* `why` may be of the session */
-    /* First, so that the messages are not asked for again for this relay. */
-    smtp_relay_failed(session->relay, &session->turn, text);
+    snprintf(text, sizeof(text), "%s", why); /* `why` may belong to the session */
+    /* First, so that this relay does not get the messages again. */
+    smtp_relay_failed(session->relay, &session->permit, text);
     smtp_session_end(session, text);
 }
 
@@ -125,7 +124,7 @@ static void set_idle(struct smtp_session *session, bool is_idle)
     session->loop->idle_count += is_idle ? 1U : -1U;
 }
 
-void smtp_session_rest(struct smtp_session *session)
+void smtp_session_become_idle(struct smtp_session *session)
 {
     if (session->begun >= session->relay->settings.messages)
         return smtp_write_quit(session);
@@ -133,12 +132,13 @@ void smtp_session_rest(struct smtp_session *session)
     smtp_session_renew_deadline(session);
 }
 
-/* What this relay cannot be given is decided here, as it would (RFC 6531 §3.7.4.2). */
-static bool can_carry(const struct smtp_session *session, struct smtp_transaction *letter)
+/* Refuses a message that this relay cannot carry, as the relay would (RFC 6531 §3.7.4.2). */
+static bool can_carry(const struct smtp_session *session, struct smtp_transaction *transaction)
 {
-    if (!letter->needs_smtputf8 || session->extensions.smtputf8)
+    if (!transaction->needs_smtputf8 || session->extensions.smtputf8)
         return true;
-    smtp_transaction_decide(letter, SMTP_STAGE_RCPT, 553, "5.6.7", "The relay has no SMTPUTF8, which this address needs");
+    smtp_transaction_decide(transaction, SMTP_STAGE_RCPT, 553, "5.6.7",
+                            "The relay does not support SMTPUTF8, which this address needs");
     return false;
 }
 
@@ -146,34 +146,35 @@ bool smtp_session_take(struct smtp_session *session)
 {
     enum { MOST_REFUSED_IN_A_ROW = 32 };
     struct smtp_event_loop *loop = session->loop;
-    struct smtp_transaction *letter = session->sending == &session->letters[0] ? &session->letters[1] : &session->letters[0];
-    if (session->begun >= session->relay->settings.messages || !smtp_relay_begin(session->relay, &session->turn))
+    struct smtp_transaction *transaction =
+        session->sending == &session->transactions[0] ? &session->transactions[1] : &session->transactions[0];
+    if (session->begun >= session->relay->settings.messages || !smtp_relay_begin(session->relay, &session->permit))
         return false;
     for (int i = 0; i < MOST_REFUSED_IN_A_ROW; i++) {
         struct smtp_message message = { .tag = NULL };
         if (!smtp_event_loop_next(loop, session->relay, &message))
             break;
-        bool is_possible = smtp_transaction_fill(letter, &message);
-        letter->destination =
-            smtp_destination_key(session->relay, smtp_transaction_domain(letter), strlen(smtp_transaction_domain(letter)));
-        is_possible = is_possible && (session->phase == SMTP_FREE || can_carry(session, letter));
+        bool is_possible = smtp_transaction_fill(transaction, &message);
+        transaction->destination = smtp_destination_key(session->relay, smtp_transaction_domain(transaction),
+                                                        strlen(smtp_transaction_domain(transaction)));
+        is_possible = is_possible && (session->phase == SMTP_FREE || can_carry(session, transaction));
         if (is_possible) {
-            session->coming = letter;
+            session->upcoming = transaction;
             session->next_step = SMTP_STEP_MAIL;
             session->begun++;
             return true;
         }
-        smtp_event_loop_settle(session, letter);
+        smtp_event_loop_settle(session, transaction);
     }
-    smtp_relay_abandon(session->relay, &session->turn);
+    smtp_relay_abandon(session->relay, &session->permit);
     return false;
 }
 
 bool smtp_session_start(struct smtp_session *session, struct smtp_relay *relay)
 {
     session->relay = relay;
-    session->turn = (struct smtp_turn){ .failure_epoch = 0 };
-    session->sending = session->coming = NULL;
+    session->permit = (struct smtp_permit){ .failure_epoch = 0 };
+    session->sending = session->upcoming = NULL;
     session->must_reset = session->is_last = session->is_idle = session->did_work = false;
     session->begun = 0;
     session->pending_count = 0;
@@ -200,12 +201,12 @@ void smtp_session_connected(struct smtp_session *session)
 {
     session->phase = SMTP_OPEN;
     smtp_event_loop_watch(session, false);
-    if (can_carry(session, session->coming))
+    if (can_carry(session, session->upcoming))
         return smtp_write_envelope(session);
-    smtp_event_loop_settle(session, session->coming);
-    session->coming = NULL;
-    smtp_relay_abandon(session->relay, &session->turn);
-    smtp_session_rest(session);
+    smtp_event_loop_settle(session, session->upcoming);
+    session->upcoming = NULL;
+    smtp_relay_abandon(session->relay, &session->permit);
+    smtp_session_become_idle(session);
 }
 
 void smtp_session_unreachable(struct smtp_session *session, const char *why)
@@ -213,7 +214,7 @@ void smtp_session_unreachable(struct smtp_session *session, const char *why)
     smtp_session_fail(session, why);
 }
 
-/* ---- What the loop tells ---- */
+/* ---- Events of the loop ---- */
 
 void smtp_session_ready(struct smtp_session *session, bool can_write)
 {
@@ -228,7 +229,7 @@ void smtp_session_ready(struct smtp_session *session, bool can_write)
 void smtp_session_overdue(struct smtp_session *session)
 {
     if (session->phase == SMTP_CONNECTING)
-        return smtp_session_fail(session, "it did not answer in time");
+        return smtp_session_fail(session, "it did not reply in time");
     if (session->phase == SMTP_LEAVING)
         return smtp_session_end(session, "");
     if (!session->is_idle)
@@ -241,15 +242,15 @@ void smtp_session_stop(struct smtp_session *session, bool now)
 {
     static const char why[] = "the sender stops";
     bool waits = session->phase == SMTP_OPEN && session->sending != NULL && is_dot_out(session, session->sending);
-    if (session->is_idle) { /* as a courtesy; nobody waits for the reply */
+    if (session->is_idle) { /* a courtesy; the reply is not read */
         size_t moved;
         (void)smtp_connect_write(session, "QUIT\r\n", strlen("QUIT\r\n"), &moved);
     }
     if (!waits || now)
         return smtp_session_end(session, why);
-    struct smtp_transaction *coming = session->coming;
-    if (coming == NULL)
+    struct smtp_transaction *upcoming = session->upcoming;
+    if (upcoming == NULL)
         return;
-    settle_lost(session, coming, why);
-    session->coming = NULL;
+    settle_lost(session, upcoming, why);
+    session->upcoming = NULL;
 }

@@ -3,37 +3,37 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What one message may leave behind as storage for the next. */
+/* The largest buffer that is kept for the next message. */
 enum { KEPT_BYTES = 256 * 1024, COMMANDS_BYTES = 4096 };
 
-void smtp_transaction_init(struct smtp_transaction *letter)
+void smtp_transaction_init(struct smtp_transaction *transaction)
 {
-    *letter = (struct smtp_transaction){ .tag = NULL };
-    /* Every dot doubled, and the envelope of the next message behind it. */
-    buf_init(&letter->bytes, (size_t)SMTP_MESSAGE_MAX_BYTES * 2 + COMMANDS_BYTES);
+    *transaction = (struct smtp_transaction){ .tag = NULL };
+    /* Room for every dot doubled, and for the envelope of the next message. */
+    buf_init(&transaction->bytes, (size_t)SMTP_MESSAGE_MAX_BYTES * 2 + COMMANDS_BYTES);
 }
 
-void smtp_transaction_done(struct smtp_transaction *letter)
+void smtp_transaction_done(struct smtp_transaction *transaction)
 {
-    buf_done(&letter->bytes);
+    buf_done(&transaction->bytes);
 }
 
-void smtp_transaction_clear(struct smtp_transaction *letter)
+void smtp_transaction_clear(struct smtp_transaction *transaction)
 {
-    if (letter->bytes.capacity > KEPT_BYTES)
-        buf_done(&letter->bytes);
+    if (transaction->bytes.capacity > KEPT_BYTES)
+        buf_done(&transaction->bytes);
     else
-        buf_clear(&letter->bytes);
-    letter->tag = NULL;
-    letter->destination = 0;
-    letter->is_dot_announced = false;
-    letter->is_refused = false;
+        buf_clear(&transaction->bytes);
+    transaction->tag = NULL;
+    transaction->destination = 0;
+    transaction->is_dot_announced = false;
+    transaction->is_refused = false;
 }
 
-void smtp_transaction_decide(struct smtp_transaction *letter, enum smtp_stage stage, int code, const char *enhanced,
+void smtp_transaction_decide(struct smtp_transaction *transaction, enum smtp_stage stage, int code, const char *enhanced,
                              const char *text)
 {
-    struct smtp_outcome *outcome = &letter->outcome;
+    struct smtp_outcome *outcome = &transaction->outcome;
     outcome->end = SMTP_REPLIED;
     outcome->stage = stage;
     outcome->code = code;
@@ -41,15 +41,15 @@ void smtp_transaction_decide(struct smtp_transaction *letter, enum smtp_stage st
     snprintf(outcome->text, sizeof(outcome->text), "%s", text);
 }
 
-const char *smtp_transaction_domain(const struct smtp_transaction *letter)
+const char *smtp_transaction_domain(const struct smtp_transaction *transaction)
 {
-    const char *at = strrchr(letter->rcpt_to, '@');
+    const char *at = strrchr(transaction->rcpt_to, '@');
     return at != NULL ? at + 1 : "";
 }
 
 /* ---- Filling ---- */
 
-/* Nothing may end the command or the angle brackets it is put in: no control, no space, no bracket. */
+/* The address must not end the command or its angle brackets: no control character, no space, no bracket. */
 static bool is_safe_address(const char *address, bool allows_utf8)
 {
     size_t size = strlen(address);
@@ -63,23 +63,24 @@ static bool is_safe_address(const char *address, bool allows_utf8)
     return true;
 }
 
-static bool take_envelope(struct smtp_transaction *letter, const struct smtp_message *message)
+static bool take_envelope(struct smtp_transaction *transaction, const struct smtp_message *message)
 {
     bool is_recipient = message->rcpt_to[0] != '\0' && is_safe_address(message->rcpt_to, message->needs_smtputf8);
     if (!is_recipient) {
-        smtp_transaction_decide(letter, SMTP_STAGE_RCPT, 553, "5.1.3", "The recipient's address cannot be put into a command");
+        smtp_transaction_decide(transaction, SMTP_STAGE_RCPT, 553, "5.1.3",
+                                "The recipient address is not valid in an SMTP command");
         return false;
     }
     if (!is_safe_address(message->mail_from, message->needs_smtputf8)) {
-        smtp_transaction_decide(letter, SMTP_STAGE_MAIL, 553, "5.1.7", "The sender's address cannot be put into a command");
+        smtp_transaction_decide(transaction, SMTP_STAGE_MAIL, 553, "5.1.7", "The sender address is not valid in an SMTP command");
         return false;
     }
-    snprintf(letter->mail_from, sizeof(letter->mail_from), "%s", message->mail_from);
-    snprintf(letter->rcpt_to, sizeof(letter->rcpt_to), "%s", message->rcpt_to);
+    snprintf(transaction->mail_from, sizeof(transaction->mail_from), "%s", message->mail_from);
+    snprintf(transaction->rcpt_to, sizeof(transaction->rcpt_to), "%s", message->rcpt_to);
     return true;
 }
 
-/* Doubles a dot behind any line end, a bare one too: what some server takes for the end of a message must not get past. */
+/* Doubles a dot behind any line end, also behind a bare CR or LF, which some servers accept as the end of a message. */
 static void add_stuffed(struct buf *out, struct bytes part)
 {
     const char *from = (const char *)part.data;
@@ -100,25 +101,25 @@ static bool ends_line(const struct buf *bytes)
     return bytes->size >= 2 && memcmp(bytes->data + bytes->size - 2, "\r\n", 2) == 0;
 }
 
-bool smtp_transaction_fill(struct smtp_transaction *letter, const struct smtp_message *message)
+bool smtp_transaction_fill(struct smtp_transaction *transaction, const struct smtp_message *message)
 {
-    smtp_transaction_clear(letter);
-    letter->tag = message->tag;
-    letter->needs_smtputf8 = message->needs_smtputf8;
-    letter->message_bytes = message->parts[0].size + message->parts[1].size;
-    if (!take_envelope(letter, message))
+    smtp_transaction_clear(transaction);
+    transaction->tag = message->tag;
+    transaction->needs_smtputf8 = message->needs_smtputf8;
+    transaction->message_bytes = message->parts[0].size + message->parts[1].size;
+    if (!take_envelope(transaction, message))
         return false;
-    if (message->parts[0].size > SMTP_MESSAGE_MAX_BYTES || letter->message_bytes > SMTP_MESSAGE_MAX_BYTES) {
-        smtp_transaction_decide(letter, SMTP_STAGE_MAIL, 552, "5.3.4", "The message is too large");
+    if (message->parts[0].size > SMTP_MESSAGE_MAX_BYTES || transaction->message_bytes > SMTP_MESSAGE_MAX_BYTES) {
+        smtp_transaction_decide(transaction, SMTP_STAGE_MAIL, 552, "5.3.4", "The message is too large");
         return false;
     }
-    if (letter->message_bytes == 0) {
-        smtp_transaction_decide(letter, SMTP_STAGE_DATA, 554, "5.6.0", "The message is empty");
+    if (transaction->message_bytes == 0) {
+        smtp_transaction_decide(transaction, SMTP_STAGE_DATA, 554, "5.6.0", "The message is empty");
         return false;
     }
     for (size_t i = 0; i < ARRAY_COUNT(message->parts); i++)
         if (message->parts[i].size > 0)
-            add_stuffed(&letter->bytes, message->parts[i]);
-    buf_add_text(&letter->bytes, ends_line(&letter->bytes) ? ".\r\n" : "\r\n.\r\n");
+            add_stuffed(&transaction->bytes, message->parts[i]);
+    buf_add_text(&transaction->bytes, ends_line(&transaction->bytes) ? ".\r\n" : "\r\n.\r\n");
     return true;
 }

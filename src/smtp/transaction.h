@@ -1,7 +1,7 @@
 /*
- * SMTP letter: one message in the hands of a session, as it goes over the wire:
- * envelope, body with its dots doubled (RFC 5321 §4.5.2) and the final dot, and
- * what has become of it. Owns its copy of everything.
+ * SMTP transaction: one message of a session in its wire form: envelope, body
+ * with dot-stuffing (RFC 5321 §4.5.2), the final dot, and the outcome. Owns its
+ * copy of everything.
  */
 #pragma once
 
@@ -18,27 +18,27 @@ struct smtp_transaction {
     char mail_from[SMTP_ADDRESS_MAX_BYTES + 1];
     char rcpt_to[SMTP_ADDRESS_MAX_BYTES + 1];
     bool needs_smtputf8;
-    size_t message_bytes;  /* before dots were doubled */
-    struct buf bytes;      /* to be written behind DATA, the final dot included */
-    uint64_t destination;  /* key of its domain in the traffic */
-    uint64_t dot_end;      /* where its dot ends in the stream of the session */
+    size_t message_bytes;  /* before dot-stuffing */
+    struct buf bytes;      /* to be written after DATA, with the final dot */
+    uint64_t destination;  /* key of the recipient domain in the relay's state */
+    uint64_t dot_end;      /* stream position of the session behind the final dot */
     bool is_dot_announced; /* to before_dot */
-    bool is_refused;       /* by the relay before its body; `outcome` says how */
+    bool is_refused;       /* by the relay before the body; `outcome` holds the reply */
     struct smtp_outcome outcome;
 };
 
-void smtp_transaction_init(struct smtp_transaction *letter) NONNULL(1);
-void smtp_transaction_done(struct smtp_transaction *letter) NONNULL(1);
+void smtp_transaction_init(struct smtp_transaction *transaction) NONNULL(1);
+void smtp_transaction_done(struct smtp_transaction *transaction) NONNULL(1);
 
-/* Copies a message. False: it cannot be sent to anybody, `outcome` says why as a relay would. */
-MUST_CHECK bool smtp_transaction_fill(struct smtp_transaction *letter, const struct smtp_message *message) NONNULL(1, 2);
+/* Copies a message. False: no relay could take it, and `outcome` holds the reply that a relay would give. */
+MUST_CHECK bool smtp_transaction_fill(struct smtp_transaction *transaction, const struct smtp_message *message) NONNULL(1, 2);
 
-/* Records a reply as the outcome; `enhanced` and `text` are cut to their bounds. */
-void smtp_transaction_decide(struct smtp_transaction *letter, enum smtp_stage stage, int code, const char *enhanced,
+/* Records a reply as the outcome; `enhanced` and `text` are truncated to their bounds. */
+void smtp_transaction_decide(struct smtp_transaction *transaction, enum smtp_stage stage, int code, const char *enhanced,
                              const char *text) NONNULL(1, 4, 5);
 
-/* Empties it for the next message. Storage of an ordinary size is kept. */
-void smtp_transaction_clear(struct smtp_transaction *letter) NONNULL(1);
+/* Empties the transaction for the next message. A buffer of ordinary size is kept. */
+void smtp_transaction_clear(struct smtp_transaction *transaction) NONNULL(1);
 
-/* The domain of its recipient, "" when there is none. */
-const char *smtp_transaction_domain(const struct smtp_transaction *letter) NONNULL(1) RETURNS_NONNULL PURE;
+/* The domain of the recipient, "" when there is none. */
+const char *smtp_transaction_domain(const struct smtp_transaction *transaction) NONNULL(1) RETURNS_NONNULL PURE;

@@ -1,8 +1,8 @@
 /*
- * SMTP watch: what the loop's epoll is told to hand back with an event: the
- * kind in the upper half, and a socket or the index of a session in the lower.
- * An event of a place that was vacated in the same round finds another session
- * or none, which then sees that there is nothing to read.
+ * SMTP watch: the user data of the loop's epoll events: the kind in the upper
+ * half, and a socket or the index of a session in the lower. An event of a
+ * session that became free in the same round reaches a free or a new session,
+ * which then has nothing to read.
  */
 #pragma once
 

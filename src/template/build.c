@@ -26,25 +26,25 @@ uint32_t template_build_op(struct template_build *build, enum template_op op, un
     return build->instruction_count++;
 }
 
-void template_build_land(struct template_build *build, uint32_t jump)
+void template_build_patch_jump(struct template_build *build, uint32_t jump)
 {
     size_t at = (size_t)jump * TEMPLATE_INSTRUCTION_BYTES + 4;
     if (!build->instructions->overflowed)
         template_write_u32((unsigned char *)build->instructions->data + at, build->instruction_count);
 }
 
-/* A link is the number of the jump before, plus one. */
+/* A link of the chain is the number of the previous jump plus one. */
 void template_build_chain(struct template_build *build, uint32_t *chain, enum template_op op)
 {
     *chain = template_build_op(build, op, 0, 0, *chain) + 1;
 }
 
-void template_build_land_all(struct template_build *build, uint32_t *chain)
+void template_build_patch_chain(struct template_build *build, uint32_t *chain)
 {
     while (*chain > 0 && !build->instructions->overflowed) {
         uint32_t jump = *chain - 1;
         *chain = template_read_instruction((const unsigned char *)build->instructions->data, jump).c;
-        template_build_land(build, jump);
+        template_build_patch_jump(build, jump);
     }
     *chain = 0;
 }
@@ -79,7 +79,7 @@ bool template_build_path(struct template_build *build, const char *name, size_t 
     }
     if (build->path_count == TEMPLATE_MAX_PATHS)
         return false;
-    unsigned char path[TEMPLATE_PATH_BYTES] = { 0 }; /* the flags are known at the end */
+    unsigned char path[TEMPLATE_PATH_BYTES] = { 0 }; /* template_build_finish writes the flags */
     template_write_u32(path, template_build_string(build, name, size));
     buf_add(build->paths, path, sizeof(path));
     build->path_names[build->path_count] = arena_dup_bytes(build->arena, name, size);

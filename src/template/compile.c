@@ -39,7 +39,7 @@ bool template_compiler_refuse(const struct template_compiler *compiler, const ch
 
 /* ---- Character references ---- */
 
-/* The code point of a numeric character reference at `text` ("&#39;", "&#x27;"), its size in bytes; 0 when it is none. */
+/* Parses a numeric character reference at `text` ("&#39;", "&#x27;"). Returns its size in bytes; 0 when there is none. */
 static size_t numeric_reference(const char *text, size_t size, uint32_t *ret_point)
 {
     size_t i = 2;
@@ -64,7 +64,7 @@ static size_t numeric_reference(const char *text, size_t size, uint32_t *ret_poi
     return i + 1;
 }
 
-/* A character reference (WHATWG HTML §13.5): those that serialisers write, and numbers. 0 when it is none. */
+/* Parses a character reference (WHATWG HTML §13.5): the names that serialisers write, and numbers. 0 when there is none. */
 static size_t character_reference(const char *text, size_t size, uint32_t *ret_point)
 {
     static const struct {
@@ -83,7 +83,7 @@ static size_t character_reference(const char *text, size_t size, uint32_t *ret_p
     return 0;
 }
 
-/* Room for one more character is there: a reference is longer than what it stands for. */
+/* Writes a code point. A reference is longer than its character, so the buffer is large enough. */
 static size_t put_utf8(char *at, uint32_t point)
 {
     if (point < 0x80) {
@@ -113,7 +113,7 @@ static bool is_scalar_value(uint32_t point)
     return point != 0 && point <= 0x10FFFF && !(point >= 0xD800 && point <= 0xDFFF);
 }
 
-/* Text as its author meant it, before the serialiser encoded it. It does not grow. */
+/* Decodes the character references that a serialiser wrote. The text never grows. */
 static size_t decode(const struct template_compiler *compiler, const char *text, size_t size, char *ret_text)
 {
     size_t written = 0;
@@ -143,7 +143,7 @@ struct template_parser template_compiler_parser(struct template_compiler *compil
 
 /* ---- Text ---- */
 
-static bool is_blank(const char *text, size_t size)
+static bool is_white_space(const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         if (memchr(" \t\r\n\f\v", text[i], 6) == NULL)
@@ -151,28 +151,29 @@ static bool is_blank(const char *text, size_t size)
     return true;
 }
 
-/* Captured text is a value: it is escaped where it is shown, so it can be text but no markup. */
+/* Captured text is a value: it is escaped where it is shown, so it must not contain markup. */
 static bool compile_captured(struct template_compiler *compiler, const struct template_piece *piece, struct error *err)
 {
     const struct template_block *block = template_compiler_block(compiler);
     const char *markup = compiler->kind == TEMPLATE_HTML ? memchr(piece->text, '<', piece->size) : NULL;
     if (markup != NULL)
         return template_compiler_refuse(compiler, block != NULL ? block->at : piece->at, err,
-                                        "it can capture text and values, but no HTML");
+                                        "it can capture text and values, but not HTML");
     char *text = arena_alloc(compiler->build.arena, piece->size + 1);
     size_t size = decode(compiler, piece->text, piece->size, text);
     template_build_op(&compiler->build, TEMPLATE_OP_TEXT, 0, 0, template_build_string(&compiler->build, text, size));
     return true;
 }
 
-static bool compile_text(struct template_compiler *compiler, const struct template_piece *piece, struct error *err)
+static bool compile_text_piece(struct template_compiler *compiler, const struct template_piece *piece, struct error *err)
 {
     if (piece->size == 0)
         return true;
     const struct template_block *block = template_compiler_block(compiler);
-    if (block != NULL && template_compiler_waits_for_when(compiler))
-        return is_blank(piece->text, piece->size) ||
-               template_compiler_refuse(compiler, block->at, err, "nothing may stand between it and its first {%% when %%}");
+    if (block != NULL && template_compiler_expects_when(compiler))
+        return is_white_space(piece->text, piece->size) ||
+               template_compiler_refuse(compiler, block->at, err,
+                                        "only white space is allowed between it and its first {%% when %%}");
     if (compiler->capture_depth > 0)
         return compile_captured(compiler, piece, err);
     if (compiler->kind == TEMPLATE_HTML)
@@ -181,7 +182,7 @@ static bool compile_text(struct template_compiler *compiler, const struct templa
     return true;
 }
 
-/* A comment is left out, so its inside must be HTML that can be left out. */
+/* A comment is removed, so the HTML before and after it must fit together. */
 static bool compile_comment(const struct template_compiler *compiler, const struct template_piece *piece, struct error *err)
 {
     struct html_scanner inside = compiler->html;
@@ -193,9 +194,10 @@ static bool compile_comment(const struct template_compiler *compiler, const stru
     return html_scan_join(&outside, &inside, &where) || template_compiler_refuse(compiler, piece->at, err, "it %s", where);
 }
 
-/* ---- Slots ---- */
+/* ---- Placeholders ---- */
 
-static bool slot_escape(struct template_compiler *compiler, const char *at, enum template_escape *ret_escape, struct error *err)
+static bool placeholder_escape(struct template_compiler *compiler, const char *at, enum template_escape *ret_escape,
+                               struct error *err)
 {
     const char *where = "";
     *ret_escape = TEMPLATE_ESCAPE_NONE;
@@ -208,14 +210,14 @@ static bool slot_escape(struct template_compiler *compiler, const char *at, enum
         *ret_escape = TEMPLATE_ESCAPE_HEADER;
         return true;
     case TEMPLATE_HTML:
-        if (html_scan_slot(&compiler->html, ret_escape, &where))
+        if (html_scan_placeholder(&compiler->html, ret_escape, &where))
             return true;
         break;
     }
-    return template_compiler_refuse(compiler, at, err, "it stands %s, where no value can be inserted safely", where);
+    return template_compiler_refuse(compiler, at, err, "it is %s, where no value can be inserted safely", where);
 }
 
-/* Line breaks are markup only in the text of elements; what url_encode made needs no second encoding in a URL. */
+/* Line breaks become markup only in the text of elements. The result of url_encode is not encoded again in a URL. */
 static enum template_escape final_escape(const struct template_compiler *compiler, const struct template_expression *expression,
                                          enum template_escape escape)
 {
@@ -227,17 +229,17 @@ static enum template_escape final_escape(const struct template_compiler *compile
     return escape;
 }
 
-static bool compile_slot(struct template_compiler *compiler, const struct template_piece *piece, struct error *err)
+static bool compile_placeholder(struct template_compiler *compiler, const struct template_piece *piece, struct error *err)
 {
-    compiler->slot_count++;
-    if (compiler->slot_count > TEMPLATE_MAX_SLOTS)
-        return template_compiler_refuse(compiler, piece->at, err, "the template has more than 10,000 slots");
-    if (template_compiler_waits_for_when(compiler))
-        return template_compiler_refuse(compiler, piece->at, err, "it stands between {%% case %%} and its first {%% when %%}");
+    compiler->placeholder_count++;
+    if (compiler->placeholder_count > TEMPLATE_MAX_PLACEHOLDERS)
+        return template_compiler_refuse(compiler, piece->at, err, "the template has more than 10,000 placeholders");
+    if (template_compiler_expects_when(compiler))
+        return template_compiler_refuse(compiler, piece->at, err, "it is between {%% case %%} and its first {%% when %%}");
 
     enum template_escape escape = TEMPLATE_ESCAPE_NONE;
     struct template_expression expression;
-    if (!slot_escape(compiler, piece->at, &escape, err))
+    if (!placeholder_escape(compiler, piece->at, &escape, err))
         return false;
     struct template_parser parser = template_compiler_parser(compiler, piece->text, piece->size);
     if (!template_parse_expression(&parser, &expression) || !template_parse_end(&parser, "'|' or the end"))
@@ -246,15 +248,15 @@ static bool compile_slot(struct template_compiler *compiler, const struct templa
     return true;
 }
 
-/* ---- The whole ---- */
+/* ---- Template ---- */
 
 static bool compile_piece(struct template_compiler *compiler, const struct template_piece *piece, struct error *err)
 {
     switch (piece->kind) {
     case TEMPLATE_PIECE_TEXT:
-        return compile_text(compiler, piece, err);
-    case TEMPLATE_PIECE_SLOT:
-        return compile_slot(compiler, piece, err);
+        return compile_text_piece(compiler, piece, err);
+    case TEMPLATE_PIECE_PLACEHOLDER:
+        return compile_placeholder(compiler, piece, err);
     case TEMPLATE_PIECE_TAG:
         return template_compile_tag(compiler, piece, err);
     case TEMPLATE_PIECE_COMMENT:
@@ -284,7 +286,7 @@ static bool compile_all(struct template_compiler *compiler, struct error *err)
     return true;
 }
 
-/* RFC 5322 §2.2: a header line has no controls; those of values are replaced, those of the author are a mistake. */
+/* RFC 5322 §2.2: a header line has no control characters. Those in values are replaced; those in the source are an error. */
 static bool check_header_source(const struct template_compiler *compiler, struct error *err)
 {
     for (const char *at = compiler->source; at < compiler->end; at++)

@@ -2,17 +2,17 @@
 
 #include <string.h>
 
-static bool is_blank(char byte)
+static bool is_html_space(char byte)
 {
     return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r' || byte == '\f';
 }
 
-static bool is_letter(char byte)
+static bool is_tag_letter(char byte)
 {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }
 
-static char lower(char byte)
+static char html_lower(char byte)
 {
     if (byte >= 'A' && byte <= 'Z')
         return (char)(byte - 'A' + 'a');
@@ -27,7 +27,7 @@ static void name_clear(struct html_name *name)
 static void name_add(struct html_name *name, char byte)
 {
     if (name->size + 1 < sizeof(name->text))
-        name->text[name->size] = lower(byte);
+        name->text[name->size] = html_lower(byte);
     name->size++;
 }
 
@@ -58,10 +58,10 @@ static void value_begin(struct html_scanner *scanner, char quote)
 
 static void value_add(struct html_scanner *scanner, char byte)
 {
-    if (scanner->value_bytes == 0 && is_blank(byte))
+    if (scanner->value_bytes == 0 && is_html_space(byte))
         return;
     if (scanner->value_bytes + 1 < sizeof(scanner->url_head))
-        scanner->url_head[scanner->value_bytes] = lower(byte);
+        scanner->url_head[scanner->value_bytes] = html_lower(byte);
     scanner->value_bytes++;
     if (byte == '?' || byte == '#')
         scanner->value_has_query = true;
@@ -82,7 +82,7 @@ static bool is_void(const struct html_name *tag)
     return name_is_one_of(tag, names, ARRAY_COUNT(names));
 }
 
-/* '>' of a tag: what follows may be text that is not tokenised. */
+/* Handles the '>' of a tag. The following text of some elements is not tokenised. */
 static void tag_end(struct html_scanner *scanner)
 {
     if (!scanner->in_conditional && !is_void(&scanner->tag))
@@ -99,12 +99,12 @@ static void tag_end(struct html_scanner *scanner)
         scanner->state = HTML_TITLE;
 }
 
-/* Looks for "</tag" and a delimiter, which end raw text. */
+/* Searches for "</tag" and a delimiter, which end raw text. */
 static void scan_raw(struct html_scanner *scanner, char byte)
 {
     const struct html_name *tag = &scanner->tag;
     size_t whole = 2 + tag->size;
-    if (scanner->matched == whole && (is_blank(byte) || byte == '/' || byte == '>')) {
+    if (scanner->matched == whole && (is_html_space(byte) || byte == '/' || byte == '>')) {
         scanner->is_end_tag = true;
         scanner->state = HTML_BEFORE_ATTRIBUTE;
         if (byte == '>')
@@ -115,14 +115,14 @@ static void scan_raw(struct html_scanner *scanner, char byte)
     if (scanner->matched == 1)
         continues = byte == '/';
     else if (scanner->matched >= 2 && scanner->matched < whole)
-        continues = lower(byte) == tag->text[scanner->matched - 2];
+        continues = html_lower(byte) == tag->text[scanner->matched - 2];
     if (continues)
         scanner->matched++;
     else
         scanner->matched = byte == '<';
 }
 
-/* Behind "<!": "--" begins a comment, anything else runs to '>'. */
+/* After "<!": "--" begins a comment; any other markup ends at '>'. */
 static void scan_markup(struct html_scanner *scanner, char byte)
 {
     if (byte == '-') {
@@ -152,13 +152,13 @@ static void scan_comment(struct html_scanner *scanner, char byte)
         }
         return;
     }
-    bool continues = lower(byte) == conditional[scanner->matched];
+    bool continues = html_lower(byte) == conditional[scanner->matched];
     scanner->matched = continues ? scanner->matched + 1 : sizeof(conditional);
 }
 
 static void scan_before_attribute(struct html_scanner *scanner, char byte)
 {
-    if (is_blank(byte) || byte == '/')
+    if (is_html_space(byte) || byte == '/')
         return;
     if (byte == '>') {
         tag_end(scanner);
@@ -173,7 +173,7 @@ static void scan_after_name(struct html_scanner *scanner, char byte)
 {
     if (byte == '=')
         scanner->state = HTML_BEFORE_VALUE;
-    else if (is_blank(byte))
+    else if (is_html_space(byte))
         scanner->state = HTML_AFTER_ATTRIBUTE_NAME;
     else if (byte == '/' || byte == '>' || scanner->state == HTML_AFTER_ATTRIBUTE_NAME)
         scan_before_attribute(scanner, byte);
@@ -185,7 +185,7 @@ static void scan_after_name(struct html_scanner *scanner, char byte)
 
 static void scan_value(struct html_scanner *scanner, char byte)
 {
-    if (scanner->quote != 0 ? byte == scanner->quote : is_blank(byte))
+    if (scanner->quote != 0 ? byte == scanner->quote : is_html_space(byte))
         scanner->state = HTML_BEFORE_ATTRIBUTE;
     else if (scanner->quote == 0 && byte == '>')
         tag_end(scanner);
@@ -195,7 +195,7 @@ static void scan_value(struct html_scanner *scanner, char byte)
 
 static void scan_before_value(struct html_scanner *scanner, char byte)
 {
-    if (is_blank(byte))
+    if (is_html_space(byte))
         return;
     if (byte == '>') {
         tag_end(scanner);
@@ -211,7 +211,7 @@ static void scan_tag_open(struct html_scanner *scanner, char byte)
 {
     bool is_end_tag = scanner->state == HTML_END_TAG_OPEN;
     scanner->matched = 0;
-    if (is_letter(byte))
+    if (is_tag_letter(byte))
         tag_begin(scanner, byte, is_end_tag);
     else if (is_end_tag)
         scanner->state = byte == '>' ? HTML_TEXT : HTML_BOGUS;
@@ -227,7 +227,7 @@ static void scan_tag_open(struct html_scanner *scanner, char byte)
 
 static void scan_tag_name(struct html_scanner *scanner, char byte)
 {
-    if (is_blank(byte) || byte == '/')
+    if (is_html_space(byte) || byte == '/')
         scanner->state = HTML_BEFORE_ATTRIBUTE;
     else if (byte == '>')
         tag_end(scanner);
@@ -285,7 +285,7 @@ void html_scan(struct html_scanner *scanner, const char *text, size_t size)
         char byte = text[i];
         bool ends_conditional = scanner->in_conditional && byte == '>' && scanner->dashes >= 2;
         if (ends_conditional) {
-            /* For every client but Word the comment ends here, whatever is open inside. */
+            /* Every client except Word ends the comment here, even inside an open element. */
             scanner->in_conditional = false;
             scanner->state = HTML_TEXT;
         } else {
@@ -298,7 +298,7 @@ void html_scan(struct html_scanner *scanner, const char *text, size_t size)
     }
 }
 
-static bool refuse(const char **ret_refusal, const char *where)
+static bool set_refusal(const char **ret_refusal, const char *where)
 {
     *ret_refusal = where;
     return false;
@@ -322,31 +322,31 @@ static bool is_url(const struct html_name *attribute)
     return name_is_one_of(attribute, names, ARRAY_COUNT(names));
 }
 
-static bool value_slot(struct html_scanner *scanner, enum template_escape *ret_escape, const char **ret_refusal)
+static bool placeholder_in_value(struct html_scanner *scanner, enum template_escape *ret_escape, const char **ret_refusal)
 {
     static const char *const style[] = { "style" };
     static const char *const lists[] = { "srcset", "srcdoc", "ping" };
     const struct html_name *name = &scanner->attribute;
     if (scanner->quote == 0)
-        return refuse(ret_refusal, "in an attribute without quotes");
+        return set_refusal(ret_refusal, "in an attribute without quotes");
     if (strncmp(name->text, "on", 2) == 0)
-        return refuse(ret_refusal, "in an event handler attribute");
+        return set_refusal(ret_refusal, "in an event handler attribute");
     if (name_is_one_of(name, style, ARRAY_COUNT(style)))
-        return refuse(ret_refusal, "in a style attribute");
+        return set_refusal(ret_refusal, "in a style attribute");
     if (name_is_one_of(name, lists, ARRAY_COUNT(lists)))
-        return refuse(ret_refusal, "in a srcset, srcdoc or ping attribute");
+        return set_refusal(ret_refusal, "in a srcset, srcdoc or ping attribute");
 
     *ret_escape = TEMPLATE_ESCAPE_HTML;
     if (is_url(name)) {
         if (scanner->value_is_ambiguous)
-            return refuse(ret_refusal, "in a URL whose beginning depends on a tag before it");
+            return set_refusal(ret_refusal, "in a URL whose beginning depends on a tag before it");
         *ret_escape = url_escape(scanner);
-        value_add(scanner, '.'); /* stands for the value: what follows is inside the URL */
+        value_add(scanner, '.'); /* represents the value, so that the following text is inside the URL */
     }
     return true;
 }
 
-bool html_scan_slot(struct html_scanner *scanner, enum template_escape *ret_escape, const char **ret_refusal)
+bool html_scan_placeholder(struct html_scanner *scanner, enum template_escape *ret_escape, const char **ret_refusal)
 {
     scanner->dashes = 0;
     *ret_escape = TEMPLATE_ESCAPE_HTML;
@@ -354,31 +354,31 @@ bool html_scan_slot(struct html_scanner *scanner, enum template_escape *ret_esca
     case HTML_TEXT:
         return true;
     case HTML_TITLE:
-        return scanner->matched == 0 || refuse(ret_refusal, "inside a tag");
+        return scanner->matched == 0 || set_refusal(ret_refusal, "inside a tag");
     case HTML_VALUE:
-        return value_slot(scanner, ret_escape, ret_refusal);
+        return placeholder_in_value(scanner, ret_escape, ret_refusal);
     case HTML_BEFORE_VALUE:
-        return refuse(ret_refusal, "in an attribute without quotes");
+        return set_refusal(ret_refusal, "in an attribute without quotes");
     case HTML_COMMENT:
-        return refuse(ret_refusal, "inside a comment");
+        return set_refusal(ret_refusal, "inside a comment");
     case HTML_RAW_TEXT:
         if (strcmp(scanner->tag.text, "style") == 0)
-            return refuse(ret_refusal, "inside a style element");
+            return set_refusal(ret_refusal, "inside a style element");
         if (strcmp(scanner->tag.text, "script") == 0)
-            return refuse(ret_refusal, "inside a script element");
-        return refuse(ret_refusal, "inside an element whose text is not HTML");
+            return set_refusal(ret_refusal, "inside a script element");
+        return set_refusal(ret_refusal, "inside an element whose text is not HTML");
     case HTML_MARKUP:
     case HTML_BOGUS:
-        return refuse(ret_refusal, "inside a declaration");
+        return set_refusal(ret_refusal, "inside a declaration");
     case HTML_TAG_OPEN:
     case HTML_END_TAG_OPEN:
     case HTML_TAG_NAME:
     case HTML_BEFORE_ATTRIBUTE:
     case HTML_ATTRIBUTE_NAME:
     case HTML_AFTER_ATTRIBUTE_NAME:
-        return refuse(ret_refusal, "inside a tag");
+        return set_refusal(ret_refusal, "inside a tag");
     }
-    return refuse(ret_refusal, "inside a tag");
+    return set_refusal(ret_refusal, "inside a tag");
 }
 
 /* ---- Branches ---- */
@@ -393,12 +393,12 @@ bool html_scan_tag(const struct html_scanner *scanner, const char **ret_refusal)
     case HTML_BEFORE_ATTRIBUTE:
         return true;
     case HTML_COMMENT:
-        return refuse(ret_refusal, "inside a comment");
+        return set_refusal(ret_refusal, "inside a comment");
     case HTML_MARKUP:
     case HTML_BOGUS:
-        return refuse(ret_refusal, "inside a declaration");
+        return set_refusal(ret_refusal, "inside a declaration");
     case HTML_BEFORE_VALUE:
-        return refuse(ret_refusal, "in an attribute without quotes");
+        return set_refusal(ret_refusal, "in an attribute without quotes");
     case HTML_TAG_OPEN:
     case HTML_END_TAG_OPEN:
     case HTML_TAG_NAME:
@@ -406,7 +406,7 @@ bool html_scan_tag(const struct html_scanner *scanner, const char **ret_refusal)
     case HTML_AFTER_ATTRIBUTE_NAME:
         break;
     }
-    return refuse(ret_refusal, "inside a name of the HTML");
+    return set_refusal(ret_refusal, "inside an HTML name");
 }
 
 bool html_scan_is_text(const struct html_scanner *scanner)
@@ -419,7 +419,7 @@ static bool names_are_equal(const struct html_name *left, const struct html_name
     return left->size == right->size && strcmp(left->text, right->text) == 0;
 }
 
-/* A slot behind the branches would need one escape after the one and another after the other. */
+/* True when a later placeholder would need different escapes after the two branches. */
 static bool urls_differ(const struct html_scanner *left, const struct html_scanner *right)
 {
     return url_escape(left) != url_escape(right) || left->value_is_ambiguous != right->value_is_ambiguous;
@@ -434,21 +434,21 @@ bool html_scan_join(struct html_scanner *scanner, const struct html_scanner *bra
 {
     bool quotes_differ = scanner->state == HTML_VALUE && scanner->quote != branch->quote;
     if (scanner->state != branch->state || quotes_differ)
-        return refuse(ret_refusal, "ends in another part of the HTML than it begins in, or than its other branches do");
+        return set_refusal(ret_refusal, "ends in a different part of the HTML than it begins in, or than its other branches");
     if (scanner->in_conditional != branch->in_conditional)
-        return refuse(ret_refusal, "begins or ends a conditional comment");
+        return set_refusal(ret_refusal, "begins or ends a conditional comment");
     if (scanner->open_elements != branch->open_elements)
-        return refuse(ret_refusal, "opens or closes an element that it does not close or open itself");
+        return set_refusal(ret_refusal, "opens or closes an element that it does not close or open itself");
     bool in_tag = scanner->state == HTML_BEFORE_ATTRIBUTE || scanner->state == HTML_VALUE;
     bool in_raw = scanner->state == HTML_RAW_TEXT || scanner->state == HTML_TITLE;
     if ((in_tag || in_raw) && !tags_are_equal(scanner, branch))
-        return refuse(ret_refusal, "ends in another element than it begins in");
+        return set_refusal(ret_refusal, "ends in a different element than it begins in");
     if (in_raw && scanner->matched != branch->matched)
-        return refuse(ret_refusal, "divides an end tag");
+        return set_refusal(ret_refusal, "divides an end tag");
     if (scanner->in_conditional && scanner->dashes != branch->dashes)
-        return refuse(ret_refusal, "divides the end of a comment");
+        return set_refusal(ret_refusal, "divides the end of a comment");
     if (scanner->state == HTML_VALUE && !names_are_equal(&scanner->attribute, &branch->attribute))
-        return refuse(ret_refusal, "ends in another attribute than it begins in");
+        return set_refusal(ret_refusal, "ends in a different attribute than it begins in");
     if (scanner->state == HTML_VALUE && is_url(&scanner->attribute) && urls_differ(scanner, branch)) {
         scanner->value_is_ambiguous = true;
         if (branch->value_bytes > scanner->value_bytes)

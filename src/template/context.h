@@ -1,12 +1,14 @@
 /*
- * The context of a slot: an incremental scanner that follows HTML as a browser
- * tokenises it (WHATWG HTML §13.2.5), just far enough to say where a slot
- * stands and how its value is made harmless there.
+ * HTML context of a placeholder, for contextual escaping (XSS): an incremental
+ * scanner that tokenises HTML like a browser (WHATWG HTML §13.2.5), as far as
+ * needed to choose the escape of a placeholder.
  *
- * The literal parts of a template are fed in order; between them the compiler
- * asks for each slot, and copies and joins states where branches begin and end. What is scanned is sanitised HTML from a
- * serialiser: no scripts, attributes quoted. Where no escape is safe the slot is refused. Conditional comments (<!--[if mso]> …
- * <![endif]-->) are followed inside, because Word reads their content as HTML.
+ * The compiler feeds the literal parts of a template in order. Between them it
+ * asks for the escape of each placeholder, and copies and joins scanner states
+ * where branches begin and end. The input is sanitised HTML from a serialiser:
+ * no scripts, quoted attributes. A placeholder without a safe escape is refused.
+ * The content of conditional comments (<!--[if mso]> … <![endif]-->) is scanned,
+ * because Word reads it as HTML.
  */
 #pragma once
 
@@ -36,8 +38,8 @@ enum html_state {
 enum { HTML_NAME_MAX = 16, HTML_URL_HEAD_BYTES = 8 };
 
 struct html_name {
-    char text[HTML_NAME_MAX]; /* lower case, NUL-terminated, cut */
-    size_t size;              /* uncut */
+    char text[HTML_NAME_MAX]; /* lower case, NUL-terminated, truncated */
+    size_t size;              /* before truncation */
 };
 
 struct html_scanner {
@@ -46,35 +48,35 @@ struct html_scanner {
     struct html_name attribute;
     bool is_end_tag;
     bool in_conditional;
-    size_t dashes;  /* seen in a row, to find "-->" */
+    size_t dashes;  /* consecutive dashes so far, to find "-->" */
     size_t matched; /* bytes of "</tag" or "<!--" matched so far */
 
-    char quote;                         /* of the attribute value, 0 when unquoted */
+    char quote;                         /* quote of the attribute value; 0 when unquoted */
     char url_head[HTML_URL_HEAD_BYTES]; /* the value's first bytes in lower case, NUL-terminated */
-    size_t value_bytes;                 /* of the value so far, without blanks at its start */
+    size_t value_bytes;                 /* bytes of the value so far, without leading white space */
     bool value_has_query;
-    bool value_is_ambiguous; /* branches left the URL in different states: no slot may follow in it */
+    bool value_is_ambiguous; /* branches left the URL in different states: no placeholder can follow in it */
 
-    long open_elements; /* start tags less end tags, without void elements and what only Word reads */
+    long open_elements; /* start tags minus end tags, without void elements and conditional comments */
 };
 
 void html_scanner_init(struct html_scanner *scanner) NONNULL(1);
 
-/* Follows literal text. */
+/* Scans literal text. */
 void html_scan(struct html_scanner *scanner, const char *text, size_t size) NONNULL(1, 2);
 
-/* Whether a tag such as {% if %} may stand here. False when not: then `ret_refusal` says where it is. */
+/* Checks that a tag such as {% if %} is allowed here. If not, `ret_refusal` describes the context. */
 MUST_CHECK bool html_scan_tag(const struct html_scanner *scanner, const char **ret_refusal) NONNULL(1, 2);
 
-/* Joins the state in which a branch ended into `scanner`, in which another one did. False when what follows would stand
- * in different places; then `ret_refusal` says how they differ. */
+/* Joins the end states of two branches into `scanner`. False when they differ, so that the following HTML would have two
+ * contexts; then `ret_refusal` describes the difference. */
 MUST_CHECK bool html_scan_join(struct html_scanner *scanner, const struct html_scanner *branch, const char **ret_refusal)
     NONNULL(1, 2, 3);
 
-/* Whether this is the text of an element or of the document, in no comment. */
+/* True in the text of an element or of the document, outside of comments. */
 bool html_scan_is_text(const struct html_scanner *scanner) NONNULL(1) PURE;
 
-/* Says how a slot at this place is escaped, and goes on behind it. False when a slot cannot stand here:
- * then `ret_refusal` says where it is ("inside a style attribute"). */
-MUST_CHECK bool html_scan_slot(struct html_scanner *scanner, enum template_escape *ret_escape, const char **ret_refusal)
+/* Chooses the escape of a placeholder here, and continues after it. False when no placeholder is allowed here; then
+ * `ret_refusal` describes the context ("inside a style attribute"). */
+MUST_CHECK bool html_scan_placeholder(struct html_scanner *scanner, enum template_escape *ret_escape, const char **ret_refusal)
     NONNULL(1, 2, 3);

@@ -1,12 +1,12 @@
 /*
- * The filter date: a moment by a strftime format, in the time zone of the
+ * The filter date: formats a time by a strftime format, in the time zone of the
  * setting and with English names.
  *
- * It takes ISO 8601 dates (RFC 3339 with or without its parts: 2026-05-01,
+ * Input: ISO 8601 dates (RFC 3339 with or without its parts: 2026-05-01,
  * 2026-05-01T09:30, …:00.250Z, …+02:00), seconds since 1970 as a number or
  * digits, and the words now and today. A date without a time is that day in any
- * zone; a time without an offset is taken in the zone. What is no date is shown
- * as it is.
+ * zone. A time without an offset is in the zone of the setting. A value that is
+ * not a date is unchanged.
  */
 #include "template/filter.h"
 #include "template/zone.h"
@@ -16,10 +16,10 @@
 
 enum { MS_PER_S = 1000, S_PER_MINUTE = 60, S_PER_HOUR = 3600, S_PER_DAY = 86400, DAYS_PER_WEEK = 7, LARGEST_WIDTH = 100 };
 
-/* ECMA-262 §21.4.1.1: dates reach 100,000,000 days from 1970 to both sides. */
+/* ECMA-262 §21.4.1.1: dates reach 100,000,000 days before and after 1970. */
 static const int64_t farthest_s = INT64_C(8640000000000);
 
-/* A moment and what a clock in its zone shows then. */
+/* A point in time, and its date and time of day in a zone. */
 struct moment {
     int64_t at_s;
     int millisecond;
@@ -32,7 +32,8 @@ struct moment {
     int day_of_year; /* from 1 */
 };
 
-/* Days from 1970-01-01 to a day of the Gregorian calendar, and back. Years are counted from March, so that leap days come last. */
+/* Converts a day of the Gregorian calendar to days since 1970-01-01, and back. Years start in March, so that leap days come last.
+ */
 static int64_t days_from_date(int64_t year, int month, int day)
 {
     year -= month <= 2;
@@ -82,8 +83,8 @@ struct digits {
     const char *end;
 };
 
-/* Exactly `count` digits. */
-static bool take_number(struct digits *digits, int count, int *ret_number)
+/* Reads exactly `count` digits. */
+static bool take_digits(struct digits *digits, int count, int *ret_number)
 {
     *ret_number = 0;
     for (int i = 0; i < count; i++) {
@@ -105,8 +106,8 @@ static bool take_byte(struct digits *digits, const char *bytes)
 static bool take_date(struct digits *digits, int *ret_year, int *ret_month, int *ret_day)
 {
     static const int lengths[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-    if (!take_number(digits, 4, ret_year) || !take_byte(digits, "-") || !take_number(digits, 2, ret_month) ||
-        !take_byte(digits, "-") || !take_number(digits, 2, ret_day))
+    if (!take_digits(digits, 4, ret_year) || !take_byte(digits, "-") || !take_digits(digits, 2, ret_month) ||
+        !take_byte(digits, "-") || !take_digits(digits, 2, ret_day))
         return false;
     return *ret_month >= 1 && *ret_month <= 12 && *ret_day >= 1 && *ret_day <= lengths[*ret_month - 1];
 }
@@ -119,7 +120,7 @@ static bool take_fraction(struct digits *digits, int *ret_millisecond)
         return true;
     const char *from = digits->at;
     int digit;
-    while (take_number(digits, 1, &digit)) {
+    while (take_digits(digits, 1, &digit)) {
         *ret_millisecond += digit * place;
         place /= 10;
     }
@@ -132,15 +133,15 @@ static bool take_time(struct digits *digits, int *ret_second, int *ret_milliseco
     int minute;
     int second = 0;
     *ret_millisecond = 0;
-    if (!take_number(digits, 2, &hour) || !take_byte(digits, ":") || !take_number(digits, 2, &minute) || hour > 23 || minute > 59)
+    if (!take_digits(digits, 2, &hour) || !take_byte(digits, ":") || !take_digits(digits, 2, &minute) || hour > 23 || minute > 59)
         return false;
-    if (take_byte(digits, ":") && (!take_number(digits, 2, &second) || second > 59 || !take_fraction(digits, ret_millisecond)))
+    if (take_byte(digits, ":") && (!take_digits(digits, 2, &second) || second > 59 || !take_fraction(digits, ret_millisecond)))
         return false;
     *ret_second = hour * S_PER_HOUR + minute * S_PER_MINUTE + second;
     return true;
 }
 
-/* Z or +hh:mm. Without one, `ret_known` is false. */
+/* Reads Z or +hh:mm. `ret_known` is false without an offset. */
 static bool take_offset(struct digits *digits, bool *ret_known, int *ret_offset_s)
 {
     int hour;
@@ -150,16 +151,16 @@ static bool take_offset(struct digits *digits, bool *ret_known, int *ret_offset_
     if (!*ret_known || take_byte(digits, "Zz"))
         return digits->at == digits->end;
     bool is_west = *digits->at == '-';
-    if (!take_byte(digits, "+-") || !take_number(digits, 2, &hour))
+    if (!take_byte(digits, "+-") || !take_digits(digits, 2, &hour))
         return false;
     take_byte(digits, ":");
-    if (!take_number(digits, 2, &minute) || hour > 23 || minute > 59)
+    if (!take_digits(digits, 2, &minute) || hour > 23 || minute > 59)
         return false;
     *ret_offset_s = (is_west ? -1 : 1) * (hour * S_PER_HOUR + minute * S_PER_MINUTE);
     return digits->at == digits->end;
 }
 
-/* The moment at which a clock of the zone shows a time; the offset of the first guess settles all but the hours of a change. */
+/* Converts local time to UTC. The offset at the first guess is right except in the hours around an offset change. */
 static int64_t from_zone(const struct template_zone *zone, int64_t shown_s)
 {
     int64_t guess = shown_s - template_zone_offset_s(zone, shown_s);
@@ -190,7 +191,7 @@ static bool moment_read(const char *text, size_t size, const struct template_zon
     return true;
 }
 
-static bool moment_of(const struct template_setting *setting, const struct template_value *value, struct moment *ret_moment)
+static bool moment_from_value(const struct template_setting *setting, const struct template_value *value, struct moment *ret_moment)
 {
     double number = 0;
     bool is_text = value->kind == TEMPLATE_STRING;
@@ -227,7 +228,7 @@ static const char *const month_names[] = { "January", "February", "March",     "
                                            "July",    "August",   "September", "October", "November", "December" };
 static const char *const day_names[] = { "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday" };
 
-static void write_number(struct buf *out, struct conversion conversion, int64_t number, int width, char pad)
+static void write_date_number(struct buf *out, struct conversion conversion, int64_t number, int width, char pad)
 {
     char digits[24];
     if (conversion.spaces)
@@ -249,12 +250,12 @@ static void write_number(struct buf *out, struct conversion conversion, int64_t 
     buf_add_text(out, digits);
 }
 
-static char upper(char byte)
+static char date_upper(char byte)
 {
     return byte >= 'a' && byte <= 'z' ? (char)(byte - 'a' + 'A') : byte;
 }
 
-static char lower(char byte)
+static char date_lower(char byte)
 {
     return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
 }
@@ -269,9 +270,9 @@ static void write_words(struct buf *out, struct conversion conversion, const cha
     for (size_t i = 0; i < size; i++) {
         char byte = text[i];
         if (conversion.upper || (conversion.swaps && has_lower))
-            byte = upper(byte);
+            byte = date_upper(byte);
         else if (conversion.swaps)
-            byte = lower(byte);
+            byte = date_lower(byte);
         buf_add_char(out, byte);
     }
 }
@@ -283,7 +284,7 @@ static void write_offset(struct buf *out, struct conversion conversion, int64_t 
                (int)(minutes % 60));
 }
 
-/* Weeks of the year that begin with `first_weekday`; days before the first such day are in week 0. */
+/* The week of the year, if weeks begin on `first_weekday`. Days before the first such day are in week 0. */
 static int week_of_year(const struct moment *moment, int first_weekday)
 {
     int days_into_week = (moment->weekday - first_weekday + DAYS_PER_WEEK) % DAYS_PER_WEEK;
@@ -297,7 +298,7 @@ static const char *ordinal_suffix(int day)
     return suffixes[is_teen || day % 10 > 3 ? 0 : day % 10];
 }
 
-/* Fractions of a second, to as many places as the width says. */
+/* Writes the fraction of a second; the width is the number of digits. */
 static void write_fraction(struct buf *out, struct conversion conversion, int millisecond)
 {
     enum { USUAL_PLACES = 9, KNOWN_PLACES = 3 };
@@ -309,7 +310,7 @@ static void write_fraction(struct buf *out, struct conversion conversion, int mi
         buf_add_char(out, '0');
 }
 
-/* Texts. False for other letters. */
+/* Writes the conversions that give text. False for other letters. */
 static bool write_text_conversion(struct buf *out, const struct template_setting *setting, const struct moment *moment,
                                   struct conversion conversion)
 {
@@ -357,7 +358,7 @@ static bool write_text_conversion(struct buf *out, const struct template_setting
     return true;
 }
 
-/* Numbers. False for other letters. */
+/* Writes the conversions that give numbers. False for other letters. */
 static bool write_number_conversion(struct buf *out, const struct moment *moment, struct conversion conversion)
 {
     int hour12 = moment->hour % 12 == 0 ? 12 : moment->hour % 12;
@@ -390,13 +391,13 @@ static bool write_number_conversion(struct buf *out, const struct moment *moment
     for (size_t i = 0; i < ARRAY_COUNT(numbers); i++) {
         if (numbers[i].letter != conversion.letter)
             continue;
-        write_number(out, conversion, numbers[i].number, numbers[i].width, numbers[i].pad);
+        write_date_number(out, conversion, numbers[i].number, numbers[i].width, numbers[i].pad);
         return true;
     }
     return false;
 }
 
-/* Reads what stands behind a '%'. Gives its size, 0 when it is cut off or too wide. */
+/* Parses the conversion after a '%'. Returns its size; 0 when it is incomplete or too wide. */
 static size_t read_conversion(const char *text, size_t size, struct conversion *ret_conversion)
 {
     size_t i = 0;
@@ -446,7 +447,7 @@ bool template_filter_date(struct template_scratch *scratch, struct template_valu
     static const char usual[] = "%A, %B %-e, %Y at %-l:%M %P %z";
     struct template_value format = template_string(usual, strlen(usual));
     struct moment moment;
-    if (!moment_of(scratch->setting, value, &moment))
+    if (!moment_from_value(scratch->setting, value, &moment))
         return true;
     if (count > 0 && arguments[0].kind != TEMPLATE_NIL)
         format = arguments[0];
@@ -455,10 +456,10 @@ bool template_filter_date(struct template_scratch *scratch, struct template_valu
     BUF_SCOPE out;
     buf_init(&out, TEMPLATE_MAX_SCRATCH_BYTES);
     write_moment(&out, scratch->setting, &moment, format.text, format.size);
-    char *room = template_scratch_room(scratch, out.overflowed ? (size_t)TEMPLATE_MAX_SCRATCH_BYTES + 1 : out.size + 1, err);
-    if (room == NULL)
+    char *buffer = template_scratch_alloc(scratch, out.overflowed ? (size_t)TEMPLATE_MAX_SCRATCH_BYTES + 1 : out.size + 1, err);
+    if (buffer == NULL)
         return false;
-    memcpy(room, buf_text(&out), out.size);
-    *value = template_string(room, out.size);
+    memcpy(buffer, buf_text(&out), out.size);
+    *value = template_string(buffer, out.size);
     return true;
 }

@@ -24,7 +24,7 @@ static const char *html_entity(char byte)
 
 static void add_html(struct buf *out, const char *text, size_t size)
 {
-    size_t run = 0; /* start of the bytes that are added as they are */
+    size_t run = 0; /* start of the bytes to add unchanged */
     for (size_t i = 0; i < size; i++) {
         const char *entity = html_entity(text[i]);
         if (entity == NULL)
@@ -36,7 +36,7 @@ static void add_html(struct buf *out, const char *text, size_t size)
     buf_add(out, text + run, size - run);
 }
 
-/* The value is escaped first, so the only markup is ours. */
+/* Escapes the value and replaces line breaks, so that <br /> is the only markup. */
 static void add_breaks(struct buf *out, const char *text, size_t size)
 {
     const char *end = text + size;
@@ -52,7 +52,7 @@ static void add_breaks(struct buf *out, const char *text, size_t size)
     add_html(out, text, (size_t)(end - text));
 }
 
-/* Bytes of a control character or line separator at `text`: C0, DEL, C1, U+2028, U+2029. 0 when it is none. */
+/* Bytes of a control character or line separator at `text`: C0, DEL, C1, U+2028, U+2029. 0 when there is none. */
 static size_t control_size(const unsigned char *text, size_t size)
 {
     if (text[0] < 0x20 || text[0] == 0x7F)
@@ -64,7 +64,7 @@ static size_t control_size(const unsigned char *text, size_t size)
     return 0;
 }
 
-static void add_header(struct buf *out, const char *text, size_t size)
+static void add_header_text(struct buf *out, const char *text, size_t size)
 {
     size_t run = 0;
     size_t i = 0;
@@ -88,7 +88,7 @@ static bool is_unreserved(char byte)
            (byte != '\0' && strchr("-._~", byte) != NULL);
 }
 
-/* The characters of `kept` stay beside the unreserved ones; what HTML would misread is escaped for it. */
+/* Percent-encodes all characters except the unreserved ones and those of `kept`, which are escaped for HTML. */
 static void add_percent(struct buf *out, const char *text, size_t size, const char *kept)
 {
     static const char hex[] = "0123456789ABCDEF";
@@ -106,7 +106,7 @@ static void add_percent(struct buf *out, const char *text, size_t size, const ch
     }
 }
 
-/* Whether a browser would follow this URL somewhere harmless. */
+/* True for a URL without a scheme, or with a safe one. */
 static bool url_scheme_is_safe(const char *text, size_t size)
 {
     static const char *const safe[] = { "http", "https", "mailto", "tel" };
@@ -123,7 +123,7 @@ static bool url_scheme_is_safe(const char *text, size_t size)
 
 static void add_url(struct buf *out, const char *text, size_t size)
 {
-    /* Browsers drop these from both ends of a URL. */
+    /* Browsers remove white space and controls from both ends of a URL. */
     while (size > 0 && (unsigned char)text[0] <= ' ') {
         text++;
         size--;
@@ -143,7 +143,7 @@ void template_escape_add(struct buf *out, enum template_escape escape, const cha
         buf_add(out, text, size);
         break;
     case TEMPLATE_ESCAPE_HEADER:
-        add_header(out, text, size);
+        add_header_text(out, text, size);
         break;
     case TEMPLATE_ESCAPE_HTML:
         add_html(out, text, size);

@@ -1,7 +1,7 @@
 /*
- * Escaping of slot values by context, chosen at compile time by
- * template_context. Values are UTF-8; nothing is allocated but the growth of
- * the buffer.
+ * Contextual escaping of placeholder values (XSS, header injection). context.c
+ * chooses the escape at compile time. Values are UTF-8. Only the growth of the
+ * buffer allocates memory.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 
 /* Appends `text` so that it cannot leave its context.
  *
- * URL_START: a URL whose scheme is http, https, mailto or tel, or that has none; any other becomes "#".
+ * URL_START: a URL with the scheme http, https, mailto or tel, or without one; any other URL becomes "#".
  *            Characters that RFC 3986 does not allow in a URL are percent-encoded.
- * URL_PART: everything but unreserved characters (RFC 3986 §2.3) is percent-encoded.
- * URL_OPAQUE: the same, keeping '+' and '@' (RFC 3966, RFC 6068). */
+ * URL_PART: all characters except unreserved ones (RFC 3986 §2.3) are percent-encoded.
+ * URL_OPAQUE: the same, but '+' and '@' are kept (RFC 3966, RFC 6068). */
 void template_escape_add(struct buf *out, enum template_escape escape, const char *text, size_t size) NONNULL(1, 3);

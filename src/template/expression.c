@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Together they keep the values of an expression below TEMPLATE_STACK_MAX. */
+/* These limits together keep the stack of an expression below TEMPLATE_STACK_MAX. */
 enum { MAX_OPERATORS = 15, MAX_NESTING = 8, SHOWN_NAME_BYTES = 64 };
 
 /* ---- Ranges ---- */
@@ -23,18 +23,18 @@ static bool parse_range(struct template_parser *parser)
     if (!template_parse_term(parser, &ignored))
         return false;
     if (!template_parse_sign(parser, ')'))
-        return template_parse_refuse_here(parser, "')' behind a range");
+        return template_parse_refuse_here(parser, "')' after a range");
     template_build_op(parser->build, TEMPLATE_OP_RANGE, 0, 0, 0);
     return true;
 }
 
 /* ---- Paths ---- */
 
-/* A path while it is read: what is known of it before the program runs, and whether that has been loaded already. */
+/* The state while a path is parsed. */
 struct path {
-    struct buf *known; /* its text as far as it is a path of values from outside */
-    bool is_known;     /* the whole path so far is */
-    bool is_loaded;    /* the value stands on the stack; what follows are members */
+    struct buf *known; /* the part that is known at compile time: a path of values from outside */
+    bool is_known;     /* the whole path so far is known at compile time */
+    bool is_loaded;    /* the value is on the stack; the rest are member operations */
 };
 
 static bool is_reserved(const char *name, size_t size)
@@ -46,22 +46,22 @@ static bool is_reserved(const char *name, size_t size)
     return false;
 }
 
-static bool add_path(struct template_parser *parser, const char *name, size_t size, unsigned flags, uint32_t *ret_path)
+static bool add_path_reference(struct template_parser *parser, const char *name, size_t size, unsigned flags, uint32_t *ret_path)
 {
     if (size > TEMPLATE_MAX_PATH_BYTES)
         return template_parse_refuse(parser, "the path is longer than %d bytes", TEMPLATE_MAX_PATH_BYTES);
     if (!template_build_path(parser->build, name, size, flags, ret_path))
-        return template_parse_refuse(parser, "the template names more than %d different paths", TEMPLATE_MAX_PATHS);
+        return template_parse_refuse(parser, "the template uses more than %d different paths", TEMPLATE_MAX_PATHS);
     return true;
 }
 
-/* From here on the path is walked while the program runs. */
+/* Loads the known part; the rest of the path is evaluated at run time. */
 static bool load_known(struct template_parser *parser, struct path *path)
 {
     uint32_t number;
     if (path->is_loaded)
         return true;
-    if (!add_path(parser, buf_text(path->known), path->known->size, TEMPLATE_PATH_LISTED, &number))
+    if (!add_path_reference(parser, buf_text(path->known), path->known->size, TEMPLATE_PATH_LISTED, &number))
         return false;
     template_build_op(parser->build, TEMPLATE_OP_LOAD, 0, 0, number);
     path->is_loaded = true;
@@ -85,7 +85,7 @@ static bool parse_quoted_segment(struct template_parser *parser, struct path *pa
     if (!template_parse_quoted(parser, &name, &size))
         return false;
     if (size == 0 || memchr(name, '"', size) != NULL)
-        return template_parse_refuse(parser, "a name in brackets may not be empty or hold a double quote");
+        return template_parse_refuse(parser, "a name in brackets must not be empty or contain a double quote");
     add_name_segment(parser, path, name, size);
     return true;
 }
@@ -99,7 +99,7 @@ static bool parse_number_segment(struct template_parser *parser, struct path *pa
         parser->at++;
     size_t size = (size_t)(parser->at - from);
     if (!template_parser_is_digit(parser->at[-1]) || size > 9)
-        return template_parse_refuse(parser, "an index in brackets is a whole number, a quoted name or a path");
+        return template_parse_refuse(parser, "an index in brackets must be a whole number, a quoted name or a path");
     if (path->is_known)
         buf_printf(path->known, "[%.*s]", (int)size, from);
     if (path->is_loaded) {
@@ -109,7 +109,7 @@ static bool parse_number_segment(struct template_parser *parser, struct path *pa
     return true;
 }
 
-/* [name]: which member is meant is known only when the program runs; for the list of paths it is any. */
+/* [name]: the member is known only at run time. The list of paths shows it as "[]". */
 static bool parse_path_segment(struct template_parser *parser, struct path *path)
 {
     const char *ignored;
@@ -182,7 +182,7 @@ static bool parse_forloop(struct template_parser *parser)
     return template_parse_refuse(parser, "forloop has index, index0, rindex, rindex0, first, last and length");
 }
 
-/* Begins a path with the name of a loop or a variable, or with one from outside. */
+/* Begins a path with the name of a loop, of a variable, or of a value from outside. */
 static bool begin_path(struct template_parser *parser, struct path *path, const char *name, size_t size)
 {
     const struct template_names *names = parser->names;
@@ -194,10 +194,10 @@ static bool begin_path(struct template_parser *parser, struct path *path, const 
         source = names->loops[loop].source;
         template_build_op(parser->build, TEMPLATE_OP_ITEM, 0, (unsigned)loop, 0);
     } else if (variable >= 0 && (names->variables[variable].is_assigned || names->loop_count > 0)) {
-        /* In a loop the assignment may stand further down. */
+        /* In a loop, the assignment can come later in the source. */
         bool is_assigned = names->variables[variable].is_assigned;
         source = is_assigned ? names->variables[variable].source : arena_dup_bytes(parser->build->arena, name, size);
-        if (!add_path(parser, name, size, 0, &fallback))
+        if (!add_path_reference(parser, name, size, 0, &fallback))
             return false;
         template_build_op(parser->build, TEMPLATE_OP_VARIABLE, 0, (unsigned)variable, fallback + 1);
     } else {
@@ -223,7 +223,7 @@ static bool parse_path(struct template_parser *parser, const char **ret_path)
         return template_parse_refuse(parser, "'%.*s' is a reserved word", (int)size, name);
     bool is_forloop = size == strlen("forloop") && memcmp(name, "forloop", size) == 0;
     if (is_forloop && parser->names->loop_count == 0)
-        return template_parse_refuse(parser, "forloop stands in no {%% for %%}");
+        return template_parse_refuse(parser, "forloop is used outside of {%% for %%}");
     if (is_forloop)
         return parse_forloop(parser);
 
@@ -233,7 +233,7 @@ static bool parse_path(struct template_parser *parser, const char **ret_path)
     if (!path.is_known)
         return true;
     *ret_path = buf_text(path.known);
-    return add_path(parser, *ret_path, path.known->size, TEMPLATE_PATH_LISTED, &ignored);
+    return add_path_reference(parser, *ret_path, path.known->size, TEMPLATE_PATH_LISTED, &ignored);
 }
 
 static bool parse_term(struct template_parser *parser, const char **ret_path)
@@ -251,8 +251,8 @@ static bool parse_term(struct template_parser *parser, const char **ret_path)
         return template_parse_number(parser);
     if (first == '(')
         return parse_range(parser);
-    if (first == '\xE2') /* typographic quotes U+2018 … U+201F, the usual work of an editor */
-        return template_parse_refuse(parser, "straight quotes are needed instead of '%.*s'", template_parser_character_size(parser),
+    if (first == '\xE2') /* typographic quotes U+2018 … U+201F, which editors insert */
+        return template_parse_refuse(parser, "use straight quotes instead of '%.*s'", template_parser_character_size(parser),
                                      parser->at);
     return template_parse_literal(parser) || parse_path(parser, ret_path);
 }
@@ -262,7 +262,7 @@ bool template_parse_term(struct template_parser *parser, const char **ret_path)
     *ret_path = NULL;
     template_parse_blanks(parser);
     if (parser->nesting == MAX_NESTING)
-        return template_parse_refuse(parser, "brackets stand in brackets more than %d deep", MAX_NESTING);
+        return template_parse_refuse(parser, "brackets are nested more than %d levels deep", MAX_NESTING);
     parser->nesting++;
     bool done = parse_term(parser, ret_path);
     parser->nesting--;
@@ -279,7 +279,7 @@ struct operator
     unsigned comparison;
 };
 
-/* Longer ones before their beginnings. */
+/* An operator comes before its own prefixes ("<=" before "<"). */
 static const struct operator operators[] = {
     { "==", 2, TEMPLATE_OP_COMPARE, TEMPLATE_EQUAL },
     { "!=", 2, TEMPLATE_OP_COMPARE, TEMPLATE_UNEQUAL },
@@ -363,7 +363,7 @@ static bool refuse_filter(struct template_parser *parser, const char *name, size
 {
     int shown = size > SHOWN_NAME_BYTES ? SHOWN_NAME_BYTES : (int)size;
     if (size == 3 && memcmp(name, "raw", 3) == 0)
-        return template_parse_refuse(parser, "there is no filter 'raw': values are always escaped for the place where they stand");
+        return template_parse_refuse(parser, "there is no filter 'raw': values are always escaped for their context");
     const char *similar = template_filter_similar(name, size);
     if (similar != NULL)
         return template_parse_refuse(parser, "there is no filter '%.*s', did you mean '%s'", shown, name, similar);
@@ -422,7 +422,7 @@ static bool parse_filter(struct template_parser *parser, struct template_express
     expression->path = NULL;
     expression->shows_breaks = filter == TEMPLATE_FILTER_NEWLINE_TO_BR;
     expression->is_url_encoded = filter == TEMPLATE_FILTER_URL_ENCODE;
-    if (!expression->shows_breaks) /* it is a matter of escaping */
+    if (!expression->shows_breaks) /* newline_to_br selects an escape and has no instruction */
         template_build_op(parser->build, TEMPLATE_OP_FILTER, filter, count, 0);
     return true;
 }

@@ -1,5 +1,5 @@
 /*
- * The expressions of slots and tags.
+ * Expression parser, for placeholders and tags.
  *
  *     expression = condition *( "|" filter )
  *     condition  = [ "not" ] term *( operator [ "not" ] term )
@@ -10,20 +10,20 @@
  *     path       = name *( "." name / "[" term "]" )
  *     literal    = "true" / "false" / "nil" / "null" / "empty" / "blank"
  *
- * As in Liquid, comparisons bind before `and` and `or`, which bind alike and from the right: a and b or c is
- * a and (b or c).
+ * As in Liquid, comparisons have a higher precedence than `and` and `or`, which have the same precedence and are
+ * right-associative: a and b or c is a and (b or c).
  */
 #pragma once
 
 #include "template/parser.h"
 
-/* What is known of an expression besides its instructions. */
+/* Properties of a parsed expression. */
 struct template_expression {
-    const char *path;    /* the path it is, and nothing but a path; NULL otherwise */
+    const char *path;    /* the path, if the expression is only a path; else NULL */
     bool shows_breaks;   /* ends with newline_to_br */
     bool is_url_encoded; /* ends with url_encode */
 };
 
-/* Writes what pushes the value. */
+/* Parse an expression or a term and write the instructions that push its value. */
 MUST_CHECK bool template_parse_expression(struct template_parser *parser, struct template_expression *ret_expression) NONNULL(1, 2);
 MUST_CHECK bool template_parse_term(struct template_parser *parser, const char **ret_path) NONNULL(1, 2);

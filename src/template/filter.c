@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Liquid: the argument stands in for nil, false, empty text and empty lists. With allow_false, false stays. */
+/* Liquid: the argument replaces nil, false, empty text and empty lists. With allow_false, false is kept. */
 static bool apply_default(struct template_scratch *scratch UNUSED, struct template_value *value,
                           const struct template_value *arguments, size_t count, struct error *err UNUSED)
 {
@@ -15,7 +15,7 @@ static bool apply_default(struct template_scratch *scratch UNUSED, struct templa
     return true;
 }
 
-/* Escaping is always on and happens once, when the value is emitted. */
+/* Does nothing: every value is escaped once, when it is emitted. */
 static bool apply_nothing(struct template_scratch *scratch UNUSED, struct template_value *value UNUSED,
                           const struct template_value *arguments UNUSED, size_t count UNUSED, struct error *err UNUSED)
 {
@@ -83,8 +83,8 @@ unsigned template_filter_find(const char *name, size_t size)
 
 enum { LONGEST_FILTER_NAME = 16 };
 
-/* Letters to insert, remove or change to come from one word to the other (Levenshtein). */
-static unsigned distance(const char *left, size_t left_size, const char *right, size_t right_size)
+/* The edit distance (Levenshtein) of two words. */
+static unsigned filter_name_distance(const char *left, size_t left_size, const char *right, size_t right_size)
 {
     unsigned row[LONGEST_FILTER_NAME + 1];
     for (unsigned j = 0; j <= right_size; j++)
@@ -109,8 +109,8 @@ const char *template_filter_similar(const char *name, size_t size)
     unsigned least = NEAR_ENOUGH + 1;
     for (unsigned filter = 0; filter < TEMPLATE_FILTER_COUNT && size <= LONGEST_FILTER_NAME + NEAR_ENOUGH; filter++) {
         size_t own = strlen(filters[filter].name);
-        unsigned steps = distance(name, size, filters[filter].name, own);
-        if (steps < least && steps * 3 <= own + 1) { /* of a short name, fewer letters may differ */
+        unsigned steps = filter_name_distance(name, size, filters[filter].name, own);
+        if (steps < least && steps * 3 <= own + 1) { /* a short name allows fewer differences */
             least = steps;
             nearest = filters[filter].name;
         }

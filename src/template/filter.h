@@ -1,7 +1,7 @@
 /*
- * The filters of templates: one table for the compiler, which knows them by
- * name, and the evaluator, which applies them by number. Numbers are stored in
- * blobs: append to the enum, never reorder.
+ * Filters of templates: one table for the compiler, which finds a filter by name,
+ * and the evaluator, which applies it by number. The numbers are stored in blobs:
+ * append to the enum, never reorder it.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ enum template_filter {
     TEMPLATE_FILTER_DOWNCASE = 3,
     TEMPLATE_FILTER_CAPITALIZE = 4,
     TEMPLATE_FILTER_ESCAPE_ONCE = 5,
-    TEMPLATE_FILTER_NEWLINE_TO_BR = 6, /* never in a blob: it chooses the escape */
+    TEMPLATE_FILTER_NEWLINE_TO_BR = 6, /* never in a blob: it selects the escape */
     TEMPLATE_FILTER_URL_ENCODE = 7,
     TEMPLATE_FILTER_STRIP = 8,
     TEMPLATE_FILTER_LSTRIP = 9,
@@ -54,7 +54,7 @@ enum template_filter {
     TEMPLATE_FILTER_COUNT,
 };
 
-/* Replaces *value by the result. Fails with INVALID_REQUEST when the scratch is used up. */
+/* Replaces *value by the result. Fails with INVALID_REQUEST when the scratch limit is reached. */
 typedef bool template_filter_apply(struct template_scratch *scratch, struct template_value *value,
                                    const struct template_value *arguments, size_t count, struct error *err);
 
@@ -63,33 +63,33 @@ struct template_filter_info {
     unsigned min_arguments;
     unsigned max_arguments;
     template_filter_apply *apply;
-    const char *example; /* of a use with arguments; NULL when none are needed */
+    const char *example; /* an example with arguments; NULL when none are needed */
 };
 
 /* A row of the table; `filter` is below TEMPLATE_FILTER_COUNT. */
 const struct template_filter_info *template_filter_info(unsigned filter) RETURNS_NONNULL;
 
-/* The number of a filter by its name; TEMPLATE_FILTER_COUNT when there is none. */
+/* The number of a filter by its name; TEMPLATE_FILTER_COUNT for an unknown name. */
 unsigned template_filter_find(const char *name, size_t size) NONNULL(1) PURE;
 
-/* The filter that someone who wrote `name` may have meant; NULL when none is near. */
+/* The filter with the most similar name, as a suggestion; NULL without one. */
 const char *template_filter_similar(const char *name, size_t size) NONNULL(1) PURE;
 
-/* template_filter_text.c */
+/* filter_text.c */
 template_filter_apply template_filter_upcase, template_filter_downcase, template_filter_capitalize, template_filter_escape_once,
     template_filter_url_encode, template_filter_strip, template_filter_lstrip, template_filter_rstrip, template_filter_strip_html,
     template_filter_strip_newlines, template_filter_truncate, template_filter_truncatewords, template_filter_append,
     template_filter_prepend, template_filter_replace, template_filter_remove;
 
-/* template_filter_list.c */
+/* filter_list.c */
 template_filter_apply template_filter_split, template_filter_slice, template_filter_size, template_filter_first,
     template_filter_last, template_filter_join, template_filter_reverse, template_filter_sort, template_filter_uniq,
     template_filter_map;
 
-/* template_filter_number.c */
+/* filter_number.c */
 template_filter_apply template_filter_abs, template_filter_ceil, template_filter_floor, template_filter_round, template_filter_plus,
     template_filter_minus, template_filter_times, template_filter_divided_by, template_filter_modulo, template_filter_at_least,
     template_filter_at_most;
 
-/* template_date.c, template_money.c */
+/* date.c, money.c */
 template_filter_apply template_filter_date, template_filter_money;

@@ -1,4 +1,4 @@
-/* Filters that make lists, and values of lists. A value that is no list counts as a list of itself, nil as an empty one. */
+/* List filters. A value that is not a list counts as a list with one item, nil as an empty list. */
 #include "template/filter.h"
 #include "template/text.h"
 
@@ -7,22 +7,22 @@
 static const struct template_value nil = { .kind = TEMPLATE_NIL };
 static const struct template_value empty_text = { .kind = TEMPLATE_STRING, .size = 0, .text = "" };
 
-/* A list with room for `count` items that the caller writes. */
+/* Allocates `count` items that the caller writes. */
 static struct template_value *new_items(struct template_scratch *scratch, size_t count, struct error *err)
 {
     if (count > TEMPLATE_MAX_SCRATCH_BYTES) /* before the product below */
         count = TEMPLATE_MAX_SCRATCH_BYTES;
     if (!template_scratch_work(scratch, count * sizeof(struct template_value), err))
         return NULL;
-    return template_scratch_room(scratch, (count + 1) * sizeof(struct template_value), err);
+    return template_scratch_alloc(scratch, (count + 1) * sizeof(struct template_value), err);
 }
 
-static struct template_value list_of(const struct template_value *items, size_t count)
+static struct template_value list_value(const struct template_value *items, size_t count)
 {
     return (struct template_value){ .kind = TEMPLATE_LIST, .size = count, .items = items };
 }
 
-/* The value as a list of its own, to be changed. */
+/* Copies the value into a list that can be changed. */
 static struct template_value *copy_items(struct template_scratch *scratch, const struct template_value *value, size_t *ret_count,
                                          struct error *err)
 {
@@ -36,7 +36,7 @@ static struct template_value *copy_items(struct template_scratch *scratch, const
 
 /* ---- Text and lists ---- */
 
-/* As in Liquid, empty parts at the end are left out; an empty separator divides characters. */
+/* As in Liquid, empty parts at the end are omitted, and an empty separator splits into characters. */
 bool template_filter_split(struct template_scratch *scratch, struct template_value *value, const struct template_value *arguments,
                            size_t count UNUSED, struct error *err)
 {
@@ -67,7 +67,7 @@ bool template_filter_split(struct template_scratch *scratch, struct template_val
     }
     while (parts > 0 && items[parts - 1].size == 0)
         parts--;
-    *value = list_of(items, parts);
+    *value = list_value(items, parts);
     return true;
 }
 
@@ -93,7 +93,7 @@ static bool whole_number(const struct template_value *value, int64_t *ret_number
     return true;
 }
 
-/* slice: from, length. Characters of a text or items of a list; a negative `from` counts from the end. */
+/* slice: from, length. Selects characters of a text or items of a list. A negative `from` counts from the end. */
 bool template_filter_slice(struct template_scratch *scratch, struct template_value *value, const struct template_value *arguments,
                            size_t count, struct error *err)
 {
@@ -101,7 +101,7 @@ bool template_filter_slice(struct template_scratch *scratch, struct template_val
     int64_t from = 0;
     int64_t length = 1;
     if (value->kind == TEMPLATE_NIL) {
-        *value = list_of(NULL, 0);
+        *value = list_value(NULL, 0);
         return true;
     }
     if (!is_list && !template_to_text(scratch, value, err))
@@ -125,7 +125,7 @@ bool template_filter_slice(struct template_scratch *scratch, struct template_val
         return false;
     for (int64_t i = 0; i < length; i++)
         items[i] = template_list_item(value, (size_t)(from + i));
-    *value = list_of(items, (size_t)length);
+    *value = list_value(items, (size_t)length);
     return true;
 }
 
@@ -168,7 +168,7 @@ bool template_filter_last(struct template_scratch *scratch UNUSED, struct templa
     return true;
 }
 
-/* ---- Lists of lists ---- */
+/* ---- Lists from lists ---- */
 
 bool template_filter_reverse(struct template_scratch *scratch, struct template_value *value,
                              const struct template_value *arguments UNUSED, size_t count UNUSED, struct error *err)
@@ -182,13 +182,13 @@ bool template_filter_reverse(struct template_scratch *scratch, struct template_v
         items[i] = items[size - 1 - i];
         items[size - 1 - i] = first;
     }
-    *value = list_of(items, size);
+    *value = list_value(items, size);
     return true;
 }
 
-/* Follows a dotted name from the value. */
-static bool follow(struct template_scratch *scratch, struct template_value *value, const struct template_value *path,
-                   struct error *err)
+/* Replaces the value by its member at a dotted path. */
+static bool follow_member_path(struct template_scratch *scratch, struct template_value *value, const struct template_value *path,
+                               struct error *err)
 {
     const char *at = path->text;
     const char *end = at + path->size;
@@ -208,7 +208,7 @@ struct sorted {
     struct template_value by;
 };
 
-/* Nil comes last; what has no order among itself stays where it is. */
+/* Nil comes last. Values that cannot be ordered keep their positions (stable sort). */
 static bool goes_before(const struct template_value *left, const struct template_value *right)
 {
     int order = 0;
@@ -217,28 +217,28 @@ static bool goes_before(const struct template_value *left, const struct template
     return template_order(left, right, &order) && order < 0;
 }
 
-/* Merges the two sorted halves of `items` through `room`; equal items keep their order. */
-static void merge(struct sorted *items, struct sorted *room, size_t middle, size_t count)
+/* Merges the two sorted halves of `items`, using `buffer`. Equal items keep their order. */
+static void merge_halves(struct sorted *items, struct sorted *buffer, size_t middle, size_t count)
 {
     size_t left = 0;
     size_t right = middle;
     for (size_t i = 0; i < count; i++) {
         bool takes_right = left == middle || (right < count && goes_before(&items[right].by, &items[left].by));
-        room[i] = takes_right ? items[right++] : items[left++];
+        buffer[i] = takes_right ? items[right++] : items[left++];
     }
-    memcpy(items, room, count * sizeof(*items));
+    memcpy(items, buffer, count * sizeof(*items));
 }
 
-static void merge_sort(struct sorted *items, struct sorted *room, size_t count)
+static void merge_sort(struct sorted *items, struct sorted *buffer, size_t count)
 {
     if (count < 2)
         return;
-    merge_sort(items, room, count / 2);
-    merge_sort(items + count / 2, room, count - count / 2);
-    merge(items, room, count / 2, count);
+    merge_sort(items, buffer, count / 2);
+    merge_sort(items + count / 2, buffer, count - count / 2);
+    merge_halves(items, buffer, count / 2, count);
 }
 
-/* What comparing a value may have to read. */
+/* The bytes that a comparison of this value can read. */
 static size_t text_bytes(const struct template_value *value)
 {
     return value->kind == TEMPLATE_STRING ? value->size : 0;
@@ -254,12 +254,12 @@ bool template_filter_sort(struct template_scratch *scratch, struct template_valu
     if (items == NULL || !template_to_text(scratch, &path, err) ||
         !template_scratch_work(scratch, size * sizeof(struct sorted) * STEPS_PER_ITEM, err))
         return false;
-    struct sorted *sorted = template_scratch_room(scratch, (size * 2 + 1) * sizeof(*sorted), err);
+    struct sorted *sorted = template_scratch_alloc(scratch, (size * 2 + 1) * sizeof(*sorted), err);
     if (sorted == NULL)
         return false;
     for (size_t i = 0; i < size; i++) {
         sorted[i] = (struct sorted){ items[i], items[i] };
-        if (path.size > 0 && !follow(scratch, &sorted[i].by, &path, err))
+        if (path.size > 0 && !follow_member_path(scratch, &sorted[i].by, &path, err))
             return false;
         if (!template_scratch_work(scratch, text_bytes(&sorted[i].by) * STEPS_PER_ITEM, err))
             return false;
@@ -267,14 +267,14 @@ bool template_filter_sort(struct template_scratch *scratch, struct template_valu
     merge_sort(sorted, sorted + size, size);
     for (size_t i = 0; i < size; i++)
         items[i] = sorted[i].item;
-    *value = list_of(items, size);
+    *value = list_value(items, size);
     return true;
 }
 
-/* The same object, or equal texts, numbers and truths; lists are not looked into. */
-static bool is_same(const struct template_value *left, const struct template_value *right)
+/* True for the same object, or equal texts, numbers or booleans. The items of lists are not compared. */
+static bool is_duplicate(const struct template_value *left, const struct template_value *right)
 {
-    int64_t unused = 0; /* no lists are left to be compared */
+    int64_t unused = 0; /* only lists use it, and they are handled here */
     if (left->kind == TEMPLATE_LIST || right->kind == TEMPLATE_LIST)
         return left->kind == right->kind && left->items == right->items && left->size == right->size;
     if (left->kind == TEMPLATE_JSON || right->kind == TEMPLATE_JSON)
@@ -292,14 +292,14 @@ bool template_filter_uniq(struct template_scratch *scratch, struct template_valu
         return false;
     for (size_t i = 0; i < size; i++) {
         size_t same = 0;
-        while (same < kept && !is_same(&items[same], &items[i]))
+        while (same < kept && !is_duplicate(&items[same], &items[i]))
             same++;
         if (!template_scratch_work(scratch, same * (sizeof(*items) + text_bytes(&items[i])), err))
             return false;
         if (same == kept)
             items[kept++] = items[i];
     }
-    *value = list_of(items, kept);
+    *value = list_value(items, kept);
     return true;
 }
 
@@ -312,8 +312,8 @@ bool template_filter_map(struct template_scratch *scratch, struct template_value
     if (items == NULL || !template_to_text(scratch, &path, err))
         return false;
     for (size_t i = 0; i < size; i++)
-        if (!follow(scratch, &items[i], &path, err))
+        if (!follow_member_path(scratch, &items[i], &path, err))
             return false;
-    *value = list_of(items, size);
+    *value = list_value(items, size);
     return true;
 }

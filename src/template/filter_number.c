@@ -1,4 +1,4 @@
-/* Filters that count. What is no number counts as 0; a result that is no finite number is nil, so that `default` sees it. */
+/* Number filters. A value that is not a number counts as 0. A result that is not finite is nil, so that `default` replaces it. */
 #include "template/filter.h"
 
 #include <math.h>
@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double number_of(const struct template_value *value)
+static double number_or_zero(const struct template_value *value)
 {
     double number;
     return template_to_number(value, &number) ? number : 0;
 }
 
-/* Whole numbers stay exact as long as 64 bits hold them. */
+/* Integers stay exact up to 64 bits. */
 static bool both_are_whole(const struct template_value *value, const struct template_value *argument)
 {
     return value->kind == TEMPLATE_INTEGER && argument->kind == TEMPLATE_INTEGER;
@@ -25,7 +25,7 @@ bool template_filter_plus(struct template_scratch *scratch UNUSED, struct templa
     if (both_are_whole(value, arguments) && !__builtin_add_overflow(value->integer, arguments[0].integer, &sum))
         *value = template_integer(sum);
     else
-        *value = template_number(number_of(value) + number_of(&arguments[0]));
+        *value = template_number(number_or_zero(value) + number_or_zero(&arguments[0]));
     return true;
 }
 
@@ -36,7 +36,7 @@ bool template_filter_minus(struct template_scratch *scratch UNUSED, struct templ
     if (both_are_whole(value, arguments) && !__builtin_sub_overflow(value->integer, arguments[0].integer, &difference))
         *value = template_integer(difference);
     else
-        *value = template_number(number_of(value) - number_of(&arguments[0]));
+        *value = template_number(number_or_zero(value) - number_or_zero(&arguments[0]));
     return true;
 }
 
@@ -47,16 +47,16 @@ bool template_filter_times(struct template_scratch *scratch UNUSED, struct templ
     if (both_are_whole(value, arguments) && !__builtin_mul_overflow(value->integer, arguments[0].integer, &product))
         *value = template_integer(product);
     else
-        *value = template_number(number_of(value) * number_of(&arguments[0]));
+        *value = template_number(number_or_zero(value) * number_or_zero(&arguments[0]));
     return true;
 }
 
-/* Liquid for JavaScript divides numbers, not whole numbers: 5 divided by 2 is 2.5. */
+/* As in Liquid for JavaScript, there is no integer division: 5 divided by 2 is 2.5. */
 bool template_filter_divided_by(struct template_scratch *scratch UNUSED, struct template_value *value,
                                 const struct template_value *arguments, size_t count UNUSED, struct error *err UNUSED)
 {
-    double divisor = number_of(&arguments[0]);
-    *value = template_number(divisor == 0 ? NAN : number_of(value) / divisor);
+    double divisor = number_or_zero(&arguments[0]);
+    *value = template_number(divisor == 0 ? NAN : number_or_zero(value) / divisor);
     return true;
 }
 
@@ -64,52 +64,52 @@ bool template_filter_divided_by(struct template_scratch *scratch UNUSED, struct 
 bool template_filter_modulo(struct template_scratch *scratch UNUSED, struct template_value *value,
                             const struct template_value *arguments, size_t count UNUSED, struct error *err UNUSED)
 {
-    double divisor = number_of(&arguments[0]);
-    *value = template_number(fmod(fmod(number_of(value), divisor) + divisor, divisor));
+    double divisor = number_or_zero(&arguments[0]);
+    *value = template_number(fmod(fmod(number_or_zero(value), divisor) + divisor, divisor));
     return true;
 }
 
 bool template_filter_at_least(struct template_scratch *scratch UNUSED, struct template_value *value,
                               const struct template_value *arguments, size_t count UNUSED, struct error *err UNUSED)
 {
-    *value = template_number(fmax(number_of(value), number_of(&arguments[0])));
+    *value = template_number(fmax(number_or_zero(value), number_or_zero(&arguments[0])));
     return true;
 }
 
 bool template_filter_at_most(struct template_scratch *scratch UNUSED, struct template_value *value,
                              const struct template_value *arguments, size_t count UNUSED, struct error *err UNUSED)
 {
-    *value = template_number(fmin(number_of(value), number_of(&arguments[0])));
+    *value = template_number(fmin(number_or_zero(value), number_or_zero(&arguments[0])));
     return true;
 }
 
 bool template_filter_abs(struct template_scratch *scratch UNUSED, struct template_value *value,
                          const struct template_value *arguments UNUSED, size_t count UNUSED, struct error *err UNUSED)
 {
-    *value = template_number(fabs(number_of(value)));
+    *value = template_number(fabs(number_or_zero(value)));
     return true;
 }
 
 bool template_filter_ceil(struct template_scratch *scratch UNUSED, struct template_value *value,
                           const struct template_value *arguments UNUSED, size_t count UNUSED, struct error *err UNUSED)
 {
-    *value = template_number(ceil(number_of(value)));
+    *value = template_number(ceil(number_or_zero(value)));
     return true;
 }
 
 bool template_filter_floor(struct template_scratch *scratch UNUSED, struct template_value *value,
                            const struct template_value *arguments UNUSED, size_t count UNUSED, struct error *err UNUSED)
 {
-    *value = template_number(floor(number_of(value)));
+    *value = template_number(floor(number_or_zero(value)));
     return true;
 }
 
-/* Moves the decimal point in the number's text, so that 1.005 to two places is 1.01 and not 1. */
+/* Shifts the decimal point in the text of the number, so that 1.005 rounded to two places is 1.01 and not 1. */
 static double shift_point(double number, int places)
 {
-    enum { ROOM = 64 };
+    enum { BUFFER_BYTES = 64 };
     char digits[TEMPLATE_NUMBER_TEXT_BYTES + 1];
-    char shifted[ROOM];
+    char shifted[BUFFER_BYTES];
     int size = (int)template_number_text(number, digits);
     const char *exponent = memchr(digits, 'e', (size_t)size);
     digits[size] = '\0';
@@ -124,8 +124,8 @@ bool template_filter_round(struct template_scratch *scratch UNUSED, struct templ
 {
     static const double most_places = 100;
     static const double exact_max = 9007199254740991.0;
-    double number = number_of(value);
-    double places = count > 0 ? trunc(number_of(&arguments[0])) : 0;
+    double number = number_or_zero(value);
+    double places = count > 0 ? trunc(number_or_zero(&arguments[0])) : 0;
     if (!isfinite(number) || fabs(places) > most_places) {
         *value = template_number(number);
         return true;

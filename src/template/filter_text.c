@@ -1,4 +1,4 @@
-/* Filters that make text of text. What is no text yet is made text first, as a slot would show it. */
+/* Text filters. Another value is converted to text first, as a placeholder would show it. */
 #include "template/filter.h"
 
 #include "template/text.h"
@@ -10,19 +10,20 @@
 
 /* ---- Letters ---- */
 
-/* In UTF-8 no character grows to more than three times its bytes (Unicode SpecialCasing.txt: U+0390 is the worst). */
+/* In UTF-8, case mapping makes a character at most three times as long (Unicode SpecialCasing.txt: U+0390 is the worst case). */
 enum { CASE_GROWTH = 3 };
 
-typedef uint8_t *case_map(const uint8_t *text, size_t size, const char *language, uninorm_t form, uint8_t *room, size_t *room_size);
+typedef uint8_t *case_map(const uint8_t *text, size_t size, const char *language, uninorm_t form, uint8_t *buffer,
+                          size_t *buffer_size);
 
-/* Maps `size` bytes into `room` of CASE_GROWTH times that. Gives the bytes written. */
-static size_t map_case(case_map *map, const char *text, size_t size, char *room)
+/* Maps `size` bytes into `buffer`, which is CASE_GROWTH times as large. Returns the bytes written. */
+static size_t map_case(case_map *map, const char *text, size_t size, char *buffer)
 {
     size_t written = size * CASE_GROWTH;
     if (size == 0)
         return 0;
-    uint8_t *result = map((const uint8_t *)text, size, NULL, NULL, (uint8_t *)room, &written);
-    if ((char *)result != room) /* it always fits, and the library then uses the room */
+    uint8_t *result = map((const uint8_t *)text, size, NULL, NULL, (uint8_t *)buffer, &written);
+    if ((char *)result != buffer) /* the result always fits, so the library uses the buffer */
         abort();
     return written;
 }
@@ -36,17 +37,17 @@ static bool apply_case(struct template_scratch *scratch, struct template_value *
     if (value->size == 0)
         return true;
     if (value->size > TEMPLATE_MAX_SCRATCH_BYTES) /* before the product below */
-        return template_scratch_room(scratch, value->size, err) != NULL;
-    char *room = template_scratch_room(scratch, value->size * CASE_GROWTH, err);
-    if (room == NULL)
+        return template_scratch_alloc(scratch, value->size, err) != NULL;
+    char *buffer = template_scratch_alloc(scratch, value->size * CASE_GROWTH, err);
+    if (buffer == NULL)
         return false;
     int head = u8_mblen((const uint8_t *)value->text, value->size);
     size_t head_size = head > 0 ? (size_t)head : 1;
     if (first == rest)
         head_size = value->size;
-    size_t size = map_case(first, value->text, head_size, room);
-    size += map_case(rest, value->text + head_size, value->size - head_size, room + size);
-    *value = template_string(room, size);
+    size_t size = map_case(first, value->text, head_size, buffer);
+    size += map_case(rest, value->text + head_size, value->size - head_size, buffer + size);
+    *value = template_string(buffer, size);
     return true;
 }
 
@@ -70,7 +71,7 @@ bool template_filter_capitalize(struct template_scratch *scratch, struct templat
 
 /* ---- Escapes ---- */
 
-/* Values are escaped when they are shown; so this one undoes what is escaped already, and no more is needed. */
+/* Values are escaped when they are emitted, so escape_once only decodes existing escapes. */
 bool template_filter_escape_once(struct template_scratch *scratch, struct template_value *value,
                                  const struct template_value *arguments UNUSED, size_t count UNUSED, struct error *err)
 {
@@ -78,35 +79,35 @@ bool template_filter_escape_once(struct template_scratch *scratch, struct templa
         const char *text;
         char byte;
     } references[] = { { "&amp;", '&' }, { "&lt;", '<' }, { "&gt;", '>' }, { "&#34;", '"' }, { "&#39;", '\'' } };
-    char *room = NULL;
-    if (!template_to_text(scratch, value, err) || (room = template_scratch_room(scratch, value->size + 1, err)) == NULL)
+    char *buffer = NULL;
+    if (!template_to_text(scratch, value, err) || (buffer = template_scratch_alloc(scratch, value->size + 1, err)) == NULL)
         return false;
     size_t written = 0;
     for (size_t i = 0; i < value->size;) {
         size_t taken = 1;
-        room[written] = value->text[i];
+        buffer[written] = value->text[i];
         for (size_t r = 0; value->text[i] == '&' && r < ARRAY_COUNT(references); r++) {
             size_t size = strlen(references[r].text);
             if (value->size - i < size || memcmp(value->text + i, references[r].text, size) != 0)
                 continue;
-            room[written] = references[r].byte;
+            buffer[written] = references[r].byte;
             taken = size;
         }
         written++;
         i += taken;
     }
-    *value = template_string(room, written);
+    *value = template_string(buffer, written);
     return true;
 }
 
-/* As encodeURIComponent of ECMAScript has it, with '+' for spaces. */
+/* Like encodeURIComponent of ECMAScript, with '+' for spaces. */
 bool template_filter_url_encode(struct template_scratch *scratch, struct template_value *value,
                                 const struct template_value *arguments UNUSED, size_t count UNUSED, struct error *err)
 {
     enum { GROWTH = 3 };
     static const char hex[] = "0123456789ABCDEF";
-    char *room = NULL;
-    if (!template_to_text(scratch, value, err) || (room = template_scratch_room(scratch, value->size * GROWTH + 1, err)) == NULL)
+    char *buffer = NULL;
+    if (!template_to_text(scratch, value, err) || (buffer = template_scratch_alloc(scratch, value->size * GROWTH + 1, err)) == NULL)
         return false;
     size_t written = 0;
     for (size_t i = 0; i < value->size; i++) {
@@ -114,18 +115,18 @@ bool template_filter_url_encode(struct template_scratch *scratch, struct templat
         bool stays = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
                      memchr("-_.!~*'()", byte, 9) != NULL;
         if (stays || byte == ' ') {
-            room[written++] = stays ? (char)byte : '+';
+            buffer[written++] = stays ? (char)byte : '+';
             continue;
         }
-        room[written++] = '%';
-        room[written++] = hex[byte >> 4];
-        room[written++] = hex[byte & 0xF];
+        buffer[written++] = '%';
+        buffer[written++] = hex[byte >> 4];
+        buffer[written++] = hex[byte & 0xF];
     }
-    *value = template_string(room, written);
+    *value = template_string(buffer, written);
     return true;
 }
 
-/* ---- Taking away ---- */
+/* ---- Removing ---- */
 
 static void strip_left(struct template_value *value)
 {
@@ -177,22 +178,22 @@ bool template_filter_rstrip(struct template_scratch *scratch, struct template_va
 bool template_filter_strip_newlines(struct template_scratch *scratch, struct template_value *value,
                                     const struct template_value *arguments UNUSED, size_t count UNUSED, struct error *err)
 {
-    char *room = NULL;
-    if (!template_to_text(scratch, value, err) || (room = template_scratch_room(scratch, value->size + 1, err)) == NULL)
+    char *buffer = NULL;
+    if (!template_to_text(scratch, value, err) || (buffer = template_scratch_alloc(scratch, value->size + 1, err)) == NULL)
         return false;
     size_t written = 0;
     for (size_t i = 0; i < value->size; i++) {
         bool is_pair = value->text[i] == '\r' && i + 1 < value->size && value->text[i + 1] == '\n';
         if (!is_pair && value->text[i] != '\n')
-            room[written++] = value->text[i];
+            buffer[written++] = value->text[i];
     }
-    *value = template_string(room, written);
+    *value = template_string(buffer, written);
     return true;
 }
 
-/* Behind what begins at `at`: a script, a style sheet, a comment or a tag; NULL when its end is missing. `ret_searched` bytes
- * were looked through for it: a text of scripts that do not close is read to its end for each of them. */
-static const char *behind_markup(const char *at, const char *end, size_t *ret_searched)
+/* The position after the script, style sheet, comment or tag at `at`; NULL when its end is missing. `ret_searched` is the number
+ * of bytes searched: each unclosed script is searched to the end of the text. */
+static const char *skip_markup(const char *at, const char *end, size_t *ret_searched)
 {
     static const struct {
         const char *opens;
@@ -215,8 +216,8 @@ static const char *behind_markup(const char *at, const char *end, size_t *ret_se
 bool template_filter_strip_html(struct template_scratch *scratch, struct template_value *value,
                                 const struct template_value *arguments UNUSED, size_t count UNUSED, struct error *err)
 {
-    char *room = NULL;
-    if (!template_to_text(scratch, value, err) || (room = template_scratch_room(scratch, value->size + 1, err)) == NULL)
+    char *buffer = NULL;
+    if (!template_to_text(scratch, value, err) || (buffer = template_scratch_alloc(scratch, value->size + 1, err)) == NULL)
         return false;
     const char *at = value->text;
     const char *end = at + value->size;
@@ -224,15 +225,15 @@ bool template_filter_strip_html(struct template_scratch *scratch, struct templat
     while (at < end) {
         const char *tag = memchr(at, '<', (size_t)(end - at));
         size_t searched = 0;
-        const char *behind = tag != NULL ? behind_markup(tag, end, &searched) : NULL;
-        size_t kept = (size_t)((behind != NULL ? tag : end) - at);
+        const char *after = tag != NULL ? skip_markup(tag, end, &searched) : NULL;
+        size_t kept = (size_t)((after != NULL ? tag : end) - at);
         if (!template_scratch_work(scratch, kept + searched, err))
             return false;
-        memcpy(room + written, at, kept);
+        memcpy(buffer + written, at, kept);
         written += kept;
-        at = behind != NULL ? behind : end;
+        at = after != NULL ? after : end;
     }
-    *value = template_string(room, written);
+    *value = template_string(buffer, written);
     return true;
 }
 
@@ -249,7 +250,7 @@ static int64_t whole_argument(const struct template_value *arguments, size_t cou
     return number < -LARGEST ? -LARGEST : (int64_t)number;
 }
 
-/* What is put in the place of what was cut off: an ellipsis, or the argument. */
+/* The text that replaces the removed part: an ellipsis, or the argument. */
 static bool ellipsis(struct template_scratch *scratch, const struct template_value *arguments, size_t count,
                      struct template_value *ret_text, struct error *err)
 {
@@ -257,15 +258,15 @@ static bool ellipsis(struct template_scratch *scratch, const struct template_val
     return template_to_text(scratch, ret_text, err);
 }
 
-static bool add_text(struct template_scratch *scratch, struct template_value *value, const char *text, size_t size,
-                     struct error *err)
+static bool append_text(struct template_scratch *scratch, struct template_value *value, const char *text, size_t size,
+                        struct error *err)
 {
-    char *room = template_scratch_room(scratch, value->size + size + 1, err);
-    if (room == NULL)
+    char *buffer = template_scratch_alloc(scratch, value->size + size + 1, err);
+    if (buffer == NULL)
         return false;
-    memcpy(room, value->text, value->size);
-    memcpy(room + value->size, text, size);
-    *value = template_string(room, value->size + size);
+    memcpy(buffer, value->text, value->size);
+    memcpy(buffer + value->size, text, size);
+    *value = template_string(buffer, value->size + size);
     return true;
 }
 
@@ -283,18 +284,18 @@ bool template_filter_truncate(struct template_scratch *scratch, struct template_
     int64_t kept = length - (int64_t)template_text_length(more.text, more.size);
     text.size = template_skip_characters(text.text, text.size, kept > 0 ? (size_t)kept : 0);
     *value = text;
-    return add_text(scratch, value, more.text, more.size, err);
+    return append_text(scratch, value, more.text, more.size, err);
 }
 
-/* Words are divided by single spaces afterwards, as in Liquid, and only when something was cut off there is an ellipsis. */
+/* As in Liquid, the result has single spaces between words, and an ellipsis only if words were removed. */
 bool template_filter_truncatewords(struct template_scratch *scratch, struct template_value *value,
                                    const struct template_value *arguments, size_t count, struct error *err)
 {
     enum { DEFAULT_WORDS = 15 };
     struct template_value more;
-    char *room = NULL;
+    char *buffer = NULL;
     if (!template_to_text(scratch, value, err) || !ellipsis(scratch, arguments, count, &more, err) ||
-        (room = template_scratch_room(scratch, value->size + 1, err)) == NULL)
+        (buffer = template_scratch_alloc(scratch, value->size + 1, err)) == NULL)
         return false;
     int64_t words = whole_argument(arguments, count, 0, DEFAULT_WORDS);
     if (words < 1)
@@ -305,25 +306,25 @@ bool template_filter_truncatewords(struct template_scratch *scratch, struct temp
     strip_left(&rest);
     for (; words > 0 && rest.size > 0; words--) {
         if (written > 0)
-            room[written++] = ' ';
+            buffer[written++] = ' ';
         while (rest.size > 0 && template_white_space_size(rest.text, rest.size) == 0) {
-            room[written++] = *rest.text++;
+            buffer[written++] = *rest.text++;
             rest.size--;
         }
         strip_left(&rest);
     }
-    *value = template_string(room, written);
-    return rest.size == 0 || add_text(scratch, value, more.text, more.size, err);
+    *value = template_string(buffer, written);
+    return rest.size == 0 || append_text(scratch, value, more.text, more.size, err);
 }
 
-/* ---- Putting together ---- */
+/* ---- Concatenating and replacing ---- */
 
 bool template_filter_append(struct template_scratch *scratch, struct template_value *value, const struct template_value *arguments,
                             size_t count UNUSED, struct error *err)
 {
     struct template_value tail = arguments[0];
     return template_to_text(scratch, value, err) && template_to_text(scratch, &tail, err) &&
-           add_text(scratch, value, tail.text, tail.size, err);
+           append_text(scratch, value, tail.text, tail.size, err);
 }
 
 bool template_filter_prepend(struct template_scratch *scratch, struct template_value *value, const struct template_value *arguments,
@@ -332,7 +333,7 @@ bool template_filter_prepend(struct template_scratch *scratch, struct template_v
     struct template_value tail = *value;
     *value = arguments[0];
     return template_to_text(scratch, value, err) && template_to_text(scratch, &tail, err) &&
-           add_text(scratch, value, tail.text, tail.size, err);
+           append_text(scratch, value, tail.text, tail.size, err);
 }
 
 static size_t count_matches(const struct template_value *value, const struct template_value *pattern)
@@ -348,27 +349,27 @@ static size_t count_matches(const struct template_value *value, const struct tem
     return matches;
 }
 
-/* An empty pattern stands between every two characters. */
+/* An empty pattern matches between every two characters. */
 static bool interleave(struct template_scratch *scratch, struct template_value *value, const struct template_value *between,
                        struct error *err)
 {
     size_t length = template_text_length(value->text, value->size);
     size_t size = value->size + (length > 0 ? (length - 1) * between->size : 0);
-    char *room = size <= TEMPLATE_MAX_SCRATCH_BYTES ? template_scratch_room(scratch, size + 1, err) : NULL;
-    if (room == NULL)
-        return size <= TEMPLATE_MAX_SCRATCH_BYTES ? false : template_scratch_room(scratch, size, err) != NULL;
+    char *buffer = size <= TEMPLATE_MAX_SCRATCH_BYTES ? template_scratch_alloc(scratch, size + 1, err) : NULL;
+    if (buffer == NULL)
+        return size <= TEMPLATE_MAX_SCRATCH_BYTES ? false : template_scratch_alloc(scratch, size, err) != NULL;
     size_t written = 0;
     for (size_t i = 0; i < value->size;) {
         size_t character = template_skip_characters(value->text + i, value->size - i, 1);
         if (i > 0) {
-            memcpy(room + written, between->text, between->size);
+            memcpy(buffer + written, between->text, between->size);
             written += between->size;
         }
-        memcpy(room + written, value->text + i, character);
+        memcpy(buffer + written, value->text + i, character);
         written += character;
         i += character;
     }
-    *value = template_string(room, written);
+    *value = template_string(buffer, written);
     return true;
 }
 
@@ -384,14 +385,14 @@ static bool replace(struct template_scratch *scratch, struct template_value *val
     if (matches == 0)
         return true;
     if (replacement.size > TEMPLATE_MAX_SCRATCH_BYTES || matches > TEMPLATE_MAX_SCRATCH_BYTES) /* before the product below */
-        return template_scratch_room(scratch, (size_t)TEMPLATE_MAX_SCRATCH_BYTES + 1, err) != NULL;
+        return template_scratch_alloc(scratch, (size_t)TEMPLATE_MAX_SCRATCH_BYTES + 1, err) != NULL;
     size_t size = value->size - matches * pattern.size + matches * replacement.size;
-    char *room = template_scratch_room(scratch, size + 1, err);
-    if (room == NULL)
+    char *buffer = template_scratch_alloc(scratch, size + 1, err);
+    if (buffer == NULL)
         return false;
     const char *at = value->text;
     const char *end = at + value->size;
-    char *out = room;
+    char *out = buffer;
     for (size_t i = 0; i < matches; i++) {
         const char *found = memmem(at, (size_t)(end - at), pattern.text, pattern.size);
         memcpy(out, at, (size_t)(found - at));
@@ -401,7 +402,7 @@ static bool replace(struct template_scratch *scratch, struct template_value *val
         at = found + pattern.size;
     }
     memcpy(out, at, (size_t)(end - at));
-    *value = template_string(room, size);
+    *value = template_string(buffer, size);
     return true;
 }
 

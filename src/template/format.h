@@ -1,19 +1,20 @@
 /*
- * The blob of a compiled template: private to the template files and their
- * fuzzer. All numbers are little-endian and unaligned.
+ * Bytecode format of a compiled template (the blob): private to the template
+ * module and its fuzzer. All numbers are little-endian and unaligned.
  *
  *     header        32 bytes
  *     instructions  8 bytes each: op u8, a u8, b u16, c u32
  *     strings       8 bytes each: offset u32, size u32, into the pool
  *     paths         8 bytes each: a string, flags; in version 1 4 bytes, the string only
- *     pool          the bytes of the strings, a NUL behind each
+ *     pool          the bytes of the strings, each followed by a NUL
  *
- * Values live on a stack, which is empty wherever a statement begins or a jump
- * lands. Jumps lead forward, but for NEXT, which leads back into its loop. So
- * one pass over the instructions proves that no stack runs over or under, that
- * every loop that is entered is left, and that the program ends. The numbers of
- * operations, filters, comparisons and escapes are stored in databases: never
- * reuse one. Version 1 had the operations up to EMIT; its blobs run as they did.
+ * The interpreter is a stack machine. The stack is empty at the beginning of a
+ * statement and at the target of a jump. All jumps go forward, except NEXT, which
+ * goes back to the body of its loop. Therefore one pass over the instructions
+ * proves that no stack overflows or underflows, that every loop is left, and that
+ * the program terminates. The numbers of operations, filters, comparisons and
+ * escapes are stored in databases: never reuse one. Version 1 had the operations
+ * up to EMIT; its blobs still run.
  */
 #pragma once
 
@@ -44,39 +45,39 @@ enum {
     TEMPLATE_AT_STRING_COUNT = 12,
     TEMPLATE_AT_PATH_COUNT = 16,
     TEMPLATE_AT_POOL_BYTES = 20,
-    TEMPLATE_AT_CHECKSUM = 24, /* u64: of everything but itself */
+    TEMPLATE_AT_CHECKSUM = 24, /* u64: of the blob without this field */
     TEMPLATE_HEADER_BYTES = 32,
 };
 
 enum template_op {
-    TEMPLATE_OP_END = 0,       /* the last instruction, and only that */
+    TEMPLATE_OP_END = 0,       /* only as the last instruction */
     TEMPLATE_OP_TEXT = 1,      /* append string c */
     TEMPLATE_OP_LOAD = 2,      /* push the value of path c */
     TEMPLATE_OP_CONST = 3,     /* push string c */
     TEMPLATE_OP_FILTER = 4,    /* pop b arguments and a value, push the result of filter a */
     TEMPLATE_OP_EMIT = 5,      /* pop a value and append it with escape a */
     TEMPLATE_OP_INTEGER = 6,   /* push c, a signed number */
-    TEMPLATE_OP_NUMBER = 7,    /* push the number that string c writes */
+    TEMPLATE_OP_NUMBER = 7,    /* push the number in string c */
     TEMPLATE_OP_LITERAL = 8,   /* push literal a */
-    TEMPLATE_OP_VARIABLE = 9,  /* push variable b; while it has no value, that of path c - 1, or nil for c = 0 */
+    TEMPLATE_OP_VARIABLE = 9,  /* push variable b; if it is not assigned, path c - 1, or nil for c = 0 */
     TEMPLATE_OP_STORE = 10,    /* pop a value into variable b */
-    TEMPLATE_OP_ITEM = 11,     /* push the item of loop b, counted from the outermost */
-    TEMPLATE_OP_FORLOOP = 12,  /* push fact a of loop b */
+    TEMPLATE_OP_ITEM = 11,     /* push the item of loop b; loop 0 is the outermost */
+    TEMPLATE_OP_FORLOOP = 12,  /* push forloop property a of loop b */
     TEMPLATE_OP_MEMBER = 13,   /* pop a value, push its member named by string c */
     TEMPLATE_OP_INDEX = 14,    /* pop a key and a value, push the value's member */
     TEMPLATE_OP_RANGE = 15,    /* pop last and first, push the list of whole numbers from first to last */
-    TEMPLATE_OP_COMPARE = 16,  /* pop right and left, push the truth of comparison a */
-    TEMPLATE_OP_AND = 17,      /* pop two values, push whether both hold */
-    TEMPLATE_OP_OR = 18,       /* pop two values, push whether one holds */
-    TEMPLATE_OP_NOT = 19,      /* pop a value, push whether it does not hold */
-    TEMPLATE_OP_JUMP = 20,     /* go on at c */
-    TEMPLATE_OP_BRANCH = 21,   /* pop a value; go on at c when its truth is a */
-    TEMPLATE_OP_FOR = 22,      /* pop limit and offset, as the bits of a say, and a list; begin the loop, or with nothing in it
-                                  go on at c */
-    TEMPLATE_OP_NEXT = 23,     /* go on at c with the next item; behind the last one the loop ends */
-    TEMPLATE_OP_LEAVE = 24,    /* end the loop and go on at c */
-    TEMPLATE_OP_CAPTURE = 25,  /* what is appended from here on … */
-    TEMPLATE_OP_CAPTURED = 26, /* … becomes the value of variable b */
+    TEMPLATE_OP_COMPARE = 16,  /* pop right and left, push the result of comparison a */
+    TEMPLATE_OP_AND = 17,      /* pop two values, push true if both are truthy */
+    TEMPLATE_OP_OR = 18,       /* pop two values, push true if one is truthy */
+    TEMPLATE_OP_NOT = 19,      /* pop a value, push true if it is not truthy */
+    TEMPLATE_OP_JUMP = 20,     /* jump to c */
+    TEMPLATE_OP_BRANCH = 21,   /* pop a value; jump to c if its truth value is a */
+    TEMPLATE_OP_FOR = 22,      /* pop limit and offset (if set in the bits of a) and a list; begin the loop, or jump to c when it is
+                                  empty */
+    TEMPLATE_OP_NEXT = 23,     /* jump to c with the next item; after the last item, end the loop */
+    TEMPLATE_OP_LEAVE = 24,    /* end the loop and jump to c */
+    TEMPLATE_OP_CAPTURE = 25,  /* redirect the output to a capture … */
+    TEMPLATE_OP_CAPTURED = 26, /* … end the capture and store its text in variable b */
 };
 
 enum template_literal {
@@ -110,7 +111,7 @@ enum template_forloop {
     TEMPLATE_FORLOOP_COUNT,
 };
 
-/* Bits of FOR: which modifiers lie on the stack, the list first, then offset, then limit. */
+/* Bits of FOR: the modifiers on the stack. The list is pushed first, then offset, then limit. */
 enum {
     TEMPLATE_FOR_OFFSET = 1,
     TEMPLATE_FOR_LIMIT = 2,
@@ -120,14 +121,14 @@ enum {
 
 /* Flags of a path. */
 enum {
-    TEMPLATE_PATH_LISTED = 1, /* the template uses it; without the flag it is only looked up, as a name that may be unassigned */
+    TEMPLATE_PATH_LISTED = 1, /* the template reads this path; without the flag, it is only the fallback of a variable */
 };
 
 enum template_escape {
     TEMPLATE_ESCAPE_NONE = 0,
-    TEMPLATE_ESCAPE_HEADER = 1,      /* controls and line breaks become spaces */
+    TEMPLATE_ESCAPE_HEADER = 1,      /* control characters and line breaks become spaces */
     TEMPLATE_ESCAPE_HTML = 2,        /* element text and quoted attributes */
-    TEMPLATE_ESCAPE_URL_START = 3,   /* the value is the URL or its beginning */
+    TEMPLATE_ESCAPE_URL_START = 3,   /* the value is a URL or its beginning */
     TEMPLATE_ESCAPE_URL_PART = 4,    /* one component of a URL */
     TEMPLATE_ESCAPE_URL_OPAQUE = 5,  /* the number or mailbox of tel:, sms: and mailto: */
     TEMPLATE_ESCAPE_HTML_BREAKS = 6, /* element text; line breaks become <br /> */
@@ -169,7 +170,7 @@ static inline void template_write_u16(unsigned char *at, uint16_t value)
     at[1] = (unsigned char)(value >> 8);
 }
 
-/* FNV-1a over the blob without its checksum: finds damage, proves nothing about an attacker. */
+/* FNV-1a over the blob without its checksum. It detects damage; it does not protect against an attacker. */
 static inline uint64_t template_checksum(const unsigned char *blob, size_t size)
 {
     uint64_t sum = UINT64_C(0xcbf29ce484222325);

@@ -1,4 +1,4 @@
-/* Checks blobs: after it, template_run.c may rely on every number in them. */
+/* Bytecode verifier: after template_load, run.c can rely on every number in the blob. */
 #include "template/template.h"
 
 #include "template/filter.h"
@@ -36,8 +36,8 @@ static size_t path_bytes(const struct template *template)
     return template->version == 1 ? TEMPLATE_OLD_PATH_BYTES : TEMPLATE_PATH_BYTES;
 }
 
-/* Lays the sections out and checks that they fill the blob exactly. */
-static bool place_sections(struct bytes blob, struct template *template, struct error *err)
+/* Locates the sections and checks that they fill the blob exactly. */
+static bool locate_sections(struct bytes blob, struct template *template, struct error *err)
 {
     *template = (struct template){
         .kind = (enum template_kind)template_read_u16(blob.data + TEMPLATE_AT_KIND),
@@ -77,19 +77,19 @@ static bool check_strings(const struct template *template, struct error *err)
 
 /* ---- Instructions ---- */
 
-/* What an instruction does to the stacks. */
+/* The effect of an instruction on the stacks. */
 struct effect {
     unsigned pops;
     unsigned pushes;
-    bool is_statement; /* runs with an empty stack of values */
-    bool jumps;        /* may go on at c, with … */
-    int jump_loops;    /* … so many loops more or less than before it */
-    int loops;         /* and how the one behind it is reached */
-    int captures;
+    bool is_statement; /* requires an empty value stack */
+    bool jumps;        /* can jump to c */
+    int jump_loops;    /* change of the number of open loops when it jumps */
+    int loops;         /* change of the number of open loops when it does not jump */
+    int captures;      /* change of the number of open captures */
 };
 
-/* How deep the stacks are where an instruction begins. A target is checked against the place it leads to, so one byte each
- * is kept for all of them. */
+/* The number of open loops and captures before an instruction. They are stored for every instruction, in one byte each, because a
+ * jump must have the same numbers as its target. */
 struct depth {
     uint8_t loops;
     uint8_t captures;
@@ -100,7 +100,7 @@ static unsigned modifier_count(unsigned bits)
     return (bits & TEMPLATE_FOR_OFFSET ? 1U : 0U) + (bits & TEMPLATE_FOR_LIMIT ? 1U : 0U);
 }
 
-/* The operations of version 1; false when operands are out of range. */
+/* The effect of the operations of version 1; false when an operand is out of range. */
 static bool value_effect(const struct template *template, struct template_instruction instruction, struct effect *effect)
 {
     switch (instruction.op) {
@@ -129,7 +129,7 @@ static bool value_effect(const struct template *template, struct template_instru
     }
 }
 
-/* Operations that make values of values. */
+/* The effect of the operations that compute values. */
 static bool expression_effect(const struct template *template, struct template_instruction instruction, struct depth depth,
                               struct effect *effect)
 {
@@ -167,7 +167,7 @@ static bool expression_effect(const struct template *template, struct template_i
     }
 }
 
-/* Operations that choose the way. */
+/* The effect of the control flow operations. */
 static bool control_effect(struct template_instruction instruction, struct depth depth, struct effect *effect)
 {
     switch (instruction.op) {
@@ -220,58 +220,58 @@ static bool find_effect(const struct template *template, struct template_instruc
     return control_effect(instruction, depth, ret_effect);
 }
 
-/* The depth at a place when the walk passes it, and what jumps from further up expect there: 0xFF for nothing yet. */
-struct walk {
+/* The state of the verifier, which visits each instruction once. */
+struct verifier {
     const struct template *template;
     struct depth depth;
     unsigned values;
-    struct depth *expected; /* for each instruction */
-    bool *lands;            /* whether it begins with no values, so that jumps may land on it */
+    struct depth *expected; /* the depth before each instruction */
+    bool *is_target;        /* the value stack is empty before the instruction, so it can be the target of a jump */
 };
 
-static bool step(struct walk *walk, uint32_t index, struct effect *effect)
+static bool verify_instruction(struct verifier *verifier, uint32_t index, struct effect *effect)
 {
-    struct template_instruction instruction = template_read_instruction(walk->template->instructions, index);
-    if (!find_effect(walk->template, instruction, walk->depth, effect))
+    struct template_instruction instruction = template_read_instruction(verifier->template->instructions, index);
+    if (!find_effect(verifier->template, instruction, verifier->depth, effect))
         return false;
-    walk->expected[index] = walk->depth;
-    walk->lands[index] = walk->values == 0;
-    if (effect->pops > walk->values || (effect->is_statement && walk->values != 0))
+    verifier->expected[index] = verifier->depth;
+    verifier->is_target[index] = verifier->values == 0;
+    if (effect->pops > verifier->values || (effect->is_statement && verifier->values != 0))
         return false;
-    walk->values = walk->values - effect->pops + effect->pushes;
-    /* Where the ways part, and where loops and variables change, no value may be left over. */
-    bool parts = effect->jumps || instruction.op == TEMPLATE_OP_STORE;
-    if (walk->values > TEMPLATE_STACK_MAX || (parts && walk->values != 0))
+    verifier->values = verifier->values - effect->pops + effect->pushes;
+    /* After a jump and after a store, the value stack must be empty. */
+    bool empties = effect->jumps || instruction.op == TEMPLATE_OP_STORE;
+    if (verifier->values > TEMPLATE_STACK_MAX || (empties && verifier->values != 0))
         return false;
-    walk->depth.loops = (uint8_t)(walk->depth.loops + effect->loops);
-    walk->depth.captures = (uint8_t)(walk->depth.captures + effect->captures);
-    bool is_last = index + 1 == walk->template->instruction_count;
+    verifier->depth.loops = (uint8_t)(verifier->depth.loops + effect->loops);
+    verifier->depth.captures = (uint8_t)(verifier->depth.captures + effect->captures);
+    bool is_last = index + 1 == verifier->template->instruction_count;
     return (instruction.op == TEMPLATE_OP_END) == is_last;
 }
 
-/* Every jump must land where the stacks are as deep as it leaves them; NEXT alone leads back, so that loops end. */
-static bool check_jump(const struct walk *walk, uint32_t index)
+/* Checks that every jump has the same stack depths as its target. Only NEXT jumps back, so every loop terminates. */
+static bool check_jump(const struct verifier *verifier, uint32_t index)
 {
     struct effect effect;
-    struct template_instruction instruction = template_read_instruction(walk->template->instructions, index);
-    if (!find_effect(walk->template, instruction, walk->expected[index], &effect))
+    struct template_instruction instruction = template_read_instruction(verifier->template->instructions, index);
+    if (!find_effect(verifier->template, instruction, verifier->expected[index], &effect))
         return false;
     if (!effect.jumps)
         return true;
     uint32_t target = instruction.c;
     bool leads_back = instruction.op == TEMPLATE_OP_NEXT;
-    if (target >= walk->template->instruction_count || (leads_back ? target > index : target <= index))
+    if (target >= verifier->template->instruction_count || (leads_back ? target > index : target <= index))
         return false;
-    return walk->lands[target] && walk->expected[target].captures == walk->expected[index].captures &&
-           walk->expected[target].loops == walk->expected[index].loops + effect.jump_loops;
+    return verifier->is_target[target] && verifier->expected[target].captures == verifier->expected[index].captures &&
+           verifier->expected[target].loops == verifier->expected[index].loops + effect.jump_loops;
 }
 
-/* Proves that the evaluator stays inside its stacks and stops at the end. */
-static bool check_instructions(struct template *template, struct walk *walk, struct error *err)
+/* Proves that the interpreter stays inside its stacks and terminates. */
+static bool check_instructions(struct template *template, struct verifier *verifier, struct error *err)
 {
     for (uint32_t i = 0; i < template->instruction_count; i++) {
         struct effect effect;
-        if (!step(walk, i, &effect))
+        if (!verify_instruction(verifier, i, &effect))
             return damaged(err, "instruction");
         struct template_instruction instruction = template_read_instruction(template->instructions, i);
         bool stores = instruction.op == TEMPLATE_OP_STORE || instruction.op == TEMPLATE_OP_CAPTURED;
@@ -279,10 +279,10 @@ static bool check_instructions(struct template *template, struct walk *walk, str
         if ((stores || reads) && instruction.b >= template->variable_count)
             template->variable_count = instruction.b + 1U;
     }
-    if (template->instruction_count == 0 || walk->depth.loops != 0 || walk->depth.captures != 0)
+    if (template->instruction_count == 0 || verifier->depth.loops != 0 || verifier->depth.captures != 0)
         return damaged(err, "end");
     for (uint32_t i = 0; i < template->instruction_count; i++)
-        if (!check_jump(walk, i))
+        if (!check_jump(verifier, i))
             return damaged(err, "jump");
     return true;
 }
@@ -290,15 +290,15 @@ static bool check_instructions(struct template *template, struct walk *walk, str
 bool template_load(struct bytes blob, struct template *ret_template, struct error *err)
 {
     struct template template;
-    if (!check_header(blob, err) || !place_sections(blob, &template, err) || !check_strings(&template, err))
+    if (!check_header(blob, err) || !locate_sections(blob, &template, err) || !check_strings(&template, err))
         return false;
     ARENA_SCOPE arena = arena_new(0);
-    struct walk walk = {
+    struct verifier verifier = {
         .template = &template,
         .expected = arena_array(arena, template.instruction_count, sizeof(struct depth)),
-        .lands = arena_array(arena, template.instruction_count, sizeof(bool)),
+        .is_target = arena_array(arena, template.instruction_count, sizeof(bool)),
     };
-    if (!check_instructions(&template, &walk, err))
+    if (!check_instructions(&template, &verifier, err))
         return false;
     *ret_template = template;
     return true;

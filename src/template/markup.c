@@ -9,7 +9,7 @@ void template_markup_init(struct template_markup *markup, const char *source, si
     *markup = (struct template_markup){ .at = source, .end = source + size };
 }
 
-/* Bytes of the blank at `text`; no-break spaces come from editors. */
+/* Bytes of the white space at `text`, including no-break spaces, which editors insert. */
 static size_t blank_size(const char *text, const char *end)
 {
     if (text < end && memchr(" \t\r\n\f\v", *text, 6) != NULL)
@@ -46,7 +46,7 @@ size_t template_tag_name_size(const char *text, size_t size)
     return name == 0 && size > 0 && text[0] == '#' ? 1 : name;
 }
 
-/* The next "{{" or "{%", or the end. */
+/* Finds the next "{{" or "{%", or the end. */
 static const char *find_braces(const char *at, const char *end)
 {
     while (at < end) {
@@ -60,24 +60,25 @@ static const char *find_braces(const char *at, const char *end)
     return end;
 }
 
-static struct template_piece broken(const char *at, const char *reason)
+static struct template_piece broken_piece(const char *at, const char *reason)
 {
     return (struct template_piece){ .kind = TEMPLATE_PIECE_BROKEN, .at = at, .text = at, .reason = reason };
 }
 
-/* What stands in the braces at `at`. */
+/* Reads the placeholder or tag at `at`. */
 static struct template_piece read_braces(const char *at, const char *end, const char **ret_next, bool *ret_trims_right)
 {
-    bool is_slot = at[1] == '{';
+    bool is_placeholder = at[1] == '{';
     const char *from = at + 2;
-    /* Inside raw and comment every brace is tried, so none may search the whole source for its end. */
+    /* The search for the end is limited, because inside raw and comment it runs for every brace (quadratic time). */
     size_t left = (size_t)(end - from);
     size_t most = TEMPLATE_MAX_EXPRESSION_BYTES + 2;
-    const char *close = memmem(from, left < most ? left : most, is_slot ? "}}" : "%}", 2);
+    const char *close = memmem(from, left < most ? left : most, is_placeholder ? "}}" : "%}", 2);
     if (close == NULL && left > most)
-        return broken(at, is_slot ? "the expression is too long, or '{{' has no '}}'" : "the tag is too long, or '{%' has no '%}'");
+        return broken_piece(at, is_placeholder ? "the expression is too long, or '{{' has no '}}'"
+                                               : "the tag is too long, or '{%' has no '%}'");
     if (close == NULL)
-        return broken(at, is_slot ? "'{{' has no '}}'" : "'{%' has no '%}'");
+        return broken_piece(at, is_placeholder ? "'{{' has no '}}'" : "'{%' has no '%}'");
     *ret_next = close + 2;
     *ret_trims_right = close > from && close[-1] == '-';
     const char *to = *ret_trims_right ? close - 1 : close;
@@ -85,7 +86,7 @@ static struct template_piece read_braces(const char *at, const char *end, const 
         from++;
     from = skip_blanks(from, to);
     to = drop_blanks(from, to);
-    enum template_piece_kind kind = is_slot ? TEMPLATE_PIECE_SLOT : TEMPLATE_PIECE_TAG;
+    enum template_piece_kind kind = is_placeholder ? TEMPLATE_PIECE_PLACEHOLDER : TEMPLATE_PIECE_TAG;
     return (struct template_piece){ .kind = kind, .at = at, .text = from, .size = (size_t)(to - from) };
 }
 
@@ -96,7 +97,7 @@ static bool is_tag(const struct template_piece *piece, const char *name)
            memcmp(piece->text, name, size) == 0;
 }
 
-/* The tag of this name from `at` on; NULL when there is none. */
+/* Finds the first tag with this name from `at` on; NULL without one. */
 static const char *find_tag(const char *at, const char *end, const char *name, const char **ret_next, bool *ret_trims_right)
 {
     for (at = find_braces(at, end); at < end; at = find_braces(at + 2, end)) {
@@ -115,7 +116,7 @@ static struct template_piece read_raw(struct template_markup *markup)
     if (close == NULL) {
         const char *at = markup->raw_at;
         markup->at = markup->end;
-        return broken(at, "it has no {% endraw %}");
+        return broken_piece(at, "it has no {% endraw %}");
     }
     struct template_piece piece = {
         .kind = TEMPLATE_PIECE_TEXT, .at = markup->at, .text = markup->at, .size = (size_t)(close - markup->at), .is_raw = true
@@ -133,20 +134,20 @@ static struct template_piece read_comment(struct template_markup *markup, const 
     bool trims_right = false;
     const char *close = find_tag(from, markup->end, "endcomment", &next, &trims_right);
     if (close == NULL)
-        return broken(at, "it has no {% endcomment %}");
+        return broken_piece(at, "it has no {% endcomment %}");
     markup->at = next;
     markup->trims_right = trims_right;
     return (struct template_piece){ .kind = TEMPLATE_PIECE_COMMENT, .at = at, .text = from, .size = (size_t)(close - from) };
 }
 
-static struct template_piece read_text(struct template_markup *markup, const char *to)
+static struct template_piece read_text_piece(struct template_markup *markup, const char *to)
 {
     const char *from = markup->trims_right ? skip_blanks(markup->at, to) : markup->at;
-    const char *behind = to;
+    const char *end_of_text = to;
     if (to + 2 < markup->end && to[2] == '-')
         to = drop_blanks(from, to);
     struct template_piece piece = { .kind = TEMPLATE_PIECE_TEXT, .at = from, .text = from, .size = (size_t)(to - from) };
-    markup->at = behind;
+    markup->at = end_of_text;
     markup->trims_right = false;
     return piece;
 }
@@ -159,14 +160,14 @@ struct template_piece template_markup_next(struct template_markup *markup)
         return (struct template_piece){ .kind = TEMPLATE_PIECE_END, .at = markup->end, .text = markup->end };
     const char *braces = find_braces(markup->at, markup->end);
     if (braces > markup->at)
-        return read_text(markup, braces);
+        return read_text_piece(markup, braces);
 
     struct template_piece piece = read_braces(braces, markup->end, &markup->at, &markup->trims_right);
     if (is_tag(&piece, "comment"))
         return read_comment(markup, braces);
     if (is_tag(&piece, "raw")) {
         markup->in_raw = true;
-        markup->trims_right = false; /* what is raw stays as it is */
+        markup->trims_right = false; /* raw text keeps its white space */
         markup->raw_at = braces;
     }
     return piece;

@@ -1,11 +1,11 @@
 /*
- * The filter money: an amount in a currency as the setting's locale writes it
- * (Unicode CLDR, the usual pattern of each locale): {{ price | money }} or
- * {{ price | money: 'EUR' }}; without a currency, that of the setting, or else that
- * of the locale. Amounts are in the main unit (12.5 is twelve and a
- * half). A currency has its sign where readers of the locale know it, else its
- * ISO 4217 code. An unknown locale is written as English; what is no number is
- * shown as it is.
+ * The filter money: formats an amount in a currency for the locale of the setting
+ * (Unicode CLDR, the standard pattern of each locale): {{ price | money }} or
+ * {{ price | money: 'EUR' }}. The default currency is that of the setting, else
+ * that of the locale. Amounts are in the main unit (12.5 is twelve and a half). A
+ * currency has its sign if it is common in the locale, else its ISO 4217 code.
+ * An unknown locale is formatted as English. A value that is not a number is
+ * unchanged.
  */
 #include "template/filter.h"
 
@@ -22,13 +22,13 @@ struct money_locale {
     const char *group;
     bool sign_comes_first;
     bool has_space;        /* between sign and amount */
-    bool groups_from_five; /* 1234 stays together, 12.345 does not */
+    bool groups_from_five; /* grouping starts at five digits: 1234, but 12.345 */
     const char *minus;
-    const char *currency; /* its own … */
-    const char *sign;     /* … and how it is written there */
+    const char *currency; /* the currency of the locale */
+    const char *sign;     /* its sign in this locale */
 };
 
-/* The longer names first: a locale that is not listed is written as its language. */
+/* Longer names come first. A locale that is not listed uses the entry of its language. */
 static const struct money_locale locales[] = {
     { "en-GB", ".", ",", true, false, false, "-", "GBP", "£" },
     { "en-CA", ".", ",", true, false, false, "-", "CAD", "$" },
@@ -59,7 +59,7 @@ static const struct money_locale locales[] = {
     { "ko", ".", ",", true, false, false, "-", "KRW", "₩" },
 };
 
-/* Currencies without hundredths (ISO 4217). */
+/* Currencies without minor units (ISO 4217). */
 static const char *const whole_currencies[] = { "JPY", "KRW", "CLP", "VND", "ISK", "HUF", "XAF", "XOF", "UGX", "PYG" };
 
 static const struct money_locale *find_locale(const char *name)
@@ -93,7 +93,7 @@ static int decimals_of(const char *currency)
     return 2;
 }
 
-/* Three upper-case letters. */
+/* Reads a currency: three upper-case letters. */
 static bool read_currency(const struct template_value *value, char ret_currency[4])
 {
     if (value->kind != TEMPLATE_STRING || value->size != 3)
@@ -131,7 +131,7 @@ static void write_money(struct buf *out, const struct money_locale *locale, cons
     bool is_code = strcmp(sign, currency) == 0;
     const char *space = locale->has_space || is_code ? NO_BREAK_SPACE : "";
     double scale = decimals > 0 ? 100 : 1;
-    /* Halves go away from zero; the nudge makes 1.005, which is a little less in binary, the half that was written. */
+    /* Rounds half away from zero. The factor corrects decimal halves such as 1.005, whose binary value is slightly smaller. */
     double rounded = fabs(amount) < 1e13 ? floor(fabs(amount) * scale * (1 + 1e-15) + 0.5) / scale : fabs(amount);
     snprintf(digits, sizeof(digits), "%.*f", decimals, rounded);
     if (amount < 0 && rounded > 0)
@@ -169,10 +169,10 @@ bool template_filter_money(struct template_scratch *scratch, struct template_val
     BUF_SCOPE out;
     buf_init(&out, MONEY_MAX_BYTES);
     write_money(&out, locale, currency, amount);
-    char *room = template_scratch_room(scratch, out.size + 1, err);
-    if (room == NULL)
+    char *buffer = template_scratch_alloc(scratch, out.size + 1, err);
+    if (buffer == NULL)
         return false;
-    memcpy(room, buf_text(&out), out.size);
-    *value = template_string(room, out.size);
+    memcpy(buffer, buf_text(&out), out.size);
+    *value = template_string(buffer, out.size);
     return true;
 }

@@ -18,7 +18,7 @@ size_t template_name_size(const char *text, const char *end)
     return size;
 }
 
-static int find(const struct template_name *names, unsigned count, const char *text, size_t size)
+static int find_name(const struct template_name *names, unsigned count, const char *text, size_t size)
 {
     for (unsigned i = count; i > 0; i--)
         if (names[i - 1].size == size && memcmp(names[i - 1].text, text, size) == 0)
@@ -28,15 +28,15 @@ static int find(const struct template_name *names, unsigned count, const char *t
 
 int template_names_variable(const struct template_names *names, const char *text, size_t size)
 {
-    return find(names->variables, names->variable_count, text, size);
+    return find_name(names->variables, names->variable_count, text, size);
 }
 
 int template_names_loop(const struct template_names *names, const char *text, size_t size)
 {
-    return find(names->loops, names->loop_count, text, size);
+    return find_name(names->loops, names->loop_count, text, size);
 }
 
-/* Behind the word of an assigning tag; NULL when it is another tag. */
+/* The name after the word of an assigning tag; NULL for another tag. */
 static const char *assigned_name(const struct template_piece *piece)
 {
     static const char *const words[] = { "assign", "capture" };

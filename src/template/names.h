@@ -1,24 +1,25 @@
 /*
- * Names: what a template calls values itself. A name that is assigned becomes a
- * variable; the name of a loop stands for its item inside. As in Liquid, a loop's
- * name hides a variable's, a variable's hides a path's, and a variable that has
- * not been assigned on the way here leaves the name to the path.
+ * Names: the symbol table of a template, with its variables and loop items. An
+ * assignment defines a variable; a loop defines the name of its item inside the
+ * loop. As in Liquid, a loop's name shadows a variable, and a variable shadows a
+ * path; a variable that is not assigned at run time falls back to the path.
  *
- * For each name, where its value comes from is kept as far as it is known, so
- * that {{ item.price }} of {% for item in payload.items %} is told as
- * payload.items[].price. Used by the compiler only; texts live in its arena.
+ * Each name keeps the path of its value if it is known, so that
+ * {{ item.price }} of {% for item in payload.items %} is listed as
+ * payload.items[].price. Private to the compiler; texts are allocated in its
+ * arena.
  */
 #pragma once
 
 #include "base/arena.h"
-#include "template/template.h"
 #include "template/format.h"
+#include "template/template.h"
 
 struct template_name {
     const char *text;
     size_t size;
-    const char *source; /* the path it stands for; NULL when it is not one */
-    bool is_assigned;   /* a variable: an assignment stands further up in the source */
+    const char *source; /* the path of its value; NULL when the value is not a path */
+    bool is_assigned;   /* for a variable: assigned earlier in the source */
 };
 
 struct template_names {
@@ -33,18 +34,18 @@ struct template_names {
 MUST_CHECK bool template_names_collect(struct template_names *names, struct arena *arena, const char *source, size_t size)
     NONNULL(1, 2, 3);
 
-/* The number of a variable or of an open loop, the innermost first; -1 when the name is none. */
+/* The number of a variable, or of the innermost open loop with this name; -1 without one. */
 int template_names_variable(const struct template_names *names, const char *text, size_t size) NONNULL(1, 2) PURE;
 int template_names_loop(const struct template_names *names, const char *text, size_t size) NONNULL(1, 2) PURE;
 
-/* A variable has been assigned the value of a path, or of something else (NULL). */
+/* Records the assignment of a path to a variable; `source` is NULL for another value. */
 void template_names_assign(struct template_names *names, unsigned variable, const char *source) NONNULL(1);
 
-/* A variable that no name reaches; -1 when there are TEMPLATE_MAX_VARIABLES already. */
+/* Adds a hidden variable without a name; -1 when there are TEMPLATE_MAX_VARIABLES already. */
 int template_names_hide(struct template_names *names) NONNULL(1);
 
 void template_names_enter_loop(struct template_names *names, const char *text, size_t size, const char *source) NONNULL(1, 2);
 void template_names_leave_loop(struct template_names *names) NONNULL(1);
 
-/* Letters, digits, '_' and '-', beginning with a letter or '_'. Gives the size, 0 when it is none. */
+/* The size of the name at `text`: letters, digits, '_' and '-', beginning with a letter or '_'. 0 when there is none. */
 size_t template_name_size(const char *text, const char *end) NONNULL(1, 2) PURE;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Refusing ---- */
+/* ---- Errors ---- */
 
 bool template_parse_refuse(struct template_parser *parser, const char *format, ...)
 {
@@ -22,7 +22,7 @@ bool template_parse_refuse_here(struct template_parser *parser, const char *expe
 {
     if (parser->at == parser->end)
         return template_parse_refuse(parser, "%s is missing", expected);
-    return template_parse_refuse(parser, "%s is expected where '%.*s' stands", expected, template_parser_character_size(parser),
+    return template_parse_refuse(parser, "%s is expected instead of '%.*s'", expected, template_parser_character_size(parser),
                                  parser->at);
 }
 
@@ -34,7 +34,7 @@ void template_parse_blanks(struct template_parser *parser)
         size_t left = (size_t)(parser->end - parser->at);
         if (left >= 1 && memchr(" \t\r\n\f\v", *parser->at, 6) != NULL)
             parser->at++;
-        else if (left >= 2 && memcmp(parser->at, "\xC2\xA0", 2) == 0) /* editors put no-break spaces here */
+        else if (left >= 2 && memcmp(parser->at, "\xC2\xA0", 2) == 0) /* no-break space */
             parser->at += 2;
         else
             return;
@@ -86,7 +86,7 @@ static int hex_value(char byte)
     return found != NULL ? (int)(found - digits) % 16 : -1;
 }
 
-/* "\u00e9" at `at`; surrogates and NUL are refused. */
+/* Decodes "\u00e9" at `at`; surrogates and NUL are refused. */
 static bool unescape_code(struct template_parser *parser, const char *at, const char *close, struct buf *out)
 {
     int point = 0;
@@ -97,7 +97,7 @@ static bool unescape_code(struct template_parser *parser, const char *at, const 
         point = point * 16 + digit;
     }
     if (point == 0 || (point >= 0xD800 && point <= 0xDFFF))
-        return template_parse_refuse(parser, "'%.6s' is no character", at);
+        return template_parse_refuse(parser, "'%.6s' is not a valid character", at);
     if (point < 0x80) {
         buf_add_char(out, (char)point);
     } else if (point < 0x800) {
@@ -111,7 +111,7 @@ static bool unescape_code(struct template_parser *parser, const char *at, const 
     return true;
 }
 
-static bool unescape(struct template_parser *parser, const char *text, const char *close, struct buf *out)
+static bool unescape_quoted(struct template_parser *parser, const char *text, const char *close, struct buf *out)
 {
     static const char letters[] = "bfnrtv";
     static const char controls[] = "\b\f\n\r\t\v";
@@ -150,7 +150,7 @@ bool template_parse_quoted(struct template_parser *parser, const char **ret_text
     *ret_size = (size_t)(close - parser->at);
     if (has_escapes) {
         struct buf *out = buf_in_arena(parser->build->arena, TEMPLATE_MAX_EXPRESSION_BYTES);
-        if (!unescape(parser, parser->at, close, out))
+        if (!unescape_quoted(parser, parser->at, close, out))
             return false;
         *ret_text = buf_text(out);
         *ret_size = out->size;
@@ -159,7 +159,7 @@ bool template_parse_quoted(struct template_parser *parser, const char **ret_text
     return true;
 }
 
-/* Digits with an optional sign and fraction. "1..3" is a range: its dots are not a fraction. */
+/* Parses digits with an optional sign and fraction. The dots of the range "1..3" are not a fraction. */
 bool template_parse_number(struct template_parser *parser)
 {
     const char *from = parser->at;

@@ -8,16 +8,16 @@
 #include <math.h>
 #include <string.h>
 
-/* A loop that is running. */
+/* A running loop. */
 struct loop {
     struct template_value list;
-    size_t from; /* of the list, the first item that is shown */
+    size_t from; /* index of its first item in the list */
     size_t count;
-    size_t at; /* of count */
+    size_t at; /* current item, from 0 to count - 1 */
     bool is_reversed;
 };
 
-/* One evaluation. What is not needed by every template is set only when it is begun. */
+/* One evaluation. Arrays that not every template needs are not initialised as a whole. */
 struct run {
     const struct template *template;
     struct template_lookup lookup;
@@ -29,10 +29,10 @@ struct run {
     size_t capture_depth;
     int left_iterations;
     bool path_is_known[TEMPLATE_MAX_PATHS];
-    struct template_value path_values[TEMPLATE_MAX_PATHS]; /* of those that are known */
+    struct template_value path_values[TEMPLATE_MAX_PATHS]; /* valid if path_is_known */
     struct template_value stack[TEMPLATE_STACK_MAX];
     struct loop loops[TEMPLATE_MAX_DEPTH];
-    struct buf *outer[TEMPLATE_MAX_DEPTH]; /* what was appended to when each capture began */
+    struct buf *outer[TEMPLATE_MAX_DEPTH]; /* the output before each capture began */
     struct {
         bool is_set;
         struct template_value value;
@@ -55,8 +55,8 @@ static struct template_value string_value(const struct template *template, uint3
 
 /* ---- Values ---- */
 
-/* Each path is looked up once, since following it may cost as much as the values are long: `.size` counts characters. So all
- * look-ups together cost no more than the recipient's values are large, however often loops come by. */
+/* Each path is looked up once and cached, because a lookup can read the whole value: `.size` counts characters. So the cost of
+ * all lookups is limited by the size of the recipient's values, for any number of loop iterations. */
 static struct template_value path_value(struct run *run, uint32_t path)
 {
     struct template_value *value = &run->path_values[path];
@@ -133,7 +133,7 @@ static struct template_value loop_fact(const struct loop *loop, enum template_fo
     return (struct template_value){ .kind = TEMPLATE_NIL };
 }
 
-/* Two numbers become the list from the one to the other. A range of anything else is empty. */
+/* Makes a range of integers. A range with an end that is not a number is empty. */
 static bool make_range(struct run *run, struct template_value *first_and_list, const struct template_value *last)
 {
     double from;
@@ -147,7 +147,7 @@ static bool make_range(struct run *run, struct template_value *first_and_list, c
         return fail(run->err, ERR_INVALID_REQUEST, NULL, "A range of this template has more than %d numbers.",
                     TEMPLATE_MAX_ITERATIONS);
     size_t count = (size_t)(to - from) + 1;
-    struct template_value *items = template_scratch_room(&run->scratch, count * sizeof(*items), run->err);
+    struct template_value *items = template_scratch_alloc(&run->scratch, count * sizeof(*items), run->err);
     if (items == NULL)
         return false;
     for (size_t i = 0; i < count; i++)
@@ -156,7 +156,7 @@ static bool make_range(struct run *run, struct template_value *first_and_list, c
     return true;
 }
 
-static bool compare(struct run *run, enum template_comparison comparison)
+static bool run_comparison(struct run *run, enum template_comparison comparison)
 {
     const struct template_value *left = &run->stack[run->depth - 2];
     const struct template_value *right = &run->stack[run->depth - 1];
@@ -184,12 +184,12 @@ static bool apply_filter(struct run *run, struct template_instruction instructio
 
 /* ---- Loops ---- */
 
-/* A modifier as Array.prototype.slice of ECMAScript has it: negative ones count from the end. Nil changes nothing. */
-static size_t modifier(const struct template_value *value, size_t count, size_t otherwise)
+/* Evaluates a modifier like Array.prototype.slice of ECMAScript: a negative one counts from the end. Nil gives the fallback. */
+static size_t modifier(const struct template_value *value, size_t count, size_t fallback)
 {
     double number;
     if (value->kind == TEMPLATE_NIL)
-        return otherwise;
+        return fallback;
     if (!template_to_number(value, &number))
         number = 0;
     number = trunc(number);
@@ -205,7 +205,7 @@ static bool count_iteration(struct run *run)
     run->left_iterations--;
     if (run->left_iterations >= 0)
         return true;
-    return fail(run->err, ERR_INVALID_REQUEST, NULL, "The loops of this template go round more than %d times for one recipient.",
+    return fail(run->err, ERR_INVALID_REQUEST, NULL, "The loops of this template run more than %d times for one recipient.",
                 TEMPLATE_MAX_ITERATIONS);
 }
 
@@ -232,7 +232,7 @@ static bool begin_loop(struct run *run, struct template_instruction instruction,
     return count_iteration(run);
 }
 
-/* Another item, or the end of the loop. */
+/* Continues with the next item, or ends the loop. */
 static bool next_item(struct run *run, uint32_t body, uint32_t *next)
 {
     struct loop *loop = &run->loops[run->loop_depth - 1];
@@ -262,11 +262,11 @@ static void store(struct run *run, uint16_t variable, struct template_value valu
     run->variables[variable].is_set = true;
 }
 
-/* A buffer of its own, so many small captures are paid for as well. */
+/* Each capture has its own buffer, so many small captures also count against the scratch limit. */
 static bool begin_capture(struct run *run)
 {
     enum { CAPTURE_BYTES = 512 };
-    if (template_scratch_room(&run->scratch, CAPTURE_BYTES, run->err) == NULL)
+    if (template_scratch_alloc(&run->scratch, CAPTURE_BYTES, run->err) == NULL)
         return false;
     run->outer[run->capture_depth++] = run->out;
     run->out = buf_in_arena(run->scratch.arena, run->scratch.left_bytes + 1);
@@ -278,11 +278,11 @@ static bool end_capture(struct run *run, uint16_t variable)
     struct buf *captured = run->out;
     run->out = run->outer[--run->capture_depth];
     size_t size = captured->overflowed ? run->scratch.left_bytes + 1 : captured->size;
-    char *room = template_scratch_room(&run->scratch, size, run->err);
-    if (room == NULL)
+    char *buffer = template_scratch_alloc(&run->scratch, size, run->err);
+    if (buffer == NULL)
         return false;
-    memcpy(room, buf_text(captured), captured->size);
-    store(run, variable, template_string(room, captured->size));
+    memcpy(buffer, buf_text(captured), captured->size);
+    store(run, variable, template_string(buffer, captured->size));
     return true;
 }
 
@@ -294,13 +294,13 @@ static bool index_value(struct run *run, struct template_value *value, const str
     return true;
 }
 
-/* Operations that make one value of the two on top. */
+/* Runs the operations that combine the two top values into one. */
 static bool step_pair(struct run *run, struct template_instruction instruction)
 {
     struct template_value *left = &run->stack[run->depth - 2];
     const struct template_value *right = left + 1;
     if (instruction.op == TEMPLATE_OP_COMPARE)
-        return compare(run, (enum template_comparison)instruction.a);
+        return run_comparison(run, (enum template_comparison)instruction.a);
     run->depth--;
     if (instruction.op == TEMPLATE_OP_RANGE)
         return make_range(run, left, right);
@@ -313,7 +313,7 @@ static bool step_pair(struct run *run, struct template_instruction instruction)
     return true;
 }
 
-/* Operations on the stack of values. */
+/* Runs the operations on the value stack. */
 static bool step_value(struct run *run, struct template_instruction instruction)
 {
     struct template_value *top = &run->stack[run->depth];
@@ -377,8 +377,8 @@ static bool step_value(struct run *run, struct template_instruction instruction)
     return true;
 }
 
-/* Operations that write, keep values and choose the way; the others are left to step_value. */
-static bool step(struct run *run, struct template_instruction instruction, uint32_t *next)
+/* Runs one instruction: output, stores and control flow here, the other operations in step_value. */
+static bool run_instruction(struct run *run, struct template_instruction instruction, uint32_t *next)
 {
     switch ((enum template_op)instruction.op) {
     case TEMPLATE_OP_TEXT: {
@@ -434,8 +434,8 @@ static bool step(struct run *run, struct template_instruction instruction, uint3
     return step_value(run, instruction);
 }
 
-/* Runs the checked instructions up to END. Stops early once the output has overflowed. */
-static bool run_all(struct run *run)
+/* Interpreter loop: runs the verified instructions up to END. Stops early when the output has overflowed. */
+static bool run_instructions(struct run *run)
 {
     const struct buf *output = run->out;
     for (uint32_t at = 0; !output->overflowed;) {
@@ -446,7 +446,7 @@ static bool run_all(struct run *run)
         run->scratch.left_operations--;
         if (run->scratch.left_operations < 0)
             return template_scratch_work(&run->scratch, 0, run->err);
-        if (!step(run, instruction, &at))
+        if (!run_instruction(run, instruction, &at))
             return false;
     }
     return true;
@@ -477,7 +477,7 @@ bool template_evaluate(const struct template *template, struct template_lookup l
                        struct error *err)
 {
     if (out->overflowed)
-        return fail(err, ERR_INVALID_REQUEST, NULL, "The output is full already.");
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The output buffer is already full.");
     size_t start = out->size;
     size_t old_max_bytes = out->max_bytes;
     if (old_max_bytes - start > TEMPLATE_MAX_OUTPUT_BYTES)
@@ -485,7 +485,7 @@ bool template_evaluate(const struct template *template, struct template_lookup l
 
     struct run run;
     run_init(&run, template, lookup, scratch_arena, out, err);
-    bool done = run_all(&run);
+    bool done = run_instructions(&run);
     if (done && out->overflowed)
         done = fail(err, ERR_INVALID_REQUEST, NULL, "The personalised text is larger than %zu bytes.", out->max_bytes - start);
     out->max_bytes = old_max_bytes;

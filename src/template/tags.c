@@ -1,28 +1,28 @@
 /*
- * Tags: conditions, loops, assignments. A block keeps where the HTML stood when
- * it began; its branches all begin there and must end alike, because what
- * follows is compiled once, whichever way the program came.
+ * Tag compiler: conditions, loops, assignments. A block keeps the HTML state at
+ * its beginning. All its branches begin in this state and must end in the same
+ * state, because the following text is compiled once for all branches.
  */
 #include "template/compiler.h"
 
 #include <string.h>
 
-/* A tag while it is compiled. */
+/* The state while a tag is compiled. */
 struct tag {
     struct template_compiler *compiler;
-    struct template_parser parser; /* behind the name */
+    struct template_parser parser; /* parses the text after the name */
     const char *at;
     struct error *err;
 };
 
-static bool refuse(const struct tag *tag, const char *reason)
+static bool refuse_tag(const struct tag *tag, const char *reason)
 {
     return template_compiler_refuse(tag->compiler, tag->at, tag->err, "%s", reason);
 }
 
 static bool refuse_parsed(const struct tag *tag)
 {
-    return refuse(tag, tag->parser.reason);
+    return refuse_tag(tag, tag->parser.reason);
 }
 
 static uint32_t write_op(struct tag *tag, enum template_op op, unsigned a, unsigned b, uint32_t c)
@@ -30,12 +30,12 @@ static uint32_t write_op(struct tag *tag, enum template_op op, unsigned a, unsig
     return template_build_op(&tag->compiler->build, op, a, b, c);
 }
 
-/* The whole rest of the tag as one expression. */
+/* Parses the rest of the tag as one expression. */
 static bool parse_rest(struct tag *tag, struct template_expression *ret_expression)
 {
     if (!template_parse_expression(&tag->parser, ret_expression) || !template_parse_end(&tag->parser, "'|' or the end"))
         return refuse_parsed(tag);
-    return !ret_expression->shows_breaks || refuse(tag, "newline_to_br can only be the last filter of {{ … }}");
+    return !ret_expression->shows_breaks || refuse_tag(tag, "newline_to_br can only be the last filter of {{ … }}");
 }
 
 static bool expect_end(struct tag *tag)
@@ -49,7 +49,7 @@ static struct template_block *open_block(struct tag *tag, enum template_block_ki
 {
     struct template_compiler *compiler = tag->compiler;
     if (compiler->block_count == TEMPLATE_MAX_DEPTH) {
-        template_compiler_refuse(compiler, tag->at, tag->err, "tags stand in tags more than %d deep", TEMPLATE_MAX_DEPTH);
+        template_compiler_refuse(compiler, tag->at, tag->err, "tags are nested more than %d levels deep", TEMPLATE_MAX_DEPTH);
         return NULL;
     }
     struct template_block *block = &compiler->blocks[compiler->block_count++];
@@ -62,7 +62,7 @@ static bool refuse_block(const struct tag *tag, const struct template_block *blo
     return template_compiler_refuse(tag->compiler, block->at, tag->err, "it %s", how);
 }
 
-/* A branch has ended where the HTML stands now. */
+/* Ends a branch in the current HTML state. */
 static bool end_branch(struct tag *tag, struct template_block *block)
 {
     const char *how;
@@ -78,17 +78,17 @@ static bool end_branch(struct tag *tag, struct template_block *block)
     return true;
 }
 
-/* The next branch begins where the first one did. */
+/* Begins the next branch in the HTML state of the block's beginning. */
 static void begin_branch(struct tag *tag, const struct template_block *block)
 {
     tag->compiler->html = block->begin;
 }
 
-/* The HTML goes on behind the block; without an else, it may also not have been entered at all. */
+/* Closes a block. Without an else, an empty branch is added, because the block can be skipped. */
 static bool close_block(struct tag *tag, struct template_block *block)
 {
-    template_build_land_all(&tag->compiler->build, &block->next);
-    template_build_land_all(&tag->compiler->build, &block->done);
+    template_build_patch_chain(&tag->compiler->build, &block->next);
+    template_build_patch_chain(&tag->compiler->build, &block->done);
     if (!block->has_else) {
         begin_branch(tag, block);
         if (!end_branch(tag, block))
@@ -100,7 +100,7 @@ static bool close_block(struct tag *tag, struct template_block *block)
     return true;
 }
 
-/* The innermost block, if it is one of this kind. */
+/* The innermost block, which must be of this kind. */
 static struct template_block *expect_block(struct tag *tag, enum template_block_kind kind, const char *missing)
 {
     struct template_block *block = template_compiler_block(tag->compiler);
@@ -109,7 +109,7 @@ static struct template_block *expect_block(struct tag *tag, enum template_block_
     if (block != NULL)
         template_compiler_refuse(tag->compiler, tag->at, tag->err, "%s; {%% %s %%} is expected first", missing, block->end_tag);
     else
-        refuse(tag, missing);
+        refuse_tag(tag, missing);
     return NULL;
 }
 
@@ -135,13 +135,13 @@ static bool tag_unless(struct tag *tag)
     return begin_if(tag, true, "endunless");
 }
 
-/* From the end of one branch to that of the block; the next one begins here. */
+/* Ends a branch with a jump to the end of the block, and begins the next one. */
 static bool next_branch(struct tag *tag, struct template_block *block)
 {
     if (!end_branch(tag, block))
         return false;
     template_build_chain(&tag->compiler->build, &block->done, TEMPLATE_OP_JUMP);
-    template_build_land_all(&tag->compiler->build, &block->next);
+    template_build_patch_chain(&tag->compiler->build, &block->next);
     begin_branch(tag, block);
     return true;
 }
@@ -149,11 +149,11 @@ static bool next_branch(struct tag *tag, struct template_block *block)
 static bool tag_elsif(struct tag *tag)
 {
     struct template_expression condition;
-    struct template_block *block = expect_block(tag, TEMPLATE_BLOCK_IF, "it belongs to no {% if %}");
+    struct template_block *block = expect_block(tag, TEMPLATE_BLOCK_IF, "there is no open {% if %} for it");
     if (block == NULL)
         return false;
     if (block->has_else)
-        return refuse(tag, "it stands behind {% else %}");
+        return refuse_tag(tag, "it comes after {% else %}");
     if (!next_branch(tag, block) || !parse_rest(tag, &condition))
         return false;
     block->next = write_op(tag, TEMPLATE_OP_BRANCH, 0, 0, 0) + 1;
@@ -162,7 +162,7 @@ static bool tag_elsif(struct tag *tag)
 
 static bool end_if(struct tag *tag, const char *end_tag)
 {
-    struct template_block *block = expect_block(tag, TEMPLATE_BLOCK_IF, "it ends nothing that has begun");
+    struct template_block *block = expect_block(tag, TEMPLATE_BLOCK_IF, "there is no open block for it to end");
     if (block == NULL || !expect_end(tag))
         return false;
     if (strcmp(block->end_tag, end_tag) != 0)
@@ -191,7 +191,7 @@ static bool tag_case(struct tag *tag)
     int variable = template_names_hide(&tag->compiler->names);
     int hit = template_names_hide(&tag->compiler->names);
     if (hit < 0)
-        return refuse(tag, "the template has too many cases and assigned names");
+        return refuse_tag(tag, "the template has too many cases and assigned names");
     block->variable = (unsigned)variable;
     block->hit = (unsigned)hit;
     write_op(tag, TEMPLATE_OP_STORE, 0, block->variable, 0);
@@ -200,18 +200,18 @@ static bool tag_case(struct tag *tag)
     return true;
 }
 
-/* As in Liquid, every {% when %} that fits is shown, and {% else %} when none did. */
+/* As in Liquid, every matching {% when %} is shown, and {% else %} if none matches. */
 static bool tag_when(struct tag *tag)
 {
     const char *ignored;
-    struct template_block *block = expect_block(tag, TEMPLATE_BLOCK_CASE, "it belongs to no {% case %}");
+    struct template_block *block = expect_block(tag, TEMPLATE_BLOCK_CASE, "there is no open {% case %} for it");
     if (block == NULL)
         return false;
     if (block->has_else)
-        return refuse(tag, "it stands behind {% else %}");
+        return refuse_tag(tag, "it comes after {% else %}");
     if (block->has_when && !end_branch(tag, block))
         return false;
-    template_build_land_all(&tag->compiler->build, &block->next);
+    template_build_patch_chain(&tag->compiler->build, &block->next);
     begin_branch(tag, block);
     block->has_when = true;
     for (bool is_first = true, goes_on = true; goes_on; is_first = false) {
@@ -235,7 +235,7 @@ static bool else_of_case(struct tag *tag, struct template_block *block)
 {
     if (block->has_when && !end_branch(tag, block))
         return false;
-    template_build_land_all(&tag->compiler->build, &block->next);
+    template_build_patch_chain(&tag->compiler->build, &block->next);
     begin_branch(tag, block);
     block->has_when = true;
     write_op(tag, TEMPLATE_OP_VARIABLE, 0, block->hit, 0);
@@ -245,13 +245,13 @@ static bool else_of_case(struct tag *tag, struct template_block *block)
 
 static bool tag_endcase(struct tag *tag)
 {
-    struct template_block *block = expect_block(tag, TEMPLATE_BLOCK_CASE, "it ends nothing that has begun");
+    struct template_block *block = expect_block(tag, TEMPLATE_BLOCK_CASE, "there is no open block for it to end");
     return block != NULL && expect_end(tag) && (!block->has_when || end_branch(tag, block)) && close_block(tag, block);
 }
 
 /* ---- for ---- */
 
-/* The modifiers of a loop, in any order: where the values of offset and limit are written. */
+/* The modifiers of a loop, which can come in any order: the positions of offset and limit in the source. */
 struct modifiers {
     const char *offset;
     const char *limit;
@@ -279,7 +279,7 @@ static bool read_modifiers(struct tag *tag, struct modifiers *modifiers)
         uint32_t before = tag->compiler->build.instruction_count;
         if (!template_parse_term(parser, &ignored))
             return refuse_parsed(tag);
-        template_build_rewind(&tag->compiler->build, before); /* written in its order below */
+        template_build_rewind(&tag->compiler->build, before); /* write_modifier writes it later, in fixed order */
     }
 }
 
@@ -317,7 +317,7 @@ static bool tag_for(struct tag *tag)
     return true;
 }
 
-/* What a loop repeats must end where it begins, whole URLs included. */
+/* The body of a loop must end in the HTML state in which it begins, also inside a URL. */
 static bool check_loop_end(struct tag *tag, const struct template_block *loop)
 {
     const char *how;
@@ -335,7 +335,7 @@ static bool end_loop_body(struct tag *tag, struct template_block *block)
 {
     if (!check_loop_end(tag, block))
         return false;
-    template_build_land_all(&tag->compiler->build, &block->to_next);
+    template_build_patch_chain(&tag->compiler->build, &block->to_next);
     write_op(tag, TEMPLATE_OP_NEXT, 0, 0, block->body);
     template_names_leave_loop(&tag->compiler->names);
     return true;
@@ -348,7 +348,7 @@ static bool else_of_for(struct tag *tag, struct template_block *block)
 
 static bool tag_endfor(struct tag *tag)
 {
-    struct template_block *block = expect_block(tag, TEMPLATE_BLOCK_FOR, "it ends nothing that has begun");
+    struct template_block *block = expect_block(tag, TEMPLATE_BLOCK_FOR, "there is no open block for it to end");
     if (block == NULL || !expect_end(tag))
         return false;
     if (!block->has_else && !end_loop_body(tag, block))
@@ -356,7 +356,7 @@ static bool tag_endfor(struct tag *tag)
     return end_branch(tag, block) && close_block(tag, block);
 }
 
-/* The loop that a break leaves; it may stand in conditions, but not in a capture, whose text would have no end. */
+/* The loop of a break or continue. It can be inside conditions, but not inside a capture, which would not be ended. */
 static struct template_block *find_loop(struct tag *tag)
 {
     struct template_compiler *compiler = tag->compiler;
@@ -367,7 +367,7 @@ static struct template_block *find_loop(struct tag *tag)
         if (block->kind == TEMPLATE_BLOCK_CAPTURE)
             break;
     }
-    refuse(tag, "it stands in no {% for %}");
+    refuse_tag(tag, "it is outside of {% for %}");
     return NULL;
 }
 
@@ -393,11 +393,11 @@ static bool tag_else(struct tag *tag)
 {
     struct template_block *block = template_compiler_block(tag->compiler);
     if (block == NULL || block->kind == TEMPLATE_BLOCK_CAPTURE)
-        return refuse(tag, "it belongs to no {% if %}, {% case %} or {% for %}");
+        return refuse_tag(tag, "there is no open {% if %}, {% case %} or {% for %} for it");
     if (!template_parse_end(&tag->parser, "the end of the tag (for another condition, elsif)"))
         return refuse_parsed(tag);
     if (block->has_else)
-        return refuse(tag, "there is an {% else %} already");
+        return refuse_tag(tag, "the block already has an {% else %}");
     bool done = false;
     switch (block->kind) {
     case TEMPLATE_BLOCK_IF:
@@ -418,11 +418,11 @@ static bool tag_else(struct tag *tag)
 
 /* ---- Names ---- */
 
-/* The text part is made of the text of the HTML, so an assignment elsewhere would be missing there. */
+/* The text part is generated from the text of the HTML, so it would lack an assignment elsewhere. */
 static bool expect_text(struct tag *tag)
 {
     bool is_text = tag->compiler->kind != TEMPLATE_HTML || html_scan_is_text(&tag->compiler->html);
-    return is_text || refuse(tag, "it must stand in the text of the document, not in a tag, a style or a comment");
+    return is_text || refuse_tag(tag, "it must be in the text of the document, not in a tag, a style or a comment");
 }
 
 static bool parse_variable(struct tag *tag, unsigned *ret_variable)
@@ -435,7 +435,7 @@ static bool parse_variable(struct tag *tag, unsigned *ret_variable)
         return refuse_parsed(tag);
     int variable = template_names_variable(&tag->compiler->names, name, size);
     if (variable < 0)
-        return refuse(tag, "its name cannot be read");
+        return refuse_tag(tag, "its name is not valid");
     *ret_variable = (unsigned)variable;
     return true;
 }
@@ -469,7 +469,7 @@ static bool tag_capture(struct tag *tag)
 
 static bool tag_endcapture(struct tag *tag)
 {
-    struct template_block *block = expect_block(tag, TEMPLATE_BLOCK_CAPTURE, "it ends nothing that has begun");
+    struct template_block *block = expect_block(tag, TEMPLATE_BLOCK_CAPTURE, "there is no open block for it to end");
     if (block == NULL || !expect_end(tag))
         return false;
     write_op(tag, TEMPLATE_OP_CAPTURED, 0, block->variable, 0);
@@ -479,7 +479,7 @@ static bool tag_endcapture(struct tag *tag)
     return true;
 }
 
-/* {% # a comment %}; what is raw follows as text. */
+/* {% # a comment %} and {% raw %}, whose content follows as text. */
 static bool tag_nothing(struct tag *tag)
 {
     (void)tag;
@@ -488,10 +488,10 @@ static bool tag_nothing(struct tag *tag)
 
 static bool tag_stray_end(struct tag *tag)
 {
-    return refuse(tag, "it ends nothing that has begun");
+    return refuse_tag(tag, "there is no open block for it to end");
 }
 
-/* ---- The table ---- */
+/* ---- Table of tags ---- */
 
 static const struct {
     const char *name;
@@ -519,7 +519,7 @@ static const struct {
     { "endcomment", tag_stray_end },
 };
 
-static bool refuse_name(const struct tag *tag, const char *name, size_t size)
+static bool refuse_tag_name(const struct tag *tag, const char *name, size_t size)
 {
     static const struct {
         const char *name;
@@ -527,7 +527,7 @@ static bool refuse_name(const struct tag *tag, const char *name, size_t size)
     } others[] = {
         { "elseif", "there is no tag 'elseif', did you mean 'elsif'" },
         { "elif", "there is no tag 'elif', did you mean 'elsif'" },
-        { "end", "there is no tag 'end'; say what ends, as in {% endif %}" },
+        { "end", "there is no tag 'end'; name the block, as in {% endif %}" },
         { "include", "other templates cannot be included" },
         { "render", "other templates cannot be included" },
         { "layout", "other templates cannot be included" },
@@ -535,9 +535,9 @@ static bool refuse_name(const struct tag *tag, const char *name, size_t size)
     enum { SHOWN_NAME_BYTES = 64 };
     for (size_t i = 0; i < ARRAY_COUNT(others); i++)
         if (strlen(others[i].name) == size && memcmp(others[i].name, name, size) == 0)
-            return refuse(tag, others[i].advice);
+            return refuse_tag(tag, others[i].advice);
     if (size == 0)
-        return refuse(tag, "it has no name");
+        return refuse_tag(tag, "it has no name");
     return template_compiler_refuse(tag->compiler, tag->at, tag->err, "there is no tag '%.*s'",
                                     size > SHOWN_NAME_BYTES ? SHOWN_NAME_BYTES : (int)size, name);
 }
@@ -550,15 +550,15 @@ bool template_compile_tag(struct template_compiler *compiler, const struct templ
     const char *where;
     bool is_output = compiler->kind == TEMPLATE_HTML && compiler->capture_depth == 0;
     if (is_output && !html_scan_tag(&compiler->html, &where))
-        return template_compiler_refuse(compiler, tag.at, err, "it stands %s, where no tag can stand", where);
+        return template_compiler_refuse(compiler, tag.at, err, "it is %s, where no tag is allowed", where);
     for (size_t i = 0; i < ARRAY_COUNT(tags); i++) {
         if (strlen(tags[i].name) != size || memcmp(tags[i].name, piece->text, size) != 0)
             continue;
         bool fits_case = tags[i].compile == tag_when || tags[i].compile == tag_else || tags[i].compile == tag_endcase ||
                          tags[i].compile == tag_nothing;
-        if (template_compiler_waits_for_when(compiler) && !fits_case)
-            return template_compiler_refuse(compiler, tag.at, err, "it stands between {%% case %%} and its first {%% when %%}");
+        if (template_compiler_expects_when(compiler) && !fits_case)
+            return template_compiler_refuse(compiler, tag.at, err, "it is between {%% case %%} and its first {%% when %%}");
         return tags[i].compile(&tag);
     }
-    return refuse_name(&tag, piece->text, size);
+    return refuse_tag_name(&tag, piece->text, size);
 }

@@ -1,6 +1,6 @@
 /*
- * Characters of the texts that filters work on: valid UTF-8, counted in code
- * points; white space as ECMAScript defines it (ECMA-262 §12.2, §12.3).
+ * UTF-8 text functions for filters. Texts are valid UTF-8; characters are code
+ * points; white space is that of ECMAScript (ECMA-262 §12.2, §12.3).
  */
 #pragma once
 
@@ -8,10 +8,10 @@
 
 #include <stddef.h>
 
-/* Bytes of one white space character at `text`; 0 when it is none. */
+/* Bytes of the white space character at `text`; 0 when there is none. */
 size_t template_white_space_size(const char *text, size_t size) NONNULL(1) PURE;
 
-/* Where the last character of a text that is not empty begins. */
+/* Offset of the last character of a text, which must not be empty. */
 static inline size_t template_last_character(const char *text, size_t size)
 {
     size_t at = size - 1;
@@ -20,7 +20,7 @@ static inline size_t template_last_character(const char *text, size_t size)
     return at;
 }
 
-/* Bytes of the first `count` characters, of all when there are fewer. */
+/* Bytes of the first `count` characters; all bytes when there are fewer characters. */
 static inline size_t template_skip_characters(const char *text, size_t size, size_t count)
 {
     size_t at = 0;
@@ -33,7 +33,7 @@ static inline size_t template_skip_characters(const char *text, size_t size, siz
     return at;
 }
 
-/* Characters of a text. */
+/* The number of characters of a text. */
 static inline size_t template_text_length(const char *text, size_t size)
 {
     size_t length = 0;

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers up to here are whole and exact in a double: 2^53. */
+/* Integers up to 2^53 are exact in a double. */
 static const double exact_integer_max = 9007199254740992.0;
 
-enum { MAX_LIST_DEPTH = 64 }; /* lists in lists; JSON from outside is no deeper */
+enum { MAX_LIST_DEPTH = 64 }; /* nested lists; JSON input is not nested deeper */
 
-void *template_scratch_room(struct template_scratch *scratch, size_t size, struct error *err)
+void *template_scratch_alloc(struct template_scratch *scratch, size_t size, struct error *err)
 {
     if (size > scratch->left_bytes) {
         fail(err, ERR_INVALID_REQUEST, NULL, "The filters of this template produce more than %d bytes for one recipient.",
@@ -97,10 +97,10 @@ struct template_value template_list_item(const struct template_value *list, size
 static bool object_items(struct template_scratch *scratch, const json_t *object, struct template_value *ret_list, struct error *err)
 {
     size_t count = json_object_size(object);
-    struct template_value *pairs = template_scratch_room(scratch, count * 3 * sizeof(*pairs), err);
+    struct template_value *pairs = template_scratch_alloc(scratch, count * 3 * sizeof(*pairs), err);
     if (pairs == NULL)
         return false;
-    struct template_value *next = pairs + count; /* behind the pairs: name and value of each */
+    struct template_value *next = pairs + count; /* after the pairs: the names and values */
     size_t i = 0;
     const char *name;
     json_t *member;
@@ -127,7 +127,7 @@ bool template_to_items(struct template_scratch *scratch, const struct template_v
         return object_items(scratch, value->json, ret_list, err);
     if (value->kind != TEMPLATE_STRING || value->size == 0)
         return true;
-    struct template_value *item = template_scratch_room(scratch, sizeof(*item), err);
+    struct template_value *item = template_scratch_alloc(scratch, sizeof(*item), err);
     if (item == NULL)
         return false;
     *item = *value;
@@ -142,7 +142,7 @@ static bool is_blank_byte(char byte)
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* A decimal number, possibly with an exponent and blanks around it; empty text is 0 (ECMA-262 StringToNumber). */
+/* Parses a decimal number with an optional exponent and white space around it; empty text is 0 (ECMA-262 StringToNumber). */
 static bool text_to_number(const char *text, size_t size, double *ret_number)
 {
     enum { LONGEST = 400 };
@@ -222,7 +222,7 @@ static bool is_blank_text(const char *text, size_t size)
     return true;
 }
 
-static bool is_empty(const struct template_value *value)
+static bool is_empty_value(const struct template_value *value)
 {
     if (value->kind == TEMPLATE_STRING)
         return value->size == 0;
@@ -231,11 +231,11 @@ static bool is_empty(const struct template_value *value)
     return template_is_object(value) && json_object_size(value->json) == 0;
 }
 
-static bool is_blank(const struct template_value *value)
+static bool is_blank_value(const struct template_value *value)
 {
     if (value->kind == TEMPLATE_STRING)
         return is_blank_text(value->text, value->size);
-    return !template_holds(value) || is_empty(value);
+    return !template_holds(value) || is_empty_value(value);
 }
 
 static bool is_number(const struct template_value *value)
@@ -275,13 +275,13 @@ static bool lists_are_equal(const struct template_value *left, const struct temp
 static bool is_equal(const struct template_value *left, const struct template_value *right, int depth, int64_t *left_operations)
 {
     if (left->kind == TEMPLATE_EMPTY)
-        return is_empty(right);
+        return is_empty_value(right);
     if (left->kind == TEMPLATE_BLANK)
-        return is_blank(right);
+        return is_blank_value(right);
     if (right->kind == TEMPLATE_EMPTY)
-        return is_empty(left);
+        return is_empty_value(left);
     if (right->kind == TEMPLATE_BLANK)
-        return left->kind != TEMPLATE_NIL ? is_blank(left) : true;
+        return left->kind != TEMPLATE_NIL ? is_blank_value(left) : true;
     if (is_number(left) && is_number(right))
         return number_order(left, right) == 0;
     if (template_is_list(left) && template_is_list(right))
@@ -307,24 +307,24 @@ static bool is_equal(const struct template_value *left, const struct template_va
     return false;
 }
 
-bool template_order(const struct template_value *left, const struct template_value *right, int *ret_request)
+bool template_order(const struct template_value *left, const struct template_value *right, int *ret_order)
 {
     if (left->kind == TEMPLATE_STRING && right->kind == TEMPLATE_STRING) {
         size_t shorter = left->size < right->size ? left->size : right->size;
         int order = memcmp(left->text, right->text, shorter);
         if (order == 0)
             order = (left->size > right->size) - (left->size < right->size);
-        *ret_request = (order > 0) - (order < 0);
+        *ret_order = (order > 0) - (order < 0);
         return true;
     }
     double ignored;
     if (is_number(left) && is_number(right)) {
-        *ret_request = number_order(left, right);
+        *ret_order = number_order(left, right);
         return true;
     }
     if (!template_to_number(left, &ignored) || !template_to_number(right, &ignored))
         return false;
-    *ret_request = number_order(left, right);
+    *ret_order = number_order(left, right);
     return true;
 }
 
@@ -342,10 +342,10 @@ static bool contains(const struct template_value *left, const struct template_va
 {
     if (template_is_list(left))
         return list_contains(left, right, left_operations);
-    char room[TEMPLATE_NUMBER_TEXT_BYTES];
+    char buffer[TEMPLATE_NUMBER_TEXT_BYTES];
     const char *text;
     size_t size;
-    if (left->kind != TEMPLATE_STRING || !template_scalar_text(right, room, &text, &size))
+    if (left->kind != TEMPLATE_STRING || !template_scalar_text(right, buffer, &text, &size))
         return false;
     return size == 0 || memmem(left->text, left->size, text, size) != NULL;
 }
@@ -377,7 +377,7 @@ bool template_compare(enum template_comparison comparison, const struct template
 
 /* ---- Members ---- */
 
-static bool is_named(const char *name, size_t size, const char *expected)
+static bool member_name_equals(const char *name, size_t size, const char *expected)
 {
     return size == strlen(expected) && memcmp(name, expected, size) == 0;
 }
@@ -385,11 +385,11 @@ static bool is_named(const char *name, size_t size, const char *expected)
 static struct template_value list_member(const struct template_value *list, const char *name, size_t size)
 {
     size_t count = template_list_size(list);
-    if (is_named(name, size, "size"))
+    if (member_name_equals(name, size, "size"))
         return template_integer((int64_t)count);
-    if (is_named(name, size, "first") && count > 0)
+    if (member_name_equals(name, size, "first") && count > 0)
         return template_list_item(list, 0);
-    if (is_named(name, size, "last") && count > 0)
+    if (member_name_equals(name, size, "last") && count > 0)
         return template_list_item(list, count - 1);
     return (struct template_value){ .kind = TEMPLATE_NIL };
 }
@@ -405,11 +405,11 @@ struct template_value template_member(const struct template_value *value, const 
         return list_member(value, name, size);
     if (template_is_object(value)) {
         json_t *member = json_object_getn(value->json, name, size);
-        if (member == NULL && is_named(name, size, "size"))
+        if (member == NULL && member_name_equals(name, size, "size"))
             return template_integer((int64_t)json_object_size(value->json));
         return template_value_of_json(member);
     }
-    if (value->kind == TEMPLATE_STRING && is_named(name, size, "size"))
+    if (value->kind == TEMPLATE_STRING && member_name_equals(name, size, "size"))
         return template_integer((int64_t)template_text_length(value->text, value->size));
     return (struct template_value){ .kind = TEMPLATE_NIL };
 }
@@ -423,10 +423,10 @@ struct template_value template_index(const struct template_value *value, const s
             return template_list_item(value, (size_t)index);
         return (struct template_value){ .kind = TEMPLATE_NIL };
     }
-    char room[TEMPLATE_NUMBER_TEXT_BYTES];
+    char buffer[TEMPLATE_NUMBER_TEXT_BYTES];
     const char *name;
     size_t size;
-    if (!template_scalar_text(key, room, &name, &size))
+    if (!template_scalar_text(key, buffer, &name, &size))
         return (struct template_value){ .kind = TEMPLATE_NIL };
     return template_member(value, name, size);
 }
@@ -436,7 +436,7 @@ size_t template_root_size(const char *path)
     return strcspn(path, ".[");
 }
 
-/* One step in brackets; `ret_next` is behind it. */
+/* Follows one step in brackets; `ret_next` is the text after it. */
 static struct template_value follow_bracket(const struct template_value *value, const char *bracket, const char **ret_next)
 {
     if (bracket[1] == '"') {
@@ -448,7 +448,7 @@ static struct template_value follow_bracket(const struct template_value *value, 
     char *close;
     struct template_value key = template_integer(strtoll(bracket + 1, &close, 10));
     *ret_next = *close == ']' ? close + 1 : close + strlen(close);
-    if (close == bracket + 1) /* [] stands for any item */
+    if (close == bracket + 1) /* [] means any item */
         return (struct template_value){ .kind = TEMPLATE_NIL };
     return template_index(value, &key);
 }

@@ -1,8 +1,8 @@
 /*
- * Values while a template runs: what is true, equal, less and a member, and
- * what a value looks like as text, as Liquid has it (ECMAScript's rules where
- * Liquid for JavaScript leaves them to it). Values are borrowed, nothing is freed;
- * what has to be made comes from the scratch of the evaluation.
+ * Values at run time: truth, equality, order, members and conversion to text,
+ * with the semantics of Liquid (and of ECMAScript where Liquid for JavaScript
+ * relies on it). Values are borrowed and never freed; new memory comes from the
+ * scratch of the evaluation.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "template/format.h"
 #include "template/template.h"
 
-/* What one evaluation may still use. */
+/* The remaining resources of one evaluation. */
 struct template_scratch {
     struct arena *arena;
     size_t left_bytes;
@@ -19,10 +19,10 @@ struct template_scratch {
     const struct template_setting *setting; /* never NULL */
 };
 
-/* Room for new text or items; NULL and INVALID_REQUEST when the scratch is used up. */
-void *template_scratch_room(struct template_scratch *scratch, size_t size, struct error *err) NONNULL(1, 3);
+/* Allocates memory for new text or items. NULL with INVALID_REQUEST when the scratch limit is reached. */
+void *template_scratch_alloc(struct template_scratch *scratch, size_t size, struct error *err) NONNULL(1, 3);
 
-/* Counts work; false and INVALID_REQUEST when the evaluation has worked enough. */
+/* Counts work. False with INVALID_REQUEST when the limit of operations is reached. */
 MUST_CHECK bool template_scratch_work(struct template_scratch *scratch, size_t bytes, struct error *err) NONNULL(1, 3);
 
 /* ---- Making values ---- */
@@ -42,7 +42,7 @@ static inline struct template_value template_string(const char *text, size_t siz
     return (struct template_value){ .kind = TEMPLATE_STRING, .size = size, .text = text };
 }
 
-/* Nil for what is not finite; a whole number that a double holds exactly becomes an integer. */
+/* Nil for a number that is not finite. A whole number that is exact in a double becomes an integer. */
 struct template_value template_number(double number);
 
 struct template_value template_value_of_json(const struct json_t *json);
@@ -54,58 +54,58 @@ bool template_is_object(const struct template_value *value) NONNULL(1) PURE;
 size_t template_list_size(const struct template_value *list) NONNULL(1) PURE;
 struct template_value template_list_item(const struct template_value *list, size_t index) NONNULL(1);
 
-/* What a loop walks over: a list itself, [name, value] for each member of an object, a text as its only item.
- * False with INVALID_REQUEST when the scratch is used up. */
+/* Converts a value to the list that a loop iterates over: a list itself, [name, value] for each member of an object, a text as
+ * the only item. False with INVALID_REQUEST when the scratch limit is reached. */
 MUST_CHECK bool template_to_items(struct template_scratch *scratch, const struct template_value *value,
                                   struct template_value *ret_list, struct error *err) NONNULL(1, 2, 3, 4);
 
-/* ---- Asking values ---- */
+/* ---- Comparisons and members ---- */
 
-bool template_holds(const struct template_value *value) NONNULL(1) PURE; /* everything but nil and false */
-/* `left_operations` goes down by the items compared; below zero nothing is equal. */
+bool template_holds(const struct template_value *value) NONNULL(1) PURE; /* truthy: all values except nil and false */
+/* `left_operations` decreases by the number of compared items; below zero, values are not equal. */
 bool template_compare(enum template_comparison comparison, const struct template_value *left, const struct template_value *right,
                       int64_t *left_operations) NONNULL(2, 3, 4);
 
-/* -1, 0 or 1 as numbers or texts; false when they have no order. */
-bool template_order(const struct template_value *left, const struct template_value *right, int *ret_request) NONNULL(1, 2, 3);
+/* Compares numbers or texts: -1, 0 or 1. False when the values have no order. */
+bool template_order(const struct template_value *left, const struct template_value *right, int *ret_order) NONNULL(1, 2, 3);
 
-/* Counts the work of asking for a member: a text counts its characters to tell its size. Before template_member and
- * template_index. */
+/* Counts the work of a member access; call it before template_member and template_index. The size of a text requires counting
+ * its characters. */
 MUST_CHECK bool template_member_work(struct template_scratch *scratch, const struct template_value *value, struct error *err)
     NONNULL(1, 2, 3);
 
-/* A member by name, or nil: of an object, and `size`, `first` and `last` as Liquid has them. */
+/* A member of an object by name, or nil. Also `size`, `first` and `last`, as in Liquid. */
 struct template_value template_member(const struct template_value *value, const char *name, size_t size) NONNULL(1, 2);
 
-/* A member by a key that is a value: an item of a list, counted from the end when negative, or a member by name. */
+/* A member by a value as the key: an item of a list (a negative index counts from the end), or a member by name. */
 struct template_value template_index(const struct template_value *value, const struct template_value *key) NONNULL(1, 2);
 
-/* Follows a path, or the rest of one, as template_path writes it: `.name`, `[0]`, `["name"]`; the first name may stand
- * without its dot. */
+/* Follows a path, or the rest of one, in the form of template_path: `.name`, `[0]`, `["name"]`. The dot before the first name is
+ * optional. */
 struct template_value template_follow(struct template_value value, const char *path) NONNULL(2);
 
 /* Bytes of the first name of a path. */
 size_t template_root_size(const char *path) NONNULL(1) PURE;
 
-/* The value as a number; false when it is none. */
+/* Converts a value to a number; false when it is not one. */
 bool template_to_number(const struct template_value *value, double *ret_number) NONNULL(1, 2);
 
 /* ---- Text ---- */
 
 enum { TEMPLATE_NUMBER_TEXT_BYTES = 32 };
 
-/* As ECMAScript writes it (Number::toString). Gives the size. */
+/* Writes a number like ECMAScript (Number::toString). Returns the size. */
 size_t template_number_text(double number, char ret_text[TEMPLATE_NUMBER_TEXT_BYTES]) NONNULL(2);
 
-/* The text of a text, number or truth without allocating; false and "" for other values. */
-bool template_scalar_text(const struct template_value *value, char room[TEMPLATE_NUMBER_TEXT_BYTES], const char **ret_text,
+/* The text of a text, number or boolean, without allocation; false and "" for other values. */
+bool template_scalar_text(const struct template_value *value, char buffer[TEMPLATE_NUMBER_TEXT_BYTES], const char **ret_text,
                           size_t *ret_size) NONNULL(1, 2, 3, 4);
 
-/* What a slot shows: nothing for nil and objects, the items of a list one behind the other.
- * False with INVALID_REQUEST when the scratch is used up. */
+/* Converts a value to the text that a placeholder shows: an empty text for nil and objects, the concatenated items of a list.
+ * False with INVALID_REQUEST when the scratch limit is reached. */
 MUST_CHECK bool template_to_text(struct template_scratch *scratch, struct template_value *value, struct error *err)
     NONNULL(1, 2, 3);
 
-/* The items of a list as text with `separator` between them. */
+/* Joins the items of a list as text, with `separator` between them. */
 MUST_CHECK bool template_join(struct template_scratch *scratch, const struct template_value *list, const char *separator,
                               size_t separator_size, struct template_value *ret_text, struct error *err) NONNULL(1, 2, 3, 5, 6);

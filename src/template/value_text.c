@@ -1,4 +1,4 @@
-/* Values as text: numbers as ECMAScript writes them, lists one item behind the other. */
+/* Conversion of values to text: numbers as in ECMAScript, lists as their concatenated items. */
 #include "template/value.h"
 
 #include <math.h>
@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TEXT_DEPTH = 64 }; /* lists in lists; JSON from outside is no deeper */
+enum { MAX_TEXT_DEPTH = 64 }; /* nested lists; JSON input is not nested deeper */
 
-/* The fewest digits that read back as the same number, without the point; `ret_point` is where it belongs. */
+/* The shortest digits that parse to the same number, without the decimal point; `ret_point` is its position. */
 static size_t shortest_digits(double number, char ret_digits[TEMPLATE_NUMBER_TEXT_BYTES], int *ret_point)
 {
     char text[TEMPLATE_NUMBER_TEXT_BYTES];
@@ -54,21 +54,20 @@ size_t template_number_text(double number, char ret_text[TEMPLATE_NUMBER_TEXT_BY
     return (size_t)size;
 }
 
-/* The text of a text, number or truth without allocating; false for other values. */
-bool template_scalar_text(const struct template_value *value, char room[TEMPLATE_NUMBER_TEXT_BYTES], const char **ret_text,
+bool template_scalar_text(const struct template_value *value, char buffer[TEMPLATE_NUMBER_TEXT_BYTES], const char **ret_text,
                           size_t *ret_size)
 {
-    *ret_text = room;
+    *ret_text = buffer;
     switch (value->kind) {
     case TEMPLATE_STRING:
         *ret_text = value->text;
         *ret_size = value->size;
         return true;
     case TEMPLATE_INTEGER:
-        *ret_size = (size_t)snprintf(room, TEMPLATE_NUMBER_TEXT_BYTES, "%lld", (long long)value->integer);
+        *ret_size = (size_t)snprintf(buffer, TEMPLATE_NUMBER_TEXT_BYTES, "%lld", (long long)value->integer);
         return true;
     case TEMPLATE_NUMBER:
-        *ret_size = template_number_text(value->number, room);
+        *ret_size = template_number_text(value->number, buffer);
         return true;
     case TEMPLATE_BOOL:
         *ret_text = value->truth ? "true" : "false";
@@ -86,14 +85,14 @@ bool template_scalar_text(const struct template_value *value, char room[TEMPLATE
     return false;
 }
 
-/* Where pieces of text are put together: counts first, then writes. */
+/* Joins texts in two passes: the first counts bytes, the second writes. */
 struct joiner {
     char *out; /* NULL: only count */
     size_t size;
     size_t items;
     const char *separator;
     size_t separator_size;
-    const char *inner_separator; /* of lists in the list */
+    const char *inner_separator; /* separator of nested lists */
 };
 
 static void join_bytes(struct joiner *joiner, const char *text, size_t size)
@@ -110,31 +109,31 @@ static void join_items(struct joiner *joiner, const struct template_value *list,
     for (size_t i = 0; i < template_list_size(list); i++) {
         struct template_value item = template_list_item(list, i);
         joiner->items++;
-        char room[TEMPLATE_NUMBER_TEXT_BYTES];
+        char buffer[TEMPLATE_NUMBER_TEXT_BYTES];
         const char *text;
         size_t size;
         if (i > 0)
             join_bytes(joiner, separator, separator_size);
         if (template_is_list(&item) && depth < MAX_TEXT_DEPTH)
             join_items(joiner, &item, depth + 1);
-        else if (template_scalar_text(&item, room, &text, &size))
+        else if (template_scalar_text(&item, buffer, &text, &size))
             join_bytes(joiner, text, size);
     }
 }
 
-static bool join(struct template_scratch *scratch, const struct template_value *list, struct joiner joiner,
-                 struct template_value *ret_text, struct error *err)
+static bool join_list(struct template_scratch *scratch, const struct template_value *list, struct joiner joiner,
+                      struct template_value *ret_text, struct error *err)
 {
     join_items(&joiner, list, 0);
     if (!template_scratch_work(scratch, joiner.size + joiner.items * sizeof(struct template_value), err))
         return false;
-    char *room = template_scratch_room(scratch, joiner.size + 1, err);
-    if (room == NULL)
+    char *buffer = template_scratch_alloc(scratch, joiner.size + 1, err);
+    if (buffer == NULL)
         return false;
-    joiner.out = room;
+    joiner.out = buffer;
     joiner.size = 0;
     join_items(&joiner, list, 0);
-    *ret_text = template_string(room, joiner.size);
+    *ret_text = template_string(buffer, joiner.size);
     return true;
 }
 
@@ -142,7 +141,7 @@ bool template_join(struct template_scratch *scratch, const struct template_value
                    size_t separator_size, struct template_value *ret_text, struct error *err)
 {
     struct joiner joiner = { .separator = separator, .separator_size = separator_size, .inner_separator = "," };
-    return join(scratch, list, joiner, ret_text, err);
+    return join_list(scratch, list, joiner, ret_text, err);
 }
 
 bool template_to_text(struct template_scratch *scratch, struct template_value *value, struct error *err)
@@ -151,20 +150,20 @@ bool template_to_text(struct template_scratch *scratch, struct template_value *v
         return true;
     if (template_is_list(value)) {
         struct template_value list = *value;
-        return join(scratch, &list, (struct joiner){ .separator = "", .inner_separator = "" }, value, err);
+        return join_list(scratch, &list, (struct joiner){ .separator = "", .inner_separator = "" }, value, err);
     }
-    char room[TEMPLATE_NUMBER_TEXT_BYTES];
+    char buffer[TEMPLATE_NUMBER_TEXT_BYTES];
     const char *text;
     size_t size;
-    bool is_text = template_scalar_text(value, room, &text, &size);
-    if (!is_text || text != room) {
+    bool is_text = template_scalar_text(value, buffer, &text, &size);
+    if (!is_text || text != buffer) {
         *value = template_string(text, size);
         return true;
     }
-    char *kept = template_scratch_room(scratch, TEMPLATE_NUMBER_TEXT_BYTES, err);
+    char *kept = template_scratch_alloc(scratch, TEMPLATE_NUMBER_TEXT_BYTES, err);
     if (kept == NULL)
         return false;
-    memcpy(kept, room, size);
+    memcpy(kept, buffer, size);
     *value = template_string(kept, size);
     return true;
 }

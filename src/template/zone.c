@@ -17,7 +17,7 @@ enum {
 struct template_zone {
     size_t count;
     const unsigned char *times; /* big-endian, 8 bytes each */
-    const unsigned char *kinds; /* of each time, the number of its type */
+    const unsigned char *kinds; /* the number of the type from each time on */
     const unsigned char *types;
     size_t type_count;
 };
@@ -35,7 +35,7 @@ struct zone_counts {
     size_t is_utc, is_standard, leaps, times, types, characters;
 };
 
-static bool read_header(const unsigned char *at, size_t size, struct zone_counts *ret_counts)
+static bool read_zone_header(const unsigned char *at, size_t size, struct zone_counts *ret_counts)
 {
     if (size < ZONE_HEADER_BYTES || memcmp(at, "TZif", 4) != 0)
         return false;
@@ -49,16 +49,16 @@ static bool read_header(const unsigned char *at, size_t size, struct zone_counts
     return true;
 }
 
-/* The second block of the file, with times of 8 bytes; the first is for readers of the last century. */
-static bool parse(const unsigned char *data, size_t size, struct template_zone *zone)
+/* Parses the second block of the file, with times of 8 bytes. The first block, with 4 bytes, is for old readers. */
+static bool parse_zone_file(const unsigned char *data, size_t size, struct template_zone *zone)
 {
     struct zone_counts old;
     struct zone_counts counts;
-    if (!read_header(data, size, &old) || data[4] < '2')
+    if (!read_zone_header(data, size, &old) || data[4] < '2')
         return false;
     size_t skipped = ZONE_HEADER_BYTES + old.times * 5 + old.types * ZONE_TYPE_BYTES + old.characters +
                      old.leaps * ZONE_LEAP_BYTES_V1 + old.is_standard + old.is_utc;
-    if (skipped > size || !read_header(data + skipped, size - skipped, &counts))
+    if (skipped > size || !read_zone_header(data + skipped, size - skipped, &counts))
         return false;
     size_t needed = ZONE_HEADER_BYTES + counts.times * 9 + counts.types * ZONE_TYPE_BYTES;
     if (counts.types == 0 || needed > size - skipped)
@@ -74,7 +74,7 @@ static bool parse(const unsigned char *data, size_t size, struct template_zone *
     return true;
 }
 
-/* Names of the database are words divided by slashes; nothing else may reach the file system. */
+/* Time zone names are words separated by slashes. Other names are refused, because they could leave the folder (path traversal). */
 static bool is_zone_name(const char *name)
 {
     enum { LONGEST = 64 };
@@ -83,7 +83,7 @@ static bool is_zone_name(const char *name)
     return is_plain && size > 0 && size <= LONGEST && name[0] != '/' && strstr(name, "//") == NULL;
 }
 
-static void close_file(const int *file)
+static void close_zone_file(const int *file)
 {
     if (*file >= 0)
         close(*file);
@@ -93,13 +93,13 @@ const struct template_zone *template_zone_load(struct arena *arena, const char *
 {
     if (!is_zone_name(name))
         return NULL;
-    CLEANUP(close_file) int file = open(arena_printf(arena, "/usr/share/zoneinfo/%s", name), O_RDONLY | O_CLOEXEC);
+    CLEANUP(close_zone_file) int file = open(arena_printf(arena, "/usr/share/zoneinfo/%s", name), O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return NULL;
     unsigned char *data = arena_alloc(arena, ZONE_FILE_MAX_BYTES);
     ssize_t size = read(file, data, ZONE_FILE_MAX_BYTES);
     struct template_zone *zone = arena_alloc(arena, sizeof(*zone));
-    return size > 0 && parse(data, (size_t)size, zone) ? zone : NULL;
+    return size > 0 && parse_zone_file(data, (size_t)size, zone) ? zone : NULL;
 }
 
 int64_t template_zone_offset_s(const struct template_zone *zone, int64_t at_s)
@@ -107,7 +107,7 @@ int64_t template_zone_offset_s(const struct template_zone *zone, int64_t at_s)
     if (zone == NULL)
         return 0;
     size_t from = 0;
-    size_t to = zone->count; /* the first change that lies behind the moment */
+    size_t to = zone->count; /* the first change after the time */
     while (from < to) {
         size_t middle = from + (to - from) / 2;
         if (read_big_endian(zone->times + middle * 8, 8) <= at_s)

@@ -49,7 +49,7 @@ static size_t read_rows(enum charset charset, const unsigned char *data, size_t 
     csv_begin(&reader, charset, ',', offset, line);
     int64_t before = offset;
     for (enum csv_step step; count < max && (step = csv_next(&reader, &row)) != CSV_END;) {
-        if (step == CSV_HUNGRY) {
+        if (step == CSV_NEEDS_INPUT) {
             size_t wanted = size - fed < block ? size - fed : block;
             fed += csv_feed(&reader, data + fed, wanted, fed + wanted == size);
             continue;

@@ -30,7 +30,7 @@ export class Installation {
     this.data = join(this.folder, 'data');
     // By this name the HTML process of this installation can be told from that of any other.
     const renderDir = join(this.folder, 'side');
-    symlinkSync(join(ROOT, 'src/render/renderer'), renderDir);
+    symlinkSync(join(ROOT, 'src/render/sidecar'), renderDir);
     const settings = { DATA: this.data, RENDER_DIR: renderDir, NODE: process.execPath, IDLE: 60, ...options };
     this.environment = { PATH: process.env.PATH, HOME: this.folder };
     for (const [name, value] of Object.entries(settings)) {

@@ -81,7 +81,7 @@ export function allSteps(root) {
       weight: 1.5, estimate: 90, writesTimes: true, environment: { CASES_COMMAND_BIN: join(root, RELEASE, 'posthorn') },
     }),
     single('third-party', ['build-debug'], ['bash', 'tests/third_party.sh', DEBUG, '3000', '30000'], { estimate: 60 }),
-    single('first-operation', built, ['bash', 'tests/first_operation.sh'], { weight: 1.5, estimate: 150 }),
+    single('pages', built, ['bash', 'tests/pages.sh'], { weight: 1.5, estimate: 150 }),
     single('clients', ['build-release'], ['bash', 'tests/clients.sh'], { estimate: 40 }),
     single('sdk', ['build-release'], ['bash', 'tests/sdk.sh'], { weight: 0.5, estimate: 30 }),
     single('scenario', ['build-release'], ['bash', 'tests/scenario/run.sh'], { estimate: 60 }),
@@ -89,7 +89,7 @@ export function allSteps(root) {
     { name: 'faults', needs: ['build-release'], tasks: () => [...nodeTasks(root, 'tests/faults', WAITING), ...faultTasks(root)] },
     { name: 'integration', needs: ['build-release'], tasks: () => nodeTasks(root, 'tests/integration', WAITING) },
     // What the clients of all steps saw, all together.
-    single('replies', ['openapi', 'cases', 'first-operation', 'clients', 'sdk', 'scenario', 'conformance', 'faults', 'integration', 'sidecar', 'unit'],
+    single('replies', ['openapi', 'cases', 'pages', 'clients', 'sdk', 'scenario', 'conformance', 'faults', 'integration', 'sidecar', 'unit'],
       ['node', 'tests/openapi/report.mjs', 'build/test-logs/replies.jsonl'], { weight: 0.25, runsAnyway: true }),
   ];
 }

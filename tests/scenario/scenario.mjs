@@ -212,7 +212,7 @@ const LETTERS = {
     checkText: (text, { firstName, signedUp }) => assert.equal(text, paragraphs(
       `Hello ${firstName?.toUpperCase() ?? 'READER'}`,
       `Since ${signedUp ? monthOf(signedUp) : ''} you have been with us.`,
-      '18:00', 'Transports & soup', '19:00', 'Lists that last', '20:30', 'What a hard bounce says',
+      '18:00', 'Doors & soup', '19:00', 'Lists that last', '20:30', 'What a hard bounce says',
       'Keep a seat <https://example.com/tickets>', '-'.repeat(40), `No more of this? ${LEAVE}`)),
   },
 };

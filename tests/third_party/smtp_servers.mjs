@@ -166,7 +166,7 @@ test('a password is not said where TLS is not offered, unless the operator wants
 test('a log-in that the relay does not offer is a failure', () => withServer({ disabledCommands: ['AUTH', 'STARTTLS'] }, async ({ taken, port }) => {
   const reply = await send({ relays: [`smtp://user:secret@127.0.0.1:${port}?tls=none`], messages: [letter('a@there.test')] });
   assert.deepEqual(fates(reply), ['notSent connect 0']);
-  assert.equal(reply.outcomes[0].text, 'it does not offer to log in');
+  assert.equal(reply.outcomes[0].text, 'it does not offer AUTH');
   assert.equal(taken.length, 0);
 }));
 

@@ -1,6 +1,9 @@
 /*
- * Inside the service: what dispatch, the executors and the waiting room share.
- * Doors see call.h and service.h only.
+ * Call dispatch: the private interface that dispatch.c, the executors, the
+ * group commit and the parked calls share. Transports include call.h and
+ * service.h only.
+ *
+ * A lane is one executor with its queue (reads, writes, slow).
  */
 #pragma once
 
@@ -20,19 +23,19 @@ enum call_phase { CALL_NEW, CALL_QUEUED, CALL_RUNNING, CALL_PARKED, CALL_DONE };
 /* Dispatch's own part of a call, in the call's arena. */
 struct call_state {
     struct call *call;
-    struct call_state *next; /* in an executor's queue or the waiting room */
+    struct call_state *next; /* in an executor's queue or the list of parked calls */
     uint64_t arrival;        /* among the calls of its executor */
-    bool goes_alone;         /* its commit is not shared with others */
-    bool has_principal;      /* call->who was found without the database */
-    bool admitted;           /* passed the checks; a call that waited for a duplicate does not pass them twice */
+    bool runs_alone;         /* not part of a group commit or batch */
+    bool has_principal;      /* call->who came from the cache */
+    bool admitted;           /* passed the checks; they are not repeated when the call is queued again */
     enum call_phase phase;   /* guarded by api->calls_lock once submitted, like the next two */
     bool cancelled;
-    struct db_conn *conn; /* while running, so that it can be cancelled */
+    struct db_conn *conn; /* while the call runs: the connection that api_cancel stops */
     int64_t started_us;   /* monotonic */
-    int64_t job_id;       /* what a parked call waits for */
-    bool committed;       /* its job is, so the waiting room may end it */
+    int64_t job_id;       /* the job that a parked call waits for; 0: none */
+    bool committed;       /* the job is committed, so the parked call may be completed */
     int64_t deadline_us;  /* monotonic; of a parked call */
-    int64_t again_us;     /* monotonic; when a parked call without a job is run again */
+    int64_t retry_at_us;  /* monotonic; when a parked call without a job is queued again */
     uint64_t round_trips;
     double progress_seen;
     int64_t brand_id;
@@ -62,72 +65,92 @@ struct api {
     struct engine *engine;
 };
 
-/* The steps every call passes, in the contract's order. */
+/* ---- admission.c ---- */
+
+/* Runs the checks that every call passes, in the contract's order. */
 MUST_CHECK bool dispatch_admit(struct api *api, struct call_state *state, const struct work *work, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* Queues a call on its lane, or ends it when the lane is full. */
+/* ---- pools.c ---- */
+
+/* Queues a call on its lane. Completes it with an error when the lane is full. */
 void dispatch_queue(struct api *api, struct call_state *state) NONNULL(1, 2);
 
-/* Ends a call: counters, log line, then the door's `done`. `err` is looked at when ok is false. */
-void dispatch_finish(struct api *api, struct call_state *state, bool ok, const struct error *err) NONNULL(1, 2);
+/* ---- execution.c ---- */
 
-/* Runs calls to their end on an executor's connection. */
-void dispatch_run(void *api, struct db_conn *conn, struct call_state *const *states, size_t count);
-
-/* The context of a call's work. */
+/* Returns the engine context for a call. */
 struct work dispatch_work(struct api *api, const struct call_state *state, struct arena *arena, struct db_conn *conn) NONNULL(1, 2);
 
-/* The door's name in the log and the audit row. */
-const char *dispatch_transport_name(enum transport transport) RETURNS_NONNULL;
-
-/* Answers from a stored response: a replay, or a job that has settled. */
+/* Fills the reply from a stored response: an idempotent replay, or a settled job. */
 void dispatch_answer_stored(struct call *call, int status, const char *body, int64_t credit_cost) NONNULL(1);
 
-/* Takes the call for running; false when its caller has gone meanwhile. `conn` is what api_cancel may stop; NULL when its
- * statements travel with those of others, which must not be stopped. */
+/* Marks the call as running. False when the caller has cancelled it. `conn` is the connection that api_cancel stops. It is NULL
+ * when the call shares a pipeline with other calls, which must not be stopped. */
 MUST_CHECK bool dispatch_start(struct api *api, struct call_state *state, struct db_conn *conn, struct error *err) NONNULL(1, 2, 4);
 
-/* An empty reply, and whether what a handler made of it may be sent. */
+/* Resets the reply before the handler runs. */
 void dispatch_begin_reply(struct call *call) NONNULL(1);
+/* Checks the reply after the handler has run. Errors: INTERNAL_ERROR when it is too large. */
 MUST_CHECK bool dispatch_check_reply(const struct call *call, struct error *err) NONNULL(1, 2);
 
-/* What a handler promised by its declaration; a broken promise is a fault of ours, seen in checked builds only. */
+/* Checks the handler against its declaration (query budget, no open transaction). Active in checked builds only. */
 MUST_CHECK bool dispatch_check_promises(const struct call_state *state, const struct db_conn *conn, struct error *err)
     NONNULL(1, 3);
 
-/* True, with the fault in `err`, when the input was refused before the call began, or a read came with an impossible key. */
-bool dispatch_refused_input(const struct call *call, struct error *err) NONNULL(1, 2);
-
-/* Hands the arguments to the operation's handler and checks what it may not do. */
+/* Decodes the arguments, runs the operation's handler and checks its reply. */
 MUST_CHECK bool dispatch_handle(struct api *api, struct call_state *state, struct op_context *ctx, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* An OP_WRITE or OP_JOB call in its transaction; retried when the database asks for it. Sets *ret_parked when the
- * call now waits for a job or for its duplicate and must not be finished. */
+/* ---- idempotency.c ---- */
+
+/* True when the transport refused the input or the idempotency key is invalid; the error is in `err`. */
+bool dispatch_refused_input(const struct call *call, struct error *err) NONNULL(1, 2);
+
+/* Fills `state->entry`, the ledger's record of the call. Errors: INVALID_REQUEST for a bad idempotency key. */
+MUST_CHECK bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct error *err) NONNULL(1, 2, 3);
+
+/* Refuses an empty or too long idempotency key, also on reads, where it has no effect. Errors: INVALID_REQUEST. */
+MUST_CHECK bool dispatch_check_key(const struct call *call, struct error *err) NONNULL(1, 2);
+
+/* True when the call has an idempotency key and its operation honours it. */
+bool dispatch_has_key(const struct call *call) NONNULL(1) PURE;
+
+/* Removes the call's idempotency key, if it has one, from the keys in flight. Returns the duplicates that waited for it. */
+struct call_state *dispatch_leave_key(struct api *api, const struct call_state *state) NONNULL(1, 2);
+
+/* Queues the duplicates of a call again after that call has completed or was parked. */
+void dispatch_queue_duplicates(struct api *api, struct call_state *parked) NONNULL(1);
+
+/* ---- completion.c ---- */
+
+/* Completes a call: updates the counters, writes the log line, calls `on_completed`. `err` is read only when ok is false. */
+void dispatch_finish(struct api *api, struct call_state *state, bool ok, const struct error *err) NONNULL(1, 2);
+
+/* The transport's name for the log and the audit row. */
+const char *dispatch_transport_name(enum transport transport) RETURNS_NONNULL;
+
+/* ---- write_call.c ---- */
+
+/* Runs an OP_WRITE or OP_JOB call in a transaction, with retries on serialization failures and deadlocks. Sets *ret_parked when
+ * the call now waits for a job or for its duplicate; such a call must not be completed by the caller. */
 MUST_CHECK bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *conn, bool *ret_parked, struct error *err)
     NONNULL(1, 2, 3, 4, 5);
 
-/* What the ledger will keep of the call, in `state->entry`. Errors: INVALID_REQUEST for a bad idempotency key. */
-MUST_CHECK bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct error *err) NONNULL(1, 2, 3);
-
-/* Refuses a key that is empty or too long, where keys are honoured or only read over. Errors: INVALID_REQUEST. */
-MUST_CHECK bool dispatch_check_key(const struct call *call, struct error *err) NONNULL(1, 2);
-
-/* Whether the call has an idempotency key that its operation honours. */
-bool dispatch_has_key(const struct call *call) NONNULL(1) PURE;
-
-/* Takes the call's idempotency key, if it has one, from the calls at work, and gives its duplicates. */
-struct call_state *dispatch_leave_key(struct api *api, const struct call_state *state) NONNULL(1, 2);
-
-/* Lets the duplicates of a call that has ended, or waits again, go on. */
-void dispatch_queue_duplicates(struct api *api, struct call_state *parked) NONNULL(1);
-
-/* Tells workers of every process that a job waits. They also look by themselves once a second. */
+/* Notifies the job workers of every process. Workers also poll once a second. */
 void dispatch_wake_workers(struct db_conn *conn) NONNULL(1);
 
-/* Several single reads in one pipeline, to their end (read_batch.c). */
+/* ---- read_batch.c ---- */
+
+/* Runs several single reads in one pipeline to completion (read_batch.c). */
 void dispatch_run_reads(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count) NONNULL(1, 2, 3);
 
-/* Single writes in one transaction, to their end; those that cannot share it are queued again to go alone (write_batch.c). */
+/* ---- group_commit.c ---- */
+
+/* Runs single writes in one transaction to completion (group_commit.c). Writes that cannot share it are queued again to run
+ * alone. */
 void dispatch_run_writes(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count) NONNULL(1, 2, 3);
+
+/* ---- dispatch.c ---- */
+
+/* Runs calls to completion on an executor's connection. */
+void dispatch_run(void *api, struct db_conn *conn, struct call_state *const *states, size_t count);

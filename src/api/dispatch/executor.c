@@ -14,14 +14,14 @@ struct call_queue {
 struct executor {
     struct executor_config config;
     pthread_mutex_t lock;
-    pthread_cond_t work;       /* a call was queued, or the end has come */
-    pthread_cond_t empty;      /* the last call of the queue was finished */
-    struct call_queue singles; /* taken together; empty in a lane without batchers */
+    pthread_cond_t work;       /* a call was queued, or the executor stops */
+    pthread_cond_t empty;      /* no call is queued or running */
+    struct call_queue singles; /* taken in batches; empty in a lane without batchers */
     struct call_queue others;  /* taken one by one */
     size_t queued;
     uint64_t arrivals;
     int running;
-    int batching; /* of those that run */
+    int batching; /* the running threads that run a batch */
     int idle;
     bool stopping;
     pthread_t *threads;
@@ -44,7 +44,7 @@ struct executor *executor_new(const struct executor_config *config)
 
 /* ---- The queues; all under the lock ---- */
 
-static void append(struct executor *executor, struct call_queue *queue, struct call_state *state)
+static void queue_append(struct executor *executor, struct call_queue *queue, struct call_state *state)
 {
     state->next = NULL;
     state->arrival = executor->arrivals++;
@@ -67,7 +67,7 @@ static struct call_state *take_first(struct executor *executor, struct call_queu
     return state;
 }
 
-/* The queue that a free thread should serve, NULL when there is nothing for it. */
+/* The queue that a free thread serves next; NULL when there is nothing for it. */
 static struct call_queue *queue_to_serve(struct executor *executor)
 {
     bool singles = executor->singles.first != NULL && executor->batching < executor->config.batchers;
@@ -81,14 +81,14 @@ static struct call_queue *queue_to_serve(struct executor *executor)
 
 /* ---- A thread ---- */
 
-/* What one thread has taken. */
+/* The calls that one thread has taken. */
 struct taken {
     struct call_state *states[EXECUTOR_BATCH_MAX];
     size_t count;
     bool is_batch;
 };
 
-/* The next call, or several that may share a pipeline. False when the executor ends. */
+/* Waits for the next call or batch of single calls. False when the executor stops. */
 static bool take_work(struct executor *executor, struct taken *taken)
 {
     pthread_mutex_lock(&executor->lock);
@@ -111,7 +111,7 @@ static bool take_work(struct executor *executor, struct taken *taken)
     return taken->count > 0;
 }
 
-static void work_done(struct executor *executor, const struct taken *taken)
+static void note_completed(struct executor *executor, const struct taken *taken)
 {
     pthread_mutex_lock(&executor->lock);
     executor->running--;
@@ -140,7 +140,7 @@ static void *executor_thread(void *argument)
     struct taken taken;
     while (take_work(executor, &taken)) {
         run_taken(executor, &conn, &taken);
-        work_done(executor, &taken);
+        note_completed(executor, &taken);
     }
     return NULL;
 }
@@ -156,8 +156,8 @@ static bool start_thread(struct executor *executor, int threads_max)
     return executor->thread_count > 0;
 }
 
-/* Wakes a thread for one more call, or starts one when those that idle are fewer than the calls that wait. Single calls are
- * content with their batchers beside the threads that serve others: few connections stay warm. */
+/* Wakes a thread for one more call. Starts one when fewer threads are idle than calls wait. Single calls use at most `batchers`
+ * threads beside those that serve other calls, so few connections are in use. */
 static bool call_thread(struct executor *executor, bool is_single)
 {
     const struct executor_config *config = &executor->config;
@@ -169,17 +169,16 @@ static bool call_thread(struct executor *executor, bool is_single)
     return true;
 }
 
-static bool submit(struct executor *executor, struct call_state *state, bool is_single, size_t queue_max, struct error *err)
+static bool queue_call(struct executor *executor, struct call_state *state, bool is_single, size_t queue_max, struct error *err)
 {
     struct call_queue *queue = is_single && executor->config.batchers > 0 ? &executor->singles : &executor->others;
     pthread_mutex_lock(&executor->lock);
-    /* A single call that finds enough batchers at work is taken by one of them next, or by the thread that an older call has
-     * called and that finds this one instead. */
+    /* When enough batchers run, one of them takes this single call with its next batch. No further thread is needed. */
     bool batches = queue == &executor->singles;
     bool needs_thread = !batches || executor->batching < executor->config.batchers;
     bool accepted = !executor->stopping && executor->queued < queue_max && (!needs_thread || call_thread(executor, batches));
     if (accepted)
-        append(executor, queue, state);
+        queue_append(executor, queue, state);
     bool stopping = executor->stopping;
     pthread_mutex_unlock(&executor->lock);
     if (accepted)
@@ -190,12 +189,12 @@ static bool submit(struct executor *executor, struct call_state *state, bool is_
 
 bool executor_submit(struct executor *executor, struct call_state *state, bool is_single, struct error *err)
 {
-    return submit(executor, state, is_single, executor->config.queue_max, err);
+    return queue_call(executor, state, is_single, executor->config.queue_max, err);
 }
 
 bool executor_submit_again(struct executor *executor, struct call_state *state, struct error *err)
 {
-    return submit(executor, state, false, SIZE_MAX, err);
+    return queue_call(executor, state, false, SIZE_MAX, err);
 }
 
 /* ---- The end ---- */

@@ -1,14 +1,15 @@
 /*
- * Executors: bounded queues of calls and the threads that work them off, each
- * thread with a connection of its own (house: I/O thread → queue → executor →
- * I/O thread). Lanes keep slow work from delaying quick work. Threads start
- * when there is work for them, so an idle process has none.
+ * Executor: a bounded queue of calls and a thread pool of workers. Each thread
+ * has its own database connection. A call passes from an I/O thread to the
+ * queue, to an executor thread, and back to an I/O thread. Separate executors
+ * (lanes) keep slow calls from delaying quick ones. Threads start when there is
+ * work, so an idle process has none.
  *
- * `single` calls wait in a queue of their own and are taken together, up to
- * EXECUTOR_BATCH_MAX: all that wait, never waiting for more. They travel in one
- * pipeline, and writes share one commit, so fewer threads at a time that take
- * them make larger batches. Of the two queues the one is served whose first
- * call came first.
+ * `single` calls wait in a queue of their own. A thread takes all that wait, up
+ * to EXECUTOR_BATCH_MAX, and never waits for more. A batch uses one pipeline,
+ * and its writes share one commit (group commit), so fewer batching threads
+ * make larger batches. A free thread serves the queue whose first call arrived
+ * first.
  */
 #pragma once
 
@@ -24,30 +25,29 @@ struct executor_config {
     const char *name;
     int threads;
     size_t queue_max;
-    int batchers; /* threads that may work off single calls at a time, several calls each; 0: single calls are like others */
+    int batchers; /* threads that may run batches of single calls at a time; 0: single calls are queued like others */
 
-    /* Runs one or several calls to their end on `conn`. */
+    /* Runs one or several calls to completion on `conn`. */
     void (*run)(void *context, struct db_conn *conn, struct call_state *const *states, size_t count);
-    /* Ends a call that never ran. */
+    /* Completes a call that never ran. */
     void (*refuse)(void *context, struct call_state *state, const struct error *why);
-    /* A connection for a new thread. */
+    /* Opens the connection of a new thread. */
     bool (*connect)(void *context, struct db_conn **ret_conn, struct error *err);
     void *context;
 };
 
 struct executor *executor_new(const struct executor_config *config) NONNULL(1) RETURNS_NONNULL;
 
-/* Queues a call; SERVICE_UNAVAILABLE when the queue is full or the executor stops. */
+/* Queues a call. Errors: SERVICE_UNAVAILABLE when the queue is full or the executor stops. */
 MUST_CHECK bool executor_submit(struct executor *executor, struct call_state *state, bool is_single, struct error *err)
     NONNULL(1, 2, 4);
 
-/* Queues a call that was taken before and comes back, whatever the length of the queue. SERVICE_UNAVAILABLE when the
- * executor stops. */
+/* Queues a call that was accepted before, whatever the length of the queue. Errors: SERVICE_UNAVAILABLE when the executor stops. */
 MUST_CHECK bool executor_submit_again(struct executor *executor, struct call_state *state, struct error *err) NONNULL(1, 2, 3);
 
-/* Finishes what is queued, up to `wait_ms`, then joins the threads. */
+/* Runs the queued calls for at most `wait_ms`, refuses the rest, then joins the threads. */
 void executor_stop(struct executor *executor, int wait_ms) NONNULL(1);
 void executor_free(struct executor *executor);
 
-/* Calls waiting now. */
+/* Number of calls in the queue. */
 size_t executor_queued(struct executor *executor) NONNULL(1);

@@ -1,19 +1,19 @@
 /*
- * Shared commits. The single writes that wait at one moment travel together:
- * one pipeline carries BEGIN and the statements of all, a second one their
- * audit rows, their stored responses and COMMIT, so that two round trips and
- * one wait for the disk serve them all.
+ * Group commit: the single writes that wait at one moment share one
+ * transaction. One pipeline carries BEGIN and the statements of all. A second
+ * one carries their audit rows, their stored responses and COMMIT. Two round
+ * trips and one wait for the disk serve all of them.
  *
- * Nobody may suffer from that. What needs no database is refused before. When
- * a call turns out to need more than the batch can give it (its key is in use,
- * its statement fails or waits for somebody's lock, its answer is a refusal),
- * the transaction is rolled back, that call is queued again to go alone by
- * dispatch_write, which finds the truth for it, and the others try again
+ * A call must not fail because of another call in its batch. Calls that can be
+ * refused without the database are refused first. A call may need more than the
+ * batch can give: its key is in use, its statement fails or waits for a lock,
+ * or its answer is a refusal. Then the transaction is rolled back, that call is
+ * queued again to run alone in dispatch_write, and the other calls retry
  * without it.
  *
- * Calls lock their rows in one order, by operation, brand and lock key, so two
- * batches, of this or of another process, do not wait for each other in a
- * circle. What still does waits LEDGER_SHARED_WAIT_MS at most.
+ * Calls lock their rows in one order (operation, brand, lock key), so that two
+ * batches do not deadlock, in this process or in another. Any other wait ends
+ * after LEDGER_SHARED_WAIT_MS.
  */
 #include "api/dispatch/dispatch.h"
 
@@ -22,20 +22,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a batch: one with statements for all, one that tells who is to blame, one without those. After that, a commit each. */
-enum { TRIES = 3 };
+/* Tries of a batch: the first with shared statements, the second with separate statements to find the failing call, the third
+ * without that call. After that each call has its own commit. */
+enum { MAX_TRIES = 3 };
 
 struct member {
     struct call_state *state;
     struct op_context ctx;
-    void *kept; /* between the steps of its operation */
+    void *kept; /* state of the operation between check, ask and reply */
     const char *lock_key;
     size_t arrival;
-    bool asked;
-    bool has_own; /* statements in the pipeline that are not shared with other members */
-    size_t first; /* of them */
+    bool is_sent;
+    bool has_own; /* its statements in the pipeline are not shared with other members */
+    size_t first; /* the index of the first of them */
     size_t end;
-    bool to_blame; /* the batch failed because of it */
+    bool caused_failure; /* the batch failed because of this call */
 };
 
 struct group_commit {
@@ -47,17 +48,17 @@ struct group_commit {
 
 /* ---- Coming in and going out ---- */
 
-static void go_alone(struct api *api, struct call_state *state)
+static void queue_alone(struct api *api, struct call_state *state)
 {
     struct call_state *duplicates = dispatch_leave_key(api, state);
-    state->goes_alone = true;
-    /* Before its duplicates, which want to find what it will have stored. Another thread may end it from here on. */
+    state->runs_alone = true;
+    /* Queued before its duplicates, which replay the response that it stores. From here on another thread may complete it. */
     dispatch_queue(api, state);
     dispatch_queue_duplicates(api, duplicates);
 }
 
-/* What can be said of a call without the database. */
-static bool check_alone(struct api *api, struct member *member, struct error *err)
+/* Checks the call without the database. */
+static bool check_without_database(struct api *api, struct member *member, struct error *err)
 {
     struct call *call = member->state->call;
     const struct operation *op = call->op;
@@ -83,8 +84,8 @@ static bool admit(struct api *api, struct member *member, struct db_conn *conn, 
     return dispatch_make_entry(state, call->arena, err);
 }
 
-/* Takes the call in, unless it is refused, waits for its duplicate or must go alone. */
-static void join(struct group_commit *batch, struct call_state *state)
+/* Adds the call to the batch, unless it is refused, waits for its duplicate or must run alone. */
+static void batch_add_call(struct group_commit *batch, struct call_state *state)
 {
     struct api *api = batch->api;
     struct member *member = &batch->members[batch->count];
@@ -97,15 +98,15 @@ static void join(struct group_commit *batch, struct call_state *state)
     bool has_key = state->entry.idempotency_key != NULL;
     if (has_key && !in_flight_keys_enter(api->in_flight, state->call->who.organization_id, state->key_hash, state))
         return;
-    if (check_alone(api, member, &err))
+    if (check_without_database(api, member, &err))
         batch->count++;
     else if (has_key)
-        go_alone(api, state); /* a replay comes before a refusal */
+        queue_alone(api, state); /* an idempotent replay takes precedence over a refusal */
     else
         dispatch_finish(api, state, false, &err);
 }
 
-static int compare(int64_t left, int64_t right)
+static int compare_ints(int64_t left, int64_t right)
 {
     return (left > right) - (left < right);
 }
@@ -116,10 +117,10 @@ static int by_lock(const void *left, const void *right)
     const struct member *b = right;
     int order = strcmp(a->ctx.op->id, b->ctx.op->id);
     if (order == 0)
-        order = compare(a->ctx.work.brand_id, b->ctx.work.brand_id);
+        order = compare_ints(a->ctx.work.brand_id, b->ctx.work.brand_id);
     if (order == 0)
         order = strcmp(a->lock_key, b->lock_key);
-    return order != 0 ? order : compare((int64_t)a->arrival, (int64_t)b->arrival);
+    return order != 0 ? order : compare_ints((int64_t)a->arrival, (int64_t)b->arrival);
 }
 
 /* ---- One try ---- */
@@ -137,8 +138,8 @@ static bool is_same_group(const struct member *one, const struct member *other)
     return one->ctx.op == other->ctx.op && one->ctx.work.brand_id == other->ctx.work.brand_id;
 }
 
-/* Adds the statements of the first member that has not been asked for, together with those of its group, as far as their
- * rows differ; of two writes of one row the later must see what the earlier did. False when all were asked for. */
+/* Adds the statements of the next member that is not sent yet, and of its group when `together` is set. A group holds different
+ * rows only: the later of two writes of one row must see the result of the earlier one. False when all members are sent. */
 static bool ask_next(struct group_commit *batch, bool together, struct arena *arena, struct db_batch *statements)
 {
     struct single_write *writes = arena_array(arena, batch->count, sizeof(*writes));
@@ -147,10 +148,10 @@ static bool ask_next(struct group_commit *batch, bool together, struct arena *ar
     const struct member *last = NULL;
     for (size_t i = 0; i < batch->count && (first == NULL || together); i++) {
         struct member *member = &batch->members[i];
-        if (member->asked || (first != NULL && !is_same_group(first, member)) ||
+        if (member->is_sent || (first != NULL && !is_same_group(first, member)) ||
             (last != NULL && strcmp(last->lock_key, member->lock_key) == 0))
             continue;
-        member->asked = true;
+        member->is_sent = true;
         writes[count++] = (struct single_write){ &member->ctx, member->kept };
         first = first != NULL ? first : member;
         last = member;
@@ -167,12 +168,12 @@ static bool ask_next(struct group_commit *batch, bool together, struct arena *ar
 static void ask_all(struct group_commit *batch, bool together, struct arena *arena, struct db_batch *statements)
 {
     for (size_t i = 0; i < batch->count; i++)
-        batch->members[i].asked = batch->members[i].has_own = false;
+        batch->members[i].is_sent = batch->members[i].has_own = false;
     while (ask_next(batch, together, arena, statements))
         continue;
 }
 
-/* Whether a statement failed that serves this call only. */
+/* True when one of the statements failed that serve this call only. */
 static bool has_failed(const struct db_batch *statements, const struct member *member)
 {
     for (size_t i = member->first; i < member->end && member->has_own; i++)
@@ -181,22 +182,22 @@ static bool has_failed(const struct db_batch *statements, const struct member *m
     return false;
 }
 
-/* Sends the statements of all. False when not all of them did what they should. */
+/* Sends the statements of all members. False when one failed or a key was already used. */
 static bool run_work(struct group_commit *batch, bool together, struct arena *arena, const struct ledger_call *calls,
                      struct db_batch *statements, struct error *err)
 {
     size_t used_at = ledger_used_keys_ask(arena, calls, batch->count, statements);
     ask_all(batch, together, arena, statements);
-    bool well = db_batch_run(statements, err);
+    bool ok = db_batch_run(statements, err);
     bool *used = arena_array(arena, batch->count, sizeof(*used));
     if (ledger_used_keys_read(statements, used_at, calls, batch->count, used))
-        well = false;
+        ok = false;
     for (size_t i = 0; i < batch->count; i++)
-        batch->members[i].to_blame = used[i] || has_failed(statements, &batch->members[i]);
-    return well;
+        batch->members[i].caused_failure = used[i] || has_failed(statements, &batch->members[i]);
+    return ok;
 }
 
-/* Writes the answer of one call; what it still asks the database is part of the transaction. */
+/* Writes the reply of one call. Statements that it still sends belong to the same transaction. */
 static bool make_reply(struct group_commit *batch, struct member *member, const struct db_batch *statements,
                        struct ledger_call *ledger)
 {
@@ -219,17 +220,17 @@ static bool make_reply(struct group_commit *batch, struct member *member, const 
 
 static bool make_replies(struct group_commit *batch, const struct db_batch *statements, struct ledger_call *calls)
 {
-    bool well = true;
+    bool ok = true;
     for (size_t i = 0; i < batch->count; i++) {
         struct member *member = &batch->members[i];
-        member->to_blame = !make_reply(batch, member, statements, &calls[i]);
-        well = well && !member->to_blame;
+        member->caused_failure = !make_reply(batch, member, statements, &calls[i]);
+        ok = ok && !member->caused_failure;
     }
-    return well;
+    return ok;
 }
 
-/* The work of all in one transaction; `together`: also with as few statements as possible, which do not tell who is to blame
- * when they fail. `err` tells of the database only. */
+/* Runs all members in one transaction. `together` uses as few statements as possible; a failed shared statement does not show
+ * which call caused it. `err` reports database errors only. */
 static bool try_batch(struct group_commit *batch, bool together, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
@@ -259,14 +260,14 @@ static void finish_all(struct group_commit *batch, bool ok, const struct error *
     batch->count = 0;
 }
 
-/* Sends those away who are to blame, or all. False when nobody was. */
-static bool send_away(struct group_commit *batch, bool all)
+/* Queues the calls that caused the failure, or all calls, to run alone. False when no call caused it. */
+static bool queue_failed_alone(struct group_commit *batch, bool all)
 {
     size_t before = batch->count;
     size_t kept = 0;
     for (size_t i = 0; i < batch->count; i++) {
-        if (all || batch->members[i].to_blame)
-            go_alone(batch->api, batch->members[i].state);
+        if (all || batch->members[i].caused_failure)
+            queue_alone(batch->api, batch->members[i].state);
         else
             batch->members[kept++] = batch->members[i];
     }
@@ -279,17 +280,17 @@ void dispatch_run_writes(struct api *api, struct db_conn *conn, struct call_stat
     ARENA_SCOPE arena = arena_new(0);
     struct group_commit batch = { .api = api, .conn = conn, .members = arena_array(arena, count, sizeof(struct member)) };
     for (size_t i = 0; i < count; i++)
-        join(&batch, states[i]);
+        batch_add_call(&batch, states[i]);
     qsort(batch.members, batch.count, sizeof(struct member), by_lock);
     bool together = true;
     for (int attempt = 1; batch.count > 0; attempt++) {
         struct error err = { .code = ERR_NONE };
         bool ok = try_batch(&batch, together, &err);
-        /* Behind a lost connection nobody knows what was committed, so nothing is done again. What took too long together is
-         * not tried together again. */
+        /* After a lost connection it is unknown what was committed, so nothing is repeated. A batch that took too long is not
+         * tried again as a batch. */
         if (ok || db_error_is_lost(&err))
             finish_all(&batch, ok, &err);
         else
-            together = send_away(&batch, attempt == TRIES || db_error_is_canceled(&err));
+            together = queue_failed_alone(&batch, attempt == MAX_TRIES || db_error_is_canceled(&err));
     }
 }

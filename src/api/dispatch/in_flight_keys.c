@@ -7,9 +7,9 @@
 
 enum { BUCKETS = 256 };
 
-/* A key at work. Each executor thread has at most EXECUTOR_BATCH_MAX of them. */
-struct at_work {
-    struct at_work *next;
+/* A key in use. Each executor thread holds at most EXECUTOR_BATCH_MAX of them. */
+struct in_flight_key {
+    struct in_flight_key *next;
     int64_t organization_id;
     unsigned char key_hash[SECRET_HASH_BYTES];
     struct call_state *first;
@@ -18,7 +18,7 @@ struct at_work {
 
 struct in_flight_keys {
     pthread_mutex_t lock;
-    struct at_work *buckets[BUCKETS];
+    struct in_flight_key *buckets[BUCKETS];
 };
 
 struct in_flight_keys *in_flight_keys_new(void)
@@ -38,17 +38,18 @@ void in_flight_keys_free(struct in_flight_keys *in_flight)
     free(in_flight);
 }
 
-/* The link that points to a key at work, or to the end of its chain. The keys are hashes already. */
-static struct at_work **find(struct in_flight_keys *in_flight, int64_t organization_id, const unsigned char *key_hash)
+/* The link that points to the key's entry, or to the end of its chain. Keys are hashes, so a byte of them picks the bucket. */
+static struct in_flight_key **find_key_link(struct in_flight_keys *in_flight, int64_t organization_id,
+                                            const unsigned char *key_hash)
 {
-    struct at_work **link = &in_flight->buckets[key_hash[0]];
+    struct in_flight_key **link = &in_flight->buckets[key_hash[0]];
     while (*link != NULL &&
            ((*link)->organization_id != organization_id || memcmp((*link)->key_hash, key_hash, SECRET_HASH_BYTES) != 0))
         link = &(*link)->next;
     return link;
 }
 
-static void wait_behind(struct at_work *work, struct call_state *state)
+static void append_duplicate(struct in_flight_key *work, struct call_state *state)
 {
     state->next = NULL;
     if (work->last != NULL)
@@ -62,17 +63,17 @@ bool in_flight_keys_enter(struct in_flight_keys *in_flight, int64_t organization
                           const unsigned char key_hash[SECRET_HASH_BYTES], struct call_state *state)
 {
     pthread_mutex_lock(&in_flight->lock);
-    struct at_work **link = find(in_flight, organization_id, key_hash);
+    struct in_flight_key **link = find_key_link(in_flight, organization_id, key_hash);
     bool first = *link == NULL;
     if (first) {
-        struct at_work *work = calloc(1, sizeof(*work));
+        struct in_flight_key *work = calloc(1, sizeof(*work));
         if (work == NULL)
             abort();
         work->organization_id = organization_id;
         memcpy(work->key_hash, key_hash, SECRET_HASH_BYTES);
         *link = work;
     } else {
-        wait_behind(*link, state);
+        append_duplicate(*link, state);
     }
     pthread_mutex_unlock(&in_flight->lock);
     return first;
@@ -82,8 +83,8 @@ struct call_state *in_flight_keys_leave(struct in_flight_keys *in_flight, int64_
                                         const unsigned char key_hash[SECRET_HASH_BYTES])
 {
     pthread_mutex_lock(&in_flight->lock);
-    struct at_work **link = find(in_flight, organization_id, key_hash);
-    struct at_work *work = *link;
+    struct in_flight_key **link = find_key_link(in_flight, organization_id, key_hash);
+    struct in_flight_key *work = *link;
     struct call_state *parked = work != NULL ? work->first : NULL;
     if (work != NULL)
         *link = work->next;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-    LOOK_EVERY_MS = 1000,
+    POLL_MS = 1000,
     RECONNECT_MS = 200,
     DEFAULT_DEADLINE_MS = 60 * 1000,
     SENT_ERROR_MAX_BYTES = 64 * 1024,
@@ -20,7 +20,7 @@ enum {
 
 struct parked_calls {
     struct api *api;
-    pthread_mutex_t lock; /* guards what follows; never held while a call is ended */
+    pthread_mutex_t lock; /* guards the members below; not held while a call is completed */
     struct call_state *parked;
     bool stopping;
     bool started;
@@ -43,15 +43,15 @@ struct parked_calls *parked_calls_new(struct api *api)
 
 void parked_calls_wake(struct parked_calls *parked)
 {
-    /* A full counter means that a wake-up is on its way already. */
+    /* A full counter means that a wake-up is already pending. */
     uint64_t one = 1;
     ssize_t written = write(parked->wake_fd, &one, sizeof(one));
     (void)written;
 }
 
-/* ---- Taking calls out ---- */
+/* ---- Calls that end without their job ---- */
 
-static void take_out(struct parked_calls *parked, const struct call_state *state)
+static void unlink_call(struct parked_calls *parked, const struct call_state *state)
 {
     for (struct call_state **link = &parked->parked; *link != NULL; link = &(*link)->next) {
         if (*link == state) {
@@ -63,7 +63,8 @@ static void take_out(struct parked_calls *parked, const struct call_state *state
 
 enum early_end { NOT_YET, STOPPING, CANCELLED, TOO_LATE };
 
-/* Why a call ends without its job: its caller is gone, its time is over, or the service stops. */
+/* The reason why a call ends before its job has settled: the service stops, the caller has cancelled, or the deadline has passed.
+ */
 static enum early_end early_end_of(struct parked_calls *parked, const struct call_state *state, int64_t now_us)
 {
     if (parked->stopping)
@@ -76,15 +77,16 @@ static enum early_end early_end_of(struct parked_calls *parked, const struct cal
     return now_us < state->deadline_us ? NOT_YET : TOO_LATE;
 }
 
-static void explain_end(enum early_end end, struct error *err)
+static void describe_early_end(enum early_end end, struct error *err)
 {
     if (end == STOPPING) {
-        fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The service is stopping; the work goes on.");
+        fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The service is stopping; the job continues.");
     } else if (end == CANCELLED) {
         fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.");
     } else {
         err->retry_after_s = 5;
-        fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The work goes on. Ask again with the same idempotency key to get its result.");
+        fail(err, ERR_SERVICE_UNAVAILABLE, NULL,
+             "The job is still running. Repeat the call with the same idempotency key to get its result.");
     }
 }
 
@@ -96,9 +98,9 @@ static bool has_caller(const struct parked_calls *parked, int64_t job_id)
     return false;
 }
 
-/* Takes out a call that ends without its job, NULL when there is none. Its job is abandoned when the caller has gone and no
- * other waits for the same job. */
-static struct call_state *take_ending(struct parked_calls *parked, int64_t now_us, enum early_end *ret_end, bool *ret_abandoned)
+/* Removes and returns a call that ends before its job has settled; NULL when there is none. *ret_abandoned is set when the caller
+ * has cancelled and no other call waits for the same job. */
+static struct call_state *take_early_end(struct parked_calls *parked, int64_t now_us, enum early_end *ret_end, bool *ret_abandoned)
 {
     pthread_mutex_lock(&parked->lock);
     struct call_state *state = parked->parked;
@@ -106,58 +108,58 @@ static struct call_state *take_ending(struct parked_calls *parked, int64_t now_u
     while (state != NULL && !(state->committed && (*ret_end = early_end_of(parked, state, now_us)) != NOT_YET))
         state = state->next;
     if (state != NULL)
-        take_out(parked, state);
+        unlink_call(parked, state);
     *ret_abandoned = state != NULL && *ret_end == CANCELLED && state->job_id != 0 && !has_caller(parked, state->job_id);
     pthread_mutex_unlock(&parked->lock);
     return state;
 }
 
-static void end_early(struct parked_calls *parked, struct db_conn *conn)
+static void complete_early(struct parked_calls *parked, struct db_conn *conn)
 {
     ARENA_SCOPE arena = arena_new(0);
     int64_t now_us = clock_monotonic_us();
     enum early_end end;
     bool abandoned;
     struct call_state *state;
-    while ((state = take_ending(parked, now_us, &end, &abandoned)) != NULL) {
+    while ((state = take_early_end(parked, now_us, &end, &abandoned)) != NULL) {
         struct parked_cancel_params params = { .ids = { &state->job_id, 1 } };
         struct error err = { .code = ERR_NONE };
         if (abandoned && conn != NULL && !sql_parked_cancel(conn, arena, &params, NULL, &err))
             error_clear(&err);
-        explain_end(end, &err);
+        describe_early_end(end, &err);
         dispatch_finish(parked->api, state, false, &err);
     }
 }
 
-/* ---- Asking again ---- */
+/* ---- Retrying calls without a job ---- */
 
-/* Takes out a call without a job whose time has come, NULL when there is none. */
+/* Removes and returns a call without a job whose retry is due; NULL when there is none. */
 static struct call_state *take_due(struct parked_calls *parked, int64_t now_us)
 {
     pthread_mutex_lock(&parked->lock);
     struct call_state *state = parked->parked;
-    while (state != NULL && !(state->committed && state->job_id == 0 && now_us >= state->again_us))
+    while (state != NULL && !(state->committed && state->job_id == 0 && now_us >= state->retry_at_us))
         state = state->next;
     if (state != NULL)
-        take_out(parked, state);
+        unlink_call(parked, state);
     pthread_mutex_unlock(&parked->lock);
     return state;
 }
 
-static void ask_again(struct parked_calls *parked)
+static void queue_due_calls(struct parked_calls *parked)
 {
     int64_t now_us = clock_monotonic_us();
     struct call_state *state;
     while ((state = take_due(parked, now_us)) != NULL) {
         state->next = NULL;
-        state->goes_alone = true; /* it was admitted to the queue before */
+        state->runs_alone = true; /* it was accepted by the queue before */
         dispatch_queue(parked->api, state);
     }
 }
 
-/* ---- Looking at the jobs ---- */
+/* ---- Polling the jobs ---- */
 
-static void read_error(struct arena *arena, const char *text, struct error *err)
+static void read_job_error(struct arena *arena, const char *text, struct error *err)
 {
     struct json_bounds bounds = { .max_bytes = SENT_ERROR_MAX_BYTES };
     struct error ignored = { .code = ERR_NONE };
@@ -166,11 +168,11 @@ static void read_error(struct arena *arena, const char *text, struct error *err)
         object = NULL;
     const char *message = json_get_text(object, "message");
     enum error_code code = error_code_from_name(json_get_text(object, "code"), ERR_INTERNAL_ERROR);
-    fail(err, code, json_get_text(object, "param"), "%s", message != NULL ? message : "The work failed.");
+    fail(err, code, json_get_text(object, "param"), "%s", message != NULL ? message : "The job failed.");
     err->retry_after_s = json_get_int(object, "retryAfter", 0);
 }
 
-static void end_with_job(struct parked_calls *parked, struct call_state *state, const struct parked_jobs_row *job)
+static void complete_with_job(struct parked_calls *parked, struct call_state *state, const struct parked_jobs_row *job)
 {
     struct error err = { .code = ERR_NONE };
     bool done = strcmp(job->state, "done") == 0 && job->body != NULL;
@@ -178,48 +180,48 @@ static void end_with_job(struct parked_calls *parked, struct call_state *state, 
         int64_t cost = job->credit_cost.set ? job->credit_cost.value : -1;
         dispatch_answer_stored(state->call, (int)job->status.value, job->body, cost);
     } else {
-        read_error(state->call->arena, job->error, &err);
+        read_job_error(state->call->arena, job->error, &err);
     }
     dispatch_finish(parked->api, state, done, &err);
 }
 
-static void tell_progress(struct call_state *state, const struct parked_jobs_row *job)
+static void report_progress(struct call_state *state, const struct parked_jobs_row *job)
 {
-    if (state->call->progress == NULL || job->progress <= state->progress_seen)
+    if (state->call->on_progress == NULL || job->progress <= state->progress_seen)
         return;
     state->progress_seen = job->progress;
-    state->call->progress(state->call, job->progress, job->progress_total, job->progress_note);
+    state->call->on_progress(state->call, job->progress, job->progress_total, job->progress_note);
 }
 
-static bool is_settled(const struct parked_jobs_row *job)
+static bool job_is_settled(const struct parked_jobs_row *job)
 {
     return strcmp(job->state, "queued") != 0 && strcmp(job->state, "running") != 0;
 }
 
-/* The first committed call that waits for this job, taken out when the job has settled. */
+/* The next committed call after `behind` that waits for this job. It is removed from the list when the job has settled. */
 static struct call_state *caller_of(struct parked_calls *parked, const struct parked_jobs_row *job, const struct call_state *behind)
 {
     pthread_mutex_lock(&parked->lock);
     struct call_state *state = behind != NULL ? behind->next : parked->parked;
     while (state != NULL && !(state->committed && state->job_id == job->id))
         state = state->next;
-    if (state != NULL && is_settled(job))
-        take_out(parked, state);
+    if (state != NULL && job_is_settled(job))
+        unlink_call(parked, state);
     pthread_mutex_unlock(&parked->lock);
     return state;
 }
 
-static void attend_job(struct parked_calls *parked, const struct parked_jobs_row *job)
+static void handle_job(struct parked_calls *parked, const struct parked_jobs_row *job)
 {
     struct call_state *state = NULL;
-    if (is_settled(job)) {
+    if (job_is_settled(job)) {
         while ((state = caller_of(parked, job, NULL)) != NULL)
-            end_with_job(parked, state, job);
+            complete_with_job(parked, state, job);
         return;
     }
-    /* Only this thread takes calls out once they are committed, so walking from one to the next is safe. */
+    /* Only this thread removes committed calls, so the walk through the list is safe. */
     while ((state = caller_of(parked, job, state)) != NULL)
-        tell_progress(state, job);
+        report_progress(state, job);
 }
 
 static struct int_list parked_jobs(struct parked_calls *parked, struct arena *arena)
@@ -237,7 +239,7 @@ static struct int_list parked_jobs(struct parked_calls *parked, struct arena *ar
     return (struct int_list){ ids, used };
 }
 
-static bool look(struct parked_calls *parked, struct db_conn *conn, struct error *err)
+static bool poll_jobs(struct parked_calls *parked, struct db_conn *conn, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
     bool got = true;
@@ -253,7 +255,7 @@ static bool look(struct parked_calls *parked, struct db_conn *conn, struct error
     if (!sql_parked_jobs(conn, arena, &params, &jobs, &count, err))
         return false;
     for (size_t i = 0; i < count; i++)
-        attend_job(parked, &jobs[i]);
+        handle_job(parked, &jobs[i]);
     return true;
 }
 
@@ -271,7 +273,7 @@ static void sleep_until_woken(struct parked_calls *parked, int database_fd, int 
         return;
 }
 
-static bool must_stop(struct parked_calls *parked)
+static bool is_stopped(struct parked_calls *parked)
 {
     pthread_mutex_lock(&parked->lock);
     bool stop = parked->stopping && parked->parked == NULL;
@@ -279,37 +281,37 @@ static bool must_stop(struct parked_calls *parked)
     return stop;
 }
 
-static bool is_waited_for(struct parked_calls *parked)
+static bool has_parked_calls(struct parked_calls *parked)
 {
     pthread_mutex_lock(&parked->lock);
-    bool waited_for = parked->parked != NULL;
+    bool has_calls = parked->parked != NULL;
     pthread_mutex_unlock(&parked->lock);
-    return waited_for;
+    return has_calls;
 }
 
-static bool listen_for_jobs(struct parked_calls *parked, struct db_conn **conn, struct error *err)
+static bool connect_listener(struct parked_calls *parked, struct db_conn **conn, struct error *err)
 {
     return installation_connect(parked->api->installation, conn, err) && db_listen(*conn, "posthorn_jobs", err);
 }
 
-static void *waiting_thread(void *argument)
+static void *parked_calls_thread(void *argument)
 {
     struct parked_calls *parked = argument;
     DB_CONN_SCOPE conn = NULL;
-    while (!must_stop(parked)) {
+    while (!is_stopped(parked)) {
         struct error err = { .code = ERR_NONE };
-        /* A connection that nobody waits for is not renewed: that would start a cluster which was stopped on purpose. */
-        bool waited_for = is_waited_for(parked);
-        bool wanted = conn != NULL || waited_for;
-        bool well = !wanted || ((conn != NULL || listen_for_jobs(parked, &conn, &err)) && look(parked, conn, &err));
-        if (!well && conn != NULL) {
+        /* Without parked calls a lost connection is not opened again: that would start a cluster that an operator has stopped. */
+        bool has_calls = has_parked_calls(parked);
+        bool needs_connection = conn != NULL || has_calls;
+        bool ok = !needs_connection || ((conn != NULL || connect_listener(parked, &conn, &err)) && poll_jobs(parked, conn, &err));
+        if (!ok && conn != NULL) {
             db_disconnect(conn);
             conn = NULL;
         }
-        end_early(parked, conn);
-        ask_again(parked);
-        int until_next_ms = conn != NULL ? LOOK_EVERY_MS : waited_for ? RECONNECT_MS : -1;
-        if (!must_stop(parked))
+        complete_early(parked, conn);
+        queue_due_calls(parked);
+        int until_next_ms = conn != NULL ? POLL_MS : has_calls ? RECONNECT_MS : -1;
+        if (!is_stopped(parked))
             sleep_until_woken(parked, conn != NULL ? db_socket(conn) : -1, until_next_ms);
     }
     return NULL;
@@ -328,7 +330,7 @@ void parked_calls_add(struct parked_calls *parked, struct call_state *state, int
     state->next = parked->parked;
     parked->parked = state;
     if (!parked->started)
-        parked->started = pthread_create(&parked->thread, NULL, waiting_thread, parked) == 0;
+        parked->started = pthread_create(&parked->thread, NULL, parked_calls_thread, parked) == 0;
     if (!parked->started)
         abort();
     pthread_mutex_unlock(&parked->lock);
@@ -336,8 +338,8 @@ void parked_calls_add(struct parked_calls *parked, struct call_state *state, int
 
 void parked_calls_add_timed(struct parked_calls *parked, struct call_state *state, int64_t until_us)
 {
-    int64_t again_us = clock_monotonic_us() + LOOK_EVERY_MS * US_PER_MS;
-    state->again_us = again_us < until_us ? again_us : until_us;
+    int64_t retry_at_us = clock_monotonic_us() + POLL_MS * US_PER_MS;
+    state->retry_at_us = retry_at_us < until_us ? retry_at_us : until_us;
     parked_calls_add(parked, state, 0);
     parked_calls_committed(parked, state);
 }
@@ -345,7 +347,7 @@ void parked_calls_add_timed(struct parked_calls *parked, struct call_state *stat
 void parked_calls_remove(struct parked_calls *parked, struct call_state *state)
 {
     pthread_mutex_lock(&parked->lock);
-    take_out(parked, state);
+    unlink_call(parked, state);
     state->next = NULL;
     pthread_mutex_unlock(&parked->lock);
 }

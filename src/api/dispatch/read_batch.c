@@ -1,6 +1,7 @@
 /*
- * Several single reads in one pipeline: one round trip for the callers of a
- * batch, each answered from the rows of its own statement.
+ * Read batch (pipelining): several single reads in one pipeline, with one round
+ * trip for all their callers. Each caller is answered from the rows of its own
+ * statement.
  */
 #include "api/dispatch/dispatch.h"
 
@@ -22,7 +23,7 @@ static bool bind_single(struct api *api, struct single_run *run, struct db_conn 
     struct call *call = state->call;
     const struct operation *op = call->op;
     struct error *err = &run->error;
-    /* A pipeline carries the statements of other callers too, so none of them may stop it. */
+    /* The pipeline carries statements of other callers, so this caller's cancellation must not stop it. */
     if (!dispatch_start(api, state, NULL, err))
         return false;
     run->ctx = (struct op_context){ .work = dispatch_work(api, state, call->arena, conn), .op = op, .call = call };
@@ -46,7 +47,8 @@ static struct db_batch *batch_singles(struct single_run *runs, size_t count, str
     return batch;
 }
 
-/* One transaction for all is quickest; when one of them fails, each gets its own, so that an error reaches its caller only. */
+/* One transaction for all reads is the fastest. When one read fails, each gets its own transaction, so that the error reaches
+ * only its own caller. */
 static const struct db_batch *send_singles(struct single_run *runs, size_t count, struct db_conn *conn, struct arena *arena,
                                            struct error *err)
 {

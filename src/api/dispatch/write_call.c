@@ -1,81 +1,13 @@
 /*
- * Writes: the claim of an idempotency key, the work, the charge, the stored
- * response and the audit row in one transaction.
+ * Write calls: one transaction holds the claim of the idempotency key, the
+ * work, the charge, the stored response and the audit row. The transaction is
+ * retried on serialization failures and deadlocks.
  */
 #include "api/dispatch/dispatch.h"
 
-#include "base/json_read.h"
-
 #include <string.h>
 
-enum { WRITE_TRIES = 4, IDEMPOTENCY_KEY_MAX_CHARS = 100 };
-
-/* ---- The entry ---- */
-
-/* Operation, brand and arguments in one canonical text; where an argument was placed does not matter. */
-static void make_fingerprint(struct call_state *state, struct arena *arena)
-{
-    const struct call *call = state->call;
-    json_t *all = json_in_arena(arena, json_object());
-    if (json_is_object(call->input.body))
-        json_object_update(all, json_for_iteration(call->input.body));
-    const struct name_value_list lists[] = { call->input.path, call->input.query };
-    for (size_t i = 0; i < ARRAY_COUNT(lists); i++)
-        for (size_t j = 0; j < lists[i].count; j++) {
-            const char *name = lists[i].items[j].name;
-            /* What was said twice is another request than what was said once. */
-            while (json_object_get(all, name) != NULL)
-                name = arena_printf(arena, "%s again", name);
-            json_object_set_new(all, name, json_string(lists[i].items[j].value));
-        }
-    const char *text = arena_printf(arena, "%s\n%lld\n%s", call->op->id, (long long)state->brand_id, json_canonical(arena, all));
-    sha256(text, strlen(text), state->fingerprint);
-}
-
-bool dispatch_has_key(const struct call *call)
-{
-    return call->idempotency_key != NULL && call->op->idempotent_key;
-}
-
-bool dispatch_check_key(const struct call *call, struct error *err)
-{
-    /* What only reads has nothing to replay, but a key that no write would take is wrong there, too. */
-    bool reads = call->op->mode == OP_READ || call->op->mode == OP_MEMORY;
-    bool is_judged = call->idempotency_key != NULL && (call->op->idempotent_key || reads);
-    size_t chars = is_judged ? strlen(call->idempotency_key) : 1;
-    if (chars > 0 && chars <= IDEMPOTENCY_KEY_MAX_CHARS)
-        return true;
-    return fail(err, ERR_INVALID_REQUEST, "idempotencyKey", "An idempotency key has 1 to %d characters.",
-                IDEMPOTENCY_KEY_MAX_CHARS);
-}
-
-bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct error *err)
-{
-    const struct call *call = state->call;
-    const struct price *price = &call->op->price;
-    state->entry = (struct ledger_entry){
-        .operation = call->op->id,
-        .transport = dispatch_transport_name(call->transport),
-        .client = call->client,
-        .request_id = call->request_id,
-        .key_id = call->who.key_id,
-        .session_id = call->who.session_id,
-        .credits = price->kind == PRICE_FREE ? 0 : price->credits,
-        .credit_cost = price->kind == PRICE_FIXED || price->kind == PRICE_PER_ITEM ? price->credits : -1,
-        .writes_audit = true,
-    };
-    if (!dispatch_has_key(call))
-        return true;
-    if (!dispatch_check_key(call, err))
-        return false;
-    secret_hash(call->idempotency_key, state->key_hash);
-    make_fingerprint(state, arena);
-    state->entry.idempotency_key = state->key_hash;
-    state->entry.fingerprint = state->fingerprint;
-    return true;
-}
-
-/* ---- One try ---- */
+enum { WRITE_TRIES = 4 };
 
 static bool answer_replay(struct call_state *state, const struct ledger_replay *replay)
 {
@@ -91,10 +23,11 @@ void dispatch_wake_workers(struct db_conn *conn)
         return;
 }
 
-static bool park(struct api *api, struct call_state *state, struct db_tx *tx, int64_t job_id, bool *ret_parked, struct error *err)
+static bool park_on_job(struct api *api, struct call_state *state, struct db_tx *tx, int64_t job_id, bool *ret_parked,
+                        struct error *err)
 {
     struct db_conn *tx_conn = tx->conn;
-    /* Parked before the commit, so that the job cannot settle unseen. */
+    /* The call is parked before the commit. The job cannot settle unnoticed. */
     parked_calls_add(api->parked, state, job_id);
     if (!db_tx_commit(tx, err)) {
         parked_calls_remove(api->parked, state);
@@ -106,8 +39,8 @@ static bool park(struct api *api, struct call_state *state, struct db_tx *tx, in
     return true;
 }
 
-/* Ends the work and commits it. */
-static bool settle(struct call_state *state, struct op_context *ctx, struct db_tx *tx, struct error *err)
+/* Charges the call, stores its response, writes the audit row and commits. */
+static bool settle_write(struct call_state *state, struct op_context *ctx, struct db_tx *tx, struct error *err)
 {
     struct call *call = state->call;
     struct ledger_entry *entry = &state->entry;
@@ -141,7 +74,7 @@ static bool try_once(struct api *api, struct call_state *state, struct op_contex
         if (claim == LEDGER_REPLAY)
             return answer_replay(state, &replay);
         if (claim == LEDGER_JOIN)
-            return park(api, state, &tx, replay.job_id, ret_parked, err);
+            return park_on_job(api, state, &tx, replay.job_id, ret_parked, err);
     }
     if (call->input.refusal.code != ERR_NONE) {
         *err = call->input.refusal;
@@ -152,8 +85,8 @@ static bool try_once(struct api *api, struct call_state *state, struct op_contex
     if (!dispatch_handle(api, state, ctx, err))
         return false;
     if (call->op->mode == OP_JOB && call->reply.job_id != 0)
-        return park(api, state, &tx, call->reply.job_id, ret_parked, err);
-    if (!settle(state, ctx, &tx, err))
+        return park_on_job(api, state, &tx, call->reply.job_id, ret_parked, err);
+    if (!settle_write(state, ctx, &tx, err))
         return false;
     if (call->reply.job_id != 0)
         dispatch_wake_workers(ctx->work.conn);
@@ -167,12 +100,12 @@ static void release_arena(void *object)
     arena_free(object);
 }
 
-/* The transaction, again and again while the database asks for it. */
+/* Runs the transaction and retries it while the database reports a retryable error. */
 static bool write_with_retries(struct api *api, struct call_state *state, struct db_conn *conn, bool *ret_parked, struct error *err)
 {
     struct call *call = state->call;
     for (int attempt = 1;; attempt++) {
-        /* What one try allocates must not pile up over the next, but its answer lives as long as the call. */
+        /* Each try has its own arena, so that memory does not pile up. The arena of the last try lives as long as the call. */
         struct arena *arena = arena_new(0);
         struct op_context ctx = {
             .work = dispatch_work(api, state, arena, conn),
@@ -181,7 +114,7 @@ static bool write_with_retries(struct api *api, struct call_state *state, struct
             .entry = &state->entry,
         };
         bool ok = dispatch_make_entry(state, arena, err) && try_once(api, state, &ctx, ret_parked, err);
-        /* A parked call may be over by now, and its arena gone: it is not touched again. */
+        /* A parked call may have been completed and its arena freed. It is not touched again. */
         if (*ret_parked) {
             arena_free(arena);
             return true;
@@ -195,30 +128,12 @@ static bool write_with_retries(struct api *api, struct call_state *state, struct
     }
 }
 
-/* Which connection api_cancel may stop for this call. */
+/* Sets the connection that api_cancel stops for this call. */
 static void set_cancellable(struct api *api, struct call_state *state, struct db_conn *conn)
 {
     pthread_mutex_lock(&api->calls_lock);
     state->conn = conn;
     pthread_mutex_unlock(&api->calls_lock);
-}
-
-struct call_state *dispatch_leave_key(struct api *api, const struct call_state *state)
-{
-    if (state->entry.idempotency_key == NULL)
-        return NULL;
-    return in_flight_keys_leave(api->in_flight, state->call->who.organization_id, state->key_hash);
-}
-
-void dispatch_queue_duplicates(struct api *api, struct call_state *parked)
-{
-    while (parked != NULL) {
-        struct call_state *next = parked->next;
-        /* It will find what is stored rather than work, and so must not hold up a batch. */
-        parked->goes_alone = true;
-        dispatch_queue(api, parked);
-        parked = next;
-    }
 }
 
 bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *conn, bool *ret_parked, struct error *err)
@@ -230,11 +145,11 @@ bool dispatch_write(struct api *api, struct call_state *state, struct db_conn *c
     if (!dispatch_has_key(call))
         return write_with_retries(api, state, conn, ret_parked, err);
 
-    /* The state may be gone once the call is parked, so what leaving needs is kept here. */
+    /* `state` may be freed once the call is parked. These copies are needed afterwards. */
     int64_t organization_id = call->who.organization_id;
     unsigned char key_hash[SECRET_HASH_BYTES];
     secret_hash(call->idempotency_key, key_hash);
-    /* While it waits for a duplicate, the connection works for others. */
+    /* While the call waits for its duplicate, the connection serves other calls. */
     set_cancellable(api, state, NULL);
     if (!in_flight_keys_enter(api->in_flight, organization_id, key_hash, state)) {
         *ret_parked = true;

@@ -5,8 +5,8 @@
 #include "catalogue/operations.h"
 #include "engine/core/page_cursor.h"
 
-/* The members of the resource "apiKey", into an object that is open. */
-static void write_members(const struct op_context *ctx, const struct api_key_row *key, struct json_writer *json)
+/* Writes the members of the resource "apiKey" into an open object. */
+static void write_key_members(const struct op_context *ctx, const struct api_key_row *key, struct json_writer *json)
 {
     api_key_write_members(&ctx->work, key, json);
     json_key(json, "permissions");
@@ -16,12 +16,12 @@ static void write_members(const struct op_context *ctx, const struct api_key_row
 bool op_api_keys_list(struct op_context *ctx, const struct api_keys_list_args *args, struct reply *reply, struct error *err)
 {
     static const char binding[] = "apiKeys.list";
-    struct page_cursor place;
-    if (!page_cursor_read(&ctx->work, binding, args->cursor, &place, err))
+    struct page_cursor cursor_at;
+    if (!page_cursor_read(&ctx->work, binding, args->cursor, &cursor_at, err))
         return false;
     struct api_key_page_params params = {
         .organization_id = ctx->work.organization_id,
-        .before_id = place.id,
+        .before_id = cursor_at.id,
         .limit = args->limit + 1,
     };
     struct api_key_row *keys;
@@ -33,7 +33,7 @@ bool op_api_keys_list(struct op_context *ctx, const struct api_keys_list_args *a
     size_t shown = page_begin(json, args->limit, count);
     for (size_t i = 0; i < shown; i++) {
         json_object_begin(json);
-        write_members(ctx, &keys[i], json);
+        write_key_members(ctx, &keys[i], json);
         json_object_end(json);
     }
     struct page_cursor end = { .id = shown > 0 ? keys[shown - 1].id : 0 };
@@ -59,8 +59,8 @@ bool op_api_keys_create(struct op_context *ctx, const struct api_keys_create_arg
     struct json_writer *json = &reply->json;
     json_object_begin(json);
     json_member_text(json, "key", secret);
-    json_member_text(json, "message", "Keep this key now; it is not shown again.");
-    write_members(ctx, key, json);
+    json_member_text(json, "message", "Save this key now; it is not shown again.");
+    write_key_members(ctx, key, json);
     json_object_end(json);
     return true;
 }

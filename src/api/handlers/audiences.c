@@ -1,11 +1,10 @@
 #include "engine/audiences/audiences.h"
 
 #include "api/op_context.h"
+#include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 
-static const char build_job[] = "build_audience";
-
-/* The audience as it is after the change. */
+/* Replies with the changed audience. */
 static bool reply_audience(struct op_context *ctx, const struct audience_row *audience, struct opt_int count, struct reply *reply)
 {
     op_context_subject(ctx, work_id(&ctx->work, ID_AUDIENCE, audience->id));
@@ -15,8 +14,8 @@ static bool reply_audience(struct op_context *ctx, const struct audience_row *au
 
 static bool enqueue_build(struct op_context *ctx, struct audience_row *audience, struct reply *reply, struct error *err)
 {
-    const char *payload = arena_printf(ctx->work.arena, "{\"audienceId\":%lld}", (long long)audience->id);
-    if (!op_context_enqueue(ctx, reply, build_job, payload, ctx->work.now_us, err))
+    struct build_audience_payload payload = { .audience_id = audience->id };
+    if (!op_context_enqueue(ctx, reply, build_audience_job(ctx->work.arena, &payload), ctx->work.now_us, err))
         return false;
     struct audience_set_job_params params = { .brand_id = ctx->work.brand_id, .id = audience->id, .job_id = reply->job_id };
     audience->build_job = (struct opt_int){ .set = true, .value = reply->job_id };

@@ -6,15 +6,15 @@
 #include "engine/assets/assets.h"
 #include "engine/core/page_cursor.h"
 
-/* What says how to read a website is refused as long as none is read: it would be lost without a word. */
-static bool refuse_reading_website(const struct brands_create_args *args, struct error *err)
+/* Options about reading a website are refused as long as websites are not read. Otherwise they would be ignored without notice. */
+static bool refuse_website_options(const struct brands_create_args *args, struct error *err)
 {
     const char *param = args->instructions != NULL      ? "instructions"
                         : args->include_paths.count > 0 ? "includePaths"
                         : args->exclude_paths.count > 0 ? "excludePaths"
                         : args->exclude_subdomains      ? "excludeSubdomains"
                                                         : NULL;
-    return param == NULL || fail(err, ERR_NOT_IMPLEMENTED, param, "Websites are not read here; leave %s out.", param);
+    return param == NULL || fail(err, ERR_NOT_IMPLEMENTED, param, "Websites cannot be read yet; leave %s out.", param);
 }
 
 bool op_brands_create(struct op_context *ctx, const struct brands_create_args *args, struct reply *reply, struct error *err)
@@ -32,7 +32,7 @@ bool op_brands_create(struct op_context *ctx, const struct brands_create_args *a
         .locale = args->locale,
     };
     struct brand_row *brand;
-    if (!refuse_reading_website(args, err) || !brand_create(&ctx->work, &fields, &brand, err))
+    if (!refuse_website_options(args, err) || !brand_create(&ctx->work, &fields, &brand, err))
         return false;
     op_context_subject(ctx, work_id(&ctx->work, ID_BRAND, brand->id));
     return brand_write(&ctx->work, brand, &reply->json, err);
@@ -41,14 +41,14 @@ bool op_brands_create(struct op_context *ctx, const struct brands_create_args *a
 bool op_brands_list(struct op_context *ctx, const struct brands_list_args *args, struct reply *reply, struct error *err)
 {
     static const char binding[] = "brands.list";
-    struct page_cursor place;
-    if (!page_cursor_read(&ctx->work, binding, args->cursor, &place, err))
+    struct page_cursor cursor_at;
+    if (!page_cursor_read(&ctx->work, binding, args->cursor, &cursor_at, err))
         return false;
     struct brand_page_params params = {
         .organization_id = ctx->work.organization_id,
         .only_id = ctx->call->who.bound_brand_id,
         .member_session_id = auth_member_session(&ctx->call->who),
-        .after_id = place.id,
+        .after_id = cursor_at.id,
         .limit = args->limit + 1,
     };
     struct brand_row *brands;
@@ -69,7 +69,7 @@ bool op_brands_list(struct op_context *ctx, const struct brands_list_args *args,
 bool op_brands_get(struct op_context *ctx, const struct brands_get_args *args, struct reply *reply, struct error *err)
 {
     int64_t bound = ctx->call->who.bound_brand_id;
-    /* A brand that a credential cannot reach does not exist for it. */
+    /* A brand that a credential cannot reach is reported as missing. */
     struct brand_page_params params = {
         .organization_id = ctx->work.organization_id,
         .only_id = bound != 0 && bound != args->brand_id ? -1 : args->brand_id,

@@ -5,9 +5,9 @@
 #include "catalogue/operations.h"
 #include "engine/contacts/search.h"
 
-/* ---- contacts.save, whose statements travel with those of other callers ---- */
+/* ---- contacts.save, part of a group commit ---- */
 
-static bool check_save(struct op_context *ctx, const void *raw_args, void **ret_kept, const char **ret_lock_key, struct error *err)
+static bool save_check(struct op_context *ctx, const void *raw_args, void **ret_kept, const char **ret_lock_key, struct error *err)
 {
     const struct contacts_save_args *args = raw_args;
     struct contact_change change = {
@@ -29,7 +29,7 @@ static bool check_save(struct op_context *ctx, const void *raw_args, void **ret_
     return true;
 }
 
-static void ask_save(const struct single_write *writes, size_t count, struct db_batch *batch)
+static void save_ask(const struct single_write *writes, size_t count, struct db_batch *batch)
 {
     const struct work *work = &writes[0].ctx->work;
     struct contact_saving **savings = arena_array(work->arena, count, sizeof(struct contact_saving *));
@@ -38,7 +38,7 @@ static void ask_save(const struct single_write *writes, size_t count, struct db_
     contact_save_ask(work, savings, count, batch);
 }
 
-static bool reply_save(struct op_context *ctx, void *saving, const struct db_batch *batch, struct reply *reply, struct error *err)
+static bool save_reply(struct op_context *ctx, void *saving, const struct db_batch *batch, struct reply *reply, struct error *err)
 {
     struct contact_saved saved;
     if (!contact_save_take(&ctx->work, saving, batch, &saved, err))
@@ -50,7 +50,7 @@ static bool reply_save(struct op_context *ctx, void *saving, const struct db_bat
     return true;
 }
 
-const struct op_single_write op_contacts_save_single = { .check = check_save, .ask = ask_save, .reply = reply_save };
+const struct op_single_write op_contacts_save_single = { .check = save_check, .ask = save_ask, .reply = save_reply };
 
 /* ---- Many ---- */
 

@@ -8,54 +8,54 @@
 
 #include <string.h>
 
-/* ---- PATCH: members at the top, or by name in `fields`, which holds custom fields as well ---- */
+/* ---- PATCH: members at the top level or in `fields`, which also holds custom fields ---- */
 
-/* What `fields` holds, sorted into a change. */
+/* The content of `fields`, as a change. */
 struct patch {
     struct contact_change *change;
     json_t *custom_fields;
 };
 
-static bool wrong_field(const char *name, const char *wanted, struct error *err)
+static bool refuse_field(const char *name, const char *wanted, struct error *err)
 {
-    fail(err, ERR_INVALID_REQUEST, NULL, "%s is %s.", name, wanted);
+    fail(err, ERR_INVALID_REQUEST, NULL, "%s %s.", name, wanted);
     snprintf(err->param, sizeof(err->param), "fields.%s", name);
     return false;
 }
 
-/* As the declarations bound the members at the top. */
+/* The same bounds as those of the members at the top level. */
 enum { NAME_MAX_CHARS = 200, SOURCE_MAX_CHARS = 100 };
 
-static bool take_text(const char *name, const json_t *value, struct opt_text *ret_text, struct error *err)
+static bool patch_take_text(const char *name, const json_t *value, struct opt_text *ret_text, struct error *err)
 {
     *ret_text = (struct opt_text){ .set = true, .value = json_string_value(value) };
     return json_is_null(value) || (ret_text->value != NULL && utf8_length(ret_text->value) <= NAME_MAX_CHARS) ||
-           wrong_field(name, "a text of at most 200 characters, or null", err);
+           refuse_field(name, "must be text of at most 200 characters, or null", err);
 }
 
-static bool take_field(struct patch *patch, const char *name, json_t *value, struct error *err)
+static bool patch_take_field(struct patch *patch, const char *name, json_t *value, struct error *err)
 {
     struct contact_change *change = patch->change;
     if (strcmp(name, "email") == 0)
-        return wrong_field(name, "the key of the contact and cannot be changed", err);
+        return refuse_field(name, "is the key of the contact and cannot be changed", err);
     if (strcmp(name, "firstName") == 0)
-        return take_text(name, value, &change->first_name, err);
+        return patch_take_text(name, value, &change->first_name, err);
     if (strcmp(name, "lastName") == 0)
-        return take_text(name, value, &change->last_name, err);
+        return patch_take_text(name, value, &change->last_name, err);
     if (strcmp(name, "userId") == 0)
-        return take_text(name, value, &change->user_id, err);
+        return patch_take_text(name, value, &change->user_id, err);
     if (strcmp(name, "source") == 0) {
         change->source = json_string_value(value);
         return (change->source != NULL && utf8_length(change->source) <= SOURCE_MAX_CHARS) ||
-               wrong_field(name, "a text of at most 100 characters", err);
+               refuse_field(name, "must be text of at most 100 characters", err);
     }
     if (strcmp(name, "subscribed") == 0) {
         change->subscribed = (struct opt_bool){ .set = true, .value = json_is_true(value) };
-        return json_is_boolean(value) || wrong_field(name, "true or false", err);
+        return json_is_boolean(value) || refuse_field(name, "must be true or false", err);
     }
     if (strcmp(name, "subscriptionGroups") == 0) {
         change->subscription_groups = value;
-        return json_is_object(value) || wrong_field(name, "an object of group ids and true or false", err);
+        return json_is_object(value) || refuse_field(name, "must be an object of group ids with true or false", err);
     }
     json_object_set(patch->custom_fields, name, value);
     return true;
@@ -77,15 +77,14 @@ static bool is_given_at_top(const struct contacts_update_args *args, const char 
     return json_object_get(args->custom_fields, name) != NULL;
 }
 
-static bool take_fields(struct patch *patch, const struct contacts_update_args *args, struct error *err)
+static bool patch_take_fields(struct patch *patch, const struct contacts_update_args *args, struct error *err)
 {
     const char *name;
     json_t *value;
-    json_object_foreach(json_for_iteration(args->fields), name, value)
-    {
+    json_object_foreach (json_for_iteration(args->fields), name, value) {
         if (is_given_at_top(args, name))
-            return wrong_field(name, "given twice, here and at the top", err);
-        if (!take_field(patch, name, value, err))
+            return refuse_field(name, "is given twice: in fields and at the top level", err);
+        if (!patch_take_field(patch, name, value, err))
             return false;
     }
     return true;
@@ -108,15 +107,15 @@ static struct contact_change change_of(const struct contacts_update_args *args, 
     return change;
 }
 
-static bool is_empty(const struct contact_change *change)
+static bool change_is_empty(const struct contact_change *change)
 {
     return !change->first_name.set && !change->last_name.set && !change->user_id.set && change->source == NULL &&
            !change->subscribed.set && change->subscription_groups == NULL && json_object_size(change->custom_fields) == 0 &&
            !change->has_proof;
 }
 
-/* An error is named where the caller gave the value. */
-static bool name_place(const struct contacts_update_args *args, struct error *err)
+/* Changes the param of an error to the place where the caller gave the value. */
+static bool correct_param(const struct contacts_update_args *args, struct error *err)
 {
     static const char custom[] = "customFields.";
     size_t size = strlen(custom);
@@ -134,12 +133,12 @@ bool op_contacts_update(struct op_context *ctx, const struct contacts_update_arg
     struct contact_change change = change_of(args, custom_fields);
     struct patch patch = { .change = &change, .custom_fields = custom_fields };
     struct contact_saved saved;
-    if (!take_fields(&patch, args, err))
+    if (!patch_take_fields(&patch, args, err))
         return false;
-    if (is_empty(&change))
-        return fail(err, ERR_INVALID_REQUEST, "fields", "Give what is to change.");
+    if (change_is_empty(&change))
+        return fail(err, ERR_INVALID_REQUEST, "fields", "Give at least one field to change.");
     if (!contact_update(&ctx->work, &change, &saved, err))
-        return name_place(args, err);
+        return correct_param(args, err);
     op_context_subject(ctx, work_id(&ctx->work, ID_CONTACT, saved.contact->id));
     contact_write_saved(&ctx->work, &saved, &reply->json);
     return true;

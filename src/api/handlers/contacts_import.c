@@ -1,8 +1,7 @@
 #include "api/op_context.h"
+#include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/imports/imports.h"
-
-static const char import_job[] = "import_contacts";
 
 bool op_contacts_import_csv(struct op_context *ctx, const struct contacts_import_csv_args *args, struct reply *reply,
                             struct error *err)
@@ -21,8 +20,8 @@ bool op_contacts_import_csv(struct op_context *ctx, const struct contacts_import
     reply->job_id = asked.job_id;
     if (asked.job_id != 0)
         return true;
-    const char *payload = arena_printf(ctx->work.arena, "{\"importId\":%lld}", (long long)asked.id);
-    return op_context_enqueue(ctx, reply, import_job, payload, ctx->work.now_us, err) &&
+    struct import_contacts_payload payload = { .import_id = asked.id };
+    return op_context_enqueue(ctx, reply, import_contacts_job(ctx->work.arena, &payload), ctx->work.now_us, err) &&
            import_set_job(&ctx->work, asked.id, reply->job_id, err);
 }
 
@@ -32,7 +31,7 @@ bool op_contacts_get_import(struct op_context *ctx, const struct contacts_get_im
     return import_write(&ctx->work, args->import_id, &reply->json, err);
 }
 
-/* ---- The rows that failed ---- */
+/* ---- Rejected rows ---- */
 
 static bool reply_error_file(const struct work *work, int64_t id, struct reply *reply, struct error *err)
 {
@@ -51,14 +50,14 @@ bool op_contacts_get_import_errors(struct op_context *ctx, const struct contacts
     return reply_error_file(&ctx->work, args->import_id, reply, err);
 }
 
-/* The token is the credential: it was given to a caller who could read the file, and names the brand. */
+/* The token is the credential: a caller who could read the file received it. It names the brand. */
 bool op_contacts_download_import_errors(struct op_context *ctx, const struct contacts_download_import_errors_args *args,
                                         struct reply *reply, struct error *err)
 {
     struct work work = ctx->work;
     int64_t id;
     if (!import_link_open(&work, args->token, &work.brand_id, &id))
-        return fail(err, ERR_NOT_FOUND, "token", "There is no such file, or its link is older than a day.");
+        return fail(err, ERR_NOT_FOUND, "token", "The file does not exist, or its link is older than a day.");
     return reply_error_file(&work, id, reply, err);
 }
 

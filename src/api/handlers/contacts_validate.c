@@ -2,29 +2,18 @@
 
 #include "api/handlers/contact_args.h"
 #include "api/op_context.h"
+#include "catalogue/jobs.h"
 #include "catalogue/operations.h"
-
-enum { PAYLOAD_MAX_BYTES = 256 * 1024 };
 
 /* ---- contacts.validate ---- */
 
 bool op_contacts_validate(struct op_context *ctx, const struct contacts_validate_args *args, struct reply *reply, struct error *err)
 {
-    static const char validate_job[] = "validate_addresses";
-    /* What is charged in the end may be less: each address once, and only what was checked. */
+    /* The final charge may be lower: each address counts once, and only checked addresses are charged. */
     if (!validation_check_credits(&ctx->work, (int64_t)args->emails.count, err))
         return false;
-    struct buf *payload = buf_in_arena(ctx->work.arena, PAYLOAD_MAX_BYTES);
-    struct json_writer json;
-    json_writer_init(&json, payload);
-    json_object_begin(&json);
-    json_key(&json, "emails");
-    json_array_begin(&json);
-    for (size_t i = 0; i < args->emails.count; i++)
-        json_text(&json, args->emails.items[i]);
-    json_array_end(&json);
-    json_object_end(&json);
-    return op_context_enqueue(ctx, reply, validate_job, buf_text(payload), ctx->work.now_us, err);
+    struct validate_addresses_payload payload = { .emails = args->emails };
+    return op_context_enqueue(ctx, reply, validate_addresses_job(ctx->work.arena, &payload), ctx->work.now_us, err);
 }
 
 /* ---- contacts.saveValidated ---- */
@@ -51,13 +40,12 @@ bool op_contacts_save_validated(struct op_context *ctx, const struct contacts_sa
     struct contact_change change = change_of_one(args);
     if (!validation_check_credits(&ctx->work, 1, err))
         return false;
-    const char *payload = validated_save_write(ctx->work.arena, &change, 1, true);
-    return op_context_enqueue(ctx, reply, validated_save_job, payload, ctx->work.now_us, err);
+    return op_context_enqueue(ctx, reply, validated_save_job(ctx->work.arena, &change, 1, true), ctx->work.now_us, err);
 }
 
 /* ---- contacts.saveBatchValidated ---- */
 
-/* Saved at once and checked in the background, which charges what it has checked. */
+/* Saves the contacts at once. A job in the background checks them and charges the checks. */
 static bool save_many(struct op_context *ctx, const struct contact_change *changes, size_t count, struct reply *reply,
                       struct error *err)
 {
@@ -81,6 +69,5 @@ bool op_contacts_save_batch_validated(struct op_context *ctx, const struct conta
         changes[i] = contact_args_row(&args->contacts.items[i]);
     if (count > VALIDATION_MAX_WAITED_FOR)
         return save_many(ctx, changes, count, reply, err);
-    const char *payload = validated_save_write(ctx->work.arena, changes, count, false);
-    return op_context_enqueue(ctx, reply, validated_save_job, payload, ctx->work.now_us, err);
+    return op_context_enqueue(ctx, reply, validated_save_job(ctx->work.arena, changes, count, false), ctx->work.now_us, err);
 }

@@ -1,19 +1,20 @@
 #include "engine/domains/check.h"
 
 #include "api/op_context.h"
+#include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/core/page_cursor.h"
 
 bool op_domains_list(struct op_context *ctx, const struct domains_list_args *args, struct reply *reply, struct error *err)
 {
     const char *binding = args->sendable_only ? "domains.list sendable" : "domains.list";
-    struct page_cursor place;
-    if (!page_cursor_read(&ctx->work, binding, args->cursor, &place, err))
+    struct page_cursor cursor_at;
+    if (!page_cursor_read(&ctx->work, binding, args->cursor, &cursor_at, err))
         return false;
     struct domain_page_params params = {
         .brand_id = ctx->work.brand_id,
         .sendable_only = args->sendable_only,
-        .after_id = place.id,
+        .after_id = cursor_at.id,
         .limit = args->limit + 1,
     };
     struct domain_row *domains;
@@ -90,6 +91,6 @@ bool op_domains_verify(struct op_context *ctx, const struct domains_verify_args 
         domain_write(&ctx->work, domain, &reply->json);
         return true;
     }
-    const char *payload = arena_printf(ctx->work.arena, "{\"domainId\":%lld}", (long long)domain->id);
-    return op_context_enqueue(ctx, reply, "verify_domain", payload, ctx->work.now_us, err);
+    struct verify_domain_payload payload = { .domain_id = domain->id };
+    return op_context_enqueue(ctx, reply, verify_domain_job(ctx->work.arena, &payload), ctx->work.now_us, err);
 }

@@ -8,7 +8,7 @@ bool op_email_groups_list(struct op_context *ctx, const struct email_groups_list
     return email_group_list(&ctx->work, args->limit, args->cursor, &reply->json, err);
 }
 
-static bool answer_group(struct op_context *ctx, const struct email_group_row *group, struct reply *reply)
+static bool reply_group(struct op_context *ctx, const struct email_group_row *group, struct reply *reply)
 {
     op_context_subject(ctx, work_id(&ctx->work, ID_GROUP, group->id));
     email_group_write(&ctx->work, group, &reply->json);
@@ -19,14 +19,14 @@ bool op_email_groups_create(struct op_context *ctx, const struct email_groups_cr
                             struct error *err)
 {
     struct email_group_row *group;
-    return email_group_create(&ctx->work, args->name, &group, err) && answer_group(ctx, group, reply);
+    return email_group_create(&ctx->work, args->name, &group, err) && reply_group(ctx, group, reply);
 }
 
 bool op_email_groups_rename(struct op_context *ctx, const struct email_groups_rename_args *args, struct reply *reply,
                             struct error *err)
 {
     struct email_group_row *group;
-    return email_group_rename(&ctx->work, args->group_id, args->name, &group, err) && answer_group(ctx, group, reply);
+    return email_group_rename(&ctx->work, args->group_id, args->name, &group, err) && reply_group(ctx, group, reply);
 }
 
 bool op_email_groups_delete(struct op_context *ctx, const struct email_groups_delete_args *args, struct reply *reply,

@@ -1,11 +1,10 @@
 #include "engine/emails/emails.h"
 #include "api/op_context.h"
 #include "base/text.h"
+#include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 
 #include <strings.h>
-
-static const char import_job[] = "import_email";
 
 bool op_emails_list(struct op_context *ctx, const struct emails_list_args *args, struct reply *reply, struct error *err)
 {
@@ -19,12 +18,12 @@ bool op_emails_list(struct op_context *ctx, const struct emails_list_args *args,
 
 /* ---- emails.get, one statement ---- */
 
-static bool bind_get(struct op_context *ctx, const void *raw_args, void *raw_params, struct error *err)
+static bool email_get_bind(struct op_context *ctx, const void *raw_args, void *raw_params, struct error *err)
 {
     const struct emails_get_args *args = raw_args;
     struct email_find_params *params = raw_params;
     if (args->run_id != 0)
-        return fail(err, ERR_EMAIL_NOT_FOUND, "runId", "No generation with this id; designs are not generated here yet.");
+        return fail(err, ERR_EMAIL_NOT_FOUND, "runId", "No generation with this id; designs cannot be generated yet.");
     *params = (struct email_find_params){
         .brand_id = ctx->work.brand_id,
         .id = args->email_id,
@@ -33,7 +32,7 @@ static bool bind_get(struct op_context *ctx, const void *raw_args, void *raw_par
     return true;
 }
 
-/* Asked for rarely and long, so it takes a statement of its own behind the quick one. */
+/* These columns are long and rarely requested, so they have a statement of their own. */
 static bool find_long(struct op_context *ctx, const struct emails_get_args *args, const struct email_find_row *email,
                       struct email_find_long_row **ret_more, struct error *err)
 {
@@ -48,8 +47,8 @@ static bool find_long(struct op_context *ctx, const struct emails_get_args *args
     return sql_email_find_long(ctx->work.conn, ctx->work.arena, &params, ret_more, err);
 }
 
-static bool reply_get(struct op_context *ctx, const void *raw_args, const void *rows, size_t count, struct reply *reply,
-                      struct error *err)
+static bool email_get_reply(struct op_context *ctx, const void *raw_args, const void *rows, size_t count, struct reply *reply,
+                            struct error *err)
 {
     const struct emails_get_args *args = raw_args;
     const struct email_find_row *email = rows;
@@ -67,41 +66,41 @@ static bool reply_get(struct op_context *ctx, const void *raw_args, const void *
 const struct op_single op_emails_get_single = {
     .statement = &email_find_statement,
     .params_size = sizeof(struct email_find_params),
-    .bind = bind_get,
-    .reply = reply_get,
+    .bind = email_get_bind,
+    .reply = email_get_reply,
 };
 
 /* ---- emails.import ---- */
 
-/* The content stands in `source` or beside it (D-37). */
+/* The content is in `source` or beside it (D-37). */
 struct import_source {
     bool is_flat;
     const char *content;
     enum email_source_format format;
 };
 
-/* A design tool cannot be connected yet, so this ends in one refusal or the other. */
+/* Design tools cannot be connected yet, so every Figma link is refused. */
 static bool refuse_figma(const char *url, struct error *err)
 {
     if (url == NULL)
-        return fail(err, ERR_INVALID_REQUEST, "source.figmaUrl", "Give the link of one frame as source.figmaUrl.");
+        return fail(err, ERR_INVALID_REQUEST, "source.figmaUrl", "Give the link of one Figma frame in source.figmaUrl.");
     return email_check_figma(url, "source.figmaUrl", err);
 }
 
-static bool read_source(const struct emails_import_args *args, struct import_source *ret_source, struct error *err)
+static bool read_import_source(const struct emails_import_args *args, struct import_source *ret_source, struct error *err)
 {
     if (args->source == NULL) {
         *ret_source = (struct import_source){ .is_flat = true, .content = args->content, .format = args->format };
-        return args->content != NULL || fail(err, ERR_INVALID_REQUEST, "content", "Give the source of the email as content.");
+        return args->content != NULL || fail(err, ERR_INVALID_REQUEST, "content", "Give the source of the email in content.");
     }
     if (args->content != NULL)
         return fail(err, ERR_INVALID_REQUEST, "content", "Give source or content, not both.");
     if (args->source->kind == EMAILS_IMPORT_SOURCE_KIND_FIGMA)
         return refuse_figma(args->source->figma_url, err);
     if (args->source->content == NULL)
-        return fail(err, ERR_INVALID_REQUEST, "source.content", "Give the source of the email as source.content.");
+        return fail(err, ERR_INVALID_REQUEST, "source.content", "Give the source of the email in source.content.");
     if (args->source->figma_url != NULL)
-        return fail(err, ERR_INVALID_REQUEST, "source.figmaUrl", "A source of the kind content has no figmaUrl.");
+        return fail(err, ERR_INVALID_REQUEST, "source.figmaUrl", "A source of kind content must not have a figmaUrl.");
     *ret_source = (struct import_source){ .content = args->source->content, .format = args->source->format };
     return true;
 }
@@ -112,24 +111,20 @@ static bool check_base_url(const char *base_url, struct error *err)
     return is_web || fail(err, ERR_INVALID_REQUEST, "baseUrl", "baseUrl must be an http or https address.");
 }
 
-static const char *write_payload(struct op_context *ctx, const struct emails_import_args *args, const struct import_source *source)
+static struct new_job import_job(struct op_context *ctx, const struct emails_import_args *args, const struct import_source *source)
 {
-    struct buf *out = buf_in_arena(ctx->work.arena, ctx->op->max_body_bytes * 2);
-    struct json_writer json;
-    json_writer_init(&json, out);
-    json_object_begin(&json);
-    json_member_text(&json, "content", source->content);
-    json_member_text(&json, "format", email_source_format_names[source->format - 1]);
-    json_member_bool(&json, "flat", source->is_flat);
-    json_member_text_if(&json, "title", args->title);
-    json_member_text_if(&json, "subjectLine", args->subject_line);
-    json_member_text_if(&json, "baseUrl", args->base_url);
-    json_member_text_if(&json, "publicUrl", ctx->work.engine->public_url);
-    json_member_text_if(&json, "groupName", args->group_name);
-    if (args->group_id != 0)
-        json_member_int(&json, "groupId", args->group_id);
-    json_object_end(&json);
-    return buf_text(out);
+    struct import_email_payload payload = {
+        .content = source->content,
+        .format = email_source_format_names[source->format - 1],
+        .flat = source->is_flat,
+        .title = args->title,
+        .subject_line = args->subject_line,
+        .base_url = args->base_url,
+        .public_url = ctx->work.engine->public_url,
+        .group_name = args->group_name,
+        .group_id = { .set = args->group_id != 0, .value = args->group_id },
+    };
+    return import_email_job(ctx->work.arena, &payload);
 }
 
 bool op_emails_import(struct op_context *ctx, const struct emails_import_args *args, struct reply *reply, struct error *err)
@@ -141,6 +136,7 @@ bool op_emails_import(struct op_context *ctx, const struct emails_import_args *a
         .group_id = args->group_id,
         .group_name = args->group_name,
     };
-    return read_source(args, &source, err) && check_base_url(args->base_url, err) && email_check_import(&ctx->work, &import, err) &&
-           op_context_enqueue(ctx, reply, import_job, write_payload(ctx, args, &source), ctx->work.now_us, err);
+    return read_import_source(args, &source, err) && check_base_url(args->base_url, err) &&
+           email_check_import(&ctx->work, &import, err) &&
+           op_context_enqueue(ctx, reply, import_job(ctx, args, &source), ctx->work.now_us, err);
 }

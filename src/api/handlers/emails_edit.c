@@ -1,11 +1,11 @@
-/* Changing, deleting, restoring and copying designs, and what needs a service that is connected. */
+/* Handlers that change, delete, restore and copy designs, and those that need a connected service. */
 #include "engine/emails/emails.h"
 
 #include "api/op_context.h"
 #include "catalogue/operations.h"
 
-/* The design as it is now, the answer of most writes. */
-static bool answer_email(struct op_context *ctx, const struct email_find_row *email, struct reply *reply)
+/* Replies with the changed design. */
+static bool reply_email(struct op_context *ctx, const struct email_find_row *email, struct reply *reply)
 {
     op_context_subject(ctx, work_id(&ctx->work, ID_EMAIL, email->id));
     email_write(&ctx->work, email, NULL, &reply->json);
@@ -20,7 +20,7 @@ bool op_emails_update(struct op_context *ctx, const struct emails_update_args *a
         .folder = { .group_id = args->group_id, .group_name = args->group_name },
     };
     struct email_find_row *email;
-    return email_change(&ctx->work, args->email_id, &change, &email, err) && answer_email(ctx, email, reply);
+    return email_change(&ctx->work, args->email_id, &change, &email, err) && reply_email(ctx, email, reply);
 }
 
 bool op_emails_delete(struct op_context *ctx, const struct emails_delete_args *args, struct reply *reply, struct error *err)
@@ -45,7 +45,7 @@ bool op_emails_restore(struct op_context *ctx, const struct emails_restore_args 
 {
     struct email_version_name version = { .id = args->email_version_id, .number = args->version };
     struct email_find_row *email;
-    return email_restore(&ctx->work, args->email_id, &version, &email, err) && answer_email(ctx, email, reply);
+    return email_restore(&ctx->work, args->email_id, &version, &email, err) && reply_email(ctx, email, reply);
 }
 
 bool op_emails_clone(struct op_context *ctx, const struct emails_clone_args *args, struct reply *reply, struct error *err)
@@ -57,10 +57,10 @@ bool op_emails_clone(struct op_context *ctx, const struct emails_clone_args *arg
         .folder = { .group_id = args->group_id, .group_name = args->group_name },
     };
     struct email_find_row *email;
-    return email_clone(&ctx->work, &copy, &email, err) && answer_email(ctx, email, reply);
+    return email_clone(&ctx->work, &copy, &email, err) && reply_email(ctx, email, reply);
 }
 
-/* ---- What needs a connected service; none can be connected yet ---- */
+/* ---- Operations that need a connected service; none can be connected yet ---- */
 
 bool op_emails_export(struct op_context *ctx, const struct emails_export_args *args, struct reply *reply, struct error *err)
 {

@@ -1,9 +1,8 @@
 #include "engine/fields/fields.h"
 
 #include "api/op_context.h"
+#include "catalogue/jobs.h"
 #include "catalogue/operations.h"
-
-enum { PAYLOAD_MAX_BYTES = 1024 };
 
 bool op_fields_list(struct op_context *ctx, const struct fields_list_args *args, struct reply *reply, struct error *err)
 {
@@ -45,11 +44,6 @@ bool op_fields_delete(struct op_context *ctx, const struct fields_delete_args *a
         return false;
     if (!exists)
         return reply_absent(args, reply);
-    struct buf *payload = buf_in_arena(ctx->work.arena, PAYLOAD_MAX_BYTES);
-    struct json_writer json;
-    json_writer_init(&json, payload);
-    json_object_begin(&json);
-    json_member_text(&json, "fieldName", name);
-    json_object_end(&json);
-    return op_context_enqueue(ctx, reply, "delete_field", buf_text(payload), ctx->work.now_us, err);
+    struct delete_field_payload payload = { .field_name = name };
+    return op_context_enqueue(ctx, reply, delete_field_job(ctx->work.arena, &payload), ctx->work.now_us, err);
 }

@@ -1,7 +1,7 @@
 /*
- * What is answered from memory: health, the public catalogue, and focused help
- * for assistants. The overview is the same for every call, so it is written
- * once.
+ * Help: health, the public catalogue, and focused help for assistants, all
+ * answered from memory. The overview is the same for every call, so it is
+ * written once.
  */
 #include "api/op_context.h"
 
@@ -38,7 +38,7 @@ bool op_help_read(struct op_context *ctx, const struct help_read_args *args, str
 /* ---- capabilities.get ---- */
 
 static const char overview[] =
-    "Posthorn designs, sends and follows email. Usual course: get_capabilities with topic account (brand, domains, audiences), "
+    "Posthorn designs, sends and tracks email. Usual order: get_capabilities with topic account (brand, domains, audiences), "
     "save_contact, import_email, send_email with test true, then send_email, then get_email_analytics. "
     "Ask again with topic or tool for focused help.";
 
@@ -52,7 +52,7 @@ static void write_tool(struct json_writer *json, const struct tool *tool)
     json_object_end(json);
 }
 
-static bool is_among(const char *name, const char *const *names)
+static bool name_is_listed(const char *name, const char *const *names)
 {
     for (size_t i = 0; names[i] != NULL; i++)
         if (strcmp(names[i], name) == 0)
@@ -60,7 +60,7 @@ static bool is_among(const char *name, const char *const *names)
     return false;
 }
 
-/* Which tools a connection can see: what belongs to the organization is hidden from those bound to a brand. */
+/* The tools that a connection can see. Tools of the organization are hidden from connections that are bound to a brand. */
 enum view { VIEW_ORGANIZATION, VIEW_BRAND, VIEW_COUNT };
 
 static enum view view_of(const struct op_context *ctx)
@@ -69,12 +69,12 @@ static enum view view_of(const struct op_context *ctx)
     return call->who.bound_brand_id != 0 || call->credentials.brand != NULL ? VIEW_BRAND : VIEW_ORGANIZATION;
 }
 
-static bool is_visible(const struct tool *tool, enum view view)
+static bool tool_is_visible(const struct tool *tool, enum view view)
 {
     return view == VIEW_ORGANIZATION || !tool->organization;
 }
 
-/* The answer about a subject; `names` NULL means every tool there is here, `only` one of them. */
+/* Writes the help on a subject. `names` lists its tools, NULL: all tools that are built; `only` selects a single tool. */
 static void write_help(struct json_writer *json, enum view view, const char *subject, const char *help, const char *const *names,
                        const struct tool *only)
 {
@@ -84,8 +84,8 @@ static void write_help(struct json_writer *json, enum view view, const char *sub
     json_key(json, "tools");
     json_array_begin(json);
     for (size_t i = 0; i < tool_count; i++) {
-        bool wanted = only != NULL ? &tools[i] == only : names != NULL ? is_among(tools[i].name, names) : tools[i].built;
-        if (wanted && is_visible(&tools[i], view))
+        bool wanted = only != NULL ? &tools[i] == only : names != NULL ? name_is_listed(tools[i].name, names) : tools[i].built;
+        if (wanted && tool_is_visible(&tools[i], view))
             write_tool(json, &tools[i]);
     }
     json_array_end(json);
@@ -109,7 +109,7 @@ static void write_overviews(void)
     buf_init(&help, OVERVIEW_MAX_BYTES);
     buf_add_text(&help, overview);
     if (missing > 0)
-        buf_printf(&help, " %zu further tools are not in this server yet; the topics name them.", missing);
+        buf_printf(&help, " %zu further tools are not available yet; the topics list them.", missing);
 
     for (int view = 0; view < VIEW_COUNT; view++) {
         struct json_writer json;
@@ -122,12 +122,13 @@ static void write_overviews(void)
 static bool help_about_tool(const char *name, enum view view, struct reply *reply, struct error *err)
 {
     for (size_t i = 0; i < tool_count; i++) {
-        if (strcmp(tools[i].name, name) != 0 || !is_visible(&tools[i], view))
+        if (strcmp(tools[i].name, name) != 0 || !tool_is_visible(&tools[i], view))
             continue;
         write_help(&reply->json, view, name, tools[i].help, NULL, &tools[i]);
         return true;
     }
-    return fail(err, ERR_INVALID_REQUEST, "tool", "There is no tool %.60s; get_capabilities without arguments lists them.", name);
+    return fail(err, ERR_INVALID_REQUEST, "tool",
+                "There is no tool named %.60s; get_capabilities without arguments lists all tools.", name);
 }
 
 bool op_capabilities_get(struct op_context *ctx, const struct capabilities_get_args *args, struct reply *reply, struct error *err)

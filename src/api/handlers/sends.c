@@ -1,13 +1,11 @@
 #include "engine/sends/sends.h"
 #include "api/op_context.h"
+#include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/sends/confirm.h"
 #include "engine/sends/test_message.h"
 
-static const char campaign_job[] = "campaign";
-static const char test_job[] = "test_send";
-
-/* Nothing was done, so that the same call may be made again under its key. */
+/* A preview does nothing, so the same call may be made again with its idempotency key. */
 static void reply_preview(struct op_context *ctx, const struct send_preview *preview, struct reply *reply)
 {
     reply->status = 200;
@@ -25,7 +23,7 @@ static const char *text_or_none(const char *text)
 bool op_sends_create(struct op_context *ctx, const struct sends_create_args *args, struct reply *reply, struct error *err)
 {
     if (args->gradual_send != NULL)
-        return fail(err, ERR_NOT_IMPLEMENTED, "gradualSend", "Gradual sends are not built yet; leave gradualSend out.");
+        return fail(err, ERR_NOT_IMPLEMENTED, "gradualSend", "Gradual sends are not available yet; leave gradualSend out.");
     struct send_request request = {
         .email_id = args->email_id,
         .domain_id = args->domain_id,
@@ -40,7 +38,7 @@ bool op_sends_create(struct op_context *ctx, const struct sends_create_args *arg
         .confirmation = ctx->call->confirmation,
         .key_id = ctx->call->who.key_id,
     };
-    /* Assistants are asked; programs and people at a terminal know what they do. */
+    /* Only assistants get a preview to confirm. */
     if (ctx->call->caller.is_model)
         request.confirm_above = ctx->work.engine->confirm_above;
     struct send_accepted accepted;
@@ -50,9 +48,9 @@ bool op_sends_create(struct op_context *ctx, const struct sends_create_args *arg
         reply_preview(ctx, accepted.preview, reply);
         return true;
     }
-    const char *payload = arena_printf(ctx->work.arena, "{\"sendId\":%lld}", (long long)accepted.id);
+    struct campaign_payload payload = { .send_id = accepted.id };
     int64_t run_after_us = accepted.scheduled_at_us.set ? accepted.scheduled_at_us.value : ctx->work.now_us;
-    if (!op_context_enqueue(ctx, reply, campaign_job, payload, run_after_us, err) ||
+    if (!op_context_enqueue(ctx, reply, campaign_job(ctx->work.arena, &payload), run_after_us, err) ||
         !send_set_job(&ctx->work, accepted.id, reply->job_id, err))
         return false;
     op_context_subject(ctx, work_id(&ctx->work, ID_SEND, accepted.id));
@@ -72,11 +70,11 @@ bool op_sends_test(struct op_context *ctx, const struct sends_test_args *args, s
         .from_name = args->from != NULL ? text_or_none(args->from->name) : NULL,
         .reply_to = args->reply_to,
     };
-    struct send_test test;
+    struct test_send_payload test;
     if (!send_check_test(&ctx->work, &request, &test, err))
         return false;
     op_context_subject(ctx, work_id(&ctx->work, ID_EMAIL, args->email_id));
-    return op_context_enqueue(ctx, reply, test_job, send_test_write(&ctx->work, &test), ctx->work.now_us, err);
+    return op_context_enqueue(ctx, reply, test_send_job(ctx->work.arena, &test), ctx->work.now_us, err);
 }
 
 bool op_sends_get(struct op_context *ctx, const struct sends_get_args *args, struct reply *reply, struct error *err)
@@ -93,8 +91,8 @@ bool op_sends_get(struct op_context *ctx, const struct sends_get_args *args, str
     return true;
 }
 
-/* R-266 … R-269. There are no automations yet, so no run is known and no automation has sends. */
-static bool check_join(const struct sends_list_args *args, bool *ret_joined, struct error *err)
+/* R-266 … R-269. Automations do not exist yet, so no run is found and no automation has sends. */
+static bool check_automation_filters(const struct sends_list_args *args, bool *ret_joined, struct error *err)
 {
     *ret_joined =
         args->automation_id != 0 || args->automation_run_id != 0 || args->audience_run_id != 0 || args->trigger_instance_id != 0;
@@ -104,7 +102,7 @@ static bool check_join(const struct sends_list_args *args, bool *ret_joined, str
     if (!*ret_joined)
         return true;
     if (args->kind == SEND_KIND_CAMPAIGN)
-        return fail(err, ERR_INVALID_REQUEST, "kind", "A campaign send belongs to no automation; leave kind out.");
+        return fail(err, ERR_INVALID_REQUEST, "kind", "Campaign sends do not belong to automations; leave kind out.");
     if (args->email_id != 0)
         return fail(err, ERR_INVALID_REQUEST, "emailId", "emailId cannot be combined with the filters of automations.");
     if (args->automation_run_id != 0)
@@ -117,7 +115,7 @@ static bool check_join(const struct sends_list_args *args, bool *ret_joined, str
 bool op_sends_list(struct op_context *ctx, const struct sends_list_args *args, struct reply *reply, struct error *err)
 {
     bool joined;
-    if (!check_join(args, &joined, err))
+    if (!check_automation_filters(args, &joined, err))
         return false;
     struct send_filter filter = {
         .email_id = args->email_id,

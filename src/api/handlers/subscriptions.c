@@ -2,12 +2,12 @@
 #include "api/op_context.h"
 #include "catalogue/operations.h"
 
-/* The token is the credential: it went to the recipient only, and names the brand. */
+/* The token is the credential: only the recipient received it. It names the brand. */
 static bool open_link(struct op_context *ctx, const char *token, struct unsubscribe_link *ret_link,
                       struct subscription *ret_subscription, struct error *err)
 {
     if (!unsubscribe_token_open(ctx->work.engine, ctx->work.arena, token, ret_link))
-        return fail(err, ERR_NOT_FOUND, "token", "This is not a link of this installation, or not all of it.");
+        return fail(err, ERR_NOT_FOUND, "token", "This link is incomplete, or it is not a link of this installation.");
     if (!subscription_find(&ctx->work, ret_link, ret_subscription, err))
         return false;
     ctx->work.organization_id = ret_subscription->organization_id;

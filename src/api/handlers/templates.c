@@ -1,10 +1,10 @@
-/* The gallery. Assistants search and read it without the HTML, which no host has room for. */
+/* Template gallery. Assistants search and read it without the HTML, which is too large for their hosts. */
 #include "engine/templates/gallery.h"
 
 #include "api/op_context.h"
 #include "catalogue/operations.h"
 
-static const char *name_of(enum email_category category)
+static const char *category_name(enum email_category category)
 {
     return category != EMAIL_CATEGORY_ABSENT ? email_category_names[category - 1] : NULL;
 }
@@ -12,19 +12,19 @@ static const char *name_of(enum email_category category)
 bool op_templates_list(struct op_context *ctx, const struct templates_list_args *args, struct reply *reply, struct error *err)
 {
     if (args->semantic)
-        return fail(err, ERR_NOT_IMPLEMENTED, "semantic", "Templates cannot be ranked by meaning here; leave semantic out.");
-    struct gallery_filter filter = { .query = args->query, .category = name_of(args->category), .brand = args->brand };
+        return fail(err, ERR_NOT_IMPLEMENTED, "semantic", "Semantic search is not available; leave semantic out.");
+    struct gallery_filter filter = { .query = args->query, .category = category_name(args->category), .brand = args->brand };
     return gallery_list_templates(&ctx->work, &filter, true, args->limit, args->cursor, &reply->json, err);
 }
 
 bool op_templates_search(struct op_context *ctx, const struct templates_search_args *args, struct reply *reply, struct error *err)
 {
-    struct gallery_filter filter = { .query = args->query, .category = name_of(args->category), .brand = args->brand };
+    struct gallery_filter filter = { .query = args->query, .category = category_name(args->category), .brand = args->brand };
     return gallery_list_templates(&ctx->work, &filter, false, args->limit, args->cursor, &reply->json, err);
 }
 
-static bool answer_template(const struct op_context *ctx, const char *id, const char *param, unsigned parts, struct reply *reply,
-                            struct error *err)
+static bool reply_template(const struct op_context *ctx, const char *id, const char *param, unsigned parts, struct reply *reply,
+                           struct error *err)
 {
     const struct gallery_template *template = gallery_find_template(id);
     if (template == NULL)
@@ -35,13 +35,13 @@ static bool answer_template(const struct op_context *ctx, const char *id, const 
 
 bool op_templates_get(struct op_context *ctx, const struct templates_get_args *args, struct reply *reply, struct error *err)
 {
-    return answer_template(ctx, args->template_id, "templateId", GALLERY_SUBJECT | GALLERY_HTML, reply, err);
+    return reply_template(ctx, args->template_id, "templateId", GALLERY_SUBJECT | GALLERY_HTML, reply, err);
 }
 
 bool op_templates_read(struct op_context *ctx, const struct templates_read_args *args, struct reply *reply, struct error *err)
 {
     unsigned html = (args->include & TEMPLATES_READ_INCLUDE_HTML) != 0 ? GALLERY_HTML : 0;
-    return answer_template(ctx, args->email_id, "emailId", GALLERY_SUBJECT | GALLERY_TEXT | html, reply, err);
+    return reply_template(ctx, args->email_id, "emailId", GALLERY_SUBJECT | GALLERY_TEXT | html, reply, err);
 }
 
 /* ---- Sequences ---- */

@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 
 /*
- * A window is a hash of seconds and their calls, of the seconds that count
- * (LIMIT_SLOTS) and of none else. A clock that went back moves nothing: the call
- * counts in the newest second.
+ * Script of the sliding window. A window is a hash from second to calls. It
+ * holds only the seconds that count (LIMIT_SLOTS). When the clock went back,
+ * the call counts in the newest second.
  */
 static const char script[] = "local now = tonumber(redis.call('TIME')[1]) "
                              "local limit, slots = tonumber(ARGV[1]), tonumber(ARGV[2]) "
@@ -46,11 +46,11 @@ static struct timeval time_limit(int ms)
     return (struct timeval){ .tv_sec = ms / 1000, .tv_usec = ms % 1000 * US_PER_MS };
 }
 
-static void say_why(const redisContext *context, const redisReply *reply, char ret_why[LIMIT_WHY_BYTES])
+static void describe_failure(const redisContext *context, const redisReply *reply, char ret_why[LIMIT_WHY_BYTES])
 {
     const char *why = "out of memory";
     if (reply != NULL)
-        why = reply->type == REDIS_REPLY_ERROR ? reply->str : "an answer of another form";
+        why = reply->type == REDIS_REPLY_ERROR ? reply->str : "an unexpected answer";
     else if (context != NULL && context->err == REDIS_ERR_IO && errno == EAGAIN)
         why = "no answer in time";
     else if (context != NULL)
@@ -60,8 +60,8 @@ static void say_why(const redisContext *context, const redisReply *reply, char r
 
 /* ---- Connecting ---- */
 
-/* Log-in, choice of the database and loading of the script, in one round trip. */
-static bool prepare(struct limit_connection *connection, const struct limit_address *address, char ret_why[LIMIT_WHY_BYTES])
+/* Logs in, selects the database and loads the script in one round trip. */
+static bool set_up_session(struct limit_connection *connection, const struct limit_address *address, char ret_why[LIMIT_WHY_BYTES])
 {
     redisContext *context = connection->context;
     int asked = 0;
@@ -76,7 +76,7 @@ static bool prepare(struct limit_connection *connection, const struct limit_addr
         REPLY_SCOPE reply = NULL;
         int expected = asked > 1 ? REDIS_REPLY_STATUS : REDIS_REPLY_STRING;
         if (redisGetReply(context, (void **)&reply) != REDIS_OK || reply->type != expected) {
-            say_why(context, reply, ret_why);
+            describe_failure(context, reply, ret_why);
             return false;
         }
         if (expected == REDIS_REPLY_STRING)
@@ -92,18 +92,18 @@ struct limit_connection *limit_connect(const struct limit_address *address, cons
                                                   : redisConnectUnixWithTimeout(address->socket_path, time_limit(LIMIT_CONNECT_MS));
     bool connected = context != NULL && context->err == 0 && redisSetTimeout(context, time_limit(LIMIT_ANSWER_MS)) == REDIS_OK;
     if (!connected) {
-        say_why(context, NULL, ret_why);
+        describe_failure(context, NULL, ret_why);
         if (context != NULL)
             redisFree(context);
         return NULL;
     }
-    /* Not for the programs that this process starts. */
+    /* Subprocesses must not inherit the socket. */
     fcntl(context->fd, F_SETFD, FD_CLOEXEC);
     struct limit_connection *connection = calloc(1, sizeof(*connection));
     if (connection == NULL)
         abort();
     connection->context = context;
-    if (prepare(connection, address, ret_why))
+    if (set_up_session(connection, address, ret_why))
         return connection;
     limit_disconnect(connection);
     return NULL;
@@ -127,7 +127,7 @@ void limit_peer(const struct limit_connection *connection, char ret_host[LIMIT_H
         ret_host[0] = '\0';
 }
 
-/* ---- Asking ---- */
+/* ---- Counting ---- */
 
 static bool is_count(const redisReply *reply)
 {
@@ -145,7 +145,7 @@ enum limit_asked limit_ask(struct limit_connection *connection, const char *wind
     redisContext *context = connection->context;
     REPLY_SCOPE reply =
         redisCommand(context, "EVALSHA %s 1 %s %lld %d", connection->script_hash, window, (long long)limit, LIMIT_SLOTS);
-    /* Somebody has flushed its scripts. */
+    /* The server's script cache was flushed. */
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "NOSCRIPT", 8) == 0) {
         freeReplyObject(reply);
         reply = redisCommand(context, "EVAL %s 1 %s %lld %d", script, window, (long long)limit, LIMIT_SLOTS);
@@ -160,13 +160,13 @@ enum limit_asked limit_ask(struct limit_connection *connection, const char *wind
         return LIMIT_ANSWERED;
     }
     bool reset = context->err == REDIS_ERR_IO && (errno == ECONNRESET || errno == EPIPE);
-    say_why(context, reply, ret_why);
+    describe_failure(context, reply, ret_why);
     return reply == NULL && (context->err == REDIS_ERR_EOF || reset) ? LIMIT_CLOSED : LIMIT_FAILED;
 }
 
-/* ---- What it is ---- */
+/* ---- Server version ---- */
 
-/* The value of a line "name:value" of INFO. */
+/* Reads the value of a line "name:value" of INFO. */
 static bool info_line(const char *info, const char *name, char *ret_text, size_t size)
 {
     const char *line = strstr(info, name);
@@ -184,7 +184,7 @@ void limit_server(struct limit_connection *connection, char *ret_text, size_t si
     ret_text[0] = '\0';
     if (reply == NULL || reply->type != REDIS_REPLY_STRING)
         return;
-    /* Valkey tells a redis_version for the sake of old clients. */
+    /* Valkey also reports a redis_version, for old clients. */
     if (info_line(reply->str, "\nvalkey_version:", version, sizeof(version)))
         snprintf(ret_text, size, "valkey %s", version);
     else if (info_line(reply->str, "\nredis_version:", version, sizeof(version)))

@@ -1,4 +1,4 @@
-/* The limit store of one process: windows in memory. Counting and expiring are O(1) a call on average. */
+/* Memory limit store: sliding windows in the memory of one process. Counting and expiry cost O(1) a call on average. */
 #include "api/limits/limit_store.h"
 
 #include "base/clock.h"
@@ -10,7 +10,7 @@
 enum {
     SHARDS = 16,        /* locks */
     BUCKETS = 1024,     /* hash chains a shard */
-    MAX_WINDOWS = 8192, /* windows a shard; past it idle ones are dropped */
+    MAX_WINDOWS = 8192, /* windows a shard; above it idle ones are dropped */
 };
 
 struct window {
@@ -26,7 +26,7 @@ struct window {
 struct shard {
     pthread_mutex_t lock;
     size_t count;
-    int64_t swept_s; /* when idle windows were looked for last */
+    int64_t swept_s; /* when idle windows were last removed */
     struct window *buckets[BUCKETS];
 };
 
@@ -51,7 +51,7 @@ static void drop_windows(struct shard *shard, int64_t idle_before_s)
     }
 }
 
-static struct window *window_of(struct shard *shard, uint64_t hash, const struct limit_window *wanted, int64_t now_s)
+static struct window *find_or_add_window(struct shard *shard, uint64_t hash, const struct limit_window *wanted, int64_t now_s)
 {
     struct window **head = &shard->buckets[hash / SHARDS % BUCKETS];
     for (struct window *window = *head; window != NULL; window = window->next)
@@ -71,8 +71,8 @@ static struct window *window_of(struct shard *shard, uint64_t hash, const struct
     return window;
 }
 
-/* Empties the slots that the clock has passed since the last call. A clock that went back moves nothing. */
-static void advance(struct window *window, int64_t now_s)
+/* Clears the slots between the last call and now. A clock that went back changes nothing. */
+static void window_advance(struct window *window, int64_t now_s)
 {
     int64_t steps = now_s - window->newest_s;
     if (steps <= 0)
@@ -108,8 +108,8 @@ static bool memory_count(struct limit_store *store, const struct limit_window *w
     hash ^= hash >> 29;
     struct shard *shard = &memory->shards[hash % SHARDS];
     pthread_mutex_lock(&shard->lock);
-    struct window *window = window_of(shard, hash, wanted, now_s);
-    advance(window, now_s);
+    struct window *window = find_or_add_window(shard, hash, wanted, now_s);
+    window_advance(window, now_s);
     bool admitted = window->total < limit;
     if (admitted) {
         window->slots[window->newest_s % LIMIT_SLOTS]++;

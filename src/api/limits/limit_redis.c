@@ -10,27 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEFT_ALONE_MS = 1000, WINDOW_NAME_BYTES = 160 };
+enum { RETRY_MS = 1000, WINDOW_NAME_BYTES = 160 };
 
-/* A window that never fills up, for trying whether a call could be counted. */
-static const char trial_window[] = "posthorn:trial";
-enum { TRIAL_LIMIT = INT32_MAX };
+/* A window without an effective limit; the probe counts a call in it. */
+static const char probe_window[] = "posthorn:trial";
+enum { PROBE_LIMIT = INT32_MAX };
 
 struct redis_store {
     struct limit_store base;
     struct limit_address address;
-    _Atomic bool answers;          /* changed under the lock */
-    pthread_mutex_t lock;          /* guards what follows */
-    pthread_cond_t changed;        /* the store has failed, or the end has come */
-    struct limit_connection *idle; /* as many as there were threads at once */
-    char peer[LIMIT_HOST_BYTES];   /* the host's address when it answered last, so that no call asks the DNS; "": a socket */
+    _Atomic bool answers;          /* changed under the lock; false: the circuit breaker is open */
+    pthread_mutex_t lock;          /* guards the members below */
+    pthread_cond_t changed;        /* the store has failed, or the store is closed */
+    struct limit_connection *idle; /* connection pool: at most one connection for each thread */
+    char peer[LIMIT_HOST_BYTES];   /* the numeric address of the last probe, so that no call waits for DNS; "": a socket */
     bool stopping;
-    pthread_t mender;
+    pthread_t retry_thread;
 };
 
 /* ---- Connections ---- */
 
-/* One that is idle; NULL when there is none. */
+/* Takes an idle connection from the pool; NULL when there is none. */
 static struct limit_connection *take_idle(struct redis_store *redis)
 {
     pthread_mutex_lock(&redis->lock);
@@ -69,27 +69,27 @@ static struct limit_connection *connect_again(struct redis_store *redis, char wh
     return limit_connect(&redis->address, peer[0] != '\0' ? peer : NULL, why);
 }
 
-/* ---- Whether it answers ---- */
+/* ---- Availability ---- */
 
 static void note_failure(struct redis_store *redis, const char *why)
 {
     pthread_mutex_lock(&redis->lock);
-    bool is_news = redis->answers;
+    bool was_answering = redis->answers;
     redis->answers = false;
     pthread_cond_signal(&redis->changed);
     pthread_mutex_unlock(&redis->lock);
     close_idle(redis);
-    if (is_news)
-        log_event(LOG_WARNING, "limits.store", "%s does not answer (%s); until it does, no call is refused for its rate.",
+    if (was_answering)
+        log_event(LOG_WARNING, "limits.store", "%s does not answer (%s). Rate limits are not enforced until it does.",
                   redis->address.name, why);
 }
 
-/* Everything that a call needs of the store: the name, the log-in, the script, and that it may write. */
-static bool try_store(struct redis_store *redis, char why[LIMIT_WHY_BYTES])
+/* Probes everything that a call needs: the name, the login, the script and write access. */
+static bool probe_store(struct redis_store *redis, char why[LIMIT_WHY_BYTES])
 {
     struct limit_count count;
     struct limit_connection *connection = limit_connect(&redis->address, NULL, why);
-    if (connection == NULL || limit_ask(connection, trial_window, TRIAL_LIMIT, &count, why) != LIMIT_ANSWERED) {
+    if (connection == NULL || limit_ask(connection, probe_window, PROBE_LIMIT, &count, why) != LIMIT_ANSWERED) {
         limit_disconnect(connection);
         return false;
     }
@@ -101,35 +101,35 @@ static bool try_store(struct redis_store *redis, char why[LIMIT_WHY_BYTES])
     return true;
 }
 
-/* Waits until the store has failed and a second has passed. False at the end. */
-static bool wait_to_mend(struct redis_store *redis)
+/* Waits until the store has failed and RETRY_MS have passed. False when the store is closed. */
+static bool wait_to_retry(struct redis_store *redis)
 {
     pthread_mutex_lock(&redis->lock);
     while (redis->answers && !redis->stopping)
         pthread_cond_wait(&redis->changed, &redis->lock);
-    struct timespec deadline = clock_deadline(LEFT_ALONE_MS);
+    struct timespec deadline = clock_deadline(RETRY_MS);
     int waited = 0;
     while (!redis->stopping && waited == 0)
         waited = pthread_cond_clockwait(&redis->changed, &redis->lock, CLOCK_MONOTONIC, &deadline);
-    bool goes_on = !redis->stopping;
+    bool keeps_running = !redis->stopping;
     pthread_mutex_unlock(&redis->lock);
-    return goes_on;
+    return keeps_running;
 }
 
-static void *mend(void *store)
+static void *retry_loop(void *store)
 {
     struct redis_store *redis = store;
     char why[LIMIT_WHY_BYTES];
-    while (wait_to_mend(redis))
-        if (try_store(redis, why))
+    while (wait_to_retry(redis))
+        if (probe_store(redis, why))
             log_event(LOG_INFO, "limits.store", "%s answers.", redis->address.name);
     return NULL;
 }
 
-/* ---- The operations ---- */
+/* ---- Operations ---- */
 
-static enum limit_asked ask(struct redis_store *redis, const char *window, int64_t limit, struct limit_count *ret_count,
-                            char why[LIMIT_WHY_BYTES])
+static enum limit_asked ask_store(struct redis_store *redis, const char *window, int64_t limit, struct limit_count *ret_count,
+                                  char why[LIMIT_WHY_BYTES])
 {
     struct limit_connection *connection = take_idle(redis);
     bool was_idle = connection != NULL;
@@ -149,7 +149,7 @@ static enum limit_asked ask(struct redis_store *redis, const char *window, int64
 static bool redis_count(struct limit_store *store, const struct limit_window *wanted, int64_t limit, int64_t now_us,
                         struct limit_count *ret_count)
 {
-    (void)now_us; /* the server's clock counts, whatever those of its clients say */
+    (void)now_us; /* the server's clock is used */
     struct redis_store *redis = (struct redis_store *)store;
     if (!redis->answers)
         return false;
@@ -157,11 +157,11 @@ static bool redis_count(struct limit_store *store, const struct limit_window *wa
     char why[LIMIT_WHY_BYTES] = "";
     snprintf(window, sizeof(window), "posthorn:%s:rate:%s:%s:%lld", wanted->installation, wanted->policy->name,
              wanted->kind == CREDENTIAL_SESSION ? "session" : "key", (long long)wanted->id);
-    enum limit_asked asked = ask(redis, window, limit, ret_count, why);
+    enum limit_asked asked = ask_store(redis, window, limit, ret_count, why);
     if (asked == LIMIT_CLOSED) {
-        /* A server closes what was idle for long, and was restarted perhaps: then all that are idle are closed. */
+        /* A server closes connections that were idle for long, and all of them when it restarts. Then the whole pool is closed. */
         close_idle(redis);
-        asked = ask(redis, window, limit, ret_count, why);
+        asked = ask_store(redis, window, limit, ret_count, why);
     }
     if (asked != LIMIT_ANSWERED)
         note_failure(redis, why);
@@ -180,7 +180,7 @@ static void redis_close(struct limit_store *store)
     redis->stopping = true;
     pthread_cond_signal(&redis->changed);
     pthread_mutex_unlock(&redis->lock);
-    pthread_join(redis->mender, NULL);
+    pthread_join(redis->retry_thread, NULL);
     close_idle(redis);
     limit_address_done(&redis->address);
     pthread_cond_destroy(&redis->changed);
@@ -192,10 +192,10 @@ bool limit_redis_new(const char *address, struct limit_store **ret_store, struct
 {
     static const struct limit_store_operations kind = { redis_count, redis_answers, redis_close };
     struct limit_address read;
-    const char *explain_not;
+    const char *why_refused;
     char why[LIMIT_WHY_BYTES] = "";
-    if (!limit_address_read(address, &read, &explain_not))
-        return fail(err, ERR_INVALID_REQUEST, "--limit-store", "The address of --limit-store cannot be used: %s.", explain_not);
+    if (!limit_address_read(address, &read, &why_refused))
+        return fail(err, ERR_INVALID_REQUEST, "--limit-store", "The address of --limit-store is not valid: %s.", why_refused);
     struct redis_store *redis = calloc(1, sizeof(*redis));
     if (redis == NULL)
         abort();
@@ -204,15 +204,15 @@ bool limit_redis_new(const char *address, struct limit_store **ret_store, struct
     redis->answers = true;
     pthread_mutex_init(&redis->lock, NULL);
     pthread_cond_init(&redis->changed, NULL);
-    if (!try_store(redis, why))
+    if (!probe_store(redis, why))
         note_failure(redis, why);
-    if (pthread_create(&redis->mender, NULL, mend, redis) != 0)
+    if (pthread_create(&redis->retry_thread, NULL, retry_loop, redis) != 0)
         abort();
     *ret_store = &redis->base;
     return true;
 }
 
-void limit_redis_look(struct limit_store *store, struct limit_redis_facts *ret_facts)
+void limit_redis_probe(struct limit_store *store, struct limit_redis_facts *ret_facts)
 {
     struct redis_store *redis = (struct redis_store *)store;
     char why[LIMIT_WHY_BYTES] = "";
@@ -220,7 +220,7 @@ void limit_redis_look(struct limit_store *store, struct limit_redis_facts *ret_f
     snprintf(ret_facts->name, sizeof(ret_facts->name), "%s", redis->address.name);
     struct limit_connection *connection = limit_connect(&redis->address, NULL, why);
     struct limit_count count;
-    if (connection == NULL || limit_ask(connection, trial_window, TRIAL_LIMIT, &count, why) != LIMIT_ANSWERED)
+    if (connection == NULL || limit_ask(connection, probe_window, PROBE_LIMIT, &count, why) != LIMIT_ANSWERED)
         snprintf(ret_facts->problem, sizeof(ret_facts->problem), "%s", why);
     else
         limit_server(connection, ret_facts->server, sizeof(ret_facts->server));

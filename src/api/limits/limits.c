@@ -65,7 +65,7 @@ bool limits_admit(struct limits *limits, const struct principal *who, const stru
         return true;
     }
     int64_t wait_s = count.reset_s - count.now_s;
-    /* A limit that was lowered meanwhile may be below what has been counted. */
+    /* A lowered limit may be below the calls already counted. */
     *ret_rate = (struct rate_state){
         .limit = limit,
         .remaining = count.counted < limit ? limit - count.counted : 0,

@@ -1,7 +1,7 @@
 /*
- * The rate gate: calls of a credential and policy over a rolling window
- * (R-119 …). A store does the counting; where it does not answer, the gate is
- * open (R-123).
+ * Rate limit (throttle): counts the calls of a credential and policy in a
+ * rolling (sliding) window (R-119 …). A limit store does the counting. When the
+ * store does not answer, no call is refused (R-123).
  */
 #pragma once
 
@@ -9,17 +9,17 @@
 
 struct limits;
 
-/* Takes over the store; NULL: memory. `installation` is borrowed, and first read when a call is counted. */
+/* Takes ownership of the store; NULL: memory. `installation` is borrowed, and first read when a call is counted. */
 struct limits *limits_new(struct limit_store *store, const char *installation) NONNULL(2) RETURNS_NONNULL;
 void limits_free(struct limits *limits);
 
-/* Counts a call of this caller. False when the window is full; `ret_rate` is filled either way.
- * A multiplier of 0 means no limit. */
+/* Counts a call of this caller. False when the window is full. `ret_rate` is filled either way. A multiplier of 0 means no limit.
+ */
 bool limits_admit(struct limits *limits, const struct principal *who, const struct rate_policy *policy, int64_t now_us,
                   struct rate_state *ret_rate) NONNULL(1, 2, 3, 5);
 
-/* What a caller is told whom no policy limits: R-123's full window. */
+/* The rate state of a caller without a limit: a full window. */
 struct rate_state limits_unlimited(const struct rate_policy *policy, int64_t now_us);
 
-/* Whether the store answered when it was asked last. */
+/* True when the store answered the last request. */
 bool limits_are_counted(const struct limits *limits) NONNULL(1);

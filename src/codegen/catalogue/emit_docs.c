@@ -8,7 +8,7 @@ static void put_title(struct output *out, const char *title, const char *purpose
     put(out, "<!-- Generated from schemas/ and tools/; edit those instead. -->\n\n# %s\n\n%s\n", title, purpose);
 }
 
-/* As headings of Markdown are addressed: D-01 → d-01. */
+/* The anchor of a Markdown heading: D-01 → d-01. */
 static const char *anchor_of(const char *id)
 {
     char *made = text("%s", id);
@@ -18,7 +18,7 @@ static const char *anchor_of(const char *id)
     return made;
 }
 
-/* Cells of a table must not hold what ends one. */
+/* A table cell must not contain | or a line break. */
 static const char *cell(const char *value)
 {
     char *made = text("%s", value != NULL ? value : "");
@@ -52,7 +52,7 @@ static void emit_errors_page(const struct catalogue *all, const char *folder)
 
 /* ---- Operations ---- */
 
-/* The ids of a member as links into the page that explains them. */
+/* The ids of a member as links to the page that explains them. */
 static void put_citations(struct output *out, const json_t *declaration, const char *member, const char *title, const char *page)
 {
     const json_t *ids = json_object_get(declaration, member);
@@ -98,13 +98,13 @@ static void put_facts(struct output *out, const struct catalogue *all, const str
     put(out, "- Work: %s, at most %.0f round trips to the database\n", member_text(json, "mode"), member_number(json, "queries", 0));
     const json_t *errors = json_object_get(json, "errors");
     if (json_array_size(errors) > 0) {
-        put(out, "- Refusals of its own: %s\n", words_of(errors));
+        put(out, "- Specific errors: %s\n", words_of(errors));
     }
     put_citations(out, json, "open", "Left open by the contract", "open-details.md");
     put_rules(out, json);
 }
 
-static void put_operation(struct output *out, const struct catalogue *all, const struct op_decl *op)
+static void put_operation_entry(struct output *out, const struct catalogue *all, const struct op_decl *op)
 {
     const char *route = op->method != NULL ? text("`%s %s`", op->method, op->path) : "reached by tools only";
     const json_t *when = json_object_get(op->json, "when");
@@ -121,15 +121,16 @@ static void emit_operations_page(const struct catalogue *all, const char *folder
 {
     struct output out;
     output_open(&out, folder, "operations.md");
-    put_title(&out, "Operations", "Everything the service can do, one entry an operation. A route with several entries picks the first whose "
-                                  "condition holds. Result shapes are in `schemas/resources`.");
+    put_title(&out, "Operations",
+              "All operations of the service, one entry each. A route with several entries uses the first one whose "
+              "condition holds. Result shapes are in `schemas/resources`.");
     const char *domain = "";
     for (size_t i = 0; i < all->op_count; i++) {
         if (strcmp(domain, all->ops[i].domain) != 0) {
             domain = all->ops[i].domain;
             put(&out, "\n## %s\n", domain);
         }
-        put_operation(&out, all, &all->ops[i]);
+        put_operation_entry(&out, all, &all->ops[i]);
     }
     output_close(&out);
 }
@@ -148,7 +149,9 @@ static void emit_tools_page(const struct catalogue *all, const char *folder)
 {
     struct output out;
     output_open(&out, folder, "tools.md");
-    put_title(&out, "Tools", "What an assistant sees. A tool runs one operation or picks one of several; its schemas are derived from them.");
+    put_title(&out, "Tools",
+              "The tools that an assistant sees. A tool runs one operation or chooses one of several; its schemas are derived from "
+              "them.");
     put(&out, "\n| Tool | Toolset | Hints | Built |\n| --- | --- | --- | --- |\n");
     for (size_t i = 0; i < all->tool_count; i++) {
         const struct tool_decl *tool = &all->tools[i];
@@ -174,7 +177,7 @@ static void emit_tools_page(const struct catalogue *all, const char *folder)
 
 /* ---- Open details ---- */
 
-/* Where a decision shows: the operations and shapes that name it. */
+/* The places that a decision affects: the operations and shapes that name it. */
 static const char *uses_of(const struct catalogue *all, const char *id, const json_t *decision)
 {
     const char *uses = "";

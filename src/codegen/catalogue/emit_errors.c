@@ -6,7 +6,7 @@ static void emit_error_header(const struct catalogue *all, const char *folder)
 {
     struct output out;
     output_open(&out, folder, "error_codes.h");
-    put_origin(&out, "The error codes of the contract. error_info() of base/error.h tells the rest of each.");
+    put_origin(&out, "The error codes of the contract. error_info() of base/error.h gives the details of each.");
     put(&out, "#pragma once\n\nenum error_code {\n    ERR_NONE,\n");
     size_t i;
     const json_t *row;
@@ -35,7 +35,7 @@ static void emit_error_table(const struct catalogue *all, const char *folder)
     }
     put(&out, "};\n\n");
     put(&out, "const struct error_info *error_info(enum error_code code)\n{\n"
-              "    /* A code outside the registry is a broken invariant; it is shown as an internal error. */\n"
+              "    /* An unknown code is a broken invariant and becomes an internal error. */\n"
               "    unsigned at = (unsigned)code < ERROR_CODE_COUNT ? (unsigned)code : ERR_NONE;\n"
               "    return &registry[at];\n}\n");
     output_close(&out);

@@ -15,7 +15,7 @@ static json_t *help_scopes(const struct catalogue *all)
     return rows;
 }
 
-/* A metered operation has no published amount: its cost is null. */
+/* A metered operation has no published price: its cost is null. */
 static json_t *help_prices(const struct catalogue *all)
 {
     json_t *rows = json_array();
@@ -86,15 +86,15 @@ static json_t *help_errors(const struct catalogue *all)
 
 static const char *topic_text(const struct catalogue *all, const json_t *topic)
 {
-    const char *told = text("# %s\n\n%s\n", member_text(topic, "title"), member_text(topic, "text"));
+    const char *page = text("# %s\n\n%s\n", member_text(topic, "title"), member_text(topic, "text"));
     const char *append = member_text(topic, "append");
     if (append == NULL) {
-        return told;
+        return page;
     }
     if (strcmp(append, "prices") == 0) {
-        return text("%s\n%s", told, price_list(all));
+        return text("%s\n%s", page, price_list(all));
     }
-    return text("%s\n%s", told, strcmp(append, "rates") == 0 ? rate_list(all) : error_list(all));
+    return text("%s\n%s", page, strcmp(append, "rates") == 0 ? rate_list(all) : error_list(all));
 }
 
 static void put_topics(struct output *out, const struct catalogue *all)
@@ -116,28 +116,28 @@ static void put_topics(struct output *out, const struct catalogue *all)
     put(out, "};\nconst size_t help_topic_count = %zu;\n\n", json_array_size(all->topics));
 }
 
-static void emit_header(const char *folder)
+static void emit_texts_header(const char *folder)
 {
     struct output out;
     output_open(&out, folder, "texts.h");
-    put_origin(&out, "Topics of the help tool. The other texts are declared by api/catalogue.h.");
+    put_origin(&out, "Topics of the help tool. api/catalogue.h declares the other texts.");
     put(&out, "#pragma once\n\n#include <stddef.h>\n\n"
               "/* In the order of enum capabilities_get_topic: help_topics[topic - 1]. */\n"
               "struct help_topic {\n    const char *name;\n    const char *title;\n    const char *text; /* Markdown */\n"
-              "    const char *const *tools; /* names of the tools it is about, NULL-ended */\n};\n"
+              "    const char *const *tools; /* names of its tools, NULL-terminated */\n};\n"
               "extern const struct help_topic help_topics[];\nextern const size_t help_topic_count;\n");
     output_close(&out);
 }
 
 void emit_help(const struct catalogue *all, const char *folder)
 {
-    emit_header(folder);
+    emit_texts_header(folder);
     json_t *help = keep(json_pack("{s:o, s:{s:o}, s:o, s:o, s:o}", "scopes", help_scopes(all), "credits", "operations",
                                   help_prices(all), "rateLimits", help_rates(all), "endpoints", help_endpoints(all), "errors",
                                   help_errors(all)));
     struct output out;
     output_open(&out, folder, "texts.c");
-    put_origin(&out, "Texts made at build: help, topics and the machine-readable description.");
+    put_origin(&out, "Texts generated at build time: help, topics and the OpenAPI document.");
     put(&out, "#include \"catalogue/texts.h\"\n\n#include \"api/catalogue.h\"\n\n");
     put_topics(&out, all);
     put(&out, "const char catalogue_help_json[] =\n    ");

@@ -1,13 +1,13 @@
 #include "model.h"
 
-static void emit_header(const char *folder)
+static void emit_integrations_header(const char *folder)
 {
     struct output out;
     output_open(&out, folder, "integrations.h");
-    put_origin(&out, "Providers that can be connected, and the events they tell of.");
+    put_origin(&out, "Providers that can be connected, and their events.");
     put(&out, "#pragma once\n\n#include <stddef.h>\n\n"
               "struct integration_provider {\n    const char *key;\n    const char *name;\n    const char *category;\n"
-              "    const char *const *events; /* NULL-ended */\n};\n"
+              "    const char *const *events; /* NULL-terminated */\n};\n"
               "extern const struct integration_provider integration_providers[];\n"
               "extern const size_t integration_provider_count;\n");
     output_close(&out);
@@ -15,10 +15,10 @@ static void emit_header(const char *folder)
 
 void emit_integrations(const struct catalogue *all, const char *folder)
 {
-    emit_header(folder);
+    emit_integrations_header(folder);
     struct output out;
     output_open(&out, folder, "integrations.c");
-    put_origin(&out, "Providers that can be connected, and the events they tell of.");
+    put_origin(&out, "Providers that can be connected, and their events.");
     put(&out, "#include \"catalogue/integrations.h\"\n\nconst struct integration_provider integration_providers[] = {\n");
     size_t i;
     const json_t *row;

@@ -7,26 +7,28 @@ static const char *operation_pointer(const json_t *row)
     return text("&operations[OP_%s]", upper_case(member_text(row, "run")));
 }
 
-static void emit_header(const char *folder)
+static void emit_mcp_header(const char *folder)
 {
     struct output out;
     output_open(&out, folder, "mcp_texts.h");
-    put_origin(&out, "What the agent protocol offers beside tools: instructions, prompts, resources, completions.");
+    put_origin(&out, "MCP instructions, prompts, resources and completions.");
     put(&out,
         "#pragma once\n\n#include \"api/catalogue.h\"\n\n"
         "extern const char mcp_instructions[];\n\n"
         "struct mcp_prompt_argument {\n    const char *name;\n    const char *description;\n    bool required;\n};\n"
-        "struct mcp_prompt_message {\n    const char *role;\n    const char *text; /* {argument} stands for its value, nothing when absent */\n};\n"
+        "struct mcp_prompt_message {\n    const char *role;\n    const char *text; /* placeholder {argument}: its value, or "
+        "nothing when absent */\n};\n"
         "struct mcp_prompt {\n    const char *name;\n    const char *title;\n    const char *description;\n"
         "    const struct mcp_prompt_argument *arguments;\n    size_t argument_count;\n"
         "    const struct mcp_prompt_message *messages;\n    size_t message_count;\n"
         "    const char *list_json; /* its object in prompts/list */\n};\n"
         "extern const struct mcp_prompt mcp_prompts[];\nextern const size_t mcp_prompt_count;\n\n"
-        "/* A resource is an operation's answer under a name. */\n"
-        "struct mcp_resource {\n    const char *uri; /* of a template: with {parameters}, each one path segment */\n    const char *name;\n"
+        "/* A resource is the answer of an operation under a URI. */\n"
+        "struct mcp_resource {\n    const char *uri; /* of a template: with placeholders, one path segment each */\n    const char "
+        "*name;\n"
         "    const char *mime_type;\n    const struct operation *operation;\n"
-        "    const char *args_json; /* the arguments, an object; a text {parameter} stands for the parameter's value */\n"
-        "    const char *pick;      /* the top-level text that is the content; NULL: the whole answer */\n"
+        "    const char *args_json; /* the arguments, an object; placeholder {parameter}: the parameter's value */\n"
+        "    const char *pick;      /* the text member that is the content; NULL: the whole answer */\n"
         "    const char *list_json; /* its object in resources/list or resources/templates/list */\n};\n"
         "extern const struct mcp_resource mcp_resources[];\nextern const size_t mcp_resource_count;\n"
         "extern const struct mcp_resource mcp_resource_templates[];\nextern const size_t mcp_resource_template_count;\n\n"
@@ -37,7 +39,7 @@ static void emit_header(const char *folder)
     output_close(&out);
 }
 
-/* The members a client sees, in the protocol's order. */
+/* The members shown to a client, in the protocol's order. */
 static const char *listed(const json_t *row, const char *const *members)
 {
     json_t *object = keep(json_object());
@@ -139,10 +141,10 @@ static void put_completions(struct output *out, json_t *completions)
 
 void emit_mcp(const struct catalogue *all, const char *folder)
 {
-    emit_header(folder);
+    emit_mcp_header(folder);
     struct output out;
     output_open(&out, folder, "mcp_texts.c");
-    put_origin(&out, "Instructions, prompts, resources and completions of the agent protocol.");
+    put_origin(&out, "MCP instructions, prompts, resources and completions.");
     put(&out, "#include \"catalogue/mcp_texts.h\"\n\n#include \"catalogue/operations.h\"\n\nconst char mcp_instructions[] =\n    ");
     put_c_string(&out, member_text(all->mcp, "instructions"));
     put(&out, ";\n\n");

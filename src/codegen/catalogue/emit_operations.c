@@ -62,7 +62,7 @@ static void put_default(struct output *out, const struct param *param)
     }
 }
 
-/* What only this kind of argument has. */
+/* The members of this kind of argument only. */
 static void put_kind_members(struct output *out, const struct param *param)
 {
     const json_t *schema = param->schema;
@@ -99,7 +99,7 @@ static void put_kind_members(struct output *out, const struct param *param)
     }
 }
 
-static void put_field(struct output *out, const struct param *param, const char *struct_tag)
+static void put_arg_field(struct output *out, const struct param *param, const char *struct_tag)
 {
     put(out, "    { .name = \"%s\", .kind = %s, .place = %s,\n      .offset = offsetof(struct %s, %s)", param->name,
         kind_names[param->kind], place_names[param->place], struct_tag, param->c_name);
@@ -134,7 +134,7 @@ static void put_shape(struct output *out, const char *shape, const char *struct_
     }
     put(out, "static const struct arg_field %s_fields[] = {\n", shape);
     for (size_t i = 0; i < count; i++) {
-        put_field(out, &params[i], struct_tag);
+        put_arg_field(out, &params[i], struct_tag);
     }
     put(out, "};\nstatic const struct arg_shape %s = { .fields = %s_fields, .count = %zu, .size = sizeof(struct %s)%s };\n\n",
         shape, shape, count, struct_tag, elsewhere);
@@ -149,10 +149,10 @@ static void put_object_shape(struct output *out, const struct param *param)
     }
 }
 
-/* ---- Keys that mean something elsewhere ---- */
+/* ---- Keys that belong to another form or route ---- */
 
-/* What tells this operation from others of its route, for people: "contacts", "test true"; NULL when it is the last of them. */
-static const char *telling_words(const struct op_decl *op)
+/* The condition that selects this operation on its route, for people: "contacts", "test true"; NULL when it has none. */
+static const char *condition_words(const struct op_decl *op)
 {
     json_t *when = json_object_get(op->json, "when");
     const char *present = member_text(when, "present");
@@ -164,27 +164,27 @@ static const char *telling_words(const struct op_decl *op)
     return text("%s %s", json_object_iter_key(first), json_is_string(value) ? json_string_value(value) : json_text(value));
 }
 
-/* Another form of the same route takes these. */
-static void tell_keys_of_form(json_t *keys, const struct op_decl *op, const struct op_decl *form)
+/* Adds the keys that another form of the same route takes. */
+static void add_keys_of_form(json_t *keys, const struct op_decl *op, const struct op_decl *form)
 {
-    const char *ours = telling_words(op);
-    const char *theirs = telling_words(form);
+    const char *ours = condition_words(op);
+    const char *theirs = condition_words(form);
     for (size_t i = 0; i < form->param_count; i++) {
         const char *name = form->params[i].name;
-        bool tells = theirs != NULL && strcmp(theirs, name) == 0;
-        if (find_param(op, name) != NULL || tells || json_object_get(keys, name) != NULL) {
+        bool is_condition = theirs != NULL && strcmp(theirs, name) == 0;
+        if (find_param(op, name) != NULL || is_condition || json_object_get(keys, name) != NULL) {
             continue;
         }
         if (ours != NULL) {
-            json_object_set_new(keys, name, json_string(text("%s does not go with %s.", name, ours)));
+            json_object_set_new(keys, name, json_string(text("%s cannot be combined with %s.", name, ours)));
         } else if (theirs != NULL) {
-            json_object_set_new(keys, name, json_string(text("%s goes with %s only.", name, theirs)));
+            json_object_set_new(keys, name, json_string(text("%s is accepted only with %s.", name, theirs)));
         }
     }
 }
 
-/* The read of one row takes this in its path: a list is no second way to it. */
-static void tell_key_of_read(json_t *keys, const struct op_decl *list, const struct op_decl *read)
+/* Adds the path parameter of the route that reads one row: a list has no such filter. */
+static void add_key_of_read(json_t *keys, const struct op_decl *list, const struct op_decl *read)
 {
     size_t size = strlen(list->path);
     const char *rest = strncmp(read->path, list->path, size) == 0 ? read->path + size : "";
@@ -194,11 +194,11 @@ static void tell_key_of_read(json_t *keys, const struct op_decl *list, const str
     }
     const char *name = text("%.*s", (int)name_end - 2, rest + 2);
     if (find_param(list, name) == NULL) {
-        json_object_set_new(keys, name, json_string(text("%s is no filter of this list; GET %s reads one.", name, read->path)));
+        json_object_set_new(keys, name, json_string(text("%s is not a filter of this list; GET %s reads one.", name, read->path)));
     }
 }
 
-/* Gives what names the table to the shape of the operation. */
+/* Writes the table of such keys. Returns the initializer that refers to it. */
 static const char *put_keys_elsewhere(struct output *out, const struct catalogue *all, const struct op_decl *op)
 {
     json_t *keys = json_object();
@@ -208,9 +208,9 @@ static const char *put_keys_elsewhere(struct output *out, const struct catalogue
             continue;
         }
         if (strcmp(other->path, op->path) == 0) {
-            tell_keys_of_form(keys, op, other);
+            add_keys_of_form(keys, op, other);
         } else if (strcmp(op->method, "GET") == 0) {
-            tell_key_of_read(keys, op, other);
+            add_key_of_read(keys, op, other);
         }
     }
     if (json_object_size(keys) == 0) {
@@ -233,7 +233,7 @@ static const char *put_keys_elsewhere(struct output *out, const struct catalogue
 
 /* ---- Operations ---- */
 
-/* The handler takes its own argument type; the table's type takes any. */
+/* The handler takes its own argument type; the table needs a function of the general type. */
 static void put_thunk(struct output *out, const struct op_decl *op)
 {
     put(out,
@@ -262,7 +262,7 @@ static void put_when(struct output *out, const struct op_decl *op)
     }
 }
 
-/* Every scope that satisfies this one: itself and those that imply it. */
+/* All scopes that satisfy this one: itself and those that imply it. */
 static const char *satisfying_scopes(const struct catalogue *all, const char *scope)
 {
     const char *bits = text("SCOPE_%s", upper_case(scope));
@@ -303,7 +303,7 @@ static void put_limits(struct output *out, const struct catalogue *all, const st
         member_number(op->json, "maxBodyBytes", member_number(all->policies, "bodyBytes", 0)));
 }
 
-static void put_operation(struct output *out, const struct catalogue *all, const struct op_decl *op)
+static void put_operation_row(struct output *out, const struct catalogue *all, const struct op_decl *op)
 {
     const json_t *json = op->json;
     put(out,
@@ -326,6 +326,9 @@ static void put_operation(struct output *out, const struct catalogue *all, const
         true_or_false(json_array_size(json_object_get(json, "open")) > 0));
     if (member_text(json, "confirmation") != NULL) {
         put(out, "      .asks_confirmation = true,\n");
+    }
+    if (member_text(json, "job") != NULL) {
+        put(out, "      .job = &job_declarations[JOB_%s],\n", upper_case(member_text(json, "job")));
     }
     if (member_true(json, "waits")) {
         put(out, "      .waits = true,\n");
@@ -379,7 +382,8 @@ void emit_operations(const struct catalogue *all, const char *folder)
     struct output out;
     output_open(&out, folder, "operations.c");
     put_origin(&out, "The operation table, the shapes of arguments and the routes.");
-    put(&out, "#include \"catalogue/operations.h\"\n\n#include \"catalogue/policies.h\"\n#include \"crypto/ids.h\"\n\n"
+    put(&out, "#include \"catalogue/operations.h\"\n\n#include \"catalogue/jobs.h\"\n#include \"catalogue/policies.h\"\n#include "
+              "\"crypto/ids.h\"\n\n"
               "#include <assert.h>\n#include <stddef.h>\n\n");
     visit_types(all, &out, put_names, put_object_shape);
     for (size_t i = 0; i < all->op_count; i++) {
@@ -392,7 +396,7 @@ void emit_operations(const struct catalogue *all, const char *folder)
     }
     put(&out, "const struct operation operations[] = {\n");
     for (size_t i = 0; i < all->op_count; i++) {
-        put_operation(&out, all, &all->ops[i]);
+        put_operation_row(&out, all, &all->ops[i]);
     }
     put(&out, "};\nconst size_t operation_count = OPERATION_COUNT;\n\n");
     put_routes(&out, all);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void put_enum(struct output *out, const struct param *param)
+static void put_param_enum(struct output *out, const struct param *param)
 {
     put(out, "enum %s {\n", param->type_name);
     bool tokens = param->kind == PARAM_TOKENS;
@@ -21,11 +21,12 @@ static void put_enum(struct output *out, const struct param *param)
             put(out, "    %s,\n", constant);
         }
     }
-    put(out, "};\nextern const char *const %s_names[]; /* NULL-ended, in the order of the enum, without an entry for absent */\n\n",
+    put(out,
+        "};\nextern const char *const %s_names[]; /* NULL-terminated, in the order of the enum, without an entry for absent */\n\n",
         param->type_name);
 }
 
-/* The type of a struct member, with the space or star that its name follows. */
+/* The C type of a struct member, with the space or star before its name. */
 static const char *c_type(const struct param *param)
 {
     bool present = always_present(param);
@@ -80,7 +81,7 @@ static void put_object(struct output *out, const struct param *param)
     put(out, "\n");
 }
 
-static void put_operation(struct output *out, const struct op_decl *op)
+static void put_operation_declaration(struct output *out, const struct op_decl *op)
 {
     put(out, "/* %s: %s */\n", op->id, member_text(op->json, "summary"));
     put(out, "struct %s_args {\n", op->c_name);
@@ -109,10 +110,10 @@ void emit_operations_header(const struct catalogue *all, const char *folder)
         put(&out, "    OP_%s,\n", upper_case(all->ops[i].id));
     }
     put(&out, "    OPERATION_COUNT,\n};\n\n/* ---- Shared by several arguments, or part of one ---- */\n\n");
-    visit_types(all, &out, put_enum, put_object);
+    visit_types(all, &out, put_param_enum, put_object);
     put(&out, "/* ---- Operations; those that are not built have no handler ---- */\n\n");
     for (size_t i = 0; i < all->op_count; i++) {
-        put_operation(&out, &all->ops[i]);
+        put_operation_declaration(&out, &all->ops[i]);
     }
     output_close(&out);
 }

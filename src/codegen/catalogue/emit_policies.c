@@ -1,6 +1,6 @@
 #include "model.h"
 
-static void put_enum(struct output *out, const char *tag, const char *prefix, json_t *rows, const char *count_name)
+static void put_policy_enum(struct output *out, const char *tag, const char *prefix, json_t *rows, const char *count_name)
 {
     put(out, "enum %s {\n", tag);
     const char *name;
@@ -11,14 +11,14 @@ static void put_enum(struct output *out, const char *tag, const char *prefix, js
     put(out, "    %s,\n};\n", count_name);
 }
 
-static void emit_header(const struct catalogue *all, const char *folder)
+static void emit_policies_header(const struct catalogue *all, const char *folder)
 {
     struct output out;
     output_open(&out, folder, "policies.h");
     put_origin(&out, "Scopes, rate policies and credit prices.");
     put(&out, "#pragma once\n\n#include \"api/catalogue.h\"\n\n");
 
-    put(&out, "/* A key holds some of these bits; an operation names all that satisfy it. */\nenum scope {\n");
+    put(&out, "/* A key holds some of these bits. An operation lists all that satisfy it. */\nenum scope {\n");
     int bit = 0;
     const char *name;
     json_t *row;
@@ -26,25 +26,25 @@ static void emit_header(const struct catalogue *all, const char *folder)
         put(&out, "    SCOPE_%s = 1u << %d,\n", upper_case(name), bit++);
     }
     put(&out, "};\nstruct scope_info {\n    const char *name;\n    uint32_t bit;\n"
-              "    uint32_t satisfies; /* every scope that holding this one satisfies, itself included */\n};\n"
+              "    uint32_t satisfies; /* all scopes that this one satisfies, including itself */\n};\n"
               "extern const struct scope_info scopes[];\nextern const size_t scope_count;\n\n");
 
-    put_enum(&out, "rate_policy_index", "RATE", json_object_get(all->policies, "rates"), "RATE_POLICY_COUNT");
+    put_policy_enum(&out, "rate_policy_index", "RATE", json_object_get(all->policies, "rates"), "RATE_POLICY_COUNT");
     put(&out, "extern const struct rate_policy rate_policies[];\n\n");
 
-    put(&out, "/* What is metered, as GET /v1/help publishes it. */\nextern const struct price prices[];\n"
+    put(&out, "/* Credit prices, as GET /v1/help publishes them. */\nextern const struct price prices[];\n"
               "extern const size_t price_count;\n");
     output_close(&out);
 }
 
-/* Plans and what things cost have a header of their own: the engine reads it, and knows nothing of the rest. */
+/* Plans and credit prices have a header of their own, because the engine includes it without the other policies. */
 static void emit_plans_header(const struct catalogue *all, const char *folder)
 {
     struct output out;
     output_open(&out, folder, "plans.h");
     put_origin(&out, "Plans: what an organization may use in a period.");
     put(&out, "#pragma once\n\n#include <stdint.h>\n\n");
-    put_enum(&out, "plan_index", "PLAN", json_object_get(all->policies, "plans"), "PLAN_COUNT");
+    put_policy_enum(&out, "plan_index", "PLAN", json_object_get(all->policies, "plans"), "PLAN_COUNT");
     put(&out, "struct plan {\n    const char *key;\n    const char *name;\n    int64_t credits;     /* a period; -1: unlimited */\n"
               "    int64_t email_sends; /* a period; -1: unlimited */\n};\nextern const struct plan plans[];\n\n");
     put(&out, "/* Credits a call, or an item of it, as schemas/policies.json prices them. */\nenum price_credits {\n");
@@ -104,7 +104,7 @@ static void emit_tables(const struct catalogue *all, const char *folder)
 
 void emit_policies(const struct catalogue *all, const char *folder)
 {
-    emit_header(all, folder);
+    emit_policies_header(all, folder);
     emit_plans_header(all, folder);
     emit_tables(all, folder);
 }

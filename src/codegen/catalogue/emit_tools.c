@@ -38,7 +38,7 @@ static void put_candidates(struct output *out, const struct tool_decl *tool)
     }
 }
 
-/* What the tool takes: an unbuilt one has no schema and takes nothing. */
+/* The arguments of the tool; a tool that is not built has no schema and no arguments. */
 static void put_arguments(struct output *out, const struct tool_decl *tool)
 {
     put(out, "      .arguments = WORDS(");

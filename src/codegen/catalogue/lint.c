@@ -48,8 +48,8 @@ static bool has_type(const json_t *value, char letter)
     }
 }
 
-/* The types of a known member, NULL when the name is not known. */
-static const char *types_of(const char *name, const char *const *known)
+/* The type letters of a known member; NULL for an unknown name. */
+static const char *known_types(const char *name, const char *const *known)
 {
     size_t length = strlen(name);
     for (; *known != NULL; known++) {
@@ -69,7 +69,7 @@ void lint_members(json_t *object, const char *const *known, const char *place)
     const char *name;
     json_t *value;
     json_object_foreach(object, name, value) {
-        const char *types = types_of(name, known);
+        const char *types = known_types(name, known);
         if (types == NULL) {
             problem(place, "has the unknown member %s", name);
             continue;

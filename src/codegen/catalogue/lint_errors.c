@@ -59,14 +59,14 @@ static void lint_error(json_t *row, json_t *seen)
     }
     const char *type = member_text(row, "type");
     if (type == NULL || !is_error_type(type)) {
-        problem(where, "type is not one of the eight of the contract");
+        problem(where, "type is not one of the eight types of the contract");
     }
     const char *suggestion = member_text(row, "suggestion");
     if (suggestion == NULL || suggestion[0] == '\0') {
         problem(where, "has no suggestion");
     }
     if (!json_is_boolean(json_object_get(row, "retryable"))) {
-        problem(where, "retryable must be said");
+        problem(where, "retryable must be given");
     }
 }
 

@@ -5,7 +5,7 @@
 
 static const char where[] = "schemas/integrations.json";
 
-/* Names of contact fields begin with it: identity_user_id. */
+/* Names of contact fields start with the key: identity_user_id. */
 static bool is_provider_key(const char *key)
 {
     bool good = islower((unsigned char)key[0]);
@@ -23,7 +23,7 @@ static void lint_events(const json_t *events, const char *place)
     json_array_foreach(events, i, event) {
         const char *name = json_string_value(event);
         if (name == NULL || name[0] == '\0' || json_object_get(seen, name) != NULL) {
-            problem(place, "has an empty event or %s twice", name != NULL ? name : "one that is no text");
+            problem(place, "has an empty event or %s twice", name != NULL ? name : "one that is not text");
             continue;
         }
         json_object_set_new(seen, name, json_true());

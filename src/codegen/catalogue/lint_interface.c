@@ -14,7 +14,7 @@ static bool has_route_in(const struct catalogue *all, const char *domain)
     return false;
 }
 
-/* The OpenAPI document says what it is, and describes every group of routes and no other. */
+/* The OpenAPI document has a title and a version, and describes exactly the groups of routes that exist. */
 void lint_interface(const struct catalogue *all)
 {
     static const char *const known[] = { "info=o", "tags=o", "examples=o", NULL };

@@ -19,14 +19,14 @@ static bool names_argument(const json_t *arguments, const char *name)
     return false;
 }
 
-/* Every {place} of a message is an argument of its prompt. */
-static void lint_places(const char *place, const char *message, const json_t *arguments)
+/* Every placeholder {name} of a message is an argument of its prompt. */
+static void lint_placeholders(const char *place, const char *message, const json_t *arguments)
 {
     for (const char *open = strchr(message, '{'); open != NULL; open = strchr(open + 1, '{')) {
         const char *close = strchr(open, '}');
         const char *name = close != NULL ? text("%.*s", (int)(close - open - 1), open + 1) : open;
         if (close == NULL || !names_argument(arguments, name)) {
-            problem(place, "{%s} is no argument of it", name);
+            problem(place, "{%s} is not one of its arguments", name);
         }
     }
 }
@@ -53,7 +53,7 @@ static void lint_prompt(json_t *prompt)
     json_array_foreach(json_object_get(prompt, "messages"), i, row) {
         lint_members(row, known_message, place);
         if (lint_text(row, "text", place) && lint_text(row, "role", place)) {
-            lint_places(place, member_text(row, "text"), arguments);
+            lint_placeholders(place, member_text(row, "text"), arguments);
         }
     }
     if (i == 0) {
@@ -61,13 +61,13 @@ static void lint_prompt(json_t *prompt)
     }
 }
 
-/* What is read must be built and must only read. */
+/* The operation must be built and must only read. */
 static void lint_run(const struct catalogue *all, const json_t *row, const char *place)
 {
     const char *id = member_text(row, "run");
     const struct op_decl *op = id != NULL ? find_op(all, id) : NULL;
     if (op == NULL || !op->built) {
-        problem(place, "runs %s, which is no built operation", id != NULL ? id : "nothing");
+        problem(place, "runs %s, which is not a built operation", id != NULL ? id : "nothing");
         return;
     }
     const char *mode = member_text(op->json, "mode");
@@ -78,7 +78,7 @@ static void lint_run(const struct catalogue *all, const json_t *row, const char 
     json_t *value;
     json_object_foreach(json_object_get(row, "args"), name, value) {
         if (find_param(op, name) == NULL) {
-            problem(place, "gives %s, which %s does not take", name, id);
+            problem(place, "gives %s, which %s does not accept", name, id);
         }
     }
     const char *pick = member_text(row, "pick");

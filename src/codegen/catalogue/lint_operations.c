@@ -1,5 +1,6 @@
 #include "lint.h"
 
+#include "source_lines.h"
 #include "words.h"
 
 #include <ctype.h>
@@ -25,11 +26,11 @@ static void lint_words(const struct op_decl *op)
         problem(op->where, "route must be a method and a path below /v1");
     }
     if (!json_is_boolean(json_object_get(op->json, "built"))) {
-        problem(op->where, "built must be said");
+        problem(op->where, "built must be given");
     }
 }
 
-/* Whether a name that the operation gives under `member` is one of the policies. */
+/* Reports a name under `member` that is not in the table of the policies. */
 static void lint_policy_name(const struct catalogue *all, const struct op_decl *op, const char *member, const char *table)
 {
     const json_t *name = json_object_get(op->json, member);
@@ -67,12 +68,12 @@ static void lint_arguments(const struct op_decl *op)
         lint_param(&op->params[i]);
         for (size_t before = 0; before < i; before++) {
             if (strcmp(op->params[before].name, op->params[i].name) == 0) {
-                problem(op->params[i].where, "stands in two places");
+                problem(op->params[i].where, "is declared in two places");
             }
         }
         if (strcmp(op->params[i].name, "brandId") == 0 && op->params[i].place != PLACE_PATH &&
             strcmp(op->id, "apiKeys.create") != 0) {
-            problem(op->params[i].where, "no query or body names a brand");
+            problem(op->params[i].where, "a query or body must not name a brand");
         }
     }
     size_t i;
@@ -101,7 +102,7 @@ static void lint_when(const struct op_decl *op)
     }
     for (size_t i = 0; i < sizeof(looks_at) / sizeof(looks_at[0]); i++) {
         if (looks_at[i] != NULL && find_param(op, looks_at[i]) == NULL) {
-            problem(op->where, "when looks at %s, which is no parameter", looks_at[i]);
+            problem(op->where, "when uses %s, which is not a parameter", looks_at[i]);
         }
     }
 }
@@ -126,7 +127,7 @@ static void lint_result(const struct catalogue *all, const struct op_decl *op)
     }
 }
 
-/* Shapes of free values are resources, at any depth. */
+/* The shapes of free values are resources, at any depth. */
 static void lint_shapes(const struct catalogue *all, const struct param *params, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -138,7 +139,7 @@ static void lint_shapes(const struct catalogue *all, const struct param *params,
     }
 }
 
-/* A second way to succeed, and messages to show. */
+/* Checks the second success status and the declared examples. */
 static void lint_also_and_example(const struct catalogue *all, const struct op_decl *op)
 {
     static const char *const known_also[] = { "status=i", "description=s", "result=s", NULL };
@@ -162,7 +163,7 @@ static void lint_also_and_example(const struct catalogue *all, const struct op_d
     }
 }
 
-/* What a confirmation shows is a shape of its own; a job could not ask. */
+/* The preview of a confirmation is a resource. A job cannot ask for a confirmation. */
 static void lint_confirmation(const struct catalogue *all, const struct op_decl *op)
 {
     const char *shape = member_text(op->json, "confirmation");
@@ -174,7 +175,7 @@ static void lint_confirmation(const struct catalogue *all, const struct op_decl 
         problem(op->where, "the confirmation %s is not in schemas/resources", shape);
     }
     if (mode == NULL || strcmp(mode, "write") != 0 || member_true(op->json, "single")) {
-        problem(op->where, "confirmation goes with a write that is not single");
+        problem(op->where, "confirmation needs a write that is not single");
     }
 }
 
@@ -182,7 +183,7 @@ static void lint_consistency(const struct op_decl *op)
 {
     const char *mode = member_text(op->json, "mode");
     if (member_true(op->json, "waits") && (mode == NULL || strcmp(mode, "read") != 0 || member_true(op->json, "single"))) {
-        problem(op->where, "waits goes with a read that is not single");
+        problem(op->where, "waits needs a read that is not single");
     }
     const char *reach = member_text(op->json, "reach");
     bool honours_key = member_true(op->json, "idempotencyKey");
@@ -190,19 +191,19 @@ static void lint_consistency(const struct op_decl *op)
         problem(op->where, "only a POST honours an idempotency key");
     }
     if (member_true(op->json, "single") && (mode == NULL || (strcmp(mode, "read") != 0 && strcmp(mode, "write") != 0))) {
-        problem(op->where, "single goes with read or write");
+        problem(op->where, "single needs mode read or write");
     }
-    /* Calls that share a commit are not held against a balance one by one, and none may keep the others waiting. */
+    /* Calls of a group commit are not checked against a balance, and none may delay the others. */
     const char *pool = member_text(op->json, "pool");
-    bool is_dear = member_text(op->json, "price") != NULL || (pool != NULL && strcmp(pool, "slow") == 0);
-    if (is_single_write(op) && is_dear) {
-        problem(op->where, "a single write has no price and is quick");
+    bool is_costly = member_text(op->json, "price") != NULL || (pool != NULL && strcmp(pool, "slow") == 0);
+    if (is_single_write(op) && is_costly) {
+        problem(op->where, "a single write must be quick and must not have a price");
     }
     if (reach != NULL && strcmp(reach, "public") != 0 && json_object_get(op->json, "policy") == NULL) {
         problem(op->where, "has no rate policy");
     }
     if (mode != NULL && strcmp(mode, "memory") != 0 && member_number(op->json, "queries", 0) < 1) {
-        problem(op->where, "needs a budget of queries");
+        problem(op->where, "needs a query budget");
     }
     int status = (int)member_number(op->json, "status", 0);
     if (status < 200 || status > 299) {
@@ -210,7 +211,24 @@ static void lint_consistency(const struct op_decl *op)
     }
 }
 
-/* Among the operations of one route, those with a condition come first and exactly one without it comes last. */
+/* An operation that enqueues a job names it; a caller cannot wait for a job that is not declared. */
+static void lint_job_name(const struct catalogue *all, const struct op_decl *op)
+{
+    static const char *const modes[] = { "write", "job", NULL };
+    const char *mode = member_text(op->json, "mode");
+    const char *job = member_text(op->json, "job");
+    if (job != NULL && find_job(all, job) == NULL) {
+        problem(place_of_text(all, op->where, text("\"%s\"", job)), "the job %s is not in schemas/jobs.json", job);
+    }
+    if (job != NULL && !is_one_of(mode, modes)) {
+        problem(op->where, "job goes with the modes write and job");
+    }
+    if (job == NULL && op->built && mode != NULL && strcmp(mode, "job") == 0) {
+        problem(place_of_text(all, op->where, text("\"%s\"", op->id)), "has the mode job and names no job");
+    }
+}
+
+/* On a route, operations with a condition come first, and exactly one without a condition comes last. */
 static void lint_route_order(const struct catalogue *all, const struct op_decl *op)
 {
     bool after = false;
@@ -233,7 +251,7 @@ static void lint_route_order(const struct catalogue *all, const struct op_decl *
     }
 }
 
-/* domain.verb in camelCase: names of C functions are made of it. */
+/* domain.verb in camelCase, because C function names are derived from it. */
 static void lint_id(const struct op_decl *op)
 {
     const char *dot = strchr(op->id, '.');
@@ -249,11 +267,37 @@ static void lint_id(const struct op_decl *op)
 static void lint_operation(const struct catalogue *all, const struct op_decl *op)
 {
     static const char *const known[] = {
-        "id=s",      "route=sz", "summary=s",        "reach=s",        "organizationKey=b", "scope=sz",  "policy=sz",
-        "price=sz",  "mode=s",   "single=b",         "pool=s",         "status=i",          "queries=i", "path=o",
-        "query=o",   "body=o",   "required=t",       "result=so",      "errors=t",          "open=t",    "rules=t",
-        "when=o",    "built=b",  "idempotencyKey=b", "maxBodyBytes=i", "confirmation=s",    "waits=b",   "also=o",
-        "example=o", NULL,
+        "id=s",
+        "route=sz",
+        "summary=s",
+        "reach=s",
+        "organizationKey=b",
+        "scope=sz",
+        "policy=sz",
+        "price=sz",
+        "mode=s",
+        "single=b",
+        "pool=s",
+        "status=i",
+        "queries=i",
+        "path=o",
+        "query=o",
+        "body=o",
+        "required=t",
+        "result=so",
+        "errors=t",
+        "open=t",
+        "rules=t",
+        "when=o",
+        "built=b",
+        "idempotencyKey=b",
+        "maxBodyBytes=i",
+        "confirmation=s",
+        "waits=b",
+        "also=o",
+        "example=o",
+        "job=s",
+        NULL,
     };
     lint_members(op->json, known, op->where);
     lint_id(op);
@@ -271,6 +315,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
     lint_also_and_example(all, op);
     lint_consistency(op);
     lint_confirmation(all, op);
+    lint_job_name(all, op);
     lint_route_order(all, op);
 }
 
@@ -281,7 +326,7 @@ void lint_operations(const struct catalogue *all)
     }
 }
 
-/* How many routes and tools the contract has, when schemas/policies.json says it. */
+/* The number of routes and tools of the contract, when schemas/policies.json gives it. */
 void lint_counts(const struct catalogue *all)
 {
     size_t routes = 0;

@@ -12,12 +12,12 @@ const char *const id_kinds[] = { "org",      "brand",      "key",         "email
 
 static const char *const text_formats[] = { "email", "date-time", "tokens", NULL };
 
-static bool has(const struct param *param, const char *member)
+static bool has_member(const struct param *param, const char *member)
 {
     return json_object_get(param->schema, member) != NULL;
 }
 
-static bool is_camel_case(const char *name)
+bool is_camel_case(const char *name)
 {
     if (!islower((unsigned char)name[0])) {
         return false;
@@ -30,7 +30,7 @@ static bool is_camel_case(const char *name)
     return true;
 }
 
-static bool is_c_keyword(const char *word)
+bool is_c_keyword(const char *word)
 {
     static const char *const keywords[] = { "auto",  "break", "case",   "char",     "const",  "continue", "default", "do",     "double",
                                             "else",  "enum",  "extern", "float",    "for",    "goto",     "if",      "inline", "int",
@@ -40,14 +40,14 @@ static bool is_c_keyword(const char *word)
     return is_one_of(word, keywords);
 }
 
-static void lint_size(const struct param *param, const char *member)
+static void lint_bound(const struct param *param, const char *member)
 {
     if (member_number(param->schema, member, 0) < 1) {
         problem(param->where, "needs %s", member);
     }
 }
 
-/* A name of a C constant is made of it. */
+/* C constants are named after the value. */
 static bool is_enum_value(const char *value)
 {
     if (value == NULL || !isalpha((unsigned char)value[0])) {
@@ -71,7 +71,7 @@ static void lint_enum(const struct param *param)
         }
     }
     if (i == 0 || (param->kind == PARAM_TOKENS && i > 32)) {
-        problem(param->where, "enum must hold 1 value at least, tokens 32 at most");
+        problem(param->where, "enum must have at least 1 value, tokens at most 32");
     }
     const char *preset = member_text(param->schema, "default");
     if (preset != NULL && !list_has(enum_values(param), preset)) {
@@ -82,7 +82,7 @@ static void lint_enum(const struct param *param)
 static void lint_items(const struct param *param)
 {
     const json_t *items = json_object_get(param->schema, "items");
-    lint_size(param, "maxItems");
+    lint_bound(param, "maxItems");
     if (items == NULL) {
         problem(param->where, "needs items");
     }
@@ -100,10 +100,10 @@ static void lint_free_value(const struct param *param)
         lint_items(param);
         return;
     }
-    lint_size(param, "maxProperties");
+    lint_bound(param, "maxProperties");
 }
 
-/* A default is of the type of the argument; only plain values have one. */
+/* A default has the type of the argument. Only plain values have one. */
 static bool default_fits(const struct param *param, const json_t *preset)
 {
     switch (param->kind) {
@@ -132,7 +132,7 @@ static void lint_kind(const struct param *param)
 {
     switch (param->kind) {
     case PARAM_TEXT:
-        lint_size(param, "maxLength");
+        lint_bound(param, "maxLength");
         return;
     case PARAM_ID:
         if (!is_one_of(member_text(param->schema, "format") + strlen("id:"), id_kinds)) {
@@ -141,7 +141,7 @@ static void lint_kind(const struct param *param)
         return;
     case PARAM_INTEGER:
     case PARAM_NUMBER:
-        if (!has(param, "minimum") || !has(param, "maximum")) {
+        if (!has_member(param, "minimum") || !has_member(param, "maximum")) {
             problem(param->where, "needs minimum and maximum");
         }
         return;
@@ -179,7 +179,7 @@ void lint_param(const struct param *param)
         problem(param->where, "is not camelCase");
     }
     if (is_c_keyword(param->c_name)) {
-        problem(param->where, "is a word of C");
+        problem(param->where, "is a C keyword");
     }
     lint_text(param->schema, "description", param->where);
     const char *format = member_text(param->schema, "format");
@@ -187,7 +187,7 @@ void lint_param(const struct param *param)
         problem(param->where, "has the unknown format %s", format);
     }
     if (is_nullable(param) && param->kind != PARAM_TEXT) {
-        problem(param->where, "only a text may be nullable");
+        problem(param->where, "only text may be nullable");
     }
     const json_t *preset = json_object_get(param->schema, "default");
     if (preset != NULL && (param->required || !default_fits(param, preset))) {
@@ -197,7 +197,7 @@ void lint_param(const struct param *param)
         problem(param->where, "only a free value has a shape");
     }
     if (param->place != PLACE_BODY && (param->kind == PARAM_OBJECT || param->kind == PARAM_OBJECT_LIST || param->kind == PARAM_JSON)) {
-        problem(param->where, "cannot stand in a path or a query");
+        problem(param->where, "cannot be in a path or a query");
     }
     lint_kind(param);
     for (size_t i = 0; i < param->field_count; i++) {

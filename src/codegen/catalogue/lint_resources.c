@@ -1,6 +1,6 @@
 #include "lint.h"
 
-/* Every reference names a shape that is there. */
+/* Every reference names an existing shape. */
 static void lint_references(const struct catalogue *all, json_t *schema, const char *place)
 {
     size_t i;
@@ -41,7 +41,8 @@ static void lint_members_of(json_t *schema, const char *place)
     const json_t *wanted;
     json_array_foreach(required, i, wanted) {
         if (!json_is_string(wanted) || json_object_get(properties, json_string_value(wanted)) == NULL) {
-            problem(place, "requires %s, which is not among its properties", json_is_string(wanted) ? json_string_value(wanted) : "what is no name");
+            problem(place, "requires %s, which is not among its properties",
+                    json_is_string(wanted) ? json_string_value(wanted) : "an entry that is not a name");
         }
     }
 }
@@ -59,11 +60,11 @@ static void lint_forms(json_t *schema, const char *name, const char *place)
     }
 }
 
-/* What is made from a shape (examples, OpenAPI) relies on its being put together as JSON Schema says. */
+/* Examples and OpenAPI are generated from a shape and rely on its form, as defined by JSON Schema. */
 static void lint_shape(json_t *schema, const char *place)
 {
     if (!json_is_object(schema)) {
-        problem(place, "is no shape");
+        problem(place, "is not a shape");
         return;
     }
     const json_t *type = json_object_get(schema, "type");

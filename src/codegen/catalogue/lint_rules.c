@@ -8,7 +8,7 @@ static const char where[] = "schemas/rules.json";
 
 /* ---- Names ---- */
 
-/* The letters in the order of the file. Rules have three digits; decisions and ambiguities have two or three. */
+/* The letters in the order of the file. Rules (R) have three digits; decisions (D) and ambiguities (A) have two or three. */
 static const char letters[] = "RDA";
 
 static bool is_rule(const char *id)
@@ -26,7 +26,7 @@ static bool is_numbered(const char *id)
     return !is_rule(id) || length == strlen("R-001");
 }
 
-/* Its rank in the file: letter, then number. */
+/* The sort key of an id: letter, then number. */
 static long rank_of(const char *id)
 {
     long number = 0;
@@ -38,12 +38,12 @@ static long rank_of(const char *id)
 
 /* ---- Entries ---- */
 
-static void lint_order(const char *id, const char *before, const char *place)
+static void lint_rule_order(const char *id, const char *before, const char *place)
 {
     if (before != NULL && rank_of(id) == rank_of(before)) {
         problem(place, "declared twice");
     } else if (before != NULL && rank_of(id) < rank_of(before)) {
-        problem(place, "comes after %s; the order is R, D, A and then that of the numbers", before);
+        problem(place, "comes after %s; the order is R, D, A, then by number", before);
     }
 }
 
@@ -78,7 +78,7 @@ static const char *lint_entries(const struct catalogue *all)
             continue;
         }
         const char *place = text("%s:%d: %s", where, line_of_item(all, where, i), id);
-        lint_order(id, before, place);
+        lint_rule_order(id, before, place);
         lint_entry(all, entry, id, place);
         before = id;
     }
@@ -114,14 +114,12 @@ void lint_rules(const struct catalogue *all)
     }
 }
 
-/* ---- What declarations cite ---- */
+/* ---- Citations of declarations ---- */
 
-/* `place` of a declaration is "FILE: name"; the answer is "FILE:line: name". */
-static const char *place_of_citation(const struct catalogue *all, const char *place, const char *cited)
+/* `place` is "FILE: name"; the result is "FILE:line: name". */
+static const char *citation_place(const struct catalogue *all, const char *place, const char *cited)
 {
-    const char *colon = strchr(place, ':');
-    const char *file = colon != NULL ? text("%.*s", (int)(colon - place), place) : place;
-    return text("%s:%d%s", file, line_of_text(all, file, text("\"%s\"", cited)), colon != NULL ? colon : "");
+    return place_of_text(all, place, text("\"%s\"", cited));
 }
 
 void lint_cited_rules(const struct catalogue *all, const json_t *declaration, const char *place)
@@ -134,21 +132,21 @@ void lint_cited_rules(const struct catalogue *all, const json_t *declaration, co
             continue; /* lint_members reports it */
         }
         if (!is_numbered(id) || !is_rule(id)) {
-            problem(place_of_citation(all, place, id), "the rule %s is not written like R-001", id);
+            problem(citation_place(all, place, id), "the rule %s is not written like R-001", id);
         } else if (json_object_get(all->rules, id) == NULL) {
-            problem(place_of_citation(all, place, id), "the rule %s is not in %s", id, where);
+            problem(citation_place(all, place, id), "the rule %s is not in %s", id, where);
         }
     }
 }
 
-static void note_use(const struct catalogue *all, json_t *used, const json_t *declaration, const char *place)
+static void add_use(const struct catalogue *all, json_t *used, const json_t *declaration, const char *place)
 {
     size_t i;
     const json_t *cited;
     json_array_foreach(json_object_get(declaration, "open"), i, cited) {
         const char *id = json_string_value(cited);
         if (id == NULL || is_rule(id) || json_object_get(all->rules, id) == NULL) {
-            problem(id != NULL ? place_of_citation(all, place, id) : place, "the open detail %s is not in %s",
+            problem(id != NULL ? citation_place(all, place, id) : place, "the open detail %s is not in %s",
                     id != NULL ? id : "(not a text)", where);
             continue;
         }
@@ -156,12 +154,12 @@ static void note_use(const struct catalogue *all, json_t *used, const json_t *de
     }
 }
 
-static void note_uses_of_members(const struct catalogue *all, json_t *used, json_t *members, const char *file)
+static void add_uses_of_members(const struct catalogue *all, json_t *used, json_t *members, const char *file)
 {
     const char *name;
     json_t *member;
     json_object_foreach(members, name, member) {
-        note_use(all, used, member, text("%s: %s", file, name));
+        add_use(all, used, member, text("%s: %s", file, name));
     }
 }
 
@@ -169,19 +167,19 @@ static json_t *used_decisions(const struct catalogue *all)
 {
     json_t *used = keep(json_object());
     for (size_t i = 0; i < all->op_count; i++) {
-        note_use(all, used, all->ops[i].json, all->ops[i].where);
+        add_use(all, used, all->ops[i].json, all->ops[i].where);
     }
     const char *name;
     json_t *schema;
     json_object_foreach(all->resources, name, schema) {
-        note_use(all, used, schema, text("schemas/resources/%s.json: %s", name, name));
+        add_use(all, used, schema, text("schemas/resources/%s.json: %s", name, name));
     }
-    note_uses_of_members(all, used, json_object_get(all->policies, "rates"), "schemas/policies.json");
-    note_uses_of_members(all, used, json_object_get(all->policies, "prices"), "schemas/policies.json");
+    add_uses_of_members(all, used, json_object_get(all->policies, "rates"), "schemas/policies.json");
+    add_uses_of_members(all, used, json_object_get(all->policies, "prices"), "schemas/policies.json");
     return used;
 }
 
-/* A decision is in force for something, or it says that it is not yet. */
+/* Every decision affects a declaration, or is marked as everywhere or pending. */
 void lint_decisions(const struct catalogue *all)
 {
     json_t *used = used_decisions(all);

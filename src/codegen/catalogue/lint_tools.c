@@ -6,8 +6,8 @@
 enum {
     NAME_MAX_BYTES = 40,
     DESCRIPTION_MAX_BYTES = 400,
-    MEAN_MAX_BYTES = 950,   /* of a tool in tools/list */
-    LIST_MAX_BYTES = 54000, /* of the whole list, when every declared tool is built */
+    MEAN_MAX_BYTES = 950,   /* the mean size of a tool in tools/list */
+    LIST_MAX_BYTES = 54000, /* the size of the whole list when every declared tool is built */
 };
 
 static bool is_tool_name(const char *name)
@@ -30,7 +30,7 @@ static void lint_hints(const struct tool_decl *tool)
     json_t *hints = json_object_get(tool->json, "hints");
     for (const char *const *name = names; *name != NULL; name++) {
         if (!json_is_boolean(json_object_get(hints, *name))) {
-            problem(tool->where, "the hint %s must be said", *name);
+            problem(tool->where, "the hint %s must be given", *name);
         }
     }
     lint_members(hints, known, tool->where);
@@ -46,12 +46,12 @@ static bool has_schema_type(const json_t *value, const char *type)
            (strcmp(type, "array") == 0 && json_is_array(value)) || (strcmp(type, "object") == 0 && json_is_object(value));
 }
 
-/* What some host refuses, or what would let a caller guess. */
+/* Reports schema members that some hosts refuse, and missing types. */
 static void lint_schema(const struct tool_decl *tool, json_t *schema, const char *path)
 {
     static const char *const refused[] = { "$ref", "$defs", "anyOf", "oneOf", "allOf", "not", NULL };
     if (!json_is_object(schema)) {
-        problem(tool->where, "%s is no object of a schema", path);
+        problem(tool->where, "%s is not a schema object", path);
         return;
     }
     for (const char *const *word = refused; *word != NULL; word++) {
@@ -66,7 +66,7 @@ static void lint_schema(const struct tool_decl *tool, json_t *schema, const char
     }
     const json_t *preset = json_object_get(schema, "default");
     if (preset != NULL && !has_schema_type(preset, type)) {
-        problem(tool->where, "%s has a default that is no %s", path, type);
+        problem(tool->where, "%s has a default of another type than %s", path, type);
     }
     if (strcmp(type, "array") == 0) {
         lint_schema(tool, json_object_get(schema, "items"), text("%s.items", path));
@@ -78,7 +78,7 @@ static void lint_schema(const struct tool_decl *tool, json_t *schema, const char
     }
 }
 
-/* Reading tools must only read, and a tool says the strongest thing any of its operations does. */
+/* A read-only tool must only read, and no tool may run an operation of administrators. */
 static void lint_operations_of(const struct tool_decl *tool)
 {
     bool only_reads = member_true(json_object_get(tool->json, "hints"), "readOnly");
@@ -114,7 +114,8 @@ static void lint_word_lists(const struct tool_decl *tool)
         const json_t *name;
         json_array_foreach(json_object_get(tool->json, *list), i, name) {
             if (!json_is_string(name) || !is_argument(tool, json_string_value(name))) {
-                problem(tool->where, "%s names %s, which is no argument of it", *list, json_is_string(name) ? json_string_value(name) : "");
+                problem(tool->where, "%s names %s, which is not one of its arguments", *list,
+                        json_is_string(name) ? json_string_value(name) : "");
             }
         }
     }
@@ -123,18 +124,18 @@ static void lint_word_lists(const struct tool_decl *tool)
     for (const char *const *map = maps; *map != NULL; map++) {
         json_object_foreach(json_object_get(tool->json, *map), name, value) {
             if (!is_argument(tool, name)) {
-                problem(tool->where, "%s names %s, which is no argument of it", *map, name);
+                problem(tool->where, "%s names %s, which is not one of its arguments", *map, name);
             }
         }
     }
     json_object_foreach(json_object_get(tool->json, "describe"), name, value) {
         if (!json_is_string(value) && !json_is_null(value)) {
-            problem(tool->where, "describe must give %s a text, or null for none", name);
+            problem(tool->where, "describe must give %s text, or null for none", name);
         }
     }
 }
 
-/* Several operations are told apart by chooseBy, or by conditions of all but the last. */
+/* Several operations are chosen by chooseBy, or by conditions of all but the last. */
 static void lint_choice(const struct tool_decl *tool)
 {
     bool by_presence = json_object_get(json_object_get(tool->json, "chooseBy"), "present") != NULL;
@@ -142,7 +143,7 @@ static void lint_choice(const struct tool_decl *tool)
         const struct op_decl *op = tool->ops[i];
         bool last = i + 1 == tool->op_count;
         if (by_presence && tool->choosers[i] != NULL && find_param(op, tool->choosers[i]) == NULL) {
-            problem(tool->where, "chooses by %s, which %s does not take", tool->choosers[i], op->id);
+            problem(tool->where, "chooses by %s, which %s does not accept", tool->choosers[i], op->id);
         }
         if (!by_presence && tool->choose_by == NULL && !last && json_object_get(op->json, "when") == NULL) {
             problem(tool->where, "%s has no condition and hides what comes after it", op->id);
@@ -167,7 +168,7 @@ static void lint_tool(const struct catalogue *all, size_t at)
     }
     for (size_t i = 0; i < at; i++) {
         if (strcmp(all->tools[i].name, tool->name) == 0) {
-            problem(tool->where, "the name %s is taken", tool->name);
+            problem(tool->where, "the name %s is already used", tool->name);
         }
     }
     lint_text(tool->json, "title", tool->where);
@@ -183,7 +184,7 @@ static void lint_tool(const struct catalogue *all, size_t at)
     lint_choice(tool);
 }
 
-/* A tool as it is listed: what its declaration and its operations made together. */
+/* A tool as it is listed, derived from its declaration and its operations. */
 static void lint_listed_tool(const struct tool_decl *tool)
 {
     if (strlen(tool->description) > DESCRIPTION_MAX_BYTES) {
@@ -194,13 +195,13 @@ static void lint_listed_tool(const struct tool_decl *tool)
         return;
     }
     if (json_object_get(json_object_get(tool->input_schema, "properties"), "brandId") != NULL) {
-        problem(tool->where, "no tool takes a brandId");
+        problem(tool->where, "a tool must not take a brandId");
     }
     lint_schema(tool, tool->input_schema, "inputSchema");
     lint_schema(tool, tool->output_schema, "outputSchema");
 }
 
-static void lint_size(const struct catalogue *all)
+static void lint_list_size(const struct catalogue *all)
 {
     size_t built = 0;
     size_t bytes = 0;
@@ -234,5 +235,5 @@ void lint_listed_tools(const struct catalogue *all)
     for (size_t i = 0; i < all->tool_count; i++) {
         lint_listed_tool(&all->tools[i]);
     }
-    lint_size(all);
+    lint_list_size(all);
 }

@@ -6,7 +6,7 @@
 
 static const char where[] = "tools/topics.json";
 
-static bool is_tool(const struct catalogue *all, const char *name)
+static bool is_declared_tool(const struct catalogue *all, const char *name)
 {
     for (size_t i = 0; name != NULL && i < all->tool_count; i++) {
         if (strcmp(all->tools[i].name, name) == 0) {
@@ -32,14 +32,14 @@ static void lint_topic(const struct catalogue *all, json_t *topic)
     size_t i;
     const json_t *tool;
     json_array_foreach(json_object_get(topic, "tools"), i, tool) {
-        if (!is_tool(all, json_string_value(tool))) {
+        if (!is_declared_tool(all, json_string_value(tool))) {
             problem(place, "names the unknown tool %s", json_is_string(tool) ? json_string_value(tool) : "");
         }
     }
 }
 
-/* The topics that can be asked for are exactly these, in this order: the enum's value finds the text. */
-static void lint_order(const struct catalogue *all)
+/* The values of the argument `topic` must be these topics in the same order, because the enum value is the index. */
+static void lint_topic_order(const struct catalogue *all)
 {
     const struct op_decl *op = find_op(all, "capabilities.get");
     const struct param *param = op != NULL ? find_param(op, "topic") : NULL;
@@ -54,7 +54,7 @@ static void lint_order(const struct catalogue *all)
         same = same && json_equal(json_object_get(topic, "name"), json_array_get(values, i));
     }
     if (!same) {
-        problem(where, "the topics differ from those of capabilities.get, or stand in another order");
+        problem(where, "the topics differ from those of capabilities.get, or are in another order");
     }
 }
 
@@ -65,5 +65,5 @@ void lint_topics(const struct catalogue *all)
     json_array_foreach(all->topics, i, topic) {
         lint_topic(all, topic);
     }
-    lint_order(all);
+    lint_topic_order(all);
 }

@@ -39,7 +39,7 @@ json_t *openapi_relink(json_t *schema)
     return made;
 }
 
-/* Adds the shapes that a part of the document refers to, and those that they refer to. Tools have shapes of their own. */
+/* Adds the shapes that a part of the document refers to, recursively. Shapes of tools only are left out. */
 static void add_used_schemas(const struct catalogue *all, json_t *schemas, json_t *part)
 {
     static const char place[] = "#/components/schemas/";
@@ -92,7 +92,7 @@ static void add_parameter(const struct catalogue *all, json_t *list, const struc
     json_array_append_new(list, row);
 }
 
-static bool is_listed(const json_t *list, const char *name)
+static bool parameter_is_listed(const json_t *list, const char *name)
 {
     size_t i;
     const json_t *row;
@@ -105,7 +105,7 @@ static bool is_listed(const json_t *list, const char *name)
     return false;
 }
 
-/* Whether every operation of the route requires the parameter. */
+/* True when every operation of the route requires the parameter. */
 static bool all_require(const struct catalogue *all, const struct op_decl *route, const char *name)
 {
     for (size_t i = 0; i < all->op_count; i++) {
@@ -117,8 +117,8 @@ static bool all_require(const struct catalogue *all, const struct op_decl *route
     return true;
 }
 
-/* What any operation of the route takes in its path, query or headers. */
-static json_t *parameters(const struct catalogue *all, const struct op_decl *route)
+/* The path, query and header parameters of all operations of a route. */
+static json_t *route_parameters(const struct catalogue *all, const struct op_decl *route)
 {
     json_t *list = json_array();
     bool honours_key = false;
@@ -130,17 +130,17 @@ static json_t *parameters(const struct catalogue *all, const struct op_decl *rou
         honours_key = honours_key || member_true(op->json, "idempotencyKey");
         for (size_t i = 0; i < op->param_count; i++) {
             const struct param *param = &op->params[i];
-            if (param->place != PLACE_BODY && !is_listed(list, param->name)) {
+            if (param->place != PLACE_BODY && !parameter_is_listed(list, param->name)) {
                 add_parameter(all, list, param, all_require(all, route, param->name));
             }
         }
     }
     if (strcmp(member_text(route->json, "reach"), "brand") == 0) {
-        json_array_append_new(list, header_parameter("X-Brand-Id", "The brand to work in; needed with an organization key.", 64));
+        json_array_append_new(list, header_parameter("X-Brand-Id", "The brand to use; required with an organization key.", 64));
     }
     if (honours_key) {
         json_array_append_new(
-            list, header_parameter("Idempotency-Key", "Repeating a request with its key does not repeat the work.", 100));
+            list, header_parameter("Idempotency-Key", "A request repeated with the same key is executed only once.", 100));
     }
     return list;
 }
@@ -180,7 +180,7 @@ static json_t *body_schema(const struct op_decl *op)
 
 /* ---- Paths ---- */
 
-/* The forms a body may have, each titled by its operation. An operation that requires nothing also takes no body. */
+/* The forms of the body, each titled by its operation. The body is optional when an operation requires no member. */
 static json_t *request_body(const struct catalogue *all, const struct op_decl *route)
 {
     json_t *forms = json_array();
@@ -221,21 +221,21 @@ static json_t *security(const struct op_decl *op)
     return json_pack("[{s:[]}, {s:[]}, {s:[]}]", "bearer", "apiKey", "session");
 }
 
-/* Who may call, how often and for what. */
-static const char *facts(const struct catalogue *all, const struct op_decl *op)
+/* The required scope, the rate limit and the cost of a call. */
+static const char *call_facts(const struct catalogue *all, const struct op_decl *op)
 {
     const char *scope = member_text(op->json, "scope");
     const char *policy = member_text(op->json, "policy");
-    const char *told = scope != NULL ? text("Needs the scope %s. ", scope) : "";
+    const char *sentences = scope != NULL ? text("Needs the scope %s. ", scope) : "";
     if (policy != NULL) {
         const json_t *rate = json_object_get(json_object_get(all->policies, "rates"), policy);
-        told = text("%sCounts as %s: %.0f calls in %.0f s. ", told, policy, member_number(rate, "limit", 0),
-                    member_number(rate, "windowS", 60));
+        sentences = text("%sCounts as %s: %.0f calls in %.0f s. ", sentences, policy, member_number(rate, "limit", 0),
+                         member_number(rate, "windowS", 60));
     }
-    return text("%s%s%s", told, price_sentence(all, op), op->built ? "" : " Not built yet: answers 501 NOT_IMPLEMENTED.");
+    return text("%s%s%s", sentences, price_sentence(all, op), op->built ? "" : " Not built yet: returns 501 NOT_IMPLEMENTED.");
 }
 
-/* One line an operation of the route: which it is, when it is meant, whether it is built. */
+/* One row for each operation of the route: its id, its condition, and whether it is built. */
 static json_t *operations_of(const struct catalogue *all, const struct op_decl *route, bool *ret_available)
 {
     json_t *rows = json_array();
@@ -257,16 +257,16 @@ static json_t *operations_of(const struct catalogue *all, const struct op_decl *
 
 static const char *descriptions(const struct catalogue *all, const struct op_decl *route)
 {
-    const char *told = "";
+    const char *sentences = "";
     for (size_t i = 0; i < all->op_count; i++) {
         const struct op_decl *op = &all->ops[i];
         if (is_same_route(op, route)) {
             const char *when =
                 json_object_get(op->json, "when") != NULL ? text(" (when `%s`)", json_text(json_object_get(op->json, "when"))) : "";
-            told = text("%s%s%s%s: %s", told, told[0] != '\0' ? "\n\n" : "", op->id, when, facts(all, op));
+            sentences = text("%s%s%s%s: %s", sentences, sentences[0] != '\0' ? "\n\n" : "", op->id, when, call_facts(all, op));
         }
     }
-    return told;
+    return sentences;
 }
 
 static json_t *path_item(const struct catalogue *all, const struct op_decl *route)
@@ -275,7 +275,7 @@ static json_t *path_item(const struct catalogue *all, const struct op_decl *rout
     json_t *operations = operations_of(all, route, &available);
     json_t *item = json_pack("{s:s, s:s, s:s, s:[s], s:o, s:o}", "operationId", route->id, "summary",
                              member_text(route->json, "summary"), "description", descriptions(all, route), "tags", route->domain,
-                             "security", security(route), "parameters", parameters(all, route));
+                             "security", security(route), "parameters", route_parameters(all, route));
     json_t *body = request_body(all, route);
     if (body != NULL) {
         json_object_set_new(item, "requestBody", body);
@@ -326,7 +326,7 @@ static json_t *components(const struct catalogue *all, json_t *described)
     json_object_set_new(schemes, "bearer",
                         json_pack("{s:s, s:s, s:s}", "type", "http", "scheme", "bearer", "description", "An API key."));
     json_object_set_new(schemes, "apiKey", security_scheme("header", "X-API-Key", "The same API key."));
-    json_object_set_new(schemes, "session", security_scheme("cookie", "__session", "A signed-in person."));
+    json_object_set_new(schemes, "session", security_scheme("cookie", "__session", "A signed-in user."));
     return json_pack("{s:o, s:o, s:o, s:o}", "securitySchemes", schemes, "headers", openapi_headers(), "responses", refusals,
                      "schemas", schemas);
 }
@@ -350,7 +350,7 @@ json_t *openapi_document(const struct catalogue *all)
         json_t *described = paths(all);
         document = keep(json_pack("{s:s, s:O, s:[{s:s, s:s}], s:o, s:o, s:o}", "openapi", "3.1.0", "info",
                                   json_object_get(all->interface, "info"), "servers", "url", "/", "description",
-                                  "The server that gave this document.", "tags", tags(all), "paths", described, "components",
+                                  "The server of this document.", "tags", tags(all), "paths", described, "components",
                                   components(all, described)));
     }
     return document;

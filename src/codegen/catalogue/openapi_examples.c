@@ -6,15 +6,15 @@
 
 /* ---- Plain values ---- */
 
-static bool fits(const json_t *value, const char *type)
+static bool fits_type(const json_t *value, const char *type)
 {
     return (strcmp(type, "string") == 0 && json_is_string(value)) || (strcmp(type, "boolean") == 0 && json_is_boolean(value)) ||
            (strcmp(type, "integer") == 0 && json_is_integer(value)) || (strcmp(type, "number") == 0 && json_is_number(value)) ||
            (strcmp(type, "array") == 0 && json_is_array(value)) || (strcmp(type, "object") == 0 && json_is_object(value));
 }
 
-/* The type of a schema; of several, the first that is not null. */
-static const char *type_of(const json_t *schema)
+/* The type of a schema; the first non-null one of several. */
+static const char *schema_type(const json_t *schema)
 {
     const json_t *type = json_object_get(schema, "type");
     size_t i;
@@ -28,12 +28,12 @@ static const char *type_of(const json_t *schema)
     return json_is_string(type) ? json_string_value(type) : "object";
 }
 
-static bool is_among(const json_t *values, const json_t *wanted)
+static bool list_has_value(const json_t *values, const json_t *wanted)
 {
     return json_is_string(wanted) && list_has(values, json_string_value(wanted));
 }
 
-/* What the declaration itself says; NULL when it says nothing. */
+/* The example in the declaration itself; NULL when there is none. */
 static json_t *declared_value(const json_t *schema)
 {
     const char *const lists[] = { "examples", "enum" };
@@ -53,7 +53,7 @@ static bool ends_with_id(const char *name)
     return length > 2 && strcmp(name + length - 2, "Id") == 0;
 }
 
-static json_t *text_value(const json_t *schema, const char *name)
+static json_t *example_text(const json_t *schema, const char *name)
 {
     const char *format = member_text(schema, "format");
     if (format != NULL && strcmp(format, "date-time") == 0) {
@@ -68,10 +68,10 @@ static json_t *text_value(const json_t *schema, const char *name)
     return json_string(ends_with_id(name) ? text("%.3s_0f5j8x2m4qk7t", name) : "example");
 }
 
-static json_t *plain_value(const json_t *schema, const char *name, const char *type)
+static json_t *example_scalar(const json_t *schema, const char *name, const char *type)
 {
     if (strcmp(type, "string") == 0) {
-        return text_value(schema, name);
+        return example_text(schema, name);
     }
     if (strcmp(type, "integer") == 0) {
         double least = member_number(schema, "minimum", 0);
@@ -85,8 +85,8 @@ static json_t *plain_value(const json_t *schema, const char *name, const char *t
 
 /* ---- Values of schemas ---- */
 
-/* What is required and what has an example of its own; where nothing is required, everything. */
-static json_t *object_value(const struct catalogue *all, const json_t *schema)
+/* The required members and those with an example; all members when none is required. */
+static json_t *example_object(const struct catalogue *all, const json_t *schema)
 {
     json_t *made = json_object();
     const json_t *required = json_object_get(schema, "required");
@@ -104,11 +104,11 @@ static json_t *object_value(const struct catalogue *all, const json_t *schema)
 json_t *example_of_schema(const struct catalogue *all, const char *name, json_t *schema)
 {
     json_t *whole = without_reference(all, schema);
-    const char *type = type_of(whole);
+    const char *type = schema_type(whole);
     json_t *usual = json_object_get(json_object_get(all->interface, "examples"), name);
     const json_t *choice = json_object_get(whole, "enum");
-    bool has_own = json_object_get(whole, "examples") != NULL || (choice != NULL && !is_among(choice, usual));
-    json_t *declared = usual == NULL || has_own || !fits(usual, type) ? declared_value(whole) : NULL;
+    bool has_own = json_object_get(whole, "examples") != NULL || (choice != NULL && !list_has_value(choice, usual));
+    json_t *declared = usual == NULL || has_own || !fits_type(usual, type) ? declared_value(whole) : NULL;
     if (declared != NULL) {
         return declared;
     }
@@ -117,21 +117,21 @@ json_t *example_of_schema(const struct catalogue *all, const char *name, json_t 
     if (forms != NULL) {
         return example_of_schema(all, name, json_array_get(forms, 0));
     }
-    if (usual != NULL && fits(usual, type)) {
+    if (usual != NULL && fits_type(usual, type)) {
         return json_incref(usual);
     }
     json_t *preset = json_object_get(whole, "default");
-    if (preset != NULL && fits(preset, type)) {
+    if (preset != NULL && fits_type(preset, type)) {
         return json_incref(preset);
     }
     if (strcmp(type, "object") == 0) {
-        return object_value(all, whole);
+        return example_object(all, whole);
     }
     if (strcmp(type, "array") == 0) {
         json_t *items = json_object_get(whole, "items");
         return items != NULL ? json_pack("[o]", example_of_schema(all, name, items)) : json_array();
     }
-    return plain_value(whole, name, type);
+    return example_scalar(whole, name, type);
 }
 
 json_t *example_of_param(const struct catalogue *all, const struct param *param)
@@ -159,8 +159,8 @@ json_t *example_request(const struct catalogue *all, const struct op_decl *op)
     json_t *made = json_object();
     for (size_t i = 0; i < op->param_count; i++) {
         const struct param *param = &op->params[i];
-        bool tells = present != NULL && strcmp(present, param->name) == 0;
-        if (param->place == PLACE_BODY && (param->required || tells || json_object_get(param->schema, "example") != NULL)) {
+        bool is_condition = present != NULL && strcmp(present, param->name) == 0;
+        if (param->place == PLACE_BODY && (param->required || is_condition || json_object_get(param->schema, "example") != NULL)) {
             json_object_set_new(made, param->name, example_of_param(all, param));
         }
     }

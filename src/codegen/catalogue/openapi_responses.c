@@ -6,7 +6,7 @@
 
 /* ---- Headers ---- */
 
-static json_t *header(const char *description, const char *type, bool always)
+static json_t *header_component(const char *description, const char *type, bool always)
 {
     return json_pack("{s:s, s:b, s:{s:s}}", "description", description, "required", always, "schema", "type", type);
 }
@@ -14,19 +14,20 @@ static json_t *header(const char *description, const char *type, bool always)
 json_t *openapi_headers(void)
 {
     json_t *headers = json_object();
-    json_object_set_new(headers, "requestId", header("Identifies the request for support.", "string", true));
-    json_object_set_new(headers, "rateLimit", header("Calls the window takes.", "integer", true));
-    json_object_set_new(headers, "rateRemaining", header("Calls left in the window.", "integer", true));
-    json_object_set_new(headers, "rateReset", header("When the window is free again, Unix seconds.", "integer", true));
-    json_object_set_new(headers, "retryAfter", header("Seconds to wait before the next try.", "integer", false));
-    json_object_set_new(headers, "creditCost", header("Credits this call was charged.", "integer", true));
+    json_object_set_new(headers, "requestId", header_component("Identifies the request for support.", "string", true));
+    json_object_set_new(headers, "rateLimit", header_component("Maximum number of calls in the window.", "integer", true));
+    json_object_set_new(headers, "rateRemaining", header_component("Calls left in the window.", "integer", true));
+    json_object_set_new(headers, "rateReset",
+                        header_component("Time when the window is free again, in Unix seconds.", "integer", true));
+    json_object_set_new(headers, "retryAfter", header_component("Seconds to wait before the next try.", "integer", false));
+    json_object_set_new(headers, "creditCost", header_component("Credits charged for this call.", "integer", true));
     json_object_set_new(headers, "creditCostOfSome",
-                        header("Credits this call was charged, where it has a fixed price.", "integer", false));
-    json_object_set_new(headers, "authenticate", header("How to authenticate.", "string", true));
+                        header_component("Credits charged for this call, if it has a fixed price.", "integer", false));
+    json_object_set_new(headers, "authenticate", header_component("How to authenticate.", "string", true));
     return headers;
 }
 
-static void add_header(json_t *headers, const char *name, const char *component)
+static void add_header_reference(json_t *headers, const char *name, const char *component)
 {
     json_object_set_new(headers, name, json_pack("{s:s}", "$ref", text("#/components/headers/%s", component)));
 }
@@ -34,10 +35,10 @@ static void add_header(json_t *headers, const char *name, const char *component)
 static json_t *common_headers(void)
 {
     json_t *headers = json_object();
-    add_header(headers, "x-request-id", "requestId");
-    add_header(headers, "X-RateLimit-Limit", "rateLimit");
-    add_header(headers, "X-RateLimit-Remaining", "rateRemaining");
-    add_header(headers, "X-RateLimit-Reset", "rateReset");
+    add_header_reference(headers, "x-request-id", "requestId");
+    add_header_reference(headers, "X-RateLimit-Limit", "rateLimit");
+    add_header_reference(headers, "X-RateLimit-Remaining", "rateRemaining");
+    add_header_reference(headers, "X-RateLimit-Reset", "rateReset");
     return headers;
 }
 
@@ -49,7 +50,7 @@ static bool has_fixed_price(const struct catalogue *all, const struct op_decl *o
     return kind != NULL && strcmp(kind, "metered") != 0;
 }
 
-/* ---- What an operation may refuse with ---- */
+/* ---- Error codes of an operation ---- */
 
 static void add_code(json_t *codes, const char *code)
 {
@@ -65,7 +66,7 @@ static void add_codes(json_t *codes, const char *const *names)
     }
 }
 
-/* The refusals that follow from what the operation is, and those of its own. */
+/* Adds the error codes that follow from the kind of the operation, and its specific ones. */
 static void add_codes_of(json_t *codes, const struct op_decl *op)
 {
     static const char *const any[] = { "INVALID_REQUEST", "PAYLOAD_TOO_LARGE", "INTERNAL_ERROR", "SERVICE_UNAVAILABLE", NULL };
@@ -146,7 +147,7 @@ static const json_t *error_of(const struct catalogue *all, const char *code)
     return NULL;
 }
 
-/* status → the codes that have it. */
+/* status → its error codes. */
 static json_t *codes_by_status(const struct catalogue *all, const struct op_decl *route)
 {
     json_t *codes = keep(openapi_codes(all, route));
@@ -164,7 +165,7 @@ static json_t *codes_by_status(const struct catalogue *all, const struct op_decl
     return groups;
 }
 
-/* Components are named after what they hold, so that routes share them. */
+/* A component is named after its codes, so that routes share it. */
 static const char *refusal_name(const char *status, const json_t *codes)
 {
     const char *name = status;
@@ -180,23 +181,23 @@ static const char *refusal_name(const char *status, const json_t *codes)
 static json_t *refusal_example(const json_t *error)
 {
     const char *code = member_text(error, "code");
-    json_t *told = json_pack("{s:s, s:O, s:s, s:O, s:s}", "code", code, "type", json_object_get(error, "type"), "message",
-                             "What was wrong, in a sentence.", "suggestion", json_object_get(error, "suggestion"), "docs",
-                             text("https://posthorn.example/docs/errors#%s", code));
+    json_t *example = json_pack("{s:s, s:O, s:s, s:O, s:s}", "code", code, "type", json_object_get(error, "type"), "message",
+                                "The reason, in a sentence.", "suggestion", json_object_get(error, "suggestion"), "docs",
+                                text("https://posthorn.example/docs/errors#%s", code));
     if (member_number(error, "status", 0) == 429) {
-        json_object_set_new(told, "retryAfter", json_integer(12));
+        json_object_set_new(example, "retryAfter", json_integer(12));
     }
-    return json_pack("{s:s, s:{s:o}}", "summary", member_text(error, "suggestion"), "value", "error", told);
+    return json_pack("{s:s, s:{s:o}}", "summary", member_text(error, "suggestion"), "value", "error", example);
 }
 
 static json_t *refusal(const struct catalogue *all, const char *status, json_t *codes)
 {
     json_t *headers = common_headers();
     if (strcmp(status, "429") == 0 || strcmp(status, "503") == 0) {
-        add_header(headers, "Retry-After", "retryAfter");
+        add_header_reference(headers, "Retry-After", "retryAfter");
     }
     if (strcmp(status, "401") == 0) {
-        add_header(headers, "WWW-Authenticate", "authenticate");
+        add_header_reference(headers, "WWW-Authenticate", "authenticate");
     }
     json_t *examples = json_object();
     size_t i;
@@ -261,7 +262,7 @@ static bool has_schema(const json_t *forms, const json_t *schema)
     return false;
 }
 
-/* Adds one form of an answer; forms of several operations stand beside each other under their ids. */
+/* Adds one form of an answer. Forms of several operations are alternatives, with examples under their ids. */
 static void add_form(json_t *response, const struct op_decl *op, json_t *schema, json_t *example)
 {
     json_t *content = json_object_get(json_object_get(response, "content"), "application/json");
@@ -297,7 +298,7 @@ static json_t *response_of(json_t *responses, const char *status, const char *su
     return response;
 }
 
-/* The price is in the headers of every answer of a route when each of its operations has one. */
+/* Every answer of a route has the price header when each of its operations has a fixed price. */
 static void add_credit_cost(const struct catalogue *all, const struct op_decl *route, json_t *responses)
 {
     bool some = false;
@@ -313,7 +314,7 @@ static void add_credit_cost(const struct catalogue *all, const struct op_decl *r
     json_object_foreach(responses, status, response)
     {
         if (some) {
-            add_header(json_object_get(response, "headers"), "X-Credit-Cost", each ? "creditCost" : "creditCostOfSome");
+            add_header_reference(json_object_get(response, "headers"), "X-Credit-Cost", each ? "creditCost" : "creditCostOfSome");
         }
     }
 }

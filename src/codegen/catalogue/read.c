@@ -7,7 +7,7 @@
 
 enum { MAX_FILES = 512 };
 
-/* Reads one file below the root; what is wrong with it is reported and the answer is an empty value of that type. */
+/* Reads one file below the root. Errors are reported, and the result is then an empty value of the type. */
 static json_t *read_json(const struct catalogue *all, const char *name, json_type wanted)
 {
     json_error_t fault;
@@ -25,16 +25,16 @@ static json_t *read_json(const struct catalogue *all, const char *name, json_typ
     return keep(value);
 }
 
-static int is_visible(const struct dirent *entry)
+static int is_not_hidden(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';
 }
 
-/* The names in a folder below the root, sorted, so that output never depends on the file system. */
+/* The names in a folder below the root, sorted, so that the output does not depend on the file system. */
 static size_t list_folder(const struct catalogue *all, const char *folder, const char *names[MAX_FILES])
 {
     struct dirent **entries = NULL;
-    int found = scandir(text("%s/%s", all->root, folder), &entries, is_visible, alphasort);
+    int found = scandir(text("%s/%s", all->root, folder), &entries, is_not_hidden, alphasort);
     if (found < 0) {
         problem(folder, "%s", strerror(errno));
         return 0;
@@ -61,7 +61,7 @@ static const char *without_json(const char *name)
     return text("%.*s", (int)strlen(name) - 5, name);
 }
 
-static void *grown(void *items, size_t count, size_t item_size)
+static void *grow_array(void *items, size_t count, size_t item_size)
 {
     void *bigger = realloc(items, (count + 1) * item_size);
     if (bigger == NULL) {
@@ -81,7 +81,7 @@ static void split_route(struct op_decl *op)
     const char *whole = json_string_value(route);
     const char *space = whole != NULL ? strchr(whole, ' ') : NULL;
     if (space == NULL) {
-        problem(op->where, "route must be \"METHOD /path\", or null when only tools reach it");
+        problem(op->where, "route must be \"METHOD /path\", or null when only tools use it");
         return;
     }
     op->method = text("%.*s", (int)(space - whole), whole);
@@ -95,7 +95,7 @@ static void add_op(struct catalogue *all, const char *file, json_t *declaration)
         problem(text("schemas/operations/%s", file), "an operation has no id");
         return;
     }
-    all->ops = grown(all->ops, all->op_count, sizeof(*all->ops));
+    all->ops = grow_array(all->ops, all->op_count, sizeof(*all->ops));
     struct op_decl *op = &all->ops[all->op_count++];
     op->json = declaration;
     op->where = text("schemas/operations/%s: %s", file, id);
@@ -154,8 +154,8 @@ static void add_tool_op(const struct catalogue *all, struct tool_decl *tool, con
         problem(tool->where, "runs the unknown operation %s", id != NULL ? id : "(not a text)");
         return;
     }
-    tool->ops = grown(tool->ops, tool->op_count, sizeof(*tool->ops));
-    tool->choosers = grown(tool->choosers, tool->op_count, sizeof(*tool->choosers));
+    tool->ops = grow_array(tool->ops, tool->op_count, sizeof(*tool->ops));
+    tool->choosers = grow_array(tool->choosers, tool->op_count, sizeof(*tool->choosers));
     tool->ops[tool->op_count] = op;
     tool->choosers[tool->op_count] = chooser;
     tool->op_count++;
@@ -171,7 +171,7 @@ static void add_tool_ops_of_map(const struct catalogue *all, struct tool_decl *t
     }
 }
 
-/* The operations of a tool: `run` names them, `chooseBy` maps the values of an argument or the presence of one. */
+/* Resolves the operations of a tool: `run` names them; `chooseBy` maps the values or the presence of an argument to them. */
 static void resolve_tool_ops(const struct catalogue *all, struct tool_decl *tool)
 {
     const json_t *run = json_object_get(tool->json, "run");
@@ -203,7 +203,7 @@ static void resolve_tool_ops(const struct catalogue *all, struct tool_decl *tool
 static void add_tool(struct catalogue *all, const char *domain, const char *file)
 {
     json_t *declaration = read_json(all, text("tools/%s/%s", domain, file), JSON_OBJECT);
-    all->tools = grown(all->tools, all->tool_count, sizeof(*all->tools));
+    all->tools = grow_array(all->tools, all->tool_count, sizeof(*all->tools));
     struct tool_decl *tool = &all->tools[all->tool_count++];
     tool->json = declaration;
     tool->where = text("tools/%s/%s", domain, file);
@@ -234,7 +234,7 @@ static void read_tools(struct catalogue *all)
     }
 }
 
-static void read_rules(struct catalogue *all)
+static void read_rule_file(struct catalogue *all)
 {
     all->rule_file = read_json(all, "schemas/rules.json", JSON_OBJECT);
     all->rules = keep(json_object());
@@ -255,7 +255,8 @@ void read_catalogue(struct catalogue *all, const char *root)
     all->policies = read_json(all, "schemas/policies.json", JSON_OBJECT);
     all->integrations = read_json(all, "schemas/integrations.json", JSON_ARRAY);
     all->interface = read_json(all, "schemas/interface.json", JSON_OBJECT);
-    read_rules(all);
+    read_rule_file(all);
+    read_jobs(all, read_json(all, "schemas/jobs.json", JSON_ARRAY));
     read_operations(all);
     read_resources(all);
     read_tools(all);

@@ -16,7 +16,7 @@ bool is_main_of_route(const struct catalogue *all, size_t at)
     }
     for (size_t i = at + 1; i < all->op_count; i++) {
         if (is_same_route(&all->ops[i], op)) {
-            return false; /* the lint has put the one without a condition last */
+            return false; /* the lint ensures that the operation without a condition is last */
         }
     }
     return true;

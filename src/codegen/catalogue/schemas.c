@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Parameters say more than JSON Schema knows; what is passed on keeps this order. */
+/* Parameters have more members than JSON Schema. These are copied, in this order. */
 static const char *const passed_to_all[] = { "minimum", "maximum", "default", NULL };
 static const char *const passed_to_openapi[] = { "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", NULL };
 
@@ -64,7 +64,7 @@ static json_t *text_schema(const struct param *param, bool for_tool)
     return schema;
 }
 
-/* One bare text is taken for a list of it; tools are not told, so that assistants keep to one form. */
+/* A single text is accepted as a list of one. Tool schemas omit this, so that assistants use one form. */
 static json_t *text_list_schema(const struct param *param, bool for_tool)
 {
     json_t *schema = array_schema(text_items(param, for_tool));
@@ -74,7 +74,7 @@ static json_t *text_list_schema(const struct param *param, bool for_tool)
     return schema;
 }
 
-/* A free value, of any shape or of one that a resource tells. */
+/* The schema of a free value: any shape, or the shape of a resource. */
 static json_t *free_schema(const struct param *param, bool for_tool)
 {
     const char *shape = for_tool ? NULL : member_text(param->schema, "shape");

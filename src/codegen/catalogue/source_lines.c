@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static FILE *open_source(const struct catalogue *all, const char *file)
+static FILE *open_declaration_file(const struct catalogue *all, const char *file)
 {
     return fopen(text("%s/%s", all->root, file), "r");
 }
 
 int line_of_text(const struct catalogue *all, const char *file, const char *wanted)
 {
-    FILE *stream = open_source(all, file);
+    FILE *stream = open_declaration_file(all, file);
     if (stream == NULL) {
         return 0;
     }
@@ -27,7 +27,7 @@ int line_of_text(const struct catalogue *all, const char *file, const char *want
     return found ? line : 0;
 }
 
-/* A place within JSON that is known to be valid. */
+/* A position in valid JSON. */
 struct json_place {
     int line;
     int depth; /* open objects and lists */
@@ -50,19 +50,30 @@ static void step_over(struct json_place *place, FILE *stream, int byte)
 
 int line_of_item(const struct catalogue *all, const char *file, size_t index)
 {
-    enum { ITEM_DEPTH = 3 }; /* the file's object, the list, the item */
-    FILE *stream = open_source(all, file);
+    enum { IN_FILE_LIST = 2, IN_MEMBER_LIST = 3 }; /* the file's list or its object and a list, then the item */
+    FILE *stream = open_declaration_file(all, file);
     if (stream == NULL) {
         return 0;
     }
     struct json_place place = { .line = 1 };
     size_t opened = 0;
+    int item_depth = 0;
     int byte;
     while (opened <= index && (byte = fgetc(stream)) != EOF) {
         bool was_in_text = place.in_text;
         step_over(&place, stream, byte);
-        opened += !was_in_text && byte == '{' && place.depth == ITEM_DEPTH;
+        if (item_depth == 0 && place.depth == 1) {
+            item_depth = byte == '[' ? IN_FILE_LIST : IN_MEMBER_LIST;
+        }
+        opened += !was_in_text && byte == '{' && place.depth == item_depth;
     }
     fclose(stream);
     return opened > index ? place.line : 0;
+}
+
+const char *place_of_text(const struct catalogue *all, const char *place, const char *wanted)
+{
+    const char *colon = strchr(place, ':');
+    const char *file = colon != NULL ? text("%.*s", (int)(colon - place), place) : place;
+    return text("%s:%d%s", file, line_of_text(all, file, wanted), colon != NULL ? colon : "");
 }

@@ -1,13 +1,16 @@
 /*
- * Lines of declarations, for problems. The parser of JSON keeps none, so the
- * file is read again, which happens only when something is wrong with it.
+ * Line numbers of declarations, for error messages. The JSON parser does not
+ * keep them, so the file is read again when an error is reported.
  */
 #pragma once
 
 #include "model.h"
 
-/* The first line of a file below the root that holds this text, 0 when none does. */
+/* The first line of a file below the root that contains this text; 0 when there is none. */
 int line_of_text(const struct catalogue *all, const char *file, const char *wanted) NONNULL(1, 2, 3);
 
-/* The line of an object of the list that a member of the file's object holds; the objects are counted from 0. */
+/* The line of an object in the list that is the file, or that is a member of the file's object; `index` counts from 0. */
 int line_of_item(const struct catalogue *all, const char *file, size_t index) NONNULL(1, 2);
+
+/* A place "FILE: name" with the first line of the file that holds this text: "FILE:line: name". */
+const char *place_of_text(const struct catalogue *all, const char *place, const char *wanted) NONNULL(1, 2, 3) RETURNS_NONNULL;

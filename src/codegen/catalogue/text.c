@@ -9,7 +9,7 @@
 
 enum { LITERAL_LINE_BYTES = 110 };
 
-/* Everything handed out hangs on these two lists, so that a leak checker sees it as reachable. */
+/* All returned values are on these two lists, so that a leak checker finds them reachable. */
 struct kept_text {
     struct kept_text *next;
     char bytes[];
@@ -18,7 +18,7 @@ static struct kept_text *kept_texts;
 static json_t *kept_values;
 static int problems;
 
-static NORETURN void give_up(const char *what, const char *which)
+static NORETURN void fail_with_errno(const char *what, const char *which)
 {
     fprintf(stderr, "catalogue: %s %s: %s\n", what, which, strerror(errno));
     exit(1);
@@ -28,7 +28,7 @@ static char *keep_bytes(size_t size)
 {
     struct kept_text *kept = malloc(sizeof(*kept) + size);
     if (kept == NULL) {
-        give_up("cannot allocate", "text");
+        fail_with_errno("cannot allocate", "text");
     }
     kept->next = kept_texts;
     kept_texts = kept;
@@ -91,7 +91,7 @@ json_t *keep(json_t *value)
         kept_values = json_array();
     }
     if (value == NULL || kept_values == NULL || json_array_append_new(kept_values, value) != 0) {
-        give_up("cannot allocate", "JSON");
+        fail_with_errno("cannot allocate", "JSON");
     }
     return value;
 }
@@ -100,7 +100,7 @@ const char *json_text(const json_t *value)
 {
     char *dumped = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     if (dumped == NULL) {
-        give_up("cannot write", "JSON");
+        fail_with_errno("cannot write", "JSON");
     }
     const char *made = text("%s", dumped);
     free(dumped);
@@ -162,7 +162,7 @@ static void make_folder(const char *path)
         }
     }
     if (mkdir(partial, 0777) != 0 && errno != EEXIST) {
-        give_up("cannot make the folder", path);
+        fail_with_errno("cannot make the folder", path);
     }
 }
 
@@ -172,7 +172,7 @@ void output_open(struct output *out, const char *folder, const char *name)
     *out = (struct output){ .path = text("%s/%s", folder, name) };
     out->stream = open_memstream(&out->bytes, &out->size);
     if (out->stream == NULL) {
-        give_up("cannot start", out->path);
+        fail_with_errno("cannot start", out->path);
     }
 }
 
@@ -214,7 +214,7 @@ void put_c_string(struct output *out, const char *value)
     fputc('"', out->stream);
     size_t on_line = 0;
     for (const unsigned char *p = (const unsigned char *)value; *p != '\0'; p++) {
-        bool inside_character = (*p & 0xc0) == 0x80; /* a literal is never cut within a UTF-8 sequence */
+        bool inside_character = (*p & 0xc0) == 0x80; /* a literal is not split within a UTF-8 sequence */
         if (on_line >= LITERAL_LINE_BYTES && !inside_character) {
             fputs("\"\n    \"", out->stream);
             on_line = 0;
@@ -243,12 +243,12 @@ static bool is_unchanged(const struct output *out)
 void output_close(struct output *out)
 {
     if (fclose(out->stream) != 0) {
-        give_up("cannot write", out->path);
+        fail_with_errno("cannot write", out->path);
     }
     if (!is_unchanged(out)) {
         FILE *file = fopen(out->path, "wb");
         if (file == NULL || fwrite(out->bytes, 1, out->size, file) != out->size || fclose(file) != 0) {
-            give_up("cannot write", out->path);
+            fail_with_errno("cannot write", out->path);
         }
     }
     free(out->bytes);

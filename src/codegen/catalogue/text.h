@@ -1,9 +1,9 @@
 /*
- * Texts of the generator: strings that live until it ends, generated files,
- * and the problems found on the way.
+ * Generator texts: strings that live until the generator ends, generated files,
+ * and reported problems.
  *
- * The generator is a short program of one thread. What it builds stays
- * reachable until it exits, so nothing here is ever freed by a caller.
+ * The generator is a short single-threaded program. Its values stay reachable
+ * until it exits, so callers free nothing.
  */
 #pragma once
 
@@ -21,16 +21,16 @@ char *text(const char *format, ...) NONNULL(1) PRINTF_LIKE(1, 2) RETURNS_NONNULL
 /* camelCase and dotted.names to snake_case: contacts.saveBatch → contacts_save_batch. */
 const char *snake_case(const char *name) NONNULL(1) RETURNS_NONNULL;
 
-/* As snake_case, as people write it on a command line: scheduledAt → scheduled-at. */
+/* In kebab case, for the command line: scheduledAt → scheduled-at. */
 const char *kebab_case(const char *name) NONNULL(1) RETURNS_NONNULL;
 
-/* As snake_case, in capitals: in-review → IN_REVIEW. */
+/* In snake case and capitals: in-review → IN_REVIEW. */
 const char *upper_case(const char *name) NONNULL(1) RETURNS_NONNULL;
 
-/* Keeps a JSON value until the generator ends; the reference is taken over. */
+/* Keeps a JSON value until the generator ends; takes over the reference. */
 json_t *keep(json_t *value) RETURNS_NONNULL;
 
-/* Compact JSON text of a value, members in their order. */
+/* Compact JSON text of a value, members in order. */
 const char *json_text(const json_t *value) NONNULL(1) RETURNS_NONNULL;
 
 /* ---- Members of declarations ---- */
@@ -38,26 +38,26 @@ const char *json_text(const json_t *value) NONNULL(1) RETURNS_NONNULL;
 /* The text of a member, NULL when absent or not a text. */
 const char *member_text(const json_t *object, const char *key) NONNULL(2);
 
-/* Whether a member is there and true. */
+/* True when a member is present and true. */
 bool member_true(const json_t *object, const char *key) NONNULL(2);
 
 /* The number of a member, `otherwise` when absent. */
 double member_number(const json_t *object, const char *key, double otherwise) NONNULL(2);
 
-/* Whether an array holds this text. */
+/* True when an array contains this text. */
 bool list_has(const json_t *array, const char *wanted) NONNULL(2);
 
 /* ---- Problems ---- */
 
-/* Reports what is wrong in a declaration; the generator goes on and fails at its end. */
+/* Reports an error in a declaration. The generator continues and fails at its end. */
 void problem(const char *where, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3);
 
-/* How many problems were reported. */
+/* The number of reported problems. */
 int problem_count(void);
 
 /* ---- Generated files ---- */
 
-/* A file being written; it replaces the old one only when it differs, so that builds stay short. */
+/* A file being written. It replaces the old one only when it differs, so that builds stay short. */
 struct output {
     FILE *stream;
     char *bytes;
@@ -71,11 +71,11 @@ void output_open(struct output *out, const char *folder, const char *name) NONNU
 /* Adds formatted text. */
 void put(struct output *out, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3);
 
-/* Adds a C string literal over as many lines as it needs; NULL becomes the word NULL. */
+/* Adds a C string literal, split over several lines; NULL becomes the word NULL. */
 void put_c_string(struct output *out, const char *value) NONNULL(1);
 
 /* Writes the file if it changed. Ends the program when the folder cannot be written. */
 void output_close(struct output *out) NONNULL(1);
 
-/* The first lines of a generated C file: where it comes from. */
+/* Writes the first lines of a generated C file, which name its source. */
 void put_origin(struct output *out, const char *purpose) NONNULL(1, 2);

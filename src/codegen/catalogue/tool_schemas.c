@@ -5,7 +5,7 @@
 
 /* ---- Input ---- */
 
-/* Whether the tool shows this parameter of its operations. */
+/* True when the tool shows this parameter of its operations. */
 static bool is_shown(const struct tool_decl *tool, const char *name)
 {
     const json_t *only = json_object_get(tool->json, "only");
@@ -15,7 +15,7 @@ static bool is_shown(const struct tool_decl *tool, const char *name)
     return only == NULL || list_has(only, name);
 }
 
-/* Values of both, those of the first first. */
+/* Adds the values of `from` that are missing. */
 static void merge_enum(json_t *into, const json_t *from)
 {
     size_t i;
@@ -27,7 +27,7 @@ static void merge_enum(json_t *into, const json_t *from)
     }
 }
 
-/* Two operations of one tool share the argument: its meaning must be one. */
+/* Merges an argument that two operations of one tool share; it must have one type. */
 static void merge_property(const struct tool_decl *tool, json_t *known, json_t *other, const char *name)
 {
     const char *type = member_text(known, "type");
@@ -45,8 +45,8 @@ static void merge_property(const struct tool_decl *tool, json_t *known, json_t *
     }
 }
 
-/* What `brief` names is told by its description alone: the members of an object cost every caller tokens. */
-static void shorten(const struct tool_decl *tool, json_t *schema, const char *name)
+/* Arguments in `brief` have a description only: the members of an object cost every caller tokens. */
+static void shorten_schema(const struct tool_decl *tool, json_t *schema, const char *name)
 {
     if (list_has(json_object_get(tool->json, "brief"), name)) {
         json_t *object = json_object_get(schema, "items");
@@ -62,14 +62,14 @@ static void shorten(const struct tool_decl *tool, json_t *schema, const char *na
 static void add_property(const struct tool_decl *tool, json_t *properties, const struct param *param)
 {
     json_t *schema = param_schema(param, true);
-    shorten(tool, schema, param->name);
+    shorten_schema(tool, schema, param->name);
     json_t *known = json_object_get(properties, param->name);
     if (known != NULL) {
         merge_property(tool, known, schema, param->name);
         json_decref(schema);
         return;
     }
-    /* Enums are copied because a merge extends them. */
+    /* Copied, because a merge extends enums. */
     json_object_set_new(properties, param->name, json_deep_copy(schema));
     json_decref(schema);
 }
@@ -77,7 +77,7 @@ static void add_property(const struct tool_decl *tool, json_t *properties, const
 static bool is_required_by_all(const struct tool_decl *tool, const char *name)
 {
     if (list_has(json_object_get(tool->json, "require"), name)) {
-        return true; /* optional in an operation that knows another form */
+        return true; /* optional in an operation that accepts another form */
     }
     for (size_t i = 0; i < tool->op_count; i++) {
         if (!tool->ops[i]->built) {
@@ -102,18 +102,18 @@ static json_t *chooser_property(const struct tool_decl *tool)
     return json_pack("{s:s, s:o}", "type", "string", "enum", values);
 }
 
-static void apply_words_of_tool(const struct tool_decl *tool, json_t *properties)
+static void apply_tool_overrides(const struct tool_decl *tool, json_t *properties)
 {
     const char *name;
     json_t *value;
     json_object_foreach(json_object_get(tool->json, "describe"), name, value) {
         json_t *property = json_object_get(properties, name);
         if (property == NULL) {
-            problem(tool->where, "describes %s, which is no argument of it", name);
+            problem(tool->where, "describes %s, which is not one of its arguments", name);
             continue;
         }
         if (json_is_null(value)) {
-            json_object_del(property, "description"); /* its name says it */
+            json_object_del(property, "description"); /* the name is enough */
         } else {
             json_object_set(property, "description", value);
         }
@@ -121,13 +121,13 @@ static void apply_words_of_tool(const struct tool_decl *tool, json_t *properties
     json_object_foreach(json_object_get(tool->json, "default"), name, value) {
         json_t *property = json_object_get(properties, name);
         if (property != NULL) {
-            json_object_set(property, "default", value); /* absent: only an operation that is not built takes it */
+            json_object_set(property, "default", value); /* absent: only an operation that is not built accepts it */
         }
     }
 }
 
-/* The order a reader wants: what chooses first, then as `only` lists them, else as the operations do. */
-static json_t *in_order(const struct tool_decl *tool, json_t *properties)
+/* The order for readers: the choosing argument first, then the order of `only`, or else that of the operations. */
+static json_t *order_properties(const struct tool_decl *tool, json_t *properties)
 {
     const json_t *only = json_object_get(tool->json, "only");
     if (only == NULL) {
@@ -159,7 +159,7 @@ static bool honours_key(const struct tool_decl *tool)
     return false;
 }
 
-static bool asks_confirmation(const struct tool_decl *tool)
+static bool any_op_asks_confirmation(const struct tool_decl *tool)
 {
     for (size_t i = 0; i < tool->op_count; i++) {
         if (tool->ops[i]->built && member_text(tool->ops[i]->json, "confirmation") != NULL) {
@@ -169,7 +169,7 @@ static bool asks_confirmation(const struct tool_decl *tool)
     return false;
 }
 
-static bool waits(const struct tool_decl *tool)
+static bool any_op_waits(const struct tool_decl *tool)
 {
     for (size_t i = 0; i < tool->op_count; i++) {
         if (tool->ops[i]->built && member_true(tool->ops[i]->json, "waits")) {
@@ -193,8 +193,8 @@ static json_t *input_schema(const struct tool_decl *tool)
             }
         }
     }
-    properties = in_order(tool, properties);
-    apply_words_of_tool(tool, properties);
+    properties = order_properties(tool, properties);
+    apply_tool_overrides(tool, properties);
     json_t *required = json_array();
     const char *name;
     json_t *property;
@@ -207,10 +207,10 @@ static json_t *input_schema(const struct tool_decl *tool)
     if (honours_key(tool)) {
         json_object_set_new(properties, "idempotencyKey", json_pack("{s:s}", "type", "string"));
     }
-    if (asks_confirmation(tool)) {
+    if (any_op_asks_confirmation(tool)) {
         json_object_set_new(properties, "confirmationToken", json_pack("{s:s, s:s}", "type", "string", "description", "Of the preview."));
     }
-    if (waits(tool)) {
+    if (any_op_waits(tool)) {
         json_object_set_new(properties, "waitSeconds", json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 0, "maximum", 50));
     }
     json_t *schema = json_pack("{s:s, s:o}", "type", "object", "properties", properties);
@@ -224,14 +224,14 @@ static json_t *input_schema(const struct tool_decl *tool)
 
 /* ---- Output ---- */
 
-/* The type of a top-level member, NULL when it has several or is told by more than a type. */
+/* The type of a top-level member; NULL when it has several types or a more complex schema. */
 static const char *plain_type(const struct catalogue *all, json_t *schema)
 {
     return member_text(without_reference(all, schema), "type");
 }
 
-/* A result with required members always has those; one without gives what fits the question. */
-static bool is_told(const json_t *result, const char *name)
+/* A result with required members always has these. A result without them may omit any member. */
+static bool is_reliable_member(const json_t *result, const char *name)
 {
     const json_t *required = json_object_get(result, "required");
     return json_array_size(required) == 0 || list_has(required, name);
@@ -245,7 +245,7 @@ static bool is_common_key(const struct catalogue *all, const struct tool_decl *t
         }
         const json_t *result = result_schema(all, tool->ops[i]);
         const char *other = plain_type(all, json_object_get(json_object_get(result, "properties"), name));
-        if (!is_told(result, name) || other == NULL || strcmp(other, type) != 0) {
+        if (!is_reliable_member(result, name) || other == NULL || strcmp(other, type) != 0) {
             return false;
         }
     }
@@ -273,7 +273,7 @@ static const struct op_decl *first_built(const struct tool_decl *tool)
     return NULL;
 }
 
-/* Top-level keys that every built operation gives; none is required, so that no projection can contradict it. */
+/* The top-level keys that every built operation returns. None is required, so that no projection can violate the schema. */
 static json_t *output_schema(const struct catalogue *all, const struct tool_decl *tool)
 {
     json_t *properties = json_object();
@@ -302,8 +302,8 @@ void make_tool_schemas(struct catalogue *all)
 {
     for (size_t i = 0; i < all->tool_count; i++) {
         struct tool_decl *tool = &all->tools[i];
-        const char *told = member_text(tool->json, "description");
-        tool->description = text("%s %s", told != NULL ? told : "", tool_cost(all, tool));
+        const char *sentence = member_text(tool->json, "description");
+        tool->description = text("%s %s", sentence != NULL ? sentence : "", tool_cost(all, tool));
         if (!tool->built) {
             continue;
         }

@@ -1,7 +1,7 @@
 /*
- * The C types that arguments need: enums, and structs of object arguments.
- * Several operations may share one by enumName or structName; it is visited
- * once, what it is made of before itself.
+ * C types of arguments: enums, and structs of object arguments. Operations may
+ * share a type by enumName or structName. Each type is visited once, after the
+ * types of its members.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 typedef void type_visitor(struct output *out, const struct param *param);
 
-/* Visits each enum and each struct that an operation needs; a shared name with two meanings is reported. */
+/* Visits each enum and struct of the operations. A shared name with two definitions is reported. */
 void visit_types(const struct catalogue *all, struct output *out, type_visitor *on_enum, type_visitor *on_object)
     NONNULL(1, 2, 3, 4);
 
@@ -19,8 +19,8 @@ json_t *enum_values(const struct param *param) NONNULL(1);
 /* The name of one constant: SEND_STATUS_QUEUED. */
 const char *enum_constant(const struct param *param, const char *value) NONNULL(1, 2) RETURNS_NONNULL;
 
-/* Whether the argument always has a value after decoding. */
+/* True when the argument always has a value after decoding. */
 bool always_present(const struct param *param) NONNULL(1);
 
-/* Whether the argument may be set to null. */
+/* True when the argument may be null. */
 bool is_nullable(const struct param *param) NONNULL(1);

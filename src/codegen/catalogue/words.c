@@ -58,7 +58,7 @@ const char *operation_arguments(const struct op_decl *op)
     return arguments_in_words(op->params, op->param_count, "");
 }
 
-/* The parameters of one operation that the tool shows, as a list. */
+/* The list of an operation's parameters that the tool shows. */
 static const char *shown_arguments(const struct tool_decl *tool, const struct op_decl *op)
 {
     const json_t *only = json_object_get(tool->json, "only");
@@ -83,14 +83,14 @@ static const char *operation_heading(const struct tool_decl *tool, size_t at)
 static const char *errors_in_words(const struct op_decl *op)
 {
     const json_t *codes = json_object_get(op->json, "errors");
-    return json_array_size(codes) > 0 ? text("\nRefusals of its own: %s.\n", words_of(codes)) : "";
+    return json_array_size(codes) > 0 ? text("\nSpecific errors: %s.\n", words_of(codes)) : "";
 }
 
 const char *tool_help(const struct catalogue *all, const struct tool_decl *tool)
 {
     const char *words = text("# %s\n\n%s\n", member_text(tool->json, "title"), tool->description);
     if (!tool->built) {
-        return text("%s\nThis server does not have it yet.\n", words);
+        return text("%s\nThis tool is not available yet.\n", words);
     }
     const char *help = member_text(tool->json, "help");
     if (help != NULL) {

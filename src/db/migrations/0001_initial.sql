@@ -1,6 +1,6 @@
--- The house: organizations, brands, credentials, the ledger of calls, contacts,
--- designs, sends, events and jobs. brand_id leads every key and index of what a
--- brand owns, so that a database can be split by brand.
+-- The initial schema: organizations, brands, credentials, the ledger of calls,
+-- contacts, designs, sends, events and jobs. brand_id is the first column of
+-- every key and index of a brand's data, so that a database can be sharded by brand.
 
 -- Keys that must live as long as the data: the id permutation, token and address keys.
 create table settings (
@@ -46,7 +46,7 @@ create table api_keys (
 );
 create index api_keys_by_organization on api_keys (organization_id, id);
 
--- The ledger: what a call left behind besides its work.
+-- The ledger of calls: audit log, credits and idempotency keys.
 
 create table idempotency_keys (
     organization_id bigint not null,
@@ -139,7 +139,7 @@ create table audiences (
     primary key (brand_id, id)
 );
 
--- Designs and their versions. What the send path needs is prepared when a version is saved.
+-- Designs and their versions. Saving a version prepares the data that a send needs.
 
 create table email_groups (
     brand_id   bigint not null references brands,
@@ -219,7 +219,7 @@ create table sends (
     subject          text not null,
     subject_code     bytea not null,
     preview_text     text,
-    html_code        bytea, -- when the preview text replaces that of the version
+    html_code        bytea, -- set when the preview text replaces that of the version
     from_address     text not null,
     sender_name      text,
     reply_to         text,
@@ -236,7 +236,7 @@ create table sends (
     failed_at        timestamptz,
     error            text,
     pause_reason     text check (pause_reason in ('manual', 'plan_limit')),
-    job_id           bigint, -- the job that begins it
+    job_id           bigint, -- the job that begins the send
     created_at       timestamptz not null,
     updated_at       timestamptz not null,
     primary key (brand_id, id)
@@ -261,7 +261,7 @@ create table send_ranges (
     from_ordinal bigint not null,
     to_ordinal   bigint not null,
     next_ordinal bigint not null,
-    lease_job    bigint, -- the job that works on it; the lease of the job is the lease of the range
+    lease_job    bigint, -- the job that sends the range; the lease of the job is the lease of the range
     started_at   timestamptz,
     primary key (brand_id, send_id, from_ordinal)
 );
@@ -293,7 +293,7 @@ create table send_stats (
     primary key (brand_id, send_id)
 );
 
--- Events are appended, never changed; screens read the rollups.
+-- Events are appended and never changed; reports read the rollups.
 
 create table events (
     brand_id        bigint not null,
@@ -321,7 +321,7 @@ create table event_counts (
     primary key (brand_id, hour, event_type)
 );
 
--- Jobs: what must happen in the world, committed with the work that asked for it.
+-- The job queue: side effects, committed in the transaction that requests them (transactional outbox).
 
 create table jobs (
     id              bigint generated always as identity primary key,

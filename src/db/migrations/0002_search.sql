@@ -1,4 +1,4 @@
--- Search: what conditions ask for besides the row of a contact.
+-- Search: the tables that filter conditions read besides the row of a contact.
 
 -- An audience is a saved filter, or a cohort whose members are listed and can be used once they are ready.
 alter table audiences
@@ -13,8 +13,8 @@ create table audience_members (
     primary key (brand_id, audience_id, contact_id)
 );
 
--- How often what happened to whom on which day (UTC): a folded view of events, written with them, so that a condition on
--- activity never counts events. By address, as events are.
+-- The number of events per address, kind and day (UTC). It is written together with the events, so that a condition on
+-- activity never counts events.
 create table contact_activity (
     brand_id   bigint not null,
     event_type text not null,
@@ -29,5 +29,5 @@ select brand_id, event_type, recipient_key, (occurred_at at time zone 'UTC')::da
  where domain = 'email' and mode = 'live' and recipient_key is not null
  group by 1, 2, 3, 4;
 
--- Every write of a contact would lock the row of its brand, together with everybody else who writes one.
+-- With the foreign key every write of a contact would lock the row of its brand, which all writers share.
 alter table contacts drop constraint contacts_brand_id_fkey;

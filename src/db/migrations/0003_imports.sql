@@ -1,5 +1,5 @@
--- Imports. The text of an import that came as an argument is kept here until it has ended; a file is named, with what it
--- was when it was named.
+-- Imports. The text of an import that was passed as an argument is stored here until the import has ended. For a file the
+-- row has its path and its identity at that time.
 
 create table imports (
     brand_id       bigint not null references brands,
@@ -28,11 +28,11 @@ create table imports (
 );
 create index imports_by_created on imports (brand_id, created_at);
 create index imports_open on imports (brand_id, path) where status in ('queued', 'running');
--- It is read in slices: compressed, every slice would cost the whole.
+-- The text is read in slices; with compression every slice would decompress all of it.
 alter table imports alter column csv set storage external;
 
--- How far an import is. Its rows are shared out among lanes by address, so that lanes never meet; each goes through the
--- chunks of the text in order, and commits a chunk together with its place.
+-- The progress of an import. Its rows are distributed to shards by address, so that shards never conflict. Each shard reads
+-- the chunks of the text in order, and commits a chunk together with its position.
 create table import_lanes (
     brand_id     bigint not null,
     import_id    bigint not null,
@@ -51,7 +51,7 @@ create table import_lanes (
     foreign key (brand_id, import_id) references imports on delete cascade
 );
 
--- Rows that were not saved, as far as they are kept. `record` is the row as CSV, null when it was too long to keep.
+-- A bounded sample of the rows that were not saved. `record` is the row as CSV, null when it was too long.
 create table import_errors (
     brand_id  bigint not null,
     import_id bigint not null,

@@ -1,7 +1,7 @@
--- Validation of addresses: what is known of the address of a contact, and the
--- work of a background validation.
+-- Validation of addresses: the result for a contact, and the progress of a
+-- background validation.
 
--- One row a contact that was checked; it goes with the contact, so that no address outlives the wish to be forgotten.
+-- One row per checked contact. It is deleted with the contact, so that no personal data remains after an erasure.
 create table contact_validations (
     brand_id     bigint not null,
     contact_id   bigint not null,
@@ -13,7 +13,7 @@ create table contact_validations (
     foreign key (brand_id, contact_id) references contacts (brand_id, id) on delete cascade
 );
 
--- A background validation walks its targets in the order of their ids; what is behind the cursor is done and gone.
+-- A background validation processes its targets in the order of their ids and deletes those that the cursor has passed.
 create table validations (
     brand_id   bigint not null references brands,
     id         bigint generated always as identity,

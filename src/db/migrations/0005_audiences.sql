@@ -1,8 +1,8 @@
--- Cohorts and their builds. A deleted audience stays for the sends and audiences that name it. The kind of an audience, its
--- readiness (materialization_status) and the table audience_members are in 0002_search.sql.
+-- Cohorts and their builds. The row of a deleted audience remains for the sends and audiences that refer to it. The kind of an
+-- audience, its readiness (materialization_status) and the table audience_members are in 0002_search.sql.
 alter table audiences
     add column deleted_at timestamptz,
-    add column selection jsonb, -- of a cohort: which events
+    add column selection jsonb, -- of a cohort: the selected events
     add column build_job bigint,
     add column events_scanned bigint not null default 0,
     add column stamped_contacts bigint not null default 0,

@@ -1,4 +1,4 @@
--- Who left by the link of which message: once for a recipient and a send, however often the link is followed.
+-- Unsubscribes by the link of a message: at most one row per recipient and send, however often the link is used.
 create table unsubscribes (
     brand_id    bigint not null,
     send_id     bigint not null,

@@ -1,4 +1,4 @@
--- Confirmations that were used, each for one send. An expired one is refused by its own words, so its row can go.
+-- Used confirmations, each for one send. A confirmation contains its expiry time, so the row of an expired one can be deleted.
 
 create table send_confirmations (
     brand_id   bigint not null,

@@ -1,5 +1,5 @@
--- Events of a month have a partition of their own, made ahead by whoever runs jobs (engine/analytics/partitions.h). Nothing is
--- moved: the partition that took everything so far becomes the one of all the time before, and a new one takes strays.
+-- Each month of events has its own partition, which the job runner creates ahead (engine/analytics/partitions.h). No rows are
+-- moved: the former default partition keeps all earlier events, and a new default partition takes events without a month.
 alter table events detach partition events_other;
 alter table events_other rename to events_before;
 do $$
@@ -11,9 +11,9 @@ begin
 end $$;
 create table events_other partition of events default;
 
--- Makes the partitions of the two months behind the one of `at` that are missing, and gives how many. Their making needs the
--- whole table for a moment: it does not queue for that, since every writer would queue behind it, but leaves it for the next
--- time. A month that has strays already is left to them.
+-- Creates the missing partitions of the two months after `at` and returns their number. This locks the whole table for a
+-- moment. It does not wait for that lock, because every writer would wait behind it, but retries at the next call. A month
+-- that already has events in the default partition gets no partition.
 create function make_event_partitions(at timestamptz) returns bigint language plpgsql as $$
 declare
     made bigint := 0;

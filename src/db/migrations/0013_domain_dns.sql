@@ -1,7 +1,7 @@
--- Sending domains and what the DNS says of them.
+-- Sending domains and their DNS records.
 
--- published: the records that were there when the DNS was last asked, each as "TYPE name".
--- deleted_at: gone from every list; what was accepted before still leaves in its name, signed with its keys.
+-- published: the records found by the last DNS lookup, each as "TYPE name".
+-- deleted_at: hidden from every list; messages accepted before are still sent from the domain, signed with its keys.
 alter table domains
     add column published  text[] not null default '{}',
     add column deleted_at timestamptz;
@@ -10,6 +10,6 @@ alter table domains
 alter table domains drop constraint domains_name;
 create unique index domains_name on domains (brand_id, name) where deleted_at is null;
 
--- The DNS proves a name to one brand only; the operator may give it to several by his word.
+-- Only one brand can verify a name by DNS; the operator may assign it to several.
 create unique index domains_proven on domains (name) where kind = 'sending' and status = 'verified' and not trusted;
 create index domains_verified on domains (name) where kind = 'sending' and status = 'verified';

@@ -1,4 +1,4 @@
--- Sessions of people who are signed in, made by the operator. Of what the cookie holds only a hash is kept.
+-- Sessions of people who are signed in, created by the operator. Only a hash of the cookie's value is stored.
 create table sessions (
     id              bigint generated always as identity primary key,
     organization_id bigint not null references organizations,
@@ -12,12 +12,12 @@ create table sessions (
 );
 create index sessions_by_organization on sessions (organization_id, id);
 
--- The brands that a member reaches; an administrator reaches all of the organization.
+-- The brands that a member can access; an administrator can access all of the organization.
 create table session_brands (
     session_id bigint not null references sessions on delete cascade,
     brand_id   bigint not null references brands,
     primary key (session_id, brand_id)
 );
 
--- Who did it, when it was a person who is signed in.
+-- The session of the person who did it, if one was signed in.
 alter table audit_log add column session_id bigint;

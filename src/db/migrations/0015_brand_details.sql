@@ -1,11 +1,11 @@
--- What a brand says of its looks, and an order of the images it keeps.
+-- A brand's description of its style, and the order of its images.
 
--- In words, for whoever makes its mail. They stand beside identity, all of which templates may show.
+-- Text for the authors of its mail. It is not in identity, because templates may show all of identity.
 alter table brands
     add column email_design text,
     add column image_style  text;
 
--- Images are walked in the order in which they came; several of one import came at one time.
+-- Images are listed in the order of their creation; those of one import have the same time.
 alter table assets
     add column id           bigint generated always as identity,
     add column kind         text not null default 'brand' check (kind in ('logo', 'brand', 'generated')),

@@ -11,10 +11,10 @@ bool account_usage(const struct work *work, struct usage_row **ret_usage, struct
     struct usage_read_params params = { .organization_id = work->organization_id, .now = work->now_us };
     if (!sql_usage_read(work->conn, work->arena, &params, ret_usage, err))
         return false;
-    return *ret_usage != NULL || fail(err, ERR_INTERNAL_ERROR, NULL, "The organization of this credential is gone.");
+    return *ret_usage != NULL || fail(err, ERR_INTERNAL_ERROR, NULL, "The organization of this credential no longer exists.");
 }
 
-/* limit, used and remaining; `limit` below 0 is unlimited, and remaining is never below 0. */
+/* Writes limit, used and remaining. A negative `limit` means unlimited; remaining is never negative. */
 static void write_balance(struct json_writer *json, const char *name, int64_t limit, int64_t used, struct opt_int remaining)
 {
     json_key(json, name);
@@ -64,7 +64,7 @@ static void write_domains(const struct work *work, const struct db_rows *rows, s
     json_array_end(json);
 }
 
-static void write_audiences(const struct work *work, const struct db_rows *rows, struct json_writer *json)
+static void write_audience_summaries(const struct work *work, const struct db_rows *rows, struct json_writer *json)
 {
     const struct account_audiences_row *audiences = rows->rows;
     json_key(json, "audiences");
@@ -97,7 +97,7 @@ bool account_write_facts(const struct work *work, struct json_writer *json, stru
     if (!db_batch_run(batch, err))
         return false;
     if (db_batch_rows(batch, brand_at)->count == 0 || db_batch_rows(batch, usage_at)->count == 0)
-        return fail(err, ERR_BRAND_NOT_FOUND, NULL, "The brand of this connection is gone.");
+        return fail(err, ERR_BRAND_NOT_FOUND, NULL, "The brand of this connection no longer exists.");
 
     json_object_begin(json);
     json_member_text(json, "subject", "account");
@@ -107,7 +107,7 @@ bool account_write_facts(const struct work *work, struct json_writer *json, stru
     json_key(json, "usage");
     account_write_usage(db_batch_rows(batch, usage_at)->rows, json);
     write_domains(work, db_batch_rows(batch, domains_at), json);
-    write_audiences(work, db_batch_rows(batch, audiences_at), json);
+    write_audience_summaries(work, db_batch_rows(batch, audiences_at), json);
     const struct account_subscribed_row *count = db_batch_rows(batch, subscribed_at)->rows;
     json_member_int(json, "subscribedContacts", count->count);
     json_object_end(json);

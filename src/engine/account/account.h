@@ -1,12 +1,13 @@
 /*
- * The account: plan, credits, send allowance, and where a connection works.
+ * Account: plan, credits and send allowance of the organization, and the brand
+ * of a connection.
  */
 #pragma once
 
 #include "engine/core/work.h"
 #include "sql/account.h"
 
-/* Usage of the organization in the running period. Errors: INTERNAL_ERROR. */
+/* Reads the organization's usage in the current period. Errors: INTERNAL_ERROR. */
 MUST_CHECK bool account_usage(const struct work *work, struct usage_row **ret_usage, struct error *err) NONNULL(1, 2, 3);
 
 /* The resource "usage" (R-164 … R-168). */

@@ -1,4 +1,4 @@
--- What an organization has used in the running period (calendar month, UTC).
+-- The usage of an organization in the current period (calendar month, UTC).
 -- name: usage_read :one
 -- params: organization_id bigint, now timestamptz
 -- row: usage
@@ -22,7 +22,7 @@ select id, name, filters, created_at, updated_at
  order by id desc
  limit :limit;
 
--- How many contacts a send to all reaches.
+-- The number of contacts that a send to all reaches.
 -- name: account_subscribed :one
 -- params: brand_id bigint
 -- columns: count bigint

@@ -15,9 +15,9 @@ bool window_read(const struct work *work, struct opt_int from_us, struct opt_int
     int64_t to = to_us.set ? to_us.value : work->now_us;
     int64_t from = from_us.set ? from_us.value : to - default_days * day_us;
     if (from >= to)
-        return fail(err, ERR_INVALID_REQUEST, "from", "from must lie before to.");
+        return fail(err, ERR_INVALID_REQUEST, "from", "from must be before to.");
     if (to - from > ANALYTICS_MAX_DAYS * day_us)
-        return fail(err, ERR_INVALID_REQUEST, "from", "The window may be at most %d days long.", ANALYTICS_MAX_DAYS);
+        return fail(err, ERR_INVALID_REQUEST, "from", "from and to must be at most %d days apart.", ANALYTICS_MAX_DAYS);
     *ret_window = (struct window){ .from_us = from, .to_us = to, .has_from = from_us.set, .has_to = to_us.set };
     return true;
 }
@@ -97,7 +97,7 @@ bool analytics_overview(const struct work *work, struct window window, struct js
 /* ---- Events ---- */
 
 static bool find_of_send(const struct work *work, const struct event_filter *filter, const char *recipient_key,
-                         const struct page_cursor *place, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
+                         const struct page_cursor *cursor_start, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
                          struct error *err)
 {
     struct event_page_of_send_params params = {
@@ -107,16 +107,16 @@ static bool find_of_send(const struct work *work, const struct event_filter *fil
         .event_type = filter->event_type,
         .from_time = filter->window.from_us,
         .to_time = filter->window.to_us,
-        .from_start = !place->set,
-        .at = place->number,
-        .id = place->id,
+        .from_start = !cursor_start->set,
+        .at = cursor_start->number,
+        .id = cursor_start->id,
         .limit = limit,
     };
     return sql_event_page_of_send(work->conn, work->arena, &params, ret_rows, ret_count, err);
 }
 
 static bool find_of_recipient(const struct work *work, const struct event_filter *filter, const char *recipient_key,
-                              const struct page_cursor *place, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
+                              const struct page_cursor *cursor_start, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
                               struct error *err)
 {
     struct event_page_of_recipient_params params = {
@@ -125,34 +125,34 @@ static bool find_of_recipient(const struct work *work, const struct event_filter
         .event_type = filter->event_type,
         .from_time = filter->window.from_us,
         .to_time = filter->window.to_us,
-        .from_start = !place->set,
-        .at = place->number,
-        .id = place->id,
+        .from_start = !cursor_start->set,
+        .at = cursor_start->number,
+        .id = cursor_start->id,
         .limit = limit,
     };
     return sql_event_page_of_recipient(work->conn, work->arena, &params, ret_rows, ret_count, err);
 }
 
-static bool find_page(const struct work *work, const struct event_filter *filter, const char *recipient_key,
-                      const struct page_cursor *place, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
-                      struct error *err)
+static bool find_event_page(const struct work *work, const struct event_filter *filter, const char *recipient_key,
+                            const struct page_cursor *cursor_start, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
+                            struct error *err)
 {
     *ret_rows = NULL;
     *ret_count = 0;
     if (filter->of_automation)
         return true;
     if (filter->send_id != 0)
-        return find_of_send(work, filter, recipient_key, place, limit, ret_rows, ret_count, err);
+        return find_of_send(work, filter, recipient_key, cursor_start, limit, ret_rows, ret_count, err);
     if (recipient_key != NULL)
-        return find_of_recipient(work, filter, recipient_key, place, limit, ret_rows, ret_count, err);
+        return find_of_recipient(work, filter, recipient_key, cursor_start, limit, ret_rows, ret_count, err);
     struct event_page_params params = {
         .brand_id = work->brand_id,
         .event_type = filter->event_type,
         .from_time = filter->window.from_us,
         .to_time = filter->window.to_us,
-        .from_start = !place->set,
-        .at = place->number,
-        .id = place->id,
+        .from_start = !cursor_start->set,
+        .at = cursor_start->number,
+        .id = cursor_start->id,
         .limit = limit,
     };
     return sql_event_page(work->conn, work->arena, &params, ret_rows, ret_count, err);
@@ -197,11 +197,11 @@ bool analytics_events(const struct work *work, const struct event_filter *filter
         arena_printf(work->arena, "analytics.events|%s|%s|%lld|%d|%lld|%lld", key != NULL ? key : "",
                      filter->event_type != NULL ? filter->event_type : "", (long long)filter->send_id, filter->of_automation,
                      (long long)(window->has_from ? window->from_us : 0), (long long)(window->has_to ? window->to_us : 0));
-    struct page_cursor place;
+    struct page_cursor cursor_start;
     struct event_row *rows;
     size_t count;
-    if (!page_cursor_read(work, binding, cursor, &place, err) ||
-        !find_page(work, filter, key, &place, limit + 1, &rows, &count, err))
+    if (!page_cursor_read(work, binding, cursor, &cursor_start, err) ||
+        !find_event_page(work, filter, key, &cursor_start, limit + 1, &rows, &count, err))
         return false;
 
     size_t shown = page_begin(json, limit, count);

@@ -1,6 +1,6 @@
 /*
- * Analytics: what happened to mail, read from the rollups of the hour and from
- * the events themselves. Nothing here counts a large table.
+ * Analytics: counts and events of mail. Counts are read from hourly rollups, so
+ * no query counts the rows of a large table.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 enum { OVERVIEW_DEFAULT_DAYS = 30, EVENTS_DEFAULT_DAYS = 7, ANALYTICS_MAX_DAYS = 366 };
 
-/* A window of time: from inclusive, to exclusive. An end that was not given moves with the clock. */
+/* A time range: from inclusive, to exclusive. An end that was not given depends on the current time. */
 struct window {
     int64_t from_us;
     int64_t to_us;
@@ -17,7 +17,7 @@ struct window {
     bool has_to;
 };
 
-/* Fills a window from what was given: `to` is now, `from` lies `default_days` before it.
+/* Makes a window. The default of `to` is now; the default of `from` is `default_days` before `to`.
  * Errors: INVALID_REQUEST (from) when it is empty or longer than ANALYTICS_MAX_DAYS. */
 MUST_CHECK bool window_read(const struct work *work, struct opt_int from_us, struct opt_int to_us, int default_days,
                             struct window *ret_window, struct error *err) NONNULL(1, 5, 6);
@@ -30,7 +30,7 @@ struct event_filter {
     const char *recipient;  /* NULL: any */
     const char *event_type; /* NULL: any */
     int64_t send_id;        /* 0: any */
-    bool of_automation;     /* of an automation or a run, of which there are no events yet */
+    bool of_automation;     /* only events of an automation or a run; there are none yet */
     struct window window;
 };
 

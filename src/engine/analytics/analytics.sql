@@ -1,4 +1,4 @@
--- What happened in a window, an hour or a day of the brand's time zone at a time; empty buckets are left out.
+-- Event counts of a window, per hour or per day in the brand's time zone. Empty buckets are omitted.
 -- name: overview_buckets :many
 -- params: brand_id bigint, unit text, from_time timestamptz, to_time timestamptz
 -- columns: at timestamptz, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint
@@ -16,7 +16,7 @@ select date_trunc(:unit, c.hour, b.time_zone) as at,
  group by 1
  order by 1;
 
--- The events of a brand in a window, newest first, from behind a place on.
+-- The events of a brand in a window, newest first (keyset pagination).
 -- name: event_page :many
 -- row: event
 -- params: brand_id bigint, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
@@ -30,7 +30,7 @@ select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id
  order by e.occurred_at desc, e.id desc
  limit :limit;
 
--- The events of one send in a window, newest first, from behind a place on.
+-- The events of one send in a window, newest first (keyset pagination).
 -- name: event_page_of_send :many
 -- row: event
 -- params: brand_id bigint, send_id bigint, recipient_key text null, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
@@ -45,7 +45,7 @@ select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id
  order by e.occurred_at desc, e.id desc
  limit :limit;
 
--- The events of one address in a window, newest first, from behind a place on.
+-- The events of one address in a window, newest first (keyset pagination).
 -- name: event_page_of_recipient :many
 -- row: event
 -- params: brand_id bigint, recipient_key text, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint

@@ -1,4 +1,4 @@
--- Makes the partitions of the coming months as far as they are missing.
+-- Makes the missing partitions of the coming months.
 -- name: event_partitions_make :one
 -- params: at timestamptz
 -- columns: made bigint

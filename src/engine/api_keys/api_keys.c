@@ -6,15 +6,15 @@
 
 enum { PREVIEW_CHARS = 8 };
 
-static bool check_name(const char *name, struct error *err)
+static bool check_key_name(const char *name, struct error *err)
 {
     size_t chars = utf8_is_valid(name, strlen(name)) ? utf8_length(name) : 0;
     if (chars >= 1 && chars <= API_KEY_NAME_MAX_CHARS)
         return true;
-    return fail(err, ERR_INVALID_REQUEST, "name", "A name has 1 to %d characters.", API_KEY_NAME_MAX_CHARS);
+    return fail(err, ERR_INVALID_REQUEST, "name", "name must have 1 to %d characters.", API_KEY_NAME_MAX_CHARS);
 }
 
-static bool check_brand(const struct work *work, const struct api_key_fields *fields, struct error *err)
+static bool check_key_brand(const struct work *work, const struct api_key_fields *fields, struct error *err)
 {
     if (fields->brand_id == 0)
         return true;
@@ -29,7 +29,7 @@ bool api_key_create(const struct work *work, const struct api_key_fields *fields
                     const char **ret_secret, struct error *err)
 {
     const char *name = fields->name != NULL ? fields->name : "API key";
-    if (!check_name(name, err) || !check_brand(work, fields, err))
+    if (!check_key_name(name, err) || !check_key_brand(work, fields, err))
         return false;
     const char *secret = api_key_new(work->arena);
     unsigned char hash[SECRET_HASH_BYTES];

@@ -1,4 +1,4 @@
--- A new API key; only the hash of its secret is kept.
+-- Inserts an API key with the hash of its secret.
 -- name: api_key_insert :one
 -- params: organization_id bigint, brand_id bigint null, name text, secret_hash bytea, preview text, scopes integer, rate_multiplier float8, now timestamptz
 -- row: api_key
@@ -7,13 +7,13 @@ insert into api_keys (organization_id, brand_id, name, secret_hash, preview, sco
 values (:organization_id, :brand_id, :name, :secret_hash, :preview, :scopes, :rate_multiplier, :now)
 returning id, brand_id, name, preview, scopes, rate_multiplier, created_at, last_used_at, revoked_at;
 
--- Whether an organization has this brand, for a key that is bound to it.
+-- Finds the brand of a new key in its organization.
 -- name: api_key_brand :one
 -- params: organization_id bigint, brand_id bigint
 -- columns: id bigint
 select id from brands where organization_id = :organization_id and id = :brand_id and status <> 'deleting';
 
--- A page of an organization's keys, newest first; `before_id` 0 begins with the newest.
+-- A page of an organization's keys, newest first (keyset pagination); `before_id` 0 begins with the newest.
 -- name: api_key_page :many
 -- params: organization_id bigint, before_id bigint, limit bigint
 -- row: api_key
@@ -24,7 +24,8 @@ select id, brand_id, name, preview, scopes, rate_multiplier, created_at, last_us
  order by id desc
  limit :limit;
 
--- Revokes a key that is not revoked yet; `organization_id` 0 is the operator, who may revoke any. No row: there is no such key.
+-- Revokes a key that is not revoked yet. `organization_id` 0 means the operator, who can revoke any key. No row when the key does
+-- not exist.
 -- name: api_key_revoke :one
 -- params: organization_id bigint, id bigint, now timestamptz
 -- columns: revoked_at timestamptz, revoked_now boolean

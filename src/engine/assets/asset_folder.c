@@ -1,7 +1,7 @@
 /*
- * The asset store in a folder: assets/ab/cdef….png, and assets/tmp for what is
- * being written. Several processes may use one folder: a name stands for its
- * bytes, so whoever comes second renames the same file over itself.
+ * Asset store in a folder: assets/ab/cdef….png, and assets/tmp for files that
+ * are being written. Several processes can use one folder: a name is the hash of
+ * the bytes, so a second writer replaces the file by an identical one.
  */
 #include "engine/assets/asset_store.h"
 
@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 enum {
-    SHARD_CHARS = 2, /* 1,024 subfolders keep each of them small */
-    PLACE_BYTES = ASSET_NAME_BYTES + 8,
+    SHARD_CHARS = 2, /* 1,024 subfolders, so that each of them stays small */
+    PATH_BYTES = ASSET_NAME_BYTES + 8,
     TMP_NAME_BYTES = ASSET_NAME_BYTES + 48,
-    LEFTOVER_AGE_S = 3600, /* nobody writes one image for an hour */
+    LEFTOVER_AGE_S = 3600, /* writing one image never takes an hour */
 };
 
 struct asset_folder {
@@ -29,55 +29,55 @@ struct asset_folder {
     struct arena *arena; /* holds it */
     char *path;          /* …/assets */
     pthread_mutex_t mutex;
-    bool is_swept; /* under the mutex: leftovers were removed */
+    bool is_swept; /* guarded by the mutex: leftovers were removed */
     atomic_uint_fast64_t tmp_counter;
 };
 
-static void fd_close(int *fd)
+static void close_folder_fd(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
 }
 
-static bool fail_errno(struct error *err, const char *what)
+static bool fail_asset_errno(struct error *err, const char *what)
 {
     int cause = errno;
-    fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The image store cannot be used right now.");
+    fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The image store is not available now. Try again later.");
     return error_because(err, "assets: %s: %s", what, strerror(cause));
 }
 
-static struct asset_folder *folder_of(struct asset_store *store)
+static struct asset_folder *asset_folder_of(struct asset_store *store)
 {
     return (struct asset_folder *)store;
 }
 
-/* Where in the store a name is: "ab/cdef….png". */
-static void place_of(const struct asset_name *name, char ret_shard[SHARD_CHARS + 1], char ret_place[PLACE_BYTES])
+/* The path of an asset in the store: "ab/cdef….png". */
+static void asset_path(const struct asset_name *name, char ret_shard[SHARD_CHARS + 1], char ret_path[PATH_BYTES])
 {
     snprintf(ret_shard, SHARD_CHARS + 1, "%.*s", SHARD_CHARS, name->text);
-    snprintf(ret_place, PLACE_BYTES, "%s/%s", ret_shard, name->text + SHARD_CHARS);
+    snprintf(ret_path, PATH_BYTES, "%s/%s", ret_shard, name->text + SHARD_CHARS);
 }
 
-/* The folder itself; -1 when it is not there, which is no fault before the first image. */
+/* Opens the folder. -1 when it does not exist; this is normal before the first image. */
 static int open_root(const struct asset_folder *folder)
 {
     return open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* ---- Looking ---- */
+/* ---- Reading ---- */
 
-/* Opens a stored file, or tells that there is none. */
+/* Opens a stored file. `ret_found` is false when there is none. */
 static bool open_stored(const struct asset_folder *folder, const struct asset_name *name, int *ret_fd, struct stat *ret_status,
                         bool *ret_found, struct error *err)
 {
     char shard[SHARD_CHARS + 1];
-    char place[PLACE_BYTES];
-    CLEANUP(fd_close) int root = open_root(folder);
-    place_of(name, shard, place);
-    *ret_fd = root >= 0 ? openat(root, place, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    char path[PATH_BYTES];
+    CLEANUP(close_folder_fd) int root = open_root(folder);
+    asset_path(name, shard, path);
+    *ret_fd = root >= 0 ? openat(root, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
     *ret_found = *ret_fd >= 0;
     if (*ret_fd < 0)
-        return errno == ENOENT || errno == ELOOP || fail_errno(err, "open");
+        return errno == ENOENT || errno == ELOOP || fail_asset_errno(err, "open");
     if (fstat(*ret_fd, ret_status) != 0 || !S_ISREG(ret_status->st_mode)) {
         close(*ret_fd);
         *ret_fd = -1;
@@ -91,7 +91,7 @@ static bool folder_open(struct asset_store *store, const struct asset_name *name
 {
     struct stat status;
     int fd;
-    if (!open_stored(folder_of(store), name, &fd, &status, ret_found, err))
+    if (!open_stored(asset_folder_of(store), name, &fd, &status, ret_found, err))
         return false;
     if (*ret_found)
         *ret_file = (struct asset_file){ .fd = fd, .bytes = status.st_size };
@@ -101,8 +101,8 @@ static bool folder_open(struct asset_store *store, const struct asset_name *name
 static bool folder_exists(struct asset_store *store, const struct asset_name *name, bool *ret_exists, struct error *err)
 {
     struct stat status;
-    CLEANUP(fd_close) int fd = -1;
-    return open_stored(folder_of(store), name, &fd, &status, ret_exists, err);
+    CLEANUP(close_folder_fd) int fd = -1;
+    return open_stored(asset_folder_of(store), name, &fd, &status, ret_exists, err);
 }
 
 /* ---- Storing ---- */
@@ -111,21 +111,21 @@ static bool open_or_make(int base_fd, const char *name, int *ret_fd, struct erro
 {
     bool made = mkdirat(base_fd, name, 0700) == 0;
     if (!made && errno != EEXIST)
-        return fail_errno(err, "make folder");
+        return fail_asset_errno(err, "make folder");
     *ret_fd = openat(base_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*ret_fd < 0)
-        return fail_errno(err, "open folder");
-    /* A folder that is lost with the power would take its files along. */
-    return !made || base_fd == AT_FDCWD || fsync(base_fd) == 0 || fail_errno(err, "fsync");
+        return fail_asset_errno(err, "open folder");
+    /* Without fsync, a power failure could lose the new folder with its files. */
+    return !made || base_fd == AT_FDCWD || fsync(base_fd) == 0 || fail_asset_errno(err, "fsync");
 }
 
-/* Removes what writers that were killed left in tmp. */
-static void sweep(int tmp_fd)
+/* Removes the temporary files of killed writers. */
+static void remove_leftovers(int tmp_fd)
 {
     int copy = openat(tmp_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
     if (entries == NULL) {
-        fd_close(&copy);
+        close_folder_fd(&copy);
         return;
     }
     time_t now = time(NULL);
@@ -148,11 +148,11 @@ static bool open_tmp(struct asset_folder *folder, int root_fd, int *ret_fd, stru
     folder->is_swept = true;
     pthread_mutex_unlock(&folder->mutex);
     if (sweeps)
-        sweep(*ret_fd);
+        remove_leftovers(*ret_fd);
     return true;
 }
 
-static bool write_all(int fd, const unsigned char *bytes, size_t size)
+static bool write_asset_bytes(int fd, const unsigned char *bytes, size_t size)
 {
     while (size > 0) {
         ssize_t written = write(fd, bytes, size);
@@ -166,67 +166,67 @@ static bool write_all(int fd, const unsigned char *bytes, size_t size)
     return true;
 }
 
-static bool write_tmp(int tmp_fd, const char *tmp_name, const void *bytes, size_t size, struct error *err)
+static bool write_tmp_file(int tmp_fd, const char *tmp_name, const void *bytes, size_t size, struct error *err)
 {
-    CLEANUP(fd_close) int fd = openat(tmp_fd, tmp_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    CLEANUP(close_folder_fd) int fd = openat(tmp_fd, tmp_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return fail_errno(err, "create");
-    if (!write_all(fd, bytes, size))
-        return fail_errno(err, "write");
-    return fsync(fd) == 0 || fail_errno(err, "fsync");
+        return fail_asset_errno(err, "create");
+    if (!write_asset_bytes(fd, bytes, size))
+        return fail_asset_errno(err, "write");
+    return fsync(fd) == 0 || fail_asset_errno(err, "fsync");
 }
 
-/* Only a complete and synced file gets the name under which it is found. */
-static bool write_and_rename(struct asset_folder *folder, int root_fd, const struct asset_name *name, const void *bytes,
-                             size_t size, struct error *err)
+/* Writes a temporary file and renames it after fsync, so that a reader never sees an incomplete file (atomic write). */
+static bool write_and_rename_asset(struct asset_folder *folder, int root_fd, const struct asset_name *name, const void *bytes,
+                                   size_t size, struct error *err)
 {
     char shard[SHARD_CHARS + 1];
-    char place[PLACE_BYTES];
+    char path[PATH_BYTES];
     char tmp_name[TMP_NAME_BYTES];
-    CLEANUP(fd_close) int tmp_fd = -1;
-    CLEANUP(fd_close) int shard_fd = -1;
-    place_of(name, shard, place);
+    CLEANUP(close_folder_fd) int tmp_fd = -1;
+    CLEANUP(close_folder_fd) int shard_fd = -1;
+    asset_path(name, shard, path);
     uint64_t count = atomic_fetch_add(&folder->tmp_counter, 1);
     snprintf(tmp_name, sizeof(tmp_name), "%s.%d.%llu", name->text, (int)getpid(), (unsigned long long)count);
     if (!open_tmp(folder, root_fd, &tmp_fd, err) || !open_or_make(root_fd, shard, &shard_fd, err))
         return false;
-    bool done = write_tmp(tmp_fd, tmp_name, bytes, size, err);
+    bool done = write_tmp_file(tmp_fd, tmp_name, bytes, size, err);
     if (done && renameat(tmp_fd, tmp_name, shard_fd, name->text + SHARD_CHARS) != 0)
-        done = fail_errno(err, "rename");
+        done = fail_asset_errno(err, "rename");
     if (!done) {
         unlinkat(tmp_fd, tmp_name, 0);
         return false;
     }
-    return fsync(shard_fd) == 0 || fail_errno(err, "fsync folder");
+    return fsync(shard_fd) == 0 || fail_asset_errno(err, "fsync folder");
 }
 
 static bool folder_put(struct asset_store *store, const struct asset_name *name, const void *bytes, size_t size, struct error *err)
 {
-    struct asset_folder *folder = folder_of(store);
+    struct asset_folder *folder = asset_folder_of(store);
     bool exists = false;
     if (!folder_exists(store, name, &exists, err))
         return false;
     if (exists)
         return true;
-    CLEANUP(fd_close) int root_fd = -1;
-    return open_or_make(AT_FDCWD, folder->path, &root_fd, err) && write_and_rename(folder, root_fd, name, bytes, size, err);
+    CLEANUP(close_folder_fd) int root_fd = -1;
+    return open_or_make(AT_FDCWD, folder->path, &root_fd, err) && write_and_rename_asset(folder, root_fd, name, bytes, size, err);
 }
 
 static bool folder_remove(struct asset_store *store, const struct asset_name *name, struct error *err)
 {
     char shard[SHARD_CHARS + 1];
-    char place[PLACE_BYTES];
-    CLEANUP(fd_close) int root = open_root(folder_of(store));
-    place_of(name, shard, place);
-    bool gone = (root >= 0 && unlinkat(root, place, 0) == 0) || errno == ENOENT;
-    return gone || fail_errno(err, "remove");
+    char path[PATH_BYTES];
+    CLEANUP(close_folder_fd) int root = open_root(asset_folder_of(store));
+    asset_path(name, shard, path);
+    bool gone = (root >= 0 && unlinkat(root, path, 0) == 0) || errno == ENOENT;
+    return gone || fail_asset_errno(err, "remove");
 }
 
-/* ---- Its life ---- */
+/* ---- Store ---- */
 
 static void folder_close(struct asset_store *store)
 {
-    struct asset_folder *folder = folder_of(store);
+    struct asset_folder *folder = asset_folder_of(store);
     pthread_mutex_destroy(&folder->mutex);
     arena_free(folder->arena);
 }

@@ -1,7 +1,7 @@
 /*
- * What became of the images of an imported document: the numbers of the wire's
- * assetReport. Each image (each address once) is counted once, so `discovered`
- * is the sum of the others.
+ * Asset report: the outcomes for the images of an imported document, as the
+ * wire's assetReport. Each URL is counted once, so `discovered` is the sum of
+ * the other numbers.
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 
 struct asset_report {
     int64_t discovered;
-    int64_t imported_assets; /* named by an address of this installation now */
-    int64_t retained;        /* stays where it is */
-    int64_t stripped;        /* taken out, unseen: its server is not on the public internet */
-    int64_t dropped;         /* taken out: what it points to is no image, or one that would harm its viewers */
+    int64_t rehosted; /* hosted by this installation now */
+    int64_t retained; /* keeps its original URL */
+    int64_t stripped; /* removed without a request: its server is not on the public internet (SSRF) */
+    int64_t dropped;  /* removed: not an image, or an unsafe one */
     struct text_list warnings;
 };

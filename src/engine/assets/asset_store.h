@@ -1,10 +1,11 @@
 /*
- * Asset stores: where the bytes of hosted images are. An object is named by the
- * SHA-256 of its bytes and never changes, so equal bytes are stored once, any
- * copy may be cached for ever, and storing it again does nothing.
+ * Asset store: the bytes of hosted images (content-addressed storage). The name
+ * of an object is the SHA-256 of its bytes. An object never changes, so equal
+ * bytes are stored once, copies can be cached without expiry, and storing an
+ * object again does nothing.
  *
- * A store is a table of operations, so that another kind (an object store over
- * the network) can take the place of the folder. Any thread may use one.
+ * A store is a table of operations, so that another implementation (such as a
+ * network object store) can replace the folder. Thread-safe.
  */
 #pragma once
 
@@ -21,11 +22,11 @@ enum asset_type { ASSET_JPEG, ASSET_PNG, ASSET_GIF, ASSET_WEBP, ASSET_AVIF };
 /* The name of a type in the database. */
 const char *asset_type_name(enum asset_type type) RETURNS_NONNULL PURE;
 
-/* The type of this name in the database, which holds no other. */
+/* The type with this name in the database; the name must be valid. */
 enum asset_type asset_type_named(const char *name) NONNULL(1) PURE;
 
-/* What an object is called, in a store and in its public address: 52 digits of lower-case base32, a dot and an extension.
- * A name of this form cannot leave a folder. */
+/* The name of an object in a store and in its public URL: 52 digits of lower-case base32, a dot and an extension. A name of this
+ * form cannot leave a folder (path traversal). */
 enum { ASSET_NAME_BYTES = 52 + 1 + 4 + 1 };
 
 struct asset_name {
@@ -34,7 +35,7 @@ struct asset_name {
 
 struct asset_name asset_name_of(const unsigned char hash[SECRET_HASH_BYTES], enum asset_type type) NONNULL(1);
 
-/* Whether `text` has the form of a name; its type is then in `ret_type`. */
+/* Parses a name and its type. False when `text` is not a name. */
 bool asset_name_read(const char *text, struct asset_name *ret_name, enum asset_type *ret_type) NONNULL(1, 2, 3);
 
 struct asset_store;
@@ -46,18 +47,18 @@ struct asset_file {
 };
 
 struct asset_store_operations {
-    /* Stores the whole or nothing; on disk when it returns. Errors: SERVICE_UNAVAILABLE. */
+    /* Stores all bytes or none, durably. Errors: SERVICE_UNAVAILABLE. */
     bool (*put)(struct asset_store *store, const struct asset_name *name, const void *bytes, size_t size, struct error *err);
-    /* `ret_found` false: there is none. Errors: SERVICE_UNAVAILABLE. */
+    /* `ret_found` is false when the object does not exist. Errors: SERVICE_UNAVAILABLE. */
     bool (*open)(struct asset_store *store, const struct asset_name *name, struct asset_file *ret_file, bool *ret_found,
                  struct error *err);
     bool (*exists)(struct asset_store *store, const struct asset_name *name, bool *ret_exists, struct error *err);
-    /* One that is not there is no error. */
+    /* A missing object is not an error. */
     bool (*remove)(struct asset_store *store, const struct asset_name *name, struct error *err);
     void (*close)(struct asset_store *store);
 };
 
-/* The beginning of every kind of store. */
+/* The first member of every implementation. */
 struct asset_store {
     const struct asset_store_operations *operations;
 };
@@ -73,7 +74,7 @@ MUST_CHECK bool asset_remove(struct asset_store *store, const struct asset_name 
 /* NULL is allowed. */
 void asset_store_free(struct asset_store *store);
 
-/* The store of an installation: the folder assets/ of its data folder, as ab/cdef….png. Nothing is made or looked at until
- * the first use. A file is written under another name, synced and renamed, so that whoever is killed leaves no half of one.
- * Processes on several machines need one shared folder. */
+/* The store of an installation in the folder assets/ of its data folder, as ab/cdef….png. The first use makes the folder. A file
+ * is written under a temporary name, synced and renamed, so that a killed process leaves no incomplete file. Processes on several
+ * machines need one shared folder. */
 struct asset_store *asset_folder_new(const char *data_dir) NONNULL(1) RETURNS_NONNULL;

@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-bool asset_room_left(const struct work *work, struct asset_room *ret_room, struct error *err)
+bool asset_quota_left(const struct work *work, struct asset_quota *ret_left, struct error *err)
 {
     struct asset_usage_params params = { .brand_id = work->brand_id };
     struct asset_usage_row *usage;
     if (!sql_asset_usage(work->conn, work->arena, &params, &usage, err))
         return false;
-    *ret_room = (struct asset_room){ .count = ASSETS_MAX_COUNT - usage->count, .bytes = ASSETS_MAX_BYTES - usage->bytes };
+    *ret_left = (struct asset_quota){ .count = ASSETS_MAX_COUNT - usage->count, .bytes = ASSETS_MAX_BYTES - usage->bytes };
     return true;
 }
 
@@ -58,12 +58,12 @@ char *asset_url(struct arena *arena, const char *public_url, const struct asset_
     return arena_printf(arena, "%s/assets/%s", public_url, name->text);
 }
 
-/* ---- Browsing ---- */
+/* ---- Listing ---- */
 
-/* Images are seldom cut to the pixel: 1366 by 768 is meant by 16:9. */
+/* Images rarely match a ratio exactly: 1366 by 768 counts as 16:9. */
 static const double ratio_tolerance = 0.02;
 
-/* What is asked of the shape of an image. */
+/* The shape filter: a named shape, a range of ratios, or none. */
 struct shape {
     const char *name; /* NULL: a ratio, or nothing */
     struct opt_number min_ratio;
@@ -95,15 +95,16 @@ static bool read_shape(const struct work *work, const char *text, struct shape *
     if (ret_shape->name != NULL)
         return true;
     if (!read_ratio(work->arena, text, &ratio))
-        return fail(err, ERR_INVALID_REQUEST, "aspectRatio", "aspectRatio is landscape, portrait, square or a ratio such as 16:9.");
+        return fail(err, ERR_INVALID_REQUEST, "aspectRatio",
+                    "aspectRatio must be landscape, portrait, square or a ratio such as 16:9.");
     ret_shape->min_ratio = (struct opt_number){ true, ratio * (1 - ratio_tolerance) };
     ret_shape->max_ratio = (struct opt_number){ true, ratio * (1 + ratio_tolerance) };
     return true;
 }
 
-static bool find_page(const struct work *work, const struct asset_filter *filter, const struct shape *shape,
-                      const struct page_cursor *place, int64_t limit, struct asset_row **ret_rows, size_t *ret_count,
-                      struct error *err)
+static bool find_asset_page(const struct work *work, const struct asset_filter *filter, const struct shape *shape,
+                            const struct page_cursor *cursor_start, int64_t limit, struct asset_row **ret_rows, size_t *ret_count,
+                            struct error *err)
 {
     if (filter->oldest_first) {
         struct asset_page_oldest_params params = {
@@ -113,7 +114,7 @@ static bool find_page(const struct work *work, const struct asset_filter *filter
             .shape = shape->name,
             .min_ratio = shape->min_ratio,
             .max_ratio = shape->max_ratio,
-            .after_id = place->id,
+            .after_id = cursor_start->id,
             .limit = limit,
         };
         return sql_asset_page_oldest(work->conn, work->arena, &params, ret_rows, ret_count, err);
@@ -125,13 +126,13 @@ static bool find_page(const struct work *work, const struct asset_filter *filter
         .shape = shape->name,
         .min_ratio = shape->min_ratio,
         .max_ratio = shape->max_ratio,
-        .before_id = place->set ? place->id : INT64_MAX,
+        .before_id = cursor_start->set ? cursor_start->id : INT64_MAX,
         .limit = limit,
     };
     return sql_asset_page_newest(work->conn, work->arena, &params, ret_rows, ret_count, err);
 }
 
-/* Width to height in lowest terms. */
+/* The ratio of width to height in lowest terms. */
 static const char *ratio_text(struct arena *arena, int64_t width, int64_t height)
 {
     int64_t divisor = width;
@@ -173,11 +174,11 @@ bool asset_list(const struct work *work, const struct asset_filter *filter, int6
     const char *binding = arena_printf(work->arena, "brand.images|%s|%s|%s|%s", filter->oldest_first ? "oldest" : "newest",
                                        or_all(filter->kind), or_all(filter->type), or_all(filter->aspect_ratio));
     struct shape shape;
-    struct page_cursor place;
+    struct page_cursor cursor_start;
     struct asset_row *rows;
     size_t count;
-    if (!read_shape(work, filter->aspect_ratio, &shape, err) || !page_cursor_read(work, binding, cursor, &place, err) ||
-        !find_page(work, filter, &shape, &place, limit + 1, &rows, &count, err))
+    if (!read_shape(work, filter->aspect_ratio, &shape, err) || !page_cursor_read(work, binding, cursor, &cursor_start, err) ||
+        !find_asset_page(work, filter, &shape, &cursor_start, limit + 1, &rows, &count, err))
         return false;
     size_t shown = page_begin(json, limit, count);
     for (size_t i = 0; i < shown; i++)

@@ -1,14 +1,14 @@
 /*
- * Assets: the images that a brand hosts here. The bytes are in an asset store,
- * shared by all brands; rows say which brand uses which (and how much), and are
- * written with the design that needs them.
+ * Assets: the images that a brand hosts here. All brands share one asset store
+ * for the bytes. Rows record the images of each brand and their sizes; they are
+ * written together with the design that uses them.
  */
 #pragma once
 
 #include "engine/assets/asset_store.h"
 #include "engine/core/work.h"
 
-/* What one brand may host. A store of this size still answers how full it is within milliseconds. */
+/* The quota of one brand. With so many rows, the usage query still takes only milliseconds. */
 enum { ASSETS_MAX_COUNT = 100 * 1000 };
 #define ASSETS_MAX_BYTES (INT64_C(10) * 1024 * 1024 * 1024)
 
@@ -22,28 +22,28 @@ struct asset {
     const char *source_url; /* NULL: it was embedded in a document */
 };
 
-/* What the brand may still host. */
-struct asset_room {
+/* The remaining quota of a brand. */
+struct asset_quota {
     int64_t count;
     int64_t bytes;
 };
-MUST_CHECK bool asset_room_left(const struct work *work, struct asset_room *ret_room, struct error *err) NONNULL(1, 2, 3);
+MUST_CHECK bool asset_quota_left(const struct work *work, struct asset_quota *ret_left, struct error *err) NONNULL(1, 2, 3);
 
-/* Notes that the brand of the work uses these; again is no error. */
+/* Records that the brand of the work uses these images. Recording an image again is not an error. */
 MUST_CHECK bool assets_keep(const struct work *work, const struct asset *assets, size_t count, struct error *err) NONNULL(1, 4);
 
-/* Which images of a brand are meant; NULL: all. */
+/* Filter for the images of a brand; NULL: any. */
 struct asset_filter {
-    const char *type;         /* as asset_type_name has it */
+    const char *type;         /* a name of asset_type_name */
     const char *kind;         /* logo, brand, generated */
     const char *aspect_ratio; /* landscape, portrait, square, or W:H */
     bool oldest_first;
 };
 
-/* A page of the brand's images. They have an address where the installation has a public one. Errors: INVALID_REQUEST
+/* Writes a page of the brand's images. They have a URL if the installation has a public URL. Errors: INVALID_REQUEST
  * (aspectRatio, cursor). */
 MUST_CHECK bool asset_list(const struct work *work, const struct asset_filter *filter, int64_t limit, const char *cursor,
                            struct json_writer *json, struct error *err) NONNULL(1, 2, 5, 6);
 
-/* The address under which anybody can read it; `public_url` has no slash at its end. */
+/* The public URL of an image; `public_url` has no trailing slash. */
 char *asset_url(struct arena *arena, const char *public_url, const struct asset_name *name) NONNULL(1, 2, 3) RETURNS_NONNULL;

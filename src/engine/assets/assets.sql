@@ -1,10 +1,10 @@
--- How much a brand hosts.
+-- The number and size of a brand's images.
 -- name: asset_usage :one
 -- params: brand_id bigint
 -- columns: count bigint, bytes bigint
 select count(*), coalesce(sum(bytes), 0)::bigint from assets where brand_id = :brand_id;
 
--- The brand uses these images. One that it uses already stays as it is.
+-- Records images of a brand. A recorded image stays unchanged.
 -- name: assets_keep :exec
 -- params: brand_id bigint, hashes text[], types text[], bytes bigint[], widths bigint[], heights bigint[], frames bigint[], source_urls text[], now timestamptz
 insert into assets (brand_id, hash, type, bytes, width, height, frames, source_url, created_at)
@@ -14,7 +14,7 @@ select :brand_id, decode(g.hash, 'hex'), g.type, g.bytes, g.width, g.height, g.f
  order by g.hash
     on conflict (brand_id, hash) do nothing;
 
--- The images of a brand behind a place, newest first.
+-- The images of a brand before an id, newest first (keyset pagination).
 -- name: asset_page_newest :many
 -- params: brand_id bigint, type text null, kind text null, shape text null, min_ratio float8 null, max_ratio float8 null, before_id bigint, limit bigint
 -- row: asset
@@ -28,7 +28,7 @@ select id, hash, type, kind, width, height, created_at
  order by id desc
  limit :limit;
 
--- The images of a brand behind a place, oldest first.
+-- The images of a brand after an id, oldest first (keyset pagination).
 -- name: asset_page_oldest :many
 -- params: brand_id bigint, type text null, kind text null, shape text null, min_ratio float8 null, max_ratio float8 null, after_id bigint, limit bigint
 -- row: asset

@@ -18,8 +18,8 @@ static const struct db_field count_columns[] = {
     { .name = "count", .type = DB_BIGINT, .offset = offsetof(struct count_row, count) }
 };
 
-/* A statement in the making: the number of contacts c that meet what is appended. */
-static struct search_sql *counting(const struct work *work)
+/* Begins a statement that counts the contacts c; the caller appends the condition. */
+static struct search_sql *count_query_new(const struct work *work)
 {
     struct search_sql *sql = arena_alloc(work->arena, sizeof(*sql));
     search_sql_init(sql, work->arena);
@@ -29,7 +29,7 @@ static struct search_sql *counting(const struct work *work)
     return sql;
 }
 
-/* Run once, so it has no name to be prepared under. */
+/* The statement runs once, so it has no name and is not prepared. */
 static size_t add_count(const struct work *work, const struct search_sql *sql, struct db_batch *batch)
 {
     struct db_statement *statement = arena_alloc(work->arena, sizeof(*statement));
@@ -46,14 +46,14 @@ static size_t add_count(const struct work *work, const struct search_sql *sql, s
     return db_batch_add(batch, statement, sql->values);
 }
 
-static struct opt_int count_of(const struct db_batch *batch, size_t index)
+static struct opt_int count_result(const struct db_batch *batch, size_t index)
 {
     const struct count_row *row = db_batch_rows(batch, index)->rows;
     return (struct opt_int){ .set = true, .value = row->count };
 }
 
-/* The members of several audiences now. A cohort that is not ready has no number, nor have conditions on a field that is
- * gone. */
+/* Counts the current members of several audiences. There is no count for a cohort that is not ready, or for a filter on a deleted
+ * field. */
 static bool count_all(const struct work *work, const struct audience_row *audiences, size_t count, struct opt_int *ret_counts,
                       struct error *err)
 {
@@ -64,25 +64,25 @@ static bool count_all(const struct work *work, const struct audience_row *audien
     if (!filter_resolve(work, filters, count, &scope, err))
         return false;
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    size_t *places = arena_array(work->arena, count, sizeof(*places));
+    size_t *statement_indices = arena_array(work->arena, count, sizeof(*statement_indices));
     for (size_t i = 0; i < count; i++) {
-        struct error no_number = { .code = ERR_NONE };
-        struct search_sql *sql = counting(work);
-        ret_counts[i].set = filter_compile(filters[i], scope, sql, &no_number);
+        struct error not_countable = { .code = ERR_NONE };
+        struct search_sql *sql = count_query_new(work);
+        ret_counts[i].set = filter_compile(filters[i], scope, sql, &not_countable);
         if (ret_counts[i].set)
-            places[i] = add_count(work, sql, batch);
+            statement_indices[i] = add_count(work, sql, batch);
     }
     if (!db_batch_run(batch, err))
         return false;
     for (size_t i = 0; i < count; i++)
         if (ret_counts[i].set)
-            ret_counts[i] = count_of(batch, places[i]);
+            ret_counts[i] = count_result(batch, statement_indices[i]);
     return true;
 }
 
 /* ---- Reading ---- */
 
-static bool not_found(struct error *err)
+static bool audience_not_found(struct error *err)
 {
     return fail(err, ERR_AUDIENCE_NOT_FOUND, "audienceId", "No audience with this id in this brand.");
 }
@@ -95,7 +95,7 @@ bool audience_get(const struct work *work, int64_t id, bool counted, struct audi
     if (!sql_audience_find(work->conn, work->arena, &params, ret_audience, err))
         return false;
     if (*ret_audience == NULL)
-        return not_found(err);
+        return audience_not_found(err);
     return !counted || count_all(work, *ret_audience, 1, ret_count, err);
 }
 
@@ -103,15 +103,15 @@ bool audience_list(const struct work *work, bool counted, bool with_builds, int6
                    struct json_writer *json, struct error *err)
 {
     static const char binding[] = "audiences.list";
-    struct page_cursor place;
+    struct page_cursor cursor_start;
     struct audience_row *rows;
     size_t count;
-    if (!page_cursor_read(work, binding, cursor, &place, err))
+    if (!page_cursor_read(work, binding, cursor, &cursor_start, err))
         return false;
     struct audience_page_params params = {
         .brand_id = work->brand_id,
-        .from_start = !place.set,
-        .id = place.id,
+        .from_start = !cursor_start.set,
+        .id = cursor_start.id,
         .limit = limit + 1,
     };
     if (!sql_audience_page(work->conn, work->arena, &params, &rows, &count, err))
@@ -132,14 +132,14 @@ bool audience_list(const struct work *work, bool counted, bool with_builds, int6
 
 /* ---- Changing ---- */
 
-static bool read_name(const struct work *work, const char *given, const char **ret_name, struct error *err)
+static bool read_audience_name(const struct work *work, const char *given, const char **ret_name, struct error *err)
 {
     *ret_name = given != NULL ? text_trim(work->arena, given) : NULL;
     return *ret_name == NULL || (*ret_name)[0] != '\0' ||
-           fail(err, ERR_INVALID_REQUEST, "name", "The name of an audience cannot be blank.");
+           fail(err, ERR_INVALID_REQUEST, "name", "The name of an audience must not be blank.");
 }
 
-/* Conditions are kept as an object, also when they were given as a bare array. */
+/* Filters are stored as an object; a bare array is converted. */
 static bool read_filters(const struct work *work, const json_t *given, const char **ret_filters, struct error *err)
 {
     json_t *object = json_in_arena(work->arena, json_object());
@@ -149,27 +149,27 @@ static bool read_filters(const struct work *work, const json_t *given, const cha
     json_object_set(object, "filters", json_for_iteration(list));
     *ret_filters = json_compact(work->arena, object);
     return strlen(*ret_filters) <= AUDIENCE_FILTERS_MAX_BYTES ||
-           fail(err, ERR_INVALID_REQUEST, "filters", "The conditions take more than %d KiB.", AUDIENCE_FILTERS_MAX_BYTES / 1024);
+           fail(err, ERR_INVALID_REQUEST, "filters", "filters must not be larger than %d KiB.", AUDIENCE_FILTERS_MAX_BYTES / 1024);
 }
 
-/* Counting proves that the conditions run. `audience_id` 0: of a new audience. */
+/* Counts the members, which also proves that the SQL of the filter is valid. `audience_id` 0: a new audience. */
 static bool check_and_count(const struct work *work, const json_t *filters, int64_t audience_id, struct opt_int *ret_count,
                             struct error *err)
 {
     const struct filter *filter;
     const struct filter_scope *scope;
-    struct error no_number = { .code = ERR_NONE };
-    struct search_sql *sql = counting(work);
+    struct error not_countable = { .code = ERR_NONE };
+    struct search_sql *sql = count_query_new(work);
     *ret_count = not_counted;
     if (!filter_check(work, filters, "filters", audience_id, &filter, &scope, err))
         return false;
-    if (!filter_compile(filter, scope, sql, &no_number)) /* it names a cohort that is being built */
+    if (!filter_compile(filter, scope, sql, &not_countable)) /* it refers to a cohort that is being built */
         return true;
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t at = add_count(work, sql, batch);
     if (!db_batch_run(batch, err))
         return false;
-    *ret_count = count_of(batch, at);
+    *ret_count = count_result(batch, at);
     return true;
 }
 
@@ -177,28 +177,29 @@ bool audience_create(const struct work *work, const char *name, const json_t *fi
                      struct opt_int *ret_count, struct error *err)
 {
     struct audience_insert_params params = { .brand_id = work->brand_id, .now = work->now_us };
-    return read_name(work, name, &params.name, err) && check_and_count(work, filters, 0, ret_count, err) &&
+    return read_audience_name(work, name, &params.name, err) && check_and_count(work, filters, 0, ret_count, err) &&
            read_filters(work, filters, &params.filters, err) &&
            sql_audience_insert(work->conn, work->arena, &params, ret_audience, err);
 }
 
-static bool check_change(const struct work *work, int64_t id, const char *name, const json_t *filters, struct error *err)
+static bool check_audience_change(const struct work *work, int64_t id, const char *name, const json_t *filters, struct error *err)
 {
     struct audience_row *audience;
     struct opt_int ignored;
     if (name == NULL && filters == NULL)
-        return fail(err, ERR_INVALID_REQUEST, "name", "Give what is to change: name or filters.");
+        return fail(err, ERR_INVALID_REQUEST, "name", "Pass name or filters.");
     if (!audience_get(work, id, false, &audience, &ignored, err))
         return false;
     return filters == NULL || audience->readiness == NULL ||
-           fail(err, ERR_INVALID_REQUEST, "filters", "The members of this audience are frozen; make another from other events.");
+           fail(err, ERR_INVALID_REQUEST, "filters",
+                "The members of this cohort are fixed; create another cohort from other events.");
 }
 
 bool audience_update(const struct work *work, int64_t id, const char *name, const json_t *filters,
                      struct audience_row **ret_audience, struct opt_int *ret_count, struct error *err)
 {
     struct audience_change_params params = { .brand_id = work->brand_id, .id = id, .now = work->now_us };
-    if (!check_change(work, id, name, filters, err) || !read_name(work, name, &params.name, err))
+    if (!check_audience_change(work, id, name, filters, err) || !read_audience_name(work, name, &params.name, err))
         return false;
     if (filters != NULL &&
         (!check_and_count(work, filters, id, ret_count, err) || !read_filters(work, filters, &params.filters, err)))
@@ -206,7 +207,7 @@ bool audience_update(const struct work *work, int64_t id, const char *name, cons
     if (!sql_audience_change(work->conn, work->arena, &params, ret_audience, err))
         return false;
     if (*ret_audience == NULL)
-        return not_found(err);
+        return audience_not_found(err);
     return filters != NULL || count_all(work, *ret_audience, 1, ret_count, err);
 }
 
@@ -220,7 +221,7 @@ bool audience_delete(const struct work *work, int64_t id, bool *ret_deleted, str
     return true;
 }
 
-static const char *name_of_copy(const struct work *work, const char *name, const struct audience_row *original)
+static const char *copy_name(const struct work *work, const char *name, const struct audience_row *original)
 {
     const char *copy = arena_printf(work->arena, "Copy of %s", original->name);
     return name != NULL ? name : text_visible(work->arena, copy, AUDIENCE_NAME_MAX_CHARS);
@@ -231,9 +232,9 @@ bool audience_duplicate(const struct work *work, int64_t id, const char *name, s
 {
     struct audience_row *original;
     const char *given;
-    if (!audience_get(work, id, false, &original, ret_count, err) || !read_name(work, name, &given, err))
+    if (!audience_get(work, id, false, &original, ret_count, err) || !read_audience_name(work, name, &given, err))
         return false;
-    const char *copy = name_of_copy(work, given, original);
+    const char *copy = copy_name(work, given, original);
     if (original->selection != NULL) {
         struct audience_insert_cohort_params cohort = {
             .brand_id = work->brand_id,

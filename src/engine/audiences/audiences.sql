@@ -1,4 +1,4 @@
--- The audiences of a brand, newest first, from behind a place on.
+-- The audiences of a brand, newest first (keyset pagination).
 -- name: audience_page :many
 -- row: audience
 -- params: brand_id bigint, from_start boolean, id bigint, limit bigint
@@ -23,7 +23,7 @@ select a.id, a.name, a.kind, a.filters, a.selection,
   from audiences a
  where a.brand_id = :brand_id and a.id = :id and a.deleted_at is null;
 
--- A new audience that is a filter.
+-- Inserts an audience with filters.
 -- name: audience_insert :one
 -- row: audience
 -- params: brand_id bigint, name text, filters jsonb, now timestamptz
@@ -33,7 +33,7 @@ values (:brand_id, :name, :filters, :now, :now)
 returning id, name, kind, filters, selection, case when kind = 'cohort' then materialization_status end, build_job,
           events_scanned, stamped_contacts, enqueued_at, completed_at, created_at, updated_at;
 
--- A new cohort, whose build waits.
+-- Inserts a cohort with a pending build.
 -- name: audience_insert_cohort :one
 -- row: audience
 -- params: brand_id bigint, name text, selection jsonb, now timestamptz
@@ -43,12 +43,12 @@ values (:brand_id, :name, 'cohort', '{"logic": "and", "filters": []}', :selectio
 returning id, name, kind, filters, selection, case when kind = 'cohort' then materialization_status end, build_job,
           events_scanned, stamped_contacts, enqueued_at, completed_at, created_at, updated_at;
 
--- The job that builds a cohort.
+-- Stores the job that builds a cohort.
 -- name: audience_set_job :exec
 -- params: brand_id bigint, id bigint, job_id bigint
 update audiences set build_job = :job_id where brand_id = :brand_id and id = :id;
 
--- Changes name or conditions; null leaves them.
+-- Changes name or filters; null leaves a member unchanged.
 -- name: audience_change :one
 -- row: audience
 -- params: brand_id bigint, id bigint, name text null, filters jsonb null, now timestamptz
@@ -60,12 +60,12 @@ returning a.id, a.name, a.kind, a.filters, a.selection,
        case when a.kind = 'cohort' then a.materialization_status end, a.build_job, a.events_scanned,
           a.stamped_contacts, a.enqueued_at, a.completed_at, a.created_at, a.updated_at;
 
--- Takes an audience out of every list. Sends and audiences that name it still reach it.
+-- Deletes an audience (soft delete). Accepted sends and audiences that refer to it still use it.
 -- name: audience_delete :exec
 -- params: brand_id bigint, id bigint, now timestamptz
 update audiences set deleted_at = :now where brand_id = :brand_id and id = :id and deleted_at is null;
 
--- The next step of a build: the cohort as it stands, locked against a second build.
+-- Locks a cohort for the next step of its build.
 -- name: audience_build_lock :one
 -- params: brand_id bigint, id bigint
 -- columns: selection jsonb null, readiness text, scanned_at timestamptz null, scanned_id bigint null, created_at timestamptz
@@ -74,8 +74,8 @@ select selection, materialization_status, scanned_at, scanned_id, created_at
  where brand_id = :brand_id and id = :id and kind = 'cohort'
    for update;
 
--- Makes members of the contacts of the next events, and says how many events were read and where they ended. Who is no
--- contact any more is left out. Null stands for any.
+-- Adds the contacts of the next events as members. Returns the number of events read and the position after them. Recipients that
+-- are not contacts any more are omitted. Null means any.
 -- name: audience_build_step :one
 -- params: brand_id bigint, id bigint, event_types text[], from timestamptz, to timestamptz, send_id bigint null, email_id bigint null, recipient_key text null, after_at timestamptz, after_id bigint, limit bigint
 -- columns: scanned bigint, stamped bigint, last_at timestamptz null, last_id bigint null
@@ -102,7 +102,7 @@ with chosen as materialized (
 )
 select (select count(*) from chosen), (select count(*) from stamped), (select occurred_at from ending), (select id from ending);
 
--- How far a build has come. Readiness is running, ready or failed.
+-- Stores the progress of a build. Readiness is running, ready or failed.
 -- name: audience_build_note :exec
 -- params: brand_id bigint, id bigint, readiness text, scanned bigint, stamped bigint, last_at timestamptz null, last_id bigint null, now timestamptz
 update audiences

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The contract tells the build of a cohort in the words that jobs share, beside its readiness. */
+/* The contract reports the build of a cohort with the status names of jobs, besides its readiness. */
 static const char *build_status_of(const char *readiness)
 {
     static const char *const words[][2] = { { "pending", "queued" }, { "ready", "completed" } };

@@ -1,8 +1,8 @@
 /*
- * Cohorts: an audience frozen from events. A selection says which events; the
- * build reads them by keyset, a step a transaction, and keeps its place in the
- * row, so that it goes on where it was after a crash. Once it is done nothing
- * changes the members any more.
+ * Cohort build: selects the members of a cohort from events. The build reads the
+ * events of the selection by keyset, one step per transaction, and stores its
+ * position in the row, so that it resumes there after a crash (checkpoint). The
+ * members never change after the build.
  */
 #include "engine/audiences/audiences.h"
 
@@ -33,7 +33,7 @@ static bool check_event_types(const struct work *work, const struct text_list *t
         if (known == ARRAY_COUNT(event_types))
             return fail(
                 err, ERR_INVALID_REQUEST, arena_printf(work->arena, "eventTypes.%zu", i),
-                "%.20s is not an event of email; use sent, delivered, opened, clicked, bounced, complained or unsubscribed.",
+                "%.20s is not an email event type; use sent, delivered, opened, clicked, bounced, complained or unsubscribed.",
                 types->items[i]);
     }
     return true;
@@ -41,14 +41,14 @@ static bool check_event_types(const struct work *work, const struct text_list *t
 
 static bool check_window(const struct work *work, const struct audience_selection *selection, int64_t *ret_to_us, struct error *err)
 {
-    /* Frozen: what happens from now on is never part of it. */
+    /* Later events never belong to the cohort, so a future end becomes now. */
     *ret_to_us = selection->to_us.set && selection->to_us.value < work->now_us ? selection->to_us.value : work->now_us;
     if (selection->from_us.value >= *ret_to_us)
-        return fail(err, ERR_INVALID_REQUEST, "from", "The window is empty: from must lie before to, and not in the future.");
+        return fail(err, ERR_INVALID_REQUEST, "from", "The time range is empty: from must be before to and not in the future.");
     return true;
 }
 
-static bool check_audience(const struct work *work, int64_t id, const char *param, struct error *err)
+static bool check_audience_exists(const struct work *work, int64_t id, const char *param, struct error *err)
 {
     struct audience_find_params params = { .brand_id = work->brand_id, .id = id };
     struct audience_row *audience;
@@ -57,14 +57,15 @@ static bool check_audience(const struct work *work, int64_t id, const char *para
     return audience != NULL || fail(err, ERR_AUDIENCE_NOT_FOUND, param, "No audience with this id in this brand.");
 }
 
-/* Audiences are kept by their inner ids; each must be there. */
-static bool write_audiences(const struct work *work, const struct text_list *wire_ids, struct json_writer *json, struct error *err)
+/* Checks that the audiences exist, and writes their internal ids. */
+static bool write_audience_ids(const struct work *work, const struct text_list *wire_ids, struct json_writer *json,
+                               struct error *err)
 {
     json_key(json, "audienceIds");
     json_array_begin(json);
     for (size_t i = 0; i < wire_ids->count; i++) {
         int64_t id = id_decode(&work->engine->ids, ID_AUDIENCE, wire_ids->items[i]);
-        if (!check_audience(work, id, arena_printf(work->arena, "audienceIds.%zu", i), err))
+        if (!check_audience_exists(work, id, arena_printf(work->arena, "audienceIds.%zu", i), err))
             return false;
         json_int(json, id);
     }
@@ -104,10 +105,10 @@ static bool write_selection(const struct work *work, const struct audience_selec
         json_member_int(&json, "sendId", selection->send_id);
     if (selection->email_id != 0)
         json_member_int(&json, "emailId", selection->email_id);
-    /* No event belongs to an automation yet, so whoever asks for those of one gets none. */
+    /* No event belongs to an automation yet, so a selection by automation has no events. */
     json_member_bool(&json, "ofAutomation", selection->automation_ids.count > 0);
     if (!write_recipient(work, selection->recipient, &json, err) ||
-        (selection->audience_ids.count > 0 && !write_audiences(work, &selection->audience_ids, &json, err)))
+        (selection->audience_ids.count > 0 && !write_audience_ids(work, &selection->audience_ids, &json, err)))
         return false;
     json_object_end(&json);
     *ret_json = buf_text(out);
@@ -115,7 +116,7 @@ static bool write_selection(const struct work *work, const struct audience_selec
 }
 
 /* "opened, clicked since 2026-11-01" */
-static const char *name_of(const struct work *work, const struct audience_selection *selection)
+static const char *cohort_name(const struct work *work, const struct audience_selection *selection)
 {
     if (selection->name != NULL)
         return selection->name;
@@ -133,7 +134,7 @@ bool audience_create_cohort(const struct work *work, const struct audience_selec
 {
     struct audience_insert_cohort_params params = {
         .brand_id = work->brand_id,
-        .name = name_of(work, selection),
+        .name = cohort_name(work, selection),
         .now = work->now_us,
     };
     return write_selection(work, selection, &params.selection, err) &&
@@ -148,7 +149,7 @@ static struct opt_int opt_id(const json_t *selection, const char *name)
     return (struct opt_int){ .set = id != 0, .value = id };
 }
 
-static struct text_list types_of(struct arena *arena, const json_t *selection)
+static struct text_list selected_event_types(struct arena *arena, const json_t *selection)
 {
     const json_t *list = json_object_get(selection, "eventTypes");
     size_t count = json_array_size(list);
@@ -164,13 +165,13 @@ static bool read_selection(const struct work *work, const char *text, const json
     return json_read(work->arena, text, strlen(text), bounds, ret_selection, err);
 }
 
-static bool scan(const struct work *work, int64_t id, const struct audience_build_lock_row *cohort, const json_t *selection,
-                 struct audience_build_step_row **ret_step, struct error *err)
+static bool scan_events(const struct work *work, int64_t id, const struct audience_build_lock_row *cohort, const json_t *selection,
+                        struct audience_build_step_row **ret_step, struct error *err)
 {
     struct audience_build_step_params params = {
         .brand_id = work->brand_id,
         .id = id,
-        .event_types = types_of(work->arena, selection),
+        .event_types = selected_event_types(work->arena, selection),
         .from = json_get_int(selection, "fromUs", 0),
         .to = json_get_int(selection, "toUs", 0),
         .send_id = opt_id(selection, "sendId"),
@@ -183,7 +184,7 @@ static bool scan(const struct work *work, int64_t id, const struct audience_buil
     return sql_audience_build_step(work->conn, work->arena, &params, ret_step, err);
 }
 
-/* Takes those out who are in none of the audiences. */
+/* Removes the members that are in none of the audiences. */
 static bool restrict_members(const struct work *work, int64_t cohort_id, const json_t *audiences, int64_t *ret_removed,
                              struct error *err)
 {
@@ -229,7 +230,7 @@ bool audience_build_step(const struct work *work, int64_t id, bool *ret_done, st
         return false;
     if (cohort == NULL || strcmp(cohort->readiness, "ready") == 0)
         return true;
-    if (!read_selection(work, cohort->selection, &selection, err) || !scan(work, id, cohort, selection, &step, err))
+    if (!read_selection(work, cohort->selection, &selection, err) || !scan_events(work, id, cohort, selection, &step, err))
         return false;
     *ret_done = step->scanned < AUDIENCE_BUILD_STEP_EVENTS;
     int64_t removed = 0;

@@ -24,7 +24,8 @@ static const char *host_of(struct arena *arena, const char *url)
     return arena_dup_bytes(arena, start, strcspn(start, ":/?#"));
 }
 
-static bool find_domain(const struct work *work, const struct brand_fields *fields, const char **ret_domain, struct error *err)
+static bool read_brand_domain(const struct work *work, const struct brand_fields *fields, const char **ret_domain,
+                              struct error *err)
 {
     *ret_domain = NULL;
     if (fields->domain != NULL)
@@ -60,18 +61,18 @@ bool brand_check_name(const struct work *work, const char **name, const char *pa
 {
     *name = text_trim(work->arena, *name);
     if ((*name)[0] == '\0')
-        return fail(err, ERR_INVALID_REQUEST, param, "The name of a brand cannot be blank.");
+        return fail(err, ERR_INVALID_REQUEST, param, "The name of a brand must not be blank.");
     return header_check_text(*name, param, err);
 }
 
 bool brand_create(const struct work *work, const struct brand_fields *fields, struct brand_row **ret_brand, struct error *err)
 {
     const char *domain;
-    if (!find_domain(work, fields, &domain, err) || !check_contact_email(work, fields->contact_email, "contactEmail", err))
+    if (!read_brand_domain(work, fields, &domain, err) || !check_contact_email(work, fields->contact_email, "contactEmail", err))
         return false;
     const char *name = fields->name != NULL ? fields->name : domain;
     if (name == NULL)
-        return fail(err, ERR_INVALID_REQUEST, "name", "Give the brand a name, a domain or a url.");
+        return fail(err, ERR_INVALID_REQUEST, "name", "Pass at least one of name, domain and url.");
     if (!brand_check_name(work, &name, "name", err))
         return false;
 
@@ -105,7 +106,7 @@ bool brand_get(const struct work *work, int64_t brand_id, struct brand_row **ret
 
 /* ---- Changing ---- */
 
-static struct opt_text without_empty(struct opt_text text)
+static struct opt_text text_without_empty(struct opt_text text)
 {
     if (text.value != NULL && text.value[0] == '\0')
         text.value = NULL;
@@ -115,17 +116,17 @@ static struct opt_text without_empty(struct opt_text text)
 bool brand_update(const struct work *work, const struct brand_change *change, struct brand_row **ret_brand, struct error *err)
 {
     const struct opt_text identity[ARRAY_COUNT(identity_members)] = {
-        without_empty(change->description),   without_empty(change->tagline), without_empty(change->contact_email),
-        without_empty(change->contact_phone), without_empty(change->address),
+        text_without_empty(change->description),   text_without_empty(change->tagline), text_without_empty(change->contact_email),
+        text_without_empty(change->contact_phone), text_without_empty(change->address),
     };
     struct brand_update_params params = {
         .organization_id = work->organization_id,
         .brand_id = work->brand_id,
         .name = change->name,
         .sets_email_design = change->email_design.set,
-        .email_design = without_empty(change->email_design).value,
+        .email_design = text_without_empty(change->email_design).value,
         .sets_image_style = change->image_style.set,
-        .image_style = without_empty(change->image_style).value,
+        .image_style = text_without_empty(change->image_style).value,
         .now = work->now_us,
     };
     bool changes = params.name != NULL || params.sets_email_design || params.sets_image_style;
@@ -141,9 +142,9 @@ bool brand_update(const struct work *work, const struct brand_change *change, st
     json_object_end(&json);
     params.identity = buf_text(patch);
     if (!changes)
-        return fail(err, ERR_INVALID_REQUEST, "identity", "Give what to change: identity, emailDesign or imageStyle.");
+        return fail(err, ERR_INVALID_REQUEST, "identity", "Pass at least one of identity, emailDesign and imageStyle.");
     if ((params.name != NULL && !brand_check_name(work, &params.name, "identity.brandName", err)) ||
-        !check_contact_email(work, without_empty(change->contact_email).value, "identity.contactEmail", err) ||
+        !check_contact_email(work, text_without_empty(change->contact_email).value, "identity.contactEmail", err) ||
         !sql_brand_update(work->conn, work->arena, &params, ret_brand, err))
         return false;
     return *ret_brand != NULL || fail(err, ERR_BRAND_NOT_FOUND, NULL, "No brand with this id in the organization.");

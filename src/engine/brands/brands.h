@@ -1,6 +1,6 @@
 /*
- * Brands: what every send, contact and design belongs to. A brand made from
- * given fields is ready at once; extracting one from a website is not built.
+ * Brands: every send, contact and design belongs to one. A brand created from
+ * given fields is ready at once. Creating one from a website is not implemented.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 struct brand_fields {
     const char *name;   /* NULL: the domain */
-    const char *domain; /* of its website; NULL: the host of `url` */
+    const char *domain; /* domain of its website; NULL: the host of `url` */
     const char *url;
     const char *description;
     const char *tagline;
@@ -20,19 +20,19 @@ struct brand_fields {
     const char *locale;    /* BCP 47 tag; NULL: en */
 };
 
-/* What changes of a brand. A text that is set but NULL or empty is taken away. */
+/* The members to change. A text that is set but NULL or empty is removed. */
 struct brand_change {
-    const char *name; /* NULL: stays */
+    const char *name; /* NULL: unchanged */
     struct opt_text description;
     struct opt_text tagline;
     struct opt_text contact_email;
     struct opt_text contact_phone;
-    struct opt_text address; /* postal, the last lines of marketing mail from the next message on */
+    struct opt_text address; /* postal address in the footer of marketing mail; used from the next message on */
     struct opt_text email_design;
     struct opt_text image_style;
 };
 
-/* The name of a brand, trimmed: mail of a domain without a sender name of its own bears it.
+/* Trims and checks the name of a brand. It is the default sender name of its domains.
  * Errors: INVALID_REQUEST with `param` (blank, control characters). */
 MUST_CHECK bool brand_check_name(const struct work *work, const char **name, const char *param, struct error *err)
     NONNULL(1, 2, 3, 4);
@@ -45,7 +45,7 @@ MUST_CHECK bool brand_create(const struct work *work, const struct brand_fields 
 MUST_CHECK bool brand_get(const struct work *work, int64_t brand_id, struct brand_row **ret_brand, struct error *err)
     NONNULL(1, 3, 4);
 
-/* Changes the brand of the work. Errors: INVALID_REQUEST (params as PATCH /v1/brand names them), BRAND_NOT_FOUND. */
+/* Changes the brand of the work. Errors: INVALID_REQUEST (with the params of PATCH /v1/brand), BRAND_NOT_FOUND. */
 MUST_CHECK bool brand_update(const struct work *work, const struct brand_change *change, struct brand_row **ret_brand,
                              struct error *err) NONNULL(1, 2, 3, 4);
 

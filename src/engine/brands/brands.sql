@@ -7,8 +7,8 @@ select id, name, domain, status, identity, email_design, image_style, time_zone,
   from brands
  where organization_id = :organization_id and id = :brand_id and status <> 'deleting';
 
--- A page of an organization's brands, oldest first; `only_id` 0 means all of them, and a member's session those it reaches.
--- The documents of their looks would make a page long, so they come with one brand only.
+-- A page of an organization's brands, oldest first (keyset pagination). `only_id` 0 means all brands; a member's session sees only
+-- its brands. The long documents emailDesign and imageStyle are returned only with `only_id`.
 -- name: brand_page :many
 -- params: organization_id bigint, only_id bigint, member_session_id bigint, after_id bigint, limit bigint
 -- row: brand
@@ -24,8 +24,7 @@ select id, name, domain, status, identity,
  order by id
  limit :limit;
 
--- A brand from given fields, ready at once, with its capture-only sending domain.
--- An unknown time zone gives no row.
+-- Inserts a brand that is ready at once, with its capture-only sending domain. No row when the time zone is unknown.
 -- name: brand_create :one
 -- params: organization_id bigint, name text, domain text null, identity jsonb, time_zone text, locale text, sandbox_domain text, now timestamptz
 -- columns: id bigint
@@ -41,7 +40,7 @@ with brand as (
 )
 select id from brand;
 
--- Changes a brand; what is null in `identity` goes, what it does not name stays.
+-- Changes a brand. Null members of `identity` are removed; members that it does not contain stay unchanged.
 -- name: brand_update :one
 -- params: organization_id bigint, brand_id bigint, name text null, identity jsonb, sets_email_design boolean, email_design text null, sets_image_style boolean, image_style text null, now timestamptz
 -- row: brand

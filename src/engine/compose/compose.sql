@@ -9,7 +9,7 @@ select v.html_code, v.text_code,
   join brands b on b.id = v.brand_id
  where v.brand_id = :brand_id and v.id = :id;
 
--- One address as a recipient, for a test message.
+-- The contact data of one address, as the recipient of a test message.
 -- name: compose_test_recipient :one
 -- params: brand_id bigint, email_key text, fields text[]
 -- columns: first_name text null, last_name text null, user_id text null, fields text[]

@@ -14,10 +14,10 @@ enum {
     BRAND_MAX_BYTES = 64 * 1024,
 };
 
-/* A template with the meaning of its paths. */
-struct part {
+/* One template and the merge fields that its paths resolve to. */
+struct composer_part {
     struct template template;
-    const struct slot *slots;
+    const struct merge_field *slots;
     struct buf *out;
 };
 
@@ -28,18 +28,18 @@ struct composer {
     const json_t *brand;
     struct template_setting setting;
     const char *domain;
-    struct buf *link;      /* to unsubscribe, of the recipient at hand */
-    size_t link_base_size; /* of it, up to the token */
+    struct buf *link;      /* the unsubscribe link of the current recipient */
+    size_t link_base_size; /* bytes of the link before its token */
     struct buf *message_id;
-    struct buf *offer; /* the value of List-Unsubscribe */
+    struct buf *unsubscribe_header; /* the value of List-Unsubscribe */
     int64_t date_us;
-    const char *date; /* NULL: none was written yet */
+    const char *date; /* date_us as text; NULL before the first message */
     bool is_marketing;
     struct list_mail list; /* of marketing mail */
     struct message_plan *plan;
-    struct part subject;
-    struct part html;
-    struct part text;
+    struct composer_part subject;
+    struct composer_part html;
+    struct composer_part text;
     struct merge_custom_fields fields;
     bool needs_link;
     struct arena *scratch; /* emptied for each message */
@@ -59,12 +59,12 @@ static struct arena *new_scratch(struct arena *arena)
     return scratch;
 }
 
-static bool part_load(struct composer *composer, struct arena *arena, struct bytes code, size_t max_bytes, struct part *ret_part,
-                      struct error *err)
+static bool composer_part_load(struct composer *composer, struct arena *arena, struct bytes code, size_t max_bytes,
+                               struct composer_part *ret_part, struct error *err)
 {
     if (!template_load(code, &ret_part->template, err))
         return false;
-    struct slot *slots = merge_fields_resolve(arena, &ret_part->template, &composer->fields);
+    struct merge_field *slots = merge_fields_resolve(arena, &ret_part->template, &composer->fields);
     for (size_t i = 0; i < template_path_count(&ret_part->template); i++)
         composer->needs_link |= slots[i].kind == MERGE_UNSUBSCRIBE_URL;
     ret_part->slots = slots;
@@ -72,10 +72,10 @@ static bool part_load(struct composer *composer, struct arena *arena, struct byt
     return true;
 }
 
-enum { LINK_MAX_BYTES = 900 }; /* with its name it fits a line of RFC 5322 §2.1.1 */
+enum { LINK_MAX_BYTES = 900 }; /* the header's name and the link fit one line (RFC 5322 §2.1.1) */
 
-/* Without a public URL the mail of the outbox shows the form of its links; nobody is offered them as a header. */
-static bool begin_link(struct composer *composer, const struct work *work, struct error *err)
+/* Without a public URL, captured mail shows links of the same form on the sender's domain. Then no header offers the link. */
+static bool init_link(struct composer *composer, const struct work *work, struct error *err)
 {
     const char *public_url = work->engine->public_url;
     composer->link = buf_in_arena(work->arena, LINK_MAX_BYTES);
@@ -85,10 +85,10 @@ static bool begin_link(struct composer *composer, const struct work *work, struc
         buf_printf(composer->link, "https://%s/u/", composer->domain);
     composer->link_base_size = composer->link->size;
     bool fits = !composer->link->overflowed && composer->link->size + UNSUBSCRIBE_TOKEN_CHARS <= LINK_MAX_BYTES;
-    return fits || fail(err, ERR_INVALID_REQUEST, "publicUrl", "The public address is too long for links.");
+    return fits || fail(err, ERR_INVALID_REQUEST, "publicUrl", "publicUrl is too long for unsubscribe links.");
 }
 
-static void become_list_mail(struct composer *composer, const struct work *work)
+static void add_list_mail(struct composer *composer, const struct work *work)
 {
     const struct list_mail_names names = {
         .send_id = composer->send_id,
@@ -111,15 +111,15 @@ bool composer_new(const struct work *work, const struct composer_design *design,
     composer->send_id = design->send_id;
     composer->domain = design->domain;
     composer->message_id = buf_in_arena(arena, MESSAGE_ID_MAX_BYTES + 1);
-    composer->offer = buf_in_arena(arena, LINK_MAX_BYTES + 2);
+    composer->unsubscribe_header = buf_in_arena(arena, LINK_MAX_BYTES + 2);
     composer->message = buf_in_arena(arena, MESSAGE_MAX_BYTES);
     const struct json_bounds bounds = { .max_bytes = BRAND_MAX_BYTES };
-    if (!begin_link(composer, work, err) ||
+    if (!init_link(composer, work, err) ||
         !json_read(arena, design->brand_json, strlen(design->brand_json), bounds, &composer->brand, err))
         return false;
     composer->setting = merge_fields_setting(arena, composer->brand, work->now_us);
     if (design->message_class == MESSAGE_MARKETING)
-        become_list_mail(composer, work);
+        add_list_mail(composer, work);
     struct message_common common = {
         .from = { .name = design->sender_name, .address = design->from_address },
         .reply_to = { .address = design->reply_to },
@@ -127,9 +127,9 @@ bool composer_new(const struct work *work, const struct composer_design *design,
         .header_count = composer->list.header_count,
     };
     if (!message_plan_new(arena, &common, &composer->plan, err) ||
-        !part_load(composer, arena, design->subject_code, SUBJECT_MAX_BYTES, &composer->subject, err) ||
-        !part_load(composer, arena, design->html_code, BODY_MAX_BYTES, &composer->html, err) ||
-        !part_load(composer, arena, design->text_code, BODY_MAX_BYTES, &composer->text, err))
+        !composer_part_load(composer, arena, design->subject_code, SUBJECT_MAX_BYTES, &composer->subject, err) ||
+        !composer_part_load(composer, arena, design->html_code, BODY_MAX_BYTES, &composer->html, err) ||
+        !composer_part_load(composer, arena, design->text_code, BODY_MAX_BYTES, &composer->text, err))
         return false;
     composer->scratch = new_scratch(arena);
     composer->dates = new_scratch(arena);
@@ -147,27 +147,27 @@ struct text_list composer_fields(const struct composer *composer)
 /* ---- One message ---- */
 
 struct evaluation {
-    const struct part *part;
+    const struct composer_part *part;
     const struct merge_values *values;
     bool *shows_link;
 };
 
-static void look_up(const void *context, size_t index, const char *path, struct template_value *value)
+static void look_up_merge_field(const void *context, size_t index, const char *path, struct template_value *value)
 {
     (void)path;
     const struct evaluation *evaluation = context;
-    const struct slot *slot = &evaluation->part->slots[index];
-    *evaluation->shows_link |= slot->kind == MERGE_UNSUBSCRIBE_URL;
-    *value = merge_value(slot, evaluation->values);
+    const struct merge_field *merge_field = &evaluation->part->slots[index];
+    *evaluation->shows_link |= merge_field->kind == MERGE_UNSUBSCRIBE_URL;
+    *value = merge_value(merge_field, evaluation->values);
 }
 
-/* `ret_shows_link`: whether this recipient's text has the unsubscribe link, which may depend on conditions. */
-static bool part_write(const struct composer *composer, const struct part *part, const struct merge_values *values,
-                       bool *ret_shows_link, struct error *err)
+/* `ret_shows_link`: this recipient's text contains the unsubscribe link. It can depend on conditions in the template. */
+static bool composer_part_write(const struct composer *composer, const struct composer_part *part,
+                                const struct merge_values *values, bool *ret_shows_link, struct error *err)
 {
     *ret_shows_link = false;
     struct evaluation evaluation = { part, values, ret_shows_link };
-    struct template_lookup lookup = { .value = look_up, .context = &evaluation, .setting = &composer->setting };
+    struct template_lookup lookup = { .value = look_up_merge_field, .context = &evaluation, .setting = &composer->setting };
     buf_clear(part->out);
     return template_evaluate(&part->template, lookup, composer->scratch, part->out, err);
 }
@@ -177,16 +177,16 @@ static bool write_parts(struct composer *composer, const struct merge_values *va
     bool html_shows;
     bool text_shows;
     bool ignored;
-    if (!part_write(composer, &composer->subject, values, &ignored, err) ||
-        !part_write(composer, &composer->html, values, &html_shows, err) ||
-        !part_write(composer, &composer->text, values, &text_shows, err))
+    if (!composer_part_write(composer, &composer->subject, values, &ignored, err) ||
+        !composer_part_write(composer, &composer->html, values, &html_shows, err) ||
+        !composer_part_write(composer, &composer->text, values, &text_shows, err))
         return false;
     if (composer->is_marketing && !html_shows)
         list_mail_add_to_html(&composer->list, values->unsubscribe_url, composer->html.out);
     if (composer->is_marketing && !text_shows)
         list_mail_add_to_text(&composer->list, values->unsubscribe_url, composer->text.out);
     if (composer->html.out->overflowed || composer->text.out->overflowed)
-        return fail(err, ERR_INVALID_REQUEST, NULL, "The texts of the message are too large.");
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The composed message is too large.");
     return true;
 }
 
@@ -202,7 +202,7 @@ static void make_link(struct composer *composer, const struct composer_recipient
     buf_add_text(composer->link, unsubscribe_token(composer->engine, composer->scratch, &link));
 }
 
-/* Messages of a range have one date. */
+/* All messages of a range have the same date, so its text is cached. */
 static const char *date_text(struct composer *composer, int64_t date_us)
 {
     if (composer->date == NULL || composer->date_us != date_us) {
@@ -213,19 +213,20 @@ static const char *date_text(struct composer *composer, int64_t date_us)
     return composer->date;
 }
 
-static const char *join(struct buf *out, const char *const *pieces, size_t count)
+static const char *join_texts(struct buf *out, const char *const *pieces, size_t count)
 {
     buf_clear(out);
     for (size_t i = 0; i < count; i++)
         buf_add_text(out, pieces[i]);
     return buf_text(out);
 }
-#define JOIN(out, ...) join((out), (const char *const[]){ __VA_ARGS__ }, ARRAY_COUNT(((const char *const[]){ __VA_ARGS__ })))
+#define JOIN_TEXTS(out, ...)                                                                                                       \
+    join_texts((out), (const char *const[]){ __VA_ARGS__ }, ARRAY_COUNT(((const char *const[]){ __VA_ARGS__ })))
 
-static bool put_together(struct composer *composer, const struct composer_recipient *recipient, const char *token, int64_t date_us,
-                         struct error *err)
+static bool compose_message(struct composer *composer, const struct composer_recipient *recipient, const char *token,
+                            int64_t date_us, struct error *err)
 {
-    struct header offer = { "List-Unsubscribe", "" };
+    struct header unsubscribe_header = { "List-Unsubscribe", "" };
     struct message message = {
         .to = { .address = recipient->email },
         .subject = buf_text(composer->subject.out),
@@ -235,18 +236,18 @@ static bool put_together(struct composer *composer, const struct composer_recipi
         .html_size = composer->html.out->size,
         .date_us = date_us,
         .date = date_text(composer, date_us),
-        .message_id = JOIN(composer->message_id, "<", token, "@", composer->domain, ">"),
-        .headers = &offer,
-        .header_count = composer->list.offers_link,
+        .message_id = JOIN_TEXTS(composer->message_id, "<", token, "@", composer->domain, ">"),
+        .headers = &unsubscribe_header,
+        .header_count = composer->list.has_link_header,
     };
-    if (composer->list.offers_link)
-        offer.value = JOIN(composer->offer, "<", buf_text(composer->link), ">");
+    if (composer->list.has_link_header)
+        unsubscribe_header.value = JOIN_TEXTS(composer->unsubscribe_header, "<", buf_text(composer->link), ">");
     buf_clear(composer->message);
     return message_compose(composer->plan, &message, composer->scratch, composer->message, err);
 }
 
-/* What a recipient brings to the templates. */
-static struct merge_values values_of(struct composer *composer, const struct composer_recipient *recipient)
+/* The values of the merge fields for one recipient. */
+static struct merge_values recipient_merge_values(struct composer *composer, const struct composer_recipient *recipient)
 {
     if (composer->needs_link)
         make_link(composer, recipient);
@@ -268,18 +269,18 @@ bool composer_write(struct composer *composer, const struct composer_recipient *
 {
     arena_reset(composer->scratch);
     composer->setting.now_us = date_us;
-    struct merge_values values = values_of(composer, recipient);
-    if (!write_parts(composer, &values, err) || !put_together(composer, recipient, token, date_us, err))
+    struct merge_values values = recipient_merge_values(composer, recipient);
+    if (!write_parts(composer, &values, err) || !compose_message(composer, recipient, token, date_us, err))
         return false;
     *ret_message = (struct bytes){ (const unsigned char *)buf_text(composer->message), composer->message->size };
     return true;
 }
 
-/* ---- A look before sending ---- */
+/* ---- Previews ---- */
 
-static bool names_slot(const struct composer *composer, enum merge_field_kind kind)
+static bool uses_merge_field(const struct composer *composer, enum merge_field_kind kind)
 {
-    const struct part *const parts[] = { &composer->subject, &composer->html, &composer->text };
+    const struct composer_part *const parts[] = { &composer->subject, &composer->html, &composer->text };
     for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
         for (size_t j = 0; j < template_path_count(&parts[i]->template); j++)
             if (parts[i]->slots[j].kind == kind)
@@ -287,25 +288,25 @@ static bool names_slot(const struct composer *composer, enum merge_field_kind ki
     return false;
 }
 
-bool composer_names_first_name(const struct composer *composer)
+bool composer_uses_first_name(const struct composer *composer)
 {
-    return names_slot(composer, MERGE_FIRST_NAME);
+    return uses_merge_field(composer, MERGE_FIRST_NAME);
 }
 
-bool composer_names_last_name(const struct composer *composer)
+bool composer_uses_last_name(const struct composer *composer)
 {
-    return names_slot(composer, MERGE_LAST_NAME);
+    return uses_merge_field(composer, MERGE_LAST_NAME);
 }
 
-bool composer_look(struct composer *composer, const struct composer_recipient *recipient, struct composer_sample *ret_sample,
-                   struct error *err)
+bool composer_preview(struct composer *composer, const struct composer_recipient *recipient, struct composer_sample *ret_sample,
+                      struct error *err)
 {
     bool ignored;
     arena_reset(composer->scratch);
-    struct merge_values values = values_of(composer, recipient);
-    if (!part_write(composer, &composer->subject, &values, &ignored, err) ||
-        !part_write(composer, &composer->html, &values, &ret_sample->shows_link, err) ||
-        !part_write(composer, &composer->text, &values, &ignored, err))
+    struct merge_values values = recipient_merge_values(composer, recipient);
+    if (!composer_part_write(composer, &composer->subject, &values, &ignored, err) ||
+        !composer_part_write(composer, &composer->html, &values, &ret_sample->shows_link, err) ||
+        !composer_part_write(composer, &composer->text, &values, &ignored, err))
         return false;
     ret_sample->subject = buf_text(composer->subject.out);
     ret_sample->text = buf_text(composer->text.out);

@@ -1,15 +1,15 @@
 /*
- * Composer: makes the message of each recipient of a send. Everything that is
- * the same for all of them (templates, sender, fixed headers) is prepared once;
- * then a message costs three evaluations and one encoding, without a query.
+ * Composer: writes the message of each recipient of a send (mail merge). The
+ * common parts (templates, sender, fixed headers) are prepared once. Each
+ * message then costs three template evaluations and one encoding, and no query.
  *
- * Marketing mail gets what mailboxes ask of it (list_mail.h), and a way out:
- * where a text of the design does not show {{ unsubscribeUrl }} to a recipient,
- * a last line does. It cannot be composed without one.
+ * Marketing mail gets the headers of list_mail.h. It always has an unsubscribe
+ * link: where the design does not show {{ unsubscribeUrl }} to a recipient, the
+ * composer adds a footer with the link.
  *
- * The same recipient of the same send always gives the same bytes, so a message
- * composed again after a crash is the same message. A composer belongs to one
- * thread and lives in the arena it was made in.
+ * Composing is deterministic: the same recipient of the same send gives the
+ * same bytes, also after a crash. A composer belongs to one thread and is
+ * allocated in the arena of the work passed to composer_new.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ struct composer;
 
 enum message_class { MESSAGE_TRANSACTIONAL, MESSAGE_MARKETING };
 
-/* What the messages of a send have in common. */
+/* The parts that all messages of a send share. */
 struct composer_design {
     struct bytes subject_code;
     struct bytes html_code;
@@ -28,48 +28,48 @@ struct composer_design {
     const char *from_address;
     const char *sender_name; /* NULL: none */
     const char *reply_to;    /* NULL: none */
-    const char *domain;      /* of the sender */
-    const char *brand_json;  /* an object: the brand as templates see it */
+    const char *domain;      /* the sender's domain */
+    const char *brand_json;  /* the object that templates read as `brand` */
     enum message_class message_class;
-    int64_t send_id; /* 0: a test message, whose links unsubscribe nobody */
+    int64_t send_id; /* 0: a test message; its links unsubscribe nobody */
 };
 
 struct composer_recipient {
     const char *email;
     const char *email_key;
     int64_t ordinal;        /* in the send */
-    const char *first_name; /* from here on NULL when not known */
+    const char *first_name; /* the three names are NULL when unknown */
     const char *last_name;
     const char *user_id;
     struct text_list fields; /* in the order of composer_fields */
 };
 
-/* Prepares the common part, for the brand and organization of `work`. Errors: INVALID_REQUEST naming fromAddress, senderName
+/* Prepares the common parts for the brand and organization of `work`. Errors: INVALID_REQUEST naming fromAddress, senderName
  * or replyTo; INTERNAL_ERROR when a stored template is damaged. */
 MUST_CHECK bool composer_new(const struct work *work, const struct composer_design *design, struct composer **ret_composer,
                              struct error *err) NONNULL(1, 2, 3, 4);
 
-/* The custom fields that the templates name; possibly none. */
+/* The custom fields that the templates use; the list may be empty. */
 struct text_list composer_fields(const struct composer *composer) NONNULL(1);
 
-/* The message, valid until the next one is composed. `token` is the local part of its Message-ID.
+/* Writes the message of one recipient. It is valid until the next call. `token` is the local part of its Message-ID.
  * Errors: INVALID_REQUEST when it cannot be composed for this recipient. */
 MUST_CHECK bool composer_write(struct composer *composer, const struct composer_recipient *recipient, const char *token,
                                int64_t date_us, struct bytes *ret_message, struct error *err) NONNULL(1, 2, 3, 5, 6);
 
-/* ---- A look before sending ---- */
+/* ---- Previews ---- */
 
-/* Whether the design shows these to its recipients. */
-bool composer_names_first_name(const struct composer *composer) NONNULL(1);
-bool composer_names_last_name(const struct composer *composer) NONNULL(1);
+/* True when the design uses the recipient's first name, or last name. */
+bool composer_uses_first_name(const struct composer *composer) NONNULL(1);
+bool composer_uses_last_name(const struct composer *composer) NONNULL(1);
 
-/* What a recipient would see, valid until the next message or look. */
+/* The texts that a recipient would see, valid until the next message or preview. */
 struct composer_sample {
     const char *subject;
-    const char *text; /* without what is added to marketing mail */
+    const char *text; /* without the footer of marketing mail */
     bool shows_link;  /* the design itself shows the unsubscribe link */
 };
 
-/* Errors: INVALID_REQUEST when it cannot be composed for this recipient. */
-MUST_CHECK bool composer_look(struct composer *composer, const struct composer_recipient *recipient,
-                              struct composer_sample *ret_sample, struct error *err) NONNULL(1, 2, 3, 4);
+/* Composes a preview for one recipient. Errors: INVALID_REQUEST when it cannot be composed for this recipient. */
+MUST_CHECK bool composer_preview(struct composer *composer, const struct composer_recipient *recipient,
+                                 struct composer_sample *ret_sample, struct error *err) NONNULL(1, 2, 3, 4);

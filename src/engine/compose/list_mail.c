@@ -8,12 +8,12 @@
 
 /* ---- Headers ---- */
 
-static void add_header(struct list_mail *list, const char *name, const char *value)
+static void list_mail_add_header(struct list_mail *list, const char *name, const char *value)
 {
     list->headers[list->header_count++] = (struct header){ name, value };
 }
 
-/* Campaign, brand, class and sender, the last of 5 to 15 characters and the same in all mail of one sender. */
+/* Feedback-ID: campaign, brand, class and sender. The sender has 5 to 15 characters and is the same in all its mail. */
 static const char *feedback_id(const struct work *work, const struct list_mail_names *names)
 {
     const char *sender = strchr(work_id(work, ID_ORG, work->organization_id), '_') + 1;
@@ -21,25 +21,26 @@ static const char *feedback_id(const struct work *work, const struct list_mail_n
     return arena_printf(work->arena, "%s:%s:%s:%s", campaign, work_id(work, ID_BRAND, work->brand_id), names->class_name, sender);
 }
 
-static void add_headers(const struct work *work, const struct list_mail_names *names, struct list_mail *list)
+static void list_mail_add_headers(const struct work *work, const struct list_mail_names *names, struct list_mail *list)
 {
-    add_header(list, "Precedence", "bulk");
-    add_header(list, "List-Id", arena_printf(work->arena, "<%s.%s>", work_id(work, ID_BRAND, work->brand_id), names->domain));
-    add_header(list, "Feedback-ID", feedback_id(work, names));
-    /* One click wants https (RFC 8058 §3.1). */
-    if (list->offers_link && text_starts_with(work->engine->public_url, "https://"))
-        add_header(list, "List-Unsubscribe-Post", "List-Unsubscribe=One-Click");
+    list_mail_add_header(list, "Precedence", "bulk");
+    list_mail_add_header(list, "List-Id",
+                         arena_printf(work->arena, "<%s.%s>", work_id(work, ID_BRAND, work->brand_id), names->domain));
+    list_mail_add_header(list, "Feedback-ID", feedback_id(work, names));
+    /* One-click unsubscribing requires https (RFC 8058 §3.1). */
+    if (list->has_link_header && text_starts_with(work->engine->public_url, "https://"))
+        list_mail_add_header(list, "List-Unsubscribe-Post", "List-Unsubscribe=One-Click");
 }
 
-/* ---- The last line ---- */
+/* ---- Footer ---- */
 
-static void add_escaped(struct buf *out, const char *text)
+static void add_html_line(struct buf *out, const char *text)
 {
     template_escape_add(out, TEMPLATE_ESCAPE_HTML_BREAKS, text, strlen(text));
     buf_add_text(out, "<br />");
 }
 
-/* A grey that is read on white and on black (WCAG 2.2 §1.4.3). */
+/* The grey has enough contrast on white and on black (WCAG 2.2 §1.4.3). */
 static void write_footer(const struct list_mail_names *names, struct buf *html, struct buf *text)
 {
     buf_add_text(html, "<div style=\"padding:24px 16px;text-align:center;font:12px/1.5 sans-serif;color:#767676\">");
@@ -48,7 +49,7 @@ static void write_footer(const struct list_mail_names *names, struct buf *html, 
     for (size_t i = 0; i < ARRAY_COUNT(lines); i++) {
         if (lines[i] == NULL)
             continue;
-        add_escaped(html, lines[i]);
+        add_html_line(html, lines[i]);
         buf_printf(text, "%s\n", lines[i]);
     }
     buf_add_text(html, "<a style=\"color:#767676\" href=\"");
@@ -57,18 +58,18 @@ static void write_footer(const struct list_mail_names *names, struct buf *html, 
 
 struct list_mail list_mail_new(const struct work *work, const struct list_mail_names *names)
 {
-    struct list_mail list = { .offers_link = work->engine->public_url != NULL };
+    struct list_mail list = { .has_link_header = work->engine->public_url != NULL };
     struct buf *html = buf_in_arena(work->arena, LIST_MAIL_FOOTER_MAX_BYTES);
     struct buf *text = buf_in_arena(work->arena, LIST_MAIL_FOOTER_MAX_BYTES);
-    add_headers(work, names, &list);
+    list_mail_add_headers(work, names, &list);
     write_footer(names, html, text);
     list.html_before = buf_text(html);
-    list.html_behind = "\">Unsubscribe</a></div>";
+    list.html_after = "\">Unsubscribe</a></div>";
     list.text_before = buf_text(text);
     return list;
 }
 
-/* Where the body of a document ends; the end of the text when that is not said. */
+/* The offset of the last "</body"; the size of the text when it has none. */
 static size_t body_end(const char *html, size_t size)
 {
     static const char close[] = "</body";
@@ -86,7 +87,7 @@ static size_t body_end(const char *html, size_t size)
 
 void list_mail_add_to_html(const struct list_mail *list, const char *link, struct buf *html)
 {
-    const char *const pieces[] = { list->html_before, link, list->html_behind };
+    const char *const pieces[] = { list->html_before, link, list->html_after };
     size_t added = 0;
     for (size_t i = 0; i < ARRAY_COUNT(pieces); i++)
         added += strlen(pieces[i]);

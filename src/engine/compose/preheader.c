@@ -1,12 +1,12 @@
 #include "engine/compose/preheader.h"
 
 #include "base/buf.h"
-#include "template/template.h"
 #include "template/context.h"
+#include "template/template.h"
 
 #include <string.h>
 
-/* Pairs of an invisible character and a blank: as much as the longest preview that a mail client shows. */
+/* Pairs of an invisible character and a space. They fill the longest preview that a mail client shows. */
 enum { FILLER_PAIRS = 100 };
 
 static const char opening[] =
@@ -14,7 +14,7 @@ static const char opening[] =
 static const char filler[] = "&zwnj;&nbsp;";
 static const char closing[] = "</div>";
 
-/* Behind the '>' of the body tag; NULL when there is none. */
+/* The text after the '>' of the body tag; NULL without one. */
 static const char *find_body(const char *html)
 {
     struct html_scanner scanner;
@@ -27,7 +27,7 @@ static const char *find_body(const char *html)
     return NULL;
 }
 
-/* As element text; quotes stay, so that slots keep theirs. */
+/* Escapes text for an element. Quotes stay, because placeholders contain them. */
 static void add_as_text(struct buf *out, const char *text)
 {
     for (const char *at = text; *at != '\0'; at++) {

@@ -1,11 +1,11 @@
 /*
- * The preview text of a message: what a mailbox shows behind the subject. A
- * send may replace that of its design.
+ * Preheader: the preview text that a mailbox shows after the subject. A send can
+ * replace the preview text of its design.
  */
 #pragma once
 
 #include "base/arena.h"
 
-/* A copy of prepared HTML whose body begins with `preview_text`, hidden, and enough filler that nothing of the design
- * shows behind it in a list of messages. Slots in the text are kept. HTML without a body tag is copied as it is. */
+/* Copies prepared HTML and inserts the hidden `preview_text` at the start of its body. Filler after it keeps the design's text
+ * out of the preview. Placeholders in the text are kept. HTML without a body tag is copied unchanged. */
 char *email_html_with_preview(struct arena *arena, const char *html, const char *preview_text) NONNULL(1, 2, 3) RETURNS_NONNULL;

@@ -1,19 +1,20 @@
 /*
- * Saving many contacts: check every row, learn the custom fields of all, fold
- * rows of one person into one, then one set-based statement.
+ * Batch save (bulk upsert) of contacts: check every row, load the types of all
+ * custom fields, merge rows with the same address, then run one set-based
+ * statement.
  */
 #include "engine/contacts/contact_columns.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that somebody else creates in the same moment are missed once; they are there for the next try. */
+/* A row that another transaction creates concurrently is missed once. The next try finds it. */
 enum { SAVE_TRIES = 3 };
 
 struct batch_work {
     const struct work *work;
     const struct contact_change *changes;
-    struct normalized_contact *ready; /* rows that are good so far, in the order of the request */
+    struct normalized_contact *ready; /* rows without an error so far, in the order of the request */
     size_t ready_count;
     struct contact_refusal *refusals;
     size_t refusal_count;
@@ -22,7 +23,7 @@ struct batch_work {
 
 /* ---- Checking ---- */
 
-static void refuse_row(struct batch_work *batch, size_t index, const struct error *error)
+static void reject_row(struct batch_work *batch, size_t index, const struct error *error)
 {
     bool is_address = error->code == ERR_INVALID_REQUEST && strcmp(error->param, "email") == 0;
     batch->refusals[batch->refusal_count++] = (struct contact_refusal){
@@ -43,22 +44,22 @@ static void check_rows(struct batch_work *batch, size_t count)
             ready->index = i;
             batch->ready_count++;
         } else {
-            refuse_row(batch, i, &error);
+            reject_row(batch, i, &error);
         }
     }
 }
 
-static bool learn_fields(struct batch_work *batch, struct error *err)
+static bool load_field_types(struct batch_work *batch, struct error *err)
 {
-    struct db_batch *asked = db_batch_new(batch->work->conn, batch->work->arena);
-    size_t fields_at = field_registry_query(&batch->registry, batch->work, asked);
-    if (!db_batch_run(asked, err))
+    struct db_batch *queries = db_batch_new(batch->work->conn, batch->work->arena);
+    size_t fields_at = field_registry_query(&batch->registry, batch->work, queries);
+    if (!db_batch_run(queries, err))
         return false;
-    (void)field_registry_load(&batch->registry, asked, fields_at);
+    (void)field_registry_load(&batch->registry, queries, fields_at);
     return true;
 }
 
-static void drop_misfits(struct batch_work *batch)
+static void reject_type_mismatches(struct batch_work *batch)
 {
     size_t kept = 0;
     for (size_t i = 0; i < batch->ready_count; i++) {
@@ -66,7 +67,7 @@ static void drop_misfits(struct batch_work *batch)
         if (field_registry_check(&batch->registry, &batch->ready[i].custom, &error))
             batch->ready[kept++] = batch->ready[i];
         else
-            refuse_row(batch, batch->ready[i].index, &error);
+            reject_row(batch, batch->ready[i].index, &error);
     }
     batch->ready_count = kept;
 }
@@ -78,7 +79,7 @@ static int by_index(const void *left, const void *right)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* ---- Folding ---- */
+/* ---- Merging ---- */
 
 static int by_key_then_index(const void *left, const void *right)
 {
@@ -88,8 +89,8 @@ static int by_key_then_index(const void *left, const void *right)
     return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
 }
 
-/* One entry a person, in the order of their keys. */
-static struct normalized_contact **fold_rows(struct batch_work *batch, size_t *ret_count)
+/* Merges rows with the same address. Returns one entry per address, in the order of the keys. */
+static struct normalized_contact **merge_rows(struct batch_work *batch, size_t *ret_count)
 {
     struct arena *arena = batch->work->arena;
     struct normalized_contact **sorted = arena_array(arena, batch->ready_count, sizeof(*sorted));
@@ -109,8 +110,8 @@ static struct normalized_contact **fold_rows(struct batch_work *batch, size_t *r
 
 /* ---- Saving ---- */
 
-static struct contacts_save_params save_params(const struct batch_work *batch, struct normalized_contact *const *contacts,
-                                               size_t count)
+static struct contacts_save_params batch_save_params(const struct batch_work *batch, struct normalized_contact *const *contacts,
+                                                     size_t count)
 {
     struct contact_columns columns = contact_columns_new(batch->work->arena, count);
     for (size_t i = 0; i < count; i++)
@@ -126,8 +127,8 @@ static struct contacts_save_params save_params(const struct batch_work *batch, s
 static bool save_rows(struct batch_work *batch, struct contact_batch *result, struct error *err)
 {
     size_t count;
-    struct normalized_contact **contacts = fold_rows(batch, &count);
-    struct contacts_save_params params = save_params(batch, contacts, count);
+    struct normalized_contact **contacts = merge_rows(batch, &count);
+    struct contacts_save_params params = batch_save_params(batch, contacts, count);
     for (int attempt = 1; attempt <= SAVE_TRIES; attempt++) {
         struct db_batch *saving = db_batch_new(batch->work->conn, batch->work->arena);
         size_t saved_at = db_batch_add(saving, &contacts_save_statement, &params);
@@ -141,7 +142,7 @@ static bool save_rows(struct batch_work *batch, struct contact_batch *result, st
         if (saved->missed == 0)
             return true;
     }
-    return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "These contacts are being changed by others. Try again.");
+    return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "Other requests are changing these contacts. Try again.");
 }
 
 bool contact_save_batch(const struct work *work, const struct contact_change *changes, size_t count,
@@ -155,9 +156,9 @@ bool contact_save_batch(const struct work *work, const struct contact_change *ch
         .registry = field_registry_new(work->arena),
     };
     check_rows(&batch, count);
-    if (!learn_fields(&batch, err))
+    if (!load_field_types(&batch, err))
         return false;
-    drop_misfits(&batch);
+    reject_type_mismatches(&batch);
     qsort(batch.refusals, batch.refusal_count, sizeof(struct contact_refusal), by_index);
 
     struct contact_batch result = { .refusals = batch.refusals, .refusal_count = batch.refusal_count };

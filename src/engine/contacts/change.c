@@ -1,8 +1,8 @@
 /*
- * Changing one contact that is there. As in saving, everything travels at once
- * on the assumption that every custom field has the type its value suggests;
- * where that proves wrong the row is written again, or refused, and then
- * nothing of the transaction is kept.
+ * Updates one existing contact. As in save.c, one round trip writes the row and
+ * assumes that every custom field has the type of its value. If a field has
+ * another type, the row is written again with a converted value, or refused;
+ * after a refusal the transaction is rolled back.
  */
 #include "engine/contacts/normalized_contact.h"
 

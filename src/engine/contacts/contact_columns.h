@@ -1,6 +1,7 @@
 /*
- * Inside the room: contacts as columns, the arrays that the statements which
- * save contacts unnest. They live in the arena they were made in.
+ * Private to the contacts module: contacts as columns, which are the array
+ * parameters (unnest) of the statements that save contacts. They are allocated
+ * in the arena passed to contact_columns_new.
  */
 #pragma once
 
@@ -15,11 +16,11 @@ struct contact_columns {
 
 struct contact_columns contact_columns_new(struct arena *arena, size_t count) NONNULL(1);
 
-/* Puts one contact in its place. Its custom fields are written as the registry knows them. */
+/* Writes one contact at index `at`. Its custom fields get the types of the registry. */
 void contact_columns_put(struct arena *arena, struct contact_columns *columns, size_t at, const struct normalized_contact *ready,
                          const struct field_registry *registry) NONNULL(1, 2, 4, 5);
 
-/* The columns as members of the parameters of such a statement. */
+/* The columns as members of a statement's parameters. */
 #define CONTACT_COLUMN_PARAMS(columns)                                                                                             \
     .emails = { (columns).emails, (columns).count }, .email_keys = { (columns).email_keys, (columns).count },                      \
     .address_hashes = { (columns).address_hashes, (columns).count },                                                               \

@@ -1,7 +1,7 @@
--- Creates or updates contacts and gives them. What is not set stays as it is; a custom field set to JSON null goes. The arrays
--- hold each contact once, in the order of their keys, in which the rows are locked, so that two transactions cannot deadlock.
--- Contacts are met by the unique index alone, and suppressions one by one: neither depends on the statistics of a young table.
--- For a few contacts: each one that exists is looked up among all that are given.
+-- Creates or updates contacts (upsert) and returns them. Unset members stay unchanged; a custom field set to JSON null is removed.
+-- The arrays hold each contact once, in the order of the keys. Rows are locked in this order, so two transactions cannot deadlock.
+-- Contacts are found by the unique index only, and suppressions one by one, so the plan does not depend on table statistics.
+-- Meant for a few contacts: each existing one is searched for in the whole input.
 -- name: contact_save :many
 -- params: brand_id bigint, emails text[], email_keys text[], address_hashes text[], sets_first_name boolean[], first_names text[], sets_last_name boolean[], last_names text[], sets_user_id boolean[], user_ids text[], sources text[], subscribed text[], subscription_groups jsonb[], custom_fields jsonb[], consents jsonb[], now timestamptz
 -- row: contact
@@ -41,10 +41,10 @@ select :brand_id, email, email_key, first_name, last_name, user_id, coalesce(sou
 returning id, email, first_name, last_name, user_id, source, subscribed, subscription_groups, custom_fields, consent,
           created_at, updated_at, xmax = 0;
 
--- Creates or updates many contacts, each at most once in the arrays. Rows are locked in the order of their keys, so
--- that two batches with the same people cannot deadlock. `missed` rows were created by somebody else meanwhile: the
--- same statement, run again, updates them. `ids` are some of the contacts touched. Contacts and suppressions are reached by
--- their unique keys only, one by one, so that no statistics of a growing table can make a bad plan of it.
+-- Creates or updates many contacts (bulk upsert), each at most once in the arrays. Rows are locked in the order of their keys,
+-- so two batches with the same people cannot deadlock. `missed` counts rows that another transaction created meanwhile: running
+-- the statement again updates them. `ids` are some of the saved contacts. Contacts and suppressions are found one by one by
+-- their unique keys, so the plan does not depend on table statistics.
 -- name: contacts_save :one
 -- params: brand_id bigint, emails text[], email_keys text[], address_hashes text[], sets_first_name boolean[], first_names text[], sets_last_name boolean[], last_names text[], sets_user_id boolean[], user_ids text[], sources text[], subscribed text[], subscription_groups jsonb[], custom_fields jsonb[], consents jsonb[], max_ids bigint, now timestamptz
 -- columns: inserted bigint, missed bigint, ids bigint[]
@@ -91,7 +91,7 @@ select (select count(*) from saved) - (select count(known_id) from wanted),
        (select count(*) from wanted) - (select count(*) from saved),
        array(select id from saved limit :max_ids);
 
--- Remembers that these people want no marketing mail, whatever becomes of their contact.
+-- Stores that these addresses are unsubscribed. The row survives the deletion of the contact.
 -- name: contact_unsubscribes_keep :exec
 -- params: brand_id bigint, address_hashes text[], now timestamptz
 insert into suppressions (brand_id, address_hash, reason, created_at)
@@ -100,14 +100,14 @@ select :brand_id, decode(g.address_hash, 'hex'), 'unsubscribed', :now
  order by g.address_hash
     on conflict (brand_id, address_hash) do nothing;
 
--- Forgets that these people unsubscribed. Bounces and complaints stay.
+-- Deletes the unsubscribes of these addresses. Bounces and complaints stay.
 -- name: contact_unsubscribes_lift :exec
 -- params: brand_id bigint, address_hashes text[]
 delete from suppressions
  where brand_id = :brand_id and reason = 'unsubscribed'
    and address_hash in (select decode(g.address_hash, 'hex') from unnest(:address_hashes::text[]) as g(address_hash));
 
--- Lets these people have mail again who left by the link of a message, where they agreed to it after that.
+-- Deletes unsubscribes made by the link of a message, if the person has given consent after it.
 -- name: contact_unsubscribes_release :exec
 -- params: brand_id bigint, address_hashes text[], agreed timestamptz[]
 delete from suppressions s
@@ -115,7 +115,7 @@ delete from suppressions s
  where s.brand_id = :brand_id and s.address_hash = decode(g.address_hash, 'hex') and s.reason = 'unsubscribe'
    and s.created_at < g.agreed;
 
--- Changes one contact that is there. What is not set stays as it is; a custom field set to JSON null goes.
+-- Updates one existing contact. Unset members stay unchanged; a custom field set to JSON null is removed.
 -- name: contact_update :one
 -- params: brand_id bigint, email_key text, sets_first_name boolean, first_name text null, sets_last_name boolean, last_name text null, sets_user_id boolean, user_id text null, source text null, subscribed boolean null, subscription_groups jsonb, custom_fields jsonb, consent jsonb null, now timestamptz
 -- row: contact
@@ -134,8 +134,8 @@ update contacts c
 returning id, email, first_name, last_name, user_id, source, subscribed, subscription_groups, custom_fields, consent,
           created_at, updated_at, false;
 
--- Deletes contacts by their keys, each once and locked in the order of the keys, and gives those that were there. Who wanted
--- no marketing mail is remembered as unsubscribed; what they opened and clicked is forgotten with them.
+-- Deletes contacts by their keys and returns the deleted ones. Rows are locked in the order of the keys. An unsubscribed contact
+-- leaves an unsubscribe for its address. The activity of the contacts (opens and clicks) is deleted, too.
 -- name: contacts_delete :many
 -- params: brand_id bigint, email_keys text[], address_hashes text[], event_types text[], now timestamptz
 -- columns: id bigint, email_key text
@@ -164,7 +164,7 @@ with given as (
 )
 select id, email_key from leaving;
 
--- The newest contacts.
+-- The first page of contacts, newest first.
 -- name: contact_page_first :many
 -- params: brand_id bigint, limit bigint
 -- row: contact
@@ -176,8 +176,8 @@ select id, email, first_name, last_name, user_id, source, subscribed, subscripti
  order by created_at desc, id desc
  limit :limit;
 
--- The newest contacts behind a place.
--- name: contact_page_behind :many
+-- A further page of contacts, newest first (keyset pagination).
+-- name: contact_page_after :many
 -- params: brand_id bigint, at timestamptz, id bigint, limit bigint
 -- row: contact
 -- columns: id bigint, email text, first_name text null, last_name text null, user_id text null, source text, subscribed boolean, subscription_groups jsonb, custom_fields jsonb, consent jsonb null, created_at timestamptz, updated_at timestamptz, inserted boolean

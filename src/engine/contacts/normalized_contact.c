@@ -37,15 +37,15 @@ static bool check_groups(const json_t *groups, struct error *err)
     return true;
 }
 
-/* An empty name is no name. */
-static struct opt_text without_empty(struct opt_text text)
+/* An empty name clears the name. */
+static struct opt_text name_without_empty(struct opt_text text)
 {
     if (text.set && text.value != NULL && text.value[0] == '\0')
         text.value = NULL;
     return text;
 }
 
-static bool check_email(const struct work *work, const char *email, struct address *ret_address, struct error *err)
+static bool parse_contact_email(const struct work *work, const char *email, struct address *ret_address, struct error *err)
 {
     const char *trimmed = email != NULL ? text_trim(work->arena, email) : "";
     if (trimmed[0] == '\0')
@@ -57,16 +57,16 @@ bool contact_normalize(const struct work *work, const struct contact_change *cha
                        struct normalized_contact *ret_ready, struct error *err)
 {
     struct normalized_contact ready = {
-        .first_name = without_empty(change->first_name),
-        .last_name = without_empty(change->last_name),
-        .user_id = without_empty(change->user_id),
+        .first_name = name_without_empty(change->first_name),
+        .last_name = name_without_empty(change->last_name),
+        .user_id = name_without_empty(change->user_id),
         .source = change->source,
         .subscribed = change->subscribed,
         .groups = change->subscription_groups,
         .consent = change->has_proof ? proof_json(work->arena, &change->proof) : NULL,
         .agreed_at = change->has_proof ? change->proof.captured_at : (struct opt_int){ .set = false },
     };
-    if (!check_email(work, change->email, &ready.address, err) || !check_groups(change->subscription_groups, err) ||
+    if (!parse_contact_email(work, change->email, &ready.address, err) || !check_groups(change->subscription_groups, err) ||
         !field_registry_read(registry, change->custom_fields, &ready.custom, err))
         return false;
     address_hash(work->engine->address_key, ready.address.key, ready.address_hash);
@@ -85,7 +85,7 @@ static const json_t *merge_groups(struct arena *arena, const json_t *groups, con
     return merged;
 }
 
-static struct custom_values merge_values(struct arena *arena, struct custom_values values, struct custom_values later)
+static struct custom_values merge_custom_values(struct arena *arena, struct custom_values values, struct custom_values later)
 {
     if (values.count == 0 || later.count == 0)
         return later.count > 0 ? later : values;
@@ -113,7 +113,7 @@ void contact_merge_normalized(struct arena *arena, struct normalized_contact *re
         ready->agreed_at = later->agreed_at;
     }
     ready->groups = merge_groups(arena, ready->groups, later->groups);
-    ready->custom = merge_values(arena, ready->custom, later->custom);
+    ready->custom = merge_custom_values(arena, ready->custom, later->custom);
 }
 
 /* ---- For SQL ---- */
@@ -123,7 +123,7 @@ const char *contact_groups_json(struct arena *arena, const struct normalized_con
     return ready->groups != NULL ? json_compact(arena, ready->groups) : "{}";
 }
 
-/* Addresses as hashes, with a time each where one is needed. */
+/* Address hashes, each with a time if the statement needs one. */
 struct addresses {
     const char **hashes;
     int64_t *times;
@@ -141,55 +141,55 @@ static void addresses_add(struct addresses *addresses, const char *hash, int64_t
     addresses->times[addresses->count++] = time_us;
 }
 
-static void add_keep(const struct work *work, const struct addresses *leaving, struct db_batch *batch)
+static void add_keep(const struct work *work, const struct addresses *unsubscribed, struct db_batch *batch)
 {
     struct contact_unsubscribes_keep_params keep = {
         .brand_id = work->brand_id,
-        .address_hashes = { leaving->hashes, leaving->count },
+        .address_hashes = { unsubscribed->hashes, unsubscribed->count },
         .now = work->now_us,
     };
-    if (leaving->count > 0)
+    if (unsubscribed->count > 0)
         db_batch_add(batch, &contact_unsubscribes_keep_statement, &keep);
 }
 
-static void add_lift(const struct work *work, const struct addresses *returning, struct db_batch *batch)
+static void add_lift(const struct work *work, const struct addresses *subscribed, struct db_batch *batch)
 {
     struct contact_unsubscribes_lift_params lift = {
         .brand_id = work->brand_id,
-        .address_hashes = { returning->hashes, returning->count },
+        .address_hashes = { subscribed->hashes, subscribed->count },
     };
-    if (returning->count > 0)
+    if (subscribed->count > 0)
         db_batch_add(batch, &contact_unsubscribes_lift_statement, &lift);
 }
 
-static void add_release(const struct work *work, const struct addresses *agreed, struct db_batch *batch)
+static void add_release(const struct work *work, const struct addresses *consented, struct db_batch *batch)
 {
     struct contact_unsubscribes_release_params release = {
         .brand_id = work->brand_id,
-        .address_hashes = { agreed->hashes, agreed->count },
-        .agreed = { agreed->times, agreed->count },
+        .address_hashes = { consented->hashes, consented->count },
+        .agreed = { consented->times, consented->count },
     };
-    if (agreed->count > 0)
+    if (consented->count > 0)
         db_batch_add(batch, &contact_unsubscribes_release_statement, &release);
 }
 
 void contact_note_unsubscribes(const struct work *work, struct normalized_contact *const *contacts, size_t count,
                                struct db_batch *batch)
 {
-    struct addresses leaving = addresses_new(work->arena, count);
-    struct addresses returning = addresses_new(work->arena, count);
-    struct addresses agreed = addresses_new(work->arena, count);
+    struct addresses unsubscribed = addresses_new(work->arena, count);
+    struct addresses subscribed = addresses_new(work->arena, count);
+    struct addresses consented = addresses_new(work->arena, count);
     for (size_t i = 0; i < count; i++) {
         const struct normalized_contact *contact = contacts[i];
         if (!contact->subscribed.set)
             continue;
         char *hash = arena_alloc(work->arena, 2 * SECRET_HASH_BYTES + 1);
         hex_encode(contact->address_hash, SECRET_HASH_BYTES, hash);
-        addresses_add(contact->subscribed.value ? &returning : &leaving, hash, 0);
+        addresses_add(contact->subscribed.value ? &subscribed : &unsubscribed, hash, 0);
         if (contact->subscribed.value && contact->agreed_at.set)
-            addresses_add(&agreed, hash, contact->agreed_at.value);
+            addresses_add(&consented, hash, contact->agreed_at.value);
     }
-    add_keep(work, &leaving, batch);
-    add_lift(work, &returning, batch);
-    add_release(work, &agreed, batch);
+    add_keep(work, &unsubscribed, batch);
+    add_lift(work, &subscribed, batch);
+    add_release(work, &consented, batch);
 }

@@ -1,6 +1,6 @@
 /*
- * Deleting contacts. What they said about marketing mail stays, by the hash of
- * the address.
+ * Deletes contacts. Their unsubscribes stay, stored under the hash of the
+ * address.
  */
 #include "engine/contacts/normalized_contact.h"
 #include "engine/filters/filter.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* An address of the list; `key` NULL when it is none. */
+/* A text of the list; `key` is NULL when it is not an address. */
 struct listed {
     const char *given;
     const char *key;
@@ -53,9 +53,9 @@ static struct contacts_delete_params delete_params(const struct work *work, cons
     };
 }
 
-/* Who was not there, as given, each once. */
-static struct text_list not_found(const struct work *work, const struct listed *list, size_t count,
-                                  const struct contacts_delete_row *rows, size_t row_count)
+/* The addresses without a contact, as given, without duplicates. */
+static struct text_list unknown_addresses(const struct work *work, const struct listed *list, size_t count,
+                                          const struct contacts_delete_row *rows, size_t row_count)
 {
     json_t *known = json_in_arena(work->arena, json_object());
     const char **missing = arena_array(work->arena, count, sizeof(*missing));
@@ -85,7 +85,7 @@ bool contact_remove(const struct work *work, struct text_list emails, struct con
         ids[i] = rows[i].id;
     *ret_removal = (struct contact_removal){
         .ids = { ids, count },
-        .not_found = not_found(work, list, emails.count, rows, count),
+        .not_found = unknown_addresses(work, list, emails.count, rows, count),
     };
     return true;
 }

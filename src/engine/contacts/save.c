@@ -1,9 +1,9 @@
 /*
- * Saving one contact, or several at once that know nothing of each other.
- * Everything travels together: the definitions of custom fields and the rows
- * themselves, written on the assumption that every field has the type its value
- * suggests. Where that proves wrong the row is written again, or refused, and
- * then nothing of the transaction is kept.
+ * Saves one contact (upsert), or several independent ones. One round trip
+ * carries the definitions of custom fields and the rows. It assumes that every
+ * custom field has the type of its value. If a field has another type, the row
+ * is written again with a converted value, or refused; after a refusal the
+ * transaction is rolled back.
  */
 #include "engine/contacts/contact_columns.h"
 
@@ -11,9 +11,9 @@
 
 struct contact_saving {
     struct normalized_contact ready;
-    struct field_registry read;     /* what the change itself says of custom fields */
-    struct field_registry registry; /* and what is learned of them in the transaction */
-    size_t fields_at;               /* in the batch */
+    struct field_registry read;     /* custom fields of the change, with the types of its values */
+    struct field_registry registry; /* the same, with the types read in the transaction */
+    size_t fields_at;               /* index in the batch, as saved_at */
     size_t saved_at;
 };
 
@@ -23,7 +23,7 @@ bool contact_save_check(const struct work *work, const struct contact_change *ch
     struct contact_saving *saving = arena_alloc(work->arena, sizeof(*saving));
     saving->read = field_registry_new(work->arena);
     if (!contact_normalize(work, change, &saving->read, &saving->ready, err)) {
-        /* Codes of their own are for the rows of a batch (D-85). */
+        /* Only the rows of a batch have a code of their own for this (D-85). */
         if (err->code == ERR_MISSING_EMAIL)
             err->code = ERR_INVALID_REQUEST;
         return false;
@@ -37,9 +37,9 @@ const char *contact_saving_key(const struct contact_saving *saving)
     return saving->ready.address.key;
 }
 
-/* ---- Asking ---- */
+/* ---- Building the batch ---- */
 
-static struct contact_save_params save_params(const struct work *work, struct contact_saving *const *savings, size_t count)
+static struct contact_save_params single_save_params(const struct work *work, struct contact_saving *const *savings, size_t count)
 {
     struct contact_columns columns = contact_columns_new(work->arena, count);
     for (size_t i = 0; i < count; i++)
@@ -51,8 +51,8 @@ static struct contact_save_params save_params(const struct work *work, struct co
     };
 }
 
-/* Asks for the fields of all at once; a field that several changes would define gets the type of the first. */
-static size_t ask_fields(const struct work *work, struct contact_saving *const *savings, size_t count, struct db_batch *batch)
+/* Queries the fields of all changes at once. A field that several changes define gets the type of the first. */
+static size_t query_fields(const struct work *work, struct contact_saving *const *savings, size_t count, struct db_batch *batch)
 {
     struct field_registry all = field_registry_new(work->arena);
     for (size_t i = 0; i < count; i++)
@@ -67,8 +67,8 @@ void contact_save_ask(const struct work *work, struct contact_saving *const *sav
         savings[i]->registry = savings[i]->read;
         contacts[i] = &savings[i]->ready;
     }
-    struct contact_save_params params = save_params(work, savings, count);
-    size_t fields_at = ask_fields(work, savings, count, batch);
+    struct contact_save_params params = single_save_params(work, savings, count);
+    size_t fields_at = query_fields(work, savings, count, batch);
     size_t saved_at = db_batch_add(batch, &contact_save_statement, &params);
     contact_note_unsubscribes(work, contacts, count, batch);
     for (size_t i = 0; i < count; i++) {
@@ -77,10 +77,10 @@ void contact_save_ask(const struct work *work, struct contact_saving *const *sav
     }
 }
 
-/* ---- Taking ---- */
+/* ---- Taking results ---- */
 
-/* Of different contacts the addresses as given are different, too. */
-static const struct contact_row *find_row(const struct contact_saving *saving, const struct db_rows *rows)
+/* Finds the row by the address as given. Different contacts have different addresses. */
+static const struct contact_row *find_saved_row(const struct contact_saving *saving, const struct db_rows *rows)
 {
     const struct contact_row *row = rows->rows;
     for (size_t i = 0; i < rows->count; i++)
@@ -94,18 +94,18 @@ static bool save_again(const struct work *work, struct contact_saving *saving, c
 {
     if (!field_registry_check(&saving->registry, &saving->ready.custom, err))
         return false;
-    struct contact_save_params params = save_params(work, &saving, 1);
+    struct contact_save_params params = single_save_params(work, &saving, 1);
     struct db_rows rows;
     if (!db_run(work->conn, work->arena, &contact_save_statement, &params, &rows, err))
         return false;
-    *ret_row = find_row(saving, &rows);
+    *ret_row = find_saved_row(saving, &rows);
     return true;
 }
 
 bool contact_save_take(const struct work *work, struct contact_saving *saving, const struct db_batch *batch,
                        struct contact_saved *ret_saved, struct error *err)
 {
-    const struct contact_row *row = find_row(saving, db_batch_rows(batch, saving->saved_at));
+    const struct contact_row *row = find_saved_row(saving, db_batch_rows(batch, saving->saved_at));
     bool inserted = row != NULL && row->inserted;
     if (field_registry_load(&saving->registry, batch, saving->fields_at) && !save_again(work, saving, &row, err))
         return false;

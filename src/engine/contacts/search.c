@@ -7,16 +7,16 @@
 #include <string.h>
 
 /*
- * What contacts are ordered by. Names are ordered by a prefix, so that the key of a place always fits a cursor
- * (contacts.search accepts 512 characters); ties are in the order of ids. createdAt and email have an index. The others
- * are sorted: at 1,000,000 contacts a page takes about 0.13 s, and each further index would make an import longer by half.
+ * Sort orders of contacts. Names are ordered by a prefix, so that a key always fits a cursor (contacts.search accepts 512
+ * characters). Ties are ordered by id. createdAt and email have an index. The others are sorted: at 1,000,000 contacts a page
+ * takes about 0.13 s, and each further index would make an import half as long again.
  */
 #define NAME_PREFIX(column) "left(" column ", 64)"
 static const struct {
     const char *key; /* SQL */
     bool is_text;
     bool nullable;
-    bool is_unique; /* in the brand: no ties */
+    bool is_unique; /* unique in the brand, so there are no ties */
 } orders[] = {
     [CONTACT_BY_CREATED] = { "c.created_at", false, false, false },
     [CONTACT_BY_UPDATED] = { "c.updated_at", false, false, false },
@@ -28,13 +28,13 @@ enum { NAME_PREFIX_CHARS = 64 };
 
 /* ---- The WHERE part ---- */
 
-static void add_text(struct search_sql *sql, const char *text)
+static void add_text_condition(struct search_sql *sql, const char *text)
 {
     const char **part = arena_alloc(sql->arena, sizeof(*part));
     *part = text;
     struct text_list parts = { part, 1 };
     struct search_fold fold = search_fold_for(parts);
-    /* The keys of addresses are in lower case already. */
+    /* Address keys are lower case already. */
     search_sql_add(sql, " and (c.email_key like any (");
     search_sql_patterns(sql, parts, true, true);
     search_sql_add(sql, ") or ");
@@ -59,7 +59,7 @@ static bool add_where(const struct work *work, const struct contact_search *sear
     search_sql_add(sql, " from contacts c where c.brand_id = ");
     search_sql_number(sql, work->brand_id);
     if (search->text != NULL)
-        add_text(sql, search->text);
+        add_text_condition(sql, search->text);
     for (size_t i = 0; i < ARRAY_COUNT(filters); i++) {
         if (filters[i] == NULL)
             continue;
@@ -70,18 +70,18 @@ static bool add_where(const struct work *work, const struct contact_search *sear
     return true;
 }
 
-/* ---- The order, and the place behind a row ---- */
+/* ---- Order and keyset pagination ---- */
 
-static void add_key_value(struct search_sql *sql, enum contact_order_field order_by, const struct page_cursor *place)
+static void add_key_value(struct search_sql *sql, enum contact_order_field order_by, const struct page_cursor *cursor)
 {
     if (orders[order_by].is_text)
-        search_sql_text(sql, place->text != NULL ? place->text : "");
+        search_sql_text(sql, cursor->text != NULL ? cursor->text : "");
     else
-        search_sql_time(sql, place->number);
+        search_sql_time(sql, cursor->number);
 }
 
-/* Rows without a key stand behind all others, in the order of their ids. */
-static void add_place(struct search_sql *sql, const struct contact_search *search, const struct page_cursor *place)
+/* Selects the rows after the cursor. Rows without a key (null) come last, in the order of their ids. */
+static void add_keyset_condition(struct search_sql *sql, const struct contact_search *search, const struct page_cursor *cursor)
 {
     const char *key = orders[search->order_by].key;
     const char *beyond = search->descending ? " < " : " > ";
@@ -89,21 +89,21 @@ static void add_place(struct search_sql *sql, const struct contact_search *searc
     if (orders[search->order_by].is_unique) {
         search_sql_add(sql, key);
         search_sql_add(sql, beyond);
-        add_key_value(sql, search->order_by, place);
-    } else if (place->is_null) {
+        add_key_value(sql, search->order_by, cursor);
+    } else if (cursor->is_null) {
         search_sql_add(sql, key);
         search_sql_add(sql, " is null and c.id");
         search_sql_add(sql, beyond);
-        search_sql_number(sql, place->id);
+        search_sql_number(sql, cursor->id);
     } else {
         search_sql_add(sql, "(");
         search_sql_add(sql, key);
         search_sql_add(sql, ", c.id)");
         search_sql_add(sql, beyond);
         search_sql_add(sql, "(");
-        add_key_value(sql, search->order_by, place);
+        add_key_value(sql, search->order_by, cursor);
         search_sql_add(sql, ", ");
-        search_sql_number(sql, place->id);
+        search_sql_number(sql, cursor->id);
         search_sql_add(sql, ")");
         if (orders[search->order_by].nullable) {
             search_sql_add(sql, " or ");
@@ -141,32 +141,33 @@ static const char *name_prefix(struct arena *arena, const char *name)
     return arena_dup_bytes(arena, name, size);
 }
 
-static struct page_cursor place_of(const struct work *work, enum contact_order_field order_by, const struct contact_row *contact)
+static struct page_cursor last_contact_cursor(const struct work *work, enum contact_order_field order_by,
+                                              const struct contact_row *contact)
 {
-    struct page_cursor place = { .set = true, .id = contact->id };
+    struct page_cursor cursor = { .set = true, .id = contact->id };
     const char *name = order_by == CONTACT_BY_FIRST_NAME ? contact->first_name : contact->last_name;
     struct address address;
     struct error ignored = { .code = ERR_NONE };
     switch (order_by) {
     case CONTACT_BY_CREATED:
-        place.number = contact->created_at;
+        cursor.number = contact->created_at;
         break;
     case CONTACT_BY_UPDATED:
-        place.number = contact->updated_at;
+        cursor.number = contact->updated_at;
         break;
     case CONTACT_BY_EMAIL:
-        place.text = address_parse(work->arena, contact->email, "email", &address, &ignored) ? address.key : contact->email;
+        cursor.text = address_parse(work->arena, contact->email, "email", &address, &ignored) ? address.key : contact->email;
         break;
     case CONTACT_BY_FIRST_NAME:
     case CONTACT_BY_LAST_NAME:
-        place.is_null = name == NULL;
-        place.text = name != NULL ? name_prefix(work->arena, name) : NULL;
+        cursor.is_null = name == NULL;
+        cursor.text = name != NULL ? name_prefix(work->arena, name) : NULL;
         break;
     }
-    return place;
+    return cursor;
 }
 
-/* A cursor is good for the same question only. */
+/* Binds a cursor to the search it was made for. */
 static const char *binding_of(const struct work *work, const struct contact_search *search)
 {
     const char *filters = search->filters != NULL ? json_canonical(work->arena, search->filters) : "";
@@ -177,17 +178,18 @@ static const char *binding_of(const struct work *work, const struct contact_sear
 
 /* ---- Running ---- */
 
-/* Everybody, newest first: what is asked most, so it is prepared. With a place it is read by range from the index. */
-static bool find_newest(const struct work *work, const struct contact_search *search, const struct page_cursor *place,
+/* All contacts, newest first. This is the most frequent search, so it has prepared statements. A further page is an index range
+ * scan. */
+static bool find_newest(const struct work *work, const struct contact_search *search, const struct page_cursor *cursor,
                         const struct contact_row **ret_rows, size_t *ret_count, struct error *err)
 {
     struct contact_page_first_params first = { .brand_id = work->brand_id, .limit = search->limit + 1 };
-    struct contact_page_behind_params behind = {
-        .brand_id = work->brand_id, .at = place->number, .id = place->id, .limit = search->limit + 1
+    struct contact_page_after_params after = {
+        .brand_id = work->brand_id, .at = cursor->number, .id = cursor->id, .limit = search->limit + 1
     };
     struct db_rows rows;
-    bool ok = place->set ? db_run(work->conn, work->arena, &contact_page_behind_statement, &behind, &rows, err)
-                         : db_run(work->conn, work->arena, &contact_page_first_statement, &first, &rows, err);
+    bool ok = cursor->set ? db_run(work->conn, work->arena, &contact_page_after_statement, &after, &rows, err)
+                          : db_run(work->conn, work->arena, &contact_page_first_statement, &first, &rows, err);
     if (!ok)
         return false;
     *ret_rows = rows.rows;
@@ -195,7 +197,7 @@ static bool find_newest(const struct work *work, const struct contact_search *se
     return true;
 }
 
-static bool find_matching(const struct work *work, const struct contact_search *search, const struct page_cursor *place,
+static bool find_matching(const struct work *work, const struct contact_search *search, const struct page_cursor *cursor,
                           const struct contact_row **ret_rows, size_t *ret_count, struct error *err)
 {
     struct search_sql sql;
@@ -206,10 +208,10 @@ static bool find_matching(const struct work *work, const struct contact_search *
                    "c.custom_fields, c.consent, c.created_at, c.updated_at, false");
     if (!add_where(work, search, &sql, err))
         return false;
-    if (place->set)
-        add_place(&sql, search, place);
+    if (cursor->set)
+        add_keyset_condition(&sql, search, cursor);
     add_order(&sql, search);
-    /* For its row. */
+    /* The statement only describes the columns of the row. */
     if (!search_sql_run(&sql, work->conn, &contact_page_first_statement, &rows, err))
         return false;
     *ret_rows = rows.rows;
@@ -220,20 +222,20 @@ static bool find_matching(const struct work *work, const struct contact_search *
 bool contact_find(const struct work *work, const struct contact_search *search, struct contact_page *ret_page, struct error *err)
 {
     const char *binding = binding_of(work, search);
-    struct page_cursor place;
+    struct page_cursor cursor;
     const struct contact_row *contacts;
     size_t found;
     bool is_everybody = search->text == NULL && search->filters == NULL && search->audience_id == 0;
     bool is_newest = is_everybody && search->order_by == CONTACT_BY_CREATED && search->descending;
-    if (!page_cursor_read(work, binding, search->cursor, &place, err))
+    if (!page_cursor_read(work, binding, search->cursor, &cursor, err))
         return false;
-    if (is_newest ? !find_newest(work, search, &place, &contacts, &found, err)
-                  : !find_matching(work, search, &place, &contacts, &found, err))
+    if (is_newest ? !find_newest(work, search, &cursor, &contacts, &found, err)
+                  : !find_matching(work, search, &cursor, &contacts, &found, err))
         return false;
     size_t count = found > (size_t)search->limit ? (size_t)search->limit : found;
     struct page_cursor last = { .set = false };
     if (count > 0)
-        last = place_of(work, search->order_by, &contacts[count - 1]);
+        last = last_contact_cursor(work, search->order_by, &contacts[count - 1]);
     *ret_page = (struct contact_page){
         .contacts = contacts,
         .count = count,

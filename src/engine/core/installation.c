@@ -52,7 +52,7 @@ void installation_free(struct installation *installation)
     arena_free(installation->arena);
 }
 
-/* Before a connection is made again: the runner may be gone, and a new one has to be started. Any thread. */
+/* Called before a reconnect, on any thread: the runner may have ended, so a new one may have to be started. */
 static bool rejoin_cluster(void *data, struct error *err)
 {
     struct installation *installation = data;

@@ -6,8 +6,9 @@
 #include <string.h>
 
 /*
- * The payload of a cursor: fixed fields in host order (a cursor never leaves
- * its installation's machines of one kind), then the text key if there is one.
+ * The payload of a cursor: fixed fields in host byte order, then the text key if
+ * there is one. Host order suffices, because the machines of an installation
+ * have the same byte order.
  */
 struct cursor_payload {
     int64_t made_at_us;
@@ -21,66 +22,66 @@ struct cursor_payload {
 
 static const char purpose[] = "page";
 
-static void bind_hash(const char *binding, unsigned char ret_hash[16])
+static void hash_binding(const char *binding, unsigned char ret_hash[16])
 {
     unsigned char whole[SECRET_HASH_BYTES];
     sha256(binding, strlen(binding), whole);
     memcpy(ret_hash, whole, 16);
 }
 
-char *page_cursor(const struct work *work, const char *binding, const struct page_cursor *place)
+char *page_cursor(const struct work *work, const char *binding, const struct page_cursor *position)
 {
     struct cursor_payload payload;
     memset(&payload, 0, sizeof(payload));
     payload.made_at_us = work->now_us;
     payload.brand_id = work->brand_id;
-    payload.number = place->number;
-    payload.id = place->id;
-    payload.has_text = place->text != NULL;
-    payload.is_null = place->is_null;
-    bind_hash(binding, payload.binding_hash);
+    payload.number = position->number;
+    payload.id = position->id;
+    payload.has_text = position->text != NULL;
+    payload.is_null = position->is_null;
+    hash_binding(binding, payload.binding_hash);
 
-    size_t text_size = place->text != NULL ? strnlen(place->text, PAGE_TEXT_KEY_MAX_BYTES) : 0;
+    size_t text_size = position->text != NULL ? strnlen(position->text, PAGE_TEXT_KEY_MAX_BYTES) : 0;
     unsigned char *bytes = arena_alloc(work->arena, sizeof(payload) + text_size);
     memcpy(bytes, &payload, sizeof(payload));
     if (text_size > 0)
-        memcpy(bytes + sizeof(payload), place->text, text_size);
+        memcpy(bytes + sizeof(payload), position->text, text_size);
     return token_seal(work->arena, work->engine->token_key, purpose, bytes, sizeof(payload) + text_size);
 }
 
-static bool refuse(struct error *err, const char *reason)
+static bool refuse_cursor(struct error *err, const char *reason)
 {
     return fail(err, ERR_INVALID_REQUEST, "cursor", "%s Start again without a cursor.", reason);
 }
 
-bool page_cursor_read(const struct work *work, const char *binding, const char *cursor, struct page_cursor *ret_place,
+bool page_cursor_read(const struct work *work, const char *binding, const char *cursor, struct page_cursor *ret_position,
                       struct error *err)
 {
-    *ret_place = (struct page_cursor){ .set = false };
+    *ret_position = (struct page_cursor){ .set = false };
     if (cursor == NULL)
         return true;
 
     struct bytes token;
     struct cursor_payload payload;
     if (!token_open(work->arena, work->engine->token_key, purpose, cursor, &token) || token.size < sizeof(payload))
-        return refuse(err, "The cursor is not one this service made.");
+        return refuse_cursor(err, "The cursor is not valid.");
     memcpy(&payload, token.data, sizeof(payload));
 
     unsigned char hash[16];
-    bind_hash(binding, hash);
+    hash_binding(binding, hash);
     if (memcmp(hash, payload.binding_hash, sizeof(hash)) != 0 || payload.brand_id != work->brand_id)
-        return refuse(err, "The cursor belongs to another list, filter or order.");
+        return refuse_cursor(err, "The cursor belongs to another list, filter or order.");
     if (work->now_us - payload.made_at_us > PAGE_CURSOR_MAX_HOURS * INT64_C(3600) * US_PER_S)
-        return refuse(err, "The cursor is older than 24 hours.");
+        return refuse_cursor(err, "The cursor is older than 24 hours.");
 
-    *ret_place = (struct page_cursor){
+    *ret_position = (struct page_cursor){
         .set = true,
         .number = payload.number,
         .id = payload.id,
         .is_null = payload.is_null != 0,
     };
     if (payload.has_text)
-        ret_place->text = arena_dup_bytes(work->arena, token.data + sizeof(payload), token.size - sizeof(payload));
+        ret_position->text = arena_dup_bytes(work->arena, token.data + sizeof(payload), token.size - sizeof(payload));
     return true;
 }
 
@@ -110,10 +111,10 @@ void page_end(struct json_writer *json, int64_t limit, const char *next)
 
 bool page_offset_read(const struct work *work, const char *binding, const char *cursor, size_t *ret_offset, struct error *err)
 {
-    struct page_cursor place;
-    if (!page_cursor_read(work, binding, cursor, &place, err))
+    struct page_cursor position;
+    if (!page_cursor_read(work, binding, cursor, &position, err))
         return false;
-    *ret_offset = place.set ? (size_t)place.number : 0;
+    *ret_offset = position.set ? (size_t)position.number : 0;
     return true;
 }
 

@@ -9,21 +9,21 @@
 static const char default_organization[] = "Local";
 static const char default_brand[] = "My brand";
 
-/* Where each setting of the table goes in the engine. */
+/* A setting of the table, and its destination in the engine. */
 struct setting {
     const char *name;
     unsigned char *bytes;
     size_t size;
 };
 
-static bool keep_fresh_secrets(struct db_conn *conn, struct arena *arena, const struct setting *settings, size_t count,
-                               struct error *err)
+static bool keep_new_secrets(struct db_conn *conn, struct arena *arena, const struct setting *settings, size_t count,
+                             struct error *err)
 {
     struct db_batch *batch = db_batch_new(conn, arena);
     for (size_t i = 0; i < count; i++) {
-        unsigned char *fresh = arena_alloc(arena, settings[i].size);
-        random_bytes(fresh, settings[i].size);
-        struct setting_keep_params params = { .name = settings[i].name, .value = { fresh, settings[i].size } };
+        unsigned char *secret = arena_alloc(arena, settings[i].size);
+        random_bytes(secret, settings[i].size);
+        struct setting_keep_params params = { .name = settings[i].name, .value = { secret, settings[i].size } };
         db_batch_add(batch, &setting_keep_statement, &params);
     }
     return db_batch_run(batch, err);
@@ -44,7 +44,7 @@ static bool load_settings(struct db_conn *conn, struct arena *arena, const struc
                 memcpy(settings[i].bytes, rows[j].value.data, settings[i].size);
         }
         if (!found)
-            return fail(err, ERR_INTERNAL_ERROR, NULL, "The database lacks a key of this installation.") ||
+            return fail(err, ERR_INTERNAL_ERROR, NULL, "The database has no valid key of this installation.") ||
                    error_because(err, "setting %s is missing or has another size", settings[i].name);
     }
     return true;
@@ -84,7 +84,7 @@ static bool make_defaults(struct db_conn *conn, struct arena *arena, struct engi
     return true;
 }
 
-/* By the hash of a key, so that a copy of the database is the same installation and no two others are. */
+/* The name is the hash of a key: a copy of the database has the same name, and any other installation has another. */
 static void name_installation(struct engine *engine)
 {
     unsigned char hash[SECRET_HASH_BYTES];
@@ -103,7 +103,7 @@ bool engine_load(struct db_conn *conn, struct engine *engine, struct error *err)
     ARENA_SCOPE arena = arena_new(0);
 
     DB_TX tx;
-    if (!db_tx_begin(conn, &tx, err) || !keep_fresh_secrets(conn, arena, settings, ARRAY_COUNT(settings), err) ||
+    if (!db_tx_begin(conn, &tx, err) || !keep_new_secrets(conn, arena, settings, ARRAY_COUNT(settings), err) ||
         !load_settings(conn, arena, settings, ARRAY_COUNT(settings), err) || !make_defaults(conn, arena, engine, err))
         return false;
     id_codec_init(&engine->ids, id_key);

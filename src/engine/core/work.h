@@ -1,12 +1,12 @@
 /*
- * The engine: the rules of the service, over PostgreSQL. Each domain is a
- * folder with its header, its code and its queries. Engine code knows email and
- * nothing of any protocol; it has no effects outside the database: what must
- * happen in the world is a job row committed with the work.
+ * The engine: the business rules of the service, over PostgreSQL. Each folder is
+ * one domain with its header, its code and its queries. Engine code is
+ * independent of transports. It has no side effects outside the database; a side
+ * effect is a job row that is committed with the work.
  *
- * struct work is the context of one unit of work: whose it is, when it happens,
- * and the arena and connection it uses. It is made by dispatch or by the job
- * worker and lives on their stack; engine functions borrow it.
+ * struct work is the context of one unit of work: organization, brand, time,
+ * arena and connection. Dispatch or the job worker makes it on its stack; engine
+ * functions borrow it.
  */
 #pragma once
 
@@ -20,20 +20,20 @@
 
 enum { ENGINE_NAME_CHARS = 16 };
 
-/* What one installation keeps for its life; read-only after engine_load, shared by all threads. */
+/* The constants of one installation; read-only after engine_load, shared by all threads. */
 struct engine {
     struct id_codec ids;
-    unsigned char token_key[TOKEN_KEY_BYTES];   /* cursors, links */
-    unsigned char address_key[TOKEN_KEY_BYTES]; /* suppressions */
-    char name[ENGINE_NAME_CHARS + 1]; /* tells this installation from others where they share a service; says nothing of its keys */
+    unsigned char token_key[TOKEN_KEY_BYTES];   /* seals cursors and links */
+    unsigned char address_key[TOKEN_KEY_BYTES]; /* hashes addresses */
+    char name[ENGINE_NAME_CHARS + 1]; /* distinguishes installations that share a service (Redis); reveals nothing about the keys */
     int64_t default_organization_id;
     int64_t default_brand_id;
-    const char *data_dir;         /* where the outbox and the assets are */
-    const char *key_file;         /* with the master keys */
-    const char *import_root;      /* local callers may import files beneath it; NULL: none */
-    const char *public_url;       /* under which anybody reaches this installation, no slash at its end; NULL: none */
-    struct opt_int confirm_above; /* recipients from which on an assistant has to confirm; unset: none do */
-    const char *sandbox_domain;   /* name of the capture-only sending domain of every brand */
+    const char *data_dir;         /* folder of the capture maildir and the assets */
+    const char *key_file;         /* file with the master keys */
+    const char *import_root;      /* folder of the files that local callers can import; NULL: none */
+    const char *public_url;       /* public base URL without a trailing slash; NULL: none */
+    struct opt_int confirm_above; /* an assistant's send to more recipients needs a confirmation; unset: never needed */
+    const char *sandbox_domain;   /* name of every brand's capture-only sending domain */
 };
 
 struct work {
@@ -45,14 +45,14 @@ struct work {
     int64_t now_us;
 };
 
-/* Creates what a fresh database lacks (keys, the default organization and brand) and loads it. Idempotent, safe to
- * run from several processes at once. */
+/* Creates the keys and the default organization and brand if the database has none, and loads them. Idempotent; several
+ * processes can run it at once. */
 MUST_CHECK bool engine_load(struct db_conn *conn, struct engine *engine, struct error *err) NONNULL(1, 2, 3);
 
 /* An id in its wire form, in the arena of the work. */
 char *work_id(const struct work *work, enum id_kind kind, int64_t id) NONNULL(1) RETURNS_NONNULL;
 
-/* Members of the wire: an id, a time; *_if leaves the member out when there is none. */
+/* Wire members: an id, a time; *_if omits the member when the value is not set. */
 void json_member_id(struct json_writer *json, const struct work *work, const char *name, enum id_kind kind, int64_t id)
     NONNULL(1, 2, 3);
 void json_member_id_if(struct json_writer *json, const struct work *work, const char *name, enum id_kind kind, struct opt_int id)

@@ -1,19 +1,19 @@
--- A setting by its name.
+-- All settings.
 -- name: setting_all :many
 -- columns: name text, value bytea
 select name, value from settings;
 
--- Keeps a setting that nobody has set yet.
+-- Stores a setting, unless it exists already.
 -- name: setting_keep :exec
 -- params: name text, value bytea
 insert into settings (name, value) values (:name, :value)
     on conflict (name) do nothing;
 
--- Only one process makes the defaults; the lock ends with the transaction.
+-- Only one process at a time creates the defaults; the lock ends with the transaction.
 -- name: defaults_lock :exec
 select pg_advisory_xact_lock(7305792610001);
 
--- The oldest organization and its oldest brand: where the local owner works.
+-- The oldest organization and its oldest brand, which the local owner uses.
 -- name: defaults_find :one
 -- columns: organization_id bigint, brand_id bigint null
 select o.id, (select b.id from brands b where b.organization_id = o.id order by b.id limit 1)
@@ -21,14 +21,14 @@ select o.id, (select b.id from brands b where b.organization_id = o.id order by 
  order by o.id
  limit 1;
 
--- A new organization.
+-- Inserts an organization.
 -- name: organization_insert :one
 -- params: name text, now timestamptz
 -- columns: id bigint
 insert into organizations (name, created_at) values (:name, :now)
 returning id;
 
--- A brand that is ready at once, together with its capture-only sending domain.
+-- Inserts a brand that is ready at once, with its capture-only sending domain.
 -- name: brand_insert :one
 -- params: organization_id bigint, name text, domain text null, identity jsonb, sandbox_domain text, now timestamptz
 -- columns: id bigint

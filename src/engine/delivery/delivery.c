@@ -4,18 +4,18 @@
 
 #include <string.h>
 
-/* ---- Taking ---- */
+/* ---- Leasing ---- */
 
-bool delivery_take_range(const struct work *work, const struct delivery_wish *wish, struct delivery_batch *ret_batch,
+bool delivery_take_range(const struct work *work, const struct delivery_lease_request *request, struct delivery_batch *ret_batch,
                          bool *ret_found, struct error *err)
 {
     struct delivery_take_range_params params = {
-        .owner = wish->owner,
+        .owner = request->owner,
         .lease_s = DELIVERY_LEASE_S,
-        .after_brand = wish->after_brand,
-        .to_outbox = wish->to_outbox,
-        .to_relay = wish->to_relay,
-        .put_off = wish->put_off,
+        .after_brand = request->after_brand,
+        .to_outbox = request->to_outbox,
+        .to_relay = request->to_relay,
+        .put_off = request->put_off,
         .now = work->now_us,
     };
     struct delivery_take_range_row *row;
@@ -29,7 +29,7 @@ bool delivery_take_range(const struct work *work, const struct delivery_wish *wi
     for (size_t i = 0; i < count; i++)
         ordinals[i] = row->from_ordinal + (int64_t)i;
     *ret_batch = (struct delivery_batch){
-        .owner = wish->owner,
+        .owner = request->owner,
         .brand_id = row->brand_id,
         .send_id = row->send_id,
         .from_ordinal = row->from_ordinal,
@@ -38,20 +38,20 @@ bool delivery_take_range(const struct work *work, const struct delivery_wish *wi
         .date_us = row->date,
         .is_fresh = !row->was_begun,
         .is_abandoned = row->abandoned_by != NULL,
-        .is_unsure = row->abandoned_by != NULL, /* who had it may come back with what it has heard */
+        .is_unsure = row->abandoned_by != NULL, /* the former owner may still write results */
     };
     return true;
 }
 
-bool delivery_take_retries(const struct work *work, const struct delivery_wish *wish, struct delivery_batch *ret_batch,
+bool delivery_take_retries(const struct work *work, const struct delivery_lease_request *request, struct delivery_batch *ret_batch,
                            bool *ret_found, struct error *err)
 {
     struct delivery_take_retries_params params = {
-        .owner = wish->owner,
+        .owner = request->owner,
         .lease_s = DELIVERY_LEASE_S,
-        .to_outbox = wish->to_outbox,
-        .to_relay = wish->to_relay,
-        .put_off = wish->put_off,
+        .to_outbox = request->to_outbox,
+        .to_relay = request->to_relay,
+        .put_off = request->put_off,
         .limit = DELIVERY_RETRIES_MAX,
         .now = work->now_us,
     };
@@ -66,7 +66,7 @@ bool delivery_take_retries(const struct work *work, const struct delivery_wish *
     for (size_t i = 0; i < count; i++)
         ordinals[i] = rows[i].ordinal;
     *ret_batch = (struct delivery_batch){
-        .owner = wish->owner,
+        .owner = request->owner,
         .brand_id = rows[0].brand_id,
         .send_id = rows[0].send_id,
         .ordinals = ordinals,
@@ -83,8 +83,8 @@ static bool read_send(const struct work *work, struct delivery_batch *batch, str
     struct delivery_send_row *send;
     if (!sql_delivery_send(work->conn, work->arena, &find, &send, err))
         return false;
-    if (send == NULL) /* not to be tried again, as after an internal error */
-        return fail(err, ERR_SEND_NOT_FOUND, NULL, "What this send needs is gone: its design, domain or brand.");
+    if (send == NULL) /* not an internal error: those are retried */
+        return fail(err, ERR_SEND_NOT_FOUND, NULL, "The design, domain or brand of this send no longer exists.");
     batch->send = send;
     batch->organization_id = send->organization_id;
     batch->design = (struct composer_design){
@@ -108,8 +108,8 @@ static void skip(struct delivery_result *result, const char *reason)
     result->reason = reason;
 }
 
-/* Consent, and what is known of an address, are what they are now, not what they were when the send began. */
-static void skip_unwelcome(struct delivery_batch *batch)
+/* Consent and address validity are checked as they are now, not as they were when the send began. */
+static void skip_ineligible(struct delivery_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
         const struct delivery_recipients_row *recipient = &batch->recipients[i];
@@ -122,7 +122,7 @@ static void skip_unwelcome(struct delivery_batch *batch)
     }
 }
 
-static const char *hash_of(const struct work *work, const char *email_key)
+static const char *suppression_hash_hex(const struct work *work, const char *email_key)
 {
     unsigned char hash[SECRET_HASH_BYTES];
     char *hex = arena_alloc(work->arena, 2 * sizeof(hash) + 1);
@@ -137,7 +137,7 @@ static bool skip_suppressed(const struct work *work, struct delivery_batch *batc
         return true;
     const char **hashes = arena_array(work->arena, batch->count, sizeof(*hashes));
     for (size_t i = 0; i < batch->count; i++)
-        hashes[i] = hash_of(work, batch->recipients[i].email_key);
+        hashes[i] = suppression_hash_hex(work, batch->recipients[i].email_key);
     struct delivery_suppressed_params params = { .brand_id = batch->brand_id, .hashes = { hashes, batch->count } };
     struct delivery_suppressed_row *rows;
     size_t row_count;
@@ -175,7 +175,7 @@ bool delivery_fetch(const struct work *work, struct delivery_batch *batch, struc
             .uncertain = recipients[i].uncertain || batch->is_abandoned,
             .attempts = recipients[i].attempts,
         };
-    skip_unwelcome(batch);
+    skip_ineligible(batch);
     return skip_suppressed(work, batch, err);
 }
 
@@ -196,7 +196,7 @@ char *delivery_message_name(const struct work *work, const struct delivery_batch
                         (long long)batch->recipients[index].ordinal);
 }
 
-/* Carries brand, send and recipient under a keyed tag, so that a bounce can be traced and none can be forged. */
+/* A sealed token with brand, send and recipient. It identifies the recipient of a bounce and cannot be forged. */
 static char *message_token(const struct work *work, const struct delivery_batch *batch, int64_t ordinal)
 {
     const int64_t payload[] = { batch->brand_id, batch->send_id, ordinal };
@@ -216,6 +216,6 @@ bool delivery_compose(const struct work *work, const struct delivery_batch *batc
         .user_id = row->user_id,
         .fields = row->fields,
     };
-    /* The date of the range, not of this attempt: composing again gives the same bytes. */
+    /* The date of the range, not of this attempt, so that composing again gives the same bytes. */
     return composer_write(composer, &recipient, message_token(work, batch, row->ordinal), row->date, ret_message, err);
 }

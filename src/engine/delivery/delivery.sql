@@ -1,4 +1,4 @@
--- What delivering a send needs to know of it.
+-- The data of a send that its delivery needs.
 -- name: delivery_send :one
 -- params: brand_id bigint, id bigint
 -- columns: status text, organization_id bigint, message_class text, email_id bigint, audience_id bigint null, domain_id bigint, is_sandbox boolean, subject_code bytea, html_code bytea, text_code bytea, from_address text, sender_name text null, reply_to text null, domain text, brand text, inline_to text[] null, inline_keys text[] null, started_at timestamptz null, any_suppressed boolean
@@ -14,7 +14,7 @@ select s.status, b.organization_id, s.message_class, s.email_id, s.audience_id, 
   join brands b on b.id = s.brand_id
  where s.brand_id = :brand_id and s.id = :id;
 
--- A send begins once; a canceled one never does.
+-- Begins a send. No row when it was canceled or has begun before.
 -- name: delivery_begin :one
 -- params: brand_id bigint, id bigint, now timestamptz
 -- columns: audience_id bigint null, inline_to text[] null, inline_keys text[] null
@@ -24,27 +24,27 @@ update sends
    and (status in ('scheduled', 'queued') or (status = 'paused' and pause_reason = 'plan_limit'))
 returning audience_id, inline_to, inline_keys;
 
--- Tells every process that sends that there is something to send.
--- name: delivery_tell :exec
+-- Notifies all sender processes that a send is ready.
+-- name: delivery_notify_senders :exec
 select pg_notify('posthorn_send', '');
 
--- The plan has no room for this send now.
+-- Pauses a send that exceeds the allowance of the plan.
 -- name: delivery_pause_for_plan :exec
 -- params: brand_id bigint, id bigint, now timestamptz
 update sends
    set status = 'paused', pause_reason = 'plan_limit', updated_at = :now
  where brand_id = :brand_id and id = :id and status in ('scheduled', 'queued', 'paused');
 
--- One send after the other measures itself against the allowance of the organization.
+-- Serialises the allowance checks of one organization.
 -- name: delivery_allowance_lock :exec
 -- params: organization_id bigint
 select pg_advisory_xact_lock(7305792610002 + :organization_id);
 
--- Expanding millions of contacts may take longer than a statement of a caller may.
--- name: delivery_take_time :exec
+-- Turns off the statement timeout: expanding millions of contacts can take longer than a caller's statement may.
+-- name: delivery_disable_timeout :exec
 select set_config('statement_timeout', '0', true);
 
--- A short list becomes recipients; who is a contact is linked to it.
+-- Expands an inline list into recipients, and links each to its contact if there is one.
 -- name: delivery_expand_inline :one
 -- params: brand_id bigint, send_id bigint, range_size bigint, emails text[], keys text[]
 -- columns: count bigint
@@ -67,20 +67,20 @@ with listed as materialized (
 )
 select count from total;
 
--- A great send changes what the planner knows of recipients, and nobody wants to wait for autovacuum.
+-- Updates the planner's statistics after a large send, without waiting for autovacuum.
 -- name: delivery_analyze :exec
 analyze send_recipients;
 
--- Counts messages against the allowance of the period in which the send began; a negative number gives back.
+-- Counts messages against the allowance of the period in which the send began. A negative number returns allowance.
 -- name: delivery_count_usage :exec
 -- params: organization_id bigint, at timestamptz, count bigint
 insert into email_usage (organization_id, period_start, sent)
 values (:organization_id, date_trunc('month', :at at time zone 'UTC')::date, greatest(:count::bigint, 0))
     on conflict (organization_id, period_start) do update set sent = greatest(email_usage.sent + :count::bigint, 0);
 
--- Leases the next range to a process that sends. Brands take turns: the first behind the one served before comes next; the sends
--- of a brand are drawn. What a process had leased is free when its connections are gone and its lease is over; a clock that
--- jumps does not take a range from a process that is there.
+-- Leases the next range to a sender process. Brands take turns (round robin), starting after the brand served last. A send of
+-- the brand is chosen at random. A leased range becomes free when its lease has expired and its owner has no connection. A clock
+-- jump alone does not take a range from a connected process.
 -- name: delivery_take_range :one
 -- params: owner text, lease_s integer, after_brand bigint, to_outbox boolean, to_relay boolean, put_off bigint[], now timestamptz
 -- columns: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, abandoned_by text null, was_begun boolean, date timestamptz null
@@ -111,7 +111,7 @@ update send_ranges r
  where r.brand_id = w.brand_id and r.send_id = w.send_id and r.from_ordinal = w.from_ordinal
 returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, w.lease_owner, w.started_at is not null, r.started_at;
 
--- Leases retries that are due, all of the send whose turn it is: the one that waits longest.
+-- Leases due retries of one send: the send whose retry has waited longest.
 -- name: delivery_take_retries :many
 -- params: owner text, lease_s integer, to_outbox boolean, to_relay boolean, put_off bigint[], limit integer, now timestamptz
 -- columns: brand_id bigint, send_id bigint, ordinal bigint
@@ -139,10 +139,10 @@ update send_retries y
  where y.brand_id = d.brand_id and y.send_id = d.send_id and y.ordinal = d.ordinal
 returning y.brand_id, y.send_id, y.ordinal;
 
--- Recipients of a send as they are now, with the custom fields that the design names, in the order given, each behind a letter
--- for its type; the name '' stands for all of them (engine/compose/merge_fields.h). Those whose fate is known are left out: of a range
--- whoever has a result or waits for a retry, of retries whatever is not leased to `owner`. Each "limit 1" is one look by a whole
--- key, also while the tables have no statistics yet.
+-- Current recipients of a send, with the custom fields of the design in the given order. Each field's text follows a letter for
+-- its type; the name '' means all fields (engine/compose/merge_fields.h). A range omits recipients with a result or a queued
+-- retry. Retries omit those that are not leased to `owner`. Each "limit 1" forces a lookup by the whole key, also while the
+-- tables have no statistics yet.
 -- name: delivery_recipients :many
 -- params: brand_id bigint, send_id bigint, ordinals bigint[], fields text[], is_fresh boolean, is_retry boolean, owner text, date timestamptz null
 -- columns: ordinal bigint, email text, email_key text, contact_id bigint null, was_contact boolean, subscribed boolean null, is_invalid boolean, attempts bigint, first_at timestamptz null, uncertain boolean, date timestamptz, first_name text null, last_name text null, user_id text null, fields text[]
@@ -173,7 +173,7 @@ select r.ordinal, r.email, r.email_key, c.id, r.contact_id is not null, c.subscr
              where brand_id = :brand_id and send_id = :send_id and ordinal = w.ordinal limit 1) is null)
  order by r.ordinal;
 
--- Which of these addresses are suppressed.
+-- The suppressed addresses among these.
 -- name: delivery_suppressed :many
 -- params: brand_id bigint, hashes text[]
 -- columns: hash text
@@ -182,7 +182,7 @@ select encode(s.address_hash, 'hex')
  where s.brand_id = :brand_id
    and s.address_hash = any (array(select decode(h.hash, 'hex') from unnest(:hashes::text[]) as h (hash)));
 
--- Holds a range for the settling, and tells whose it is.
+-- Locks a range for settling and returns its owner.
 -- name: delivery_hold_range :one
 -- params: brand_id bigint, send_id bigint, from_ordinal bigint
 -- columns: lease_owner text null
@@ -191,8 +191,8 @@ select lease_owner
  where brand_id = :brand_id and send_id = :send_id and from_ordinal = :from_ordinal
    for update;
 
--- Holds retries for the settling, as far as they are leased to `owner` and nobody has decided them; an attempt that was settled
--- and leased again has another number.
+-- Locks retries for settling, if they are leased to `owner` and have no result. `attempts` differs when a retry was settled and
+-- leased again meanwhile.
 -- name: delivery_hold_retries :many
 -- params: brand_id bigint, send_id bigint, ordinals bigint[], owner text
 -- columns: ordinal bigint, attempts bigint
@@ -204,22 +204,22 @@ select y.ordinal, y.attempts::bigint
  order by y.ordinal
    for update of y;
 
--- Whose fate somebody else has written down.
--- name: delivery_known :many
+-- Recipients for which another process has written a result or a retry.
+-- name: delivery_foreign_results :many
 -- params: brand_id bigint, send_id bigint, ordinals bigint[]
 -- columns: ordinal bigint
 select ordinal from send_results where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[])
  union all
 select ordinal from send_retries where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[]);
 
--- Ends a range all of whose recipients have a result or wait for a retry.
+-- Closes a range. Each of its recipients has a result or a queued retry.
 -- name: delivery_close_range :exec
 -- params: brand_id bigint, send_id bigint, from_ordinal bigint, owner text
 update send_ranges
    set next_ordinal = to_ordinal + 1, lease_owner = null, lease_until = null
  where brand_id = :brand_id and send_id = :send_id and from_ordinal = :from_ordinal and lease_owner = :owner;
 
--- What became of recipients.
+-- Appends results.
 -- name: delivery_results :exec
 -- params: brand_id bigint, send_id bigint, ordinals bigint[], outcomes text[], reasons text[], replies text[], relays text[], attempts bigint[], uncertain boolean[], at timestamptz
 insert into send_results (brand_id, send_id, ordinal, outcome, reason, reply, relay, attempts, uncertain, occurred_at)
@@ -227,7 +227,7 @@ select :brand_id, :send_id, t.ordinal, t.outcome, t.reason, t.reply, t.relay, t.
   from unnest(:ordinals::bigint[], :outcomes::text[], :reasons::text[], :replies::text[], :relays::text[], :attempts::bigint[],
               :uncertain::boolean[]) as t (ordinal, outcome, reason, reply, relay, attempts, uncertain);
 
--- Whoever is to be tried again later.
+-- Queues retries.
 -- name: delivery_put_off :exec
 -- params: brand_id bigint, send_id bigint, ordinals bigint[], attempts bigint[], first_ats timestamptz[], due_ats timestamptz[], replies text[], relays text[], uncertain boolean[]
 insert into send_retries (brand_id, send_id, ordinal, attempts, first_at, due_at, reply, relay, uncertain)
@@ -238,14 +238,14 @@ select :brand_id, :send_id, t.ordinal, t.attempts, t.first_at, t.due_at, t.reply
        do update set attempts = excluded.attempts, due_at = excluded.due_at, reply = excluded.reply, relay = excluded.relay,
                      uncertain = excluded.uncertain, lease_owner = null, lease_until = null;
 
--- Retries that have a result: this one's, or one that came from elsewhere.
--- name: delivery_retried :exec
+-- Deletes retries that have a result, from this process or another.
+-- name: delivery_delete_finished_retries :exec
 -- params: brand_id bigint, send_id bigint, ordinals bigint[]
 delete from send_retries y
  where y.brand_id = :brand_id and y.send_id = :send_id and y.ordinal = any (:ordinals::bigint[])
    and exists (select 1 from send_results r where r.brand_id = y.brand_id and r.send_id = y.send_id and r.ordinal = y.ordinal);
 
--- Events of recipients, of each these types in this order.
+-- Appends events: for each recipient one of each type, in this order.
 -- name: delivery_events :exec
 -- params: brand_id bigint, send_id bigint, email_id bigint, types text[], emails text[], keys text[], summaries text[], at timestamptz
 insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, send_id, email_id, summary)
@@ -254,8 +254,8 @@ select :brand_id, :at, 'email', e.type, t.email, t.key, :send_id, :email_id, t.s
        unnest(:types::text[]) with ordinality as e (type, step)
  order by t.place, e.step;
 
--- What happened to contacts, folded into their activity of the day, in the order of the keys, so that two sends to the same people
--- cannot deadlock. Of "sent" and "delivered", which come together, only the first is folded, and filters read it for both.
+-- Counts events in the daily activity of contacts. Rows are written in the order of their keys, so two sends to the same people
+-- cannot deadlock. "sent" and "delivered" occur together: only "sent" is counted, and filters read it for both.
 -- name: delivery_activity :exec
 -- params: brand_id bigint, type text, keys text[], at timestamptz
 insert into contact_activity (brand_id, event_type, email_key, day, count)
@@ -264,7 +264,7 @@ select :brand_id, :type, k.key, (:at::timestamptz at time zone 'UTC')::date, 1
  order by k.key
     on conflict (brand_id, event_type, email_key, day) do update set count = contact_activity.count + 1;
 
--- Addresses that do not exist are not mailed again.
+-- Suppresses addresses that hard-bounced, so that they are not mailed again.
 -- name: delivery_suppress :exec
 -- params: brand_id bigint, hashes text[], now timestamptz
 insert into suppressions (brand_id, address_hash, reason, created_at)
@@ -273,7 +273,7 @@ select :brand_id, decode(h.hash, 'hex'), 'bounce', :now
  order by 2
     on conflict (brand_id, address_hash) do nothing;
 
--- Adds to the figures of a send and of the hour.
+-- Adds to the statistics of a send and to the event counts of the hour.
 -- name: delivery_count :exec
 -- params: brand_id bigint, send_id bigint, delivered bigint, bounced bigint, skipped bigint, failed bigint, held bigint, at timestamptz
 with figures as (
@@ -289,7 +289,7 @@ select :brand_id, date_trunc('hour', :at, 'UTC'), e.type, e.count
  order by e.type
     on conflict (brand_id, hour, event_type) do update set count = event_counts.count + excluded.count;
 
--- Ends a send of which nothing is open; no row while something is, or when it has ended already.
+-- Ends a send without open recipients. No row while a recipient is open, or when the send has ended already.
 -- name: delivery_complete :one
 -- params: brand_id bigint, id bigint, now timestamptz
 -- columns: status text
@@ -308,7 +308,7 @@ update sends s
    and not exists (select 1 from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id)
 returning s.status;
 
--- Ends a send that cannot go on and gives back the allowance of those it did not reach.
+-- Ends a send that cannot continue and returns the allowance of the recipients it did not reach.
 -- name: delivery_fail :exec
 -- params: organization_id bigint, brand_id bigint, id bigint, error text, now timestamptz
 with ended as (
@@ -328,7 +328,7 @@ update email_usage u
 
 -- ---- Leases ----
 
--- Renews the leases of ranges; gives those that are still held.
+-- Renews the leases of ranges, and returns the ranges that are still leased to `owner`.
 -- name: delivery_renew_ranges :many
 -- params: brand_ids bigint[], send_ids bigint[], from_ordinals bigint[], owner text, lease_s integer
 -- columns: send_id bigint, from_ordinal bigint
@@ -343,7 +343,7 @@ returning r.send_id, r.from_ordinal;
 -- params: owner text, lease_s integer
 update send_retries set lease_until = clock_timestamp() + make_interval(secs => :lease_s) where lease_owner = :owner;
 
--- Gives back what a process has leased, which has ended or whose journal was read.
+-- Releases the leases of a process that has ended, or whose journal was recovered.
 -- name: delivery_release :exec
 -- params: owner text
 with ranges as (
@@ -353,7 +353,7 @@ with ranges as (
 )
 delete from senders where owner = :owner;
 
--- Gives back whatever a process has leased but these.
+-- Releases all leases of a process except these.
 -- name: delivery_keep_only :exec
 -- params: owner text, range_sends bigint[], ranges bigint[], retry_sends bigint[], retries bigint[]
 with ranges as (
@@ -367,21 +367,21 @@ update send_retries y set lease_owner = null, lease_until = null
    and not exists (select 1 from unnest(:retry_sends::bigint[], :retries::bigint[]) as k (send_id, ordinal)
                     where k.send_id = y.send_id and k.ordinal = y.ordinal);
 
--- Retries whose process is gone without a trace: nobody knows what became of them.
+-- Releases retries whose owner disappeared. Their outcome is unknown, so they are marked uncertain.
 -- name: delivery_reclaim_retries :exec
 update send_retries y
    set lease_owner = null, lease_until = null, uncertain = true
  where y.lease_until < clock_timestamp()
    and not exists (select 1 from pg_stat_activity a where a.application_name = y.lease_owner);
 
--- Shows that a process is there, with the relays it has.
+-- Heartbeat of a sender process, with its relays.
 -- name: delivery_sender_seen :exec
 -- params: owner text, relays text[], state jsonb, now timestamptz
 insert into senders (owner, relays, state, started_at, seen_at)
 values (:owner, :relays, :state, :now, clock_timestamp())
     on conflict (owner) do update set state = excluded.state, seen_at = excluded.seen_at;
 
--- The processes that send, as they were seen last.
+-- Sender processes with a recent heartbeat.
 -- name: delivery_senders :many
 -- columns: owner text, state jsonb, started_at timestamptz, seen_at timestamptz
 select owner, state, started_at, seen_at
@@ -389,11 +389,11 @@ select owner, state, started_at, seen_at
  where seen_at > clock_timestamp() - interval '1 minute'
  order by started_at;
 
--- Forgets processes that ended without a word, a day after.
+-- Deletes sender processes without a heartbeat for one day.
 -- name: delivery_senders_forget :exec
 delete from senders where seen_at < clock_timestamp() - interval '1 day';
 
--- Whether anything is being sent.
+-- True while any send is running.
 -- name: delivery_any_running :one
 -- columns: running boolean
 select exists (select 1 from sends where status = 'running');

@@ -6,16 +6,16 @@
 
 enum { ANALYZE_ABOVE = 10 * 1000 };
 
-static struct send_target target_of(struct opt_int audience_id)
+static struct send_target begun_target(struct opt_int audience_id)
 {
     return (struct send_target){ .is_all = !audience_id.set, .audience_id = audience_id.value, .is_accepted = true };
 }
 
-/* The allowance is measured under a lock, so that two sends do not both take what is left. */
-static bool has_room(const struct work *work, const struct delivery_send_row *send, bool *ret_has_room, struct error *err)
+/* The allowance is checked under a lock, so that two sends cannot use the same remainder. */
+static bool check_allowance(const struct work *work, const struct delivery_send_row *send, bool *ret_fits, struct error *err)
 {
     struct opt_int room;
-    *ret_has_room = true;
+    *ret_fits = true;
     if (!send_room(work, &room, err))
         return false;
     if (!room.set)
@@ -25,18 +25,18 @@ static bool has_room(const struct work *work, const struct delivery_send_row *se
     int64_t count = (int64_t)send->inline_keys.count;
     if (!sql_delivery_allowance_lock(work->conn, work->arena, &lock, NULL, err) || !send_room(work, &room, err))
         return false;
-    if (send->inline_keys.items == NULL && !send_target_count(work, target_of(send->audience_id), &count, err))
+    if (send->inline_keys.items == NULL && !send_target_count(work, begun_target(send->audience_id), &count, err))
         return false;
-    *ret_has_room = count <= room.value;
+    *ret_fits = count <= room.value;
     return true;
 }
 
-static bool expand(const struct work *work, int64_t send_id, const struct delivery_begin_row *begun, int64_t *ret_count,
-                   struct error *err)
+static bool expand_recipients(const struct work *work, int64_t send_id, const struct delivery_begin_row *begun, int64_t *ret_count,
+                              struct error *err)
 {
     if (begun->inline_to.items == NULL)
-        return sql_delivery_take_time(work->conn, work->arena, NULL, err) &&
-               send_target_expand(work, send_id, target_of(begun->audience_id), DELIVERY_RANGE_SIZE, ret_count, err);
+        return sql_delivery_disable_timeout(work->conn, work->arena, NULL, err) &&
+               send_target_expand(work, send_id, begun_target(begun->audience_id), DELIVERY_RANGE_SIZE, ret_count, err);
     struct delivery_expand_inline_params params = {
         .brand_id = work->brand_id,
         .send_id = send_id,
@@ -51,8 +51,8 @@ static bool expand(const struct work *work, int64_t send_id, const struct delive
     return true;
 }
 
-/* What a send of nobody needs, and what one of somebody does. */
-static bool count_or_complete(const struct work *work, int64_t send_id, int64_t count, struct error *err)
+/* Completes a send without recipients. Otherwise counts its usage and notifies the sender processes. */
+static bool count_usage_or_complete(const struct work *work, int64_t send_id, int64_t count, struct error *err)
 {
     struct delivery_complete_params complete = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
     struct delivery_complete_row *ignored;
@@ -62,7 +62,7 @@ static bool count_or_complete(const struct work *work, int64_t send_id, int64_t 
     if (count == 0)
         return sql_delivery_complete(work->conn, work->arena, &complete, &ignored, err);
     return sql_delivery_count_usage(work->conn, work->arena, &usage, NULL, err) &&
-           sql_delivery_tell(work->conn, work->arena, NULL, err);
+           sql_delivery_notify_senders(work->conn, work->arena, NULL, err);
 }
 
 bool delivery_begin(const struct work *work, int64_t send_id, bool *ret_begun, struct error *err)
@@ -75,7 +75,7 @@ bool delivery_begin(const struct work *work, int64_t send_id, bool *ret_begun, s
         return false;
     if (send == NULL)
         return true;
-    if (!has_room(work, send, &room, err))
+    if (!check_allowance(work, send, &room, err))
         return false;
     if (!room) {
         struct delivery_pause_for_plan_params pause = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
@@ -89,7 +89,8 @@ bool delivery_begin(const struct work *work, int64_t send_id, bool *ret_begun, s
         return false;
     int64_t count;
     /* NULL: canceled meanwhile, or begun by an earlier run of this job. */
-    return begun == NULL || (expand(work, send_id, begun, &count, err) && count_or_complete(work, send_id, count, err));
+    return begun == NULL ||
+           (expand_recipients(work, send_id, begun, &count, err) && count_usage_or_complete(work, send_id, count, err));
 }
 
 bool delivery_give_up(const struct work *work, int64_t send_id, const char *reason, struct error *err)

@@ -1,7 +1,7 @@
 /*
- * Settling: what became of the recipients of a batch, written in two round
- * trips, whatever their number: one that holds the range or the retries and
- * tells whether somebody else has settled them, one that writes and commits.
+ * Settling: writes the outcomes of a batch in two round trips, for any number
+ * of recipients. The first locks the range or the retries and finds recipients
+ * that another process has settled. The second writes and commits.
  */
 #include "engine/delivery/delivery.h"
 
@@ -9,15 +9,15 @@
 
 #include <string.h>
 
-/* In send_results; who is tried again later has no result. */
+/* The texts in send_results. DELIVERY_LATER has no result. */
 static const char *const outcome_names[DELIVERY_LATER + 1] = {
     [DELIVERY_DELIVERED] = "delivered", [DELIVERY_BOUNCED] = "bounced", [DELIVERY_SKIPPED] = "skipped",
     [DELIVERY_FAILED] = "failed",       [DELIVERY_HELD] = "held",
 };
 static const char captured[] = "Captured in the outbox; simulated, nothing left this server.";
 
-/* The columns of one kind of rows, gathered from the results. */
-struct columns {
+/* The columns of one kind of rows, as arrays for unnest. */
+struct result_columns {
     size_t count;
     int64_t *ordinals;
     const char **emails;
@@ -33,20 +33,20 @@ struct columns {
     bool *uncertain;
 };
 
-struct gathered {
-    struct columns decided; /* send_results */
-    struct columns later;   /* send_retries */
-    struct columns delivered;
-    struct columns bounced;
+struct settlement {
+    struct result_columns decided; /* send_results */
+    struct result_columns later;   /* send_retries */
+    struct result_columns delivered;
+    struct result_columns bounced;
     const char **suppressed; /* hashes */
     size_t suppressed_count;
     int64_t counts[DELIVERY_LATER + 1];
     bool any_open;
 };
 
-static struct columns columns_new(struct arena *arena, size_t room)
+static struct result_columns result_columns_new(struct arena *arena, size_t room)
 {
-    return (struct columns){
+    return (struct result_columns){
         .ordinals = arena_array(arena, room, sizeof(int64_t)),
         .emails = arena_array(arena, room, sizeof(char *)),
         .keys = arena_array(arena, room, sizeof(char *)),
@@ -62,8 +62,9 @@ static struct columns columns_new(struct arena *arena, size_t room)
     };
 }
 
-static void add(struct columns *columns, const struct work *work, const struct delivery_recipients_row *recipient,
-                const struct delivery_result *result, const char *summary)
+static void result_columns_add(struct result_columns *columns, const struct work *work,
+                               const struct delivery_recipients_row *recipient, const struct delivery_result *result,
+                               const char *summary)
 {
     size_t at = columns->count++;
     columns->ordinals[at] = recipient->ordinal;
@@ -80,7 +81,7 @@ static void add(struct columns *columns, const struct work *work, const struct d
     columns->uncertain[at] = result->uncertain;
 }
 
-static void add_suppressed(struct gathered *all, const struct work *work, const char *email_key)
+static void add_suppressed(struct settlement *all, const struct work *work, const char *email_key)
 {
     unsigned char hash[SECRET_HASH_BYTES];
     char *hex = arena_alloc(work->arena, 2 * sizeof(hash) + 1);
@@ -89,28 +90,28 @@ static void add_suppressed(struct gathered *all, const struct work *work, const 
     all->suppressed[all->suppressed_count++] = hex;
 }
 
-static void gather_one(struct gathered *all, const struct work *work, const struct delivery_batch *batch, size_t index)
+static void gather_result(struct settlement *all, const struct work *work, const struct delivery_batch *batch, size_t index)
 {
     const struct delivery_recipients_row *recipient = &batch->recipients[index];
     const struct delivery_result *result = &batch->results[index];
     all->counts[result->outcome]++;
     if (result->outcome == DELIVERY_LATER) {
-        add(&all->later, work, recipient, result, NULL);
+        result_columns_add(&all->later, work, recipient, result, NULL);
         return;
     }
-    add(&all->decided, work, recipient, result, NULL);
+    result_columns_add(&all->decided, work, recipient, result, NULL);
     if (result->outcome == DELIVERY_DELIVERED)
-        add(&all->delivered, work, recipient, result, batch->send->is_sandbox ? captured : NULL);
+        result_columns_add(&all->delivered, work, recipient, result, batch->send->is_sandbox ? captured : NULL);
     if (result->outcome != DELIVERY_BOUNCED)
         return;
-    add(&all->bounced, work, recipient, result, result->reply);
+    result_columns_add(&all->bounced, work, recipient, result, result->reply);
     if (text_equal(result->reason, "hard"))
         add_suppressed(all, work, recipient->email_key);
 }
 
-/* ---- Whose it is ---- */
+/* ---- Ownership ---- */
 
-/* Recipients whose fate somebody else has written, or whose retry is no longer ours: nothing is said about them. */
+/* Marks recipients that another process has settled, or whose retry is leased to another process. They are not written. */
 static bool find_foreign(const struct work *work, const struct delivery_batch *batch, bool *ret_foreign, struct error *err)
 {
     struct int_list ordinals = { batch->ordinals, batch->ordinal_count };
@@ -121,10 +122,10 @@ static bool find_foreign(const struct work *work, const struct delivery_batch *b
             return false;
         if (held != NULL && text_equal(held->lease_owner, batch->owner) && !batch->is_unsure)
             return true;
-        struct delivery_known_params known = { batch->brand_id, batch->send_id, ordinals };
-        struct delivery_known_row *rows;
+        struct delivery_foreign_results_params known = { batch->brand_id, batch->send_id, ordinals };
+        struct delivery_foreign_results_row *rows;
         size_t count;
-        if (!sql_delivery_known(work->conn, work->arena, &known, &rows, &count, err))
+        if (!sql_delivery_foreign_results(work->conn, work->arena, &known, &rows, &count, err))
             return false;
         for (size_t i = 0; i < batch->count; i++)
             for (size_t j = 0; j < count; j++)
@@ -144,28 +145,28 @@ static bool find_foreign(const struct work *work, const struct delivery_batch *b
     return true;
 }
 
-static struct gathered gather(const struct work *work, const struct delivery_batch *batch, const bool *foreign)
+static struct settlement gather_results(const struct work *work, const struct delivery_batch *batch, const bool *foreign)
 {
     size_t room = batch->count + 1;
-    struct gathered all = {
-        .decided = columns_new(work->arena, room),
-        .later = columns_new(work->arena, room),
-        .delivered = columns_new(work->arena, room),
-        .bounced = columns_new(work->arena, room),
+    struct settlement all = {
+        .decided = result_columns_new(work->arena, room),
+        .later = result_columns_new(work->arena, room),
+        .delivered = result_columns_new(work->arena, room),
+        .bounced = result_columns_new(work->arena, room),
         .suppressed = arena_array(work->arena, room, sizeof(char *)),
     };
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->results[i].outcome == DELIVERY_OPEN)
             all.any_open = true;
         else if (!batch->results[i].is_settled && !foreign[i])
-            gather_one(&all, work, batch, i);
+            gather_result(&all, work, batch, i);
     }
     return all;
 }
 
 /* ---- Writing ---- */
 
-static void add_results(const struct delivery_batch *batch, const struct work *work, const struct columns *rows,
+static void add_results(const struct delivery_batch *batch, const struct work *work, const struct result_columns *rows,
                         struct db_batch *statements)
 {
     struct delivery_results_params results = {
@@ -184,9 +185,9 @@ static void add_results(const struct delivery_batch *batch, const struct work *w
         db_batch_add(statements, &delivery_results_statement, &results);
 }
 
-static void add_retries(const struct delivery_batch *batch, const struct gathered *all, struct db_batch *statements)
+static void add_retries(const struct delivery_batch *batch, const struct settlement *all, struct db_batch *statements)
 {
-    const struct columns *rows = &all->later;
+    const struct result_columns *rows = &all->later;
     struct delivery_put_off_params later = {
         .brand_id = batch->brand_id,
         .send_id = batch->send_id,
@@ -198,7 +199,7 @@ static void add_retries(const struct delivery_batch *batch, const struct gathere
         .relays = { rows->relays, rows->count },
         .uncertain = { rows->uncertain, rows->count },
     };
-    struct delivery_retried_params retried = {
+    struct delivery_delete_finished_retries_params retried = {
         .brand_id = batch->brand_id,
         .send_id = batch->send_id,
         .ordinals = { batch->ordinals, batch->ordinal_count },
@@ -206,10 +207,10 @@ static void add_retries(const struct delivery_batch *batch, const struct gathere
     if (rows->count > 0)
         db_batch_add(statements, &delivery_put_off_statement, &later);
     if (batch->from_ordinal == 0)
-        db_batch_add(statements, &delivery_retried_statement, &retried);
+        db_batch_add(statements, &delivery_delete_finished_retries_statement, &retried);
 }
 
-static void add_events(const struct delivery_batch *batch, const struct work *work, const struct columns *rows,
+static void add_events(const struct delivery_batch *batch, const struct work *work, const struct result_columns *rows,
                        struct text_list types, struct db_batch *statements)
 {
     struct delivery_events_params events = {
@@ -234,8 +235,8 @@ static void add_events(const struct delivery_batch *batch, const struct work *wo
     db_batch_add(statements, &delivery_activity_statement, &activity);
 }
 
-/* Figures, and what follows from them. */
-static void add_counts(const struct delivery_batch *batch, const struct work *work, const struct gathered *all,
+/* Adds the statistics, the returned allowance and the suppressions. */
+static void add_counts(const struct delivery_batch *batch, const struct work *work, const struct settlement *all,
                        struct db_batch *statements)
 {
     struct delivery_count_params counts = {
@@ -248,7 +249,7 @@ static void add_counts(const struct delivery_batch *batch, const struct work *wo
         .held = all->counts[DELIVERY_HELD],
         .at = work->now_us,
     };
-    /* Whoever was not mailed costs no allowance. */
+    /* A recipient that was not mailed uses no allowance. */
     int64_t unused = counts.skipped + counts.failed;
     struct delivery_count_usage_params usage = {
         .organization_id = batch->organization_id,
@@ -264,12 +265,12 @@ static void add_counts(const struct delivery_batch *batch, const struct work *wo
         db_batch_add(statements, &delivery_suppress_statement, &suppress);
     if (unused > 0)
         db_batch_add(statements, &delivery_count_usage_statement, &usage);
-    /* Locks the row of the figures until the commit, so that of several processes the last sees that nothing is open. */
+    /* Locks the statistics row until the commit, so that the last of several processes sees that no recipient is open. */
     db_batch_add(statements, &delivery_count_statement, &counts);
 }
 
-static bool write_all(const struct work *work, struct delivery_batch *batch, const struct gathered *all, struct db_tx *tx,
-                      struct error *err)
+static bool write_results_and_commit(const struct work *work, struct delivery_batch *batch, const struct settlement *all,
+                                     struct db_tx *tx, struct error *err)
 {
     static const char *const delivered[] = { "sent", "delivered" };
     static const char *const bounced[] = { "bounced" };
@@ -295,9 +296,9 @@ bool delivery_settle(const struct work *work, struct delivery_batch *batch, stru
     DB_TX tx;
     if (!db_tx_begin(work->conn, &tx, err) || !find_foreign(work, batch, foreign, err))
         return false;
-    struct gathered all = gather(work, batch, foreign);
-    if (!write_all(work, batch, &all, &tx, err)) {
-        batch->is_unsure = true; /* the commit may have come through */
+    struct settlement all = gather_results(work, batch, foreign);
+    if (!write_results_and_commit(work, batch, &all, &tx, err)) {
+        batch->is_unsure = true; /* the commit may have succeeded */
         return false;
     }
     for (size_t i = 0; i < batch->count; i++)

@@ -16,7 +16,7 @@ static const struct key_kind {
     enum sign_algorithm signs;
     enum dkim_algorithm algorithm;
     const char *name;
-    char letter; /* of the selector */
+    char letter; /* suffix of the selector */
 } kinds[PAIR_KEYS] = {
     { SIGN_RSA_SHA256, DKIM_RSA_SHA256, "rsa-sha256", 'r' },
     { SIGN_ED25519, DKIM_ED25519_SHA256, "ed25519-sha256", 'e' },
@@ -29,13 +29,13 @@ struct domain_key_pair {
     } keys[PAIR_KEYS];
 };
 
-/* What a sealed key is bound to: no other domain can open it, nor another selector of the same one. */
-static const char *identity_of(struct arena *arena, int64_t brand_id, int64_t domain_id, const char *selector)
+/* The associated data of a sealed key: it opens only for the same domain and selector. */
+static const char *sealing_identity(struct arena *arena, int64_t brand_id, int64_t domain_id, const char *selector)
 {
     return arena_printf(arena, "%lld/%lld/%s", (long long)brand_id, (long long)domain_id, selector);
 }
 
-/* ---- Making ---- */
+/* ---- Key pairs ---- */
 
 bool domain_key_pair_new(struct arena *arena, struct domain_key_pair **ret_pair, struct error *err)
 {
@@ -62,7 +62,7 @@ bool domain_key_pair_keep(const struct work *work, int64_t domain_id, const stru
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     for (size_t i = 0; i < PAIR_KEYS; i++) {
         const char *selector = arena_printf(work->arena, "ph%lld%c", (long long)row->number, kinds[i].letter);
-        const char *identity = identity_of(work->arena, work->brand_id, domain_id, selector);
+        const char *identity = sealing_identity(work->arena, work->brand_id, domain_id, selector);
         struct domain_key_insert_params params = {
             .brand_id = work->brand_id,
             .domain_id = domain_id,
@@ -87,7 +87,7 @@ bool domain_keys_lock(const struct work *work, int64_t domain_id, struct domain_
     if (!sql_domain_keys_lock(work->conn, work->arena, &lock, &domain, err))
         return false;
     if (domain == NULL)
-        return fail(err, ERR_DOMAIN_NOT_FOUND, "domainId", "The brand has no such sending domain.");
+        return fail(err, ERR_DOMAIN_NOT_FOUND, "domainId", "No sending domain with this id in this brand.");
     if (!sql_domain_keys_count(work->conn, work->arena, &params, &row, err))
         return false;
     *ret_counts = (struct domain_key_counts){ .waiting = row->waiting, .used = row->used };
@@ -110,7 +110,7 @@ bool domain_keys_ensure(const struct work *work, int64_t domain_id, struct error
     struct domain_key_pair *pair;
     struct domain_key_counts counts;
     DB_TX tx;
-    /* Made before the domain is held, because it takes long. */
+    /* The pair is generated before the domain is locked, because it takes long. */
     if (!domain_key_pair_new(secrets, &pair, err) || !db_tx_begin(work->conn, &tx, err) ||
         !domain_keys_lock(work, domain_id, &counts, err))
         return false;
@@ -132,14 +132,14 @@ static bool open_key(const struct work *work, int64_t domain_id, const struct do
                      const struct seal_ring *ring, struct dkim_key **ret_key, struct error *err)
 {
     ARENA_SCOPE secrets = arena_new(0);
-    const char *identity = identity_of(work->arena, work->brand_id, domain_id, row->selector);
+    const char *identity = sealing_identity(work->arena, work->brand_id, domain_id, row->selector);
     struct bytes private_key;
     if (!seal_open(secrets, ring, sealed_as, identity, row->sealed_key, &private_key, err))
         return false;
     for (size_t i = 0; i < PAIR_KEYS; i++)
         if (strcmp(kinds[i].name, row->algorithm) == 0)
             return dkim_key_new(arena, kinds[i].algorithm, row->name, row->selector, private_key, ret_key, err);
-    return fail(err, ERR_INTERNAL_ERROR, NULL, "A signing key is of an unknown kind.");
+    return fail(err, ERR_INTERNAL_ERROR, NULL, "A signing key has an unknown algorithm.");
 }
 
 bool domain_signing_keys(const struct work *work, int64_t domain_id, struct arena *arena, struct dkim_key_list *ret_keys,
@@ -167,12 +167,12 @@ bool domain_signing_keys(const struct work *work, int64_t domain_id, struct aren
     return true;
 }
 
-/* ---- Sealing anew ---- */
+/* ---- Resealing ---- */
 
-static bool reseal_one(const struct work *work, const struct domain_keys_sealed_otherwise_row *row, const struct seal_ring *ring,
+static bool reseal_one(const struct work *work, const struct domain_keys_to_reseal_row *row, const struct seal_ring *ring,
                        struct arena *secrets, struct db_batch *batch, struct error *err)
 {
-    const char *identity = identity_of(work->arena, row->brand_id, row->domain_id, row->selector);
+    const char *identity = sealing_identity(work->arena, row->brand_id, row->domain_id, row->selector);
     struct bytes private_key;
     if (!seal_open(secrets, ring, sealed_as, identity, row->sealed_key, &private_key, err))
         return false;
@@ -186,19 +186,18 @@ static bool reseal_one(const struct work *work, const struct domain_keys_sealed_
     return true;
 }
 
-/* A transaction's worth behind the place of `at`, which is moved on. */
-static bool reseal_some(const struct work *work, struct domain_keys_sealed_otherwise_params *at, int64_t *ret_count,
-                        struct error *err)
+/* Reseals one batch of keys after the position `at` in one transaction, and advances `at`. */
+static bool reseal_batch(const struct work *work, struct domain_keys_to_reseal_params *at, int64_t *ret_count, struct error *err)
 {
     ARENA_SCOPE secrets = arena_new(0);
     struct seal_ring *ring;
-    struct domain_keys_sealed_otherwise_row *rows;
+    struct domain_keys_to_reseal_row *rows;
     size_t count;
     DB_TX tx;
     if (!db_tx_begin(work->conn, &tx, err) || !secrets_sealing(work, secrets, &ring, err))
         return false;
     at->key_id = seal_ring_newest(ring);
-    if (!sql_domain_keys_sealed_otherwise(work->conn, work->arena, at, &rows, &count, err))
+    if (!sql_domain_keys_to_reseal(work->conn, work->arena, at, &rows, &count, err))
         return false;
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     for (size_t i = 0; i < count; i++)
@@ -215,11 +214,11 @@ static bool reseal_some(const struct work *work, struct domain_keys_sealed_other
 
 bool domain_keys_reseal(const struct work *work, int64_t *ret_count, struct error *err)
 {
-    struct domain_keys_sealed_otherwise_params at = { .after_selector = "", .limit = RESEAL_KEYS };
+    struct domain_keys_to_reseal_params at = { .after_selector = "", .limit = RESEAL_KEYS };
     int64_t done = RESEAL_KEYS;
     *ret_count = 0;
     while (done == RESEAL_KEYS) {
-        if (!reseal_some(work, &at, &done, err))
+        if (!reseal_batch(work, &at, &done, err))
             return false;
         *ret_count += done;
     }

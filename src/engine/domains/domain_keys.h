@@ -1,11 +1,11 @@
 /*
- * The keys of sending domains: how they are made, kept, replaced and sealed
- * anew. A pair is made at a time, RSA-2048 and Ed25519, under selectors ph7r
- * and ph7e with a number that is never given twice.
+ * DKIM keys of sending domains: generation, storage, rotation and resealing. Keys
+ * are made in pairs, RSA-2048 and Ed25519. Their selectors are for example ph7r
+ * and ph7e; the number is never reused.
  *
- * A pair is waiting (its records are to be published), in use, or retired.
- * Whoever verifies a message looks its key up when it arrives, so the record
- * of a retired key stays published while messages may be under way.
+ * A pair is waiting (until its records are published), in use, or retired.
+ * Receivers look up the key when a message arrives, so the record of a retired
+ * key must stay published while messages may still be in transit.
  *
  * work->brand_id is the brand of the domain.
  */
@@ -16,14 +16,14 @@
 
 struct domain_key_pair;
 
-/* A fresh pair, in memory that `arena` wipes; takes a tenth of a second and more. Errors: INTERNAL_ERROR. */
+/* Generates a pair, in memory that `arena` wipes. It takes a tenth of a second or more. Errors: INTERNAL_ERROR. */
 MUST_CHECK bool domain_key_pair_new(struct arena *arena, struct domain_key_pair **ret_pair, struct error *err) NONNULL(1, 2, 3);
 
-/* Keeps a pair for a domain, in the open transaction. Errors: SERVICE_UNAVAILABLE when there is no key to seal with. */
+/* Stores a pair for a domain in the open transaction. Errors: SERVICE_UNAVAILABLE when there is no master key to seal it with. */
 MUST_CHECK bool domain_key_pair_keep(const struct work *work, int64_t domain_id, const struct domain_key_pair *pair, bool is_used,
                                      struct error *err) NONNULL(1, 3, 5);
 
-/* How many keys of a domain wait and are in use; holds the domain until the transaction ends.
+/* Locks the domain until the transaction ends, and counts its keys that are waiting and in use.
  * Errors: DOMAIN_NOT_FOUND, also for a sandbox domain. */
 struct domain_key_counts {
     int64_t waiting;
@@ -32,11 +32,11 @@ struct domain_key_counts {
 MUST_CHECK bool domain_keys_lock(const struct work *work, int64_t domain_id, struct domain_key_counts *ret_counts,
                                  struct error *err) NONNULL(1, 3, 4);
 
-/* The waiting pair takes the place of the one in use, in the open transaction. */
+/* Replaces the pair in use by the waiting one (key rotation), in the open transaction. */
 MUST_CHECK bool domain_keys_exchange(const struct work *work, int64_t domain_id, struct error *err) NONNULL(1, 3);
 
-/* A pair in use for a domain that has none; outside of a transaction. */
+/* Makes a pair in use for a domain without keys. No transaction may be open. */
 MUST_CHECK bool domain_keys_ensure(const struct work *work, int64_t domain_id, struct error *err) NONNULL(1, 3);
 
-/* Seals every key of every brand with the newest master key, a hundred a transaction. Errors: SERVICE_UNAVAILABLE. */
+/* Seals every key of every brand with the newest master key, a hundred keys per transaction. Errors: SERVICE_UNAVAILABLE. */
 MUST_CHECK bool domain_keys_reseal(const struct work *work, int64_t *ret_count, struct error *err) NONNULL(1, 2, 3);

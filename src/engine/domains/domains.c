@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* In front of the name stands "ph", a number, a letter and "._domainkey.", and the whole has to be a name (RFC 1035 §2.3.4). */
+/* The names of DKIM records prefix the domain with "ph", a number, a letter and "._domainkey."; RFC 1035 §2.3.4 limits their size.
+ */
 enum { DOMAIN_NAME_MAX_BYTES = ADDRESS_DOMAIN_MAX_BYTES - 2 - 19 - 1 - 12 };
 
 static const char record_ttl[] = "3600"; /* seconds */
@@ -24,7 +25,7 @@ bool domain_is_verified(const struct domain_row *domain)
     return strcmp(domain->status, "verified") == 0;
 }
 
-static void write_record(const struct domain_record *record, struct json_writer *json)
+static void write_dns_record(const struct domain_record *record, struct json_writer *json)
 {
     json_object_begin(json);
     json_member_text(json, "record", record->purpose);
@@ -44,7 +45,7 @@ static void write_records(const struct work *work, const struct domain_row *doma
     json_key(json, "records");
     json_array_begin(json);
     for (size_t i = 0; i < records.count; i++)
-        write_record(&records.items[i], json);
+        write_dns_record(&records.items[i], json);
     json_array_end(json);
 }
 
@@ -79,21 +80,21 @@ void domain_write_summary(const struct work *work, const struct domain_row *doma
 
 /* ---- Reading ---- */
 
-/* No such domain has the id 0 or -1, which stands for no id at all. */
-static struct domain_page_params only(const struct work *work, int64_t domain_id)
+/* Selects one domain. The id 0 is invalid and would select all; -1 never exists. */
+static struct domain_page_params single_domain_params(const struct work *work, int64_t domain_id)
 {
     return (struct domain_page_params){ .brand_id = work->brand_id, .only_id = domain_id != 0 ? domain_id : -1, .limit = 1 };
 }
 
-static bool found(struct domain_row *domain, struct domain_row **ret_domain, struct error *err)
+static bool take_domain_row(struct domain_row *domain, struct domain_row **ret_domain, struct error *err)
 {
     *ret_domain = domain;
     return domain != NULL || fail(err, ERR_DOMAIN_NOT_FOUND, "domainId", "No domain with this id in this brand.");
 }
 
-static bool find(const struct work *work, int64_t domain_id, struct domain_row **ret_domain, struct error *err)
+static bool find_domain_row(const struct work *work, int64_t domain_id, struct domain_row **ret_domain, struct error *err)
 {
-    struct domain_page_params params = only(work, domain_id);
+    struct domain_page_params params = single_domain_params(work, domain_id);
     struct domain_row *rows;
     size_t count;
     if (!sql_domain_page(work->conn, work->arena, &params, &rows, &count, err))
@@ -105,7 +106,7 @@ static bool find(const struct work *work, int64_t domain_id, struct domain_row *
 bool domain_get(const struct work *work, int64_t domain_id, struct domain_row **ret_domain, struct error *err)
 {
     struct domain_row *domain;
-    return find(work, domain_id, &domain, err) && found(domain, ret_domain, err);
+    return find_domain_row(work, domain_id, &domain, err) && take_domain_row(domain, ret_domain, err);
 }
 
 /* ---- Connecting ---- */
@@ -115,21 +116,22 @@ bool domain_check_name(const struct work *work, const char *given, const char **
     if (!address_domain_parse(work->arena, given, "name", ret_name, err))
         return false;
     if (strlen(*ret_name) > DOMAIN_NAME_MAX_BYTES)
-        return fail(err, ERR_INVALID_REQUEST, "name", "The domain is longer than %d bytes, which leaves no room for its records.",
+        return fail(err, ERR_INVALID_REQUEST, "name",
+                    "The domain is longer than %d bytes, so the names of its DNS records would be too long.",
                     DOMAIN_NAME_MAX_BYTES);
     return strcmp(*ret_name, work->engine->sandbox_domain) != 0 ||
-           fail(err, ERR_INVALID_REQUEST, "name", "Every brand has %s already: it is the sandbox domain.", *ret_name);
+           fail(err, ERR_INVALID_REQUEST, "name", "%s is the sandbox domain, which every brand already has.", *ret_name);
 }
 
-bool domain_check_elsewhere(const struct work *work, const char *name, struct error *err)
+bool domain_check_unclaimed(const struct work *work, const char *name, struct error *err)
 {
-    struct domain_elsewhere_params params = {
+    struct domain_claim_find_params params = {
         .organization_id = work->organization_id,
         .brand_id = work->brand_id,
         .name = name,
     };
-    struct domain_elsewhere_row *row;
-    if (!sql_domain_elsewhere(work->conn, work->arena, &params, &row, err))
+    struct domain_claim_find_row *row;
+    if (!sql_domain_claim_find(work->conn, work->arena, &params, &row, err))
         return false;
     if (row == NULL)
         return true;
@@ -163,14 +165,14 @@ bool domain_connect(const struct work *work, const char *name, const char *purpo
     const char *domain;
     int64_t id;
     return domain_check_name(work, name, &domain, err) && domain_key_pair_new(secrets, &pair, err) &&
-           domain_check_elsewhere(work, domain, err) && domain_insert(work, domain, purpose, pair, &id, err) &&
+           domain_check_unclaimed(work, domain, err) && domain_insert(work, domain, purpose, pair, &id, err) &&
            domain_get(work, id, ret_domain, err);
 }
 
 /* ---- Changing ---- */
 
-static bool check_address(const struct work *work, struct opt_text *address, const char *param, const char *domain,
-                          struct error *err)
+static bool check_default_address(const struct work *work, struct opt_text *address, const char *param, const char *domain,
+                                  struct error *err)
 {
     struct address parsed;
     if (address->value == NULL)
@@ -179,7 +181,7 @@ static bool check_address(const struct work *work, struct opt_text *address, con
         return false;
     address->value = parsed.mailbox;
     return domain == NULL || strcmp(parsed.domain, domain) == 0 ||
-           fail(err, ERR_INVALID_REQUEST, param, "The default sender must be an address at %s.", domain);
+           fail(err, ERR_INVALID_REQUEST, param, "The address must be at %s.", domain);
 }
 
 static bool check_sender_name(const struct work *work, struct opt_text *name, struct error *err)
@@ -188,7 +190,7 @@ static bool check_sender_name(const struct work *work, struct opt_text *name, st
         return true;
     name->value = text_trim(work->arena, name->value);
     if (name->value[0] == '\0')
-        return fail(err, ERR_INVALID_REQUEST, "defaultSenderName", "The name cannot be blank; null clears it.");
+        return fail(err, ERR_INVALID_REQUEST, "defaultSenderName", "defaultSenderName must not be blank; pass null to clear it.");
     return header_check_text(name->value, "defaultSenderName", err);
 }
 
@@ -199,10 +201,10 @@ bool domain_change(const struct work *work, int64_t domain_id, const struct doma
     struct domain_row *domain;
     if (!change.sender_name.set && !change.from_email.set && !change.reply_to.set && change.purpose == NULL)
         return fail(err, ERR_INVALID_REQUEST, "defaultFromEmail",
-                    "Give what to change: defaultSenderName, defaultFromEmail, defaultReplyToEmail or sendingPurpose.");
+                    "Pass at least one of defaultSenderName, defaultFromEmail, defaultReplyToEmail and sendingPurpose.");
     if (!domain_get(work, domain_id, &domain, err) || !check_sender_name(work, &change.sender_name, err) ||
-        !check_address(work, &change.from_email, "defaultFromEmail", domain->name, err) ||
-        !check_address(work, &change.reply_to, "defaultReplyToEmail", NULL, err))
+        !check_default_address(work, &change.from_email, "defaultFromEmail", domain->name, err) ||
+        !check_default_address(work, &change.reply_to, "defaultReplyToEmail", NULL, err))
         return false;
     struct domain_update_params update = {
         .brand_id = work->brand_id,
@@ -216,13 +218,13 @@ bool domain_change(const struct work *work, int64_t domain_id, const struct doma
         .purpose = change.purpose,
         .now = work->now_us,
     };
-    struct domain_page_params again = only(work, domain_id);
+    struct domain_page_params again = single_domain_params(work, domain_id);
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     db_batch_add(batch, &domain_update_statement, &update);
     size_t at = db_batch_add(batch, &domain_page_statement, &again);
     if (!db_batch_run(batch, err))
         return false;
-    return found(db_batch_rows(batch, at)->count > 0 ? db_batch_rows(batch, at)->rows : NULL, ret_domain, err);
+    return take_domain_row(db_batch_rows(batch, at)->count > 0 ? db_batch_rows(batch, at)->rows : NULL, ret_domain, err);
 }
 
 /* ---- Deleting ---- */
@@ -233,12 +235,12 @@ bool domain_delete(const struct work *work, int64_t domain_id, bool *ret_deleted
     struct domain_row *domain;
     int64_t affected;
     *ret_deleted = false;
-    if (!find(work, domain_id, &domain, err))
+    if (!find_domain_row(work, domain_id, &domain, err))
         return false;
     if (domain == NULL)
         return true;
     if (domain_is_sandbox(domain))
-        return fail(err, ERR_INVALID_REQUEST, "domainId", "Every brand keeps its sandbox domain.");
+        return fail(err, ERR_INVALID_REQUEST, "domainId", "The sandbox domain cannot be deleted.");
     if (!sql_domain_delete(work->conn, work->arena, &params, &affected, err))
         return false;
     *ret_deleted = affected > 0;

@@ -1,5 +1,5 @@
--- A page of a brand's sending domains, oldest first, each with the keys that are to be published, those in use first.
--- `only_id` 0 means all of them.
+-- A page of a brand's sending domains, oldest first (keyset pagination). Each row contains the keys to publish, used keys first.
+-- `only_id` 0 means all domains.
 -- name: domain_page :many
 -- params: brand_id bigint, only_id bigint, sendable_only boolean, after_id bigint, limit bigint
 -- row: domain
@@ -22,8 +22,8 @@ select d.id, d.name, d.kind, d.status, d.trusted, d.sending_purpose, d.default_s
  order by d.id
  limit :limit;
 
--- Whether another brand shows that it owns a name: one of the organization before others.
--- name: domain_elsewhere :one
+-- The other brand that has verified a name; a brand of the same organization first.
+-- name: domain_claim_find :one
 -- params: organization_id bigint, brand_id bigint, name text
 -- columns: in_organization boolean
 select organization_id = :organization_id
@@ -32,12 +32,12 @@ select organization_id = :organization_id
  order by organization_id <> :organization_id
  limit 1;
 
--- Only one brand at a time proves a name. A statement of its own: what follows has to see what was done while this waited.
+-- Locks a name, so that only one brand at a time verifies it. A later statement sees the changes made during the wait.
 -- name: domain_name_lock :exec
 -- params: name text
 select pg_advisory_xact_lock(hashtextextended('domain ' || :name::text, 0));
 
--- A new sending domain, still to be verified.
+-- Inserts a sending domain that is not verified yet.
 -- name: domain_insert :one
 -- params: brand_id bigint, organization_id bigint, name text, purpose text, now timestamptz
 -- columns: id bigint
@@ -45,7 +45,7 @@ insert into domains (brand_id, organization_id, name, kind, status, sending_purp
 values (:brand_id, :organization_id, :name, 'sending', 'pending', :purpose, :now, :now)
 returning id;
 
--- Changes what is said to be changed.
+-- Updates the given members.
 -- name: domain_update :exec
 -- params: brand_id bigint, id bigint, sets_sender_name boolean, sender_name text null, sets_from_email boolean, from_email text null, sets_reply_to boolean, reply_to text null, purpose text null, now timestamptz
 update domains
@@ -55,14 +55,14 @@ update domains
        sending_purpose = coalesce(:purpose, sending_purpose), updated_at = :now
  where brand_id = :brand_id and id = :id and deleted_at is null;
 
--- Nobody may name a deleted domain any more, and its name is free for others.
+-- Deletes a domain (soft delete). It is not found any more, and other brands can verify its name.
 -- name: domain_delete :exec
 -- params: brand_id bigint, id bigint, now timestamptz
 update domains
    set deleted_at = :now, status = 'pending', trusted = false, updated_at = :now
  where brand_id = :brand_id and id = :id and kind = 'sending' and deleted_at is null;
 
--- What the DNS said.
+-- Stores the result of a DNS check.
 -- name: domain_checked :exec
 -- params: brand_id bigint, id bigint, status text, published text[], now timestamptz
 update domains

@@ -6,9 +6,9 @@
 
 enum { SUGGESTIONS = 4, BOUNCE_PRIORITY = 10 };
 
-/* ---- Records of keys ---- */
+/* ---- DKIM records ---- */
 
-static struct domain_record record_of_key(struct arena *arena, const struct domain_row *domain, size_t key)
+static struct domain_record dkim_record(struct arena *arena, const struct domain_row *domain, size_t key)
 {
     const char *kind = strcmp(domain->algorithms.items[key], "ed25519-sha256") == 0 ? "ed25519" : "rsa";
     return (struct domain_record){
@@ -24,7 +24,7 @@ static struct domain_record record_of_key(struct arena *arena, const struct doma
 
 /* ---- Suggestions ---- */
 
-static void suggest(struct arena *arena, const char *domain, struct domain_record ret_records[SUGGESTIONS])
+static void add_suggestions(struct arena *arena, const char *domain, struct domain_record ret_records[SUGGESTIONS])
 {
     const char *bounce = arena_printf(arena, "bounce.%s", domain);
     ret_records[0] = (struct domain_record){
@@ -32,16 +32,16 @@ static void suggest(struct arena *arena, const char *domain, struct domain_recor
         .name = domain,
         .type = "TXT",
         .value = "v=spf1 include:<YOUR-RELAY> ~all",
-        .note = "Put what your relay asks for in place of <YOUR-RELAY>, and keep what the record has already: a name has one SPF "
-                "record.",
+        .note = "Replace <YOUR-RELAY> by the value that your relay requires, and keep the existing content: a name can have only "
+                "one SPF record.",
     };
     ret_records[1] = (struct domain_record){
         .purpose = "dmarc",
         .name = arena_printf(arena, "_dmarc.%s", domain),
         .type = "TXT",
         .value = arena_printf(arena, "v=DMARC1; p=none; rua=mailto:dmarc-reports@%s", domain),
-        .note = "Receivers of bulk mail want a policy of at least none; raise it to quarantine when the reports show only your own "
-                "mail.",
+        .note = "Mailbox providers require a DMARC policy (p=none or stricter) for bulk mail. Use p=quarantine when the reports "
+                "show only your own mail.",
     };
     ret_records[2] = (struct domain_record){
         .purpose = "bounce",
@@ -49,22 +49,22 @@ static void suggest(struct arena *arena, const char *domain, struct domain_recor
         .type = "MX",
         .value = "<HOST-THAT-RECEIVES-BOUNCES>",
         .priority = BOUNCE_PRIORITY,
-        .note = "For a return path of its own, once bounces are received here.",
+        .note = "Needed only for a separate return path, when bounces are received on this host.",
     };
     ret_records[3] = (struct domain_record){
         .purpose = "bounce",
         .name = bounce,
         .type = "TXT",
         .value = "v=spf1 include:<YOUR-RELAY> -all",
-        .note = "The SPF record of that return path.",
+        .note = "The SPF record of the return path.",
     };
     for (size_t i = 0; i < SUGGESTIONS; i++)
         ret_records[i].state = DOMAIN_RECORD_SUGGESTED;
 }
 
-/* ---- All of them ---- */
+/* ---- All records ---- */
 
-char *domain_record_place(struct arena *arena, const struct domain_record *record)
+char *domain_record_key(struct arena *arena, const struct domain_record *record)
 {
     return arena_printf(arena, "%s %s", record->type, record->name);
 }
@@ -75,11 +75,11 @@ const char *domain_record_state_name(enum domain_record_state state)
     return names[state];
 }
 
-static bool was_found(struct arena *arena, const struct domain_row *domain, const struct domain_record *record)
+static bool is_published(struct arena *arena, const struct domain_row *domain, const struct domain_record *record)
 {
-    const char *place = domain_record_place(arena, record);
+    const char *key = domain_record_key(arena, record);
     for (size_t i = 0; i < domain->published.count; i++)
-        if (strcmp(domain->published.items[i], place) == 0)
+        if (strcmp(domain->published.items[i], key) == 0)
             return true;
     return false;
 }
@@ -91,10 +91,10 @@ struct domain_records domain_records_of(struct arena *arena, const struct domain
     size_t keys = domain->selectors.count;
     struct domain_record *records = arena_array(arena, keys + SUGGESTIONS, sizeof(*records));
     for (size_t i = 0; i < keys; i++)
-        records[i] = record_of_key(arena, domain, i);
-    suggest(arena, domain->name, records + keys);
+        records[i] = dkim_record(arena, domain, i);
+    add_suggestions(arena, domain->name, records + keys);
     for (size_t i = 0; i < keys + SUGGESTIONS; i++)
-        records[i].is_published = was_found(arena, domain, &records[i]);
+        records[i].is_published = is_published(arena, domain, &records[i]);
     return (struct domain_records){ records, keys + SUGGESTIONS };
 }
 

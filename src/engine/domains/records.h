@@ -1,6 +1,6 @@
 /*
- * The DNS records by which a sending domain shows that mail in its name is its
- * own: its DKIM keys (RFC 6376 §3.6.1), and what else receivers look for.
+ * DNS records of a sending domain, which authenticate its mail: its DKIM keys
+ * (RFC 6376 §3.6.1), and suggested records for SPF, DMARC and bounces.
  */
 #pragma once
 
@@ -11,15 +11,15 @@ enum domain_record_state { DOMAIN_RECORD_USED, DOMAIN_RECORD_WAITING, DOMAIN_REC
 
 struct domain_record {
     const char *purpose;            /* dkim, spf, dmarc, bounce */
-    enum domain_record_state state; /* used or waiting for keys; suggested for what has to be adapted */
+    enum domain_record_state state; /* used or waiting: a key; suggested: the operator must adapt it */
     const char *name;
-    const char *type;     /* TXT or MX */
-    const char *value;    /* capitals in <> stand for what only the operator knows */
-    int priority;         /* of an MX, else 0 */
-    const char *key_kind; /* rsa or ed25519, with the public key in base64; NULL when it is not the record of a key */
-    const char *public_key;
-    const char *note;  /* one sentence; NULL for none */
-    bool is_published; /* when the DNS was last asked */
+    const char *type;       /* TXT or MX */
+    const char *value;      /* <CAPITALS> are placeholders for the operator's values */
+    int priority;           /* of an MX record, else 0 */
+    const char *key_kind;   /* rsa or ed25519; NULL when it is not the record of a key */
+    const char *public_key; /* base64 */
+    const char *note;       /* one sentence; NULL: none */
+    bool is_published;      /* at the last check */
 };
 
 struct domain_records {
@@ -27,15 +27,15 @@ struct domain_records {
     size_t count;
 };
 
-/* The records of a domain: those of its keys, which can be published as they are, then suggestions. None for a sandbox domain. */
+/* The records of a domain: the DKIM records, which can be published unchanged, then the suggestions. None for a sandbox domain. */
 struct domain_records domain_records_of(struct arena *arena, const struct domain_row *domain) NONNULL(1, 2);
 
 const char *domain_record_state_name(enum domain_record_state state) RETURNS_NONNULL;
 
-/* What names a record among those found at the last look. */
-char *domain_record_place(struct arena *arena, const struct domain_record *record) NONNULL(1, 2) RETURNS_NONNULL;
+/* The key of a record in the stored list of published records: its type and name. */
+char *domain_record_key(struct arena *arena, const struct domain_record *record) NONNULL(1, 2) RETURNS_NONNULL;
 
 enum { TXT_STRING_MAX_BYTES = 255 }; /* RFC 1035 §3.3 */
 
-/* The character strings that a TXT value is cut into; readers join them without a blank (RFC 6376 §3.6.2.2). */
+/* Splits a TXT value into character strings. Readers join them without white space (RFC 6376 §3.6.2.2). */
 struct text_list domain_txt_strings(struct arena *arena, const char *value) NONNULL(1, 2);

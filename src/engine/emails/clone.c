@@ -8,33 +8,33 @@
 
 static const char copy_of[] = "Copy of ";
 
-/* A title that was given, else `otherwise`. */
-static bool choose_title(const struct work *work, const struct email_copy *copy, const char *otherwise, const char **ret_title,
-                         struct error *err)
+/* Chooses the given title, else `otherwise`. */
+static bool choose_copy_title(const struct work *work, const struct email_copy *copy, const char *otherwise, const char **ret_title,
+                              struct error *err)
 {
     const char *title = text_visible(work->arena, copy->title != NULL ? copy->title : otherwise, EMAIL_TITLE_MAX_CHARS);
     *ret_title = text_trim(work->arena, title);
-    return (*ret_title)[0] != '\0' || fail(err, ERR_INVALID_REQUEST, "title", "The title cannot be blank.");
+    return (*ret_title)[0] != '\0' || fail(err, ERR_INVALID_REQUEST, "title", "title must not be blank.");
 }
 
-static bool find_clone(const struct work *work, int64_t id, struct email_find_row **ret_email, struct error *err)
+static bool find_cloned_email(const struct work *work, int64_t id, struct email_find_row **ret_email, struct error *err)
 {
     struct email_find_params params = { .brand_id = work->brand_id, .id = id };
     return sql_email_find(work->conn, work->arena, &params, ret_email, err);
 }
 
-/* ---- Of a design ---- */
+/* ---- Cloning a design ---- */
 
 static bool check_source(const struct email_clone_source_row *source, const struct email_copy *copy, struct error *err)
 {
     if (source == NULL)
-        return fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email with this id in this brand, and no template.");
+        return fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email or template with this id in this brand.");
     if (copy->version_id != 0)
         return source->version_id.set ||
                fail(err, ERR_EMAIL_VERSION_NOT_FOUND, "emailVersionId", "This design has no version with this id.");
     if (strcmp(source->status, "ready") == 0 && source->version_id.set)
         return true;
-    return fail(err, ERR_EMAIL_NOT_READY, "emailId", "This design is %s; clone it when it is ready, or name one of its versions.",
+    return fail(err, ERR_EMAIL_NOT_READY, "emailId", "This design is %s; clone it when it is ready, or pass emailVersionId.",
                 source->status);
 }
 
@@ -56,12 +56,12 @@ static bool clone_design(const struct work *work, const struct email_copy *copy,
     };
     struct email_clone_row *row;
     const char *title = arena_printf(work->arena, "%s%s", copy_of, source->title);
-    return choose_title(work, copy, title, &params.title, err) &&
+    return choose_copy_title(work, copy, title, &params.title, err) &&
            email_folder_choose(work, &copy->folder, &params.sets_group, &params.group_id, err) &&
-           sql_email_clone(work->conn, work->arena, &params, &row, err) && find_clone(work, row->id, ret_email, err);
+           sql_email_clone(work->conn, work->arena, &params, &row, err) && find_cloned_email(work, row->id, ret_email, err);
 }
 
-/* ---- Of a template ---- */
+/* ---- Cloning a template ---- */
 
 static bool clone_template(const struct work *work, const struct gallery_template *source, const struct email_copy *copy,
                            struct email_find_row **ret_email, struct error *err)
@@ -76,9 +76,10 @@ static bool clone_template(const struct work *work, const struct gallery_templat
     };
     bool ignored;
     struct email_saved saved = { .id = 0 };
-    return choose_title(work, copy, source->title, &saved.title, err) &&
+    return choose_copy_title(work, copy, source->title, &saved.title, err) &&
            email_folder_choose(work, &copy->folder, &ignored, &saved.group_id, err) && email_compile(work->arena, &content, err) &&
-           email_insert_design(work, &content, source->subject_line, &saved, err) && find_clone(work, saved.id, ret_email, err);
+           email_insert_design(work, &content, source->subject_line, &saved, err) &&
+           find_cloned_email(work, saved.id, ret_email, err);
 }
 
 bool email_clone(const struct work *work, const struct email_copy *copy, struct email_find_row **ret_email, struct error *err)

@@ -7,7 +7,7 @@
 
 static const char generating[] = "generating";
 
-/* A design for the rest of this transaction, found and at rest. */
+/* Locks a design until the transaction ends, and checks that it can be edited. */
 static bool lock_for_edit(const struct work *work, int64_t email_id, struct email_lock_row **ret_email, struct error *err)
 {
     struct email_lock_params params = { .brand_id = work->brand_id, .id = email_id };
@@ -16,22 +16,22 @@ static bool lock_for_edit(const struct work *work, int64_t email_id, struct emai
     if (*ret_email == NULL || (*ret_email)->deleted_at.set)
         return fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email with this id in this brand.");
     if (strcmp((*ret_email)->status, generating) == 0)
-        return fail(err, ERR_EMAIL_IN_PROGRESS, "emailId", "This design is generating; edit it when it is ready.");
+        return fail(err, ERR_EMAIL_IN_PROGRESS, "emailId", "This design is being generated; edit it when it is ready.");
     return true;
 }
 
-/* ---- What is known about a design ---- */
+/* ---- Metadata ---- */
 
-static bool check_change(const struct work *work, struct email_change *change, struct error *err)
+static bool check_email_change(const struct work *work, struct email_change *change, struct error *err)
 {
     bool is_empty =
         change->title == NULL && !change->subject_line.set && !change->folder.group_id.set && change->folder.group_name == NULL;
     if (is_empty)
-        return fail(err, ERR_INVALID_REQUEST, "title", "Give what to change: title, subjectLine, groupId or groupName.");
+        return fail(err, ERR_INVALID_REQUEST, "title", "Pass at least one of title, subjectLine, groupId and groupName.");
     if (change->title != NULL) {
         change->title = text_trim(work->arena, text_visible(work->arena, change->title, EMAIL_TITLE_MAX_CHARS));
         if (change->title[0] == '\0')
-            return fail(err, ERR_INVALID_REQUEST, "title", "The title cannot be blank.");
+            return fail(err, ERR_INVALID_REQUEST, "title", "title must not be blank.");
     }
     return change->subject_line.value == NULL || email_check_subject(work, change->subject_line.value, err);
 }
@@ -42,11 +42,11 @@ bool email_change(const struct work *work, int64_t email_id, const struct email_
     struct email_change change = *wanted;
     struct email_lock_row *email;
     struct email_update_params update = { .brand_id = work->brand_id, .id = email_id, .now = work->now_us };
-    if (!check_change(work, &change, err) || !lock_for_edit(work, email_id, &email, err) ||
+    if (!check_email_change(work, &change, err) || !lock_for_edit(work, email_id, &email, err) ||
         !email_folder_choose(work, &change.folder, &update.sets_group, &update.group_id, err))
         return false;
     if (change.subject_line.set && !email->latest_version_id.set)
-        return fail(err, ERR_EMAIL_NOT_READY, "subjectLine", "This design has no version yet that could carry a subject.");
+        return fail(err, ERR_EMAIL_NOT_READY, "subjectLine", "This design has no version yet, so it cannot have a subject line.");
     update.title = change.title;
 
     struct email_version_set_subject_params subject = {
@@ -111,9 +111,9 @@ bool email_restore(const struct work *work, int64_t email_id, const struct email
                    struct email_find_row **ret_email, struct error *err)
 {
     if (version->id == 0 && !version->number.set)
-        return fail(err, ERR_INVALID_REQUEST, "emailVersionId", "Name the version to restore: emailVersionId, or version.");
+        return fail(err, ERR_INVALID_REQUEST, "emailVersionId", "Pass the version to restore as emailVersionId or version.");
     if (version->id != 0 && version->number.set)
-        return fail(err, ERR_INVALID_REQUEST, "version", "Give emailVersionId or version, not both.");
+        return fail(err, ERR_INVALID_REQUEST, "version", "Pass either emailVersionId or version, not both.");
     struct email_lock_row *email;
     struct email_restore_params restore = { .brand_id = work->brand_id, .email_id = email_id, .now = work->now_us };
     if (!lock_for_edit(work, email_id, &email, err) || !find_version(work, email_id, version, &restore.version_id, err))

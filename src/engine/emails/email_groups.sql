@@ -1,10 +1,10 @@
--- A folder by its id; it stays as long as the transaction that puts something into it.
+-- A folder by its id. The lock prevents its deletion while the transaction adds a design to it.
 -- name: email_group_find :one
 -- params: brand_id bigint, id bigint
 -- columns: id bigint, name text
 select id, name from email_groups where brand_id = :brand_id and id = :id for key share;
 
--- A folder by its name, made when there is none.
+-- The id of a folder by its name. Creates the folder when it does not exist.
 -- name: email_group_ensure :one
 -- params: brand_id bigint, name text, now timestamptz
 -- columns: id bigint
@@ -12,7 +12,7 @@ insert into email_groups (brand_id, name, created_at) values (:brand_id, :name, 
     on conflict (brand_id, name) do update set name = excluded.name
 returning id;
 
--- The folders of a brand by name with how many designs each holds, from behind a place on.
+-- The folders of a brand by name, with the number of their designs (keyset pagination).
 -- name: email_group_page :many
 -- row: email_group
 -- params: brand_id bigint, from_start boolean, key text null, id bigint, limit bigint
@@ -26,7 +26,7 @@ select g.id, g.name,
  order by lower(g.name), g.id
  limit :limit;
 
--- A new folder; no row when its name is taken.
+-- Inserts a folder; no row when its name exists already.
 -- name: email_group_create :one
 -- row: email_group
 -- params: brand_id bigint, name text, now timestamptz
@@ -35,7 +35,7 @@ insert into email_groups (brand_id, name, created_at) values (:brand_id, :name, 
     on conflict (brand_id, name) do nothing
 returning id, name, 0::bigint, lower(name);
 
--- Gives a folder another name.
+-- Renames a folder.
 -- name: email_group_rename :one
 -- row: email_group
 -- params: brand_id bigint, id bigint, name text
@@ -47,12 +47,12 @@ returning g.id, g.name,
           (select count(*) from emails e where e.brand_id = g.brand_id and e.group_id = g.id and e.deleted_at is null),
           lower(g.name);
 
--- Deletes a folder; whoever puts a design into it has committed by then.
+-- Deletes a folder. Waits for concurrent transactions that add a design to it.
 -- name: email_group_delete :exec
 -- params: brand_id bigint, id bigint
 delete from email_groups where brand_id = :brand_id and id = :id;
 
--- What was in a folder that is gone is in none.
+-- Removes the designs of a deleted folder from it.
 -- name: email_group_empty :exec
 -- params: brand_id bigint, group_id bigint
 update emails set group_id = null where brand_id = :brand_id and group_id = :group_id;

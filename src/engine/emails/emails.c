@@ -18,8 +18,8 @@ static struct opt_int group_of_filter(const struct work *work, const char *group
     return (struct opt_int){ .set = is_id, .value = is_id ? id_decode(&work->engine->ids, ID_GROUP, group_id) : 0 };
 }
 
-static bool find_page(const struct work *work, const struct email_filter *filter, const struct page_cursor *place, int64_t limit,
-                      struct email_summary_row **ret_rows, size_t *ret_count, struct error *err)
+static bool find_email_page(const struct work *work, const struct email_filter *filter, const struct page_cursor *cursor_start,
+                            int64_t limit, struct email_summary_row **ret_rows, size_t *ret_count, struct error *err)
 {
     if (filter->by_created) {
         struct email_page_by_created_params params = {
@@ -27,9 +27,9 @@ static bool find_page(const struct work *work, const struct email_filter *filter
             .status = filter->status,
             .any_group = filter->group_id == NULL,
             .group_id = group_of_filter(work, filter->group_id),
-            .from_start = !place->set,
-            .at = place->number,
-            .id = place->id,
+            .from_start = !cursor_start->set,
+            .at = cursor_start->number,
+            .id = cursor_start->id,
             .limit = limit,
         };
         return sql_email_page_by_created(work->conn, work->arena, &params, ret_rows, ret_count, err);
@@ -39,9 +39,9 @@ static bool find_page(const struct work *work, const struct email_filter *filter
         .status = filter->status,
         .any_group = filter->group_id == NULL,
         .group_id = group_of_filter(work, filter->group_id),
-        .from_start = !place->set,
-        .at = place->number,
-        .id = place->id,
+        .from_start = !cursor_start->set,
+        .at = cursor_start->number,
+        .id = cursor_start->id,
         .limit = limit,
     };
     return sql_email_page_by_updated(work->conn, work->arena, &params, ret_rows, ret_count, err);
@@ -52,10 +52,11 @@ bool email_list(const struct work *work, const struct email_filter *filter, int6
 {
     const char *binding = arena_printf(work->arena, "emails.list|%s|%s|%d", filter->group_id != NULL ? filter->group_id : "",
                                        filter->status != NULL ? filter->status : "", filter->by_created);
-    struct page_cursor place;
+    struct page_cursor cursor_start;
     struct email_summary_row *rows;
     size_t count;
-    if (!page_cursor_read(work, binding, cursor, &place, err) || !find_page(work, filter, &place, limit + 1, &rows, &count, err))
+    if (!page_cursor_read(work, binding, cursor, &cursor_start, err) ||
+        !find_email_page(work, filter, &cursor_start, limit + 1, &rows, &count, err))
         return false;
 
     size_t shown = page_begin(json, limit, count);
@@ -95,7 +96,7 @@ static bool find_group(const struct work *work, int64_t group_id, struct email_s
 bool email_check_import(const struct work *work, const struct email_import *import, struct error *err)
 {
     if (import->group_id != 0 && import->group_name != NULL)
-        return fail(err, ERR_INVALID_REQUEST, "groupName", "Give groupId or groupName, not both.");
+        return fail(err, ERR_INVALID_REQUEST, "groupName", "Pass either groupId or groupName, not both.");
     const char *name;
     if (import->group_name != NULL && !email_group_clean_name(work, import->group_name, "groupName", &name, err))
         return false;
@@ -105,7 +106,7 @@ bool email_check_import(const struct work *work, const struct email_import *impo
     return import->group_id == 0 || find_group(work, import->group_id, &group, err);
 }
 
-/* The folder may have gone since the import was asked for. */
+/* Finds or creates the folder. It may have been deleted since the import was requested. */
 static bool choose_group(const struct work *work, const struct email_import *import, struct email_saved *saved, struct error *err)
 {
     if (import->group_id != 0)
@@ -116,7 +117,8 @@ static bool choose_group(const struct work *work, const struct email_import *imp
            email_group_ensure(work, saved->group_name, &saved->group_id, err);
 }
 
-static const char *choose_title(const struct work *work, const struct email_import *import, const struct email_content *content)
+static const char *choose_import_title(const struct work *work, const struct email_import *import,
+                                       const struct email_content *content)
 {
     const char *given = import->title != NULL ? import->title : content->title;
     const char *title = text_trim(work->arena, text_visible(work->arena, given != NULL ? given : "", EMAIL_TITLE_MAX_CHARS));
@@ -152,6 +154,6 @@ bool email_insert_design(const struct work *work, const struct email_content *co
 bool email_save_import(const struct work *work, const struct email_import *import, const struct email_content *content,
                        struct email_saved *ret_saved, struct error *err)
 {
-    *ret_saved = (struct email_saved){ .title = choose_title(work, import, content) };
+    *ret_saved = (struct email_saved){ .title = choose_import_title(work, import, content) };
     return choose_group(work, import, ret_saved, err) && email_insert_design(work, content, import->subject_line, ret_saved, err);
 }

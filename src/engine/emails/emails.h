@@ -1,9 +1,10 @@
 /*
- * Email designs and their versions. Everything costly about a design is done
- * when a version is saved: its HTML is sanitised by the renderer, and what
- * the send path evaluates for each recipient is compiled here (prepare.c).
+ * Email designs and their versions. The expensive work happens when a version is
+ * saved: the renderer sanitises the HTML (sanitiser), and the templates are
+ * compiled here (prepare.c), so that a send only evaluates them.
  *
- * A design of another brand is not found. Rows live in the arena of the work.
+ * A design of another brand is not found. Rows are allocated in the arena of the
+ * work.
  */
 #pragma once
 
@@ -20,11 +21,10 @@ enum { EMAIL_TITLE_MAX_CHARS = 200, EMAIL_VERSIONS_SHOWN = 100 };
 struct email_filter {
     const char *group_id; /* wire id of a folder, "ungrouped", NULL for all */
     const char *status;   /* NULL for all */
-    bool by_created;      /* in the order of creation instead of the last change */
+    bool by_created;      /* order by creation instead of the last change */
 };
 
-/* A page of designs, newest first; one row more than `limit` when another page follows.
- * Errors: INVALID_REQUEST (cursor). */
+/* Writes a page of designs, newest first. Errors: INVALID_REQUEST (cursor). */
 MUST_CHECK bool email_list(const struct work *work, const struct email_filter *filter, int64_t limit, const char *cursor,
                            struct json_writer *json, struct error *err) NONNULL(1, 2, 5, 6);
 
@@ -34,10 +34,10 @@ struct email_import {
     const char *title;        /* NULL: the document's own */
     const char *subject_line; /* NULL: none */
     int64_t group_id;         /* 0: none */
-    const char *group_name;   /* NULL: none; made when missing */
+    const char *group_name;   /* NULL: none; created when missing */
 };
 
-/* What a version is made of. */
+/* The content of a version. */
 struct email_content {
     const char *html;
     const char *text;
@@ -46,22 +46,22 @@ struct email_content {
     const char *title;        /* NULL: the document has none */
     const char *preview_text; /* NULL: none */
     const char *links_json;
-    struct text_list paths;     /* that the slots name */
-    const json_t *report;       /* what was removed, and warnings; NULL: nothing to tell */
-    struct asset_report images; /* what became of them; email_prepare knows of none */
+    struct text_list paths;     /* the paths of the placeholders */
+    const json_t *report;       /* removed elements and warnings; NULL: none */
+    struct asset_report images; /* the outcome for each image; empty after email_prepare */
 };
 
-/* Whether a default subject can be sent. Errors: INVALID_REQUEST (subjectLine). */
+/* Checks that a default subject compiles. Errors: INVALID_REQUEST (subjectLine). */
 MUST_CHECK bool email_check_subject(const struct work *work, const char *subject_line, struct error *err) NONNULL(1, 2, 3);
 
-/* Checks what does not depend on the content. Errors: INVALID_REQUEST (subjectLine, groupName), EMAIL_GROUP_NOT_FOUND. */
+/* Checks all members except the content. Errors: INVALID_REQUEST (subjectLine, groupName), EMAIL_GROUP_NOT_FOUND. */
 MUST_CHECK bool email_check_import(const struct work *work, const struct email_import *import, struct error *err) NONNULL(1, 2, 3);
 
-/* Compiles what the send path evaluates: html and text must be set, code and paths are made. Errors: as email_prepare. */
+/* Compiles html and text, which must be set, into code and paths. Errors: as email_prepare. */
 MUST_CHECK bool email_compile(struct arena *arena, struct email_content *content, struct error *err) NONNULL(1, 2, 3);
 
-/* Compiles the answer of the renderer. Errors: INVALID_REQUEST with the param `content`, naming the place;
- * INTERNAL_ERROR for an answer of another shape. */
+/* Reads and compiles the result of the renderer. Errors: INVALID_REQUEST with the param `content` and the line;
+ * INTERNAL_ERROR for an incomplete result. */
 MUST_CHECK bool email_prepare(struct arena *arena, const json_t *prepared, struct email_content *ret_content, struct error *err)
     NONNULL(1, 2, 3, 4);
 
@@ -73,50 +73,50 @@ struct email_saved {
     const char *group_name;
 };
 
-/* A design with its first version, as it stands in `saved` but for the ids, which are set. */
+/* Inserts a design with its first version. Takes title and group from `saved`, and sets the ids in it. */
 MUST_CHECK bool email_insert_design(const struct work *work, const struct email_content *content, const char *subject_line,
                                     struct email_saved *saved, struct error *err) NONNULL(1, 2, 4, 5);
 
-/* Saves a finished design with its first version. Errors: EMAIL_GROUP_NOT_FOUND. */
+/* Saves an imported design with its first version. Errors: EMAIL_GROUP_NOT_FOUND. */
 MUST_CHECK bool email_save_import(const struct work *work, const struct email_import *import, const struct email_content *content,
                                   struct email_saved *ret_saved, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
 /* ---- Changing (edit.c) ---- */
 
-/* Where a design is put: in the folder named, in none (groupId null or "ungrouped"), or where it is. */
+/* The folder of a design: a folder, none (groupId null or "ungrouped"), or unchanged (both unset). */
 struct email_folder {
     struct opt_text group_id; /* as the caller wrote it */
-    const char *group_name;   /* NULL: not said; made when missing */
+    const char *group_name;   /* NULL: not given; created when missing */
 };
 
 struct email_change {
-    const char *title; /* NULL: stays */
+    const char *title; /* NULL: unchanged */
     struct opt_text subject_line;
     struct email_folder folder;
 };
 
-/* Changes what is known about a design; no version is made (R-215).
- * Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_IN_PROGRESS, EMAIL_NOT_READY (a subject without a version to stand on),
+/* Changes the metadata of a design, without a new version (R-215).
+ * Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_IN_PROGRESS, EMAIL_NOT_READY (a subject for a design without a version),
  * EMAIL_GROUP_NOT_FOUND. */
 MUST_CHECK bool email_change(const struct work *work, int64_t email_id, const struct email_change *change,
                              struct email_find_row **ret_email, struct error *err) NONNULL(1, 3, 4, 5);
 
 struct email_deletion {
     bool deleted;              /* by this call */
-    struct opt_int deleted_at; /* unset: there never was such a design */
+    struct opt_int deleted_at; /* unset: the design never existed */
 };
 
-/* A deleted design is not found any more; its versions stay, because sends were made of them. */
+/* Deletes a design (soft delete). It is not found any more. Its versions stay, because sends use them. */
 MUST_CHECK bool email_delete(const struct work *work, int64_t email_id, struct email_deletion *ret_deletion, struct error *err)
     NONNULL(1, 3, 4);
 
-/* A version by its id or by its number; one of both is set. */
+/* Identifies a version by its id or by its number; one of them is set. */
 struct email_version_name {
-    int64_t id;            /* 0: not named by id */
-    struct opt_int number; /* unset: not named by number */
+    int64_t id;            /* 0: not given */
+    struct opt_int number; /* unset: not given */
 };
 
-/* Makes a saved version the latest again, as a new version. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_IN_PROGRESS,
+/* Restores a saved version as a new latest version. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_IN_PROGRESS,
  * EMAIL_VERSION_NOT_FOUND. */
 MUST_CHECK bool email_restore(const struct work *work, int64_t email_id, const struct email_version_name *version,
                               struct email_find_row **ret_email, struct error *err) NONNULL(1, 3, 4, 5);
@@ -130,20 +130,20 @@ struct email_copy {
     struct email_folder folder;
 };
 
-/* A new design with the content of another one, or of a template (R-221, R-222).
+/* Clones a design, or a template of the gallery (R-221, R-222).
  * Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_VERSION_NOT_FOUND, EMAIL_NOT_READY, EMAIL_GROUP_NOT_FOUND. */
 MUST_CHECK bool email_clone(const struct work *work, const struct email_copy *copy, struct email_find_row **ret_email,
                             struct error *err) NONNULL(1, 2, 3, 4);
 
-/* ---- Elsewhere ---- */
+/* ---- Export and import with other services (provider_export.c) ---- */
 
-/* Whether a design could be exported to a provider now. Nothing can be connected yet, so in the end it never can.
+/* Checks an export to a provider, and always fails, because providers cannot be connected yet.
  * Errors: EMAIL_NOT_FOUND, EMAIL_NOT_READY, INTEGRATION_NOT_CONNECTED. */
 MUST_CHECK bool email_check_export(const struct work *work, int64_t email_id, const char *provider, struct error *err)
     NONNULL(1, 3, 4);
 
-/* Whether a frame of the design tool could be read now. No design tool can be connected yet, so in the end it never can.
- * Errors: FIGMA_URL_INVALID with the param given, FIGMA_NOT_CONNECTED. */
+/* Checks the URL of a Figma frame, and always fails, because Figma cannot be connected yet.
+ * Errors: FIGMA_URL_INVALID with `param`, FIGMA_NOT_CONNECTED. */
 MUST_CHECK bool email_check_figma(const char *url, const char *param, struct error *err) NONNULL(1, 2, 3);
 
 /* ---- Wire shapes (emails_json.c) ---- */

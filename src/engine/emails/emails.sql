@@ -1,4 +1,5 @@
--- The designs of a brand by last change, newest first, from behind a place on. One that is generated stands at its creation.
+-- The designs of a brand by last change, newest first (keyset pagination). A design that is being generated counts from its
+-- creation.
 -- name: email_page_by_updated :many
 -- row: email_summary
 -- params: brand_id bigint, status text null, any_group boolean, group_id bigint null, from_start boolean, at timestamptz, id bigint, limit bigint
@@ -13,7 +14,7 @@ select e.id, e.title, e.status, g.id, g.name, e.latest_version_id, e.preview_ima
  order by e.listed_at desc, e.id desc
  limit :limit;
 
--- The designs of a brand by creation, newest first, from behind a place on.
+-- The designs of a brand by creation, newest first (keyset pagination).
 -- name: email_page_by_created :many
 -- row: email_summary
 -- params: brand_id bigint, status text null, any_group boolean, group_id bigint null, from_start boolean, at timestamptz, id bigint, limit bigint
@@ -28,7 +29,8 @@ select e.id, e.title, e.status, g.id, g.name, e.latest_version_id, e.preview_ima
  order by e.created_at desc, e.id desc
  limit :limit;
 
--- One design with its latest version or the one named, without what is long. Kept plain, so that its plan is made once.
+-- One design with its latest or the given version, without its long members. The statement is simple, so that PostgreSQL reuses
+-- its generic plan.
 -- name: email_find :one
 -- params: brand_id bigint, id bigint, version_id bigint null
 -- columns: id bigint, title text, status text, subject_line text null, group_id bigint null, group_name text null, version_id bigint null, preview_text text null, preview_image text null, created_at timestamptz, updated_at timestamptz
@@ -38,7 +40,7 @@ select e.id, e.title, e.status, v.subject_line, g.id, g.name, v.id, v.preview_te
   left join email_versions v on v.brand_id = e.brand_id and v.id = coalesce(:version_id, e.latest_version_id) and v.email_id = e.id
  where e.brand_id = :brand_id and e.id = :id and e.deleted_at is null;
 
--- What is long about a design: the HTML of a version, and the newest versions there are.
+-- The long members of a design: the HTML of a version, and its newest versions.
 -- name: email_find_long :one
 -- params: brand_id bigint, email_id bigint, version_id bigint, with_html boolean, with_versions boolean, max_versions bigint
 -- columns: html text null, version_ids bigint[] null, version_numbers bigint[] null
@@ -52,7 +54,7 @@ select (select v.html from email_versions v
                  order by version desc
                  limit :max_versions) v) as n (ids, numbers);
 
--- A finished design with its first version.
+-- Inserts a design with its first version.
 -- name: email_insert :one
 -- params: brand_id bigint, title text, subject_line text null, group_id bigint null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, paths text[], report jsonb, now timestamptz
 -- columns: id bigint, version_id bigint
@@ -74,7 +76,7 @@ with ids as (
 )
 select email_id, version_id from ids;
 
--- A design that is about to change, also a deleted one; writers of one design take turns.
+-- Locks a design, also a deleted one, before a change.
 -- name: email_lock :one
 -- params: brand_id bigint, id bigint
 -- columns: status text, latest_version_id bigint null, deleted_at timestamptz null
@@ -83,19 +85,19 @@ select status, latest_version_id, deleted_at
  where brand_id = :brand_id and id = :id
    for no key update;
 
--- Changes what is known about a design but not its content.
+-- Changes the metadata of a design.
 -- name: email_update :exec
 -- params: brand_id bigint, id bigint, title text null, sets_group boolean, group_id bigint null, now timestamptz
 update emails
    set title = coalesce(:title, title), group_id = case when :sets_group then :group_id else group_id end, updated_at = :now
  where brand_id = :brand_id and id = :id;
 
--- The default subject stands on the version.
+-- Changes the default subject, which belongs to the version.
 -- name: email_version_set_subject :exec
 -- params: brand_id bigint, id bigint, subject_line text null
 update email_versions set subject_line = :subject_line where brand_id = :brand_id and id = :id;
 
--- A deleted design keeps its versions: sends were made of them, and some may still have to go out.
+-- Deletes a design (soft delete). Its versions stay, because sends use them, including sends that have not begun.
 -- name: email_delete :exec
 -- params: brand_id bigint, id bigint, now timestamptz
 update emails set deleted_at = :now where brand_id = :brand_id and id = :id;
@@ -108,7 +110,7 @@ select id
   from email_versions
  where brand_id = :brand_id and email_id = :email_id and (id = :id or version = :version);
 
--- Puts a copy of a saved version on top of a design that is locked.
+-- Appends a copy of a saved version as the latest version of a locked design.
 -- name: email_restore :exec
 -- params: brand_id bigint, email_id bigint, version_id bigint, now timestamptz
 with copy as (
@@ -126,7 +128,7 @@ update emails
   from copy
  where brand_id = :brand_id and emails.id = :email_id;
 
--- A design to be copied, with the version named.
+-- The source of a clone, with its latest or the given version.
 -- name: email_clone_source :one
 -- params: brand_id bigint, id bigint, version_id bigint null
 -- columns: title text, status text, latest_version_id bigint null, version_id bigint null
@@ -135,8 +137,8 @@ select e.title, e.status, e.latest_version_id, v.id
   left join email_versions v on v.brand_id = e.brand_id and v.email_id = e.id and v.id = coalesce(:version_id, e.latest_version_id)
  where e.brand_id = :brand_id and e.id = :id and e.deleted_at is null;
 
--- A new design whose first version is a copy of the version named; in the folder of its source unless one is set. A folder
--- that is deleted meanwhile is none.
+-- Inserts a design whose first version is a copy of the given version. It is in the folder of its source, unless another one is
+-- set. A folder that is deleted meanwhile counts as none.
 -- name: email_clone :one
 -- params: brand_id bigint, version_id bigint, title text, sets_group boolean, group_id bigint null, now timestamptz
 -- columns: id bigint

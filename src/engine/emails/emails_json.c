@@ -64,23 +64,22 @@ void email_write(const struct work *work, const struct email_find_row *email, co
     json_object_end(json);
 }
 
-/* ---- Imported ---- */
+/* ---- Imported designs ---- */
 
-/* Comments of the author are no loss that anybody wants to hear of. */
-static bool is_worth_telling(const json_t *removed)
+/* Removed comments are not reported. */
+static bool is_reported(const json_t *removed)
 {
     return !text_equal(json_get_text(removed, "what"), "comment");
 }
 
-static void write_warnings(const struct email_content *content, struct json_writer *json)
+static void write_content_warnings(const struct email_content *content, struct json_writer *json)
 {
     size_t index;
     const json_t *item;
-    json_array_foreach(json_for_iteration(json_object_get(content->report, "warnings")), index, item)
+    json_array_foreach (json_for_iteration(json_object_get(content->report, "warnings")), index, item)
         json_text(json, json_get_text(item, "message"));
-    json_array_foreach(json_for_iteration(json_object_get(content->report, "removed")), index, item)
-    {
-        if (!is_worth_telling(item))
+    json_array_foreach (json_for_iteration(json_object_get(content->report, "removed")), index, item) {
+        if (!is_reported(item))
             continue;
         BUF_SCOPE sentence;
         buf_init(&sentence, 256);
@@ -98,13 +97,13 @@ static void write_asset_report(const struct email_content *content, struct json_
     json_key(json, "assetReport");
     json_object_begin(json);
     json_member_int(json, "discovered", images->discovered);
-    json_member_int(json, "imported_assets", images->imported_assets);
+    json_member_int(json, "rehosted", images->rehosted);
     json_member_int(json, "retained", images->retained);
     json_member_int(json, "stripped", images->stripped);
     json_member_int(json, "dropped", images->dropped);
     json_key(json, "warnings");
     json_array_begin(json);
-    write_warnings(content, json);
+    write_content_warnings(content, json);
     json_array_end(json);
     json_object_end(json);
 }

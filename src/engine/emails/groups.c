@@ -10,15 +10,15 @@ const char email_ungrouped[] = "ungrouped";
 
 static const char list_binding[] = "emailGroups.list";
 
-/* ---- Putting designs into folders ---- */
+/* ---- Choosing a folder ---- */
 
 bool email_group_clean_name(const struct work *work, const char *name, const char *param, const char **ret_name, struct error *err)
 {
     const char *clean = text_trim(work->arena, text_visible(work->arena, name, EMAIL_GROUP_NAME_MAX_CHARS));
     if (clean[0] == '\0')
-        return fail(err, ERR_INVALID_REQUEST, param, "The name of a folder cannot be blank.");
+        return fail(err, ERR_INVALID_REQUEST, param, "The name of a folder must not be blank.");
     if (strcasecmp(clean, email_ungrouped) == 0)
-        return fail(err, ERR_INVALID_REQUEST, param, "The name ungrouped stands for no folder.");
+        return fail(err, ERR_INVALID_REQUEST, param, "The name ungrouped is reserved.");
     *ret_name = clean;
     return true;
 }
@@ -47,7 +47,7 @@ bool email_folder_choose(const struct work *work, const struct email_folder *fol
     *ret_sets = folder->group_id.set || folder->group_name != NULL;
     *ret_group_id = (struct opt_int){ .set = false };
     if (folder->group_id.set && folder->group_name != NULL)
-        return fail(err, ERR_INVALID_REQUEST, "groupName", "Give groupId or groupName, not both.");
+        return fail(err, ERR_INVALID_REQUEST, "groupName", "Pass either groupId or groupName, not both.");
     if (folder->group_name != NULL) {
         const char *name;
         return email_group_clean_name(work, folder->group_name, "groupName", &name, err) &&
@@ -62,18 +62,18 @@ bool email_folder_choose(const struct work *work, const struct email_folder *fol
     return true;
 }
 
-/* ---- The folders themselves ---- */
+/* ---- Folders ---- */
 
 bool email_group_list(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json, struct error *err)
 {
-    struct page_cursor place;
-    if (!page_cursor_read(work, list_binding, cursor, &place, err))
+    struct page_cursor cursor_start;
+    if (!page_cursor_read(work, list_binding, cursor, &cursor_start, err))
         return false;
     struct email_group_page_params params = {
         .brand_id = work->brand_id,
-        .from_start = !place.set,
-        .key = place.text,
-        .id = place.id,
+        .from_start = !cursor_start.set,
+        .key = cursor_start.text,
+        .id = cursor_start.id,
         .limit = limit + 1,
     };
     struct email_group_row *groups;
@@ -94,7 +94,7 @@ bool email_group_list(const struct work *work, int64_t limit, const char *cursor
 
 static bool refuse_taken_name(struct error *err)
 {
-    return fail(err, ERR_EMAIL_GROUP_NAME_CONFLICT, "name", "An email group with this name exists in this brand.");
+    return fail(err, ERR_EMAIL_GROUP_NAME_CONFLICT, "name", "An email group with this name already exists in this brand.");
 }
 
 bool email_group_create(const struct work *work, const char *name, struct email_group_row **ret_group, struct error *err)
@@ -106,11 +106,11 @@ bool email_group_create(const struct work *work, const char *name, struct email_
     return *ret_group != NULL || refuse_taken_name(err);
 }
 
-/* The key behind a folder's id; "ungrouped" is none that could be changed. */
-static bool read_id(const struct work *work, const char *group_id, int64_t *ret_id, struct error *err)
+/* Decodes the id of a folder. Refuses "ungrouped", which is not a folder. */
+static bool read_group_id(const struct work *work, const char *group_id, int64_t *ret_id, struct error *err)
 {
     if (strcmp(group_id, email_ungrouped) == 0)
-        return fail(err, ERR_INVALID_REQUEST, "groupId", "ungrouped stands for no folder; it cannot be renamed or deleted.");
+        return fail(err, ERR_INVALID_REQUEST, "groupId", "ungrouped is not a folder; it cannot be renamed or deleted.");
     *ret_id = id_decode(&work->engine->ids, ID_GROUP, group_id);
     return true;
 }
@@ -119,7 +119,7 @@ bool email_group_rename(const struct work *work, const char *group_id, const cha
                         struct error *err)
 {
     struct email_group_rename_params params = { .brand_id = work->brand_id };
-    if (!read_id(work, group_id, &params.id, err) || !email_group_clean_name(work, name, "name", &params.name, err))
+    if (!read_group_id(work, group_id, &params.id, err) || !email_group_clean_name(work, name, "name", &params.name, err))
         return false;
     if (!sql_email_group_rename(work->conn, work->arena, &params, ret_group, err))
         return err->code == ERR_EMAIL_GROUP_NAME_CONFLICT ? refuse_taken_name(err) : false;
@@ -129,9 +129,9 @@ bool email_group_rename(const struct work *work, const char *group_id, const cha
 bool email_group_delete(const struct work *work, const char *group_id, bool *ret_deleted, struct error *err)
 {
     int64_t id;
-    if (!read_id(work, group_id, &id, err))
+    if (!read_group_id(work, group_id, &id, err))
         return false;
-    /* Two statements: the second sees what was put into the folder while the first waited. */
+    /* Two statements: the second one sees the designs that were added while the first one waited for its lock. */
     struct email_group_delete_params gone = { .brand_id = work->brand_id, .id = id };
     struct email_group_empty_params emptied = { .brand_id = work->brand_id, .group_id = id };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);

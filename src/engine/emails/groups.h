@@ -1,6 +1,6 @@
 /*
- * Folders of designs ("email groups" on the wire). A design is in one or in
- * none; the literal "ungrouped" stands for none and names no folder.
+ * Folders of designs ("email groups" on the wire). A design is in one folder or
+ * in none. The literal "ungrouped" means no folder.
  */
 #pragma once
 
@@ -11,24 +11,24 @@ enum { EMAIL_GROUP_NAME_MAX_CHARS = 60 };
 
 extern const char email_ungrouped[];
 
-/* A name as it is kept: trimmed, without invisible characters. Errors: INVALID_REQUEST for one that is blank or reserved. */
+/* Cleans a name: trims it and removes invisible characters. Errors: INVALID_REQUEST for a blank or reserved name. */
 MUST_CHECK bool email_group_clean_name(const struct work *work, const char *name, const char *param, const char **ret_name,
                                        struct error *err) NONNULL(1, 2, 3, 4, 5);
 
-/* A folder that must be there; it is not deleted before this transaction ends. Errors: EMAIL_GROUP_NOT_FOUND. */
+/* Finds a folder, and locks it against deletion until the transaction ends. Errors: EMAIL_GROUP_NOT_FOUND. */
 MUST_CHECK bool email_group_find(const struct work *work, int64_t group_id, struct email_group_find_row **ret_group,
                                  struct error *err) NONNULL(1, 3, 4);
 
-/* The folder of a clean name, made when missing. */
+/* Finds the folder with a clean name, and creates it when missing. */
 MUST_CHECK bool email_group_ensure(const struct work *work, const char *name, struct opt_int *ret_id, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* The folder that is meant; *ret_sets is false when none is named, so that a design stays where it is.
+/* Chooses the folder of a request. *ret_sets is false when the request names no folder, so that the folder stays unchanged.
  * Errors: INVALID_REQUEST (groupName), EMAIL_GROUP_NOT_FOUND. */
 MUST_CHECK bool email_folder_choose(const struct work *work, const struct email_folder *folder, bool *ret_sets,
                                     struct opt_int *ret_group_id, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
-/* A page of folders by name. Errors: INVALID_REQUEST (cursor). */
+/* Writes a page of folders by name. Errors: INVALID_REQUEST (cursor). */
 MUST_CHECK bool email_group_list(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json,
                                  struct error *err) NONNULL(1, 4, 5);
 
@@ -41,7 +41,7 @@ MUST_CHECK bool email_group_create(const struct work *work, const char *name, st
 MUST_CHECK bool email_group_rename(const struct work *work, const char *group_id, const char *name,
                                    struct email_group_row **ret_group, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
-/* Its designs are in no folder then. Errors: INVALID_REQUEST (groupId). */
+/* Deletes a folder; its designs are in no folder then. Errors: INVALID_REQUEST (groupId). */
 MUST_CHECK bool email_group_delete(const struct work *work, const char *group_id, bool *ret_deleted, struct error *err)
     NONNULL(1, 2, 3, 4);
 

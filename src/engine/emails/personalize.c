@@ -15,22 +15,22 @@ enum { BRAND_MAX_BYTES = 64 * 1024, FIELD_MAX_BYTES = 1024 * 1024, MISSING_MAX =
 
 static const char harmless_url[] = "https://example.com/unsubscribe";
 
-/* The parts of a design; those that it does not have stay without code. */
+/* The parts of a design; a missing part has no code. */
 enum part_kind { PART_SUBJECT, PART_PREVIEW, PART_HTML, PART_TEXT, PART_COUNT };
 
-struct part {
+struct preview_part {
     bool is_there;
     struct template template;
-    struct slot *slots;
+    struct merge_field *merge_fields;
     struct buf *out;
 };
 
-/* A preview while it is made. */
+/* The state while a preview is built. */
 struct preview {
     const struct work *work;
     const struct email_personalization *asked;
     struct email_personalize_source_row *source;
-    struct part parts[PART_COUNT];
+    struct preview_part parts[PART_COUNT];
     struct merge_custom_fields fields;
     struct merge_values values;
     struct template_setting setting;
@@ -58,37 +58,39 @@ static bool find_source(struct preview *preview, struct error *err)
     return true;
 }
 
-static bool add_part(struct preview *preview, enum part_kind kind, struct bytes code, struct error *err)
+static bool add_preview_part(struct preview *preview, enum part_kind kind, struct bytes code, struct error *err)
 {
-    struct part *part = &preview->parts[kind];
+    struct preview_part *part = &preview->parts[kind];
     if (!template_load(code, &part->template, err))
         return false;
-    part->slots = merge_fields_resolve(preview->work->arena, &part->template, &preview->fields);
+    part->merge_fields = merge_fields_resolve(preview->work->arena, &part->template, &preview->fields);
     part->out = buf_in_arena(preview->work->arena, TEMPLATE_MAX_OUTPUT_BYTES);
     part->is_there = true;
     return true;
 }
 
-/* Subject and preview text are kept as they were written. What was cut in the middle of an expression is left out. */
-static bool add_line(struct preview *preview, enum part_kind kind, enum template_kind template_kind, const char *source,
-                     struct error *err)
+/* Compiles the subject or the preview text, which are stored as source. A text that was truncated inside an expression does not
+ * compile, and is omitted. */
+static bool compile_preview_part(struct preview *preview, enum part_kind kind, enum template_kind template_kind, const char *source,
+                                 struct error *err)
 {
     struct error ignored = { .code = ERR_NONE };
     struct bytes code;
     if (source == NULL || !template_compile(preview->work->arena, template_kind, source, strlen(source), &code, &ignored))
         return true;
-    return add_part(preview, kind, code, err);
+    return add_preview_part(preview, kind, code, err);
 }
 
 static bool load_parts(struct preview *preview, struct error *err)
 {
     const struct email_personalize_source_row *source = preview->source;
-    return add_line(preview, PART_SUBJECT, TEMPLATE_HEADER, source->subject_line, err) &&
-           add_line(preview, PART_PREVIEW, TEMPLATE_TEXT, source->preview_text, err) &&
-           add_part(preview, PART_HTML, source->html_code, err) && add_part(preview, PART_TEXT, source->text_code, err);
+    return compile_preview_part(preview, PART_SUBJECT, TEMPLATE_HEADER, source->subject_line, err) &&
+           compile_preview_part(preview, PART_PREVIEW, TEMPLATE_TEXT, source->preview_text, err) &&
+           add_preview_part(preview, PART_HTML, source->html_code, err) &&
+           add_preview_part(preview, PART_TEXT, source->text_code, err);
 }
 
-/* ---- The person ---- */
+/* ---- Contact or sample ---- */
 
 static bool load_contact(struct preview *preview, struct error *err)
 {
@@ -108,7 +110,7 @@ static bool load_contact(struct preview *preview, struct error *err)
         return false;
     if (contact == NULL)
         return fail(err, ERR_CONTACT_NOT_FOUND, "contact",
-                    "No contact with this address in this brand; give sample for made-up values.");
+                    "No contact with this address in this brand; pass sample to use sample values.");
     preview->values.email = address.mailbox;
     preview->values.first_name = contact->first_name;
     preview->values.last_name = contact->last_name;
@@ -117,7 +119,7 @@ static bool load_contact(struct preview *preview, struct error *err)
     return true;
 }
 
-/* A value of the sample in the form in which fields come from the database (slots.h). */
+/* Converts a value of the sample to the form of fields from the database (merge_fields.h). */
 static const char *typed_field(struct arena *arena, const json_t *value)
 {
     if (value == NULL || json_is_null(value))
@@ -173,26 +175,26 @@ static bool load_values(struct preview *preview, struct error *err)
 /* ---- The result ---- */
 
 struct evaluation {
-    const struct part *part;
+    const struct preview_part *part;
     const struct merge_values *values;
 };
 
-static void look_up(const void *context, size_t index, const char *path, struct template_value *value)
+static void look_up_merge_field(const void *context, size_t index, const char *path, struct template_value *value)
 {
     (void)path;
     const struct evaluation *evaluation = context;
-    *value = merge_value(&evaluation->part->slots[index], evaluation->values);
+    *value = merge_value(&evaluation->part->merge_fields[index], evaluation->values);
 }
 
-static bool evaluate(const struct preview *preview, const struct part *part, struct error *err)
+static bool evaluate_part(const struct preview *preview, const struct preview_part *part, struct error *err)
 {
     struct evaluation evaluation = { part, &preview->values };
-    struct template_lookup lookup = { .value = look_up, .context = &evaluation, .setting = &preview->setting };
+    struct template_lookup lookup = { .value = look_up_merge_field, .context = &evaluation, .setting = &preview->setting };
     ARENA_SCOPE scratch = arena_new(0);
     return !part->is_there || template_evaluate(&part->template, lookup, scratch, part->out, err);
 }
 
-static void write_part(const struct part *part, const char *name, struct json_writer *json)
+static void write_part(const struct preview_part *part, const char *name, struct json_writer *json)
 {
     if (!part->is_there)
         return;
@@ -200,7 +202,7 @@ static void write_part(const struct part *part, const char *name, struct json_wr
     json_bytes(json, buf_text(part->out), part->out->size);
 }
 
-static bool is_listed(const char *const *paths, size_t count, const char *path)
+static bool has_text(const char *const *paths, size_t count, const char *path)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(paths[i], path) == 0)
@@ -208,17 +210,18 @@ static bool is_listed(const char *const *paths, size_t count, const char *path)
     return false;
 }
 
-/* Every path that the templates use and that has no value here. Items of lists are not looked into. */
+/* Writes every path of the templates that has no value. Paths inside list items are not checked. */
 static void write_missing(const struct preview *preview, struct json_writer *json)
 {
     const char *missing[MISSING_MAX];
     size_t count = 0;
     for (size_t i = 0; i < PART_COUNT; i++) {
-        const struct part *part = &preview->parts[i];
+        const struct preview_part *part = &preview->parts[i];
         for (size_t j = 0; part->is_there && j < template_path_count(&part->template) && count < MISSING_MAX; j++) {
             const char *path = template_path(&part->template, j);
             bool is_asked = template_path_is_listed(&part->template, j) && strstr(path, "[]") == NULL;
-            if (is_asked && merge_value(&part->slots[j], &preview->values).kind == TEMPLATE_NIL && !is_listed(missing, count, path))
+            if (is_asked && merge_value(&part->merge_fields[j], &preview->values).kind == TEMPLATE_NIL &&
+                !has_text(missing, count, path))
                 missing[count++] = path;
         }
     }
@@ -249,7 +252,7 @@ bool email_personalize(const struct work *work, const struct email_personalizati
                        struct error *err)
 {
     if (personalization->contact != NULL && personalization->sample != NULL)
-        return fail(err, ERR_INVALID_REQUEST, "sample", "Give contact or sample, not both.");
+        return fail(err, ERR_INVALID_REQUEST, "sample", "Pass either contact or sample, not both.");
     struct preview *preview = arena_alloc(work->arena, sizeof(*preview));
     preview->work = work;
     preview->asked = personalization;
@@ -257,7 +260,7 @@ bool email_personalize(const struct work *work, const struct email_personalizati
         return false;
     preview->values.parsed = arena_array(work->arena, preview->values.fields.count + 1, sizeof(json_t *));
     for (size_t i = 0; i < PART_COUNT; i++)
-        if (!evaluate(preview, &preview->parts[i], err))
+        if (!evaluate_part(preview, &preview->parts[i], err))
             return false;
     write_preview(preview, json);
     return true;

@@ -1,4 +1,4 @@
--- What a preview of a design is made of: its latest version or the one named, and the brand as templates see it.
+-- The data of a preview: the latest or the given version of a design, and the brand object for templates.
 -- name: email_personalize_source :one
 -- params: brand_id bigint, id bigint, version_id bigint null
 -- columns: status text, version_id bigint null, subject_line text null, preview_text text null, html_code bytea null, text_code bytea null, brand text

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-static bool compile(struct arena *arena, enum template_kind kind, const char *source, struct bytes *ret_code, struct error *err)
+static bool compile_content(struct arena *arena, enum template_kind kind, const char *source, struct bytes *ret_code,
+                            struct error *err)
 {
     if (template_compile(arena, kind, source, strlen(source), ret_code, err))
         return true;
@@ -20,7 +21,7 @@ static bool has_path(const char *const *paths, size_t count, const char *path)
     return false;
 }
 
-static size_t add_paths(const struct template *template, const char **paths, size_t count)
+static size_t add_template_paths(const struct template *template, const char **paths, size_t count)
 {
     for (size_t i = 0; i < template_path_count(template); i++) {
         const char *path = template_path(template, i);
@@ -37,16 +38,16 @@ static bool collect_paths(struct arena *arena, struct email_content *content, st
     if (!template_load(content->html_code, &html, err) || !template_load(content->text_code, &text, err))
         return false;
     const char **paths = arena_array(arena, template_path_count(&html) + template_path_count(&text) + 1, sizeof(*paths));
-    size_t count = add_paths(&html, paths, 0);
-    count = add_paths(&text, paths, count);
+    size_t count = add_template_paths(&html, paths, 0);
+    count = add_template_paths(&text, paths, count);
     content->paths = (struct text_list){ paths, count };
     return true;
 }
 
 bool email_compile(struct arena *arena, struct email_content *content, struct error *err)
 {
-    return compile(arena, TEMPLATE_HTML, content->html, &content->html_code, err) &&
-           compile(arena, TEMPLATE_TEXT, content->text, &content->text_code, err) && collect_paths(arena, content, err);
+    return compile_content(arena, TEMPLATE_HTML, content->html, &content->html_code, err) &&
+           compile_content(arena, TEMPLATE_TEXT, content->text, &content->text_code, err) && collect_paths(arena, content, err);
 }
 
 bool email_prepare(struct arena *arena, const json_t *prepared, struct email_content *ret_content, struct error *err)
@@ -60,7 +61,7 @@ bool email_prepare(struct arena *arena, const json_t *prepared, struct email_con
         .report = json_object_get(prepared, "report"),
     };
     if (ret_content->html == NULL || ret_content->text == NULL || links == NULL || ret_content->report == NULL) {
-        fail(err, ERR_INTERNAL_ERROR, NULL, "The HTML service gave an incomplete answer.");
+        fail(err, ERR_INTERNAL_ERROR, NULL, "The renderer returned an incomplete result.");
         return error_because(err, "prepare: html, text, links or report is missing");
     }
     if (ret_content->preview_text != NULL && ret_content->preview_text[0] == '\0')

@@ -1,6 +1,6 @@
 /*
- * Designs that would go to or come from another service. Nothing can be
- * connected in this version, so what is asked is checked and then refused.
+ * Export of designs to email providers, and import from Figma. This version
+ * cannot connect other services, so a request is checked and then refused.
  */
 #include "engine/emails/emails.h"
 
@@ -18,13 +18,12 @@ bool email_check_export(const struct work *work, int64_t email_id, const char *p
     if (email == NULL)
         return fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email with this id in this brand.");
     if (strcmp(email->status, "ready") != 0 || !email->version_id.set)
-        return fail(err, ERR_EMAIL_NOT_READY, "emailId", "This design is %s; only one that is ready can be exported.",
-                    email->status);
+        return fail(err, ERR_EMAIL_NOT_READY, "emailId", "This design is %s; only a ready design can be exported.", email->status);
     return fail(err, ERR_INTEGRATION_NOT_CONNECTED, "provider",
                 "%.64s is not connected to this brand; this server cannot connect providers yet.", provider);
 }
 
-/* ---- The design tool ---- */
+/* ---- Figma ---- */
 
 static const char *skip_prefix(const char *text, const char *prefix)
 {
@@ -32,8 +31,8 @@ static const char *skip_prefix(const char *text, const char *prefix)
     return strncasecmp(text, prefix, size) == 0 ? text + size : NULL;
 }
 
-/* Behind https://figma.com/ (or www.), else NULL. */
-static const char *path_of(const char *url)
+/* The path after https://figma.com/ (or www.); NULL for another URL. */
+static const char *figma_path(const char *url)
 {
     static const char *const sites[] = { "https://figma.com/", "https://www.figma.com/" };
     for (size_t i = 0; i < ARRAY_COUNT(sites); i++) {
@@ -45,7 +44,7 @@ static const char *path_of(const char *url)
 }
 
 /* file/KEY/…, design/KEY/… or proto/KEY/… */
-static bool names_file(const char *path)
+static bool is_file_path(const char *path)
 {
     static const char *const kinds[] = { "file/", "design/", "proto/" };
     for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
@@ -68,16 +67,16 @@ static bool is_node_id(const char *text)
     if (size == 0)
         return false;
     const char *at = text + size;
-    const char *behind = skip_prefix(at, "%3A");
-    if (behind == NULL)
-        behind = *at == '-' || *at == ':' ? at + 1 : NULL;
-    if (behind == NULL || digits_at(behind) == 0)
+    const char *end = skip_prefix(at, "%3A");
+    if (end == NULL)
+        end = *at == '-' || *at == ':' ? at + 1 : NULL;
+    if (end == NULL || digits_at(end) == 0)
         return false;
-    behind += digits_at(behind);
-    return *behind == '\0' || *behind == '&' || *behind == '#';
+    end += digits_at(end);
+    return *end == '\0' || *end == '&' || *end == '#';
 }
 
-static bool names_node(const char *path)
+static bool has_node_id(const char *path)
 {
     static const char name[] = "node-id=";
     const char *query = strchr(path, '?');
@@ -93,10 +92,10 @@ static bool names_node(const char *path)
 
 bool email_check_figma(const char *url, const char *param, struct error *err)
 {
-    const char *path = path_of(url);
-    if (path == NULL || !names_file(path))
-        return fail(err, ERR_FIGMA_URL_INVALID, param, "This is no address of a design file: https://www.figma.com/design/….");
-    if (!names_node(path))
-        return fail(err, ERR_FIGMA_URL_INVALID, param, "The address names no frame; copy the link of one frame, with its node-id.");
+    const char *path = figma_path(url);
+    if (path == NULL || !is_file_path(path))
+        return fail(err, ERR_FIGMA_URL_INVALID, param, "The URL must be that of a design file: https://www.figma.com/design/….");
+    if (!has_node_id(path))
+        return fail(err, ERR_FIGMA_URL_INVALID, param, "The URL has no valid node-id; copy the link of one frame.");
     return fail(err, ERR_FIGMA_NOT_CONNECTED, param, "No design tool is connected; this server cannot connect one yet.");
 }

@@ -9,15 +9,15 @@
 #include <unictype.h>
 #include <unistr.h>
 
-/* 100 values of FIELD_TEXT_MAX_CHARS, every character escaped, and their names fit well. */
+/* Enough for 100 values of FIELD_TEXT_MAX_CHARS with every character escaped, and their names. */
 enum { VALUES_JSON_MAX_BYTES = 2 * 1024 * 1024 };
 
 static const struct {
     const char *name;
     const char *holds;
 } types[] = {
-    [FIELD_NONE] = { "", "nothing" },           [FIELD_STRING] = { "string", "a text" },
-    [FIELD_NUMBER] = { "number", "a number" },  [FIELD_DATE] = { "date", "a date: ISO 8601, or Unix seconds" },
+    [FIELD_NONE] = { "", "nothing" },           [FIELD_STRING] = { "string", "a string" },
+    [FIELD_NUMBER] = { "number", "a number" },  [FIELD_DATE] = { "date", "a date (ISO 8601 or Unix seconds)" },
     [FIELD_BOOL] = { "bool", "true or false" },
 };
 
@@ -50,7 +50,7 @@ static bool is_upper(char byte)
     return byte >= 'A' && byte <= 'Z';
 }
 
-/* FAVORITE or ID2, where capitals carry no word boundary. */
+/* True for words such as FAVORITE or ID2, where a capital does not begin a new word. */
 static bool is_all_capitals(const char *word, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -106,14 +106,14 @@ bool field_name_is_core(const char *name)
 bool field_name_normalize(struct arena *arena, const char *given, const char **ret_name, struct error *err)
 {
     if (utf8_length(given) > FIELD_NAME_MAX_CHARS)
-        return fail(err, ERR_INVALID_REQUEST, NULL, "A field name has at most %d characters.", FIELD_NAME_MAX_CHARS);
+        return fail(err, ERR_INVALID_REQUEST, NULL, "A field name can have at most %d characters.", FIELD_NAME_MAX_CHARS);
     const char *name = camel_case(arena, given);
     if (name[0] == '\0' || !is_letters_and_digits(name))
         return fail(err, ERR_INVALID_REQUEST, NULL,
-                    "A field name consists of letters and digits, and spaces, - or _ between words.");
+                    "A field name must consist of letters and digits, with spaces, - or _ between words.");
     *ret_name = name;
     if (field_name_is_core(name))
-        return fail(err, ERR_INVALID_REQUEST, NULL, "%s is a field of every contact and cannot be a custom field.", name);
+        return fail(err, ERR_INVALID_REQUEST, NULL, "%s is a core field and cannot be a custom field.", name);
     return true;
 }
 
@@ -131,8 +131,8 @@ static bool is_calendar_date(const char *text)
     return clock_parse_iso(midnight, &ignored);
 }
 
-/* Whole days stay as they are, since they have no zone; times are kept in UTC. Both orders of text are orders of time. */
-static bool write_date(const json_t *value, struct json_writer *json)
+/* A whole day has no time zone and is stored unchanged. A time is stored in UTC. Both forms sort by time when sorted as text. */
+static bool write_field_date(const json_t *value, struct json_writer *json)
 {
     static const double max_unix_seconds = 253402300799; /* the end of year 9999 */
     int64_t time_us = 0;
@@ -150,7 +150,7 @@ static bool write_date(const json_t *value, struct json_writer *json)
     return true;
 }
 
-static bool write_number(const json_t *value, struct json_writer *json)
+static bool write_field_number(const json_t *value, struct json_writer *json)
 {
     if (json_is_integer(value))
         json_int(json, json_integer_value(value));
@@ -167,9 +167,9 @@ bool field_value_write(const json_t *value, enum field_type type, struct json_wr
             json_text(json, json_string_value(value));
         return json_is_string(value);
     case FIELD_NUMBER:
-        return write_number(value, json);
+        return write_field_number(value, json);
     case FIELD_DATE:
-        return write_date(value, json);
+        return write_field_date(value, json);
     case FIELD_BOOL:
         if (json_is_boolean(value))
             json_bool(json, json_is_true(value));
@@ -180,8 +180,8 @@ bool field_value_write(const json_t *value, enum field_type type, struct json_wr
     return false;
 }
 
-/* The type that a field gets when this is its first value. */
-static enum field_type type_of(const json_t *value)
+/* The type of a field whose first value is `value`. */
+static enum field_type inferred_type(const json_t *value)
 {
     if (json_is_boolean(value))
         return FIELD_BOOL;
@@ -211,17 +211,18 @@ static bool name_in_param(struct error *err, const char *given)
     return false;
 }
 
-static bool check_value(const json_t *value, enum field_type type, struct error *err)
+static bool check_field_value(const json_t *value, enum field_type type, struct error *err)
 {
     if (type == FIELD_NONE)
-        return fail(err, ERR_INVALID_REQUEST, NULL, "A custom field holds a text, a number, a boolean or null.");
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The value of a custom field must be a string, a number, a boolean or null.");
     if (type == FIELD_STRING && utf8_length(json_string_value(value)) > FIELD_TEXT_MAX_CHARS)
-        return fail(err, ERR_INVALID_REQUEST, NULL, "The text of a custom field has at most %d characters.", FIELD_TEXT_MAX_CHARS);
+        return fail(err, ERR_INVALID_REQUEST, NULL, "The text of a custom field can have at most %d characters.",
+                    FIELD_TEXT_MAX_CHARS);
     return true;
 }
 
-static bool read_value(struct field_registry *registry, const char *given, const json_t *value, struct custom_value *ret_value,
-                       struct error *err)
+static bool read_field_value(struct field_registry *registry, const char *given, const json_t *value,
+                             struct custom_value *ret_value, struct error *err)
 {
     ret_value->value = value;
     if (!field_name_normalize(registry->arena, given, &ret_value->name, err))
@@ -231,8 +232,8 @@ static bool read_value(struct field_registry *registry, const char *given, const
     /* Clearing a field needs no definition. */
     if (json_is_null(value))
         return true;
-    enum field_type type = type_of(value);
-    if (!check_value(value, type, err))
+    enum field_type type = inferred_type(value);
+    if (!check_field_value(value, type, err))
         return false;
     if (json_object_get(registry->types, ret_value->name) == NULL)
         json_object_set_new(registry->types, ret_value->name, json_integer(type));
@@ -245,8 +246,8 @@ bool field_registry_read(struct field_registry *registry, const json_t *object, 
     size_t count = 0;
     const char *given;
     json_t *value;
-    json_object_foreach(json_for_iteration(object), given,
-                        value) if (!read_value(registry, given, value, &items[count++], err)) return name_in_param(err, given);
+    json_object_foreach(json_for_iteration(object), given, value) if (!read_field_value(registry, given, value, &items[count++],
+                                                                                        err)) return name_in_param(err, given);
     *ret_values = (struct custom_values){ .items = items, .count = count };
     return true;
 }
@@ -295,13 +296,13 @@ bool field_registry_load(struct field_registry *registry, const struct db_batch 
     note_created(registry, db_batch_rows(batch, index));
     const struct db_rows *rows = db_batch_rows(batch, index + 1);
     const struct contact_fields_find_row *found = rows->rows;
-    json_t *learned = json_in_arena(registry->arena, json_object());
-    /* Others may have asked for fields of theirs in the same statement. */
+    json_t *loaded = json_in_arena(registry->arena, json_object());
+    /* The statement can also return fields of other changes. */
     for (size_t i = 0; i < rows->count; i++)
         if (json_object_get(registry->types, found[i].name) != NULL)
-            json_object_set_new(learned, found[i].name, json_integer(field_type_from_name(found[i].type)));
-    bool differs = !json_equal(learned, registry->types);
-    registry->types = learned;
+            json_object_set_new(loaded, found[i].name, json_integer(field_type_from_name(found[i].type)));
+    bool differs = !json_equal(loaded, registry->types);
+    registry->types = loaded;
     return differs;
 }
 
@@ -328,10 +329,9 @@ bool field_registry_check(const struct field_registry *registry, const struct cu
             continue;
         enum field_type type = registered_type(registry, value->name);
         if (type == FIELD_NONE)
-            fail(err, ERR_INVALID_REQUEST, NULL, "A brand has at most %d custom fields; this would be one more.",
-                 FIELDS_MAX_PER_BRAND);
+            fail(err, ERR_INVALID_REQUEST, NULL, "A brand can have at most %d custom fields.", FIELDS_MAX_PER_BRAND);
         else
-            fail(err, ERR_FIELD_TYPE_MISMATCH, NULL, "This field holds %s.", field_type_holds(type));
+            fail(err, ERR_FIELD_TYPE_MISMATCH, NULL, "The value of this field must be %s.", field_type_holds(type));
         return name_in_param(err, value->name);
     }
     return true;
@@ -345,7 +345,7 @@ const char *field_registry_json(const struct field_registry *registry, const str
     struct json_writer json;
     json_writer_init(&json, out);
     json_object_begin(&json);
-    /* jsonb keeps the last of equal names. */
+    /* jsonb keeps the last of duplicate names. */
     for (size_t i = 0; i < values->count; i++) {
         const struct custom_value *value = &values->items[i];
         json_key(&json, value->name);

@@ -24,7 +24,7 @@ static void write_field(const char *name, const char *type, bool is_core, struct
     json_object_end(json);
 }
 
-/* There are few fields, so a page is cut out of all of them (R-175: by offset). */
+/* A brand has few fields, so every page reads all of them and selects by offset. */
 bool field_list(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json, struct error *err)
 {
     static const char binding[] = "fields.list";
@@ -75,10 +75,9 @@ bool field_create(const struct work *work, const char *given_name, const char *t
         return false;
     const struct contact_fields_find_row *found = db_batch_rows(batch, found_at)->rows;
     if (found == NULL)
-        return fail(err, ERR_INVALID_REQUEST, "fieldName", "A brand has at most %d custom fields; this would be one more.",
-                    FIELDS_MAX_PER_BRAND);
+        return fail(err, ERR_INVALID_REQUEST, "fieldName", "A brand can have at most %d custom fields.", FIELDS_MAX_PER_BRAND);
     if (strcmp(found->type, type) != 0)
-        return fail(err, ERR_FIELD_TYPE_MISMATCH, "fieldType", "This field is there already and holds %s.",
+        return fail(err, ERR_FIELD_TYPE_MISMATCH, "fieldType", "This field already exists; its value must be %s.",
                     field_type_holds(field_type_from_name(found->type)));
     *ret_created = (struct field_created){ .name = name, .is_new = db_batch_rows(batch, defined_at)->count > 0 };
     return true;
@@ -94,7 +93,7 @@ bool field_find_for_deletion(const struct work *work, const char *given_name, co
     *ret_name = given_name;
     bool can_be = field_name_normalize(work->arena, given_name, ret_name, &why);
     if (field_name_is_core(*ret_name))
-        return fail(err, ERR_CORE_FIELD_IMMUTABLE, "fieldName", "%s is a field of every contact and stays.", *ret_name);
+        return fail(err, ERR_CORE_FIELD_IMMUTABLE, "fieldName", "%s is a core field and cannot be deleted.", *ret_name);
     if (!can_be)
         return true;
     struct contact_fields_find_params find = { .brand_id = work->brand_id, .names = { ret_name, 1 } };

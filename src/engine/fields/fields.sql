@@ -1,4 +1,4 @@
--- Defines the custom fields that a brand does not have yet, as far as it may have more. Gives those that are new.
+-- Defines the custom fields that a brand does not have yet, up to its limit. Returns the new ones.
 -- name: contact_fields_define :many
 -- params: brand_id bigint, names text[], types text[], max_fields bigint, now timestamptz
 -- columns: name text
@@ -11,7 +11,7 @@ select :brand_id, g.name, g.type, :now
     on conflict (brand_id, name) do nothing
 returning name;
 
--- The definitions of these custom fields, by name; `names` null: of all.
+-- The definitions of these custom fields, in the order of names; `names` null: all.
 -- name: contact_fields_find :many
 -- params: brand_id bigint, names text[] null
 -- columns: name text, type text
@@ -20,7 +20,7 @@ select name, type
  where brand_id = :brand_id and (:names::text[] is null or name = any(:names))
  order by name;
 
--- Takes the values of a custom field from the next contacts behind a place; `last_id` null when there are no more.
+-- Removes the values of a custom field from the next contacts after an id; `last_id` null when no contacts are left.
 -- name: contact_field_clear :one
 -- params: brand_id bigint, name text, after_id bigint, limit bigint
 -- columns: seen bigint, last_id bigint null
@@ -37,7 +37,7 @@ with next as materialized (
 )
 select count(*), max(id) from next;
 
--- Removes the definition of a custom field, and the values that were written while it was being cleared.
+-- Removes the definition of a custom field, and the values written while it was being cleared.
 -- name: contact_field_delete :one
 -- params: brand_id bigint, name text
 -- columns: deleted bigint

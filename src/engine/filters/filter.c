@@ -34,7 +34,7 @@ struct reader {
     size_t condition_count;
 };
 
-static const char *path_of(struct reader *reader, const char *path, const char *member)
+static const char *member_path(struct reader *reader, const char *path, const char *member)
 {
     return arena_printf(reader->arena, "%s.%s", path, member);
 }
@@ -50,14 +50,14 @@ static bool refuse_unknown_members(struct reader *reader, const json_t *object, 
         while (known[i] != NULL && strcmp(known[i], name) != 0)
             i++;
         if (known[i] == NULL)
-            return fail(err, ERR_INVALID_REQUEST, path_of(reader, path, name), "%.60s is not a known key of a filter.", name);
+            return fail(err, ERR_INVALID_REQUEST, member_path(reader, path, name), "%.60s is not a known key of a filter.", name);
     }
     return true;
 }
 
 /* ---- Reading a field ---- */
 
-static bool read_core(const char *name, struct filter_condition *condition)
+static bool read_core_field(const char *name, struct filter_condition *condition)
 {
     for (size_t i = 0; i < ARRAY_COUNT(core_fields); i++) {
         if (strcmp(core_fields[i].name, name) != 0)
@@ -77,8 +77,9 @@ static bool read_activity(struct reader *reader, const char *event_type, struct 
     for (size_t i = 0; i < ARRAY_COUNT(event_types); i++)
         if (strcmp(event_types[i], event_type) == 0)
             condition->name = event_types[i];
-    return condition->name != NULL || fail(err, ERR_INVALID_REQUEST, path_of(reader, condition->path, "field"),
-                                           "Activity is sent, delivered, opened, clicked, bounced, complained or unsubscribed.");
+    return condition->name != NULL ||
+           fail(err, ERR_INVALID_REQUEST, member_path(reader, condition->path, "field"),
+                "The activity must be sent, delivered, opened, clicked, bounced, complained or unsubscribed.");
 }
 
 static bool read_group_field(struct reader *reader, const char *group, struct filter_condition *condition, struct error *err)
@@ -86,20 +87,20 @@ static bool read_group_field(struct reader *reader, const char *group, struct fi
     condition->subject = SUBJECT_GROUP;
     condition->type = TYPE_TRUTH;
     condition->name = group;
-    return group[0] != '\0' || fail(err, ERR_INVALID_REQUEST, path_of(reader, condition->path, "field"),
-                                    "Name a subscription group: subscriptionGroups.<id>.");
+    return group[0] != '\0' || fail(err, ERR_INVALID_REQUEST, member_path(reader, condition->path, "field"),
+                                    "field must name a subscription group: subscriptionGroups.<id>.");
 }
 
-/* Names converge: first_name is firstName. */
-static bool read_core_otherwise(struct reader *reader, const char *given, struct filter_condition *condition)
+/* Other spellings of a core field's name are normalized: first_name is firstName. */
+static bool read_normalized_core_field(struct reader *reader, const char *given, struct filter_condition *condition)
 {
     const char *name = NULL;
     struct error why;
     bool can_be_custom = field_name_normalize(reader->arena, given, &name, &why);
-    return (can_be_custom || name != NULL) && read_core(name, condition);
+    return (can_be_custom || name != NULL) && read_core_field(name, condition);
 }
 
-static bool read_custom(struct reader *reader, const char *given, struct filter_condition *condition, struct error *err)
+static bool read_custom_field(struct reader *reader, const char *given, struct filter_condition *condition, struct error *err)
 {
     condition->subject = SUBJECT_CUSTOM;
     if (field_name_normalize(reader->arena, given, &condition->name, err))
@@ -108,9 +109,9 @@ static bool read_custom(struct reader *reader, const char *given, struct filter_
     return false;
 }
 
-static bool read_field(struct reader *reader, const char *name, struct filter_condition *condition, struct error *err)
+static bool read_condition_field(struct reader *reader, const char *name, struct filter_condition *condition, struct error *err)
 {
-    if (read_core(name, condition))
+    if (read_core_field(name, condition))
         return true;
     if (strcmp(name, audience_field) == 0) {
         condition->subject = SUBJECT_AUDIENCE;
@@ -122,8 +123,8 @@ static bool read_field(struct reader *reader, const char *name, struct filter_co
     if (text_starts_with(name, group_prefix))
         return read_group_field(reader, name + strlen(group_prefix), condition, err);
     if (text_starts_with(name, custom_prefix))
-        return read_custom(reader, name + strlen(custom_prefix), condition, err);
-    return read_core_otherwise(reader, name, condition) || read_custom(reader, name, condition, err);
+        return read_custom_field(reader, name + strlen(custom_prefix), condition, err);
+    return read_normalized_core_field(reader, name, condition) || read_custom_field(reader, name, condition, err);
 }
 
 /* ---- Reading a condition ---- */
@@ -146,8 +147,8 @@ static bool read_window(struct reader *reader, const json_t *days, struct filter
         return true;
     condition->within_days = json_is_integer(days) ? json_integer_value(days) : 0;
     return (condition->within_days >= 1 && condition->within_days <= FILTER_MAX_DAYS) ||
-           fail(err, ERR_INVALID_REQUEST, path_of(reader, condition->path, "withinDays"),
-                "withinDays is a whole number from 1 to %d.", FILTER_MAX_DAYS);
+           fail(err, ERR_INVALID_REQUEST, member_path(reader, condition->path, "withinDays"),
+                "withinDays must be a whole number from 1 to %d.", FILTER_MAX_DAYS);
 }
 
 static bool read_members(struct reader *reader, const json_t *json, struct filter_condition *condition, struct error *err)
@@ -161,11 +162,12 @@ static bool read_members(struct reader *reader, const json_t *json, struct filte
     if (!refuse_unknown_members(reader, json, is_activity ? known_of_activity : known, condition->path, err))
         return false;
     if (field == NULL)
-        return fail(err, ERR_INVALID_REQUEST, path_of(reader, condition->path, "field"), "A condition names a field, as text.");
+        return fail(err, ERR_INVALID_REQUEST, member_path(reader, condition->path, "field"),
+                    "A condition needs a field, as a string.");
     if (condition->operator_name == NULL)
-        return fail(err, ERR_INVALID_REQUEST, path_of(reader, condition->path, "operator"),
-                    "A condition names an operator, as text.");
-    return read_field(reader, field, condition, err) &&
+        return fail(err, ERR_INVALID_REQUEST, member_path(reader, condition->path, "operator"),
+                    "A condition needs an operator, as a string.");
+    return read_condition_field(reader, field, condition, err) &&
            (!is_activity || read_window(reader, json_object_get(json, "withinDays"), condition, err)) &&
            (condition->subject != SUBJECT_AUDIENCE || read_audiences(reader, condition, err));
 }
@@ -175,7 +177,7 @@ static bool read_condition(struct reader *reader, const json_t *json, const char
 {
     condition->path = path;
     if (++reader->condition_count > FILTER_MAX_CONDITIONS)
-        return fail(err, ERR_INVALID_REQUEST, path, "At most %d conditions are accepted.", FILTER_MAX_CONDITIONS);
+        return fail(err, ERR_INVALID_REQUEST, path, "A filter can have at most %d conditions.", FILTER_MAX_CONDITIONS);
     return read_members(reader, json, condition, err);
 }
 
@@ -188,9 +190,9 @@ static bool read_children(struct reader *reader, const json_t *list, const char 
                           struct error *err)
 {
     if (depth > FILTER_MAX_DEPTH)
-        return fail(err, ERR_INVALID_REQUEST, path, "Groups of conditions nest at most %d deep.", FILTER_MAX_DEPTH);
+        return fail(err, ERR_INVALID_REQUEST, path, "Groups can be nested at most %d levels deep.", FILTER_MAX_DEPTH);
     if (json_array_size(list) > FILTER_MAX_CONDITIONS)
-        return fail(err, ERR_INVALID_REQUEST, path, "At most %d conditions are accepted.", FILTER_MAX_CONDITIONS);
+        return fail(err, ERR_INVALID_REQUEST, path, "A filter can have at most %d conditions.", FILTER_MAX_CONDITIONS);
     group->is_group = true;
     group->count = json_array_size(list);
     group->children = arena_array(reader->arena, group->count, sizeof(*group->children));
@@ -209,7 +211,7 @@ static bool read_logic(const char *logic, const char *path, const char **ret_joi
     else if (logic != NULL && strcmp(logic, "or") == 0)
         *ret_joint = " or ";
     else
-        return fail(err, ERR_INVALID_REQUEST, path, "The logic of a group is and or or.");
+        return fail(err, ERR_INVALID_REQUEST, path, "The logic of a group must be 'and' or 'or'.");
     return true;
 }
 
@@ -220,11 +222,12 @@ static bool read_group(struct reader *reader, const json_t *json, const char *pa
     const json_t *own_logic = json_object_get(json, "logic");
     const json_t *list = json_object_get(json, "filters");
     if (!refuse_unknown_members(reader, json, known, path, err) ||
-        !read_logic(own_logic != NULL ? json_string_value(own_logic) : logic, path_of(reader, path, "logic"), &group->joint, err))
+        !read_logic(own_logic != NULL ? json_string_value(own_logic) : logic, member_path(reader, path, "logic"), &group->joint,
+                    err))
         return false;
-    const char *list_path = path_of(reader, path, "filters");
+    const char *list_path = member_path(reader, path, "filters");
     if (!json_is_array(list))
-        return fail(err, ERR_INVALID_REQUEST, list_path, "A group holds its conditions in the array filters.");
+        return fail(err, ERR_INVALID_REQUEST, list_path, "A group needs its conditions in an array named filters.");
     return read_children(reader, list, list_path, depth, group, err);
 }
 
@@ -232,7 +235,7 @@ static bool read_node(struct reader *reader, const json_t *json, const char *pat
                       struct error *err)
 {
     if (!json_is_object(json))
-        return fail(err, ERR_INVALID_REQUEST, path, "A filter is an object: a condition or a group.");
+        return fail(err, ERR_INVALID_REQUEST, path, "A filter must be an object: a condition or a group.");
     if (json_object_get(json, "filters") != NULL || json_object_get(json, "logic") != NULL)
         return read_group(reader, json, path, "and", depth + 1, ret_node, err);
     return read_condition(reader, json, path, &ret_node->condition, err);

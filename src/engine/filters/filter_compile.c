@@ -1,8 +1,9 @@
 /*
- * Compiling filters: a tree becomes SQL of fixed fragments. What is not an
- * operator's fragment is a parameter. A negated operator is "… is not true", so
- * that it holds where there is no value; memberships are negated as NOT EXISTS,
- * which PostgreSQL can join.
+ * Filter compiler: translates a tree into SQL. The SQL consists of the fixed
+ * fragments of operators; everything else is a parameter (SQL injection). A
+ * negated operator compiles to "… is not true", so that it also holds without a
+ * value. A negated membership compiles to NOT EXISTS, which PostgreSQL can plan
+ * as an anti-join.
  */
 #include "base/text.h"
 #include "engine/filters/filter_tree.h"
@@ -12,8 +13,8 @@
 #include <string.h>
 
 enum {
-    CONDITION_MAX_PARAMS = 16, /* more than any condition has */
-    /* Half of what a statement may have. A condition may name hundreds of audiences, and a statement that is cut is none. */
+    CONDITION_MAX_PARAMS = 16, /* an upper bound for one condition */
+    /* Half of the limit of a statement, since a condition can name hundreds of audiences. A truncated statement is invalid. */
     CONDITIONS_MAX_BYTES = 256 * 1024,
 };
 
@@ -46,7 +47,7 @@ void filter_add_subject(struct search_sql *sql, const struct filter_condition *c
     }
 }
 
-/* ---- Having a value, for all types ---- */
+/* ---- Presence of a value, for all types ---- */
 
 static void add_presence(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb)
 {
@@ -72,21 +73,22 @@ static bool add_pattern(struct search_sql *sql, const struct filter_condition *c
     for (size_t i = 0; i < parts.count; i++)
         if (parts.items[i][0] == '\0')
             return fail(err, ERR_INVALID_REQUEST, arena_printf(sql->arena, "%s.value", condition->path),
-                        "An empty text is part of every text.");
+                        "The value must not be empty; every text contains the empty text.");
     bool any_before = verb != VERB_STARTS_WITH;
-    bool any_behind = verb != VERB_ENDS_WITH;
-    /* The keys of addresses are in lower case already. */
+    bool any_after = verb != VERB_ENDS_WITH;
+    /* Address keys are lower case already. */
     struct search_fold fold = condition->type == TYPE_ADDRESS ? (struct search_fold){ "", "" } : search_fold_for(parts);
     search_sql_add(sql, fold.open);
     filter_add_subject(sql, condition);
     search_sql_add(sql, fold.close);
     search_sql_add(sql, " like any (");
-    search_sql_patterns(sql, parts, any_before, any_behind);
+    search_sql_patterns(sql, parts, any_before, any_after);
     search_sql_add(sql, ")");
     return true;
 }
 
-static bool compile_text(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb, struct error *err)
+static bool compile_text_condition(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb,
+                                   struct error *err)
 {
     const char *text;
     struct text_list texts;
@@ -114,10 +116,10 @@ static bool compile_text(struct search_sql *sql, const struct filter_condition *
     return true;
 }
 
-/* ---- Numbers, compared as jsonb, which orders them exactly and refuses nothing ---- */
+/* ---- Numbers: compared as jsonb, which is exact and never fails on a value of another type ---- */
 
-static bool compile_number(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb,
-                           struct error *err)
+static bool compile_number_condition(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb,
+                                     struct error *err)
 {
     static const char *const between[] = {
         [VERB_EQUALS] = " = ",   [VERB_GREATER] = " > ",       [VERB_AT_LEAST] = " >= ", [VERB_LESS] = " < ",
@@ -142,20 +144,20 @@ static bool compile_number(struct search_sql *sql, const struct filter_condition
     return true;
 }
 
-/* ---- Truth ---- */
+/* ---- Booleans ---- */
 
-static bool compile_truth(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb,
-                          struct error *err)
+static bool compile_boolean_condition(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb,
+                                      struct error *err)
 {
-    bool truth = verb == VERB_TRUE;
-    if (verb == VERB_EQUALS && !filter_value_truth(condition, sql->arena, &truth, err))
+    bool wanted = verb == VERB_TRUE;
+    if (verb == VERB_EQUALS && !filter_value_boolean(condition, sql->arena, &wanted, err))
         return false;
     filter_add_subject(sql, condition);
     search_sql_add(sql, " = ");
     if (condition->subject == SUBJECT_COLUMN)
-        search_sql_truth(sql, truth);
+        search_sql_boolean(sql, wanted);
     else
-        search_sql_text(sql, truth ? "true" : "false");
+        search_sql_text(sql, wanted ? "true" : "false");
     return true;
 }
 
@@ -209,7 +211,7 @@ static void add_having(struct search_sql *sql, enum filter_verb verb, const int6
     search_sql_add(sql, ")");
 }
 
-/* Who has no row has done it 0 times: where 0 is a count that is wanted, those are sought of whom it does not hold. */
+/* A contact without a row has the count 0. If 0 satisfies the condition, the SQL excludes the contacts that do not satisfy it. */
 static bool compile_activity(struct filter_compiler *compiler, const struct filter_condition *condition, enum filter_verb verb,
                              bool negated, struct error *err)
 {
@@ -219,14 +221,14 @@ static bool compile_activity(struct filter_compiler *compiler, const struct filt
     if (!filter_value_counts(condition, sql->arena, verb == VERB_BETWEEN ? 2 : 1, counts, err))
         return false;
     bool zero_holds = count_holds(verb, counts, 0);
-    /* Rows count at least 1, so "ever" and "never" need no sums. */
+    /* Every row has a count of at least 1, so "ever" and "never" need no sum. */
     bool sums = count_holds(verb, counts, 1) == zero_holds || count_holds(verb, counts, INT64_MAX) == zero_holds ||
                 verb == VERB_BETWEEN || (verb == VERB_EQUALS && counts[0] != 0);
     search_sql_add(sql, zero_holds != negated ? "not exists (" : "exists (");
     search_sql_add(sql, "select from (select a.email_key from contact_activity a where a.brand_id = ");
     search_sql_number(sql, work->brand_id);
     search_sql_add(sql, " and a.event_type = ");
-    /* The two come together, and the rollup keeps one of them (delivery_activity). */
+    /* "sent" and "delivered" occur together; the rollup stores only "sent" (delivery_activity). */
     search_sql_text(sql, text_equal(condition->name, "delivered") ? "sent" : condition->name);
     if (condition->within_days > 0) {
         search_sql_add(sql, " and a.day >= (");
@@ -241,20 +243,22 @@ static bool compile_activity(struct filter_compiler *compiler, const struct filt
 
 /* ---- Membership ---- */
 
-static bool check_audience(const struct filter_compiler *compiler, const struct filter_condition *condition,
-                           const struct scope_audience *audience, struct error *err)
+static bool check_audience_reference(const struct filter_compiler *compiler, const struct filter_condition *condition,
+                                     const struct scope_audience *audience, struct error *err)
 {
     const char *path = condition->is_parameter ? condition->path : arena_printf(compiler->sql->arena, "%s.value", condition->path);
     if (compiler->depth >= FILTER_MAX_AUDIENCE_DEPTH)
-        return fail(err, ERR_INVALID_REQUEST, path, "Audiences name audiences at most %d deep, and not in a circle.",
+        return fail(err, ERR_INVALID_REQUEST, path,
+                    "Audiences can refer to other audiences at most %d levels deep, and not in a cycle.",
                     FILTER_MAX_AUDIENCE_DEPTH);
-    /* Who deletes an audience does not change those that name it. */
+    /* Deleting an audience does not change the audiences that refer to it. */
     if (audience == NULL || (audience->is_deleted && !compiler->in_audience && !condition->deleted_too))
         return fail(err, condition->is_parameter ? ERR_AUDIENCE_NOT_FOUND : ERR_INVALID_REQUEST, path,
                     "No audience with this id in this brand.");
     if (!audience->is_cohort || compiler->unready_too || strcmp(audience->status, "ready") == 0)
         return true;
-    return fail(err, ERR_AUDIENCE_BUILD_ACTIVE, path, "The members of this audience are not ready; they are %s.", audience->status);
+    return fail(err, ERR_AUDIENCE_BUILD_ACTIVE, path, "The members of this audience are not ready; their status is %s.",
+                audience->status);
 }
 
 static bool add_membership(struct filter_compiler *compiler, const struct scope_audience *audience, bool negated, struct error *err)
@@ -286,7 +290,7 @@ static bool compile_membership(struct filter_compiler *compiler, const struct fi
         const struct scope_audience *audience = filter_scope_find(compiler->scope, condition->audiences.items[i]);
         if (i > 0)
             search_sql_add(compiler->sql, negated ? " and " : " or ");
-        if (!check_audience(compiler, condition, audience, err) || !add_membership(compiler, audience, negated, err))
+        if (!check_audience_reference(compiler, condition, audience, err) || !add_membership(compiler, audience, negated, err))
             return false;
     }
     search_sql_add(compiler->sql, ")");
@@ -295,7 +299,7 @@ static bool compile_membership(struct filter_compiler *compiler, const struct fi
 
 /* ---- Conditions ---- */
 
-static bool type_custom(const struct filter_compiler *compiler, struct filter_condition *condition, struct error *err)
+static bool resolve_custom_type(const struct filter_compiler *compiler, struct filter_condition *condition, struct error *err)
 {
     static const enum filter_type types[] = {
         [FIELD_STRING] = TYPE_TEXT, [FIELD_NUMBER] = TYPE_NUMBER, [FIELD_DATE] = TYPE_DATE, [FIELD_BOOL] = TYPE_TRUTH
@@ -318,9 +322,9 @@ static bool compile_value(struct filter_compiler *compiler, const struct filter_
     switch (condition->type) {
     case TYPE_TEXT:
     case TYPE_ADDRESS:
-        return compile_text(compiler->sql, condition, verb, err);
+        return compile_text_condition(compiler->sql, condition, verb, err);
     case TYPE_NUMBER:
-        return compile_number(compiler->sql, condition, verb, err);
+        return compile_number_condition(compiler->sql, condition, verb, err);
     case TYPE_DATE:
         return filter_compile_date(compiler, condition, verb, err);
     case TYPE_TRUTH:
@@ -328,7 +332,7 @@ static bool compile_value(struct filter_compiler *compiler, const struct filter_
     case TYPE_COUNT:
         break;
     }
-    return compile_truth(compiler->sql, condition, verb, err);
+    return compile_boolean_condition(compiler->sql, condition, verb, err);
 }
 
 static bool compile_condition(struct filter_compiler *compiler, const struct filter_condition *given, struct error *err)
@@ -338,8 +342,8 @@ static bool compile_condition(struct filter_compiler *compiler, const struct fil
     const struct filter_operator *operator;
     if (++sql->conditions > FILTER_MAX_COMPILED || sql->count + CONDITION_MAX_PARAMS > DB_MAX_PARAMS)
         return fail(err, ERR_INVALID_REQUEST, condition.path,
-                    "With those of the audiences they name these are more than %d conditions.", FILTER_MAX_COMPILED);
-    if ((condition.subject == SUBJECT_CUSTOM && !type_custom(compiler, &condition, err)) ||
+                    "The filter has more than %d conditions, including those of its audiences.", FILTER_MAX_COMPILED);
+    if ((condition.subject == SUBJECT_CUSTOM && !resolve_custom_type(compiler, &condition, err)) ||
         !filter_operator_find(&condition, sql->arena, &operator, err))
         return false;
     if (condition.type == TYPE_MEMBERSHIP)
@@ -358,7 +362,7 @@ bool filter_compile_tree(struct filter_compiler *compiler, const struct filter *
     if (!filter->is_group)
         return compile_condition(compiler, &filter->condition, err) &&
                (compiler->sql->text->size <= CONDITIONS_MAX_BYTES ||
-                fail(err, ERR_INVALID_REQUEST, filter->condition.path, "The conditions are too large together."));
+                fail(err, ERR_INVALID_REQUEST, filter->condition.path, "The conditions of this filter are too large."));
     if (filter->count == 0) {
         search_sql_add(compiler->sql, "true");
         return true;

@@ -1,9 +1,9 @@
 /*
- * Conditions on dates. A condition becomes a range with perhaps one end. A date
- * of a contact is a time, or a whole day without a zone, so the range has two
- * forms: of times, from its first instant up to but not including its end, and
- * of days, both included. A day becomes times, and a time a day, in the time
- * zone of the brand, once a statement and by PostgreSQL, which knows zones.
+ * Date conditions of filters. A condition becomes a range with one or two ends.
+ * A date of a contact is a time, or a whole day without a time zone, so a range
+ * has two forms: a half-open range of times, and a range of days that includes
+ * both ends. PostgreSQL converts between days and times in the time zone of the
+ * brand, once per statement.
  */
 #include "engine/filters/filter_tree.h"
 
@@ -13,36 +13,36 @@
 struct edge {
     bool set;
     struct filter_moment moment;
-    int instant_days;   /* of a day: the instant is the beginning of the day so much later */
-    int64_t instant_us; /* of a time: the instant is so much later */
-    int day_days;       /* the day is so much later */
+    int instant_days;   /* if the moment is a day: the instant is the start of the day plus so many days */
+    int64_t instant_us; /* if the moment is a time: the instant is the time plus so much */
+    int day_days;       /* the day is the moment's day plus so many days */
 };
 
 struct range {
     struct edge from;
-    struct edge to; /* as times: not included */
+    struct edge to; /* exclusive in a range of times */
     bool times_only;
 };
 
-static struct range range_on(const struct filter_moment *moment)
+static struct range single_range(const struct filter_moment *moment)
 {
     return (struct range){
         .from = { true, *moment, 0, 0, 0 },
         .to = { true, *moment, 1, US_PER_MS, 0 },
-        .times_only = !moment->is_day, /* no day is equal to an instant */
+        .times_only = !moment->is_day, /* a day never equals an instant */
     };
 }
 
-static struct filter_moment now_of(const struct work *work)
+static struct filter_moment current_moment(const struct work *work)
 {
     return (struct filter_moment){ .time_us = work->now_us - work->now_us % US_PER_MS };
 }
 
-static bool range_of_days(const struct filter_compiler *compiler, const struct filter_condition *condition, enum filter_verb verb,
-                          struct range *ret_range, struct error *err)
+static bool relative_range(const struct filter_compiler *compiler, const struct filter_condition *condition, enum filter_verb verb,
+                           struct range *ret_range, struct error *err)
 {
     int64_t days;
-    struct filter_moment now = now_of(compiler->scope->work);
+    struct filter_moment now = current_moment(compiler->scope->work);
     if (!filter_value_days(condition, compiler->sql->arena, &days, err))
         return false;
     int64_t length_us = days * INT64_C(86400) * US_PER_S;
@@ -53,12 +53,12 @@ static bool range_of_days(const struct filter_compiler *compiler, const struct f
     return true;
 }
 
-static bool range_of(const struct filter_compiler *compiler, const struct filter_condition *condition, enum filter_verb verb,
-                     struct range *ret_range, struct error *err)
+static bool condition_range(const struct filter_compiler *compiler, const struct filter_condition *condition, enum filter_verb verb,
+                            struct range *ret_range, struct error *err)
 {
     struct filter_moment moments[2] = { 0 };
     if (verb == VERB_LAST_DAYS || verb == VERB_NEXT_DAYS)
-        return range_of_days(compiler, condition, verb, ret_range, err);
+        return relative_range(compiler, condition, verb, ret_range, err);
     if (!filter_value_moments(condition, compiler->sql->arena, verb == VERB_BETWEEN ? 2 : 1, moments, err))
         return false;
     if (verb == VERB_BEFORE)
@@ -68,7 +68,7 @@ static bool range_of(const struct filter_compiler *compiler, const struct filter
     else if (verb == VERB_BETWEEN)
         *ret_range = (struct range){ .from = { true, moments[0], 0, 0, 0 }, .to = { true, moments[1], 1, US_PER_MS, 0 } };
     else
-        *ret_range = range_on(&moments[0]);
+        *ret_range = single_range(&moments[0]);
     return true;
 }
 
@@ -95,7 +95,7 @@ static void add_instant(struct filter_compiler *compiler, const struct edge *edg
     add_brand_zone_end(compiler);
 }
 
-/* As custom fields keep times: ISO 8601 in UTC with milliseconds, whose order as text is that of time. */
+/* Custom fields store times as ISO 8601 in UTC with milliseconds, which sorts by time when sorted as text. */
 static void add_instant_text(struct filter_compiler *compiler, const struct edge *edge)
 {
     struct search_sql *sql = compiler->sql;
@@ -150,7 +150,7 @@ bool filter_compile_date(struct filter_compiler *compiler, const struct filter_c
 {
     struct search_sql *sql = compiler->sql;
     struct range range;
-    if (!range_of(compiler, condition, verb, &range, err))
+    if (!condition_range(compiler, condition, verb, &range, err))
         return false;
     if (condition->subject == SUBJECT_COLUMN) {
         add_range(compiler, condition, &range, add_instant, " >= ", " < ");

@@ -1,6 +1,6 @@
 /*
- * What filters name outside of a contact: definitions of custom fields and
- * audiences. All of one level are loaded in one round trip.
+ * Filter scope: loads the definitions that filters refer to, which are custom
+ * fields and audiences. One round trip loads one level of nested audiences.
  */
 #include "engine/filters/filter_tree.h"
 
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* ---- What is named ---- */
+/* ---- References ---- */
 
 bool filter_uses_custom_fields(const struct filter *filter)
 {
@@ -30,32 +30,32 @@ const struct scope_audience *filter_scope_find(const struct filter_scope *scope,
     return audience;
 }
 
-/* Ids to look up. More than FILTER_MAX_COMPILED cannot be compiled, so they are not even looked up. */
-struct named {
+/* Audience ids to look up. A filter with more than FILTER_MAX_COMPILED cannot be compiled, so further ids are dropped. */
+struct audience_ids {
     int64_t ids[FILTER_MAX_COMPILED];
     size_t count;
 };
 
-static void name_audience(const struct filter_scope *scope, int64_t id, struct named *named)
+static void add_audience_id(const struct filter_scope *scope, int64_t id, struct audience_ids *ids)
 {
-    for (size_t i = 0; i < named->count; i++)
-        if (named->ids[i] == id)
+    for (size_t i = 0; i < ids->count; i++)
+        if (ids->ids[i] == id)
             return;
-    if (id > 0 && named->count < FILTER_MAX_COMPILED && filter_scope_find(scope, id) == NULL)
-        named->ids[named->count++] = id;
+    if (id > 0 && ids->count < FILTER_MAX_COMPILED && filter_scope_find(scope, id) == NULL)
+        ids->ids[ids->count++] = id;
 }
 
-static void name_audiences(const struct filter_scope *scope, const struct filter *filter, struct named *named)
+static void add_audience_ids(const struct filter_scope *scope, const struct filter *filter, struct audience_ids *ids)
 {
     for (size_t i = 0; i < filter->condition.audiences.count; i++)
-        name_audience(scope, filter->condition.audiences.items[i], named);
+        add_audience_id(scope, filter->condition.audiences.items[i], ids);
     for (size_t i = 0; i < filter->count; i++)
-        name_audiences(scope, &filter->children[i], named);
+        add_audience_ids(scope, &filter->children[i], ids);
 }
 
 /* ---- Loading ---- */
 
-static json_t *types_of(struct arena *arena, const struct db_rows *rows)
+static json_t *field_types_from(struct arena *arena, const struct db_rows *rows)
 {
     json_t *types = json_in_arena(arena, json_object());
     const struct contact_fields_find_row *fields = rows->rows;
@@ -64,8 +64,8 @@ static json_t *types_of(struct arena *arena, const struct db_rows *rows)
     return types;
 }
 
-static bool read_saved(const struct work *work, const struct contact_audiences_named_row *row, struct scope_audience *audience,
-                       struct error *err)
+static bool read_audience(const struct work *work, const struct contact_audiences_named_row *row, struct scope_audience *audience,
+                          struct error *err)
 {
     *audience = (struct scope_audience){
         .id = row->id,
@@ -82,65 +82,65 @@ static bool read_saved(const struct work *work, const struct contact_audiences_n
            filter_read(work, json, param, NULL, &audience->filter, err);
 }
 
-/* Keeps the audiences found and gathers those they name into `next`, without those known. */
-static bool take_audiences(struct filter_scope *scope, const struct db_rows *rows, struct named *next, struct error *err)
+/* Stores the loaded audiences, and collects in `next` the audiences they refer to that are not loaded yet. */
+static bool take_audiences(struct filter_scope *scope, const struct db_rows *rows, struct audience_ids *next, struct error *err)
 {
     const struct contact_audiences_named_row *found = rows->rows;
     for (size_t i = 0; i < rows->count; i++) {
         struct scope_audience *audience = arena_alloc(scope->work->arena, sizeof(*audience));
-        if (!read_saved(scope->work, &found[i], audience, err))
+        if (!read_audience(scope->work, &found[i], audience, err))
             return false;
         audience->next = scope->audiences;
         scope->audiences = audience;
     }
     for (const struct scope_audience *audience = scope->audiences; audience != NULL; audience = audience->next)
         if (audience->filter != NULL)
-            name_audiences(scope, audience->filter, next);
+            add_audience_ids(scope, audience->filter, next);
     return true;
 }
 
-static bool load(struct filter_scope *scope, bool asks_fields, struct named *named, struct error *err)
+static bool load_level(struct filter_scope *scope, bool needs_fields, struct audience_ids *ids, struct error *err)
 {
     const struct work *work = scope->work;
     struct contact_fields_find_params fields = { .brand_id = work->brand_id };
-    struct contact_audiences_named_params audiences = { .brand_id = work->brand_id, .ids = { named->ids, named->count } };
+    struct contact_audiences_named_params audiences = { .brand_id = work->brand_id, .ids = { ids->ids, ids->count } };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    size_t fields_at = asks_fields ? db_batch_add(batch, &contact_fields_find_statement, &fields) : 0;
-    size_t audiences_at = named->count > 0 ? db_batch_add(batch, &contact_audiences_named_statement, &audiences) : 0;
+    size_t fields_at = needs_fields ? db_batch_add(batch, &contact_fields_find_statement, &fields) : 0;
+    size_t audiences_at = ids->count > 0 ? db_batch_add(batch, &contact_audiences_named_statement, &audiences) : 0;
     if (!db_batch_run(batch, err))
         return false;
-    if (asks_fields)
-        scope->field_types = types_of(work->arena, db_batch_rows(batch, fields_at));
-    bool asked = named->count > 0;
-    named->count = 0;
-    return !asked || take_audiences(scope, db_batch_rows(batch, audiences_at), named, err);
+    if (needs_fields)
+        scope->field_types = field_types_from(work->arena, db_batch_rows(batch, fields_at));
+    bool asked = ids->count > 0;
+    ids->count = 0;
+    return !asked || take_audiences(scope, db_batch_rows(batch, audiences_at), ids, err);
 }
 
 bool filter_resolve(const struct work *work, const struct filter *const *filters, size_t count,
                     const struct filter_scope **ret_scope, struct error *err)
 {
     struct filter_scope *scope = arena_alloc(work->arena, sizeof(*scope));
-    struct named named = { .count = 0 };
-    bool asks_fields = false;
+    struct audience_ids ids = { .count = 0 };
+    bool needs_fields = false;
     *scope = (struct filter_scope){ .work = work };
     for (size_t i = 0; i < count; i++) {
         if (filters[i] == NULL)
             continue;
-        name_audiences(scope, filters[i], &named);
-        asks_fields = asks_fields || filter_uses_custom_fields(filters[i]);
+        add_audience_ids(scope, filters[i], &ids);
+        needs_fields = needs_fields || filter_uses_custom_fields(filters[i]);
     }
-    /* An audience may well have a condition on a custom field. */
-    asks_fields = asks_fields || named.count > 0;
-    if (!load(scope, asks_fields, &named, err))
+    /* The filter of an audience can have a condition on a custom field. */
+    needs_fields = needs_fields || ids.count > 0;
+    if (!load_level(scope, needs_fields, &ids, err))
         return false;
-    for (int depth = 1; depth < FILTER_MAX_AUDIENCE_DEPTH && named.count > 0; depth++)
-        if (!load(scope, false, &named, err))
+    for (int depth = 1; depth < FILTER_MAX_AUDIENCE_DEPTH && ids.count > 0; depth++)
+        if (!load_level(scope, false, &ids, err))
             return false;
     *ret_scope = scope;
     return true;
 }
 
-/* ---- Checking a filter that is to be saved ---- */
+/* ---- Checking a filter before it is saved ---- */
 
 bool filter_check(const struct work *work, const json_t *json, const char *param, int64_t audience_id,
                   const struct filter **ret_filter, const struct filter_scope **ret_scope, struct error *err)
@@ -149,9 +149,9 @@ bool filter_check(const struct work *work, const json_t *json, const char *param
     if (!filter_read(work, json, param, NULL, ret_filter, err) || !filter_resolve(work, ret_filter, 1, ret_scope, err))
         return false;
     if (audience_id != 0 && filter_scope_find(*ret_scope, audience_id) != NULL)
-        return fail(err, ERR_INVALID_REQUEST, param, "An audience cannot name itself, not even by way of others.");
+        return fail(err, ERR_INVALID_REQUEST, param, "An audience cannot refer to itself, directly or through other audiences.");
     search_sql_init(&scratch, work->arena);
-    /* The audience to be is the first of the chain. */
+    /* The audience itself is the first level of nesting. */
     struct filter_compiler compiler = { .scope = *ret_scope, .sql = &scratch, .depth = 1, .unready_too = true };
     return filter_compile_tree(&compiler, *ret_filter, err);
 }

@@ -1,33 +1,33 @@
 /*
- * Inside the room: the tree of a filter between its reading and its compiling,
- * the operators, and the values of conditions.
+ * Private to the filters module: the tree of a filter between reading and
+ * compiling, the operators, and the values of conditions.
  */
 #pragma once
 
 #include "engine/filters/filter.h"
 
-/* What a condition is about. */
+/* The subject of a condition. */
 enum filter_subject {
     SUBJECT_COLUMN,
     SUBJECT_CUSTOM,   /* a custom field */
     SUBJECT_GROUP,    /* a subscription group */
     SUBJECT_AUDIENCE, /* membership */
-    SUBJECT_ACTIVITY, /* how often something happened to the contact */
+    SUBJECT_ACTIVITY, /* the number of events of the contact */
 };
 
-/* What its values are, which decides its operators. */
+/* The type of the subject's values. It determines the operators. */
 enum filter_type { TYPE_TEXT, TYPE_ADDRESS, TYPE_NUMBER, TYPE_DATE, TYPE_TRUTH, TYPE_MEMBERSHIP, TYPE_COUNT };
 
 struct filter_condition {
     const char *path;
     enum filter_subject subject;
-    enum filter_type type; /* of a custom field: known when it is compiled */
-    const char *column;    /* SQL, of SUBJECT_COLUMN */
-    const char *name;      /* of the custom field, the group or the event type */
+    enum filter_type type; /* for a custom field, set by the compiler */
+    const char *column;    /* SQL, for SUBJECT_COLUMN */
+    const char *name;      /* the name of the custom field, the group or the event type */
     const char *operator_name;
     const json_t *value;       /* NULL: none */
-    int64_t within_days;       /* of SUBJECT_ACTIVITY; 0: ever */
-    struct int_list audiences; /* of SUBJECT_AUDIENCE; 0 for what is no id */
+    int64_t within_days;       /* for SUBJECT_ACTIVITY; 0: no time limit */
+    struct int_list audiences; /* for SUBJECT_AUDIENCE; an invalid id is 0 */
     bool is_parameter;         /* made by filter_of_audience: the path is a parameter of the call */
     bool deleted_too;
 };
@@ -35,20 +35,20 @@ struct filter_condition {
 struct filter {
     bool is_group;
     struct filter_condition condition;
-    const char *joint; /* of a group: " and " or " or " */
+    const char *joint; /* for a group: " and " or " or " */
     struct filter *children;
     size_t count;
 };
 
-/* ---- What trees name ---- */
+/* ---- Definitions that trees refer to ---- */
 
 struct scope_audience {
     const struct scope_audience *next;
     int64_t id;
     bool is_cohort;
     bool is_deleted;
-    const char *status;          /* materialization of a cohort */
-    const struct filter *filter; /* NULL of a cohort */
+    const char *status;          /* build status of a cohort */
+    const struct filter *filter; /* NULL for a cohort */
 };
 
 struct filter_scope {
@@ -57,10 +57,10 @@ struct filter_scope {
     const struct scope_audience *audiences;
 };
 
-/* NULL when there is none. */
+/* NULL when the audience is not loaded. */
 const struct scope_audience *filter_scope_find(const struct filter_scope *scope, int64_t audience_id) NONNULL(1) PURE;
 
-/* Whether a condition is on a custom field. */
+/* True when any condition is on a custom field. */
 bool filter_uses_custom_fields(const struct filter *filter) NONNULL(1) PURE;
 
 /* ---- Operators ---- */
@@ -94,11 +94,11 @@ struct filter_operator {
     unsigned types; /* bits of enum filter_type */
 };
 
-/* The operator that a condition names, of its type. Errors: INVALID_REQUEST at its operator, naming those there are. */
+/* Finds the operator of a condition for its type. Errors: INVALID_REQUEST at the operator, with the supported operators. */
 MUST_CHECK bool filter_operator_find(const struct filter_condition *condition, struct arena *arena,
                                      const struct filter_operator **ret_operator, struct error *err) NONNULL(1, 2, 3, 4);
 
-/* ---- Values: errors are INVALID_REQUEST at the value, or at its item ---- */
+/* ---- Values (errors are INVALID_REQUEST at the value, or at its item) ---- */
 
 MUST_CHECK bool filter_value_text(const struct filter_condition *condition, struct arena *arena, const char **ret_text,
                                   struct error *err) NONNULL(1, 2, 3, 4);
@@ -107,20 +107,21 @@ MUST_CHECK bool filter_value_text(const struct filter_condition *condition, stru
 MUST_CHECK bool filter_value_texts(const struct filter_condition *condition, struct arena *arena, struct text_list *ret_texts,
                                    struct error *err) NONNULL(1, 2, 3, 4);
 
-/* Addresses as their merge keys; one, or a list. */
+/* Merge keys of addresses; one, or a list. */
 MUST_CHECK bool filter_value_addresses(const struct filter_condition *condition, struct arena *arena, bool many,
                                        struct text_list *ret_keys, struct error *err) NONNULL(1, 2, 4, 5);
 
-/* Numbers, also as text, as JSON text: `wanted` of them, or a list when that is 0. Two are a lower and an upper bound. */
+/* Numbers as JSON text; a text with a number is accepted, too. `wanted` is their number, 0: a list. Two numbers are a lower and
+ * an upper bound. */
 MUST_CHECK bool filter_value_numbers(const struct filter_condition *condition, struct arena *arena, size_t wanted,
                                      struct text_list *ret_numbers, struct error *err) NONNULL(1, 2, 4, 5);
 
-/* Whole numbers from 0: one or two, as above. */
+/* Whole numbers of at least 0: one or two, as above. */
 MUST_CHECK bool filter_value_counts(const struct filter_condition *condition, struct arena *arena, size_t wanted,
                                     int64_t ret_counts[2], struct error *err) NONNULL(1, 2, 4, 5);
 
-MUST_CHECK bool filter_value_truth(const struct filter_condition *condition, struct arena *arena, bool *ret_truth,
-                                   struct error *err) NONNULL(1, 2, 3, 4);
+MUST_CHECK bool filter_value_boolean(const struct filter_condition *condition, struct arena *arena, bool *ret_value,
+                                     struct error *err) NONNULL(1, 2, 3, 4);
 
 /* 1 to FILTER_MAX_DAYS. */
 MUST_CHECK bool filter_value_days(const struct filter_condition *condition, struct arena *arena, int64_t *ret_days,
@@ -136,7 +137,7 @@ struct filter_moment {
 MUST_CHECK bool filter_value_moments(const struct filter_condition *condition, struct arena *arena, size_t wanted,
                                      struct filter_moment ret_moments[2], struct error *err) NONNULL(1, 2, 4, 5);
 
-/* A day some days later or earlier; stays in the years 1 to 9999. */
+/* Shifts a day by a number of days. A result outside the years 1 to 9999 gives the day itself. */
 struct filter_moment filter_day_shifted(const struct filter_moment *day, int days) NONNULL(1);
 
 /* ---- Compiling ---- */
@@ -144,18 +145,18 @@ struct filter_moment filter_day_shifted(const struct filter_moment *day, int day
 struct filter_compiler {
     const struct filter_scope *scope;
     struct search_sql *sql;
-    int depth;        /* of audiences around */
-    bool in_audience; /* inside of a saved one */
-    bool unready_too; /* cohorts may still be building */
+    int depth;        /* nesting level of audiences */
+    bool in_audience; /* compiles the filter of a saved audience */
+    bool unready_too; /* accepts cohorts that are being built */
 };
 
-/* filter_compile, from some depth on. */
+/* Compiles a tree at the current depth. */
 MUST_CHECK bool filter_compile_tree(struct filter_compiler *compiler, const struct filter *filter, struct error *err)
     NONNULL(1, 2, 3);
 
-/* A condition on a date. */
+/* Compiles a condition on a date. */
 MUST_CHECK bool filter_compile_date(struct filter_compiler *compiler, const struct filter_condition *condition,
                                     enum filter_verb verb, struct error *err) NONNULL(1, 2, 4);
 
-/* The text of a custom field or group, or a column. */
+/* Appends the subject: a column, or the text of a custom field or group. */
 void filter_add_subject(struct search_sql *sql, const struct filter_condition *condition) NONNULL(1, 2);

@@ -24,7 +24,7 @@ enum {
     VALUE = TEXT | NUMBER | DATE | TRUTH,
 };
 
-/* D-81. A new operator is a line here, and a case where its types are compiled. */
+/* D-81. A new operator needs a line here, and a case in the compiler of each of its types. */
 static const struct filter_operator operators[] = {
     { "equals", VERB_EQUALS, false, VALUE | COUNT },
     { "not_equals", VERB_EQUALS, true, VALUE | COUNT },
@@ -69,7 +69,7 @@ bool filter_operator_find(const struct filter_condition *condition, struct arena
         buf_printf(&supported, "%s%s", supported.size > 0 ? ", " : "", operators[i].name);
     }
     return fail(err, ERR_INVALID_REQUEST, arena_printf(arena, "%s.operator", condition->path),
-                "%.40s is not an operator of this field; it has %s.", condition->operator_name, buf_text(&supported));
+                "%.40s is not an operator of this field; use one of: %s.", condition->operator_name, buf_text(&supported));
 }
 
 /* ---- One value ---- */
@@ -88,17 +88,17 @@ bool filter_value_text(const struct filter_condition *condition, struct arena *a
 {
     *ret_text = json_string_value(condition->value);
     if (*ret_text == NULL)
-        return wrong_value(condition, arena, "a text", err);
-    return utf8_length(*ret_text) <= FIELD_TEXT_MAX_CHARS ||
-           fail(err, ERR_INVALID_REQUEST, value_path(condition, arena), "A value has at most %d characters.", FIELD_TEXT_MAX_CHARS);
+        return wrong_value(condition, arena, "a string", err);
+    return utf8_length(*ret_text) <= FIELD_TEXT_MAX_CHARS || fail(err, ERR_INVALID_REQUEST, value_path(condition, arena),
+                                                                  "A value can have at most %d characters.", FIELD_TEXT_MAX_CHARS);
 }
 
-/* Tools send "true" for true. */
-bool filter_value_truth(const struct filter_condition *condition, struct arena *arena, bool *ret_truth, struct error *err)
+/* Some clients send "true" for true. */
+bool filter_value_boolean(const struct filter_condition *condition, struct arena *arena, bool *ret_value, struct error *err)
 {
     const char *text = json_string_value(condition->value);
-    *ret_truth = json_is_true(condition->value) || text_equal(text, "true");
-    return json_is_boolean(condition->value) || *ret_truth || text_equal(text, "false") ||
+    *ret_value = json_is_true(condition->value) || text_equal(text, "true");
+    return json_is_boolean(condition->value) || *ret_value || text_equal(text, "false") ||
            wrong_value(condition, arena, "true or false", err);
 }
 
@@ -128,9 +128,9 @@ static const json_t *split(const struct filter_condition *condition, struct aren
     return list;
 }
 
-/* The values as an array: given as one, as text with commas, or as a single value. */
-static bool list_of(const struct filter_condition *condition, struct arena *arena, const char *wanted, const json_t **ret_list,
-                    struct error *err)
+/* The values as an array. The caller passes an array, a text with commas, or a single value. */
+static bool value_list(const struct filter_condition *condition, struct arena *arena, const char *wanted, const json_t **ret_list,
+                       struct error *err)
 {
     const json_t *list = condition->value;
     if (json_is_string(list)) {
@@ -145,11 +145,11 @@ static bool list_of(const struct filter_condition *condition, struct arena *aren
     if (count == 0)
         return wrong_value(condition, arena, wanted, err);
     return count <= FILTER_MAX_LIST ||
-           fail(err, ERR_INVALID_REQUEST, value_path(condition, arena), "A list has at most %d values.", FILTER_MAX_LIST);
+           fail(err, ERR_INVALID_REQUEST, value_path(condition, arena), "A list can have at most %d values.", FILTER_MAX_LIST);
 }
 
-/* Items are named where the caller numbered them. */
-static const char *item_path(const struct filter_condition *condition, struct arena *arena, size_t index)
+/* The path of one item. Only an item of a caller's array has an index. */
+static const char *list_item_path(const struct filter_condition *condition, struct arena *arena, size_t index)
 {
     return json_is_array(condition->value) ? arena_printf(arena, "%s.value.%zu", condition->path, index)
                                            : value_path(condition, arena);
@@ -159,14 +159,14 @@ bool filter_value_texts(const struct filter_condition *condition, struct arena *
                         struct error *err)
 {
     const json_t *list;
-    if (!list_of(condition, arena, "a list of texts", &list, err))
+    if (!value_list(condition, arena, "a list of strings", &list, err))
         return false;
     const char **texts = arena_array(arena, json_array_size(list), sizeof(*texts));
     for (size_t i = 0; i < json_array_size(list); i++) {
         texts[i] = json_string_value(json_array_get(list, i));
         if (texts[i] == NULL || utf8_length(texts[i]) > FIELD_TEXT_MAX_CHARS)
-            return fail(err, ERR_INVALID_REQUEST, item_path(condition, arena, i),
-                        "A value of this list is a text of at most %d characters.", FIELD_TEXT_MAX_CHARS);
+            return fail(err, ERR_INVALID_REQUEST, list_item_path(condition, arena, i),
+                        "Each value of the list must be a string of at most %d characters.", FIELD_TEXT_MAX_CHARS);
     }
     *ret_texts = (struct text_list){ texts, json_array_size(list) };
     return true;
@@ -192,7 +192,7 @@ bool filter_value_addresses(const struct filter_condition *condition, struct are
         return wrong_value(condition, arena, "an email address", err);
     const char **keys = arena_array(arena, given.count, sizeof(*keys));
     for (size_t i = 0; i < given.count; i++)
-        if (!take_address(arena, given.items[i], item_path(condition, arena, i), &keys[i], err))
+        if (!take_address(arena, given.items[i], list_item_path(condition, arena, i), &keys[i], err))
             return false;
     *ret_keys = (struct text_list){ keys, given.count };
     return true;
@@ -200,7 +200,7 @@ bool filter_value_addresses(const struct filter_condition *condition, struct are
 
 /* ---- Numbers ---- */
 
-static bool number_of(const json_t *value, double *ret_number)
+static bool parse_number_value(const json_t *value, double *ret_number)
 {
     *ret_number = json_number_value(value);
     const char *text = json_string_value(value);
@@ -211,7 +211,7 @@ static bool number_of(const json_t *value, double *ret_number)
     return *text != '\0' && *end == '\0' && strspn(text, "0123456789+-.eE") == strlen(text) && isfinite(*ret_number);
 }
 
-/* Whole numbers keep all their digits. */
+/* Writes a number; an integer keeps all its digits. */
 static const char *number_text(const json_t *value, double number, struct arena *arena)
 {
     enum { NUMBER_MAX_BYTES = 64 };
@@ -226,21 +226,22 @@ static const char *number_text(const json_t *value, double number, struct arena 
     return buf_text(out);
 }
 
-static bool check_bounds(const struct filter_condition *condition, struct arena *arena, bool in_order, struct error *err)
+static bool check_bound_order(const struct filter_condition *condition, struct arena *arena, bool in_order, struct error *err)
 {
-    return in_order || fail(err, ERR_INVALID_REQUEST, value_path(condition, arena), "The first bound is above the second.");
+    return in_order ||
+           fail(err, ERR_INVALID_REQUEST, value_path(condition, arena), "The first bound must not be above the second.");
 }
 
-/* `wanted` values, or any number of them when it is 0. */
-static bool values_of(const struct filter_condition *condition, struct arena *arena, size_t wanted, const char *needs,
-                      const json_t **ret_list, struct error *err)
+/* Exactly `wanted` values; 0: one or more. */
+static bool wanted_values(const struct filter_condition *condition, struct arena *arena, size_t wanted, const char *needs,
+                          const json_t **ret_list, struct error *err)
 {
     if (wanted == 1) {
         json_t *alone = json_in_arena(arena, json_array());
         if (condition->value != NULL && !json_is_array(condition->value))
             json_array_append(alone, json_for_iteration(condition->value));
         *ret_list = alone;
-    } else if (!list_of(condition, arena, needs, ret_list, err)) {
+    } else if (!value_list(condition, arena, needs, ret_list, err)) {
         return false;
     }
     return wanted == 0 || json_array_size(*ret_list) == wanted || wrong_value(condition, arena, needs, err);
@@ -251,7 +252,7 @@ bool filter_value_numbers(const struct filter_condition *condition, struct arena
 {
     static const char *const needs[] = { "a list of numbers", "a number", "two numbers, the lower first" };
     const json_t *list;
-    if (!values_of(condition, arena, wanted, needs[wanted], &list, err))
+    if (!wanted_values(condition, arena, wanted, needs[wanted], &list, err))
         return false;
     size_t count = json_array_size(list);
     const char **texts = arena_array(arena, count, sizeof(*texts));
@@ -259,14 +260,14 @@ bool filter_value_numbers(const struct filter_condition *condition, struct arena
     for (size_t i = 0; i < count; i++) {
         double number;
         const json_t *value = json_array_get(list, i);
-        if (!number_of(value, &number))
-            return fail(err, ERR_INVALID_REQUEST, item_path(condition, arena, i), "This field is compared with %s.",
+        if (!parse_number_value(value, &number))
+            return fail(err, ERR_INVALID_REQUEST, list_item_path(condition, arena, i), "The value for this field must be %s.",
                         field_type_holds(FIELD_NUMBER));
         texts[i] = number_text(value, number, arena);
         numbers[i & 1] = number;
     }
     *ret_numbers = (struct text_list){ texts, count };
-    return check_bounds(condition, arena, wanted != 2 || numbers[0] <= numbers[1], err);
+    return check_bound_order(condition, arena, wanted != 2 || numbers[0] <= numbers[1], err);
 }
 
 bool filter_value_counts(const struct filter_condition *condition, struct arena *arena, size_t wanted, int64_t ret_counts[2],
@@ -274,7 +275,7 @@ bool filter_value_counts(const struct filter_condition *condition, struct arena 
 {
     static const char *const needs[] = { "", "a whole number", "two whole numbers, the lower first" };
     const json_t *list;
-    if (!values_of(condition, arena, wanted, needs[wanted], &list, err))
+    if (!wanted_values(condition, arena, wanted, needs[wanted], &list, err))
         return false;
     for (size_t i = 0; i < wanted; i++) {
         const json_t *value = json_array_get(list, i);
@@ -282,19 +283,19 @@ bool filter_value_counts(const struct filter_condition *condition, struct arena 
         ret_counts[i] = json_integer_value(value);
         bool is_whole = json_is_integer(value) || (text != NULL && int64_parse(text, &ret_counts[i]));
         if (!is_whole || ret_counts[i] < 0)
-            return fail(err, ERR_INVALID_REQUEST, item_path(condition, arena, i),
-                        "Activity is compared with a whole number from 0.");
+            return fail(err, ERR_INVALID_REQUEST, list_item_path(condition, arena, i),
+                        "An activity count must be a whole number of at least 0.");
     }
-    return check_bounds(condition, arena, wanted != 2 || ret_counts[0] <= ret_counts[1], err);
+    return check_bound_order(condition, arena, wanted != 2 || ret_counts[0] <= ret_counts[1], err);
 }
 
 /* ---- Dates ---- */
 
 static const int64_t last_us = INT64_C(253402300799) * US_PER_S;  /* the last second of year 9999 */
-static const int64_t first_us = INT64_C(-62135596800) * US_PER_S; /* the first of year 1 */
+static const int64_t first_us = INT64_C(-62135596800) * US_PER_S; /* the first second of year 1 */
 static const int64_t day_us = INT64_C(86400) * US_PER_S;
 
-/* `midnight_us` in UTC, which has every day. */
+/* The day that starts at `midnight_us` in UTC. */
 static struct filter_moment day_at(int64_t midnight_us)
 {
     char text[CLOCK_ISO_CHARS + 1];
@@ -310,8 +311,8 @@ struct filter_moment filter_day_shifted(const struct filter_moment *day, int day
     return midnight_us < first_us || midnight_us > last_us ? *day : day_at(midnight_us);
 }
 
-/* As custom fields take dates: a day, a time with a zone, or Unix seconds. */
-static bool moment_of(const json_t *value, struct filter_moment *ret_moment)
+/* Parses a date like a custom field: a day, a time with a zone, or Unix seconds. */
+static bool parse_moment_value(const json_t *value, struct filter_moment *ret_moment)
 {
     char midnight[FILTER_DAY_CHARS + sizeof("T00:00:00Z")];
     const char *text = json_string_value(value);
@@ -328,7 +329,7 @@ static bool moment_of(const json_t *value, struct filter_moment *ret_moment)
         time_us = (int64_t)(seconds * (double)US_PER_S);
     else if (text == NULL || !clock_parse_iso(text, &time_us))
         return false;
-    /* Times are shown in milliseconds, so they are compared in milliseconds. */
+    /* Callers see times in milliseconds, so they are compared in milliseconds. */
     *ret_moment = (struct filter_moment){ .time_us = time_us - (time_us % US_PER_MS + US_PER_MS) % US_PER_MS };
     return true;
 }
@@ -338,12 +339,12 @@ bool filter_value_moments(const struct filter_condition *condition, struct arena
 {
     static const char *const needs[] = { "", "a date", "two dates, the earlier first" };
     const json_t *list;
-    if (!values_of(condition, arena, wanted, needs[wanted], &list, err))
+    if (!wanted_values(condition, arena, wanted, needs[wanted], &list, err))
         return false;
     for (size_t i = 0; i < wanted; i++)
-        if (!moment_of(json_array_get(list, i), &ret_moments[i]))
-            return fail(err, ERR_INVALID_REQUEST, item_path(condition, arena, i), "This field is compared with %s.",
+        if (!parse_moment_value(json_array_get(list, i), &ret_moments[i]))
+            return fail(err, ERR_INVALID_REQUEST, list_item_path(condition, arena, i), "The value for this field must be %s.",
                         field_type_holds(FIELD_DATE));
     return wanted != 2 || ret_moments[0].is_day != ret_moments[1].is_day ||
-           check_bounds(condition, arena, ret_moments[0].time_us <= ret_moments[1].time_us, err);
+           check_bound_order(condition, arena, ret_moments[0].time_us <= ret_moments[1].time_us, err);
 }

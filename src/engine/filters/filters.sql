@@ -1,4 +1,4 @@
--- Audiences by their ids, those deleted too: others may name them.
+-- Audiences by their ids, including deleted ones, because other audiences can refer to them.
 -- name: contact_audiences_named :many
 -- params: brand_id bigint, ids bigint[]
 -- columns: id bigint, kind text, status text, deleted boolean, filters jsonb

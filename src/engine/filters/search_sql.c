@@ -20,13 +20,13 @@ void search_sql_add(struct search_sql *sql, const char *fragment)
     buf_add_text(sql->text, fragment);
 }
 
-static bool is_same(enum db_type type, const union search_value *left, const union search_value *right)
+static bool is_same_value(enum db_type type, const union search_value *left, const union search_value *right)
 {
     if (type == DB_TEXT || type == DB_JSONB)
         return strcmp(left->text, right->text) == 0;
     if (type == DB_TEXT_ARRAY || type == DB_JSONB_ARRAY)
         return left->list.items == right->list.items;
-    return type == DB_BOOLEAN ? left->truth == right->truth : left->number == right->number;
+    return type == DB_BOOLEAN ? left->boolean == right->boolean : left->number == right->number;
 }
 
 static void grow(struct search_sql *sql)
@@ -46,7 +46,7 @@ static void grow(struct search_sql *sql)
 static void add_param(struct search_sql *sql, enum db_type type, union search_value value)
 {
     size_t at = 0;
-    while (at < sql->count && !(sql->fields[at].type == type && is_same(type, &sql->values[at], &value)))
+    while (at < sql->count && !(sql->fields[at].type == type && is_same_value(type, &sql->values[at], &value)))
         at++;
     if (at == DB_MAX_PARAMS)
         abort();
@@ -70,9 +70,9 @@ void search_sql_time(struct search_sql *sql, int64_t time_us)
     add_param(sql, DB_TIMESTAMPTZ, (union search_value){ .number = time_us });
 }
 
-void search_sql_truth(struct search_sql *sql, bool value)
+void search_sql_boolean(struct search_sql *sql, bool value)
 {
-    add_param(sql, DB_BOOLEAN, (union search_value){ .truth = value });
+    add_param(sql, DB_BOOLEAN, (union search_value){ .boolean = value });
 }
 
 void search_sql_text(struct search_sql *sql, const char *value)
@@ -95,7 +95,7 @@ void search_sql_jsonbs(struct search_sql *sql, struct text_list values)
     add_param(sql, DB_JSONB_ARRAY, (union search_value){ .list = values });
 }
 
-/* ---- Texts in either case ---- */
+/* ---- Case-insensitive texts ---- */
 
 struct search_fold search_fold_for(struct text_list parts)
 {
@@ -105,7 +105,7 @@ struct search_fold search_fold_for(struct text_list parts)
     return (struct search_fold){ "lower(", ")" };
 }
 
-static const char *pattern_of(struct arena *arena, const char *text, bool any_before, bool any_behind)
+static const char *like_pattern(struct arena *arena, const char *text, bool any_before, bool any_after)
 {
     const char *lowered = text_lower_unicode(arena, text);
     char *pattern = arena_alloc(arena, 2 * strlen(lowered) + 3);
@@ -117,16 +117,16 @@ static const char *pattern_of(struct arena *arena, const char *text, bool any_be
             pattern[size++] = '\\';
         pattern[size++] = *at;
     }
-    if (any_behind)
+    if (any_after)
         pattern[size++] = '%';
     return pattern;
 }
 
-void search_sql_patterns(struct search_sql *sql, struct text_list parts, bool any_before, bool any_behind)
+void search_sql_patterns(struct search_sql *sql, struct text_list parts, bool any_before, bool any_after)
 {
     const char **patterns = arena_array(sql->arena, parts.count, sizeof(*patterns));
     for (size_t i = 0; i < parts.count; i++)
-        patterns[i] = pattern_of(sql->arena, parts.items[i], any_before, any_behind);
+        patterns[i] = like_pattern(sql->arena, parts.items[i], any_before, any_after);
     search_sql_texts(sql, (struct text_list){ patterns, parts.count });
 }
 

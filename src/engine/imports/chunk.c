@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As the parameters of a single contact are bounded. */
+/* The same limits as for the arguments that save a single contact. */
 enum { NAME_MAX_CHARS = 200, SOURCE_MAX_CHARS = 100, CUSTOM_MAX_BYTES = 8 * 1024 * 1024, SHOWN_EMAIL_CHARS = 320 };
 
-static void release_arena(void *arena)
+static void chunk_release_arena(void *arena)
 {
     arena_free(arena);
 }
@@ -19,7 +19,7 @@ struct import_chunk *import_chunk_new(struct arena *owner)
 {
     struct import_chunk *chunk = arena_alloc(owner, sizeof(*chunk));
     chunk->arena = arena_new(0);
-    arena_defer(owner, release_arena, chunk->arena);
+    arena_defer(owner, chunk_release_arena, chunk->arena);
     return chunk;
 }
 
@@ -28,11 +28,11 @@ struct import_chunk *import_chunk_new(struct arena *owner)
 struct row_reader {
     struct import_chunk *chunk;
     const struct import_plan *plan;
-    struct buf custom; /* of the row */
+    struct buf custom; /* the custom fields of the row */
 };
 
-/* White space around a cell is not part of it. */
-static char *trimmed(const struct csv_cell *cell)
+/* Trims white space around a cell, in place. */
+static char *trim_cell(const struct csv_cell *cell)
 {
     char *text = cell->text;
     char *end = text + cell->size;
@@ -48,20 +48,20 @@ static bool check_length(const char *text, size_t max_chars, const char *field, 
 {
     if (strlen(text) <= max_chars || utf8_length(text) <= max_chars)
         return true;
-    return fail(err, ERR_INVALID_REQUEST, field, "This has at most %zu characters.", max_chars);
+    return fail(err, ERR_INVALID_REQUEST, field, "The value can have at most %zu characters.", max_chars);
 }
 
-static bool refuse_custom(const struct import_column *column, struct error *err)
+static bool refuse_custom_cell(const struct import_column *column, struct error *err)
 {
     if (column->type == FIELD_NONE)
-        fail(err, ERR_INVALID_REQUEST, NULL, "There is no such field any more.");
+        fail(err, ERR_INVALID_REQUEST, NULL, "This field no longer exists.");
     else
-        fail(err, ERR_FIELD_TYPE_MISMATCH, NULL, "This field holds %s.", field_type_holds(column->type));
+        fail(err, ERR_FIELD_TYPE_MISMATCH, NULL, "The value of this field must be %s.", field_type_holds(column->type));
     snprintf(err->param, sizeof(err->param), "customFields.%s", column->name);
     return false;
 }
 
-static bool read_custom(struct row_reader *reader, const struct import_column *column, const char *text, struct error *err)
+static bool read_custom_cell(struct row_reader *reader, const struct import_column *column, const char *text, struct error *err)
 {
     if (column->type == FIELD_STRING && !check_length(text, FIELD_TEXT_MAX_CHARS, NULL, err)) {
         snprintf(err->param, sizeof(err->param), "customFields.%s", column->name);
@@ -72,7 +72,7 @@ static bool read_custom(struct row_reader *reader, const struct import_column *c
         buf_add_char(&reader->custom, ',');
     buf_add_text(&reader->custom, column->json_key);
     json_writer_init(&json, &reader->custom);
-    return import_cell_write(text, column, &json) || refuse_custom(column, err);
+    return import_cell_write(text, column, &json) || refuse_custom_cell(column, err);
 }
 
 static bool read_cell(struct row_reader *reader, const struct import_column *column, const char *text,
@@ -98,9 +98,9 @@ static bool read_cell(struct row_reader *reader, const struct import_column *col
     case COLUMN_SUBSCRIBED:
         contact->subscribed.set = true;
         return import_cell_bool(text, &contact->subscribed.value) ||
-               fail(err, ERR_INVALID_REQUEST, column->name, "This is neither true nor false.");
+               fail(err, ERR_INVALID_REQUEST, column->name, "The value must be true or false.");
     case COLUMN_CUSTOM:
-        return read_custom(reader, column, text, err);
+        return read_custom_cell(reader, column, text, err);
     }
     return true;
 }
@@ -119,18 +119,18 @@ static bool read_email(struct row_reader *reader, const char *text, struct impor
     return true;
 }
 
-/* Trims the cells in place and tells whether any of them says something. */
+/* Trims the cells in place. True when any cell has a value. */
 static bool trim_cells(const struct csv_row *row, const char **ret_cells)
 {
     bool any = false;
     for (size_t i = 0; i < row->count && i < CSV_MAX_CELLS; i++) {
-        ret_cells[i] = trimmed(&row->cells[i]);
+        ret_cells[i] = trim_cell(&row->cells[i]);
         any = any || ret_cells[i][0] != '\0';
     }
     return any;
 }
 
-/* Spreadsheets end short rows with delimiters, or leave these out: only a value too much is a fault. */
+/* Spreadsheets pad short rows with delimiters, or omit them. Only a value beyond the last column is an error. */
 static bool check_width(const struct csv_row *row, const char *const *cells, size_t columns, struct error *err)
 {
     bool is_wide = row->count > CSV_MAX_CELLS;
@@ -165,9 +165,9 @@ static bool read_contact(struct row_reader *reader, const struct csv_row *row, c
     return true;
 }
 
-/* ---- What becomes of it ---- */
+/* ---- Rows of a chunk ---- */
 
-static const char *record_of(struct arena *arena, const char *const *cells, size_t count, char delimiter)
+static const char *row_record(struct arena *arena, const char *const *cells, size_t count, char delimiter)
 {
     BUF_SCOPE record;
     buf_init(&record, IMPORT_RECORD_MAX_BYTES);
@@ -179,7 +179,7 @@ static const char *record_of(struct arena *arena, const char *const *cells, size
     return record.overflowed ? NULL : arena_dup(arena, buf_text(&record));
 }
 
-static const char *email_in(const struct row_reader *reader, const struct csv_row *row, const char *const *cells)
+static const char *row_email(const struct row_reader *reader, const struct csv_row *row, const char *const *cells)
 {
     const struct import_columns *columns = &reader->plan->columns;
     for (size_t i = 0; i < columns->count && i < row->count; i++)
@@ -188,9 +188,9 @@ static const char *email_in(const struct row_reader *reader, const struct csv_ro
     return NULL;
 }
 
-/* `cells` NULL: they cannot be given back. */
-static void refuse(struct row_reader *reader, struct import_error_budget *budget, const struct csv_row *row,
-                   const char *const *cells, const struct error *why)
+/* Reports a row as failed. `cells` is NULL when the row cannot be returned as CSV. */
+static void refuse_row(struct row_reader *reader, struct import_error_budget *budget, const struct csv_row *row,
+                       const char *const *cells, const struct error *error)
 {
     struct import_chunk *chunk = reader->chunk;
     chunk->failed++;
@@ -198,14 +198,14 @@ static void refuse(struct row_reader *reader, struct import_error_budget *budget
         return;
     struct import_refusal refusal = {
         .line = row->line,
-        .code = why->code,
-        .field = why->param[0] != '\0' ? arena_dup(chunk->arena, why->param) : NULL,
-        .message = arena_dup(chunk->arena, why->message),
+        .code = error->code,
+        .field = error->param[0] != '\0' ? arena_dup(chunk->arena, error->param) : NULL,
+        .message = arena_dup(chunk->arena, error->message),
     };
     if (cells != NULL) {
-        refusal.email = email_in(reader, row, cells);
+        refusal.email = row_email(reader, row, cells);
         size_t count = row->count < CSV_MAX_CELLS ? row->count : (size_t)CSV_MAX_CELLS;
-        refusal.record = record_of(chunk->arena, cells, count, reader->plan->delimiter);
+        refusal.record = row_record(chunk->arena, cells, count, reader->plan->delimiter);
     }
     int64_t bytes = (int64_t)(strlen(refusal.message) + (refusal.record != NULL ? strlen(refusal.record) : 0));
     budget->kept++;
@@ -214,7 +214,7 @@ static void refuse(struct row_reader *reader, struct import_error_budget *budget
     chunk->refusals[chunk->refusal_count++] = refusal;
 }
 
-/* FNV-1a, 64 bits; a shard keeps its keys from round to round and from version to version. */
+/* Hashes a key with FNV-1a (64 bits), so that a key belongs to the same shard in every round and in every version. */
 static size_t shard_of(const char *key)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -227,10 +227,10 @@ static void take_row(struct row_reader *reader, struct import_error_budget *budg
 {
     struct import_chunk *chunk = reader->chunk;
     const char *cells[CSV_MAX_CELLS];
-    struct error why = { .code = ERR_NONE };
+    struct error error = { .code = ERR_NONE };
     if (row->fault != CSV_FINE) {
-        fail(&why, ERR_INVALID_REQUEST, NULL, "%s", import_fault_message(chunk->arena, row));
-        refuse(reader, budget, row, NULL, &why);
+        fail(&error, ERR_INVALID_REQUEST, NULL, "%s", import_fault_message(chunk->arena, row));
+        refuse_row(reader, budget, row, NULL, &error);
         return;
     }
     if (!trim_cells(row, cells)) {
@@ -238,15 +238,15 @@ static void take_row(struct row_reader *reader, struct import_error_budget *budg
         return;
     }
     struct import_contact contact;
-    if (!read_contact(reader, row, cells, &contact, &why)) {
-        refuse(reader, budget, row, cells, &why);
+    if (!read_contact(reader, row, cells, &contact, &error)) {
+        refuse_row(reader, budget, row, cells, &error);
         return;
     }
     struct import_part *part = &chunk->parts[shard_of(contact.key)];
     part->contacts[part->count++] = contact;
 }
 
-static void empty(struct import_chunk *chunk)
+static void clear_chunk(struct import_chunk *chunk)
 {
     struct arena *arena = chunk->arena;
     arena_reset(arena);
@@ -259,7 +259,7 @@ static void empty(struct import_chunk *chunk)
 bool import_chunk_read(struct import_chunk *chunk, const struct import_plan *plan, struct import_reading *reading,
                        struct import_error_budget *budget, struct error *err)
 {
-    empty(chunk);
+    clear_chunk(chunk);
     struct row_reader reader = { .chunk = chunk, .plan = plan };
     buf_init(&reader.custom, CUSTOM_MAX_BYTES);
     int64_t begin = reading->csv.offset;

@@ -1,12 +1,12 @@
 /*
- * A chunk: the unit in which an import is committed. Its rows
- * are checked and shared out among the shards by the key of their address, so
- * that everything about one person goes through one shard, in the order of the
- * text. Where a chunk ends depends on the text alone: a round that begins again
- * at a chunk's start cuts the same chunks.
+ * Chunk: the unit of work that an import commits. Its rows are checked and
+ * assigned to shards by the key of their address, so that all rows of one person
+ * go through one shard, in the order of the text. The boundaries of chunks
+ * depend on the text alone: a round that resumes at a chunk's start reads the
+ * same chunks again.
  *
- * A chunk is filled by one thread and then only read by others; its memory is
- * its arena's.
+ * One thread fills a chunk; then other threads only read it. Its memory belongs
+ * to its arena.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ enum {
     IMPORT_RECORD_MAX_BYTES = 8 * 1024,
 };
 
-/* What a row says of a contact; what is NULL or not set stays as it is. */
+/* The values of one row. Members that are NULL or not set stay unchanged in the contact. */
 struct import_contact {
     const char *key;
     const char *email;
@@ -30,17 +30,17 @@ struct import_contact {
     const char *user_id;
     const char *source;
     struct opt_bool subscribed;
-    const char *custom; /* members of a JSON object, "" for none; of equal names the last counts */
+    const char *custom; /* members of a JSON object, "" for none; the last of duplicate names counts */
 };
 
-/* A row that was not saved. */
+/* A row that was not saved, and the error. */
 struct import_refusal {
     int64_t line;
     const char *email; /* as given; NULL when missing */
     enum error_code code;
-    const char *field; /* NULL when it is about no field */
+    const char *field; /* NULL when the error concerns no field */
     const char *message;
-    const char *record; /* the row as CSV; NULL when it cannot be given back */
+    const char *record; /* the row as CSV; NULL when it cannot be returned */
 };
 
 struct import_part {
@@ -51,26 +51,26 @@ struct import_part {
 struct import_chunk {
     struct arena *arena;
     int64_t number;
-    int64_t end_offset; /* where the next one begins */
+    int64_t end_offset; /* start of the next chunk */
     int64_t end_line;
     bool is_last;
     struct import_part parts[IMPORT_SHARDS];
     int64_t skipped; /* rows without any value */
     int64_t failed;
-    struct import_refusal *refusals; /* those that are kept */
+    struct import_refusal *refusals; /* the stored ones, limited by import_error_budget */
     size_t refusal_count;
     int64_t error_bytes;
 };
 
-/* What has been kept of errors so far, by which later ones are counted only. */
+/* The errors stored so far. When the budget is used up, further errors are only counted. */
 struct import_error_budget {
     int64_t kept;
     int64_t bytes;
 };
 
-/* An empty chunk; with what it will hold it goes when `owner` goes. */
+/* Makes an empty chunk. It is freed, with its contents, together with `owner`. */
 struct import_chunk *import_chunk_new(struct arena *owner) NONNULL(1) RETURNS_NONNULL;
 
-/* Fills the chunk with the next rows; its `is_last` tells that the text has ended. Numbering is the caller's. */
+/* Fills the chunk with the next rows and sets `is_last` at the end of the text. The caller sets `number`. */
 MUST_CHECK bool import_chunk_read(struct import_chunk *chunk, const struct import_plan *plan, struct import_reading *reading,
                                   struct import_error_budget *budget, struct error *err) NONNULL(1, 2, 3, 4, 5);

@@ -12,7 +12,7 @@ static const char *const core_names[COLUMN_KIND_COUNT] = {
     [COLUMN_USER_ID] = "userId", [COLUMN_SOURCE] = "source",        [COLUMN_SUBSCRIBED] = "subscribed",
 };
 
-/* Headers of core fields, in lower case and without anything but letters and digits (D-82 of schemas/rules.json). */
+/* Headers of core fields, in lower case and reduced to letters and digits (D-82 of schemas/rules.json). */
 static const struct {
     const char *spelling;
     enum column_kind kind;
@@ -25,8 +25,8 @@ static const struct {
     { "subscribed", COLUMN_SUBSCRIBED },
 };
 
-/* Columns of the error file, so that a corrected one can be imported as it is. */
-static const char *const own_headers[] = { "importLine", "importError" };
+/* The extra columns of the error file. They are skipped, so that a corrected error file can be imported unchanged. */
+static const char *const error_file_headers[] = { "importLine", "importError" };
 
 /* ---- Names ---- */
 
@@ -55,10 +55,10 @@ static enum column_kind core_kind_of_name(const char *name)
     return COLUMN_SKIP;
 }
 
-static bool is_own_header(const char *header)
+static bool is_error_file_header(const char *header)
 {
-    for (size_t i = 0; i < ARRAY_COUNT(own_headers); i++)
-        if (strcmp(own_headers[i], header) == 0)
+    for (size_t i = 0; i < ARRAY_COUNT(error_file_headers); i++)
+        if (strcmp(error_file_headers[i], header) == 0)
             return true;
     return false;
 }
@@ -94,24 +94,24 @@ static bool name_column(struct arena *arena, struct import_column *column, const
     return field_name_normalize(arena, wanted, &column->name, err);
 }
 
-/* What the caller says of a column counts; then what its header says. */
-static bool read_column(struct arena *arena, struct import_columns *columns, struct import_column *column, size_t place,
+/* Chooses the field of a column: by the caller's mapping, else by its header. */
+static bool read_column(struct arena *arena, struct import_columns *columns, struct import_column *column, size_t index,
                         const json_t *mapping, const char *param, struct error *err)
 {
     const json_t *mapped = json_object_get(mapping, column->header);
-    struct error why = { .code = ERR_NONE };
-    if (json_is_null(mapped) || is_own_header(column->header))
+    struct error error = { .code = ERR_NONE };
+    if (json_is_null(mapped) || is_error_file_header(column->header))
         return true;
     if (mapped != NULL) {
-        if (json_is_string(mapped) && name_column(arena, column, json_string_value(mapped), &why))
+        if (json_is_string(mapped) && name_column(arena, column, json_string_value(mapped), &error))
             return true;
         fail(err, ERR_INVALID_REQUEST, NULL, "%s",
-             json_is_string(mapped) ? why.message : "mapping names a field, or null to skip the column.");
+             json_is_string(mapped) ? error.message : "A mapping value must be a field name, or null to skip the column.");
         snprintf(err->param, sizeof(err->param), "mapping.%s", column->header);
         return false;
     }
     if (column->header[0] == '\0') {
-        import_warn(columns, "COLUMN_SKIPPED", NULL, arena_printf(arena, "Column %zu has no name and was left out.", place + 1));
+        import_warn(columns, "COLUMN_SKIPPED", NULL, arena_printf(arena, "Column %zu has no name and was skipped.", index + 1));
         return true;
     }
     column->kind = core_kind_of_header(column->header);
@@ -119,10 +119,10 @@ static bool read_column(struct arena *arena, struct import_columns *columns, str
     if (column->kind != COLUMN_SKIP)
         return true;
     column->kind = COLUMN_CUSTOM;
-    if (!field_name_normalize(arena, column->header, &column->name, &why))
+    if (!field_name_normalize(arena, column->header, &column->name, &error))
         return fail(err, ERR_INVALID_REQUEST, param,
-                    "The column \"%s\" cannot be a field: %s Name another in mapping, or null to skip it.",
-                    text_visible(arena, column->header, SHOWN_POINTS), why.message);
+                    "The column \"%s\" cannot be a field: %s Map it to another field in mapping, or to null to skip it.",
+                    text_visible(arena, column->header, SHOWN_POINTS), error.message);
     if (strcmp(column->name, column->header) != 0)
         warn_renamed(columns, column);
     return true;
@@ -143,37 +143,36 @@ static bool check_mapping(struct arena *arena, const struct import_columns *colu
 {
     const char *header;
     json_t *ignored;
-    json_object_foreach(json_for_iteration(mapping), header, ignored)
-    {
+    json_object_foreach (json_for_iteration(mapping), header, ignored) {
         bool known = false;
         for (size_t i = 0; i < columns->count && !known; i++)
             known = strcmp(columns->items[i].header, header) == 0;
         if (known)
             continue;
-        fail(err, ERR_INVALID_REQUEST, NULL, "There is no such column. The columns are: %s.", list_headers(arena, columns));
+        fail(err, ERR_INVALID_REQUEST, NULL, "The file has no such column. The columns are: %s.", list_headers(arena, columns));
         snprintf(err->param, sizeof(err->param), "mapping.%s", header);
         return false;
     }
     return true;
 }
 
-static bool check_unique(struct arena *arena, const struct import_columns *columns, const char *param, struct error *err)
+static bool check_duplicates(struct arena *arena, const struct import_columns *columns, const char *param, struct error *err)
 {
     for (size_t i = 0; i < columns->count; i++)
         for (size_t j = 0; j < i && columns->items[i].name != NULL; j++)
             if (columns->items[j].name != NULL && strcmp(columns->items[i].name, columns->items[j].name) == 0)
-                return fail(err, ERR_INVALID_REQUEST, param, "Columns %zu (\"%s\") and %zu (\"%s\") are both the field %s.", j + 1,
-                            text_visible(arena, columns->items[j].header, SHOWN_POINTS), i + 1,
+                return fail(err, ERR_INVALID_REQUEST, param, "Columns %zu (\"%s\") and %zu (\"%s\") both map to the field %s.",
+                            j + 1, text_visible(arena, columns->items[j].header, SHOWN_POINTS), i + 1,
                             text_visible(arena, columns->items[i].header, SHOWN_POINTS), columns->items[i].name);
     return true;
 }
 
-static bool check_email(struct arena *arena, const struct import_columns *columns, const char *param, struct error *err)
+static bool check_email_column(struct arena *arena, const struct import_columns *columns, const char *param, struct error *err)
 {
     for (size_t i = 0; i < columns->count; i++)
         if (columns->items[i].kind == COLUMN_EMAIL)
             return true;
-    return fail(err, ERR_INVALID_REQUEST, param, "No column is the email address. The columns are: %s.",
+    return fail(err, ERR_INVALID_REQUEST, param, "No column contains the email address. The columns are: %s.",
                 list_headers(arena, columns));
 }
 
@@ -181,7 +180,7 @@ bool import_columns_read(struct arena *arena, const struct csv_row *header, cons
                          struct import_columns *ret_columns, struct error *err)
 {
     if (header->count > CSV_MAX_CELLS)
-        return fail(err, ERR_INVALID_REQUEST, param, "Line %lld has %zu columns; an import has at most %d.",
+        return fail(err, ERR_INVALID_REQUEST, param, "Line %lld has %zu columns; an import can have at most %d.",
                     (long long)header->line, header->count, CSV_MAX_CELLS);
     struct import_columns columns = {
         .items = arena_array(arena, header->count, sizeof(struct import_column)),
@@ -199,7 +198,7 @@ bool import_columns_read(struct arena *arena, const struct csv_row *header, cons
     for (size_t i = 0; i < columns.count; i++)
         if (!read_column(arena, &columns, &columns.items[i], i, mapping, param, err))
             return false;
-    if (!check_unique(arena, &columns, param, err) || !check_email(arena, &columns, param, err))
+    if (!check_duplicates(arena, &columns, param, err) || !check_email_column(arena, &columns, param, err))
         return false;
     *ret_columns = columns;
     return true;
@@ -214,7 +213,7 @@ void import_column_set_type(struct arena *arena, struct import_column *column, e
     column->json_key = arena_printf(arena, "%s:", buf_text(&key));
 }
 
-/* ---- In the row of the import ---- */
+/* ---- Stored columns ---- */
 
 json_t *import_columns_json(const struct import_columns *columns)
 {

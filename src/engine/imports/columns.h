@@ -1,10 +1,10 @@
 /*
- * What the columns of an import mean, by their headers and
- * the caller's mapping, and what the cells of custom fields hold.
+ * Column mapping of an import: the contact field of each column, from its header
+ * and the caller's mapping, and the types of custom fields (type inference).
  *
- * A header names a core field in any spelling of a small table, or a custom
- * field by its normalized name. The type of a field that the brand does not
- * have yet is what all its first values fit: bool, number, date, else string.
+ * A header matches a core field by a small table of spellings, else a custom
+ * field by its normalized name. A new custom field gets the first type that
+ * fits all sampled values: bool, number, date, else string.
  */
 #pragma once
 
@@ -28,11 +28,11 @@ enum { COLUMN_KIND_COUNT = COLUMN_CUSTOM + 1 };
 
 struct import_column {
     enum column_kind kind;
-    const char *header;   /* as it stands in the file */
-    const char *name;     /* of the field; NULL when skipped */
-    enum field_type type; /* of a custom field */
-    bool decimal_comma;   /* of numbers */
-    const char *json_key; /* "name": as JSON, of a custom field */
+    const char *header;   /* as in the file */
+    const char *name;     /* field name; NULL when skipped */
+    enum field_type type; /* for a custom field */
+    bool decimal_comma;   /* numbers use a decimal comma */
+    const char *json_key; /* "name": as JSON, for a custom field */
 };
 
 struct import_columns {
@@ -42,7 +42,7 @@ struct import_columns {
 };
 
 /* Reads the header row. `mapping` is an object of header to field name or null, or NULL.
- * Errors: INVALID_REQUEST with `param`, or mapping.<header>, naming the columns. */
+ * Errors: INVALID_REQUEST with `param`, or mapping.<header>; the message lists the columns. */
 MUST_CHECK bool import_columns_read(struct arena *arena, const struct csv_row *header, const json_t *mapping, const char *param,
                                     struct import_columns *ret_columns, struct error *err) NONNULL(1, 2, 4, 5, 6);
 
@@ -51,11 +51,11 @@ void import_column_set_type(struct arena *arena, struct import_column *column, e
 /* Adds a warning; `field` may be NULL. */
 void import_warn(struct import_columns *columns, const char *code, const char *field, const char *message) NONNULL(1, 2, 4);
 
-/* As JSON for the row of the import, and back. */
+/* Writes the columns as JSON for the row of the import, and reads them back. */
 json_t *import_columns_json(const struct import_columns *columns) NONNULL(1) RETURNS_NONNULL;
 MUST_CHECK bool import_columns_load(struct arena *arena, const json_t *json, struct import_columns *ret_columns) NONNULL(1, 3);
 
-/* ---- What the first values of a column have in common ---- */
+/* ---- Type inference from the first values of a column ---- */
 
 struct column_sample {
     size_t values;
@@ -63,18 +63,18 @@ struct column_sample {
     bool not_number;
     bool not_comma_number;
     bool not_date;
-    bool comma_is_decimal; /* some value can only be read with a decimal comma */
+    bool comma_is_decimal; /* some value is valid only with a decimal comma */
 };
 
 void column_sample_add(struct column_sample *sample, const char *text) NONNULL(1, 2);
 
-/* The type, and whether numbers have a decimal comma, which they can only where the comma does not part cells. */
+/* Infers the type. `ret_decimal_comma`: numbers have a decimal comma; never when the comma is the delimiter. */
 enum field_type column_sample_type(const struct column_sample *sample, char delimiter, bool *ret_decimal_comma) NONNULL(1, 3);
 
 /* ---- Cells ---- */
 
-/* true, yes, y, 1 and their opposites in any case; false when it is none of them. */
+/* Reads true, yes, y, 1 and false, no, n, 0, ignoring case. False for any other text. */
 bool import_cell_bool(const char *text, bool *ret_value) NONNULL(1, 2);
 
-/* Writes the cell as it is stored in a field of this type, as JSON. False when it does not fit. */
+/* Writes the cell as JSON in the form that a field of this type stores. False when it does not fit. */
 bool import_cell_write(const char *text, const struct import_column *column, struct json_writer *json) NONNULL(1, 2, 3);

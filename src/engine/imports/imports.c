@@ -8,26 +8,25 @@
 
 enum { MAPPING_JSON_MAX_BYTES = 1024 * 1024 };
 
-/* ---- Asking for one ---- */
+/* ---- Creating ---- */
 
-static bool check_request(const struct work *work, const struct import_request *request, struct error *err)
+static bool check_import_request(const struct work *work, const struct import_request *request, struct error *err)
 {
     if ((request->csv != NULL) == (request->path != NULL))
-        return fail(err, ERR_INVALID_REQUEST, request->csv != NULL ? "path" : "csv", "Give either csv or path.");
+        return fail(err, ERR_INVALID_REQUEST, request->csv != NULL ? "path" : "csv", "Pass either csv or path.");
     if (request->csv != NULL && strlen(request->csv) > IMPORT_TEXT_MAX_BYTES)
-        return fail(err, ERR_INVALID_REQUEST, "csv", "A text has at most %d bytes; larger ones are imported from a file.",
+        return fail(err, ERR_INVALID_REQUEST, "csv", "csv can have at most %d bytes; import larger data from a file with path.",
                     IMPORT_TEXT_MAX_BYTES);
     if (request->path != NULL && request->over_http)
-        return fail(err, ERR_INVALID_REQUEST, "path", "Files are read only for local callers. Send the text as csv.");
+        return fail(err, ERR_INVALID_REQUEST, "path", "path is available only to local callers. Pass the text as csv.");
     if (request->path != NULL && work->engine->import_root == NULL)
-        return fail(err, ERR_INVALID_REQUEST, "path", "No import folder is set; start this program with --import-root DIR.");
+        return fail(err, ERR_INVALID_REQUEST, "path", "No import folder is configured; start the server with --import-root DIR.");
     const char *header;
     json_t *name;
-    json_object_foreach(json_for_iteration(request->mapping), header, name)
-    {
+    json_object_foreach (json_for_iteration(request->mapping), header, name) {
         if (json_is_null(name) || json_is_string(name))
             continue;
-        fail(err, ERR_INVALID_REQUEST, NULL, "A column is mapped to the name of a field, or to null to leave it out.");
+        fail(err, ERR_INVALID_REQUEST, NULL, "A mapping value must be a field name, or null to skip the column.");
         snprintf(err->param, sizeof(err->param), "mapping.%s", header);
         return false;
     }
@@ -39,7 +38,7 @@ static struct opt_int set_int(int64_t value)
     return (struct opt_int){ .set = true, .value = value };
 }
 
-/* Who asks again for a file that is being imported, because the first call took too long, waits for its end. */
+/* Finds a running import of the same file. A caller that repeats a call after a timeout then waits for that import. */
 static bool find_open(const struct work *work, const struct import_insert_params *wanted, int64_t *ret_job_id, struct error *err)
 {
     struct import_find_open_params params = {
@@ -60,7 +59,7 @@ static bool find_open(const struct work *work, const struct import_insert_params
     return true;
 }
 
-static bool name_file(const struct work *work, const char *path, struct import_insert_params *insert, struct error *err)
+static bool identify_file(const struct work *work, const char *path, struct import_insert_params *insert, struct error *err)
 {
     struct import_file file;
     insert->root = work->engine->import_root;
@@ -77,7 +76,7 @@ static bool name_file(const struct work *work, const char *path, struct import_i
 bool import_create(const struct work *work, const struct import_request *request, struct import_asked *ret_asked, struct error *err)
 {
     *ret_asked = (struct import_asked){ .id = 0 };
-    if (!check_request(work, request, err) || (request->validate && !validation_check_credits(work, 1, err)))
+    if (!check_import_request(work, request, err) || (request->validate && !validation_check_credits(work, 1, err)))
         return false;
     struct import_insert_params insert = {
         .brand_id = work->brand_id,
@@ -91,7 +90,7 @@ bool import_create(const struct work *work, const struct import_request *request
         insert.csv = (struct bytes){ (const unsigned char *)request->csv, strlen(request->csv) };
         insert.size_bytes = (int64_t)insert.csv.size;
     } else {
-        if (!name_file(work, request->path, &insert, err) ||
+        if (!identify_file(work, request->path, &insert, err) ||
             (request->may_join && !find_open(work, &insert, &ret_asked->job_id, err)))
             return false;
         if (ret_asked->job_id != 0)
@@ -110,15 +109,15 @@ bool import_set_job(const struct work *work, int64_t id, int64_t job_id, struct 
     return sql_import_bind_job(work->conn, work->arena, &params, NULL, err);
 }
 
-/* ---- A round ---- */
+/* ---- Rounds ---- */
 
-static bool not_found(struct error *err)
+static bool import_not_found(struct error *err)
 {
     return fail(err, ERR_NOT_FOUND, "importId", "No import with this id in this brand.");
 }
 
-static bool find_row(const struct work *work, int64_t id, const struct import_row **ret_row,
-                     const struct import_shard_row **ret_shards, struct error *err)
+static bool find_import(const struct work *work, int64_t id, const struct import_row **ret_row,
+                        const struct import_shard_row **ret_shards, struct error *err)
 {
     struct import_find_params find = { .brand_id = work->brand_id, .id = id };
     struct import_shards_find_params shards = { .brand_id = work->brand_id, .id = id };
@@ -129,10 +128,10 @@ static bool find_row(const struct work *work, int64_t id, const struct import_ro
         return false;
     *ret_row = db_batch_rows(batch, row_at)->rows;
     *ret_shards = db_batch_rows(batch, shards_at)->rows;
-    return (*ret_row != NULL && db_batch_rows(batch, shards_at)->count == IMPORT_SHARDS) || not_found(err);
+    return (*ret_row != NULL && db_batch_rows(batch, shards_at)->count == IMPORT_SHARDS) || import_not_found(err);
 }
 
-static bool open_source(const struct work *work, struct import *import, struct error *err)
+static bool open_import_source(const struct work *work, struct import *import, struct error *err)
 {
     const struct import_row *row = import->row;
     import->source.work = work;
@@ -157,7 +156,7 @@ static bool read_mapping(const struct work *work, const struct import_row *row, 
     return row->mapping == NULL || json_read(work->arena, row->mapping, strlen(row->mapping), bounds, ret_mapping, err);
 }
 
-/* The plan, the fields it defines and the places where the shards begin are one commit. */
+/* Commits the plan, the fields it defines and the start positions of the shards in one transaction. */
 static bool make_plan(const struct work *work, const struct import *import, struct error *err)
 {
     const struct import_row *row = import->row;
@@ -183,7 +182,7 @@ static bool make_plan(const struct work *work, const struct import *import, stru
     return sql_import_plan_keep(work->conn, work->arena, &keep, NULL, err) && db_tx_commit(&tx, err);
 }
 
-static bool has_ended(const struct import_row *row)
+static bool import_has_ended(const struct import_row *row)
 {
     return strcmp(row->status, "queued") != 0 && strcmp(row->status, "running") != 0;
 }
@@ -191,15 +190,15 @@ static bool has_ended(const struct import_row *row)
 bool import_open(const struct work *work, int64_t id, struct import *ret_import, struct error *err)
 {
     *ret_import = (struct import){ .source = { .fd = -1 } };
-    if (!find_row(work, id, &ret_import->row, &ret_import->shards, err))
+    if (!find_import(work, id, &ret_import->row, &ret_import->shards, err))
         return false;
-    ret_import->has_ended = has_ended(ret_import->row);
+    ret_import->has_ended = import_has_ended(ret_import->row);
     if (ret_import->has_ended)
         return true;
-    if (!open_source(work, ret_import, err))
+    if (!open_import_source(work, ret_import, err))
         return false;
     if (ret_import->row->plan == NULL &&
-        (!make_plan(work, ret_import, err) || !find_row(work, id, &ret_import->row, &ret_import->shards, err)))
+        (!make_plan(work, ret_import, err) || !find_import(work, id, &ret_import->row, &ret_import->shards, err)))
         return false;
     ret_import->budget = (struct import_error_budget){ ret_import->shards[0].errors_kept, ret_import->shards[0].error_bytes };
     return import_plan_load(work->arena, ret_import->row->plan, &ret_import->plan, err);
@@ -224,17 +223,17 @@ void import_explain_stop(const struct work *work, int64_t id, struct error *err)
     const struct import_row *row;
     const struct import_shard_row *shards;
     struct error ignored = { .code = ERR_NONE };
-    if (!find_row(work, id, &row, &shards, &ignored))
+    if (!find_import(work, id, &row, &shards, &ignored))
         return;
     struct import_totals totals = import_totals_of(shards, IMPORT_SHARDS);
     int64_t saved = totals.inserted + totals.updated + totals.unchanged;
     size_t size = strlen(err->message);
     if (saved > 0)
-        snprintf(err->message + size, sizeof(err->message) - size, " %lld rows had been saved by then, and stay so.",
+        snprintf(err->message + size, sizeof(err->message) - size, " %lld rows were saved before that, and stay saved.",
                  (long long)saved);
 }
 
-/* ---- The end ---- */
+/* ---- Finishing ---- */
 
 bool import_finish(const struct work *work, int64_t id, enum import_end end, const char *message, struct error *err)
 {
@@ -244,9 +243,9 @@ bool import_finish(const struct work *work, int64_t id, enum import_end end, con
     const struct import_row *row;
     const struct import_shard_row *shards;
     int64_t job_id = 0;
-    if (!find_row(work, id, &row, &shards, err))
+    if (!find_import(work, id, &row, &shards, err))
         return false;
-    if (has_ended(row))
+    if (import_has_ended(row))
         return true;
     if (row->validation_id.set && !validation_start(work, row->validation_id.value, &job_id, err))
         return false;

@@ -1,4 +1,4 @@
--- An import that was asked for.
+-- Inserts an import and its shards.
 -- name: import_insert :one
 -- params: brand_id bigint, shards bigint, mapping jsonb null, validate boolean, over_http boolean, csv bytea null, root text null, path text null, device bigint null, inode bigint null, modified_ns bigint null, size_bytes bigint, now timestamptz
 -- columns: id bigint
@@ -12,7 +12,7 @@ with import as (
 )
 select id from import;
 
--- The job of an import of the very same file that has not ended.
+-- The job of an unfinished import of the same unchanged file.
 -- name: import_find_open :one
 -- params: brand_id bigint, root text, path text, device bigint, inode bigint, modified_ns bigint, size_bytes bigint, mapping jsonb null, validate boolean
 -- columns: job_id bigint null
@@ -24,18 +24,18 @@ select job_id
  order by id desc
  limit 1;
 
--- The job that does an import.
+-- Stores the job that executes an import.
 -- name: import_bind_job :exec
 -- params: brand_id bigint, id bigint, job_id bigint
 update imports set job_id = :job_id where brand_id = :brand_id and id = :id;
 
--- Imports are kept for a while, with the rows that failed.
+-- Deletes old finished imports and their failed rows.
 -- name: import_forget :exec
 -- params: before timestamptz
 delete from imports
  where created_at < :before and status in ('completed', 'canceled', 'failed');
 
--- An import as it stands.
+-- One import.
 -- name: import_find :one
 -- params: brand_id bigint, id bigint
 -- row: import
@@ -45,7 +45,7 @@ select id, status, mapping, validate, over_http, root, path, device, inode, modi
   from imports
  where brand_id = :brand_id and id = :id;
 
--- How far the shards of an import are.
+-- The positions and counts of an import's shards.
 -- name: import_shards_find :many
 -- params: brand_id bigint, id bigint
 -- row: import_shard
@@ -55,7 +55,7 @@ select lane, chunks, next_offset, next_line, inserted, updated, unchanged, skipp
  where brand_id = :brand_id and import_id = :id
  order by lane;
 
--- A part of the text that came with the call; offsets from 0.
+-- A slice of the text of a request; offsets start at 0.
 -- name: import_text_slice :one
 -- params: brand_id bigint, id bigint, offset bigint, size bigint
 -- columns: slice bytea
@@ -63,7 +63,7 @@ select substring(csv from (:offset + 1)::integer for :size::integer)
   from imports
  where brand_id = :brand_id and id = :id and csv is not null;
 
--- What was found out about the text before its first row is saved.
+-- Stores the plan of an import and the start positions of its shards.
 -- name: import_plan_keep :exec
 -- params: brand_id bigint, id bigint, plan jsonb, fields_created text[], validation_id bigint null, offset bigint, line bigint
 with import as (
@@ -75,7 +75,7 @@ update import_lanes l set next_offset = :offset, next_line = :line
   from import
  where l.brand_id = :brand_id and l.import_id = import.id;
 
--- The end of an import. Its text has done its duty.
+-- Finishes an import and deletes its text.
 -- name: import_finish :exec
 -- params: brand_id bigint, id bigint, status text, message text null, validation_job bigint null, now timestamptz
 update imports set status = :status, message = :message, validation_job = :validation_job, finished_at = :now, csv = null
@@ -83,14 +83,14 @@ update imports set status = :status, message = :message, validation_job = :valid
 
 -- ---- A chunk of a shard ----
 
--- The statements of a chunk reach contacts one by one through their unique keys, in the order of the keys: whatever the
--- statistics of a growing table say, and so that two writers lock in the same order. A plan made while the table was empty
--- must not be kept for when it is full.
+-- The statements of a chunk find contacts one by one by their unique keys, in the order of the keys. The plan then does not depend
+-- on the statistics of a growing table, and concurrent writers lock in the same order. A plan made while the table was empty must
+-- not be reused when it is large.
 -- name: import_planner :exec
 select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
        set_config('enable_mergejoin', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true);
 
--- Holds the place of a shard; no row when somebody else has gone on from it.
+-- Locks the position of a shard. No row when another worker has advanced it.
 -- name: import_shard_hold :one
 -- params: brand_id bigint, id bigint, shard integer, chunks bigint
 -- columns: shard integer
@@ -99,7 +99,7 @@ select lane
  where brand_id = :brand_id and import_id = :id and lane = :shard and chunks = :chunks
    for update;
 
--- Which of these keys are contacts already: their places in the array, from 1.
+-- The keys that are contacts already, as indices into the array (from 1).
 -- name: import_known_keys :many
 -- params: brand_id bigint, email_keys text[]
 -- columns: place bigint
@@ -107,14 +107,14 @@ select g.place
   from unnest(:email_keys::text[]) with ordinality as g(email_key, place)
  cross join lateral (select 1 from contacts c where c.brand_id = :brand_id and c.email_key = g.email_key limit 1) as known;
 
--- Whether the brand has any suppressions, and any that an import can lift.
+-- True if the brand has any suppressions, and any that an import can delete.
 -- name: import_suppressions_any :one
 -- params: brand_id bigint
 -- columns: any boolean, any_unsubscribed boolean
 select exists (select 1 from suppressions where brand_id = :brand_id),
        exists (select 1 from suppressions where brand_id = :brand_id and reason = 'unsubscribed');
 
--- Which of these addresses are suppressed: their places in the array, from 1.
+-- The suppressed addresses, as indices into the array (from 1).
 -- name: import_suppressed :many
 -- params: brand_id bigint, address_hashes text[]
 -- columns: place bigint
@@ -123,7 +123,7 @@ select g.place
  cross join lateral (select 1 from suppressions s
                       where s.brand_id = :brand_id and s.address_hash = decode(g.address_hash, 'hex') limit 1) as known;
 
--- Changes contacts as far as they differ; what is null stays as it is, and a row that says nothing new is not written.
+-- Updates contacts. Null members stay unchanged, and a contact without any change is not written.
 -- name: import_update :exec
 -- params: brand_id bigint, email_keys text[], emails text[], first_names text[], last_names text[], user_ids text[], sources text[], subscribed text[], custom_fields jsonb[], now timestamptz
 update contacts c
@@ -147,7 +147,7 @@ update contacts c
         or (g.subscribed is not null and g.subscribed::boolean <> c.subscribed)
         or not c.custom_fields @> g.custom_fields);
 
--- Keeps rows that were not saved.
+-- Stores rows that were not saved.
 -- name: import_errors_keep :exec
 -- params: brand_id bigint, id bigint, lines bigint[], emails text[], codes text[], fields text[], messages text[], records text[]
 insert into import_errors (brand_id, import_id, line, email, code, field, message, record)
@@ -166,7 +166,7 @@ select line, email, code, field, message, record
  order by line
  limit :limit;
 
--- A shard has gone through a chunk.
+-- Advances the position of a shard after a chunk, and adds its counts.
 -- name: import_shard_advance :exec
 -- params: brand_id bigint, id bigint, shard integer, next_offset bigint, next_line bigint, inserted bigint, updated bigint, unchanged bigint, skipped bigint, failed bigint, errors_kept bigint, error_bytes bigint
 update import_lanes

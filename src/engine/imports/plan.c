@@ -9,8 +9,8 @@
 
 enum { PLAN_JSON_MAX_BYTES = 1024 * 1024, SNIFF_MAX_BYTES = 4 * CSV_BLOCK_BYTES };
 
-/* What is looked at before the first row is saved. */
-struct target_stats {
+/* The state while the plan is made from the beginning of the text. */
+struct plan_builder {
     const struct work *work;
     const struct import_source *source;
     const char *param;
@@ -21,49 +21,49 @@ struct target_stats {
 
 /* ---- The encoding ---- */
 
-/* Workbooks are what people send when they are asked for CSV. */
+/* Detects a spreadsheet workbook, which is a frequent mistake. */
 static bool check_signature(const struct bytes *first, const char *param, struct error *err)
 {
     static const char zip[] = "PK\x03\x04";
     static const char compound[] = "\xD0\xCF\x11\xE0";
     if (first->size == 0)
-        return fail(err, ERR_INVALID_REQUEST, param, "There is no text to import.");
+        return fail(err, ERR_INVALID_REQUEST, param, "The CSV text is empty.");
     if (first->size > strlen(zip) &&
         (memcmp(first->data, zip, strlen(zip)) == 0 || memcmp(first->data, compound, strlen(compound)) == 0))
-        return fail(err, ERR_INVALID_REQUEST, param, "This is a workbook or an archive, not CSV. Save it as CSV first.");
+        return fail(err, ERR_INVALID_REQUEST, param, "The file is a workbook or an archive, not CSV. Save it as CSV first.");
     return true;
 }
 
-/* The first block that tells charsets apart decides; a file of ASCII alone is UTF-8. */
-static bool find_charset(struct target_stats *stats, const struct bytes *first, size_t *ret_mark_bytes, struct error *err)
+/* Detects the charset. The first block with a byte that is not ASCII decides; a pure ASCII file is UTF-8. */
+static bool find_charset(struct plan_builder *builder, const struct bytes *first, size_t *ret_mark_bytes, struct error *err)
 {
-    struct import_plan *plan = stats->plan;
+    struct import_plan *plan = builder->plan;
     plan->charset = charset_of_mark(first->data, first->size, ret_mark_bytes);
-    if (*ret_mark_bytes > 0 || stats->source->fd < 0)
+    if (*ret_mark_bytes > 0 || builder->source->fd < 0)
         return true;
-    unsigned char *room = arena_alloc(stats->work->arena, CSV_BLOCK_BYTES);
+    unsigned char *buffer = arena_alloc(builder->work->arena, CSV_BLOCK_BYTES);
     struct bytes block = *first;
-    for (int64_t offset = (int64_t)first->size; !charset_is_told(block.data, block.size) && block.size > 0;
+    for (int64_t offset = (int64_t)first->size; !charset_is_detectable(block.data, block.size) && block.size > 0;
          offset += (int64_t)block.size)
-        if (!import_source_read(stats->source, stats->work->arena, offset, room, CSV_BLOCK_BYTES, &block, err))
+        if (!import_source_read(builder->source, builder->work->arena, offset, buffer, CSV_BLOCK_BYTES, &block, err))
             return false;
     plan->charset = charset_guess(block.data, block.size);
     return true;
 }
 
-static bool find_dialect(struct target_stats *stats, struct error *err)
+static bool find_dialect(struct plan_builder *builder, struct error *err)
 {
-    struct import_plan *plan = stats->plan;
+    struct import_plan *plan = builder->plan;
     ARENA_SCOPE arena = arena_new(0);
     BUF_SCOPE text;
     buf_init(&text, SNIFF_MAX_BYTES);
     struct bytes first;
     size_t mark_bytes;
-    unsigned char *room = arena_alloc(arena, CSV_BLOCK_BYTES);
-    if (!import_source_read(stats->source, arena, 0, room, CSV_BLOCK_BYTES, &first, err) ||
-        !check_signature(&first, stats->param, err) || !find_charset(stats, &first, &mark_bytes, err))
+    unsigned char *buffer = arena_alloc(arena, CSV_BLOCK_BYTES);
+    if (!import_source_read(builder->source, arena, 0, buffer, CSV_BLOCK_BYTES, &first, err) ||
+        !check_signature(&first, builder->param, err) || !find_charset(builder, &first, &mark_bytes, err))
         return false;
-    bool is_whole = (int64_t)first.size == stats->source->file.size_bytes;
+    bool is_whole = (int64_t)first.size == builder->source->file.size_bytes;
     charset_decode(plan->charset, first.data + mark_bytes, first.size - mark_bytes, is_whole, &text);
     struct csv_dialect dialect = csv_sniff(buf_text(&text), text.size, is_whole);
     plan->delimiter = dialect.delimiter;
@@ -74,9 +74,9 @@ static bool find_dialect(struct target_stats *stats, struct error *err)
 
 /* ---- The header and the first rows ---- */
 
-static bool read_header(struct target_stats *stats, struct import_reading *reading, const json_t *mapping, struct error *err)
+static bool read_header_row(struct plan_builder *builder, struct import_reading *reading, const json_t *mapping, struct error *err)
 {
-    struct arena *arena = stats->work->arena;
+    struct arena *arena = builder->work->arena;
     struct csv_row row;
     bool got;
     do {
@@ -84,26 +84,26 @@ static bool read_header(struct target_stats *stats, struct import_reading *readi
             return false;
     } while (got && row.is_blank);
     if (!got)
-        return fail(err, ERR_INVALID_REQUEST, stats->param, "There is no text to import.");
+        return fail(err, ERR_INVALID_REQUEST, builder->param, "The CSV text is empty.");
     if (row.fault != CSV_FINE)
-        return fail(err, ERR_INVALID_REQUEST, stats->param, "%s", import_fault_message(arena, &row));
-    if (!import_columns_read(arena, &row, mapping, stats->param, &stats->plan->columns, err))
+        return fail(err, ERR_INVALID_REQUEST, builder->param, "%s", import_fault_message(arena, &row));
+    if (!import_columns_read(arena, &row, mapping, builder->param, &builder->plan->columns, err))
         return false;
-    stats->plan->data_offset = reading->csv.offset;
-    stats->plan->data_line = reading->csv.line;
+    builder->plan->data_offset = reading->csv.offset;
+    builder->plan->data_line = reading->csv.line;
     return true;
 }
 
-static bool sample_rows(struct target_stats *stats, struct import_reading *reading, struct error *err)
+static bool sample_rows(struct plan_builder *builder, struct import_reading *reading, struct error *err)
 {
-    const struct import_columns *columns = &stats->plan->columns;
+    const struct import_columns *columns = &builder->plan->columns;
     ARENA_SCOPE arena = arena_new(0);
     for (size_t rows = 0; rows < IMPORT_SAMPLE_ROWS; rows++) {
         struct csv_row row;
         bool got;
         if (!import_reading_next(reading, &got, &row, err))
             return false;
-        stats->saw_all = !got;
+        builder->saw_all = !got;
         if (!got)
             return true;
         arena_reset(arena);
@@ -112,18 +112,18 @@ static bool sample_rows(struct target_stats *stats, struct import_reading *readi
                 continue;
             const char *cell = text_trim(arena, row.cells[i].text);
             if (cell[0] != '\0')
-                column_sample_add(&stats->samples[i], cell);
+                column_sample_add(&builder->samples[i], cell);
         }
     }
     return true;
 }
 
-static bool look(struct target_stats *stats, const json_t *mapping, struct error *err)
+static bool read_sample(struct plan_builder *builder, const json_t *mapping, struct error *err)
 {
-    struct import_plan *plan = stats->plan;
+    struct import_plan *plan = builder->plan;
     IMPORT_READING_SCOPE reading;
-    import_reading_begin(&reading, stats->source, plan->charset, plan->delimiter, plan->data_offset, plan->data_line);
-    return read_header(stats, &reading, mapping, err) && sample_rows(stats, &reading, err);
+    import_reading_begin(&reading, builder->source, plan->charset, plan->delimiter, plan->data_offset, plan->data_line);
+    return read_header_row(builder, &reading, mapping, err) && sample_rows(builder, &reading, err);
 }
 
 /* ---- Types ---- */
@@ -142,14 +142,15 @@ static bool find_defined(const struct work *work, json_t **ret_types, struct err
     return true;
 }
 
-/* The field's own type, else what its first values are; a column of which nothing was seen to the end is left out. */
-static void choose_type(const struct target_stats *stats, size_t place, const json_t *defined)
+/* Uses the type of the existing field, else the type of the first values. A column without any value in the whole text is
+ * skipped. */
+static void choose_type(const struct plan_builder *builder, size_t index, const json_t *defined)
 {
-    struct import_column *column = &stats->plan->columns.items[place];
+    struct import_column *column = &builder->plan->columns.items[index];
     bool decimal_comma;
-    enum field_type seen = column_sample_type(&stats->samples[place], stats->plan->delimiter, &decimal_comma);
+    enum field_type seen = column_sample_type(&builder->samples[index], builder->plan->delimiter, &decimal_comma);
     enum field_type own = (enum field_type)json_get_int(defined, column->name, FIELD_NONE);
-    if (seen == FIELD_NONE && own == FIELD_NONE && stats->saw_all) {
+    if (seen == FIELD_NONE && own == FIELD_NONE && builder->saw_all) {
         column->kind = COLUMN_SKIP;
         column->name = NULL;
         return;
@@ -157,17 +158,17 @@ static void choose_type(const struct target_stats *stats, size_t place, const js
     if (seen == FIELD_NONE)
         seen = FIELD_STRING;
     column->decimal_comma = decimal_comma;
-    import_column_set_type(stats->work->arena, column, own != FIELD_NONE ? own : seen);
+    import_column_set_type(builder->work->arena, column, own != FIELD_NONE ? own : seen);
 }
 
-/* Fields that the brand does not have. Somebody else may define the same ones meanwhile; their type counts then. */
-static bool define_fields(struct target_stats *stats, const json_t *defined, struct error *err)
+/* Defines the fields that the brand does not have. If another transaction defines the same field first, its type counts. */
+static bool define_fields(struct plan_builder *builder, const json_t *defined, struct error *err)
 {
     static const char *const type_names[] = {
         [FIELD_NONE] = "", [FIELD_STRING] = "string", [FIELD_NUMBER] = "number", [FIELD_DATE] = "date", [FIELD_BOOL] = "bool",
     };
-    const struct work *work = stats->work;
-    const struct import_columns *columns = &stats->plan->columns;
+    const struct work *work = builder->work;
+    const struct import_columns *columns = &builder->plan->columns;
     const char **names = arena_array(work->arena, columns->count, sizeof(*names));
     const char **types = arena_array(work->arena, columns->count, sizeof(*types));
     size_t count = 0;
@@ -194,21 +195,21 @@ static bool define_fields(struct target_stats *stats, const json_t *defined, str
         const char **list = arena_array(work->arena, created_count, sizeof(*list));
         for (size_t i = 0; i < created_count; i++)
             list[i] = created[i].name;
-        stats->plan->fields_created = (struct text_list){ list, created_count };
+        builder->plan->fields_created = (struct text_list){ list, created_count };
         return true;
     }
-    return fail(err, ERR_INVALID_REQUEST, stats->param,
-                "A brand has at most %d custom fields; this import would need %zu more. Skip columns with mapping.",
+    return fail(err, ERR_INVALID_REQUEST, builder->param,
+                "A brand can have at most %d custom fields; this import needs %zu more. Skip columns with mapping.",
                 FIELDS_MAX_PER_BRAND, count - created_count);
 }
 
-static bool check_defined(struct target_stats *stats, struct error *err)
+static bool apply_defined_types(struct plan_builder *builder, struct error *err)
 {
     json_t *defined;
-    if (!find_defined(stats->work, &defined, err))
+    if (!find_defined(builder->work, &defined, err))
         return false;
-    for (size_t i = 0; i < stats->plan->columns.count; i++) {
-        struct import_column *column = &stats->plan->columns.items[i];
+    for (size_t i = 0; i < builder->plan->columns.count; i++) {
+        struct import_column *column = &builder->plan->columns.items[i];
         if (column->kind != COLUMN_CUSTOM)
             continue;
         enum field_type type = (enum field_type)json_get_int(defined, column->name, FIELD_NONE);
@@ -218,31 +219,31 @@ static bool check_defined(struct target_stats *stats, struct error *err)
     return true;
 }
 
-static bool settle_types(struct target_stats *stats, struct error *err)
+static bool resolve_types(struct plan_builder *builder, struct error *err)
 {
     json_t *defined;
-    if (!find_defined(stats->work, &defined, err))
+    if (!find_defined(builder->work, &defined, err))
         return false;
-    for (size_t i = 0; i < stats->plan->columns.count; i++)
-        if (stats->plan->columns.items[i].kind == COLUMN_CUSTOM)
-            choose_type(stats, i, defined);
-    return define_fields(stats, defined, err) && check_defined(stats, err);
+    for (size_t i = 0; i < builder->plan->columns.count; i++)
+        if (builder->plan->columns.items[i].kind == COLUMN_CUSTOM)
+            choose_type(builder, i, defined);
+    return define_fields(builder, defined, err) && apply_defined_types(builder, err);
 }
 
 bool import_plan_make(const struct work *work, const struct import_source *source, const json_t *mapping, const char *param,
                       struct import_plan *ret_plan, struct error *err)
 {
     *ret_plan = (struct import_plan){ .fields_created = { .items = arena_alloc(work->arena, sizeof(char *)) } };
-    struct target_stats *stats = arena_alloc(work->arena, sizeof(*stats));
-    *stats = (struct target_stats){ .work = work, .source = source, .param = param, .plan = ret_plan };
-    if (!find_dialect(stats, err) || !look(stats, mapping, err) || !settle_types(stats, err))
+    struct plan_builder *builder = arena_alloc(work->arena, sizeof(*builder));
+    *builder = (struct plan_builder){ .work = work, .source = source, .param = param, .plan = ret_plan };
+    if (!find_dialect(builder, err) || !read_sample(builder, mapping, err) || !resolve_types(builder, err))
         return false;
     if (ret_plan->charset == CHARSET_WINDOWS_1252)
         import_warn(&ret_plan->columns, "ENCODING_ASSUMED", NULL, "The file is not UTF-8; it was read as Windows-1252.");
     return true;
 }
 
-/* ---- In the row of the import ---- */
+/* ---- Stored plan ---- */
 
 char *import_plan_json(struct arena *arena, const struct import_plan *plan)
 {

@@ -1,8 +1,7 @@
 /*
- * The plan of an import, what is found out from the beginning
- * of its text and holds to its end: charset, delimiter, what the columns mean
- * and what type their fields have. It is kept with the import, so that a round
- * of work after a crash reads the text exactly as the first did.
+ * Import plan: the charset, the delimiter, the column mapping and the field
+ * types, detected from the beginning of the text. It is stored with the import,
+ * so that a round after a crash reads the text exactly as the first one did.
  */
 #pragma once
 
@@ -14,14 +13,14 @@ enum { IMPORT_SAMPLE_ROWS = 1000 };
 struct import_plan {
     enum charset charset;
     char delimiter;
-    int64_t data_offset; /* of the row behind the header */
+    int64_t data_offset; /* of the row after the header */
     int64_t data_line;
     struct import_columns columns;
     struct text_list fields_created;
 };
 
-/* Looks at the text, and defines the fields that the brand lacks in the open transaction.
- * Errors: INVALID_REQUEST with `param`, for what makes the whole text unusable. */
+/* Makes the plan from the text, and defines missing fields in the open transaction.
+ * Errors: INVALID_REQUEST with `param`, when the text as a whole cannot be imported. */
 MUST_CHECK bool import_plan_make(const struct work *work, const struct import_source *source, const json_t *mapping,
                                  const char *param, struct import_plan *ret_plan, struct error *err) NONNULL(1, 2, 4, 5, 6);
 

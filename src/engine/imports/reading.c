@@ -6,7 +6,7 @@ void import_reading_begin(struct import_reading *reading, const struct import_so
     reading->source = source;
     reading->fed = offset;
     reading->kept = arena_new(0);
-    reading->room = arena_alloc(reading->kept, CSV_BLOCK_BYTES);
+    reading->buffer = arena_alloc(reading->kept, CSV_BLOCK_BYTES);
     reading->arena = arena_new(0);
     csv_begin(&reading->csv, charset, delimiter, offset, line);
 }
@@ -18,11 +18,11 @@ void import_reading_end(struct import_reading *reading)
     arena_free(reading->kept);
 }
 
-static bool feed(struct import_reading *reading, struct error *err)
+static bool feed_block(struct import_reading *reading, struct error *err)
 {
     struct bytes block;
     arena_reset(reading->arena);
-    if (!import_source_read(reading->source, reading->arena, reading->fed, reading->room, CSV_BLOCK_BYTES, &block, err))
+    if (!import_source_read(reading->source, reading->arena, reading->fed, reading->buffer, CSV_BLOCK_BYTES, &block, err))
         return false;
     bool is_last = reading->fed + (int64_t)block.size >= reading->source->file.size_bytes;
     reading->fed += (int64_t)csv_feed(&reading->csv, block.data, block.size, is_last);
@@ -33,11 +33,11 @@ bool import_reading_next(struct import_reading *reading, bool *ret_got, struct c
 {
     for (;;) {
         enum csv_step step = csv_next(&reading->csv, ret_row);
-        if (step != CSV_HUNGRY) {
+        if (step != CSV_NEEDS_INPUT) {
             *ret_got = step == CSV_ROW;
             return true;
         }
-        if (!feed(reading, err))
+        if (!feed_block(reading, err))
             return false;
     }
 }
@@ -49,7 +49,7 @@ const char *import_fault_message(struct arena *arena, const struct csv_row *row)
     case CSV_FINE:
         break;
     case CSV_NUL:
-        return arena_printf(arena, "Line %lld holds a NUL character.", line);
+        return arena_printf(arena, "Line %lld contains a NUL character.", line);
     case CSV_NOT_TEXT:
         return arena_printf(arena, "Line %lld is not in the encoding of the rest of the file.", line);
     case CSV_QUOTE_OPEN:

@@ -1,5 +1,5 @@
 /*
- * What an import tells of itself: its result, and the file of the rows that
+ * Import report: the result of an import, and the error file with the rows that
  * failed.
  */
 #include "engine/imports/imports.h"
@@ -73,7 +73,8 @@ static void write_errors(const struct import_view *view, struct json_writer *jso
     json_array_end(json);
 }
 
-static bool write_warnings(const struct work *work, const struct import_row *row, struct json_writer *json, struct error *err)
+static bool write_import_warnings(const struct work *work, const struct import_row *row, struct json_writer *json,
+                                  struct error *err)
 {
     struct import_plan plan = { .delimiter = ',' };
     if (row->plan != NULL && !import_plan_load(work->arena, row->plan, &plan, err))
@@ -97,7 +98,7 @@ bool import_write(const struct work *work, int64_t id, struct json_writer *json,
         json_text(json, view.row->fields_created.items[i]);
     json_array_end(json);
     write_errors(&view, json);
-    if (!write_warnings(work, view.row, json, err))
+    if (!write_import_warnings(work, view.row, json, err))
         return false;
     if (view.error_count > 0 && view.row->over_http) {
         const char *base = work->engine->public_url != NULL ? work->engine->public_url : "";
@@ -120,7 +121,7 @@ static void write_file_header(const struct import_plan *plan, struct buf *out)
     buf_printf(out, "importLine%cimportError\r\n", plan->delimiter);
 }
 
-/* A row may have fewer cells than the header, or more; the reason stands behind the last column of the header or of the row. */
+/* A row can have fewer or more cells than the header. The error follows the last column of the longer one. */
 static size_t cells_in(const char *record, char delimiter)
 {
     size_t count = 1;

@@ -13,7 +13,7 @@
 enum {
     APPLY_TRIES = 8,
     COPY_FLUSH_BYTES = 64 * 1024,
-    COPY_MAX_BYTES = 16 * 1024 * 1024, /* a flush, and one row beyond it */
+    COPY_MAX_BYTES = 16 * 1024 * 1024, /* COPY_FLUSH_BYTES and one more row */
     HASH_HEX_CHARS = 2 * SECRET_HASH_BYTES,
     COPIED_COLUMNS = 11,
 };
@@ -23,35 +23,35 @@ static const char copy_contacts[] =
     "updated_at) from stdin (format binary)";
 static const char default_source[] = "API";
 
-/* One try at a part. */
+/* The state of one attempt to save a part. */
 struct attempt {
     const struct work *work;
-    const struct import_contact *contacts; /* one a person, in the order of their keys */
+    const struct import_contact *contacts; /* one per person, in the order of their keys */
     size_t count;
-    size_t *fresh; /* indices of those that are new */
+    size_t *fresh; /* indices of new contacts */
     size_t fresh_count;
     size_t *known;
     size_t known_count;
     bool any_suppressed;
     bool any_unsubscribed;
-    bool *starts_unsubscribed; /* beside `fresh` */
+    bool *starts_unsubscribed; /* parallel to `fresh` */
     int64_t inserted;
     int64_t updated;
     int64_t unchanged;
 };
 
-/* ---- Rows of one person become one ---- */
+/* ---- Merging the rows of one person ---- */
 
 static int by_key(const void *left, const void *right)
 {
     const struct import_contact *const *a = left;
     const struct import_contact *const *b = right;
     int order = strcmp((*a)->key, (*b)->key);
-    /* They lie in the order of the text. */
+    /* The contacts of a part are in the order of the text, so their addresses compare by line. */
     return order != 0 ? order : (*a > *b) - (*a < *b);
 }
 
-static bool take_text(const char **text, const char *later)
+static bool replace_text(const char **text, const char *later)
 {
     if (later == NULL)
         return false;
@@ -60,14 +60,14 @@ static bool take_text(const char **text, const char *later)
     return differs;
 }
 
-/* Lets a later row come after an earlier one; true when it changes anything. */
-static bool merge(struct arena *arena, struct import_contact *contact, const struct import_contact *later)
+/* Merges a later row into an earlier one. True when it changes anything. */
+static bool merge_row(struct arena *arena, struct import_contact *contact, const struct import_contact *later)
 {
-    bool differs = take_text(&contact->email, later->email);
-    differs |= take_text(&contact->first_name, later->first_name);
-    differs |= take_text(&contact->last_name, later->last_name);
-    differs |= take_text(&contact->user_id, later->user_id);
-    differs |= take_text(&contact->source, later->source);
+    bool differs = replace_text(&contact->email, later->email);
+    differs |= replace_text(&contact->first_name, later->first_name);
+    differs |= replace_text(&contact->last_name, later->last_name);
+    differs |= replace_text(&contact->user_id, later->user_id);
+    differs |= replace_text(&contact->source, later->source);
     if (later->subscribed.set) {
         differs |= !contact->subscribed.set || contact->subscribed.value != later->subscribed.value;
         contact->subscribed = later->subscribed;
@@ -79,30 +79,30 @@ static bool merge(struct arena *arena, struct import_contact *contact, const str
     return differs;
 }
 
-static void fold(struct attempt *attempt, const struct import_part *part)
+static void merge_rows(struct attempt *attempt, const struct import_part *part)
 {
     struct arena *arena = attempt->work->arena;
     const struct import_contact **sorted = arena_array(arena, part->count, sizeof(*sorted));
-    struct import_contact *folded = arena_array(arena, part->count, sizeof(*folded));
+    struct import_contact *merged = arena_array(arena, part->count, sizeof(*merged));
     for (size_t i = 0; i < part->count; i++)
         sorted[i] = &part->contacts[i];
     qsort(sorted, part->count, sizeof(*sorted), by_key);
     size_t count = 0;
     for (size_t i = 0; i < part->count; i++) {
-        if (count == 0 || strcmp(folded[count - 1].key, sorted[i]->key) != 0)
-            folded[count++] = *sorted[i];
-        else if (merge(arena, &folded[count - 1], sorted[i]))
+        if (count == 0 || strcmp(merged[count - 1].key, sorted[i]->key) != 0)
+            merged[count++] = *sorted[i];
+        else if (merge_row(arena, &merged[count - 1], sorted[i]))
             attempt->updated++;
         else
             attempt->unchanged++;
     }
-    attempt->contacts = folded;
+    attempt->contacts = merged;
     attempt->count = count;
 }
 
-/* ---- Who is known ---- */
+/* ---- Existing contacts and suppressions ---- */
 
-static bool ask(struct attempt *attempt, const struct import_shard *shard, struct error *err)
+static bool load_known_contacts(struct attempt *attempt, const struct import_shard *shard, struct error *err)
 {
     const struct work *work = attempt->work;
     const char **keys = arena_array(work->arena, attempt->count, sizeof(*keys));
@@ -121,17 +121,17 @@ static bool ask(struct attempt *attempt, const struct import_shard *shard, struc
     if (!db_batch_run(batch, err))
         return false;
     if (db_batch_rows(batch, held_at)->count == 0)
-        return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "Another worker has taken this import over.");
+        return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "Another worker has taken over this import.");
 
     const struct import_suppressions_any_row *suppressions = db_batch_rows(batch, any_at)->rows;
     attempt->any_suppressed = suppressions->any;
     attempt->any_unsubscribed = suppressions->any_unsubscribed;
-    const struct db_rows *places = db_batch_rows(batch, known_at);
-    const struct import_known_keys_row *place = places->rows;
+    const struct db_rows *known_rows = db_batch_rows(batch, known_at);
+    const struct import_known_keys_row *place = known_rows->rows;
     bool *is_known = arena_array(work->arena, attempt->count, sizeof(bool));
-    for (size_t i = 0; i < places->count; i++)
+    for (size_t i = 0; i < known_rows->count; i++)
         is_known[place[i].place - 1] = true;
-    attempt->known = arena_array(work->arena, places->count, sizeof(size_t));
+    attempt->known = arena_array(work->arena, known_rows->count, sizeof(size_t));
     attempt->fresh = arena_array(work->arena, attempt->count, sizeof(size_t));
     for (size_t i = 0; i < attempt->count; i++) {
         if (is_known[i])
@@ -152,7 +152,7 @@ static char *hash_hex(const struct work *work, const struct import_contact *cont
 }
 
 /* New contacts whose address is suppressed start unsubscribed. */
-static bool ask_suppressed(struct attempt *attempt, struct error *err)
+static bool load_suppressed(struct attempt *attempt, struct error *err)
 {
     const struct work *work = attempt->work;
     attempt->starts_unsubscribed = arena_array(work->arena, attempt->fresh_count, sizeof(bool));
@@ -190,7 +190,7 @@ static void write_row(struct buf *out, const struct work *work, const struct imp
     db_row_time(out, work->now_us);
 }
 
-static bool flush(struct db_conn *conn, struct buf *out, struct error *err)
+static bool copy_flush(struct db_conn *conn, struct buf *out, struct error *err)
 {
     bool ok = db_copy_put(conn, buf_text(out), out->size, err);
     buf_clear(out);
@@ -209,14 +209,14 @@ static bool copy_fresh(struct attempt *attempt, struct error *err)
     db_row_header(&out);
     for (size_t i = 0; i < attempt->fresh_count; i++) {
         write_row(&out, work, &attempt->contacts[attempt->fresh[i]], attempt->starts_unsubscribed[i]);
-        if (out.size >= COPY_FLUSH_BYTES && !flush(work->conn, &out, err))
+        if (out.size >= COPY_FLUSH_BYTES && !copy_flush(work->conn, &out, err))
             return false;
     }
     db_row_trailer(&out);
-    return flush(work->conn, &out, err) && db_copy_end(work->conn, &attempt->inserted, err);
+    return copy_flush(work->conn, &out, err) && db_copy_end(work->conn, &attempt->inserted, err);
 }
 
-/* ---- Known contacts ---- */
+/* ---- Existing contacts ---- */
 
 struct update_columns {
     const char **keys;
@@ -264,30 +264,30 @@ static size_t add_update(struct attempt *attempt, struct db_batch *batch)
     return db_batch_add(batch, &import_update_statement, &update);
 }
 
-/* An explicit word about marketing mail is kept by the hash of the address, or lifts what was kept. */
+/* An explicit `subscribed` stores an unsubscribe under the hash of the address, or deletes it. */
 static void add_unsubscribes(struct attempt *attempt, struct db_batch *batch)
 {
     const struct work *work = attempt->work;
-    const char **leaving = arena_array(work->arena, attempt->count, sizeof(*leaving));
-    const char **returning = arena_array(work->arena, attempt->count, sizeof(*returning));
-    size_t leaving_count = 0;
-    size_t returning_count = 0;
+    const char **unsubscribed = arena_array(work->arena, attempt->count, sizeof(*unsubscribed));
+    const char **resubscribed = arena_array(work->arena, attempt->count, sizeof(*resubscribed));
+    size_t unsubscribed_count = 0;
+    size_t resubscribed_count = 0;
     for (size_t i = 0; i < attempt->count; i++) {
         const struct import_contact *contact = &attempt->contacts[i];
         if (contact->subscribed.set && !contact->subscribed.value)
-            leaving[leaving_count++] = hash_hex(work, contact);
+            unsubscribed[unsubscribed_count++] = hash_hex(work, contact);
         else if (contact->subscribed.set && attempt->any_unsubscribed)
-            returning[returning_count++] = hash_hex(work, contact);
+            resubscribed[resubscribed_count++] = hash_hex(work, contact);
     }
-    if (leaving_count > 0) {
+    if (unsubscribed_count > 0) {
         struct contact_unsubscribes_keep_params keep = { .brand_id = work->brand_id,
-                                                         .address_hashes = { leaving, leaving_count },
+                                                         .address_hashes = { unsubscribed, unsubscribed_count },
                                                          .now = work->now_us };
         db_batch_add(batch, &contact_unsubscribes_keep_statement, &keep);
     }
-    if (returning_count > 0) {
+    if (resubscribed_count > 0) {
         struct contact_unsubscribes_lift_params lift = { .brand_id = work->brand_id,
-                                                         .address_hashes = { returning, returning_count } };
+                                                         .address_hashes = { resubscribed, resubscribed_count } };
         db_batch_add(batch, &contact_unsubscribes_lift_statement, &lift);
     }
 }
@@ -307,7 +307,7 @@ static bool update_known(struct attempt *attempt, struct error *err)
     return true;
 }
 
-/* Whoever was named by the text is validated, changed or not. */
+/* Every contact in the text is validated, whether it changed or not. */
 static bool add_targets(const struct import_shard *shard, const struct attempt *attempt, struct error *err)
 {
     if (shard->validation_id == 0 || attempt->count == 0)
@@ -318,7 +318,7 @@ static bool add_targets(const struct import_shard *shard, const struct attempt *
     return validation_add(&shard->work, shard->validation_id, (struct text_list){ keys, attempt->count }, err);
 }
 
-/* ---- The shard's place ---- */
+/* ---- Committing a chunk ---- */
 
 static void add_errors(const struct import_shard *shard, const struct import_chunk *chunk, struct db_batch *batch)
 {
@@ -350,8 +350,8 @@ static void add_errors(const struct import_shard *shard, const struct import_chu
     db_batch_add(batch, &import_errors_keep_statement, &keep);
 }
 
-static bool commit(const struct import_shard *shard, const struct attempt *attempt, const struct import_chunk *chunk,
-                   struct db_tx *tx, struct error *err)
+static bool commit_chunk(const struct import_shard *shard, const struct attempt *attempt, const struct import_chunk *chunk,
+                         struct db_tx *tx, struct error *err)
 {
     struct db_batch *batch = db_batch_new(shard->work.conn, shard->work.arena);
     struct import_shard_advance_params advance = {
@@ -379,15 +379,15 @@ static bool commit(const struct import_shard *shard, const struct attempt *attem
 static bool apply_once(struct import_shard *shard, const struct import_chunk *chunk, struct error *err)
 {
     struct attempt attempt = { .work = &shard->work };
-    fold(&attempt, &chunk->parts[shard->shard]);
+    merge_rows(&attempt, &chunk->parts[shard->shard]);
     DB_TX tx;
-    return db_tx_begin(shard->work.conn, &tx, err) && ask(&attempt, shard, err) && ask_suppressed(&attempt, err) &&
+    return db_tx_begin(shard->work.conn, &tx, err) && load_known_contacts(&attempt, shard, err) && load_suppressed(&attempt, err) &&
            copy_fresh(&attempt, err) && update_known(&attempt, err) && add_targets(shard, &attempt, err) &&
-           commit(shard, &attempt, chunk, &tx, err);
+           commit_chunk(shard, &attempt, chunk, &tx, err);
 }
 
-/* Somebody else created one of our new contacts in the same moment (23505); next time it is a known one. */
-static bool was_crossed(const struct error *err)
+/* Another transaction created one of the new contacts concurrently (23505, unique violation). The next attempt finds it. */
+static bool is_concurrent_write(const struct error *err)
 {
     return db_error_is_retryable(err) || strcmp(err->sqlstate, "23505") == 0;
 }
@@ -401,11 +401,11 @@ bool import_shard_apply(struct import_shard *shard, const struct import_chunk *c
         shard->work.now_us = clock_now_us();
         if (apply_once(shard, chunk, err))
             break;
-        if (!was_crossed(err))
+        if (!is_concurrent_write(err))
             return false;
         if (attempt == APPLY_TRIES) {
             error_clear(err);
-            return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "These contacts are being changed by others. Try again.");
+            return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "Other requests are changing these contacts. Try again.");
         }
         error_clear(err);
     }

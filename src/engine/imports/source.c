@@ -28,31 +28,31 @@ bool import_path_relative(struct arena *arena, const char *root, const char *pat
         size--;
     bool is_beneath = strncmp(path, root, size) == 0 && (path[size] == '/' || size == 1);
     if (!is_beneath)
-        return refuse_path(err, "This file is not in the import folder.");
+        return refuse_path(err, "path must be in the import folder.");
     *ret_path = arena_dup(arena, path + size + strspn(path + size, "/"));
     return true;
 }
 
-static bool explain(struct error *err)
+static bool explain_open_error(struct error *err)
 {
     switch (errno) {
     case ENOENT:
     case ENOTDIR:
-        return refuse_path(err, "There is no such file in the import folder.");
+        return refuse_path(err, "The import folder has no such file.");
     case ELOOP:
         return refuse_path(err, "Symbolic links are not followed in the import folder.");
     case EXDEV:
-        return refuse_path(err, "The path leads out of the import folder.");
+        return refuse_path(err, "path must not leave the import folder.");
     case EACCES:
     case EPERM:
-        return refuse_path(err, "The file may not be read.");
+        return refuse_path(err, "The server has no permission to read the file.");
     default:
         refuse_path(err, "The file cannot be opened.");
         return error_because(err, "openat2: %s", strerror(errno));
     }
 }
 
-/* The file beneath the root, opened; -1 with the error. */
+/* Opens a regular file below the root (no path traversal). -1 with the error. */
 static int open_beneath(const char *root, const char *path, struct stat *ret_stat, struct error *err)
 {
     int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -61,7 +61,7 @@ static int open_beneath(const char *root, const char *path, struct stat *ret_sta
         error_because(err, "open: %s", strerror(errno));
         return -1;
     }
-    /* Not to block on a pipe that somebody put there. */
+    /* O_NONBLOCK: opening a named pipe must not block. */
     struct open_how how = {
         .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
@@ -71,17 +71,17 @@ static int open_beneath(const char *root, const char *path, struct stat *ret_sta
     close(root_fd);
     errno = saved;
     if (fd < 0) {
-        explain(err);
+        explain_open_error(err);
         return -1;
     }
     if (fstat(fd, ret_stat) == 0 && S_ISREG(ret_stat->st_mode))
         return fd;
     close(fd);
-    refuse_path(err, "This is not an ordinary file.");
+    refuse_path(err, "path must be a regular file.");
     return -1;
 }
 
-static struct import_file identity_of(const struct stat *stat)
+static struct import_file file_identity(const struct stat *stat)
 {
     return (struct import_file){
         .device = (int64_t)stat->st_dev,
@@ -91,7 +91,7 @@ static struct import_file identity_of(const struct stat *stat)
     };
 }
 
-static bool is_same(const struct import_file *left, const struct import_file *right)
+static bool is_same_file(const struct import_file *left, const struct import_file *right)
 {
     return left->device == right->device && left->inode == right->inode && left->modified_ns == right->modified_ns &&
            left->size_bytes == right->size_bytes;
@@ -104,7 +104,7 @@ bool import_file_look(const char *root, const char *path, struct import_file *re
     if (fd < 0)
         return false;
     close(fd);
-    *ret_file = identity_of(&stat);
+    *ret_file = file_identity(&stat);
     return true;
 }
 
@@ -130,8 +130,8 @@ bool import_source_is_unchanged(const struct import_source *source, struct error
     struct stat stat;
     struct import_file now = { 0 };
     if (fstat(source->fd, &stat) == 0)
-        now = identity_of(&stat);
-    return is_same(&now, &source->file) || refuse_path(err, "The file was changed after its import had been asked for.");
+        now = file_identity(&stat);
+    return is_same_file(&now, &source->file) || refuse_path(err, "The file was changed after the import was requested.");
 }
 
 void import_source_open_text(struct import_source *source, int64_t size_bytes)
@@ -140,8 +140,8 @@ void import_source_open_text(struct import_source *source, int64_t size_bytes)
     source->file = (struct import_file){ .size_bytes = size_bytes };
 }
 
-static bool read_text(const struct import_source *source, struct arena *arena, int64_t offset, size_t size, struct bytes *ret_bytes,
-                      struct error *err)
+static bool read_stored_text(const struct import_source *source, struct arena *arena, int64_t offset, size_t size,
+                             struct bytes *ret_bytes, struct error *err)
 {
     struct import_text_slice_params params = {
         .brand_id = source->work->brand_id,
@@ -153,21 +153,21 @@ static bool read_text(const struct import_source *source, struct arena *arena, i
     if (!sql_import_text_slice(source->work->conn, arena, &params, &row, err))
         return false;
     if (row == NULL)
-        return fail(err, ERR_INTERNAL_ERROR, NULL, "The text of this import is gone.");
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "The text of this import no longer exists.");
     *ret_bytes = row->slice;
     return true;
 }
 
-bool import_source_read(const struct import_source *source, struct arena *arena, int64_t offset, unsigned char *room, size_t size,
+bool import_source_read(const struct import_source *source, struct arena *arena, int64_t offset, unsigned char *buffer, size_t size,
                         struct bytes *ret_bytes, struct error *err)
 {
     int64_t left = source->file.size_bytes - offset;
     size_t wanted = left < (int64_t)size ? (size_t)(left > 0 ? left : 0) : size;
     if (source->fd < 0)
-        return read_text(source, arena, offset, wanted, ret_bytes, err);
+        return read_stored_text(source, arena, offset, wanted, ret_bytes, err);
     size_t used = 0;
     while (used < wanted) {
-        ssize_t got = pread(source->fd, room + used, wanted - used, offset + (int64_t)used);
+        ssize_t got = pread(source->fd, buffer + used, wanted - used, offset + (int64_t)used);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0) {
@@ -175,10 +175,10 @@ bool import_source_read(const struct import_source *source, struct arena *arena,
             return error_because(err, "pread: %s", strerror(errno));
         }
         if (got == 0)
-            return refuse_path(err, "The file was changed after its import had been asked for.");
+            return refuse_path(err, "The file was changed after the import was requested.");
         used += (size_t)got;
     }
-    *ret_bytes = (struct bytes){ room, used };
+    *ret_bytes = (struct bytes){ buffer, used };
     return true;
 }
 

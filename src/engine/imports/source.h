@@ -1,17 +1,17 @@
 /*
- * Where the bytes of an import come from: a file beneath the
- * import root, or the text that came with the call and lies in its row.
+ * Import source: the bytes of an import, from a file below the import root, or
+ * from the text of the request, which is stored in the import's row.
  *
- * A file is opened without following any symbolic link and without leaving the
- * root (openat2), and it is held against what it was when the import was asked
- * for, so that a round of work never goes on in another file. A source belongs
- * to one thread.
+ * A file is opened with openat2, which follows no symbolic link and prevents
+ * path traversal out of the root. Its identity (device, inode, time, size) is
+ * compared with that at the time of the request, so that a round never continues
+ * in another file. A source belongs to one thread.
  */
 #pragma once
 
 #include "engine/core/work.h"
 
-/* What a file was when it was named. */
+/* The identity of a file when the import was requested. */
 struct import_file {
     int64_t device;
     int64_t inode;
@@ -27,28 +27,27 @@ struct import_source {
     const char *path;
 };
 
-/* A path as it is kept: relative to the root. Absolute ones are taken when they lie beneath it.
- * Errors: INVALID_REQUEST with param "path". */
+/* Makes a path relative to the root. An absolute path must be below the root. Errors: INVALID_REQUEST with param "path". */
 MUST_CHECK bool import_path_relative(struct arena *arena, const char *root, const char *path, const char **ret_path,
                                      struct error *err) NONNULL(1, 2, 3, 4, 5);
 
-/* Looks at a file beneath the root. Errors: INVALID_REQUEST with param "path", saying why it cannot be read. */
+/* Reads the identity of a file below the root. Errors: INVALID_REQUEST with param "path", with the reason. */
 MUST_CHECK bool import_file_look(const char *root, const char *path, struct import_file *ret_file, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* Opens the file of an import again. Errors: INVALID_REQUEST with param "path", also when it is not what it was. */
+/* Opens the file of an import. Errors: INVALID_REQUEST with param "path", also when the file has changed. */
 MUST_CHECK bool import_source_open_file(struct import_source *source, const char *root, const char *path,
                                         const struct import_file *expected, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
-/* The text in the row of the import, `size_bytes` long. */
+/* Opens the text in the row of the import, `size_bytes` long. */
 void import_source_open_text(struct import_source *source, int64_t size_bytes) NONNULL(1);
 
-/* Reads up to `size` bytes at an offset; fewer only at the end. Texts are in `arena`, files in `room`.
+/* Reads up to `size` bytes at an offset; fewer only at the end. A stored text is returned in `arena`, a file's bytes in `buffer`.
  * Errors: INVALID_REQUEST when the file became shorter, and those of the database. */
-MUST_CHECK bool import_source_read(const struct import_source *source, struct arena *arena, int64_t offset, unsigned char *room,
+MUST_CHECK bool import_source_read(const struct import_source *source, struct arena *arena, int64_t offset, unsigned char *buffer,
                                    size_t size, struct bytes *ret_bytes, struct error *err) NONNULL(1, 2, 4, 6, 7);
 
-/* Whether the file is still what it was; true for texts. */
+/* Checks that the file has not changed; always true for a stored text. */
 MUST_CHECK bool import_source_is_unchanged(const struct import_source *source, struct error *err) NONNULL(1, 2);
 
 void import_source_close(struct import_source *source) NONNULL(1);

@@ -25,11 +25,11 @@ static struct bytes hash_bytes(const unsigned char *hash)
 
 static bool explain_wait(struct error *err)
 {
-    /* 55P03: lock_timeout ran out while the first transaction with this key was still at work. */
+    /* 55P03: lock_timeout expired while the first transaction with this key was running. */
     if (strcmp(err->sqlstate, "55P03") != 0)
         return false;
     error_clear(err);
-    return fail(err, ERR_IDEMPOTENCY_IN_PROGRESS, NULL, "A request with this idempotency key is still being worked on.");
+    return fail(err, ERR_IDEMPOTENCY_IN_PROGRESS, NULL, "A request with this idempotency key is still in progress.");
 }
 
 static bool try_insert(const struct work *work, const struct ledger_entry *entry, bool *ret_inserted, struct error *err)
@@ -77,9 +77,10 @@ bool ledger_claim(const struct work *work, const struct ledger_entry *entry, enu
     if (!sql_ledger_find_key(work->conn, work->arena, &find, &row, err))
         return false;
     if (row == NULL)
-        return fail(err, ERR_IDEMPOTENCY_IN_PROGRESS, NULL, "The first request with this idempotency key just ended. Try again.");
+        return fail(err, ERR_IDEMPOTENCY_IN_PROGRESS, NULL,
+                    "The first request with this idempotency key has just ended. Try again.");
     if (row->fingerprint.size != SECRET_HASH_BYTES || memcmp(row->fingerprint.data, entry->fingerprint, SECRET_HASH_BYTES) != 0)
-        return fail(err, ERR_IDEMPOTENCY_CONFLICT, NULL, "This idempotency key was used before with other arguments.");
+        return fail(err, ERR_IDEMPOTENCY_CONFLICT, NULL, "This idempotency key was already used with other arguments.");
 
     *ret_replay = (struct ledger_replay){ .credit_cost = -1 };
     if (row->status.set) {
@@ -91,7 +92,7 @@ bool ledger_claim(const struct work *work, const struct ledger_entry *entry, enu
         return true;
     }
     if (!row->job_id.set)
-        return fail(err, ERR_IDEMPOTENCY_IN_PROGRESS, NULL, "A request with this idempotency key is still being worked on.");
+        return fail(err, ERR_IDEMPOTENCY_IN_PROGRESS, NULL, "A request with this idempotency key is still in progress.");
     *ret_claim = LEDGER_JOIN;
     ret_replay->job_id = row->job_id.value;
     return true;
@@ -106,7 +107,7 @@ bool ledger_credits_left(const struct work *work, struct opt_int *ret_left, stru
     if (!sql_ledger_credits(work->conn, work->arena, &params, &row, err))
         return false;
     if (row == NULL)
-        return fail(err, ERR_INTERNAL_ERROR, NULL, "The organization of this credential is gone.");
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "The organization of this credential no longer exists.");
     *ret_left = plan_credits_remaining(row->plan, row->bonus_credits, row->used);
     return true;
 }
@@ -117,12 +118,12 @@ bool ledger_check_credits(const struct work *work, int64_t credits, struct error
     if (!ledger_credits_left(work, &left, err))
         return false;
     if (left.set && left.value < credits)
-        return fail(err, ERR_INSUFFICIENT_CREDITS, NULL, "This needs %lld credit%s and %lld %s left in this period.",
+        return fail(err, ERR_INSUFFICIENT_CREDITS, NULL, "This call needs %lld credit%s, but %lld %s left in this period.",
                     (long long)credits, credits == 1 ? "" : "s", (long long)left.value, left.value == 1 ? "is" : "are");
     return true;
 }
 
-/* ---- The end of a write ---- */
+/* ---- Settling a write ---- */
 
 static void add_audit(const struct work *work, const struct ledger_entry *entry, struct db_batch *batch)
 {
@@ -186,14 +187,17 @@ bool ledger_release(const struct work *work, const struct ledger_entry *entry, s
 
 /* ---- Jobs ---- */
 
-bool ledger_enqueue(const struct work *work, const char *kind, const char *payload_json, int64_t run_after_us,
-                    const struct ledger_entry *entry, int64_t *ret_job_id, struct error *err)
+bool ledger_enqueue(const struct work *work, struct new_job job, int64_t run_after_us, const struct ledger_entry *entry,
+                    int64_t *ret_job_id, struct error *err)
 {
+    if (job.payload == NULL)
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "The payload of the job %s is larger than %zu bytes.", job.type->name,
+                    job.type->max_bytes);
     struct job_insert_params insert = {
-        .kind = kind,
+        .kind = job.type->name,
         .organization_id = id_or_null(work->organization_id),
         .brand_id = id_or_null(work->brand_id),
-        .payload = payload_json,
+        .payload = job.payload,
         .call = entry != NULL ? ledger_entry_write(work->arena, entry) : NULL,
         .run_after = run_after_us,
         .now = work->now_us,

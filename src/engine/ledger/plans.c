@@ -29,7 +29,7 @@ struct opt_int plan_credits_remaining(const char *plan_key, int64_t bonus_credit
     if (plan->credits < 0)
         return (struct opt_int){ .set = false };
     int64_t plan_left = plan->credits > used ? plan->credits - used : 0;
-    /* What was used beyond the plan came out of the bonus. */
+    /* Usage beyond the plan was taken from the bonus. */
     int64_t bonus_used = used > plan->credits ? used - plan->credits : 0;
     int64_t bonus_left = bonus_credits > bonus_used ? bonus_credits - bonus_used : 0;
     return (struct opt_int){ .set = true, .value = plan_left + bonus_left };

@@ -1,6 +1,6 @@
 /*
- * The ledger of calls that share a transaction: the same rows as for a call
- * alone, written set by set instead of call by call.
+ * Ledger of calls that share a transaction (group commit): it writes the same
+ * rows as for a single call, with one statement for all calls.
  */
 #include "engine/ledger/ledger.h"
 
@@ -14,7 +14,7 @@ static const char *hash_text(struct arena *arena, const unsigned char *hash)
     return text;
 }
 
-/* ---- The beginning ---- */
+/* ---- Keys in use ---- */
 
 size_t ledger_used_keys_ask(struct arena *arena, const struct ledger_call *calls, size_t count, struct db_batch *batch)
 {
@@ -38,19 +38,19 @@ bool ledger_used_keys_read(const struct db_batch *batch, size_t index, const str
 {
     const struct db_rows *rows = db_batch_rows(batch, index);
     const struct ledger_used_keys_row *used = rows->rows;
-    int64_t place = 0; /* among the calls with a key, from 1 */
+    int64_t key_number = 0; /* counts the calls with a key, from 1 */
     for (size_t i = 0; i < count; i++) {
         ret_used[i] = false;
         if (calls[i].entry->idempotency_key == NULL)
             continue;
-        place++;
+        key_number++;
         for (size_t row = 0; row < rows->count; row++)
-            ret_used[i] = ret_used[i] || used[row].place == place;
+            ret_used[i] = ret_used[i] || used[row].place == key_number;
     }
     return rows->count > 0;
 }
 
-/* ---- The end ---- */
+/* ---- Settling ---- */
 
 static const char *join_subjects(struct arena *arena, const struct ledger_entry *entry)
 {
@@ -120,29 +120,29 @@ static void add_responses(struct arena *arena, const struct ledger_call *calls, 
     const char **fingerprints = texts(arena, count);
     const char **operations = texts(arena, count);
     const char **bodies = texts(arena, count);
-    size_t kept = 0;
+    size_t stored = 0;
     for (size_t i = 0; i < count; i++) {
         const struct ledger_entry *entry = calls[i].entry;
         if (entry->idempotency_key == NULL || calls[i].body == NULL)
             continue;
-        organizations[kept] = calls[i].work->organization_id;
-        statuses[kept] = calls[i].status;
-        created[kept] = calls[i].work->now_us;
-        keys[kept] = hash_text(arena, entry->idempotency_key);
-        fingerprints[kept] = hash_text(arena, entry->fingerprint);
-        operations[kept] = entry->operation;
-        bodies[kept++] = calls[i].body;
+        organizations[stored] = calls[i].work->organization_id;
+        statuses[stored] = calls[i].status;
+        created[stored] = calls[i].work->now_us;
+        keys[stored] = hash_text(arena, entry->idempotency_key);
+        fingerprints[stored] = hash_text(arena, entry->fingerprint);
+        operations[stored] = entry->operation;
+        bodies[stored++] = calls[i].body;
     }
-    if (kept == 0)
+    if (stored == 0)
         return;
     struct ledger_keep_responses_params params = {
-        .organization_ids = { organizations, kept },
-        .key_hashes = { keys, kept },
-        .fingerprints = { fingerprints, kept },
-        .operations = { operations, kept },
-        .statuses = { statuses, kept },
-        .bodies = { bodies, kept },
-        .created = { created, kept },
+        .organization_ids = { organizations, stored },
+        .key_hashes = { keys, stored },
+        .fingerprints = { fingerprints, stored },
+        .operations = { operations, stored },
+        .statuses = { statuses, stored },
+        .bodies = { bodies, stored },
+        .created = { created, stored },
     };
     db_batch_add(batch, &ledger_keep_responses_statement, &params);
 }

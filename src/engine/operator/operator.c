@@ -4,20 +4,20 @@
 #include "engine/brands/brands.h"
 #include "engine/ledger/plans.h"
 #include "engine/operator/operator_audit.h"
-#include "sql/work.h"
 #include "sql/operator.h"
+#include "sql/work.h"
 
 #include <string.h>
 
 enum { NAME_MAX_CHARS = 200 };
 static const int64_t bonus_max_credits = INT64_C(1000000000);
 
-static bool check_name(const char *name, const char *param, struct error *err)
+static bool check_display_name(const char *name, const char *param, struct error *err)
 {
     size_t chars = name != NULL && utf8_is_valid(name, strlen(name)) ? utf8_length(name) : 0;
     if (chars >= 1 && chars <= NAME_MAX_CHARS)
         return true;
-    return fail(err, ERR_INVALID_REQUEST, param, "A name has 1 to %d characters.", NAME_MAX_CHARS);
+    return fail(err, ERR_INVALID_REQUEST, param, "The name must have 1 to %d characters.", NAME_MAX_CHARS);
 }
 
 /* ---- Organizations and brands ---- */
@@ -51,7 +51,7 @@ bool operator_create_organization(const struct work *work, const char *name, int
     struct organization_insert_params params = { .name = name, .now = work->now_us };
     struct organization_insert_row *row;
     DB_TX tx;
-    if (!check_name(name, "name", err) || !db_tx_begin(work->conn, &tx, err) ||
+    if (!check_display_name(name, "name", err) || !db_tx_begin(work->conn, &tx, err) ||
         !sql_organization_insert(work->conn, work->arena, &params, &row, err))
         return false;
     *ret_id = row->id;
@@ -60,7 +60,7 @@ bool operator_create_organization(const struct work *work, const char *name, int
 
 bool operator_create_brand(const struct work *work, int64_t organization_id, const char *name, int64_t *ret_id, struct error *err)
 {
-    if (!check_name(name, "name", err) || !brand_check_name(work, &name, "name", err))
+    if (!check_display_name(name, "name", err) || !brand_check_name(work, &name, "name", err))
         return false;
     struct brand_insert_params params = {
         .organization_id = organization_id,
@@ -100,19 +100,19 @@ bool operator_revoke_key(const struct work *work, const char *wire_id, bool *ret
 bool operator_set_plan(const struct work *work, int64_t organization_id, const char *plan, struct error *err)
 {
     if (strcmp(plan_find(plan)->key, plan) != 0)
-        return fail(err, ERR_INVALID_REQUEST, "plan", "%.60s is not a plan; there are %s.", plan, plan_keys(work->arena));
+        return fail(err, ERR_INVALID_REQUEST, "plan", "%.60s is not a plan; use one of: %s.", plan, plan_keys(work->arena));
     struct operator_plan_set_params params = { .id = organization_id, .plan = plan };
-    struct operator_waiting_sends_wake_params wake = { .organization_id = organization_id, .now = work->now_us };
+    struct operator_paused_sends_wake_params wake = { .organization_id = organization_id, .now = work->now_us };
     DB_TX tx;
     return db_tx_begin(work->conn, &tx, err) && sql_operator_plan_set(work->conn, work->arena, &params, NULL, err) &&
-           sql_operator_waiting_sends_wake(work->conn, work->arena, &wake, NULL, err) &&
+           sql_operator_paused_sends_wake(work->conn, work->arena, &wake, NULL, err) &&
            operator_commit(work, &tx, "admin.org.plan", work_id(work, ID_ORG, organization_id), err);
 }
 
 bool operator_set_bonus(const struct work *work, int64_t organization_id, int64_t credits, struct error *err)
 {
     if (credits < 0 || credits > bonus_max_credits)
-        return fail(err, ERR_INVALID_REQUEST, "credits", "Bonus credits are 0 to %lld.", (long long)bonus_max_credits);
+        return fail(err, ERR_INVALID_REQUEST, "credits", "Bonus credits must be from 0 to %lld.", (long long)bonus_max_credits);
     struct operator_bonus_set_params params = { .id = organization_id, .credits = credits };
     DB_TX tx;
     return db_tx_begin(work->conn, &tx, err) && sql_operator_bonus_set(work->conn, work->arena, &params, NULL, err) &&

@@ -18,19 +18,19 @@ select id, name, domain, status, created_at
 -- columns: organization_id bigint
 select organization_id from brands where id = :brand_id and status <> 'deleting';
 
--- Whether an organization exists.
+-- Finds an organization.
 -- name: operator_organization :one
 -- params: id bigint
 -- columns: id bigint
 select id from organizations where id = :id;
 
--- The plan of an organization.
+-- Sets the plan of an organization.
 -- name: operator_plan_set :exec
 -- params: id bigint, plan text
 update organizations set plan = :plan where id = :id;
 
--- Sends that wait for room in the plan look again at once.
--- name: operator_waiting_sends_wake :exec
+-- Runs the jobs of sends that are paused by the plan's limit now.
+-- name: operator_paused_sends_wake :exec
 -- params: organization_id bigint, now timestamptz
 with wanted as (
     select s.job_id
@@ -44,12 +44,12 @@ with wanted as (
 )
 select pg_notify('posthorn_work', '') where exists (select 1 from woken);
 
--- Credits that an organization has besides those of its plan.
+-- Sets the monthly bonus credits of an organization.
 -- name: operator_bonus_set :exec
 -- params: id bigint, credits bigint
 update organizations set bonus_credits = :credits where id = :id;
 
--- A new session; only the hash of its token is kept.
+-- Inserts a session with the hash of its token.
 -- name: operator_session_insert :one
 -- params: organization_id bigint, user_name text, role text, secret_hash bytea, expires_at timestamptz, now timestamptz
 -- columns: id bigint
@@ -57,7 +57,7 @@ insert into sessions (organization_id, user_name, role, secret_hash, created_at,
 values (:organization_id, :user_name, :role, :secret_hash, :now, :expires_at)
 returning id;
 
--- Lets a session reach these brands of its organization.
+-- Gives a session access to these brands of its organization.
 -- name: operator_session_brands :exec
 -- params: session_id bigint, organization_id bigint, brand_ids bigint[]
 insert into session_brands (session_id, brand_id)
@@ -81,7 +81,7 @@ select s.id, s.user_name, s.role,
 -- params: id bigint, now timestamptz
 update sessions set ended_at = :now where id = :id and ended_at is null and expires_at > :now;
 
--- A sending domain by its name, and with how many keys it signs.
+-- A sending domain by its name, with the number of keys in use.
 -- name: operator_domain_find :one
 -- params: brand_id bigint, name text
 -- columns: id bigint, used_keys bigint
@@ -97,7 +97,7 @@ select d.id,
 -- columns: id bigint, name text, kind text, status text, trusted boolean, purpose text
 select id, name, kind, status, trusted, sending_purpose from domains where brand_id = :brand_id and deleted_at is null order by id;
 
--- Takes the operator's word that a domain is his.
+-- Marks a domain as verified and trusted, without a DNS check.
 -- name: operator_domain_trust :one
 -- params: brand_id bigint, name text, now timestamptz
 -- columns: id bigint

@@ -1,5 +1,6 @@
 /*
- * How what an operator does ends: its audit row in its transaction.
+ * Audit log of the operator: writes the audit row of an operation in its
+ * transaction.
  */
 #pragma once
 

@@ -9,15 +9,16 @@
 
 enum { ZONE_LINE_MAX_BYTES = 4096 };
 
-/* Work in the brand of a domain. */
-static struct work in_brand(const struct work *work, int64_t brand_id)
+/* A copy of the work for another brand. */
+static struct work work_for_brand(const struct work *work, int64_t brand_id)
 {
-    struct work inside = *work;
-    inside.brand_id = brand_id;
-    return inside;
+    struct work brand_work = *work;
+    brand_work.brand_id = brand_id;
+    return brand_work;
 }
 
-static bool find_domain(const struct work *work, const char *name, struct operator_domain_find_row **ret_domain, struct error *err)
+static bool find_domain_by_name(const struct work *work, const char *name, struct operator_domain_find_row **ret_domain,
+                                struct error *err)
 {
     const char *domain;
     if (!address_domain_parse(work->arena, name, "name", &domain, err))
@@ -25,7 +26,7 @@ static bool find_domain(const struct work *work, const char *name, struct operat
     struct operator_domain_find_params params = { .brand_id = work->brand_id, .name = domain };
     if (!sql_operator_domain_find(work->conn, work->arena, &params, ret_domain, err))
         return false;
-    return *ret_domain != NULL || fail(err, ERR_DOMAIN_NOT_FOUND, "name", "The brand has no sending domain of this name.");
+    return *ret_domain != NULL || fail(err, ERR_DOMAIN_NOT_FOUND, "name", "No sending domain with this name in this brand.");
 }
 
 /* ---- Connecting ---- */
@@ -34,14 +35,14 @@ bool operator_create_domain(const struct work *work, int64_t brand_id, int64_t o
                             const char *purpose, int64_t *ret_id, struct error *err)
 {
     if (strcmp(purpose, "marketing") != 0 && strcmp(purpose, "transactional") != 0)
-        return fail(err, ERR_INVALID_REQUEST, "purpose", "The purpose is marketing or transactional.");
-    struct work inside = in_brand(work, brand_id);
-    inside.organization_id = organization_id;
+        return fail(err, ERR_INVALID_REQUEST, "purpose", "purpose must be marketing or transactional.");
+    struct work brand_work = work_for_brand(work, brand_id);
+    brand_work.organization_id = organization_id;
     const char *domain;
     struct domain_key_pair *pair;
     DB_TX tx;
     return domain_check_name(work, name, &domain, err) && domain_key_pair_new(work->arena, &pair, err) &&
-           db_tx_begin(work->conn, &tx, err) && domain_insert(&inside, domain, purpose, pair, ret_id, err) &&
+           db_tx_begin(work->conn, &tx, err) && domain_insert(&brand_work, domain, purpose, pair, ret_id, err) &&
            operator_commit(work, &tx, "admin.domain.create", work_id(work, ID_DOMAIN, *ret_id), err);
 }
 
@@ -56,7 +57,7 @@ bool operator_trust_domain(const struct work *work, int64_t brand_id, const char
     if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_domain_trust(work->conn, work->arena, &params, &row, err))
         return false;
     if (row == NULL)
-        return fail(err, ERR_DOMAIN_NOT_FOUND, "name", "The brand has no sending domain of this name.");
+        return fail(err, ERR_DOMAIN_NOT_FOUND, "name", "No sending domain with this name in this brand.");
     *ret_id = row->id;
     return operator_commit(work, &tx, "admin.domain.verify", work_id(work, ID_DOMAIN, row->id), err);
 }
@@ -64,19 +65,19 @@ bool operator_trust_domain(const struct work *work, int64_t brand_id, const char
 bool operator_begin_check(const struct work *work, int64_t brand_id, const char *name, struct domain_check *ret_check,
                           struct error *err)
 {
-    struct work inside = in_brand(work, brand_id);
+    struct work brand_work = work_for_brand(work, brand_id);
     struct operator_domain_find_row *domain;
-    return find_domain(&inside, name, &domain, err) && domain_check_begin(&inside, domain->id, ret_check, err);
+    return find_domain_by_name(&brand_work, name, &domain, err) && domain_check_begin(&brand_work, domain->id, ret_check, err);
 }
 
 bool operator_settle_check(const struct work *work, int64_t brand_id, int64_t organization_id, const struct domain_check *check,
                            struct error *err)
 {
-    struct work inside = in_brand(work, brand_id);
-    inside.organization_id = organization_id;
+    struct work brand_work = work_for_brand(work, brand_id);
+    brand_work.organization_id = organization_id;
     struct domain_row *domain;
     DB_TX tx;
-    return db_tx_begin(work->conn, &tx, err) && domain_check_settle(&inside, check, &domain, err) &&
+    return db_tx_begin(work->conn, &tx, err) && domain_check_settle(&brand_work, check, &domain, err) &&
            operator_commit(work, &tx, "admin.domain.verify", work_id(work, ID_DOMAIN, domain->id), err);
 }
 
@@ -93,7 +94,7 @@ static bool begin_rotation(const struct work *work, int64_t domain_id, struct er
         return false;
     if (counts.waiting > 0)
         return true;
-    /* A domain that has no keys yet needs no others to be published first. */
+    /* Without keys in use, the new pair is used at once. */
     if (!domain_key_pair_keep(work, domain_id, pair, counts.used == 0, err))
         return false;
     return operator_commit(work, &tx, "admin.domain.rotate", work_id(work, ID_DOMAIN, domain_id), err);
@@ -106,23 +107,23 @@ static bool end_rotation(const struct work *work, int64_t domain_id, struct erro
     if (!db_tx_begin(work->conn, &tx, err) || !domain_keys_lock(work, domain_id, &counts, err))
         return false;
     if (counts.waiting == 0)
-        return fail(err, ERR_INVALID_REQUEST, "trust", "No new keys wait for this domain; rotate without --trust makes them.");
+        return fail(err, ERR_INVALID_REQUEST, "trust", "This domain has no waiting keys; run rotate without --trust to make them.");
     return domain_keys_exchange(work, domain_id, err) &&
            operator_commit(work, &tx, "admin.domain.rotate.trust", work_id(work, ID_DOMAIN, domain_id), err);
 }
 
 bool operator_rotate_domain(const struct work *work, int64_t brand_id, const char *name, bool is_published, struct error *err)
 {
-    struct work inside = in_brand(work, brand_id);
+    struct work brand_work = work_for_brand(work, brand_id);
     struct operator_domain_find_row *domain;
-    if (!find_domain(&inside, name, &domain, err))
+    if (!find_domain_by_name(&brand_work, name, &domain, err))
         return false;
-    return is_published ? end_rotation(&inside, domain->id, err) : begin_rotation(&inside, domain->id, err);
+    return is_published ? end_rotation(&brand_work, domain->id, err) : begin_rotation(&brand_work, domain->id, err);
 }
 
 /* ---- Records ---- */
 
-/* As a zone file has it (RFC 1035 §5.1). */
+/* Writes a record as a line of a zone file (RFC 1035 §5.1). */
 static void write_zone_line(const struct work *work, const struct domain_record *record, const struct text_list *strings,
                             struct json_writer *json)
 {
@@ -134,7 +135,7 @@ static void write_zone_line(const struct work *work, const struct domain_record 
     json_member_text(json, "zone", buf_text(line));
 }
 
-static void write_record(const struct work *work, const struct domain_record *record, struct json_writer *json)
+static void write_record_with_zone(const struct work *work, const struct domain_record *record, struct json_writer *json)
 {
     json_object_begin(json);
     json_member_text(json, "record", record->purpose);
@@ -160,11 +161,12 @@ static void write_record(const struct work *work, const struct domain_record *re
 
 bool operator_write_domain(const struct work *work, int64_t brand_id, const char *name, struct json_writer *json, struct error *err)
 {
-    struct work inside = in_brand(work, brand_id);
+    struct work brand_work = work_for_brand(work, brand_id);
     struct operator_domain_find_row *found;
     struct domain_row *domain;
-    if (!find_domain(&inside, name, &found, err) || (found->used_keys == 0 && !domain_keys_ensure(&inside, found->id, err)) ||
-        !domain_get(&inside, found->id, &domain, err))
+    if (!find_domain_by_name(&brand_work, name, &found, err) ||
+        (found->used_keys == 0 && !domain_keys_ensure(&brand_work, found->id, err)) ||
+        !domain_get(&brand_work, found->id, &domain, err))
         return false;
     struct domain_records records = domain_records_of(work->arena, domain);
     json_object_begin(json);
@@ -174,7 +176,7 @@ bool operator_write_domain(const struct work *work, int64_t brand_id, const char
     json_key(json, "records");
     json_array_begin(json);
     for (size_t i = 0; i < records.count; i++)
-        write_record(work, &records.items[i], json);
+        write_record_with_zone(work, &records.items[i], json);
     json_array_end(json);
     json_object_end(json);
     return true;

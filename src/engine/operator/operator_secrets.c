@@ -5,8 +5,8 @@
 #include "engine/domains/domain_keys.h"
 #include "engine/operator/operator_audit.h"
 
-/* Changes nothing in the database but the audit. */
-static bool note(const struct work *work, const char *operation, const char *subject, struct error *err)
+/* Writes only an audit row. */
+static bool write_audit(const struct work *work, const char *operation, const char *subject, struct error *err)
 {
     DB_TX tx;
     return db_tx_begin(work->conn, &tx, err) && operator_commit(work, &tx, operation, subject, err);
@@ -15,12 +15,12 @@ static bool note(const struct work *work, const char *operation, const char *sub
 bool operator_add_master_key(const struct work *work, int *ret_id, struct error *err)
 {
     return key_file_add(work->arena, work->engine->key_file, ret_id, err) &&
-           note(work, "admin.keys.add", arena_printf(work->arena, "%d", *ret_id), err);
+           write_audit(work, "admin.keys.add", arena_printf(work->arena, "%d", *ret_id), err);
 }
 
-/* Whatever is sealed anywhere is sealed anew here. */
+/* Every kind of sealed secret must be resealed here. */
 bool operator_rewrap(const struct work *work, int64_t *ret_count, struct error *err)
 {
     return domain_keys_reseal(work, ret_count, err) &&
-           note(work, "admin.keys.rewrap", arena_printf(work->arena, "%lld", (long long)*ret_count), err);
+           write_audit(work, "admin.keys.rewrap", arena_printf(work->arena, "%lld", (long long)*ret_count), err);
 }

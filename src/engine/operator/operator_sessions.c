@@ -10,11 +10,11 @@
 enum { USER_NAME_MAX_CHARS = 200, BRANDS_MAX = 100, LASTS_MAX_DAYS = 366 };
 
 static const struct {
-    const char *name; /* as the operator says it */
-    const char *role; /* as the contract does */
+    const char *name; /* on the command line */
+    const char *role; /* in the contract */
 } roles[] = { { "admin", "org:admin" }, { "member", "org:member" } };
 
-static const char *role_named(const char *name)
+static const char *role_from_name(const char *name)
 {
     for (size_t i = 0; i < ARRAY_COUNT(roles); i++)
         if (strcmp(roles[i].name, name) == 0)
@@ -27,29 +27,31 @@ static bool check_session(const struct operator_session *session, struct error *
     const char *name = session->user_name;
     size_t chars = utf8_is_valid(name, strlen(name)) ? utf8_length(name) : 0;
     if (chars < 1 || chars > USER_NAME_MAX_CHARS)
-        return fail(err, ERR_INVALID_REQUEST, "name", "A name has 1 to %d characters.", USER_NAME_MAX_CHARS);
-    const char *role = role_named(session->role);
+        return fail(err, ERR_INVALID_REQUEST, "name", "The name must have 1 to %d characters.", USER_NAME_MAX_CHARS);
+    const char *role = role_from_name(session->role);
     if (role == NULL)
-        return fail(err, ERR_INVALID_REQUEST, "role", "The role is admin or member.");
+        return fail(err, ERR_INVALID_REQUEST, "role", "The role must be admin or member.");
     if (session->lasts_s < 1 || session->lasts_s > LASTS_MAX_DAYS * INT64_C(86400))
-        return fail(err, ERR_INVALID_REQUEST, "expires", "A session lasts 1 second to %d days.", LASTS_MAX_DAYS);
-    /* Whoever names brands wants to shut the others, which the role of an administrator cannot. */
+        return fail(err, ERR_INVALID_REQUEST, "expires", "A session must last from 1 second to %d days.", LASTS_MAX_DAYS);
+    /* A list of brands restricts a session, but an administrator has access to all brands. */
     if (session->brand_ids != NULL && session->brand_ids[0] != NULL && strcmp(session->role, "member") != 0)
-        return fail(err, ERR_INVALID_REQUEST, "brand", "An administrator reaches every brand; brands are named for a member.");
+        return fail(err, ERR_INVALID_REQUEST, "brand",
+                    "An administrator has access to every brand; pass brands only for a member.");
     return true;
 }
 
-static bool let_into_brands(const struct work *work, const struct operator_session *session, int64_t session_id, struct error *err)
+static bool add_session_brands(const struct work *work, const struct operator_session *session, int64_t session_id,
+                               struct error *err)
 {
     int64_t ids[BRANDS_MAX];
     size_t count = 0;
     for (; session->brand_ids != NULL && session->brand_ids[count] != NULL; count++) {
         if (count == BRANDS_MAX)
-            return fail(err, ERR_INVALID_REQUEST, "brand", "A session names at most %d brands.", BRANDS_MAX);
+            return fail(err, ERR_INVALID_REQUEST, "brand", "A session can have at most %d brands.", BRANDS_MAX);
         ids[count] = id_decode(&work->engine->ids, ID_BRAND, session->brand_ids[count]);
         for (size_t i = 0; i < count; i++)
             if (ids[i] == ids[count])
-                return fail(err, ERR_INVALID_REQUEST, "brand", "A brand is named twice.");
+                return fail(err, ERR_INVALID_REQUEST, "brand", "A brand is listed twice.");
     }
     if (count == 0)
         return true;
@@ -75,7 +77,7 @@ bool operator_create_session(const struct work *work, const struct operator_sess
     struct operator_session_insert_params params = {
         .organization_id = session->organization_id,
         .user_name = session->user_name,
-        .role = role_named(session->role),
+        .role = role_from_name(session->role),
         .secret_hash = { hash, sizeof(hash) },
         .expires_at = work->now_us + session->lasts_s * US_PER_S,
         .now = work->now_us,
@@ -83,7 +85,7 @@ bool operator_create_session(const struct work *work, const struct operator_sess
     struct operator_session_insert_row *row;
     DB_TX tx;
     if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_session_insert(work->conn, work->arena, &params, &row, err) ||
-        !let_into_brands(work, session, row->id, err))
+        !add_session_brands(work, session, row->id, err))
         return false;
     *ret_id = row->id;
     *ret_token = token;

@@ -16,10 +16,10 @@ bool secrets_opening(const struct work *work, struct arena *arena, struct seal_r
     const char *path = work->engine->key_file;
     if (!key_file_read(arena, path, ret_ring, err))
         return false;
-    return *ret_ring != NULL || fail_keys(err) || error_because(err, "%s is missing: bring it back from its copy", path);
+    return *ret_ring != NULL || fail_keys(err) || error_because(err, "%s is missing: restore it from its backup", path);
 }
 
-/* A new file only where nothing was sealed before: otherwise the file got lost, or belongs to another machine. */
+/* Makes the key file, if nothing was sealed before. Otherwise the file was lost, or is on another machine. */
 static bool make_first_key(const struct work *work, struct arena *arena, struct seal_ring **ret_ring, struct error *err)
 {
     const struct engine *engine = work->engine;
@@ -30,13 +30,13 @@ static bool make_first_key(const struct work *work, struct arena *arena, struct 
     if (count > 0)
         return fail_keys(err) ||
                error_because(err,
-                             "%s is missing, but the database keeps secrets sealed with master key %lld: bring it "
-                             "back, or copy it from the machine that has it",
+                             "%s is missing, but the database contains secrets sealed with master key %lld: restore "
+                             "it from its backup, or copy it from the machine that has it",
                              engine->key_file, (long long)known[count - 1].key_id);
     return cluster_make_folder(engine->data_dir, err) && key_file_make(arena, engine->key_file, ret_ring, err);
 }
 
-/* Whether the newest key is the one that the database knows by its number. */
+/* Checks that the newest key has the fingerprint that the database stores for its number. */
 static bool check_fingerprint(const struct work *work, const struct seal_ring *ring, struct error *err)
 {
     unsigned char fingerprint[SEAL_FINGERPRINT_BYTES];
@@ -55,7 +55,7 @@ static bool check_fingerprint(const struct work *work, const struct seal_ring *r
         if (known[i].key_id == params.key_id && known[i].fingerprint.size == sizeof(fingerprint) &&
             memcmp(known[i].fingerprint.data, fingerprint, sizeof(fingerprint)) == 0)
             return true;
-    return fail_keys(err) || error_because(err, "master key %lld of %s is not the one that the database's secrets are sealed with",
+    return fail_keys(err) || error_because(err, "master key %lld of %s is not the key that sealed the secrets of the database",
                                            (long long)params.key_id, work->engine->key_file);
 }
 

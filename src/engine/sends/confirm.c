@@ -11,7 +11,7 @@
 static const char param[] = "confirmationToken";
 static const char purpose[] = "send confirmation";
 
-/* What a token holds. */
+/* The payload of a confirmation token. */
 struct confirmed {
     int64_t organization_id;
     int64_t brand_id;
@@ -27,8 +27,9 @@ static_assert(sizeof(struct confirmed) == 6 * sizeof(int64_t) + SECRET_HASH_BYTE
 
 /* ---- The token ---- */
 
-/* One text for all that the recipients would see and who they are, so that another order cannot pass as this one. */
-static void hash_request(const struct work *work, const struct confirmable *asked, unsigned char ret_hash[SECRET_HASH_BYTES])
+/* Hashes everything that the recipients would see, and the target, so that the token confirms only this request. */
+static void hash_previewed_request(const struct work *work, const struct confirmable *asked,
+                                   unsigned char ret_hash[SECRET_HASH_BYTES])
 {
     enum { SEND_REQUEST_MAX_BYTES = 64 * 1024 };
     const struct send_request *request = asked->request;
@@ -63,7 +64,7 @@ char *confirm_seal(const struct work *work, const struct confirmable *asked, int
         .recipient_count = recipient_count,
         .expires_at_us = work->now_us + CONFIRM_LIFETIME_S * US_PER_S,
     };
-    hash_request(work, asked, confirmed.request);
+    hash_previewed_request(work, asked, confirmed.request);
     random_bytes(confirmed.nonce, sizeof(confirmed.nonce));
     *ret_expires_at_us = confirmed.expires_at_us;
     return token_seal(work->arena, work->engine->token_key, purpose, &confirmed, sizeof(confirmed));
@@ -78,7 +79,13 @@ static bool open_token(const struct work *work, const char *token, struct confir
     return true;
 }
 
-/* ---- Checking one ---- */
+/* ---- Checking a token ---- */
+
+static bool refuse_token(struct error *err)
+{
+    return fail(err, ERR_INVALID_REQUEST, param,
+                "confirmationToken is not valid. Copy it from the preview, or call without it for a new preview.");
+}
 
 static bool check_caller(const struct work *work, const struct confirmable *asked, const struct confirmed *confirmed,
                          struct error *err)
@@ -86,20 +93,20 @@ static bool check_caller(const struct work *work, const struct confirmable *aske
     bool is_callers = confirmed->organization_id == work->organization_id && confirmed->brand_id == work->brand_id &&
                       confirmed->key_id == asked->request->key_id;
     if (!is_callers)
-        return fail(err, ERR_INVALID_REQUEST, param, "This token was given to another caller or for another brand.");
+        return fail(err, ERR_INVALID_REQUEST, param, "This confirmationToken belongs to another caller or another brand.");
     return confirmed->expires_at_us > work->now_us ||
            fail(err, ERR_INVALID_REQUEST, param,
                 "This confirmation has expired. Call without confirmationToken for a new preview.");
 }
 
-static bool check_order(const struct work *work, const struct confirmable *asked, const struct confirmed *confirmed,
-                        struct error *err)
+static bool check_arguments(const struct work *work, const struct confirmable *asked, const struct confirmed *confirmed,
+                            struct error *err)
 {
     unsigned char request[SECRET_HASH_BYTES];
-    hash_request(work, asked, request);
+    hash_previewed_request(work, asked, request);
     if (memcmp(request, confirmed->request, sizeof(request)) != 0)
         return fail(err, ERR_INVALID_REQUEST, param,
-                    "These are not the arguments that were previewed. Repeat exactly those, or call without confirmationToken.");
+                    "The arguments differ from the preview. Repeat the previewed arguments, or call without confirmationToken.");
     return confirmed->version_id == asked->checked->version_id ||
            fail(err, ERR_INVALID_REQUEST, param,
                 "The design was changed after the preview. Call without confirmationToken for a new one.");
@@ -133,15 +140,15 @@ bool confirm_check(const struct work *work, const struct confirmable *asked, boo
         return true;
     if (request->confirmation != NULL) {
         if (!open_token(work, request->confirmation, &confirmed))
-            return fail(err, ERR_INVALID_REQUEST, param, "This is no token of a preview.");
-        return check_caller(work, asked, &confirmed, err) && check_order(work, asked, &confirmed, err) &&
+            return refuse_token(err);
+        return check_caller(work, asked, &confirmed, err) && check_arguments(work, asked, &confirmed, err) &&
                count_now(work, asked, &count, err) && check_growth(confirmed.recipient_count, count, err);
     }
     if (!count_now(work, asked, &count, err))
         return false;
-    /* Who is in the target when a scheduled send begins is not known now. */
-    bool is_open = request->scheduled_at_us.set && asked->keys.items == NULL;
-    *ret_is_due = is_open || count > request->confirm_above.value;
+    /* The target of a scheduled send can still change until it begins. */
+    bool is_target_open = request->scheduled_at_us.set && asked->keys.items == NULL;
+    *ret_is_due = is_target_open || count > request->confirm_above.value;
     return true;
 }
 
@@ -150,8 +157,8 @@ bool confirm_use(const struct work *work, const char *token, int64_t send_id, st
     struct confirmed confirmed = { .expires_at_us = 0 };
     unsigned char hash[SECRET_HASH_BYTES];
     if (!open_token(work, token, &confirmed))
-        return fail(err, ERR_INVALID_REQUEST, param, "This is no token of a preview.");
-    /* What it holds, not its letters: base64url may be written in more than one way. */
+        return refuse_token(err);
+    /* Hashes the payload, not the token text: the same payload has more than one base64url encoding. */
     sha256(&confirmed, sizeof(confirmed), hash);
     struct send_confirmation_use_params params = {
         .brand_id = work->brand_id,
@@ -163,5 +170,6 @@ bool confirm_use(const struct work *work, const char *token, int64_t send_id, st
     struct send_confirmation_use_row *row;
     if (!sql_send_confirmation_use(work->conn, work->arena, &params, &row, err))
         return false;
-    return row != NULL || fail(err, ERR_INVALID_REQUEST, param, "This confirmation was used before; it is good for one send.");
+    return row != NULL ||
+           fail(err, ERR_INVALID_REQUEST, param, "This confirmationToken has already been used. Each token confirms one send.");
 }

@@ -1,12 +1,12 @@
 /*
- * Confirmation: before an assistant's send to more recipients than the operator
- * lets pass, it is shown what would go out to whom. Nothing is written then; the
- * preview brings a token that stands for exactly this request, asked for again
- * with it. The token is bound to the organization, the brand, the credential,
- * the order as it was checked (design version and sender included), and the
- * number of recipients; it holds for a quarter of an hour and for one send.
+ * Send confirmation: an assistant's send to more recipients than the operator's
+ * limit needs a confirmation. The first call writes nothing; it returns a preview
+ * and a token. The same call with the token sends. The token is bound to the
+ * organization, the brand, the credential, the checked request (including design
+ * version and sender), and the number of recipients. It expires after a quarter
+ * of an hour and confirms one send.
  *
- * Part of the sends domain, but for the preview, which doors show.
+ * Private to the sends module, except the preview, which transports show.
  */
 #pragma once
 
@@ -14,8 +14,8 @@
 
 enum {
     CONFIRM_LIFETIME_S = 15 * 60,
-    CONFIRM_GROWTH = 10,        /* so many more recipients than were confirmed are let pass, */
-    CONFIRM_GROWTH_PERCENT = 1, /* or so many percent, whichever is more */
+    CONFIRM_GROWTH = 10,        /* allowed growth of the number of recipients since the preview, */
+    CONFIRM_GROWTH_PERCENT = 1, /* or in percent; the larger one applies */
     PREVIEW_TEXT_CHARS = 400,
     PREVIEW_WARNINGS_MAX = 16,
 };
@@ -23,45 +23,45 @@ enum {
 struct send_preview {
     const char *token;
     int64_t expires_at_us;
-    int64_t recipient_count;   /* who may be mailed now */
-    const char *audience_name; /* NULL for all and for a list */
+    int64_t recipient_count;   /* recipients that can be mailed now */
+    const char *audience_name; /* NULL for all and for an inline list */
     const char *target;        /* all, audience or inline */
     const char *from;          /* name and address */
     const char *reply_to;      /* NULL: none */
     struct opt_int scheduled_at_us;
     const char *sample_recipient;
-    const char *subject; /* as the sample would see it, as is the text */
+    const char *subject; /* subject and text as the sample recipient would see them */
     const char *text;
     const char *warnings[PREVIEW_WARNINGS_MAX];
     size_t warning_count;
 };
 
-/* An order that passed its checks, and what was found of its target. */
+/* A request that passed its checks, and its eligible recipients. */
 struct confirmable {
     const struct send_request *request;
     const struct checked_request *checked;
-    struct text_list keys; /* of a short list: those that may be mailed; items NULL: the target is no list */
+    struct text_list keys; /* of an inline list: keys that can be mailed; items NULL: the target is not an inline list */
 };
 
-/* Whether the order has to be confirmed before it may be accepted; one that brings a token has been, or is refused.
+/* `ret_is_due`: the request needs a confirmation. A request with a token is checked against it, and then needs none.
  * Errors: INVALID_REQUEST (confirmationToken). */
 MUST_CHECK bool confirm_check(const struct work *work, const struct confirmable *asked, bool *ret_is_due, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* Shows the order to whoever has to confirm it. */
+/* Makes the preview of a request. */
 MUST_CHECK bool confirm_preview(const struct work *work, const struct confirmable *asked, const struct send_preview **ret_preview,
                                 struct error *err) NONNULL(1, 2, 3, 4);
 
-/* Uses the token of the request, which confirm_check has seen, for the send just written.
+/* Marks the token as used by the send. confirm_check has accepted it before.
  * Errors: INVALID_REQUEST (confirmationToken) when it was used before. */
 MUST_CHECK bool confirm_use(const struct work *work, const char *token, int64_t send_id, struct error *err) NONNULL(1, 2, 4);
 
-/* A token for the request, good from now on. */
+/* Makes the token of a request. */
 char *confirm_seal(const struct work *work, const struct confirmable *asked, int64_t recipient_count, int64_t *ret_expires_at_us)
     NONNULL(1, 2, 4) RETURNS_NONNULL;
 
 /* The resource "sendConfirmation" (confirm_json.c). */
 void send_write_preview(const struct send_preview *preview, struct json_writer *json) NONNULL(1, 2);
 
-/* The same as a question to a person. */
+/* The same as a question for a person. */
 const char *send_preview_question(struct arena *arena, const struct send_preview *preview) NONNULL(1, 2) RETURNS_NONNULL;

@@ -1,5 +1,5 @@
--- What a preview tells besides the order itself: the design's templates, the brand as they see it, the name of the audience, and
--- the largest send of the brand so far.
+-- The data of a preview that is not in the request: the design's templates, the brand object for them, the name of the audience,
+-- and the size of the brand's largest send so far.
 -- name: send_preview_facts :one
 -- params: brand_id bigint, version_id bigint, audience_id bigint
 -- columns: html_code bytea, text_code bytea, brand text, audience_name text null, largest bigint null
@@ -13,7 +13,7 @@ select v.html_code, v.text_code,
   join brands b on b.id = v.brand_id
  where v.brand_id = :brand_id and v.id = :version_id;
 
--- The contact of the sample, with the custom fields that the design names (engine/compose/merge_fields.h).
+-- The contact of the sample recipient, with the custom fields of the design (engine/compose/merge_fields.h).
 -- name: send_preview_sample :one
 -- params: brand_id bigint, email_key text, fields text[]
 -- columns: email text, first_name text null, last_name text null, user_id text null, fields text[]
@@ -27,7 +27,7 @@ select c.email, c.first_name, c.last_name, c.user_id,
   from contacts c
  where c.brand_id = :brand_id and c.email_key = :email_key;
 
--- Uses a confirmation for a send, once: no row when it was used before. What expired long ago is forgotten.
+-- Marks a token as used by a send. No row when it was used before. Tokens that expired more than a day ago are deleted.
 -- name: send_confirmation_use :one
 -- params: brand_id bigint, token_hash bytea, send_id bigint, expires_at timestamptz, now timestamptz
 -- columns: send_id bigint

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void write_warnings(const struct send_preview *preview, struct json_writer *json)
+static void write_preview_warnings(const struct send_preview *preview, struct json_writer *json)
 {
     json_key(json, "warnings");
     json_array_begin(json);
@@ -32,18 +32,18 @@ void send_write_preview(const struct send_preview *preview, struct json_writer *
     json_member_text(json, "sampleRecipient", preview->sample_recipient);
     json_member_text(json, "subject", preview->subject);
     json_member_text(json, "text", preview->text);
-    write_warnings(preview, json);
+    write_preview_warnings(preview, json);
     json_object_end(json);
     json_object_end(json);
 }
 
-static const char *name_target(struct arena *arena, const struct send_preview *preview)
+static const char *describe_target(struct arena *arena, const struct send_preview *preview)
 {
     if (strcmp(preview->target, "all") == 0)
         return "all subscribed contacts";
     if (preview->audience_name != NULL)
         return arena_printf(arena, "audience %s", preview->audience_name);
-    return "the addresses named";
+    return "the listed addresses";
 }
 
 const char *send_preview_question(struct arena *arena, const struct send_preview *preview)
@@ -52,7 +52,7 @@ const char *send_preview_question(struct arena *arena, const struct send_preview
     struct buf *text = buf_in_arena(arena, QUESTION_MAX_BYTES);
     const char *when = preview->scheduled_at_us.set ? clock_iso(arena, preview->scheduled_at_us.value) : "now";
     buf_printf(text, "Send this email to %lld recipients (%s), %s?\n\nFrom: %s\nSubject: %s\n\n%s\n\n(as %s would see it)",
-               (long long)preview->recipient_count, name_target(arena, preview), when, preview->from, preview->subject,
+               (long long)preview->recipient_count, describe_target(arena, preview), when, preview->from, preview->subject,
                preview->text, preview->sample_recipient);
     for (size_t i = 0; i < preview->warning_count; i++)
         buf_printf(text, "%s- %s", i == 0 ? "\n\nPlease note:\n" : "\n", preview->warnings[i]);

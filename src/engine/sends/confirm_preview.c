@@ -12,39 +12,39 @@
 enum {
     SUBJECT_MAX_CHARS = 250,
     SENDER_MAX_CHARS = 500,
-    MUCH_MORE = 2,      /* times the largest send so far */
-    UNUSUAL_ABOVE = 50, /* recipients; smaller sends are no news */
+    MUCH_MORE = 2,      /* warn above this multiple of the largest send so far */
+    UNUSUAL_ABOVE = 50, /* recipients; smaller sends get no warning */
 };
 
-/* What is known while a preview is made. */
-struct look {
+/* The state while a preview is built. */
+struct preview_builder {
     const struct work *work;
     const struct confirmable *asked;
     const struct send_preview_facts_row *facts;
     struct composer *composer;
-    struct text_list fields; /* custom fields whose absence is told */
+    struct text_list fields; /* custom fields whose missing values are counted */
     struct target_stats stats;
     struct send_preview *preview;
 };
 
-static void warn(struct look *look, const char *format, ...) PRINTF_LIKE(2, 3);
-static void warn(struct look *look, const char *format, ...)
+static void warn(struct preview_builder *builder, const char *format, ...) PRINTF_LIKE(2, 3);
+static void warn(struct preview_builder *builder, const char *format, ...)
 {
-    struct send_preview *preview = look->preview;
+    struct send_preview *preview = builder->preview;
     if (preview->warning_count == PREVIEW_WARNINGS_MAX)
         return;
     va_list arguments;
     va_start(arguments, format);
-    preview->warnings[preview->warning_count++] = arena_vprintf(look->work->arena, format, arguments);
+    preview->warnings[preview->warning_count++] = arena_vprintf(builder->work->arena, format, arguments);
     va_end(arguments);
 }
 
-/* ---- Finding out ---- */
+/* ---- Collecting data ---- */
 
-static bool find_facts(struct look *look, struct error *err)
+static bool find_facts(struct preview_builder *builder, struct error *err)
 {
-    const struct work *work = look->work;
-    const struct checked_request *checked = look->asked->checked;
+    const struct work *work = builder->work;
+    const struct checked_request *checked = builder->asked->checked;
     struct send_preview_facts_params params = {
         .brand_id = work->brand_id,
         .version_id = checked->version_id,
@@ -55,54 +55,54 @@ static bool find_facts(struct look *look, struct error *err)
         return false;
     if (facts == NULL)
         return send_request_no_email(err);
-    look->facts = facts;
+    builder->facts = facts;
     return true;
 }
 
-static bool make_composer(struct look *look, struct error *err)
+static bool make_composer(struct preview_builder *builder, struct error *err)
 {
-    const struct checked_request *checked = look->asked->checked;
+    const struct checked_request *checked = builder->asked->checked;
     struct composer_design design = {
         .subject_code = checked->subject_code,
-        .html_code = checked->html_code.data != NULL ? checked->html_code : look->facts->html_code,
-        .text_code = look->facts->text_code,
+        .html_code = checked->html_code.data != NULL ? checked->html_code : builder->facts->html_code,
+        .text_code = builder->facts->text_code,
         .from_address = checked->from_address,
         .sender_name = checked->sender_name,
         .reply_to = checked->reply_to,
         .domain = checked->domain->name,
-        .brand_json = look->facts->brand,
+        .brand_json = builder->facts->brand,
         .message_class = MESSAGE_MARKETING,
     };
-    return composer_new(look->work, &design, &look->composer, err);
+    return composer_new(builder->work, &design, &builder->composer, err);
 }
 
-/* Who lacks what the design names. "" stands for all fields and is nothing that could be lacking. */
-static bool stats(struct look *look, struct error *err)
+/* Counts the recipients, and those without a value that the design uses. "" means all fields and is not counted. */
+static bool count_recipients(struct preview_builder *builder, struct error *err)
 {
-    const struct checked_request *checked = look->asked->checked;
-    struct text_list all = composer_fields(look->composer);
-    const char **names = arena_array(look->work->arena, TARGET_STATS_MAX_FIELDS, sizeof(*names));
+    const struct checked_request *checked = builder->asked->checked;
+    struct text_list all = composer_fields(builder->composer);
+    const char **names = arena_array(builder->work->arena, TARGET_STATS_MAX_FIELDS, sizeof(*names));
     size_t count = 0;
     for (size_t i = 0; i < all.count && count < TARGET_STATS_MAX_FIELDS; i++)
         if (all.items[i][0] != '\0')
             names[count++] = all.items[i];
-    look->fields = (struct text_list){ names, count };
-    struct target_stats_query question = {
+    builder->fields = (struct text_list){ names, count };
+    struct target_stats_query query = {
         .target = { .is_all = strcmp(checked->target, "all") == 0, .audience_id = checked->audience_id },
-        .keys = look->asked->keys,
-        .fields = look->fields,
+        .keys = builder->asked->keys,
+        .fields = builder->fields,
     };
-    return send_target_stats(look->work, &question, &look->stats, err);
+    return send_target_stats(builder->work, &query, &builder->stats, err);
 }
 
-/* The message as one of the recipients would get it. What contacts bring is cleaned before a model reads it. */
-static bool compose_sample(struct look *look, struct composer_sample *ret_sample, struct error *err)
+/* Composes the message for one of the recipients. Contact data is sanitised before a model reads it. */
+static bool compose_sample(struct preview_builder *builder, struct composer_sample *ret_sample, struct error *err)
 {
-    const struct work *work = look->work;
-    const char *key = look->stats.sample_key != NULL ? look->stats.sample_key : "";
+    const struct work *work = builder->work;
+    const char *key = builder->stats.sample_key != NULL ? builder->stats.sample_key : "";
     struct send_preview_sample_params params = { .brand_id = work->brand_id,
                                                  .email_key = key,
-                                                 .fields = composer_fields(look->composer) };
+                                                 .fields = composer_fields(builder->composer) };
     struct send_preview_sample_row *contact;
     if (!sql_send_preview_sample(work->conn, work->arena, &params, &contact, err))
         return false;
@@ -116,85 +116,88 @@ static bool compose_sample(struct look *look, struct composer_sample *ret_sample
             .user_id = contact->user_id,
             .fields = contact->fields,
         };
-    if (!composer_look(look->composer, &recipient, ret_sample, err))
+    if (!composer_preview(builder->composer, &recipient, ret_sample, err))
         return false;
-    look->preview->sample_recipient = recipient.email;
-    look->preview->subject = text_visible(work->arena, ret_sample->subject, SUBJECT_MAX_CHARS);
-    look->preview->text = text_visible(work->arena, ret_sample->text, PREVIEW_TEXT_CHARS);
+    builder->preview->sample_recipient = recipient.email;
+    builder->preview->subject = text_visible(work->arena, ret_sample->subject, SUBJECT_MAX_CHARS);
+    builder->preview->text = text_visible(work->arena, ret_sample->text, PREVIEW_TEXT_CHARS);
     return true;
 }
 
 /* ---- Warnings ---- */
 
-static void warn_of_lack(struct look *look, const char *name, int64_t count)
+static void warn_of_missing_values(struct preview_builder *builder, const char *name, int64_t count)
 {
     if (count > 0)
-        warn(look, "%s is not known of %lld of %lld recipients; they see the fallback of the design, or nothing.", name,
-             (long long)count, (long long)look->stats.count);
+        warn(builder, "%s is missing for %lld of %lld recipients; they see the design's fallback text, or nothing.", name,
+             (long long)count, (long long)builder->stats.count);
 }
 
-static void warn_of_names(struct look *look)
+static void warn_of_missing_fields(struct preview_builder *builder)
 {
-    if (composer_names_first_name(look->composer))
-        warn_of_lack(look, "firstName", look->stats.without_first_name);
-    if (composer_names_last_name(look->composer))
-        warn_of_lack(look, "lastName", look->stats.without_last_name);
-    for (size_t i = 0; i < look->fields.count && i < look->stats.without_field.count; i++)
-        warn_of_lack(look, look->fields.items[i], look->stats.without_field.items[i]);
+    if (composer_uses_first_name(builder->composer))
+        warn_of_missing_values(builder, "firstName", builder->stats.without_first_name);
+    if (composer_uses_last_name(builder->composer))
+        warn_of_missing_values(builder, "lastName", builder->stats.without_last_name);
+    for (size_t i = 0; i < builder->fields.count && i < builder->stats.without_field.count; i++)
+        warn_of_missing_values(builder, builder->fields.items[i], builder->stats.without_field.items[i]);
 }
 
-static void warn_of_number(struct look *look)
+static void warn_of_recipient_count(struct preview_builder *builder)
 {
-    const struct opt_int *largest = &look->facts->largest;
-    int64_t count = look->stats.count;
+    const struct opt_int *largest = &builder->facts->largest;
+    int64_t count = builder->stats.count;
     if (count <= UNUSUAL_ABOVE)
         return;
     if (!largest->set)
-        warn(look, "This would be the first send of this brand.");
+        warn(builder, "This would be the first send of this brand.");
     else if (count > MUCH_MORE * largest->value)
-        warn(look, "This is many more than usual: the largest send of this brand so far went to %lld.", (long long)largest->value);
+        warn(builder, "This is far more than usual: the largest send of this brand so far went to %lld recipients.",
+             (long long)largest->value);
 }
 
-static void warn_of_the_rest(struct look *look, const struct composer_sample *sample)
+static void warn_of_delivery(struct preview_builder *builder, const struct composer_sample *sample)
 {
-    const struct checked_request *checked = look->asked->checked;
-    struct opt_int scheduled_at_us = look->asked->request->scheduled_at_us;
+    const struct checked_request *checked = builder->asked->checked;
+    struct opt_int scheduled_at_us = builder->asked->request->scheduled_at_us;
     if (!sample->shows_link)
-        warn(look, "The design shows no unsubscribe link; a last line with one is added.");
-    if (look->asked->keys.items != NULL && checked->list.count > look->asked->keys.count)
-        warn(look, "%zu of the addresses may not be mailed and are skipped.", checked->list.count - look->asked->keys.count);
+        warn(builder, "The design shows no unsubscribe link; a footer with one is added.");
+    if (builder->asked->keys.items != NULL && checked->list.count > builder->asked->keys.count)
+        warn(builder, "%zu of the addresses are unsubscribed or suppressed and are skipped.",
+             checked->list.count - builder->asked->keys.count);
     if (scheduled_at_us.set)
-        warn(look, "It goes out at %s%s.", clock_iso(look->work->arena, scheduled_at_us.value),
-             look->asked->keys.items != NULL ? "" : ", to whoever is in the target then");
-    if (!checked->domain->is_sandbox && look->work->engine->public_url == NULL)
-        warn(look, "This server has no public address (--public-url), so nobody serves the unsubscribe links.");
+        warn(builder, "The send starts at %s%s.", clock_iso(builder->work->arena, scheduled_at_us.value),
+             builder->asked->keys.items != NULL ? "" : ", for the recipients in the target at that time");
+    if (!checked->domain->is_sandbox && builder->work->engine->public_url == NULL)
+        warn(builder, "This server has no public URL (--public-url), so the unsubscribe links do not work.");
     if (checked->domain->is_sandbox)
-        warn(look, "The domain is the sandbox: messages are captured in the outbox and leave this server for nobody.");
+        warn(builder, "The domain is the sandbox: messages are captured in the outbox and never leave this server.");
 }
 
-/* ---- The whole ---- */
+/* ---- Preview ---- */
 
 bool confirm_preview(const struct work *work, const struct confirmable *asked, const struct send_preview **ret_preview,
                      struct error *err)
 {
     const struct checked_request *checked = asked->checked;
     struct send_preview *preview = arena_alloc(work->arena, sizeof(*preview));
-    struct look look = { .work = work, .asked = asked, .preview = preview };
+    struct preview_builder builder = { .work = work, .asked = asked, .preview = preview };
     struct composer_sample sample;
     *preview = (struct send_preview){ .target = checked->target, .reply_to = checked->reply_to };
-    if (!find_facts(&look, err) || !make_composer(&look, err) || !stats(&look, err) || !compose_sample(&look, &sample, err))
+    if (!find_facts(&builder, err) || !make_composer(&builder, err) || !count_recipients(&builder, err) ||
+        !compose_sample(&builder, &sample, err))
         return false;
-    preview->recipient_count = look.stats.count;
+    preview->recipient_count = builder.stats.count;
     preview->audience_name =
-        look.facts->audience_name != NULL ? text_visible(work->arena, look.facts->audience_name, SENDER_MAX_CHARS) : NULL;
+        builder.facts->audience_name != NULL ? text_visible(work->arena, builder.facts->audience_name, SENDER_MAX_CHARS) : NULL;
     preview->from = checked->sender_name != NULL ? arena_printf(work->arena, "%s <%s>", checked->sender_name, checked->from_address)
                                                  : checked->from_address;
     preview->from = text_visible(work->arena, preview->from, SENDER_MAX_CHARS);
     preview->scheduled_at_us = asked->request->scheduled_at_us;
-    warn_of_names(&look);
-    warn_of_number(&look);
-    warn_of_the_rest(&look, &sample);
-    preview->token = confirm_seal(work, asked, look.stats.count, &preview->expires_at_us);
+    warn_of_missing_fields(&builder);
+    warn_of_recipient_count(&builder);
+    warn_of_delivery(&builder, &sample);
+    preview->token = confirm_seal(work, asked, builder.stats.count, &preview->expires_at_us);
     *ret_preview = preview;
     return true;
 }

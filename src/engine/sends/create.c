@@ -5,24 +5,24 @@
 
 #include <string.h>
 
-/* A-03: the contract does not say when a design counts as sent already. Here: a campaign with the same design and the
- * same target that was neither canceled nor failed. Another target, a test or an automation never is. */
+/* A-03: the contract does not define when a design was already sent. Here: a campaign exists with the same design and the same
+ * target that was neither canceled nor failed. Another target, a test or an automation does not count. */
 static bool refuse_repeat(const struct work *work, const struct send_same_target_row *earlier, struct error *err)
 {
     if (earlier == NULL)
         return true;
-    return fail(err, ERR_EMAIL_ALREADY_SENT, "emailId", "This design was sent to this target before.") ||
+    return fail(err, ERR_EMAIL_ALREADY_SENT, "emailId", "This design has already been sent to this target.") ||
            error_with_details(err, send_state_details(work, earlier));
 }
 
-static struct send_target target_of(const struct checked_request *checked)
+static struct send_target request_target(const struct checked_request *checked)
 {
     return (struct send_target){ .is_all = strcmp(checked->target, "all") == 0, .audience_id = checked->audience_id };
 }
 
 /* ---- The allowance ---- */
 
-static struct opt_int room_of(const struct send_allowance_row *allowance)
+static struct opt_int allowance_left(const struct send_allowance_row *allowance)
 {
     int64_t limit = plan_find(allowance->plan)->email_sends;
     return (struct opt_int){ .set = limit >= 0, .value = limit > allowance->sent ? limit - allowance->sent : 0 };
@@ -35,8 +35,8 @@ bool send_room(const struct work *work, struct opt_int *ret_room, struct error *
     if (!sql_send_allowance(work->conn, work->arena, &params, &row, err))
         return false;
     if (row == NULL)
-        return fail(err, ERR_INTERNAL_ERROR, NULL, "The organization of this brand is gone.");
-    *ret_room = room_of(row);
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "The organization of this brand no longer exists.");
+    *ret_room = allowance_left(row);
     return true;
 }
 
@@ -46,24 +46,24 @@ static bool count_recipients(const struct work *work, const struct checked_reque
         *ret_count = (int64_t)checked->list.count;
         return true;
     }
-    return send_target_count(work, target_of(checked), ret_count, err);
+    return send_target_count(work, request_target(checked), ret_count, err);
 }
 
 static bool check_room(const struct work *work, const struct send_allowance_row *allowance, const struct checked_request *checked,
                        struct error *err)
 {
-    struct opt_int room = room_of(allowance);
+    struct opt_int room = allowance_left(allowance);
     int64_t count;
     if (!room.set)
         return true;
     if (!count_recipients(work, checked, &count, err))
         return false;
-    return count <= room.value ||
-           fail(err, ERR_SEND_QUOTA_EXCEEDED, NULL, "This goes to %lld recipients and the plan has %lld sends left in this period.",
-                (long long)count, (long long)room.value);
+    return count <= room.value || fail(err, ERR_SEND_QUOTA_EXCEEDED, NULL,
+                                       "This send has %lld recipients, and the plan has %lld sends left in this period.",
+                                       (long long)count, (long long)room.value);
 }
 
-/* ---- Looking everything up in one round trip ---- */
+/* ---- Lookup in one round trip ---- */
 
 struct lookup {
     const struct send_email_lock_row *email;
@@ -74,12 +74,12 @@ struct lookup {
     bool any_eligible;
 };
 
-/* Of a short list, who may not be mailed; of others, whether there is anybody. */
+/* Queries the addresses of an inline list that must not be mailed. For another target, queries if it has any recipient. */
 static bool add_eligible(const struct work *work, const struct checked_request *checked, struct db_batch *batch, size_t *ret_at,
                          struct error *err)
 {
     if (checked->list.count == 0)
-        return send_target_add_any(work, target_of(checked), batch, ret_at, err);
+        return send_target_add_any(work, request_target(checked), batch, ret_at, err);
     struct send_inline_refused_params listed = {
         .brand_id = work->brand_id,
         .keys = { checked->list.keys, checked->list.count },
@@ -96,8 +96,8 @@ static bool read_eligible(const struct checked_request *checked, const struct db
     return send_target_is_any(rows);
 }
 
-static bool look_up(const struct work *work, const struct send_request *request, const struct checked_request *checked,
-                    struct lookup *ret_found, struct error *err)
+static bool look_up_request(const struct work *work, const struct send_request *request, const struct checked_request *checked,
+                            struct lookup *ret_found, struct error *err)
 {
     struct send_email_lock_params email = { .brand_id = work->brand_id, .id = request->email_id };
     struct send_domain_find_params domain = { .brand_id = work->brand_id, .id = request->domain_id };
@@ -129,8 +129,8 @@ static bool look_up(const struct work *work, const struct send_request *request,
 
 /* ---- A campaign ---- */
 
-static bool insert(const struct work *work, const struct send_request *request, const struct checked_request *checked,
-                   int64_t *ret_id, struct error *err)
+static bool insert_send(const struct work *work, const struct send_request *request, const struct checked_request *checked,
+                        int64_t *ret_id, struct error *err)
 {
     bool is_inline = checked->list.count > 0;
     struct send_insert_params params = {
@@ -162,8 +162,8 @@ static bool insert(const struct work *work, const struct send_request *request, 
     return true;
 }
 
-static bool check_found(const struct work *work, const struct send_request *request, struct checked_request *checked,
-                        const struct lookup *found, struct error *err)
+static bool check_lookup(const struct work *work, const struct send_request *request, struct checked_request *checked,
+                         const struct lookup *found, struct error *err)
 {
     if (found->email == NULL)
         return send_request_no_email(err);
@@ -176,8 +176,8 @@ static bool check_found(const struct work *work, const struct send_request *requ
         return false;
     if (!found->any_eligible)
         return fail(err, ERR_NO_ELIGIBLE_RECIPIENTS, request->audience != NULL ? "audienceId" : "to",
-                    "Nobody in this target is subscribed and not suppressed.");
-    /* A scheduled send is measured when it begins, and waits for room if there is none. */
+                    "The target has no recipient that is subscribed and not suppressed.");
+    /* A scheduled send is checked against the allowance when it begins, and is paused if the allowance is too small. */
     return request->scheduled_at_us.set || check_room(work, found->allowance, checked, err);
 }
 
@@ -190,8 +190,8 @@ static bool is_refused(const char *key, const struct db_rows *refused)
     return false;
 }
 
-/* Of a short list, those who may be mailed. */
-static struct text_list welcome_keys(const struct work *work, const struct checked_request *checked, const struct lookup *found)
+/* The keys of an inline list that can be mailed. */
+static struct text_list eligible_keys(const struct work *work, const struct checked_request *checked, const struct lookup *found)
 {
     if (checked->list.count == 0)
         return (struct text_list){ .items = NULL };
@@ -210,7 +210,7 @@ bool send_create(const struct work *work, const struct send_request *request, st
     if (!send_request_check_target(work, request, &checked, err) ||
         !send_request_check_schedule(work, request->scheduled_at_us, err) ||
         !send_request_compile_subject(work, request->subject, &checked.subject_code, err) ||
-        !look_up(work, request, &checked, &found, err) || !check_found(work, request, &checked, &found, err))
+        !look_up_request(work, request, &checked, &found, err) || !check_lookup(work, request, &checked, &found, err))
         return false;
     if (request->preview_text != NULL &&
         !send_request_replace_preview(work, checked.version_id, request->preview_text, &checked.html_code, err))
@@ -219,12 +219,12 @@ bool send_create(const struct work *work, const struct send_request *request, st
         .status = request->scheduled_at_us.set ? "scheduled" : "queued",
         .scheduled_at_us = request->scheduled_at_us,
     };
-    struct confirmable asked = { .request = request, .checked = &checked, .keys = welcome_keys(work, &checked, &found) };
+    struct confirmable asked = { .request = request, .checked = &checked, .keys = eligible_keys(work, &checked, &found) };
     bool confirm_first;
     if (!confirm_check(work, &asked, &confirm_first, err))
         return false;
     if (confirm_first)
         return confirm_preview(work, &asked, &ret_accepted->preview, err);
-    return insert(work, request, &checked, &ret_accepted->id, err) &&
+    return insert_send(work, request, &checked, &ret_accepted->id, err) &&
            (request->confirmation == NULL || confirm_use(work, request->confirmation, ret_accepted->id, err));
 }

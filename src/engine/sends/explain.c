@@ -5,7 +5,7 @@
 
 static const char *const event_types[] = { "sent", "delivered", "opened", "clicked", "bounced", "complained", "unsubscribed" };
 
-/* ---- The person ---- */
+/* ---- Contact ---- */
 
 static void write_contact(const struct work *work, const struct explain_decisions_row *row, struct json_writer *json)
 {
@@ -45,7 +45,7 @@ static void write_suppression(const struct explain_decisions_row *row, struct js
     json_object_end(json);
 }
 
-/* ---- A send ---- */
+/* ---- Sends ---- */
 
 static void write_audience(const struct work *work, const struct explain_decisions_row *row, struct json_writer *json)
 {
@@ -59,7 +59,7 @@ static void write_audience(const struct work *work, const struct explain_decisio
         json_member_int(json, "ordinal", row->ordinal.value);
 }
 
-static void write_delivery(const struct explain_decisions_row *row, struct json_writer *json)
+static void write_recipient_delivery(const struct explain_decisions_row *row, struct json_writer *json)
 {
     json_member_text_if(json, "outcome", row->outcome != NULL ? row->outcome : row->due_at.set ? "waiting" : NULL);
     json_member_text_if(json, "reason", row->reason);
@@ -92,19 +92,19 @@ static void write_send(const struct work *work, const struct explain_decisions_r
     json_member_text_if(json, "pauseReason", row->pause_reason);
     json_member_text_if(json, "error", row->error);
     write_audience(work, row, json);
-    write_delivery(row, json);
+    write_recipient_delivery(row, json);
     json_member_raw(json, "events", row->events != NULL ? row->events : "[]");
     json_object_end(json);
 }
 
-/* ---- All of it ---- */
+/* ---- Explanation ---- */
 
-static void write_all(const struct work *work, const char *email, bool of_one_send, const struct explain_decisions_row *rows,
-                      size_t count, struct json_writer *json)
+static void write_explanation(const struct work *work, const char *email, bool of_one_send,
+                              const struct explain_decisions_row *rows, size_t count, struct json_writer *json)
 {
-    /* What is known of nobody concerns no send, unless one was asked about. */
-    bool tells_sends = rows[0].send_id.set && (rows[0].is_known || of_one_send);
-    size_t shown = !tells_sends ? 0 : count > EXPLAIN_SENDS_MAX ? EXPLAIN_SENDS_MAX : count;
+    /* No send concerns an unknown address, unless the caller names one. */
+    bool shows_sends = rows[0].send_id.set && (rows[0].is_known || of_one_send);
+    size_t shown = !shows_sends ? 0 : count > EXPLAIN_SENDS_MAX ? EXPLAIN_SENDS_MAX : count;
     json_object_begin(json);
     json_member_text(json, "email", email);
     json_member_bool(json, "known", rows[0].is_known);
@@ -117,7 +117,7 @@ static void write_all(const struct work *work, const char *email, bool of_one_se
     for (size_t i = 0; i < shown; i++)
         write_send(work, &rows[i], json);
     json_array_end(json);
-    json_member_bool(json, "hasMoreSends", tells_sends && count > shown);
+    json_member_bool(json, "hasMoreSends", shows_sends && count > shown);
     json_object_end(json);
 }
 
@@ -144,6 +144,6 @@ bool send_why(const struct work *work, const char *email, int64_t send_id, struc
         return false;
     if (count == 0 || (send_id != 0 && !rows[0].send_id.set))
         return fail(err, ERR_SEND_NOT_FOUND, "sendId", "No send with this id in this brand.");
-    write_all(work, address.mailbox, send_id != 0, rows, count, json);
+    write_explanation(work, address.mailbox, send_id != 0, rows, count, json);
     return true;
 }

@@ -1,7 +1,7 @@
 /*
- * Why somebody got a message, or did not: for one address, every decision from
- * the audience to the last reply of a relay, as rows that delivery leaves
- * behind anyway. One statement; nothing is recorded for it.
+ * Delivery explanation: why an address received a message, or did not. It lists
+ * every decision from the audience to the relay's last reply. One statement reads
+ * the rows that delivery writes anyway; nothing is recorded for it.
  */
 #pragma once
 
@@ -10,13 +10,13 @@
 
 enum { EXPLAIN_SENDS_MAX = 50 };
 
-/* Writes one object: what is known of the person, and the newest sends of the brand with what became of theirs; with `send_id`
- * not 0 only that one. An address that nothing is known of is told so. Errors: INVALID_REQUEST (email), SEND_NOT_FOUND. */
+/* Writes one object: the data about the address, and the brand's newest sends with their outcome for it. `send_id` other than 0
+ * selects one send. An unknown address gets a summary that says so. Errors: INVALID_REQUEST (email), SEND_NOT_FOUND. */
 MUST_CHECK bool send_why(const struct work *work, const char *email, int64_t send_id, struct json_writer *json, struct error *err)
     NONNULL(1, 2, 4, 5);
 
-/* One sentence on what a send did about the person, in the arena of the work (why_words.c). */
+/* One sentence about the outcome of a send for the address, in the arena of the work (explain_text.c). */
 char *explain_sentence(const struct work *work, const struct explain_decisions_row *row) NONNULL(1, 2) RETURNS_NONNULL;
 
-/* One sentence on whether mail may be sent to them now. */
+/* One sentence about whether the address can receive campaigns now. */
 char *explain_person_sentence(const struct work *work, const struct explain_decisions_row *row) NONNULL(1, 2) RETURNS_NONNULL;

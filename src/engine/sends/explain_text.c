@@ -1,6 +1,7 @@
 /*
- * The decisions about one person in words. Every sentence says only what a row
- * proves: who was left out of an audience then cannot be asked again now.
+ * Sentences that explain the delivery decisions about one person. A sentence
+ * states only facts that a row proves: the members of an audience at the time of
+ * a send cannot be computed later.
  */
 #include "engine/sends/explain.h"
 
@@ -26,9 +27,9 @@ static void add_relay(struct buf *out, const struct explain_decisions_row *row)
         buf_printf(out, ": %s", row->reply);
 }
 
-/* ---- The person ---- */
+/* ---- Contact ---- */
 
-/* Since when: for whoever left, when the address was written down for it. */
+/* The time is known only if the person unsubscribed; then it is the time of the suppression. */
 static void add_unsubscribed(struct buf *out, const struct explain_decisions_row *row)
 {
     bool by_person = text_equal(row->suppression_reason, "unsubscribe") || text_equal(row->suppression_reason, "unsubscribed");
@@ -41,28 +42,28 @@ char *explain_person_sentence(const struct work *work, const struct explain_deci
 {
     struct buf *out = buf_in_arena(work->arena, SENTENCE_MAX_BYTES);
     if (!row->is_known) {
-        buf_add_text(out, "Unknown: no contact and no suppression has this address, and no send that is shown went to it.");
+        buf_add_text(out, "Unknown: no contact, suppression or listed send has this address.");
     } else if (row->contact_id.set && !row->subscribed.value) {
-        buf_add_text(out, "Gets no campaign: ");
+        buf_add_text(out, "Receives no campaigns: ");
         add_unsubscribed(out, row);
         buf_add_char(out, '.');
     } else if (row->suppression_reason != NULL) {
-        buf_printf(out, "Gets no campaign: the address is suppressed (%s)", row->suppression_reason);
+        buf_printf(out, "Receives no campaigns: the address is suppressed (%s)", row->suppression_reason);
         add_time(out, " since ", row->suppressed_at);
         buf_add_char(out, '.');
     } else if (text_equal(row->validation_status, "invalid")) {
-        buf_printf(out, "Gets no campaign: the address was found invalid (%s)", row->validation_reason);
+        buf_printf(out, "Receives no campaigns: the address was found invalid (%s)", row->validation_reason);
         add_time(out, " on ", row->validated_at);
         buf_add_char(out, '.');
     } else if (row->contact_id.set) {
-        buf_add_text(out, "A subscribed contact whose address is not suppressed.");
+        buf_add_text(out, "Subscribed; the address is not suppressed.");
     } else {
-        buf_add_text(out, "No contact of the brand now; only a short list of addresses can reach it.");
+        buf_add_text(out, "Not a contact of the brand; only a send to listed addresses can reach it.");
     }
     return arena_dup(work->arena, buf_text(out));
 }
 
-/* ---- Before there were recipients ---- */
+/* ---- Sends without this recipient ---- */
 
 static void say_not_begun(struct buf *out, const struct explain_decisions_row *row)
 {
@@ -71,7 +72,7 @@ static void say_not_begun(struct buf *out, const struct explain_decisions_row *r
     } else if (text_equal(row->status, "failed")) {
         buf_printf(out, "Not mailed: the send failed before it began: %s", row->error != NULL ? row->error : "no reason is known.");
     } else if (text_equal(row->status, "paused")) {
-        buf_add_text(out, "Not mailed yet: the send waits until the plan has room for it.");
+        buf_add_text(out, "Not mailed yet: the send is paused until the plan's allowance suffices.");
     } else if (text_equal(row->status, "scheduled")) {
         buf_add_text(out, "Not mailed yet: the send is scheduled");
         add_time(out, " for ", row->scheduled_at);
@@ -95,13 +96,13 @@ static void say_not_in_audience(struct buf *out, const struct explain_decisions_
     buf_add_char(out, '.');
 }
 
-static void say_no_recipient(struct buf *out, const struct explain_decisions_row *row)
+static void say_not_recipient(struct buf *out, const struct explain_decisions_row *row)
 {
     bool is_late = row->contact_created_at.set && row->contact_created_at.value > row->started_at.value;
-    bool had_left = row->contact_id.set && !row->subscribed.value && row->suppressed_at.set &&
-                    row->suppressed_at.value <= row->started_at.value;
+    bool had_unsubscribed = row->contact_id.set && !row->subscribed.value && row->suppressed_at.set &&
+                            row->suppressed_at.value <= row->started_at.value;
     if (text_equal(row->target, "inline")) {
-        buf_add_text(out, "Not mailed: the address is not among those the send was given.");
+        buf_add_text(out, "Not mailed: the address is not in the send's list.");
     } else if (!row->contact_id.set) {
         buf_add_text(out, "Not mailed: no contact of the brand has this address.");
     } else if (is_late) {
@@ -109,7 +110,7 @@ static void say_no_recipient(struct buf *out, const struct explain_decisions_row
         add_time(out, " at ", row->contact_created_at);
         add_time(out, ", after the send began at ", row->started_at);
         buf_add_char(out, '.');
-    } else if (had_left) {
+    } else if (had_unsubscribed) {
         buf_add_text(out, "Not mailed: ");
         add_unsubscribed(out, row);
         add_time(out, ", before the send began at ", row->started_at);
@@ -123,11 +124,11 @@ static void say_no_recipient(struct buf *out, const struct explain_decisions_row
 
 static void say_waiting(struct buf *out, const struct explain_decisions_row *row)
 {
-    buf_printf(out, "Waiting after %lld attempt%s; the last was put off", (long long)row->attempts.value,
+    buf_printf(out, "Waiting after %lld attempt%s; the last one was deferred", (long long)row->attempts.value,
                row->attempts.value == 1 ? "" : "s");
     add_relay(out, row);
     if (row->is_leased.value)
-        buf_add_text(out, ". It is being tried again now.");
+        buf_add_text(out, ". It is being retried now.");
     else
         add_time(out, ". Next attempt: ", row->due_at);
 }
@@ -135,7 +136,7 @@ static void say_waiting(struct buf *out, const struct explain_decisions_row *row
 static void say_undecided(struct buf *out, const struct explain_decisions_row *row)
 {
     if (text_equal(row->status, "running"))
-        buf_add_text(out, row->is_leased.value ? "Being sent now." : "Waits for its turn in the running send.");
+        buf_add_text(out, row->is_leased.value ? "Being sent now." : "Queued in the running send.");
     else
         buf_printf(out, "Not mailed: the send is %s. %s", row->status, row->error != NULL ? row->error : "");
 }
@@ -158,7 +159,7 @@ static void say_bounced(struct buf *out, const struct explain_decisions_row *row
     if (text_equal(row->reason, "expired"))
         buf_printf(out, "Given up after %lld attempts", (long long)row->attempts.value);
     else
-        buf_printf(out, "Refused for good (%s)", row->reason != NULL ? row->reason : "no class");
+        buf_printf(out, "Permanently rejected (%s)", row->reason != NULL ? row->reason : "unclassified");
     add_time(out, " at ", row->decided_at);
     add_relay(out, row);
 }
@@ -169,7 +170,7 @@ static void say_skipped(struct buf *out, const struct explain_decisions_row *row
     if (text_equal(row->reason, "unsubscribed"))
         add_unsubscribed(out, row);
     else
-        buf_add_text(out, row->reason != NULL ? row->reason : "left out");
+        buf_add_text(out, row->reason != NULL ? row->reason : "excluded");
     add_time(out, " (decided at ", row->decided_at);
     buf_add_text(out, ").");
 }
@@ -178,7 +179,7 @@ static void say_held(struct buf *out, const struct explain_decisions_row *row)
 {
     buf_add_text(out, "May have arrived and is not sent again");
     add_time(out, ", since ", row->decided_at);
-    buf_printf(out, ": %s", row->reason != NULL ? row->reason : "nobody knows how the last attempt ended");
+    buf_printf(out, ": %s", row->reason != NULL ? row->reason : "the outcome of the last attempt is unknown");
     buf_add_char(out, '.');
 }
 
@@ -207,7 +208,7 @@ char *explain_sentence(const struct work *work, const struct explain_decisions_r
     else if (row->ordinal.set)
         say_undecided(out, row);
     else if (row->started_at.set)
-        say_no_recipient(out, row);
+        say_not_recipient(out, row);
     else
         say_not_begun(out, row);
     if (row->uncertain.value && !text_equal(row->outcome, "held"))

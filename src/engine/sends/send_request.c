@@ -67,7 +67,7 @@ static int compare_texts(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* Equal targets have equal hashes, whatever the order of a list. */
+/* Equal targets have equal hashes; the order of an inline list does not matter. */
 static void hash_target(const struct work *work, struct checked_request *checked)
 {
     struct buf *text = buf_in_arena(work->arena, SEND_INLINE_MAX * (ADDRESS_MAX_BYTES + 1) * 4U);
@@ -85,9 +85,9 @@ bool send_request_check_target(const struct work *work, const struct send_reques
                                struct error *err)
 {
     if (request->audience == NULL && request->to.items == NULL)
-        return fail(err, ERR_INVALID_REQUEST, "audienceId", "Name a target: audienceId (an id, or all) or to.");
+        return fail(err, ERR_INVALID_REQUEST, "audienceId", "Pass a target: audienceId (an id, or all) or to.");
     if (request->audience != NULL && request->to.items != NULL)
-        return fail(err, ERR_INVALID_REQUEST, "to", "Name one target: audienceId or to, not both.");
+        return fail(err, ERR_INVALID_REQUEST, "to", "Pass either audienceId or to, not both.");
     if (request->audience == NULL) {
         checked->target = "inline";
         if (!read_inline(work, &request->to, &checked->list, err))
@@ -108,9 +108,9 @@ bool send_request_check_schedule(const struct work *work, struct opt_int schedul
     if (!scheduled_at_us.set)
         return true;
     if (scheduled_at_us.value <= work->now_us)
-        return fail(err, ERR_INVALID_REQUEST, "scheduledAt", "scheduledAt has passed; leave it out to send now.");
+        return fail(err, ERR_INVALID_REQUEST, "scheduledAt", "scheduledAt is in the past; omit it to send now.");
     if (scheduled_at_us.value - work->now_us > furthest_us)
-        return fail(err, ERR_INVALID_REQUEST, "scheduledAt", "scheduledAt may lie at most a year ahead.");
+        return fail(err, ERR_INVALID_REQUEST, "scheduledAt", "scheduledAt must be at most a year from now.");
     return true;
 }
 
@@ -121,7 +121,7 @@ static bool is_on_domain(const struct address *address, const struct send_domain
     return strcmp(address->domain, domain->name) == 0;
 }
 
-/* Names the fields as the caller knows them. */
+/* Replaces internal field names by those of the caller's arguments. */
 static void rename_sender_param(struct error *err)
 {
     static const char *const names[][2] = { { "senderName", "from.name" }, { "fromAddress", "from.email" } };
@@ -130,7 +130,6 @@ static void rename_sender_param(struct error *err)
             snprintf(err->param, sizeof(err->param), "%s", names[i][1]);
 }
 
-/* The sender named, or the default of the domain. */
 bool send_request_choose_sender(const struct work *work, const struct send_request *request, struct checked_request *checked,
                                 struct error *err)
 {
@@ -140,7 +139,7 @@ bool send_request_choose_sender(const struct work *work, const struct send_reque
         if (!send_request_parse_address(work, request->from_email, "from.email", &address, err))
             return false;
         if (!is_on_domain(&address, domain))
-            return fail(err, ERR_INVALID_REQUEST, "from.email", "The sender must be an address at %s, the domain named.",
+            return fail(err, ERR_INVALID_REQUEST, "from.email", "from.email must be an address at %s, the sending domain.",
                         domain->name);
         checked->from_address = address.mailbox;
     } else {
@@ -165,13 +164,13 @@ bool send_request_choose_sender(const struct work *work, const struct send_reque
     return false;
 }
 
-/* ---- Checks of what was found ---- */
+/* ---- Checks of design and domain ---- */
 
 bool send_request_check_email(const char *status, struct opt_int version_id, struct error *err)
 {
     if (strcmp(status, "ready") == 0 && version_id.set)
         return true;
-    return fail(err, ERR_EMAIL_NOT_READY, "emailId", "This design is %s; only one that is ready can be sent.", status);
+    return fail(err, ERR_EMAIL_NOT_READY, "emailId", "This design is %s; only a ready design can be sent.", status);
 }
 
 bool send_request_no_email(struct error *err)
@@ -190,7 +189,7 @@ bool send_request_check_domain(const struct send_domain_row *domain, const char 
                     domain->name, domain->sending_purpose, purpose);
     return domain->is_sandbox || domain->has_relay ||
            fail(err, ERR_SERVICE_UNAVAILABLE, "domainId",
-                "No process with a relay is there to send for %s (--relay). The sandbox domain's mail is captured in the outbox.",
+                "No running process has a relay to send for %s (--relay). Mail of the sandbox domain is captured in the outbox.",
                 domain->name);
 }
 

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "engine/core/page_cursor.h"
 
-static bool not_found(struct error *err)
+static bool send_not_found(struct error *err)
 {
     return fail(err, ERR_SEND_NOT_FOUND, "sendId", "No send with this id in this brand.");
 }
@@ -22,7 +22,7 @@ bool send_get(const struct work *work, int64_t send_id, bool with_events, struct
         return false;
     const struct send_row *send = db_batch_rows(batch, found)->rows;
     if (send == NULL)
-        return not_found(err);
+        return send_not_found(err);
 
     if (ret_progress != NULL)
         *ret_progress = send_progress_of(send);
@@ -33,8 +33,8 @@ bool send_get(const struct work *work, int64_t send_id, bool with_events, struct
     return true;
 }
 
-static bool find_page(const struct work *work, const struct send_filter *filter, const struct page_cursor *place, int64_t limit,
-                      struct send_row **ret_rows, size_t *ret_count, struct error *err)
+static bool find_send_page(const struct work *work, const struct send_filter *filter, const struct page_cursor *cursor_start,
+                           int64_t limit, struct send_row **ret_rows, size_t *ret_count, struct error *err)
 {
     *ret_rows = NULL;
     *ret_count = 0;
@@ -45,8 +45,8 @@ static bool find_page(const struct work *work, const struct send_filter *filter,
             .brand_id = work->brand_id,
             .email_id = filter->email_id,
             .status = filter->status,
-            .from_start = !place->set,
-            .id = place->id,
+            .from_start = !cursor_start->set,
+            .id = cursor_start->id,
             .limit = limit,
         };
         return sql_send_page_of_email(work->conn, work->arena, &params, ret_rows, ret_count, err);
@@ -54,9 +54,9 @@ static bool find_page(const struct work *work, const struct send_filter *filter,
     struct send_page_params params = {
         .brand_id = work->brand_id,
         .status = filter->status,
-        .from_start = !place->set,
-        .at = place->number,
-        .id = place->id,
+        .from_start = !cursor_start->set,
+        .at = cursor_start->number,
+        .id = cursor_start->id,
         .limit = limit,
     };
     return sql_send_page(work->conn, work->arena, &params, ret_rows, ret_count, err);
@@ -67,10 +67,11 @@ bool send_list(const struct work *work, const struct send_filter *filter, int64_
 {
     const char *binding = arena_printf(work->arena, "sends.list|%lld|%s|%d", (long long)filter->email_id,
                                        filter->status != NULL ? filter->status : "", filter->of_automation);
-    struct page_cursor place;
+    struct page_cursor cursor_start;
     struct send_row *rows;
     size_t count;
-    if (!page_cursor_read(work, binding, cursor, &place, err) || !find_page(work, filter, &place, limit + 1, &rows, &count, err))
+    if (!page_cursor_read(work, binding, cursor, &cursor_start, err) ||
+        !find_send_page(work, filter, &cursor_start, limit + 1, &rows, &count, err))
         return false;
 
     size_t shown = page_begin(json, limit, count);
@@ -103,10 +104,10 @@ bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret
         return false;
     struct send_row *send = db_batch_rows(batch, found)->rows;
     if (send == NULL)
-        return not_found(err);
+        return send_not_found(err);
     if (!text_equal(send->status, "canceled"))
         return fail(err, ERR_SEND_NOT_CANCELLABLE, "sendId",
-                    "This send is %s; only one that has not begun or is paused can be canceled.", send->status);
+                    "This send is %s; only a send that has not begun, or is paused, can be canceled.", send->status);
     *ret_send = send;
     return true;
 }
@@ -118,9 +119,9 @@ bool send_pause(const struct work *work, int64_t send_id, struct error *err)
     if (!sql_send_find(work->conn, work->arena, &find, &send, err))
         return false;
     if (send == NULL)
-        return not_found(err);
-    return fail(err, ERR_SEND_NOT_PAUSABLE, "sendId",
-                "This send is %s and not gradual; only a gradual send in flight can be paused.", send->status);
+        return send_not_found(err);
+    return fail(err, ERR_SEND_NOT_PAUSABLE, "sendId", "This send is %s and not gradual; only a running gradual send can be paused.",
+                send->status);
 }
 
 bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
@@ -134,13 +135,13 @@ bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret
         return false;
     struct send_row *send = db_batch_rows(batch, found)->rows;
     if (send == NULL)
-        return not_found(err);
+        return send_not_found(err);
     *ret_send = send;
     if (db_batch_rows(batch, resumed)->count > 0)
         return true;
     if (text_equal(send->pause_reason, "plan_limit"))
         return fail(err, ERR_SEND_NOT_RESUMABLE, "sendId",
-                    "This send waits for room in the plan's allowance and goes on by itself; cancel it to stop it.");
-    return fail(err, ERR_SEND_NOT_RESUMABLE, "sendId", "This send is %s; only one that was paused by hand can be resumed.",
+                    "This send is paused until the plan's allowance suffices, and then resumes by itself. To stop it, cancel it.");
+    return fail(err, ERR_SEND_NOT_RESUMABLE, "sendId", "This send is %s; only a manually paused send can be resumed.",
                 send->status);
 }

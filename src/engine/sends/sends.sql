@@ -1,4 +1,4 @@
--- What a send needs of its design. The row is locked, so that of two sends of one design the second sees the first.
+-- The data of a design that a send needs. Locks the row, so that the second of two concurrent sends of one design sees the first.
 -- name: send_email_lock :one
 -- params: brand_id bigint, id bigint
 -- columns: status text, version_id bigint null
@@ -7,7 +7,7 @@ select status, latest_version_id
  where brand_id = :brand_id and id = :id and deleted_at is null
    for no key update;
 
--- The design a test message is made of.
+-- The design of a test message.
 -- name: send_email_find :one
 -- params: brand_id bigint, id bigint
 -- columns: status text, version_id bigint null
@@ -33,7 +33,7 @@ select d.id, d.brand_id, d.name, d.kind = 'sandbox', d.status, d.sending_purpose
   join brands b on b.id = d.brand_id
  where d.brand_id = :brand_id and d.id = :id and d.deleted_at is null;
 
--- The domain of a test message: the one named, of any brand of the organization, or the brand's sandbox.
+-- The domain of a test message: the given one, of any brand of the organization, or the brand's sandbox.
 -- name: send_domain_for_test :one
 -- row: send_domain
 -- params: organization_id bigint, brand_id bigint, id bigint
@@ -59,7 +59,7 @@ select id, status, scheduled_at, started_at, completed_at
  order by id desc
  limit 1;
 
--- The addresses of a short list that may not be mailed: unsubscribed contacts and suppressed addresses.
+-- The addresses of an inline list that must not be mailed: unsubscribed contacts and suppressed addresses.
 -- name: send_inline_refused :many
 -- params: brand_id bigint, keys text[], hashes text[]
 -- columns: key text
@@ -68,7 +68,7 @@ select t.key
  where exists (select 1 from contacts c where c.brand_id = :brand_id and c.email_key = t.key and not c.subscribed)
     or exists (select 1 from suppressions s where s.brand_id = :brand_id and s.address_hash = decode(t.hash, 'hex'));
 
--- What the plan of an organization leaves of its sends in the running period (calendar month, UTC).
+-- The plan of an organization and its sends in the current period (calendar month, UTC).
 -- name: send_allowance :one
 -- params: organization_id bigint, now timestamptz
 -- columns: plan text, sent bigint
@@ -79,7 +79,7 @@ select o.plan,
   from organizations o
  where o.id = :organization_id;
 
--- A new campaign send with its figures at zero.
+-- Inserts a campaign send with statistics of zero.
 -- name: send_insert :one
 -- params: brand_id bigint, email_id bigint, email_version_id bigint, status text, subject text, subject_code bytea, preview_text text null, html_code bytea null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, inline_to text[] null, inline_keys text[] null, target_hash bytea, recipient_count bigint null, scheduled_at timestamptz null, now timestamptz
 -- columns: id bigint
@@ -96,12 +96,12 @@ with send as (
 )
 select id from send;
 
--- Names the job that will begin the send.
+-- Stores the job that begins the send.
 -- name: send_set_job :exec
 -- params: brand_id bigint, id bigint, job_id bigint
 update sends set job_id = :job_id where brand_id = :brand_id and id = :id;
 
--- One send with its figures.
+-- One send with its statistics.
 -- name: send_find :one
 -- row: send
 -- params: brand_id bigint, id bigint
@@ -117,7 +117,7 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
  where s.brand_id = :brand_id and s.id = :id;
 
--- The campaign sends of a brand, newest first, from behind a place on.
+-- The campaign sends of a brand, newest first (keyset pagination).
 -- name: send_page :many
 -- row: send
 -- params: brand_id bigint, status text null, from_start boolean, at timestamptz, id bigint, limit bigint
@@ -137,7 +137,7 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
  order by s.created_at desc, s.id desc
  limit :limit;
 
--- The campaign sends of one design, newest first, from behind a place on.
+-- The campaign sends of one design, newest first (keyset pagination).
 -- name: send_page_of_email :many
 -- row: send
 -- params: brand_id bigint, email_id bigint, status text null, from_start boolean, id bigint, limit bigint
@@ -167,7 +167,7 @@ select event_type, occurred_at, recipient_email
  order by occurred_at desc, id desc
  limit :limit;
 
--- Cancels a send that has not begun or is paused, and takes the job that would begin it off the queue.
+-- Cancels a send that has not begun, or is paused, and removes the job that would begin it from the queue.
 -- name: send_cancel :exec
 -- params: brand_id bigint, id bigint, now timestamptz
 with canceled as (
@@ -181,7 +181,7 @@ with canceled as (
 )
 select 1 from canceled;
 
--- Lets a send go on that was paused by hand, and tells every process that sends.
+-- Resumes a manually paused send, and notifies all sender processes.
 -- name: send_resume :one
 -- params: brand_id bigint, id bigint, now timestamptz
 -- columns: id bigint

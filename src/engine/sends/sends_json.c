@@ -21,7 +21,7 @@ static void write_stats(const struct send_row *send, struct json_writer *json)
     json_object_end(json);
 }
 
-static bool has_ended(const struct send_row *send)
+static bool send_has_ended(const struct send_row *send)
 {
     static const char *const ends[] = { "completed", "partially_completed", "failed", "canceled" };
     for (size_t i = 0; i < ARRAY_COUNT(ends); i++)
@@ -33,7 +33,7 @@ static bool has_ended(const struct send_row *send)
 struct send_progress send_progress_of(const struct send_row *send)
 {
     return (struct send_progress){
-        .has_ended = has_ended(send),
+        .has_ended = send_has_ended(send),
         .decided = send->accepted + send->bounced + send->skipped + send->failed + send->held,
         .delivered = send->delivered,
         .delayed = send->delayed,
@@ -41,9 +41,9 @@ struct send_progress send_progress_of(const struct send_row *send)
     };
 }
 
-/* Accepted by a relay, or not yet decided; of these, delayed are those that wait for another attempt. When a send has ended,
- * nobody waits any more. */
-static void write_delivery(const struct send_row *send, struct json_writer *json)
+/* Pending recipients have no final outcome. Delayed recipients are the pending ones with a queued retry. A send that has ended
+ * has neither. */
+static void write_delivery_counts(const struct send_row *send, struct json_writer *json)
 {
     struct send_progress progress = send_progress_of(send);
     json_key(json, "delivery");
@@ -98,7 +98,7 @@ void send_write(const struct work *work, const struct send_row *send, const stru
     json_member_id(json, work, "emailId", ID_EMAIL, send->email_id);
     json_member_id(json, work, "emailVersionId", ID_VERSION, send->email_version_id);
     json_member_text(json, "status", send->status);
-    /* An organization that asks for approvals is not built; every send is its own approval. */
+    /* Approval workflows are not implemented; every send counts as approved. */
     json_member_text(json, "approvalState", "approved");
     json_member_text(json, "subject", send->subject);
     json_member_text_if(json, "previewText", send->preview_text);
@@ -111,7 +111,7 @@ void send_write(const struct work *work, const struct send_row *send, const stru
     json_member_text_if(json, "error", send->error);
     json_member_text_if(json, "pauseReason", send->pause_reason);
     write_stats(send, json);
-    write_delivery(send, json);
+    write_delivery_counts(send, json);
     json_member_time(json, "createdAt", send->created_at);
     json_member_time(json, "updatedAt", send->updated_at);
     if (events != NULL)

@@ -15,7 +15,7 @@ static const struct db_field count_columns[] = {
 };
 
 /* " from contacts c where …" */
-static bool add_members(const struct work *work, struct send_target target, struct search_sql *sql, struct error *err)
+static bool add_target_members(const struct work *work, struct send_target target, struct search_sql *sql, struct error *err)
 {
     search_sql_add(sql, " from contacts c where c.brand_id = ");
     search_sql_number(sql, work->brand_id);
@@ -36,7 +36,7 @@ static const struct db_field stats_columns[] = {
     { .name = "without_field", .type = DB_BIGINT_ARRAY, .offset = offsetof(struct target_stats, without_field) },
 };
 
-/* Run once, so it has no name to be prepared under. */
+/* The statement runs once, so it has no name and is not prepared. */
 static struct db_statement *statement_of(const struct work *work, const struct search_sql *sql, const struct db_field *column,
                                          size_t row_size)
 {
@@ -66,7 +66,7 @@ bool send_target_add_any(const struct work *work, struct send_target target, str
 {
     struct search_sql *sql = new_sql(work);
     search_sql_add(sql, "select exists (select 1");
-    if (!add_members(work, target, sql, err))
+    if (!add_target_members(work, target, sql, err))
         return false;
     search_sql_add(sql, ")");
     *ret_at = db_batch_add(batch, statement_of(work, sql, any_columns, sizeof(struct any_row)), sql->values);
@@ -93,11 +93,11 @@ bool send_target_count(const struct work *work, struct send_target target, int64
 {
     struct search_sql *sql = new_sql(work);
     search_sql_add(sql, "select count(*)");
-    return add_members(work, target, sql, err) && run_count(work, sql, ret_count, err);
+    return add_target_members(work, target, sql, err) && run_count(work, sql, ret_count, err);
 }
 
-/* Numbered by address: whoever stands in one range is then a neighbour in every index by address, which a fetch and a settling
- * feel. */
+/* Ordinals follow the order of addresses. The recipients of a range are then adjacent in every index by address, which makes
+ * fetching and settling a range faster. */
 bool send_target_expand(const struct work *work, int64_t send_id, struct send_target target, int64_t range_size, int64_t *ret_count,
                         struct error *err)
 {
@@ -110,7 +110,7 @@ bool send_target_expand(const struct work *work, int64_t send_id, struct send_ta
     search_sql_number(sql, work->brand_id);
     search_sql_add(sql, "::bigint as brand_id), eligible as materialized ("
                         "select c.id, c.email, c.email_key, row_number() over (order by c.email_key) as ordinal");
-    if (!add_members(work, target, sql, err))
+    if (!add_target_members(work, target, sql, err))
         return false;
     search_sql_add(sql, "), recipients as ("
                         "insert into send_recipients (brand_id, send_id, ordinal, contact_id, email, email_key)"
@@ -126,36 +126,36 @@ bool send_target_expand(const struct work *work, int64_t send_id, struct send_ta
     return run_count(work, sql, ret_count, err);
 }
 
-/* ---- A look before sending ---- */
+/* ---- Statistics for a preview ---- */
 
-/* " from … c": contacts, or keys that may belong to one. */
-static bool add_counted(const struct work *work, const struct target_stats_query *question, struct search_sql *sql,
-                        struct error *err)
+/* " from … c": contacts, or keys with their contact if there is one. */
+static bool add_stats_source(const struct work *work, const struct target_stats_query *query, struct search_sql *sql,
+                             struct error *err)
 {
-    if (question->keys.items == NULL)
-        return add_members(work, question->target, sql, err);
+    if (query->keys.items == NULL)
+        return add_target_members(work, query->target, sql, err);
     search_sql_add(sql, " from (select k.key as email_key, c.first_name, c.last_name, c.custom_fields from unnest(");
-    search_sql_texts(sql, question->keys);
+    search_sql_texts(sql, query->keys);
     search_sql_add(sql, "::text[]) as k (key) left join contacts c on c.email_key = k.key and c.brand_id = ");
     search_sql_number(sql, work->brand_id);
     search_sql_add(sql, ") c");
     return true;
 }
 
-bool send_target_stats(const struct work *work, const struct target_stats_query *question, struct target_stats *ret_stats,
+bool send_target_stats(const struct work *work, const struct target_stats_query *query, struct target_stats *ret_stats,
                        struct error *err)
 {
     struct search_sql *sql = new_sql(work);
     search_sql_add(sql, "select count(*), min(c.email_key collate \"C\"), count(*) filter (where c.first_name is null),"
                         " count(*) filter (where c.last_name is null), array[");
-    for (size_t i = 0; i < question->fields.count && i < TARGET_STATS_MAX_FIELDS; i++) {
+    for (size_t i = 0; i < query->fields.count && i < TARGET_STATS_MAX_FIELDS; i++) {
         search_sql_add(sql, i > 0 ? ", count(*) filter (where nullif(c.custom_fields -> "
                                   : "count(*) filter (where nullif(c.custom_fields -> ");
-        search_sql_text(sql, question->fields.items[i]);
+        search_sql_text(sql, query->fields.items[i]);
         search_sql_add(sql, ", 'null') is null)");
     }
     search_sql_add(sql, "]::bigint[]");
-    if (!add_counted(work, question, sql, err))
+    if (!add_stats_source(work, query, sql, err))
         return false;
     struct db_rows rows;
     struct db_statement *statement = statement_of(work, sql, stats_columns, sizeof(struct target_stats));

@@ -1,20 +1,20 @@
 #include "engine/sends/test_message.h"
 
-#include "base/json_read.h"
 #include "base/text.h"
 #include "engine/compose/composer.h"
 #include "engine/sends/send_request.h"
 #include "mail/address.h"
 #include "sql/compose.h"
 
-/* ---- Asking for one ---- */
+/* ---- Checks ---- */
 
-bool send_check_test(const struct work *work, const struct send_request *request, struct send_test *ret_test, struct error *err)
+bool send_check_test(const struct work *work, const struct send_request *request, struct test_send_payload *ret_test,
+                     struct error *err)
 {
     struct checked_request checked = { .target = "inline" };
     struct address to;
     if (request->to.count != 1)
-        return fail(err, ERR_INVALID_REQUEST, "to", "A test goes to exactly one address.");
+        return fail(err, ERR_INVALID_REQUEST, "to", "to must contain exactly one address for a test message.");
     if (!send_request_parse_address(work, request->to.items[0], "to", &to, err) ||
         !send_request_compile_subject(work, request->subject, &checked.subject_code, err))
         return false;
@@ -37,13 +37,13 @@ bool send_check_test(const struct work *work, const struct send_request *request
     if (!send_request_check_email(found->status, found->version_id, err) || !send_request_check_domain(checked.domain, NULL, err))
         return false;
 
-    /* without a domain named, the default sender is forced. */
+    /* without a domain in the request, the default sender is forced. */
     struct send_request sender = *request;
     if (request->domain_id == 0)
         sender.from_email = sender.from_name = NULL;
     if (!send_request_choose_sender(work, &sender, &checked, err))
         return false;
-    *ret_test = (struct send_test){
+    *ret_test = (struct test_send_payload){
         .email_version_id = found->version_id.value,
         .to = to.mailbox,
         .to_key = to.key,
@@ -61,51 +61,9 @@ bool send_check_test(const struct work *work, const struct send_request *request
     return true;
 }
 
-char *send_test_write(const struct work *work, const struct send_test *test)
-{
-    struct buf *out = buf_in_arena(work->arena, SEND_TEST_MAX_BYTES);
-    struct json_writer json;
-    json_writer_init(&json, out);
-    json_object_begin(&json);
-    json_member_int(&json, "emailVersionId", test->email_version_id);
-    json_member_text(&json, "to", test->to);
-    json_member_text(&json, "toKey", test->to_key);
-    json_member_text(&json, "subject", test->subject);
-    json_member_text_if(&json, "previewText", test->preview_text);
-    json_member_text(&json, "fromAddress", test->from_address);
-    json_member_text_if(&json, "senderName", test->sender_name);
-    json_member_text_if(&json, "replyTo", test->reply_to);
-    json_member_text(&json, "domain", test->domain);
-    json_member_int(&json, "domainId", test->domain_id);
-    json_member_int(&json, "domainBrandId", test->domain_brand_id);
-    json_member_bool(&json, "isSandbox", test->is_sandbox);
-    json_member_bool(&json, "isMarketing", test->is_marketing);
-    json_object_end(&json);
-    return arena_dup(work->arena, buf_text(out));
-}
+/* ---- Composing ---- */
 
-void send_test_read(const json_t *payload, struct send_test *ret_test)
-{
-    *ret_test = (struct send_test){
-        .email_version_id = json_get_int(payload, "emailVersionId", 0),
-        .to = json_get_text(payload, "to"),
-        .to_key = json_get_text(payload, "toKey"),
-        .subject = json_get_text(payload, "subject"),
-        .preview_text = json_get_text(payload, "previewText"),
-        .from_address = json_get_text(payload, "fromAddress"),
-        .sender_name = json_get_text(payload, "senderName"),
-        .reply_to = json_get_text(payload, "replyTo"),
-        .domain = json_get_text(payload, "domain"),
-        .domain_id = json_get_int(payload, "domainId", 0),
-        .domain_brand_id = json_get_int(payload, "domainBrandId", 0),
-        .is_sandbox = json_get_bool(payload, "isSandbox", true),
-        .is_marketing = json_get_bool(payload, "isMarketing", true),
-    };
-}
-
-/* ---- Composing it ---- */
-
-static bool load_design(const struct work *work, const struct send_test *test, struct composer_design *ret_design,
+static bool load_design(const struct work *work, const struct test_send_payload *test, struct composer_design *ret_design,
                         struct error *err)
 {
     struct compose_test_version_params params = { .brand_id = work->brand_id, .id = test->email_version_id };
@@ -131,7 +89,7 @@ static bool load_design(const struct work *work, const struct send_test *test, s
 }
 
 /* An address that belongs to a contact gets that contact's values. */
-static bool load_recipient(const struct work *work, const struct send_test *test, const struct composer *composer,
+static bool load_recipient(const struct work *work, const struct test_send_payload *test, const struct composer *composer,
                            struct composer_recipient *ret_recipient, struct error *err)
 {
     struct compose_test_recipient_params params = {
@@ -152,7 +110,7 @@ static bool load_recipient(const struct work *work, const struct send_test *test
     return true;
 }
 
-bool send_test_compose(const struct work *work, const struct send_test *test, int64_t job_id, struct bytes *ret_message,
+bool send_test_compose(const struct work *work, const struct test_send_payload *test, int64_t job_id, struct bytes *ret_message,
                        struct error *err)
 {
     struct composer_design design;

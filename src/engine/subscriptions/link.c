@@ -6,7 +6,7 @@
 
 static const char purpose[] = "unsubscribe";
 
-/* As it is signed: numbers in big-endian order, so that a dump means the same on any machine. */
+/* The sealed bytes. Numbers are big-endian, so that a token is valid on any machine after a restore. */
 struct payload {
     uint64_t brand_id;
     uint64_t send_id;

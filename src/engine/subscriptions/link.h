@@ -1,9 +1,8 @@
 /*
- * The link by which a recipient leaves: PUBLIC_URL/u/TOKEN. The token names
- * the recipient of a send and, hashed, the address, so that it means the same
- * person when the contact was deleted or made again. It is signed, opaque to
- * whoever has it, and never expires (RFC 8058 §3: the link itself is the only
- * proof that is asked for).
+ * Unsubscribe link of a recipient: PUBLIC_URL/u/TOKEN. The token contains the
+ * recipient of a send and the hash of the address, so that it identifies the
+ * same person after the contact was deleted or created again. It is sealed,
+ * opaque, and never expires (RFC 8058 §3: the link itself is the only proof).
  *
  * Plain values; any thread.
  */
@@ -13,8 +12,8 @@
 
 struct unsubscribe_link {
     int64_t brand_id;
-    int64_t send_id; /* 0: of a test message, whose link unsubscribes nobody */
-    int64_t ordinal; /* of the recipient in the send */
+    int64_t send_id; /* 0: a test message; its link unsubscribes nobody */
+    int64_t ordinal; /* ordinal of the recipient in the send */
     unsigned char address_hash[SECRET_HASH_BYTES];
 };
 
@@ -23,6 +22,6 @@ enum { UNSUBSCRIBE_TOKEN_CHARS = 96 };
 char *unsubscribe_token(const struct engine *engine, struct arena *arena, const struct unsubscribe_link *link)
     NONNULL(1, 2, 3) RETURNS_NONNULL;
 
-/* False when the token was not given out by this installation. */
+/* Opens a token. False when this installation did not make it. */
 bool unsubscribe_token_open(const struct engine *engine, struct arena *arena, const char *token, struct unsubscribe_link *ret_link)
     NONNULL(1, 2, 3, 4);

@@ -2,7 +2,7 @@
 
 #include "sql/subscriptions.h"
 
-static struct bytes hash_of(const struct unsubscribe_link *link)
+static struct bytes link_address_hash(const struct unsubscribe_link *link)
 {
     return (struct bytes){ link->address_hash, sizeof(link->address_hash) };
 }
@@ -10,12 +10,12 @@ static struct bytes hash_of(const struct unsubscribe_link *link)
 bool subscription_find(const struct work *work, const struct unsubscribe_link *link, struct subscription *ret_subscription,
                        struct error *err)
 {
-    struct subscription_find_params params = { .brand_id = link->brand_id, .address_hash = hash_of(link) };
+    struct subscription_find_params params = { .brand_id = link->brand_id, .address_hash = link_address_hash(link) };
     struct subscription_find_row *row;
     if (!sql_subscription_find(work->conn, work->arena, &params, &row, err))
         return false;
     if (row == NULL)
-        return fail(err, ERR_NOT_FOUND, "token", "The sender of this message is no longer here.");
+        return fail(err, ERR_NOT_FOUND, "token", "The sender of this message no longer exists.");
     *ret_subscription = (struct subscription){
         .organization_id = row->organization_id,
         .brand_name = row->brand_name,
@@ -36,10 +36,10 @@ bool subscription_leave(const struct work *work, const struct unsubscribe_link *
     };
     struct subscription_suppress_params suppress = {
         .brand_id = link->brand_id,
-        .address_hash = hash_of(link),
+        .address_hash = link_address_hash(link),
         .now = work->now_us,
     };
-    struct subscription_tell_params tell = {
+    struct subscription_event_params event = {
         .brand_id = link->brand_id,
         .send_id = link->send_id,
         .ordinal = link->ordinal,
@@ -48,6 +48,6 @@ bool subscription_leave(const struct work *work, const struct unsubscribe_link *
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     db_batch_add(batch, &subscription_end_statement, &end);
     db_batch_add(batch, &subscription_suppress_statement, &suppress);
-    db_batch_add(batch, &subscription_tell_statement, &tell);
+    db_batch_add(batch, &subscription_event_statement, &event);
     return db_batch_run(batch, err);
 }

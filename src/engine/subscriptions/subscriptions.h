@@ -1,10 +1,9 @@
 /*
- * Subscriptions: leaving by the link of a message (link.h).
+ * Subscriptions: unsubscribing by the link of a message (link.h).
  *
- * Whoever leaves is suppressed by the hash of the address, which outlives
- * the contact, so it works although the contact was deleted or is imported
- * again; only a consent given later lifts it (engine/contacts). Leaving twice
- * is leaving once.
+ * Unsubscribing suppresses the hash of the address. The suppression survives the
+ * contact, so it also applies after the contact was deleted or imported again.
+ * Only a later consent removes it (engine/contacts). Unsubscribing is idempotent.
  */
 #pragma once
 
@@ -13,14 +12,14 @@
 struct subscription {
     int64_t organization_id;
     const char *brand_name;
-    bool has_left; /* by a link */
+    bool has_left; /* has unsubscribed by a link */
 };
 
-/* Whose mail the link belongs to. Errors: NOT_FOUND when the brand is gone. */
+/* Finds the brand of a link. Errors: NOT_FOUND when the brand no longer exists. */
 MUST_CHECK bool subscription_find(const struct work *work, const struct unsubscribe_link *link,
                                   struct subscription *ret_subscription, struct error *err) NONNULL(1, 2, 3, 4);
 
-/* In the open transaction: the contact is unsubscribed, the address suppressed, the event told once. A test message's link
- * does nothing. */
+/* Unsubscribes the contact, suppresses the address and records the event once, in the open transaction. The link of a test
+ * message does nothing. */
 MUST_CHECK bool subscription_leave(const struct work *work, const struct unsubscribe_link *link, struct error *err)
     NONNULL(1, 2, 3);

@@ -1,4 +1,4 @@
--- Whose mail a link belongs to, and whether this address has left by a link already.
+-- The brand of a link, and if this address has unsubscribed by a link already.
 -- name: subscription_find :one
 -- params: brand_id bigint, address_hash bytea
 -- columns: organization_id bigint, brand_name text, has_left boolean
@@ -8,8 +8,8 @@ select b.organization_id, b.name,
   from brands b
  where b.id = :brand_id and b.status <> 'deleting';
 
--- The contact behind the recipient of a link, if there is one still, or again. Before everything else, as saving does: contacts
--- are locked first, suppressions then.
+-- Unsubscribes the current contact of a link's recipient, if there is one. Runs first, because every transaction locks contacts
+-- before suppressions.
 -- name: subscription_end :exec
 -- params: brand_id bigint, send_id bigint, ordinal bigint, now timestamptz
 update contacts c
@@ -18,7 +18,7 @@ update contacts c
  where r.brand_id = :brand_id and r.send_id = :send_id and r.ordinal = :ordinal
    and c.brand_id = r.brand_id and c.email_key = r.email_key and c.subscribed;
 
--- What a person decided outranks what was said of them before ('unsubscribed'); a bounce or complaint stays what it is.
+-- Suppresses the address. The person's own decision replaces an earlier 'unsubscribed'; a bounce or complaint stays.
 -- name: subscription_suppress :exec
 -- params: brand_id bigint, address_hash bytea, now timestamptz
 insert into suppressions as s (brand_id, address_hash, reason, created_at)
@@ -27,8 +27,8 @@ values (:brand_id, :address_hash, 'unsubscribe', :now)
    set reason = excluded.reason, created_at = excluded.created_at
  where s.reason = 'unsubscribed';
 
--- The event of it with all its figures, the first time that this recipient of this send leaves.
--- name: subscription_tell :one
+-- Records the event and its statistics, the first time that this recipient of this send unsubscribes.
+-- name: subscription_event :one
 -- params: brand_id bigint, send_id bigint, ordinal bigint, now timestamptz
 -- columns: told boolean
 with who as materialized (

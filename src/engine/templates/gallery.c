@@ -16,16 +16,16 @@ const struct gallery_template *gallery_find_template(const char *id)
     return NULL;
 }
 
-static bool is_same(const char *wanted, const char *actual)
+static bool matches_text(const char *wanted, const char *actual)
 {
     return wanted == NULL || (actual != NULL && strcasecmp(wanted, actual) == 0);
 }
 
-static bool fits(const struct gallery_template *template, const struct gallery_filter *filter)
+static bool matches_filter(const struct gallery_template *template, const struct gallery_filter *filter)
 {
-    bool is_meant =
+    bool matches_query =
         filter->query == NULL || strcmp(template->id, filter->query) == 0 || strcasestr(template->title, filter->query) != NULL;
-    return is_meant && is_same(filter->category, template->category) && is_same(filter->brand, template->brand);
+    return matches_query && matches_text(filter->category, template->category) && matches_text(filter->brand, template->brand);
 }
 
 bool gallery_list_templates(const struct work *work, const struct gallery_filter *filter, bool with_html, int64_t limit,
@@ -38,16 +38,16 @@ bool gallery_list_templates(const struct work *work, const struct gallery_filter
         return false;
 
     page_begin(json, limit, 0);
-    size_t fitting = 0;
+    size_t matching = 0;
     size_t end = offset + (size_t)limit;
-    for (size_t i = 0; i < gallery_template_count && fitting <= end; i++) {
-        if (!fits(&gallery_templates[i], filter))
+    for (size_t i = 0; i < gallery_template_count && matching <= end; i++) {
+        if (!matches_filter(&gallery_templates[i], filter))
             continue;
-        if (fitting >= offset && fitting < end)
+        if (matching >= offset && matching < end)
             gallery_write_template(work, &gallery_templates[i], with_html ? GALLERY_HTML : 0, json);
-        fitting++;
+        matching++;
     }
-    page_offset_end(work, binding, limit, end, fitting <= end, json);
+    page_offset_end(work, binding, limit, end, matching <= end, json);
     return true;
 }
 
@@ -61,7 +61,7 @@ const struct gallery_picture *gallery_find_picture(const char *name)
     return NULL;
 }
 
-/* Programs of recipients and of designers load it like a hosted image, so it has an address only where those have one. */
+/* The picture is served like a hosted image, so it has a URL only if the installation has a public URL. */
 static void write_picture(const struct work *work, const struct gallery_template *template, struct json_writer *json)
 {
     const char *base = work->engine->public_url;
@@ -100,7 +100,7 @@ const struct gallery_flow *gallery_find_flow(const char *slug)
     return NULL;
 }
 
-/* The members that a list shows too; the object stays open. */
+/* Writes the members that lists and details share; the object stays open. */
 static void write_flow_members(const struct gallery_flow *flow, struct json_writer *json)
 {
     json_object_begin(json);

@@ -1,10 +1,10 @@
 /*
- * The public gallery: templates and sequences of them, the same for every
- * organization. It is made from src/gallery by the build, through the same HTML
- * work as an import, and compiled in: constant data, any thread.
+ * Public gallery: templates and sequences (flows) of templates, the same for
+ * every organization. The build makes it from src/gallery with the renderer that
+ * imports use, and compiles it in: constant data, any thread.
  *
- * Templates are addressed by stable public ids, which stand wherever a template
- * may stand for a design.
+ * Templates have stable public ids, which are accepted instead of the id of a
+ * design where an operation allows it.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 enum { GALLERY_STEPS_MAX = 12 };
 
-/* How a template looks; served beside the hosted images, under a name that stands for these bytes. */
+/* The preview picture of a template, served together with the hosted images. Its name contains the hash of its bytes. */
 struct gallery_picture {
     const char *name; /* gallery-<hash>.<ext> */
     const char *content_type;
@@ -24,7 +24,7 @@ struct gallery_template {
     const char *id;
     const char *title;
     const char *category;     /* one of the categories of designs; NULL: none */
-    const char *brand;        /* the invented brand it is made for; NULL: none */
+    const char *brand;        /* the fictional brand that it was made for; NULL: none */
     const char *subject_line; /* NULL: none */
     const char *preview_text; /* NULL: none */
     const char *html;
@@ -46,8 +46,8 @@ struct gallery_flow {
     const char *slug;
     const char *title;
     const char *brand;
-    const char *type;     /* NULL: not said */
-    const char *category; /* NULL: not said */
+    const char *type;     /* NULL: none */
+    const char *category; /* NULL: none */
     const struct gallery_step *steps;
     size_t step_count; /* GALLERY_STEPS_MAX at most */
 };
@@ -60,34 +60,34 @@ extern const size_t gallery_flow_count;
 
 /* ---- Templates ---- */
 
-/* NULL when there is none of this id. */
+/* NULL when no template has this id. */
 const struct gallery_template *gallery_find_template(const char *id) NONNULL(1) PURE;
 
 struct gallery_filter {
-    const char *query;    /* a part of the title, or the whole id; NULL: all */
+    const char *query;    /* a part of the title, or the exact id; NULL: all */
     const char *category; /* NULL: all */
     const char *brand;    /* NULL: all */
 };
 
-/* A page of templates in the order of the gallery. Errors: INVALID_REQUEST (cursor). */
+/* Writes a page of templates in the order of the gallery. Errors: INVALID_REQUEST (cursor). */
 MUST_CHECK bool gallery_list_templates(const struct work *work, const struct gallery_filter *filter, bool with_html, int64_t limit,
                                        const char *cursor, struct json_writer *json, struct error *err) NONNULL(1, 2, 6, 7);
 
 enum gallery_part { GALLERY_SUBJECT = 1, GALLERY_HTML = 2, GALLERY_TEXT = 4 };
 
-/* The resource "template" with the parts named. The picture has an address where the installation has a public one. */
+/* The resource "template" with these parts. The picture has a URL if the installation has a public URL. */
 void gallery_write_template(const struct work *work, const struct gallery_template *template, unsigned parts,
                             struct json_writer *json) NONNULL(1, 2, 4);
 
-/* The picture of this name; NULL when there is none. */
+/* NULL when no picture has this name. */
 const struct gallery_picture *gallery_find_picture(const char *name) NONNULL(1) PURE;
 
 /* ---- Sequences ---- */
 
-/* NULL when there is none of this slug. */
+/* NULL when no sequence has this slug. */
 const struct gallery_flow *gallery_find_flow(const char *slug) NONNULL(1) PURE;
 
-/* A page of sequences without their steps. Errors: INVALID_REQUEST (cursor). */
+/* Writes a page of sequences without their steps. Errors: INVALID_REQUEST (cursor). */
 MUST_CHECK bool gallery_list_flows(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json,
                                    struct error *err) NONNULL(1, 4, 5);
 

@@ -2,58 +2,65 @@
 
 #include "base/json_read.h"
 
-/* ---- Writing: what is not set is left out, what clears is null ---- */
+/* ---- Writing: members that are not set are omitted, members to clear are null ---- */
 
-static void write_text(struct json_writer *json, const char *name, struct opt_text text)
+static void set_text(json_t *object, const char *name, const char *text)
+{
+    if (text != NULL)
+        json_object_set_new(object, name, json_string(text));
+}
+
+static void set_optional_text(json_t *object, const char *name, struct opt_text text)
 {
     if (text.set)
-        json_member_text(json, name, text.value);
+        json_object_set_new(object, name, text.value != NULL ? json_string(text.value) : json_null());
 }
 
-static void write_object(struct arena *arena, struct json_writer *json, const char *name, const json_t *object)
+static void set_object(json_t *object, const char *name, const json_t *value)
 {
-    if (object != NULL)
-        json_member_raw(json, name, json_compact(arena, object));
+    if (value != NULL)
+        json_object_set(object, name, json_for_iteration(value));
 }
 
-static void write_proof(const struct contact_proof *proof, struct json_writer *json)
+static json_t *proof_json(const struct contact_proof *proof)
 {
-    json_key(json, "consent");
-    json_object_begin(json);
-    json_member_text_if(json, "source", proof->source);
-    json_member_text_if(json, "policyVersion", proof->policy_version);
-    json_member_text_if(json, "evidence", proof->evidence);
+    json_t *object = json_object();
+    set_text(object, "source", proof->source);
+    set_text(object, "policyVersion", proof->policy_version);
+    set_text(object, "evidence", proof->evidence);
     if (proof->captured_at.set)
-        json_member_int(json, "capturedAt", proof->captured_at.value);
-    json_object_end(json);
+        json_object_set_new(object, "capturedAt", json_integer(proof->captured_at.value));
+    return object;
 }
 
-void contact_changes_write(const struct contact_change *changes, size_t count, struct json_writer *json)
+static json_t *change_json(const struct contact_change *change)
 {
-    ARENA_SCOPE scratch = arena_new(0);
-    json_array_begin(json);
-    for (size_t i = 0; i < count; i++) {
-        const struct contact_change *change = &changes[i];
-        json_object_begin(json);
-        json_member_text_if(json, "email", change->email);
-        write_text(json, "firstName", change->first_name);
-        write_text(json, "lastName", change->last_name);
-        write_text(json, "userId", change->user_id);
-        json_member_text_if(json, "source", change->source);
-        if (change->subscribed.set)
-            json_member_bool(json, "subscribed", change->subscribed.value);
-        write_object(scratch, json, "subscriptionGroups", change->subscription_groups);
-        write_object(scratch, json, "customFields", change->custom_fields);
-        if (change->has_proof)
-            write_proof(&change->proof, json);
-        json_object_end(json);
-    }
-    json_array_end(json);
+    json_t *object = json_object();
+    set_text(object, "email", change->email);
+    set_optional_text(object, "firstName", change->first_name);
+    set_optional_text(object, "lastName", change->last_name);
+    set_optional_text(object, "userId", change->user_id);
+    set_text(object, "source", change->source);
+    if (change->subscribed.set)
+        json_object_set_new(object, "subscribed", json_boolean(change->subscribed.value));
+    set_object(object, "subscriptionGroups", change->subscription_groups);
+    set_object(object, "customFields", change->custom_fields);
+    if (change->has_proof)
+        json_object_set_new(object, "consent", proof_json(&change->proof));
+    return object;
+}
+
+const json_t *contact_changes_json(struct arena *arena, const struct contact_change *changes, size_t count)
+{
+    json_t *array = json_in_arena(arena, json_array());
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, change_json(&changes[i]));
+    return array;
 }
 
 /* ---- Reading ---- */
 
-static struct opt_text read_text(const json_t *object, const char *name)
+static struct opt_text read_opt_text(const json_t *object, const char *name)
 {
     const json_t *text = json_object_get(object, name);
     return (struct opt_text){ .set = text != NULL, .value = json_string_value(text) };
@@ -76,9 +83,9 @@ static struct contact_change read_change(const json_t *object)
     const json_t *consent = json_object_get(object, "consent");
     struct contact_change change = {
         .email = json_get_text(object, "email"),
-        .first_name = read_text(object, "firstName"),
-        .last_name = read_text(object, "lastName"),
-        .user_id = read_text(object, "userId"),
+        .first_name = read_opt_text(object, "firstName"),
+        .last_name = read_opt_text(object, "lastName"),
+        .user_id = read_opt_text(object, "userId"),
         .source = json_get_text(object, "source"),
         .subscribed = { .set = subscribed != NULL, .value = json_is_true(subscribed) },
         .subscription_groups = json_object_get(object, "subscriptionGroups"),

@@ -1,30 +1,18 @@
 #include "engine/validation/validated_save.h"
 
-#include "base/json_read.h"
 #include "engine/validation/change_json.h"
 
 #include <string.h>
 
-const char validated_save_job[] = "save_validated";
+/* ---- The job ---- */
 
-enum { PAYLOAD_MAX_BYTES = 14 * 1024 * 1024 };
-
-/* ---- The payload ---- */
-
-const char *validated_save_write(struct arena *arena, const struct contact_change *changes, size_t count, bool is_single)
+struct new_job validated_save_job(struct arena *arena, const struct contact_change *changes, size_t count, bool is_single)
 {
-    struct buf *out = buf_in_arena(arena, PAYLOAD_MAX_BYTES);
-    struct json_writer json;
-    json_writer_init(&json, out);
-    json_object_begin(&json);
-    json_member_bool(&json, "single", is_single);
-    json_key(&json, "contacts");
-    contact_changes_write(changes, count, &json);
-    json_object_end(&json);
-    return buf_text(out);
+    struct save_validated_payload payload = { .single = is_single, .contacts = contact_changes_json(arena, changes, count) };
+    return save_validated_job(arena, &payload);
 }
 
-static struct text_list addresses_of(struct arena *arena, const struct contact_change *changes, size_t count)
+static struct text_list change_addresses(struct arena *arena, const struct contact_change *changes, size_t count)
 {
     const char **emails = arena_array(arena, count, sizeof(*emails));
     for (size_t i = 0; i < count; i++)
@@ -32,24 +20,24 @@ static struct text_list addresses_of(struct arena *arena, const struct contact_c
     return (struct text_list){ emails, count };
 }
 
-void validated_save_read(struct arena *arena, const json_t *payload, struct validated_save *ret_save)
+void validated_save_read(struct arena *arena, const struct save_validated_payload *payload, struct validated_save *ret_save)
 {
     size_t count;
-    const struct contact_change *changes = contact_changes_read(arena, json_object_get(payload, "contacts"), &count);
+    const struct contact_change *changes = contact_changes_read(arena, payload->contacts, &count);
     *ret_save = (struct validated_save){
-        .is_single = json_get_bool(payload, "single", false),
+        .is_single = payload->single,
         .changes = changes,
         .count = count,
     };
-    address_list_read(arena, addresses_of(arena, changes, count), &ret_save->list);
+    address_list_read(arena, change_addresses(arena, changes, count), &ret_save->list);
 }
 
 /* ---- Warnings ---- */
 
-/* A code for callers; NULL when there is nothing to warn of. */
+/* The warning code for callers; NULL: no warning. */
 static const char *warning_code(const struct address_check *check)
 {
-    if (!check->is_well_formed) /* an error of its row already */
+    if (!check->is_well_formed) /* reported as an error of its row already */
         return NULL;
     if (!address_was_checked(check))
         return "ADDRESS_UNCHECKED";
@@ -80,7 +68,7 @@ static void write_warning(struct arena *arena, const struct address_check *check
     json_object_end(json);
 }
 
-/* ---- Few ---- */
+/* ---- Small batches, by a job ---- */
 
 static bool save_one(const struct work *work, const struct validated_save *save, struct validated_saved *saved,
                      struct json_writer *json, struct error *err)
@@ -109,7 +97,7 @@ static bool save_one(const struct work *work, const struct validated_save *save,
     return true;
 }
 
-/* Which rows were saved. */
+/* True for each row that was saved. */
 static bool *rows_saved(struct arena *arena, const struct contact_batch *batch, size_t count)
 {
     bool *saved = arena_array(arena, count, sizeof(*saved));
@@ -119,7 +107,7 @@ static bool *rows_saved(struct arena *arena, const struct contact_batch *batch, 
     return saved;
 }
 
-/* The first saved row of every address: it is the one that is warned about and charged. */
+/* True for the first saved row of each address. Only this row gets a warning and is charged. */
 static bool *first_rows(struct arena *arena, const struct address_list *list, const bool *saved)
 {
     bool *seen = arena_array(arena, list->count, sizeof(*seen));
@@ -159,7 +147,7 @@ bool validated_save_settle(const struct work *work, const struct validated_save 
     return done && validation_keep(work, &save->list, err);
 }
 
-/* ---- Many ---- */
+/* ---- Large batches, in the background ---- */
 
 /* The merge keys of the rows that were saved. */
 static struct text_list keys_of(const struct work *work, const struct contact_change *changes, const bool *saved, size_t count)
@@ -167,7 +155,7 @@ static struct text_list keys_of(const struct work *work, const struct contact_ch
     const char **keys = arena_array(work->arena, count, sizeof(*keys));
     size_t key_count = 0;
     struct address_list list;
-    address_list_read(work->arena, addresses_of(work->arena, changes, count), &list);
+    address_list_read(work->arena, change_addresses(work->arena, changes, count), &list);
     for (size_t i = 0; i < count; i++)
         if (saved[i] && list.items[i].is_well_formed)
             keys[key_count++] = list.items[i].address.key;

@@ -1,52 +1,52 @@
 /*
- * Saving contacts and checking their addresses (R-366).
+ * Validated save: saves contacts and validates their addresses (R-366).
  *
- * Few are saved and checked while the caller waits: a job looks the domains up,
- * then saves the contacts with the verdicts and answers. Many are saved at once
- * and checked in the background. A verdict never keeps a contact from being
- * saved: it stands in the warnings and with the contact, and campaigns pass over
- * contacts whose address is invalid.
+ * For a few contacts the caller waits: a job looks up the domains, saves the
+ * contacts with the verdicts, and answers. Many contacts are saved at once and
+ * validated in the background. A verdict never prevents a save. It is returned
+ * in the warnings and stored with the contact; campaigns skip contacts with an
+ * invalid address.
  *
- * The job's part works in its settling transaction; results live in the arena of
- * the work.
+ * The functions for the job run in the transaction that completes the job.
+ * Results are allocated in the arena of the work.
  */
 #pragma once
 
+#include "catalogue/jobs.h"
 #include "engine/contacts/contacts.h"
 #include "engine/validation/validation.h"
 
-extern const char validated_save_job[]; /* the kind of the job that saves and checks */
-
-/* ---- Few, by a job ---- */
+/* ---- Small batches, by a job ---- */
 
 struct validated_save {
-    bool is_single; /* the answer is the contact, else that of a batch */
+    bool is_single; /* the result is one contact, else a batch */
     const struct contact_change *changes;
     size_t count;
-    struct address_list list; /* of the changes, in their order; a missing address is empty */
+    struct address_list list; /* the addresses of the changes, in their order; a missing address is empty */
 };
 
-/* The payload of the job. */
-const char *validated_save_write(struct arena *arena, const struct contact_change *changes, size_t count, bool is_single)
-    NONNULL(1, 2) RETURNS_NONNULL;
+/* The job that saves and checks these contacts. */
+struct new_job validated_save_job(struct arena *arena, const struct contact_change *changes, size_t count, bool is_single)
+    NONNULL(1, 2);
 
-/* Reads a payload; the list is to be judged. */
-void validated_save_read(struct arena *arena, const json_t *payload, struct validated_save *ret_save) NONNULL(1, 2, 3);
+/* Reads the payload of that job. The addresses of its list have no verdicts yet. */
+void validated_save_read(struct arena *arena, const struct save_validated_payload *payload, struct validated_save *ret_save)
+    NONNULL(1, 2, 3);
 
 struct validated_saved {
-    bool inserted;       /* of a single contact */
-    struct int_list ids; /* some of the contacts touched */
-    int64_t checked;     /* different addresses of saved contacts that were checked: what is charged */
+    bool inserted;       /* for a single contact */
+    struct int_list ids; /* some of the saved contacts */
+    int64_t checked;     /* number of distinct checked addresses of saved contacts, which are charged */
 };
 
-/* Saves the contacts and keeps the verdicts; writes contactSaved or contactBatch with a warning for every address that is not
- * plainly valid. Errors: those of contact_save for a single one. */
+/* Saves the contacts and stores the verdicts. Writes contactSaved or contactBatch, with a warning for every address that is not
+ * clearly valid. Errors: for a single contact, those of contact_save. */
 MUST_CHECK bool validated_save_settle(const struct work *work, const struct validated_save *save, struct validated_saved *ret_saved,
                                       struct json_writer *json, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
-/* ---- Many, in the background ---- */
+/* ---- Large batches, in the background ---- */
 
-/* Saves a batch and starts the validation of what was saved; writes contactBatch with validationJobId, which is left out when
- * nothing was saved. Gives the ids as contact_save_batch does. */
+/* Saves a batch and starts the validation of the saved contacts. Writes contactBatch with validationJobId, which is omitted when
+ * no contact was saved. `ret_ids` as in contact_save_batch. */
 MUST_CHECK bool validated_save_many(const struct work *work, const struct contact_change *changes, size_t count,
                                     struct int_list *ret_ids, struct json_writer *json, struct error *err) NONNULL(1, 2, 4, 5, 6);

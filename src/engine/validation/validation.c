@@ -1,16 +1,15 @@
 #include "engine/validation/validation.h"
 
+#include "catalogue/jobs.h"
 #include "engine/ledger/ledger.h"
 #include "engine/ledger/plans.h"
-
-const char validation_job[] = "validate_contacts";
 
 bool validation_check_credits(const struct work *work, int64_t addresses, struct error *err)
 {
     return ledger_check_credits(work, addresses * CREDITS_CONTACT_VALIDATION, err);
 }
 
-/* ---- Making one ---- */
+/* ---- Opening and starting ---- */
 
 bool validation_open(const struct work *work, int64_t *ret_validation_id, struct error *err)
 {
@@ -52,8 +51,8 @@ bool validation_start(const struct work *work, int64_t validation_id, int64_t *r
         return false;
     if (row->total == 0)
         return validation_drop(work, validation_id, err);
-    const char *payload = arena_printf(work->arena, "{\"validationId\":%lld}", (long long)validation_id);
-    return ledger_enqueue(work, validation_job, payload, work->now_us, NULL, ret_job_id, err) &&
+    struct validate_contacts_payload payload = { .validation_id = validation_id };
+    return ledger_enqueue(work, validate_contacts_job(work->arena, &payload), work->now_us, NULL, ret_job_id, err) &&
            bind_job(work, validation_id, row->total, *ret_job_id, err);
 }
 
@@ -65,7 +64,7 @@ bool validation_drop(const struct work *work, int64_t validation_id, struct erro
 
 /* ---- Verdicts ---- */
 
-/* Adds what keeps the verdicts of a list; each address once, since one statement may touch a row only once. */
+/* Adds a statement that stores the verdicts of a list. Each address occurs once, since a statement can update a row only once. */
 static void add_verdicts(const struct work *work, const struct address_list *list, struct db_batch *batch)
 {
     const char **keys = arena_array(work->arena, list->count, sizeof(*keys));
@@ -101,10 +100,10 @@ bool validation_keep(const struct work *work, const struct address_list *list, s
     return db_batch_run(batch, err);
 }
 
-/* ---- A round ---- */
+/* ---- Rounds ---- */
 
-/* How many targets a round may have: as many as can be paid. */
-static bool affordable(const struct work *work, int64_t *ret_targets, struct error *err)
+/* The number of targets of a round, limited by the remaining credits. */
+static bool round_limit(const struct work *work, int64_t *ret_targets, struct error *err)
 {
     struct opt_int left;
     if (!ledger_credits_left(work, &left, err))
@@ -114,15 +113,15 @@ static bool affordable(const struct work *work, int64_t *ret_targets, struct err
     return true;
 }
 
-/* Targets whose contact is gone are passed over. */
-static struct text_list addresses_of(struct arena *arena, const struct validation_targets_row *targets, size_t count)
+/* The addresses of the targets. Deleted contacts are skipped. */
+static struct text_list target_addresses(struct arena *arena, const struct validation_targets_row *targets, size_t count)
 {
     const char **emails = arena_array(arena, count, sizeof(*emails));
-    size_t there = 0;
+    size_t present = 0;
     for (size_t i = 0; i < count; i++)
         if (targets[i].email != NULL)
-            emails[there++] = targets[i].email;
-    return (struct text_list){ emails, there };
+            emails[present++] = targets[i].email;
+    return (struct text_list){ emails, present };
 }
 
 bool validation_round_open(const struct work *work, int64_t validation_id, struct validation_round *ret_round, struct error *err)
@@ -131,7 +130,7 @@ bool validation_round_open(const struct work *work, int64_t validation_id, struc
     struct validation_find_params find = { .brand_id = work->brand_id, .validation_id = validation_id };
     struct validation_find_row *validation;
     int64_t limit;
-    if (!sql_validation_find(work->conn, work->arena, &find, &validation, err) || !affordable(work, &limit, err))
+    if (!sql_validation_find(work->conn, work->arena, &find, &validation, err) || !round_limit(work, &limit, err))
         return false;
     if (validation == NULL)
         return true;
@@ -149,7 +148,7 @@ bool validation_round_open(const struct work *work, int64_t validation_id, struc
     ret_round->from_cursor = validation->cursor_id;
     ret_round->to_cursor = count > 0 ? targets[count - 1].contact_id : validation->cursor_id;
     ret_round->is_last = count == 0;
-    address_list_read(work->arena, addresses_of(work->arena, targets, count), &ret_round->list);
+    address_list_read(work->arena, target_addresses(work->arena, targets, count), &ret_round->list);
     return true;
 }
 
@@ -173,7 +172,8 @@ static struct validation_advance_params advance_params(const struct work *work, 
     return params;
 }
 
-static bool end(const struct work *work, int64_t validation_id, struct validation_totals_row **ret_totals, struct error *err)
+static bool end_validation(const struct work *work, int64_t validation_id, struct validation_totals_row **ret_totals,
+                           struct error *err)
 {
     struct validation_end_params params = { .brand_id = work->brand_id, .validation_id = validation_id, .now = work->now_us };
     struct validation_totals_params totals = { .brand_id = work->brand_id, .validation_id = validation_id };
@@ -181,10 +181,10 @@ static bool end(const struct work *work, int64_t validation_id, struct validatio
            sql_validation_totals(work->conn, work->arena, &totals, ret_totals, err);
 }
 
-/* The verdicts, the charge and what is done with, in one round trip. */
+/* Stores the verdicts, deletes the finished targets, and charges the credits. */
 static bool settle_targets(const struct work *work, const struct validation_round *round, int64_t credits, struct error *err)
 {
-    struct validation_forget_targets_params done = {
+    struct validation_forget_targets_params forget = {
         .brand_id = work->brand_id,
         .validation_id = round->validation_id,
         .from_cursor = round->from_cursor,
@@ -193,7 +193,7 @@ static bool settle_targets(const struct work *work, const struct validation_roun
     struct ledger_entry charge = { .credits = credits, .credit_cost = -1 };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     add_verdicts(work, &round->list, batch);
-    db_batch_add(batch, &validation_forget_targets_statement, &done);
+    db_batch_add(batch, &validation_forget_targets_statement, &forget);
     return db_batch_run(batch, err) && ledger_settle(work, &charge, 0, NULL, NULL, err);
 }
 
@@ -204,18 +204,18 @@ bool validation_round_settle(const struct work *work, const struct validation_ro
     if (!round->is_open)
         return true;
     if (round->is_last)
-        return end(work, round->validation_id, ret_totals, err);
+        return end_validation(work, round->validation_id, ret_totals, err);
     struct validation_advance_params advance = advance_params(work, round);
     struct validation_advance_row *advanced;
     if (!sql_validation_advance(work->conn, work->arena, &advance, &advanced, err))
         return false;
     if (advanced == NULL)
-        return fail(err, ERR_INTERNAL_ERROR, NULL, "A validation was moved on by somebody else.");
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "Another worker has advanced this validation.");
     return settle_targets(work, round, advance.credits, err);
 }
 
 bool validation_give_up(const struct work *work, int64_t validation_id, struct error *err)
 {
     struct validation_totals_row *ignored;
-    return end(work, validation_id, &ignored, err);
+    return end_validation(work, validation_id, &ignored, err);
 }

@@ -1,13 +1,13 @@
 /*
- * Validation: what is known of the addresses of contacts, and the background
- * validations that find it out for many.
+ * Address validation: verdicts about the addresses of contacts, and background
+ * validations of many contacts.
  *
- * A background validation is opened, given its targets (contacts of the brand,
- * in as many statements and transactions as its maker likes), and started: a
- * job then looks at them in rounds. Each round keeps its verdicts, charges what
- * it checked and moves on in one transaction, so that a crash repeats a round
- * and never charges one twice. An address that could not be checked costs
- * nothing. What is left when the credits run out stays unchecked.
+ * A background validation is opened, gets its targets (contacts of the brand, in
+ * any number of statements and transactions), and is started. A job then checks
+ * the targets in rounds. Each round stores its verdicts, charges the checked
+ * addresses and advances the cursor in one transaction, so that a crash repeats
+ * a round and never charges one twice. An address that could not be checked
+ * costs nothing. When the credits run out, the remaining targets stay unchecked.
  *
  * An import adds its targets with its own set-based SQL, in the transaction
  * that saves the contacts:
@@ -15,8 +15,8 @@
  *     insert into validation_targets (brand_id, validation_id, contact_id)
  *     select :brand_id, :validation_id, c.id from … on conflict do nothing
  *
- * All functions work in the open transaction of the work; results live in its
- * arena. `credits` of an address: CREDITS_CONTACT_VALIDATION of plans.h.
+ * All functions run in the open transaction of the work. Results are allocated
+ * in its arena. An address costs CREDITS_CONTACT_VALIDATION credits (plans.h).
  */
 #pragma once
 
@@ -25,60 +25,58 @@
 #include "sql/validation.h"
 
 enum {
-    VALIDATION_MAX_WAITED_FOR = 100, /* addresses that a caller waits for; more are validated in the background */
-    VALIDATION_ROUND_TARGETS = 300,  /* contacts of one round, which must be over soon */
+    VALIDATION_MAX_WAITED_FOR = 100, /* a caller waits for so many addresses; more are validated in the background */
+    VALIDATION_ROUND_TARGETS = 300,  /* contacts per round, which keeps a round short */
 };
 
-extern const char validation_job[]; /* the kind of the job of a background validation */
+/* ---- Credits ---- */
 
-/* ---- Before ---- */
-
-/* Fails with INSUFFICIENT_CREDITS when the plan has not the credits for so many addresses. Where their number is not known
- * yet, ask for one: an empty balance is refused up front. */
+/* Fails with INSUFFICIENT_CREDITS when the remaining credits do not suffice for so many addresses. If their number is unknown,
+ * pass 1, so that an empty balance fails early. */
 MUST_CHECK bool validation_check_credits(const struct work *work, int64_t addresses, struct error *err) NONNULL(1, 3);
 
-/* ---- In the background ---- */
+/* ---- Background validation ---- */
 
-/* Opens a background validation. Nothing happens until it is started. */
+/* Opens a background validation. It does nothing until it is started. */
 MUST_CHECK bool validation_open(const struct work *work, int64_t *ret_validation_id, struct error *err) NONNULL(1, 2, 3);
 
-/* Adds the contacts with these merge keys as targets; keys that no contact has, and repetitions, are passed over. */
+/* Adds the contacts with these merge keys as targets. Keys without a contact, and duplicates, are ignored. */
 MUST_CHECK bool validation_add(const struct work *work, int64_t validation_id, struct text_list email_keys, struct error *err)
     NONNULL(1, 4);
 
-/* Starts it: gives the id of the job that will do it (its wire form is work_id(work, ID_JOB, …)), or 0 when it has no target
- * and is forgotten. Once; targets that are added later are not looked at. */
+/* Starts a validation, once. Returns the id of its job (wire form: work_id(work, ID_JOB, …)), or 0 when it has no target and is
+ * deleted. Targets that are added later are not checked. */
 MUST_CHECK bool validation_start(const struct work *work, int64_t validation_id, int64_t *ret_job_id, struct error *err)
     NONNULL(1, 3, 4);
 
-/* Forgets a validation that was not started, with its targets. */
+/* Deletes a validation that was not started, with its targets. */
 MUST_CHECK bool validation_drop(const struct work *work, int64_t validation_id, struct error *err) NONNULL(1, 3);
 
 /* ---- Verdicts ---- */
 
-/* Keeps what was found out about the addresses of contacts of this brand. Addresses that are no contact's, and those that
- * could not be checked, leave nothing. */
+/* Stores the verdicts about addresses of contacts of this brand. Ignores addresses without a contact, and addresses that could
+ * not be checked. */
 MUST_CHECK bool validation_keep(const struct work *work, const struct address_list *list, struct error *err) NONNULL(1, 2, 3);
 
-/* ---- A round, for the job ---- */
+/* ---- Rounds of the job ---- */
 
 struct validation_round {
     int64_t validation_id;
-    bool is_open;        /* false: the validation is gone or has ended */
-    bool is_last;        /* nothing is left, or nothing that could be paid */
-    int64_t from_cursor; /* the targets of this round are behind it … */
-    int64_t to_cursor;   /* … up to here */
+    bool is_open;        /* false: the validation does not exist or has ended */
+    bool is_last;        /* no targets are left, or no credits */
+    int64_t from_cursor; /* the round has the targets after this one … */
+    int64_t to_cursor;   /* … up to and including this one */
     struct address_list list;
 };
 
-/* Reads the next targets, as many as there are credits for. */
+/* Reads the next targets, limited by the remaining credits. */
 MUST_CHECK bool validation_round_open(const struct work *work, int64_t validation_id, struct validation_round *ret_round,
                                       struct error *err) NONNULL(1, 3, 4);
 
-/* Keeps the verdicts of a round whose list was judged, charges it and moves on. When it was the last, `ret_totals` tells what
- * became of all targets; else it is NULL. */
+/* Stores the verdicts of a round, charges it and advances the cursor. After the last round, `ret_totals` has the counts of all
+ * targets; else it is NULL. */
 MUST_CHECK bool validation_round_settle(const struct work *work, const struct validation_round *round,
                                         struct validation_totals_row **ret_totals, struct error *err) NONNULL(1, 2, 3, 4);
 
-/* Ends a validation that cannot go on; what was found out stays. */
+/* Ends a validation that cannot continue. Its verdicts stay. */
 MUST_CHECK bool validation_give_up(const struct work *work, int64_t validation_id, struct error *err) NONNULL(1, 3);

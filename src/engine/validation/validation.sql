@@ -4,8 +4,8 @@
 -- columns: id bigint
 insert into validations (brand_id, created_at) values (:brand_id, :now) returning id;
 
--- Adds the contacts with these merge keys to a validation that was not started. Here and below contacts are reached by their
--- unique keys only, one by one, so that no statistics of a growing table can make a bad plan of it.
+-- Adds the contacts with these merge keys to a validation that was not started. Here and below, contacts are found one by one by
+-- their unique keys, so the plan does not depend on the statistics of a growing table.
 -- name: validation_add :exec
 -- params: brand_id bigint, validation_id bigint, email_keys text[]
 insert into validation_targets (brand_id, validation_id, contact_id)
@@ -16,7 +16,7 @@ select v.brand_id, v.id, c.id
  where v.brand_id = :brand_id and v.id = :validation_id and v.job_id is null
     on conflict do nothing;
 
--- How many targets a validation that was not started has.
+-- The number of targets of a validation that was not started.
 -- name: validation_count :one
 -- params: brand_id bigint, validation_id bigint
 -- columns: total bigint
@@ -25,25 +25,25 @@ select count(*)
   join validations v on v.brand_id = t.brand_id and v.id = t.validation_id and v.job_id is null
  where t.brand_id = :brand_id and t.validation_id = :validation_id;
 
--- Binds a validation to the job that will do it.
+-- Stores the job that executes a validation.
 -- name: validation_bind :exec
 -- params: brand_id bigint, validation_id bigint, job_id bigint, total bigint
 update validations set job_id = :job_id, total = :total
  where brand_id = :brand_id and id = :validation_id and job_id is null;
 
--- Forgets a validation that was not started, with its targets.
+-- Deletes a validation that was not started, with its targets.
 -- name: validation_drop :exec
 -- params: brand_id bigint, validation_id bigint
 delete from validations where brand_id = :brand_id and id = :validation_id and job_id is null;
 
--- A validation that goes on.
+-- The cursor of a started validation that has not ended.
 -- name: validation_find :one
 -- params: brand_id bigint, validation_id bigint
 -- columns: cursor_id bigint
 select cursor_id from validations
  where brand_id = :brand_id and id = :validation_id and job_id is not null and ended_at is null;
 
--- The next targets; one whose contact is gone has no address.
+-- The next targets (keyset pagination). A target whose contact was deleted has no address.
 -- name: validation_targets :many
 -- params: brand_id bigint, validation_id bigint, cursor_id bigint, limit bigint
 -- columns: contact_id bigint, email text null
@@ -54,8 +54,8 @@ select t.contact_id, c.email
  order by t.contact_id
  limit :limit;
 
--- Keeps verdicts by the merge keys of their addresses, in the order of the keys, as saving contacts locks them. Who is being
--- deleted is waited for, and gets none.
+-- Stores verdicts by the merge keys of their addresses. Contacts are locked in the order of the keys, as in a save. The statement
+-- waits for a concurrent deletion, and a deleted contact gets no verdict.
 -- name: validation_keep :exec
 -- params: brand_id bigint, email_keys text[], statuses text[], reasons text[], suggestions text[], now timestamptz
 insert into contact_validations as v (brand_id, contact_id, status, reason, did_you_mean, checked_at)
@@ -68,7 +68,7 @@ select :brand_id, c.id, g.status, g.reason, g.suggestion, :now
     on conflict (brand_id, contact_id) do update
    set status = excluded.status, reason = excluded.reason, did_you_mean = excluded.did_you_mean, checked_at = excluded.checked_at;
 
--- Moves a validation on from where the round began; no row when it has been moved or has ended.
+-- Advances the cursor of a validation from the start of the round. No row when it was advanced meanwhile or has ended.
 -- name: validation_advance :one
 -- params: brand_id bigint, validation_id bigint, from_cursor bigint, to_cursor bigint, valid bigint, risky bigint, invalid bigint, unchecked bigint, credits bigint
 -- columns: id bigint
@@ -78,13 +78,13 @@ update validations
  where brand_id = :brand_id and id = :validation_id and cursor_id = :from_cursor and ended_at is null
 returning id;
 
--- The targets that are done.
+-- Deletes the targets of a finished round.
 -- name: validation_forget_targets :exec
 -- params: brand_id bigint, validation_id bigint, from_cursor bigint, to_cursor bigint
 delete from validation_targets
  where brand_id = :brand_id and validation_id = :validation_id and contact_id > :from_cursor and contact_id <= :to_cursor;
 
--- The end: what was not looked at stays unchecked.
+-- Ends a validation. The remaining targets count as unchecked.
 -- name: validation_end :exec
 -- params: brand_id bigint, validation_id bigint, now timestamptz
 with rest as (
@@ -94,7 +94,7 @@ update validations
    set ended_at = :now, unchecked = unchecked + (select count(*) from rest)
  where brand_id = :brand_id and id = :validation_id and ended_at is null;
 
--- What became of all targets.
+-- The counts of all targets.
 -- name: validation_totals :one
 -- params: brand_id bigint, validation_id bigint
 -- columns: total bigint, valid bigint, risky bigint, invalid bigint, unchecked bigint, credits bigint

@@ -1,10 +1,10 @@
 /*
- * The hosted images: GET and HEAD of /assets/NAME, for anybody, without a key,
- * a brand or the database. A name stands for its bytes, so an answer may be kept
- * for ever; mail programs' proxies do.
+ * Hosted images: GET and HEAD of /assets/NAME, public, without a key, a brand
+ * or the database. A name identifies its bytes, so a response may be cached for
+ * ever; mail providers' image proxies do so.
  *
- * What is behind a name is up to the owner of the server (`open_asset`), who
- * takes only names of its own form: a path never becomes one of a file here.
+ * The owner of the server maps a name to a file (`open_asset`) and accepts only
+ * names of its own form. This endpoint never turns a path into a file name.
  */
 #include "http/server_state.h"
 
@@ -28,22 +28,22 @@ static void asset_begin(struct http_exchange *exchange)
     exchange->max_body_bytes = 0;
 }
 
-static void refuse(struct http_exchange *exchange, int status, const char *code)
+static void refuse_asset(struct http_exchange *exchange, int status, const char *code)
 {
     http_exchange_log_refusal(exchange, status, code);
     http_exchange_add_header(exchange, "cache-control", "no-store");
     http_exchange_answer(exchange, status, NULL, NULL, 0);
 }
 
-/* Whether If-None-Match (RFC 9110 §13.1.2) names what is there. */
+/* True when If-None-Match (RFC 9110 §13.1.2) contains the etag. */
 static bool client_has(const struct http_exchange *exchange, const char *etag)
 {
     const char *known = exchange->headers.values[HEADER_IF_NONE_MATCH];
     return known != NULL && (strcmp(known, "*") == 0 || strstr(known, etag) != NULL);
 }
 
-/* It is shown as what it is said to be, on its own, and can do nothing else. */
-static void add_headers(struct http_exchange *exchange, const char *etag)
+/* These headers make browsers use the declared type, show the file on its own and run nothing in it. */
+static void add_asset_headers(struct http_exchange *exchange, const char *etag)
 {
     http_exchange_add_header(exchange, "cache-control", "public, max-age=31536000, immutable");
     http_exchange_add_header(exchange, "etag", etag);
@@ -59,18 +59,18 @@ static void asset_run(struct http_exchange *exchange)
     bool reads = strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
     if (!reads) {
         http_exchange_add_header(exchange, "allow", "GET, HEAD");
-        refuse(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED");
+        refuse_asset(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED");
         return;
     }
     size_t size = exchange->path_size - strlen(prefix);
     const char *name = size <= NAME_MAX_BYTES ? arena_dup_bytes(exchange->arena, exchange->target + strlen(prefix), size) : "";
     struct http_asset asset;
     if (!server->open_asset(server->assets_context, name, &asset)) {
-        refuse(exchange, MHD_HTTP_NOT_FOUND, "NOT_FOUND");
+        refuse_asset(exchange, MHD_HTTP_NOT_FOUND, "NOT_FOUND");
         return;
     }
     const char *etag = arena_printf(exchange->arena, "\"%s\"", name);
-    add_headers(exchange, etag);
+    add_asset_headers(exchange, etag);
     if (client_has(exchange, etag)) {
         close(asset.fd);
         http_exchange_answer(exchange, MHD_HTTP_NOT_MODIFIED, NULL, NULL, 0);

@@ -1,5 +1,5 @@
 /*
- * Fixed documents: the OpenAPI description that codegen made.
+ * Fixed documents: the OpenAPI description that codegen generated.
  */
 #include "api/catalogue.h"
 #include "http/server_state.h"

@@ -1,7 +1,7 @@
 /*
- * Files behind signed links: GET and HEAD of /downloads/TOKEN, for whoever was
- * given the link. The token says which file, to whom it belongs and how long it
- * is good; what is wrong with it is told like a file that is not there.
+ * Signed download links: GET and HEAD of /downloads/TOKEN, for everyone with
+ * the link. The token holds the file, its owner and the expiry. An invalid
+ * token gets the same response as a missing file.
  */
 #include "api/call.h"
 #include "base/json_read.h"
@@ -27,19 +27,19 @@ bool download_path(const struct http_exchange *exchange)
     return exchange->path_size > size && memcmp(exchange->target, prefix, size) == 0;
 }
 
-static void answer_nothing(struct http_exchange *exchange, int status)
+static void answer_status(struct http_exchange *exchange, int status)
 {
     http_exchange_add_header(exchange, "cache-control", "no-store");
     http_exchange_answer(exchange, status, NULL, NULL, 0);
 }
 
-static void refuse(struct http_exchange *exchange, int status, const char *code)
+static void refuse_download(struct http_exchange *exchange, int status, const char *code)
 {
     http_exchange_log_refusal(exchange, status, code);
-    answer_nothing(exchange, status);
+    answer_status(exchange, status);
 }
 
-/* It is saved and never shown, whatever its text looks like to a browser. */
+/* The browser saves the file and never shows it, whatever its content looks like. */
 static void answer_file(struct http_exchange *exchange, const char *text)
 {
     http_exchange_add_header(exchange, "cache-control", "private, no-store");
@@ -58,7 +58,7 @@ static const char *text_of(struct arena *arena, const struct buf *body)
     return is_read ? json_get_text(json, member) : NULL;
 }
 
-static void call_done(struct call *call)
+static void on_download_completed(struct call *call)
 {
     struct download_state *download = call->transport_data;
     struct http_exchange *exchange = download->exchange;
@@ -68,7 +68,7 @@ static void call_done(struct call *call)
     if (text != NULL)
         answer_file(exchange, text);
     else if (!abandoned)
-        answer_nothing(exchange, call->ok ? MHD_HTTP_INTERNAL_SERVER_ERROR : error_info(call->error.code)->http_status);
+        answer_status(exchange, call->ok ? MHD_HTTP_INTERNAL_SERVER_ERROR : error_info(call->error.code)->http_status);
     pthread_mutex_unlock(&exchange->lock);
     if (abandoned)
         http_exchange_unref(exchange);
@@ -82,7 +82,7 @@ static void download_begin(struct http_exchange *exchange)
     exchange->max_body_bytes = 0;
 }
 
-static void fill_call(struct download_state *download, const char *token)
+static void fill_download_call(struct download_state *download, const char *token)
 {
     struct arena *arena = download->exchange->arena;
     json_t *body = json_in_arena(arena, json_object());
@@ -94,7 +94,7 @@ static void fill_call(struct download_state *download, const char *token)
         .candidates = api_signed_download,
         .input = { .flat = true, .body = body },
         .request_id = api_request_id(arena),
-        .done = call_done,
+        .on_completed = on_download_completed,
         .transport_data = download,
         .credit_cost = -1,
     };
@@ -106,31 +106,31 @@ static void download_run(struct http_exchange *exchange)
     bool reads = strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
     if (!reads) {
         http_exchange_add_header(exchange, "allow", "GET, HEAD");
-        refuse(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED");
+        refuse_download(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED");
         return;
     }
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     size_t size = exchange->path_size - strlen(prefix);
     const char *token = arena_dup_bytes(exchange->arena, exchange->target + strlen(prefix), size);
     if (size > TOKEN_MAX_BYTES || strspn(token, letters) != size) {
-        refuse(exchange, MHD_HTTP_NOT_FOUND, "NOT_FOUND");
+        refuse_download(exchange, MHD_HTTP_NOT_FOUND, "NOT_FOUND");
         return;
     }
-    fill_call(download, token);
+    fill_download_call(download, token);
     if (!api_is_immediate(exchange->server->api, &download->call))
         http_exchange_suspend(exchange);
     api_submit(exchange->server->api, &download->call);
 }
 
-/* As in the REST door: cancelling keeps the lock, so that `done` cannot return meanwhile. */
+/* Cancelling holds the lock, so that `on_completed` cannot return meanwhile (as in rest.c). */
 static void download_give_up(struct http_exchange *exchange, enum give_up_reason reason)
 {
     struct download_state *download = exchange->endpoint_state;
     pthread_mutex_lock(&exchange->lock);
     if (exchange->state == HTTP_EXCHANGE_SUSPENDED && reason == GIVE_UP_ABANDON) {
         download->abandoned = true;
-        http_exchange_ref(exchange); /* until the call is done after all */
-        answer_nothing(exchange, MHD_HTTP_SERVICE_UNAVAILABLE);
+        http_exchange_ref(exchange); /* until the call completes */
+        answer_status(exchange, MHD_HTTP_SERVICE_UNAVAILABLE);
     } else if (exchange->state == HTTP_EXCHANGE_SUSPENDED) {
         api_cancel(exchange->server->api, &download->call);
     }

@@ -1,8 +1,8 @@
 /*
- * /mcp: the Streamable HTTP transport of the agent protocol. What a message
- * means is decided in src/mcp; here are only the rules of HTTP: who may ask
- * (Host, Origin), with which method and media type, and how the answer or the
- * stream of events gets out.
+ * /mcp: the Streamable HTTP transport of the Model Context Protocol. src/mcp
+ * handles the messages. This file applies the rules of HTTP: allowed callers
+ * (Host, Origin), method and media type, and it sends the response or the event
+ * stream.
  */
 #include "http/credentials.h"
 #include "http/guard.h"
@@ -63,7 +63,7 @@ static void sink_finish(void *transport, const struct mcp_answer *answer)
     case HTTP_EXCHANGE_STREAMING:
         http_exchange_stream_end(exchange);
         break;
-    case HTTP_EXCHANGE_ANSWERED: /* it was given up */
+    case HTTP_EXCHANGE_ANSWERED: /* the endpoint gave up */
         break;
     }
     pthread_mutex_unlock(&exchange->lock);
@@ -77,17 +77,17 @@ static const struct mcp_sink sink = {
 
 /* ---- Requests ---- */
 
-static void answer_refusal(struct http_exchange *exchange, int status, const char *sentence)
+static void answer_rpc_refusal(struct http_exchange *exchange, int status, const char *sentence)
 {
     struct buf *body = buf_in_arena(exchange->arena, SIZE_MAX);
     mcp_write_refusal(body, RPC_INVALID_REQUEST, sentence);
     http_exchange_answer(exchange, status, json_media, body->data, body->size);
 }
 
-static void refuse(struct http_exchange *exchange, int status, const char *code, const char *sentence)
+static void refuse_mcp(struct http_exchange *exchange, int status, const char *code, const char *sentence)
 {
     http_exchange_log_refusal(exchange, status, code);
-    answer_refusal(exchange, status, sentence);
+    answer_rpc_refusal(exchange, status, sentence);
 }
 
 static bool is_allowed(struct http_exchange *exchange)
@@ -95,11 +95,13 @@ static bool is_allowed(struct http_exchange *exchange)
     const struct guard *guard = exchange->server->guard;
     const char *origin = exchange->headers.values[HEADER_ORIGIN];
     if (!guard_host_is_known(guard, http_exchange_host(exchange))) {
-        refuse(exchange, MHD_HTTP_FORBIDDEN, "HOST_NOT_ALLOWED", "This server is not known under the name asked for.");
+        refuse_mcp(exchange, MHD_HTTP_FORBIDDEN, "HOST_NOT_ALLOWED",
+                   "The Host header does not name this server; allow it with --allowed-host.");
         return false;
     }
     if (origin != NULL && !guard_origin_is_known(guard, origin)) {
-        refuse(exchange, MHD_HTTP_FORBIDDEN, "ORIGIN_NOT_ALLOWED", "Pages of this origin may not call this server.");
+        refuse_mcp(exchange, MHD_HTTP_FORBIDDEN, "ORIGIN_NOT_ALLOWED",
+                   "This origin may not call this server; allow it with --allowed-origin.");
         return false;
     }
     return true;
@@ -121,7 +123,7 @@ static bool read_method(struct http_exchange *exchange, enum mcp_http_method *re
     if (strcmp(exchange->method, "OPTIONS") == 0)
         http_exchange_answer(exchange, MHD_HTTP_NO_CONTENT, NULL, NULL, 0);
     else
-        refuse(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "Use POST, GET or DELETE.");
+        refuse_mcp(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "Use POST, GET or DELETE.");
     return false;
 }
 
@@ -129,21 +131,21 @@ static bool body_is_acceptable(struct http_exchange *exchange, enum mcp_http_met
 {
     const char *content_type = exchange->headers.values[HEADER_CONTENT_TYPE];
     if (exchange->headers.contradictory) {
-        refuse(exchange, MHD_HTTP_BAD_REQUEST, "INVALID_REQUEST", "The headers contradict each other.");
+        refuse_mcp(exchange, MHD_HTTP_BAD_REQUEST, "INVALID_REQUEST", "The headers contradict each other.");
         return false;
     }
     if (exchange->too_large) {
-        refuse(exchange, MHD_HTTP_CONTENT_TOO_LARGE, "PAYLOAD_TOO_LARGE", "The message is larger than this server accepts.");
+        refuse_mcp(exchange, MHD_HTTP_CONTENT_TOO_LARGE, "PAYLOAD_TOO_LARGE", "The message is larger than this server accepts.");
         return false;
     }
     if (method == MCP_HTTP_POST && (content_type == NULL || !content_type_is_json(content_type))) {
-        refuse(exchange, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", "Send the message as application/json.");
+        refuse_mcp(exchange, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", "Send the message as application/json.");
         return false;
     }
     return true;
 }
 
-static const char *header_value(const void *headers, const char *name)
+static const char *mcp_header_value(const void *headers, const char *name)
 {
     const struct http_exchange *exchange = headers;
     size_t size = strlen(name);
@@ -153,7 +155,7 @@ static const char *header_value(const void *headers, const char *name)
     return MHD_lookup_connection_value(exchange->mhd, MHD_HEADER_KIND, name);
 }
 
-/* ---- The door; its state is the exchange of src/mcp until somebody takes it to release it ---- */
+/* ---- The endpoint; its state is the handler of src/mcp until one thread takes it to release it ---- */
 
 static void mcp_begin(struct http_exchange *exchange)
 {
@@ -173,7 +175,7 @@ static void mcp_run(struct http_exchange *exchange)
         .accepts_json = accept_takes(accept, "application", "json"),
         .accepts_event_stream = accept_takes(accept, "text", "event-stream"),
         .credentials = credentials_read(exchange->arena, &exchange->headers, false),
-        .header = header_value,
+        .header = mcp_header_value,
         .headers = exchange,
     };
     struct mcp_http_handler *mcp = mcp_http_handler_new(exchange->server->mcp, &request, &sink, exchange);
@@ -183,7 +185,7 @@ static void mcp_run(struct http_exchange *exchange)
     mcp_http_handler_run(mcp);
 }
 
-/* Under the lock. Whoever gets it releases it, without the lock. */
+/* Under the lock. The thread that gets the handler releases it, without the lock. */
 static struct mcp_http_handler *take_mcp(struct http_exchange *exchange)
 {
     return TAKE_PTR(exchange->endpoint_state);
@@ -196,7 +198,7 @@ static void mcp_give_up(struct http_exchange *exchange, enum give_up_reason reas
     if (exchange->state == HTTP_EXCHANGE_SUSPENDED) {
         mcp = take_mcp(exchange);
         const char *sentence = reason == GIVE_UP_TIMEOUT ? "The call took too long." : "The server is stopping.";
-        answer_refusal(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, sentence);
+        answer_rpc_refusal(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, sentence);
     } else if (exchange->state == HTTP_EXCHANGE_STREAMING && reason != GIVE_UP_TIMEOUT) {
         mcp = take_mcp(exchange);
         http_exchange_stream_end(exchange);

@@ -21,7 +21,7 @@ struct metrics_listener {
     unsigned port;
 };
 
-static void write_figure(struct buf *out, const char *name, const char *type, const char *help, uint64_t value)
+static void write_metric(struct buf *out, const char *name, const char *type, const char *help, uint64_t value)
 {
     buf_printf(out, "# HELP posthorn_http_%s %s\n# TYPE posthorn_http_%s %s\nposthorn_http_%s %" PRIu64 "\n", name, help, name,
                type, name, value);
@@ -30,17 +30,17 @@ static void write_figure(struct buf *out, const char *name, const char *type, co
 static void write_page(struct http_server *server, struct buf *out)
 {
     struct http_server_figures figures = http_server_figures(server);
-    write_figure(out, "requests_total", "counter", "Requests since the start.", figures.requests);
-    write_figure(out, "refused_total", "counter", "Requests refused before a call was made of them.", figures.refused);
-    write_figure(out, "abandoned_total", "counter", "Requests whose client left before the answer.", figures.abandoned);
-    write_figure(out, "connections", "gauge", "Open connections.", figures.connections);
-    write_figure(out, "suspended", "gauge", "Requests waiting for their answer.", figures.suspended);
-    write_figure(out, "streams", "gauge", "Open event streams.", figures.streams);
+    write_metric(out, "requests_total", "counter", "Requests since the start.", figures.requests);
+    write_metric(out, "refused_total", "counter", "Requests refused before they became a call.", figures.refused);
+    write_metric(out, "abandoned_total", "counter", "Requests whose client disconnected before the response.", figures.abandoned);
+    write_metric(out, "connections", "gauge", "Open connections.", figures.connections);
+    write_metric(out, "suspended", "gauge", "Requests waiting for their call.", figures.suspended);
+    write_metric(out, "streams", "gauge", "Open event streams.", figures.streams);
     if (server->write_metrics != NULL)
         server->write_metrics(server->metrics_context, out);
 }
 
-static enum MHD_Result queue(struct MHD_Connection *connection, unsigned status, const char *type, struct buf *body)
+static enum MHD_Result queue_page(struct MHD_Connection *connection, unsigned status, const char *type, struct buf *body)
 {
     struct MHD_Response *response = MHD_create_response_from_buffer(body->size, body->data, MHD_RESPMEM_MUST_COPY);
     if (response == NULL)
@@ -52,8 +52,8 @@ static enum MHD_Result queue(struct MHD_Connection *connection, unsigned status,
     return result;
 }
 
-static enum MHD_Result serve(void *context, struct MHD_Connection *connection, const char *url, const char *method,
-                             const char *version, const char *upload, size_t *upload_size, void **request)
+static enum MHD_Result on_metrics_request(void *context, struct MHD_Connection *connection, const char *url, const char *method,
+                                          const char *version, const char *upload, size_t *upload_size, void **request)
 {
     static const char seen;
     struct metrics_listener *listener = context;
@@ -69,10 +69,10 @@ static enum MHD_Result serve(void *context, struct MHD_Connection *connection, c
     buf_init(&body, METRICS_MAX_BYTES);
     if (strcmp(url, "/metrics") != 0 || (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)) {
         buf_add_text(&body, "GET /metrics\n");
-        return queue(connection, MHD_HTTP_NOT_FOUND, "text/plain", &body);
+        return queue_page(connection, MHD_HTTP_NOT_FOUND, "text/plain", &body);
     }
     write_page(listener->server, &body);
-    return queue(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", &body);
+    return queue_page(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", &body);
 }
 
 bool metrics_listener_new(const char *listen, struct http_server *server, struct metrics_listener **ret_listener, struct error *err)
@@ -88,9 +88,9 @@ bool metrics_listener_new(const char *listen, struct http_server *server, struct
     listener->server = server;
     listener->port = socket_address_bound_port(fd);
     listener->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, serve, listener, MHD_OPTION_LISTEN_SOCKET, fd,
-                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)METRICS_MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-                         (unsigned)METRICS_TIMEOUT_S, MHD_OPTION_END);
+        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_metrics_request, listener,
+                         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)METRICS_MAX_CONNECTIONS,
+                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)METRICS_TIMEOUT_S, MHD_OPTION_END);
     if (listener->daemon == NULL) {
         close(fd);
         free(listener);

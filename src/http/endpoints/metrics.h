@@ -1,6 +1,6 @@
 /*
- * The metrics listener: GET /metrics in the Prometheus text format, on a port
- * of its own so that it need not be reachable from where the API is. One thread.
+ * Metrics listener: GET /metrics in the Prometheus text format, on a port of
+ * its own, so that the network of the API need not reach it. One thread.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * The query of a target, as forms write it (application/x-www-form-urlencoded,
- * WHATWG URL §5.1): pairs cut at '&', '+' is a space, escapes decoded once.
+ * Query string parser (application/x-www-form-urlencoded, WHATWG URL §5.1):
+ * pairs are split at '&', '+' is a space, escapes are decoded once.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * The REST door: from a request under /v1 to a call, and from its outcome to
- * the answer of the contract, with its headers and its error envelope.
+ * REST endpoint: turns a request under /v1 into a call, and its result into the
+ * response of the contract, with headers and error envelope.
  */
 #include "api/call.h"
 #include "base/clock.h"
@@ -18,10 +18,10 @@
 #include <string.h>
 
 enum {
-    BODY_DEFAULT_MAX_BYTES = 64 * 1024, /* of operations that take no body: enough to say which key is unknown */
+    BODY_DEFAULT_MAX_BYTES = 64 * 1024, /* for operations without a body: enough to name an unknown key */
     CLIENT_MAX_POINTS = 100,
     NUMBER_BYTES = 24,
-    UNGATED_LIMIT = 100, /* what is shown where no window counts */
+    UNGATED_LIMIT = 100, /* shown when no rate limit applies */
     UNGATED_WINDOW_S = 60,
     BUSY_RETRY_S = 5,
 };
@@ -60,7 +60,7 @@ static void add_rate_headers(struct rest_state *rest)
     add_number(rest->exchange, "x-ratelimit-reset", rest->reset, rate.reset_s);
 }
 
-static void answer_error(struct rest_state *rest, const struct error *err)
+static void answer_rest_error(struct rest_state *rest, const struct error *err)
 {
     struct http_exchange *exchange = rest->exchange;
     int status = error_info(err->code)->http_status;
@@ -78,7 +78,7 @@ static void answer_error(struct rest_state *rest, const struct error *err)
     http_exchange_answer(exchange, status, "application/json", body->data, body->size);
 }
 
-/* Every answer of this door carries these. Under the lock, so that nobody answers in between. */
+/* Adds the headers of every REST response. Under the lock, so that no other thread answers in between. */
 static void add_common_headers(struct rest_state *rest)
 {
     http_exchange_add_header(rest->exchange, "x-request-id", rest->call.request_id);
@@ -86,18 +86,18 @@ static void add_common_headers(struct rest_state *rest)
     add_rate_headers(rest);
 }
 
-/* A refusal before there is a call. */
-static void refuse(struct rest_state *rest, enum error_code code, const char *param, const char *sentence)
+/* Refuses a request before it becomes a call. */
+static void refuse_request(struct rest_state *rest, enum error_code code, const char *param, const char *sentence)
 {
     struct error err = { .code = ERR_NONE };
     fail(&err, code, param, "%s", sentence);
     http_exchange_log_refusal(rest->exchange, error_info(code)->http_status, error_info(code)->name);
     add_common_headers(rest);
-    answer_error(rest, &err);
+    answer_rest_error(rest, &err);
 }
 
-/* What the caller is told when its call was stopped from here. */
-static void explain_give_up(const struct rest_state *rest, struct error *err)
+/* The error of a call that this endpoint stopped. */
+static void describe_give_up(const struct rest_state *rest, struct error *err)
 {
     error_clear(err);
     if (rest->give_up_reason == GIVE_UP_TIMEOUT)
@@ -107,7 +107,7 @@ static void explain_give_up(const struct rest_state *rest, struct error *err)
     err->retry_after_s = BUSY_RETRY_S;
 }
 
-static void call_done(struct call *call)
+static void on_rest_call_completed(struct call *call)
 {
     struct rest_state *rest = call->transport_data;
     struct http_exchange *exchange = rest->exchange;
@@ -118,11 +118,11 @@ static void call_done(struct call *call)
         if (call->credit_cost >= 0)
             add_number(exchange, "x-credit-cost", rest->credit_cost, call->credit_cost);
         if (!call->ok && rest->gave_up)
-            explain_give_up(rest, &call->error);
+            describe_give_up(rest, &call->error);
         if (call->ok)
             http_exchange_answer(exchange, call->reply.status, "application/json", call->reply.body->data, call->reply.body->size);
         else
-            answer_error(rest, &call->error);
+            answer_rest_error(rest, &call->error);
     }
     pthread_mutex_unlock(&exchange->lock);
     if (abandoned)
@@ -131,8 +131,8 @@ static void call_done(struct call *call)
 
 /* ---- From the request to the call ---- */
 
-/* An old browser tells nothing of the page (cookie_may_write) that makes it send a form, but that it is a form. An empty one holds
- * what an operation without arguments needs, so behind a cookie its type is judged, too. */
+/* CSRF: an old browser sends no header about the page (session_may_write), but the content type shows a form. An empty form is
+ * enough for an operation without arguments, so with a cookie the type of an empty body is checked, too. */
 static bool could_be_form(const struct rest_state *rest)
 {
     return rest->call.credentials.kind == CREDENTIAL_SESSION && strcmp(rest->exchange->method, "POST") == 0;
@@ -144,8 +144,7 @@ static void read_body(struct rest_state *rest)
     struct call_input *input = &rest->call.input;
     const char *content_type = exchange->headers.values[HEADER_CONTENT_TYPE];
     if (exchange->too_large) {
-        fail(&input->refusal, ERR_PAYLOAD_TOO_LARGE, NULL, "The body is larger than the %zu bytes accepted here.",
-             exchange->max_body_bytes);
+        fail(&input->refusal, ERR_PAYLOAD_TOO_LARGE, NULL, "The body must have at most %zu bytes.", exchange->max_body_bytes);
         return;
     }
     if (exchange->body.size == 0 && !could_be_form(rest))
@@ -161,7 +160,7 @@ static void read_body(struct rest_state *rest)
         input->body = NULL;
 }
 
-static void fill_call(struct rest_state *rest)
+static void fill_rest_call(struct rest_state *rest)
 {
     struct http_exchange *exchange = rest->exchange;
     struct call *call = &rest->call;
@@ -174,7 +173,7 @@ static void fill_call(struct rest_state *rest)
     call->idempotency_key = strcmp(exchange->method, "POST") == 0 ? headers[HEADER_IDEMPOTENCY_KEY] : NULL;
     if (headers[HEADER_USER_AGENT] != NULL && utf8_is_valid(headers[HEADER_USER_AGENT], strlen(headers[HEADER_USER_AGENT])))
         call->client = text_visible(exchange->arena, headers[HEADER_USER_AGENT], CLIENT_MAX_POINTS);
-    call->done = call_done;
+    call->on_completed = on_rest_call_completed;
     call->transport_data = rest;
     call->credit_cost = -1;
     call->input.path = rest->match.parameters;
@@ -182,10 +181,10 @@ static void fill_call(struct rest_state *rest)
         read_body(rest);
 }
 
-/* A page of another origin can make the browser send the session cookie, but cannot choose what the browser says of the
- * origin (Origin, RFC 6454 §7; Fetch Metadata, Sec-Fetch-Site). Browsers say it with every write, old ones but for forms,
- * which read_body refuses; where nothing is said, no browser was led astray. */
-static bool cookie_may_write(const struct http_exchange *exchange, const struct call *call)
+/* CSRF check. A page of another origin can make the browser send the session cookie, but it cannot forge the headers about the
+ * origin (Origin, RFC 6454 §7; Fetch Metadata, Sec-Fetch-Site). Browsers send them with every write; old ones omit them for
+ * forms, which read_body refuses. A request without these headers does not come from such a page. */
+static bool session_may_write(const struct http_exchange *exchange, const struct call *call)
 {
     if (call->credentials.kind != CREDENTIAL_SESSION)
         return true;
@@ -199,7 +198,7 @@ static bool cookie_may_write(const struct http_exchange *exchange, const struct 
     return site == NULL || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
 }
 
-/* ---- The door ---- */
+/* ---- The endpoint ---- */
 
 static void rest_begin(struct http_exchange *exchange)
 {
@@ -225,7 +224,7 @@ static void refuse_route(struct rest_state *rest)
 {
     struct http_exchange *exchange = rest->exchange;
     if (!rest->match.path_known) {
-        refuse(rest, ERR_NOT_FOUND, NULL, "No such path is served here.");
+        refuse_request(rest, ERR_NOT_FOUND, NULL, "There is no such path.");
         return;
     }
     http_exchange_add_header(exchange, "allow", rest->match.allow);
@@ -234,7 +233,7 @@ static void refuse_route(struct rest_state *rest)
         http_exchange_answer(exchange, MHD_HTTP_NO_CONTENT, NULL, NULL, 0);
         return;
     }
-    refuse(rest, ERR_METHOD_NOT_ALLOWED, NULL, "The path does not take this method.");
+    refuse_request(rest, ERR_METHOD_NOT_ALLOWED, NULL, "This path does not support this method.");
 }
 
 static void rest_run(struct http_exchange *exchange)
@@ -245,16 +244,16 @@ static void rest_run(struct http_exchange *exchange)
         return;
     }
     if (exchange->headers.contradictory) {
-        refuse(rest, ERR_INVALID_REQUEST, NULL, "The headers contradict each other.");
+        refuse_request(rest, ERR_INVALID_REQUEST, NULL, "The headers contradict each other.");
         return;
     }
     if (exchange->too_large && !exchange->body_complete) {
-        refuse(rest, ERR_PAYLOAD_TOO_LARGE, NULL, "The body is larger than what is accepted here.");
+        refuse_request(rest, ERR_PAYLOAD_TOO_LARGE, NULL, "The body is too large for this operation.");
         return;
     }
-    fill_call(rest);
-    if (!cookie_may_write(exchange, &rest->call)) {
-        refuse(rest, ERR_INSUFFICIENT_PERMISSIONS, "Origin", "A session may write only from a page of this server.");
+    fill_rest_call(rest);
+    if (!session_may_write(exchange, &rest->call)) {
+        refuse_request(rest, ERR_INSUFFICIENT_PERMISSIONS, "Origin", "A session cookie may write only from a page of this server.");
         return;
     }
     if (!api_is_immediate(exchange->server->api, &rest->call))
@@ -262,7 +261,7 @@ static void rest_run(struct http_exchange *exchange)
     api_submit(exchange->server->api, &rest->call);
 }
 
-/* Cancelling keeps the lock, so that `done` cannot return meanwhile; it may be called from inside. */
+/* Cancelling holds the lock, so that `on_completed` cannot return meanwhile; it may be called from inside. */
 static void rest_give_up(struct http_exchange *exchange, enum give_up_reason reason)
 {
     struct rest_state *rest = exchange->endpoint_state;
@@ -271,10 +270,10 @@ static void rest_give_up(struct http_exchange *exchange, enum give_up_reason rea
         struct error err = { .code = ERR_NONE };
         rest->abandoned = true;
         rest->give_up_reason = GIVE_UP_STOPPING;
-        http_exchange_ref(exchange); /* until the call is done after all */
-        explain_give_up(rest, &err);
+        http_exchange_ref(exchange); /* until the call completes */
+        describe_give_up(rest, &err);
         add_common_headers(rest);
-        answer_error(rest, &err);
+        answer_rest_error(rest, &err);
     } else if (exchange->state == HTTP_EXCHANGE_SUSPENDED && !rest->gave_up) {
         rest->gave_up = true;
         rest->give_up_reason = reason;

@@ -45,26 +45,26 @@ static bool next_segment(const char **at, const char *end, struct segment *ret_s
     return true;
 }
 
-/* Two routes may name the same parameter differently; they share the node and keep the first name. */
+/* Two routes may use different names for a parameter. They share the node and keep the first name. */
 static struct node *child_of(struct arena *arena, struct node *parent, struct segment segment)
 {
     bool is_parameter = segment.size > 2 && segment.text[0] == '{';
-    struct node **place = &parent->children;
-    while (*place != NULL) {
-        struct node *child = *place;
+    struct node **link = &parent->children;
+    while (*link != NULL) {
+        struct node *child = *link;
         bool same_text = strlen(child->segment) == segment.size && memcmp(child->segment, segment.text, segment.size) == 0;
         if (child->is_parameter == is_parameter && (is_parameter || same_text))
             return child;
         if (child->is_parameter)
             break; /* static segments go before it */
-        place = &child->sibling;
+        link = &child->sibling;
     }
     struct node *child = arena_alloc(arena, sizeof(*child));
     child->is_parameter = is_parameter;
     child->segment = is_parameter ? arena_dup_bytes(arena, segment.text + 1, segment.size - 2)
                                   : arena_dup_bytes(arena, segment.text, segment.size);
-    child->sibling = *place;
-    *place = child;
+    child->sibling = *link;
+    *link = child;
     return child;
 }
 
@@ -123,47 +123,47 @@ struct route_table *route_table_new(struct arena *arena, const struct route *row
 
 /* ---- Matching ---- */
 
-struct walk {
+struct path_walk {
     const char *segments[ROUTE_MAX_SEGMENTS];
     size_t segment_count;
     struct name_value *parameters;
     size_t parameter_count;
 };
 
-static bool cut_segments(struct arena *arena, const char *path, size_t path_size, struct walk *walk)
+static bool cut_segments(struct arena *arena, const char *path, size_t path_size, struct path_walk *path_walk)
 {
     const char *at = path;
     const char *end = path + path_size;
     struct segment segment;
     while (next_segment(&at, end, &segment)) {
-        if (walk->segment_count == ROUTE_MAX_SEGMENTS || segment.size == 0)
+        if (path_walk->segment_count == ROUTE_MAX_SEGMENTS || segment.size == 0)
             return false;
         const char *text = memchr(segment.text, '%', segment.size) != NULL ? percent_decode(arena, segment.text, segment.size)
                                                                            : arena_dup_bytes(arena, segment.text, segment.size);
         if (text == NULL)
             return false;
-        walk->segments[walk->segment_count++] = text;
+        path_walk->segments[path_walk->segment_count++] = text;
     }
     return at == end;
 }
 
-/* The first node, static before parameter, below which the rest of the path is known. */
-static const struct node *walk_down(const struct node *node, struct walk *walk, size_t depth)
+/* Finds the first node, static before parameter, that matches the rest of the path. */
+static const struct node *find_node(const struct node *node, struct path_walk *path_walk, size_t depth)
 {
-    if (depth == walk->segment_count)
+    if (depth == path_walk->segment_count)
         return node->method_count > 0 ? node : NULL;
     for (const struct node *child = node->children; child != NULL; child = child->sibling) {
-        if (!child->is_parameter && strcmp(child->segment, walk->segments[depth]) != 0)
+        if (!child->is_parameter && strcmp(child->segment, path_walk->segments[depth]) != 0)
             continue;
-        if (child->is_parameter && walk->parameter_count == ROUTE_MAX_PARAMETERS)
+        if (child->is_parameter && path_walk->parameter_count == ROUTE_MAX_PARAMETERS)
             return NULL;
-        size_t before = walk->parameter_count;
+        size_t before = path_walk->parameter_count;
         if (child->is_parameter)
-            walk->parameters[walk->parameter_count++] = (struct name_value){ child->segment, walk->segments[depth] };
-        const struct node *found = walk_down(child, walk, depth + 1);
+            path_walk->parameters[path_walk->parameter_count++] = (struct name_value){ child->segment, path_walk->segments[depth] };
+        const struct node *found = find_node(child, path_walk, depth + 1);
         if (found != NULL)
             return found;
-        walk->parameter_count = before;
+        path_walk->parameter_count = before;
     }
     return NULL;
 }
@@ -171,17 +171,17 @@ static const struct node *walk_down(const struct node *node, struct walk *walk, 
 struct route_match route_match(const struct route_table *table, struct arena *arena, const char *method, const char *path,
                                size_t path_size)
 {
-    struct walk walk = { .parameters = arena_array(arena, ROUTE_MAX_PARAMETERS, sizeof(struct name_value)) };
+    struct path_walk path_walk = { .parameters = arena_array(arena, ROUTE_MAX_PARAMETERS, sizeof(struct name_value)) };
     struct route_match match = { .path_known = false };
-    if (!cut_segments(arena, path, path_size, &walk))
+    if (!cut_segments(arena, path, path_size, &path_walk))
         return match;
-    const struct node *node = walk_down(&table->root, &walk, 0);
+    const struct node *node = find_node(&table->root, &path_walk, 0);
     if (node == NULL)
         return match;
 
     match.path_known = true;
     match.allow = node->allow;
-    match.parameters = (struct name_value_list){ walk.parameters, walk.parameter_count };
+    match.parameters = (struct name_value_list){ path_walk.parameters, path_walk.parameter_count };
     const char *served = strcmp(method, "HEAD") == 0 ? "GET" : method;
     for (size_t i = 0; i < node->method_count; i++) {
         if (strcmp(node->methods[i]->method, served) == 0)

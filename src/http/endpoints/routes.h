@@ -1,10 +1,10 @@
 /*
- * Routes: from the path and method of a request to the operations it may mean.
+ * Routes: finds the operations that the path and method of a request may mean.
  *
- * A trie over the segments of routes[]: a static segment beats a parameter, and
- * the path is settled before the method is looked at, so that a known path with
- * another method is 405 and says what is allowed. Built at start, constant
- * afterwards, any thread may match.
+ * The table is a trie over the segments of routes[]. A static segment takes
+ * precedence over a parameter. The path is matched before the method, so a
+ * known path with another method gets 405 and the allowed methods. Created at
+ * start, constant afterwards; any thread may match.
  */
 #pragma once
 
@@ -25,10 +25,10 @@ struct route_match {
     struct name_value_list parameters;
 };
 
-/* From `count` rows of the catalogue. Aborts on two equal routes: the generator refuses them. */
+/* Creates the table from `count` rows of the catalogue. Aborts on two equal routes: the generator refuses them. */
 struct route_table *route_table_new(struct arena *arena, const struct route *rows, size_t count) NONNULL(1, 2) RETURNS_NONNULL;
 
-/* Matches a path as sent. Segments are percent-decoded once, after they were cut apart; parameters live in `arena`.
- * HEAD means GET. A path with a malformed escape is unknown. */
+/* Matches a path as sent. It is split into segments first, then each is percent-decoded once. Parameters live in `arena`. HEAD
+ * means GET. A path with a malformed escape is unknown. */
 struct route_match route_match(const struct route_table *table, struct arena *arena, const char *method, const char *path,
                                size_t path_size) NONNULL(1, 2, 3, 4);

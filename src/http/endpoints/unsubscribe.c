@@ -1,11 +1,11 @@
 /*
- * Leaving by the link of a message: /u/TOKEN, for whoever has the message.
+ * Unsubscribe links: /u/TOKEN, for everyone who has the message.
  *
- * GET and HEAD show a page and change nothing, since scanners of mail follow
- * every link. POST of List-Unsubscribe=One-Click, by a mailbox (RFC 8058 §3.1)
- * or by the button of the page, unsubscribes; it asks for no cookie, does not
- * redirect, and may come again. All answers are pages; nothing is kept, found by
- * search engines, framed or told to other sites.
+ * GET and HEAD show a page and change nothing, because mail scanners follow
+ * every link. POST of List-Unsubscribe=One-Click unsubscribes. A mailbox
+ * provider (RFC 8058 §3.1) or the button of the page sends it. It needs no
+ * cookie, does not redirect, and may be repeated. All responses are pages; they
+ * may not be cached, indexed or framed, and send no referrer.
  */
 #include "api/call.h"
 #include "base/clock.h"
@@ -24,7 +24,7 @@ enum {
     PAGE_MAX_BYTES = 16 * 1024,
     ANSWER_MAX_BYTES = 64 * 1024,
     UNITS_OF_REQUEST = 1,
-    UNITS_OF_WRONG_LINK = 50, /* a guess costs as much as fifty people who leave */
+    UNITS_OF_WRONG_LINK = 50, /* a wrong link costs as many tokens as 50 requests */
 };
 
 static const char prefix[] = "/u/";
@@ -60,7 +60,7 @@ static void answer_page(struct http_exchange *exchange, int status, enum unsubsc
     http_exchange_answer(exchange, status, "text/html; charset=utf-8", buf_text(html), html->size);
 }
 
-static void refuse(struct http_exchange *exchange, int status, const char *code, enum unsubscribe_page page)
+static void refuse_unsubscribe(struct http_exchange *exchange, int status, const char *code, enum unsubscribe_page page)
 {
     http_exchange_log_refusal(exchange, status, code);
     answer_page(exchange, status, page, "");
@@ -83,7 +83,7 @@ static void answer_subscription(struct unsubscribe_state *state)
     answer_page(exchange, MHD_HTTP_OK, page, json_get_text(json, "brandName"));
 }
 
-/* A link that is not ours is told as one that is not there. */
+/* A link of another installation gets the same page as a missing one. */
 static void answer_failure(struct unsubscribe_state *state)
 {
     bool is_wrong = state->call.error.code == ERR_NOT_FOUND;
@@ -93,7 +93,7 @@ static void answer_failure(struct unsubscribe_state *state)
                 is_wrong ? UNSUBSCRIBE_WRONG : UNSUBSCRIBE_LATER, "");
 }
 
-static void call_done(struct call *call)
+static void on_unsubscribe_completed(struct call *call)
 {
     struct unsubscribe_state *state = call->transport_data;
     struct http_exchange *exchange = state->exchange;
@@ -110,18 +110,18 @@ static void call_done(struct call *call)
 
 /* ---- From the request to the call ---- */
 
-/* Whether a form says List-Unsubscribe=One-Click: in its urlencoded form, or as a part of multipart/form-data. */
+/* True when a form contains List-Unsubscribe=One-Click, urlencoded or as a part of multipart/form-data. */
 static bool says_one_click(const struct buf *body)
 {
     const char *text = buf_text(body);
     const char *field = memmem(text, body->size, UNSUBSCRIBE_FIELD, strlen(UNSUBSCRIBE_FIELD));
     if (field == NULL)
         return false;
-    const char *behind = field + strlen(UNSUBSCRIBE_FIELD);
-    size_t left = body->size - (size_t)(behind - text);
-    if (*behind != '=' && *behind != '"')
+    const char *after_name = field + strlen(UNSUBSCRIBE_FIELD);
+    size_t left = body->size - (size_t)(after_name - text);
+    if (*after_name != '=' && *after_name != '"')
         return false;
-    return memmem(behind, left, UNSUBSCRIBE_VALUE, strlen(UNSUBSCRIBE_VALUE)) != NULL;
+    return memmem(after_name, left, UNSUBSCRIBE_VALUE, strlen(UNSUBSCRIBE_VALUE)) != NULL;
 }
 
 static void unsubscribe_begin(struct http_exchange *exchange)
@@ -133,7 +133,7 @@ static void unsubscribe_begin(struct http_exchange *exchange)
     exchange->max_body_bytes = state->leaves ? FORM_MAX_BYTES : 0;
 }
 
-static bool may_go_on(struct unsubscribe_state *state)
+static bool is_within_rate(struct unsubscribe_state *state)
 {
     const struct http_exchange *exchange = state->exchange;
     const struct http_server *server = exchange->server;
@@ -144,28 +144,28 @@ static bool may_go_on(struct unsubscribe_state *state)
     return !state->is_counted || address_gate_take(server->gate, &state->client, UNITS_OF_REQUEST, clock_monotonic_us());
 }
 
-/* What of the request can be judged without a database. */
-static bool check_request(struct unsubscribe_state *state)
+/* Checks the request without the database. */
+static bool check_unsubscribe_request(struct unsubscribe_state *state)
 {
     struct http_exchange *exchange = state->exchange;
     bool reads = strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
     if (!reads && !state->leaves) {
         http_exchange_add_header(exchange, "allow", "GET, HEAD, POST");
-        refuse(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", UNSUBSCRIBE_FORM);
+        refuse_unsubscribe(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", UNSUBSCRIBE_FORM);
         return false;
     }
-    if (!may_go_on(state)) {
-        refuse(exchange, MHD_HTTP_TOO_MANY_REQUESTS, "RATE_LIMITED", UNSUBSCRIBE_LATER);
+    if (!is_within_rate(state)) {
+        refuse_unsubscribe(exchange, MHD_HTTP_TOO_MANY_REQUESTS, "RATE_LIMITED", UNSUBSCRIBE_LATER);
         return false;
     }
     if (exchange->headers.contradictory || (state->leaves && (exchange->too_large || !says_one_click(&exchange->body)))) {
-        refuse(exchange, MHD_HTTP_BAD_REQUEST, "INVALID_REQUEST", UNSUBSCRIBE_FORM);
+        refuse_unsubscribe(exchange, MHD_HTTP_BAD_REQUEST, "INVALID_REQUEST", UNSUBSCRIBE_FORM);
         return false;
     }
     return true;
 }
 
-static void fill_call(struct unsubscribe_state *state, const char *token)
+static void fill_unsubscribe_call(struct unsubscribe_state *state, const char *token)
 {
     struct arena *arena = state->exchange->arena;
     json_t *body = json_in_arena(arena, json_object());
@@ -177,7 +177,7 @@ static void fill_call(struct unsubscribe_state *state, const char *token)
         .candidates = state->leaves ? api_unsubscribe : api_subscription,
         .input = { .flat = true, .body = body },
         .request_id = api_request_id(arena),
-        .done = call_done,
+        .on_completed = on_unsubscribe_completed,
         .transport_data = state,
         .credit_cost = -1,
     };
@@ -187,28 +187,28 @@ static void unsubscribe_run(struct http_exchange *exchange)
 {
     struct unsubscribe_state *state = exchange->endpoint_state;
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    if (!check_request(state))
+    if (!check_unsubscribe_request(state))
         return;
     size_t size = exchange->path_size - strlen(prefix);
     const char *token = arena_dup_bytes(exchange->arena, exchange->target + strlen(prefix), size);
     if (size > TOKEN_MAX_BYTES || strspn(token, letters) != size) {
-        refuse(exchange, MHD_HTTP_NOT_FOUND, "NOT_FOUND", UNSUBSCRIBE_WRONG);
+        refuse_unsubscribe(exchange, MHD_HTTP_NOT_FOUND, "NOT_FOUND", UNSUBSCRIBE_WRONG);
         return;
     }
-    fill_call(state, token);
+    fill_unsubscribe_call(state, token);
     if (!api_is_immediate(exchange->server->api, &state->call))
         http_exchange_suspend(exchange);
     api_submit(exchange->server->api, &state->call);
 }
 
-/* As in the REST door: cancelling keeps the lock, so that `done` cannot return meanwhile. */
+/* Cancelling holds the lock, so that `on_completed` cannot return meanwhile (as in rest.c). */
 static void unsubscribe_give_up(struct http_exchange *exchange, enum give_up_reason reason)
 {
     struct unsubscribe_state *state = exchange->endpoint_state;
     pthread_mutex_lock(&exchange->lock);
     if (exchange->state == HTTP_EXCHANGE_SUSPENDED && reason == GIVE_UP_ABANDON) {
         state->abandoned = true;
-        http_exchange_ref(exchange); /* until the call is done after all */
+        http_exchange_ref(exchange); /* until the call completes */
         answer_page(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, UNSUBSCRIBE_LATER, "");
     } else if (exchange->state == HTTP_EXCHANGE_SUSPENDED) {
         api_cancel(exchange->server->api, &state->call);

@@ -19,15 +19,15 @@ enum {
 
 static_assert((int)IMAGE_MAX_BYTES == 15 * 1000 * 1000, "fetch_config_default fetches what image_check takes");
 
-/* An image is UNSEEN until its fate is known; those that are never looked at are retained. */
+/* An image is UNSEEN until its outcome is decided; images that are never fetched are retained. */
 enum fate { FATE_UNSEEN, FATE_REHOSTED, FATE_RETAINED, FATE_STRIPPED, FATE_DROPPED };
 
 struct image {
-    const char *url;      /* as it stands in the document */
-    const char *embedded; /* base64 of an image that stood in the document itself; NULL: an address */
+    const char *url;      /* as the document has it */
+    const char *embedded; /* base64 of an image in the document itself; NULL: the image has an address */
     enum fate fate;
-    const char *new_url; /* what to name it by; NULL: as before, or not at all when stripped or dropped */
-    const char *reason;  /* NULL: nothing to warn about */
+    const char *new_url; /* the address of the copy; NULL: none, or the image was stripped or dropped */
+    const char *reason;  /* of the warning; NULL: no warning */
 };
 
 struct asset_import {
@@ -37,10 +37,10 @@ struct asset_import {
     struct image *images;
     size_t count;
     struct image_checker *checker;
-    struct asset_room room;
+    struct asset_quota room;
     struct asset *assets;
     size_t asset_count;
-    struct image **fetched; /* by place in the list given to fetch_all */
+    struct image **fetched; /* in the order of the list for fetch_all */
     size_t arrived;
     size_t fetch_count;
     bool is_cancelled;
@@ -78,7 +78,7 @@ static bool is_hosted_here(const struct asset_import *work, const char *url)
     return size > 0 && strncmp(url, work->public_url, size) == 0 && text_starts_with(url + size, "/assets/");
 }
 
-/* What can be said of an image without looking at it. */
+/* Decides the outcome of an image whose address is reason enough. */
 static void judge_address(const struct asset_import *work, struct image *image)
 {
     if (image->embedded != NULL)
@@ -166,7 +166,7 @@ static void store_image(struct asset_import *work, struct image *image, const vo
     work->room.bytes -= asset.bytes;
 }
 
-/* The document keeps an embedded image, under its true type. */
+/* The document keeps an embedded image, with its real type. */
 static void keep_embedded(struct asset_import *work, struct image *image, const struct image_facts *facts)
 {
     settle_fate(image, FATE_RETAINED, "it is embedded, which many mail programs do not show");
@@ -180,7 +180,7 @@ static void take_image(struct asset_import *work, struct image *image, const voi
     struct error err = { .code = ERR_NONE };
     if (!image_check(work->checker, bytes, size, &facts, &err)) {
         log_trouble(&err);
-        /* Unchecked bytes are not passed on; an address may stay, since its server answers for it. */
+        /* Unchecked bytes leave the document; an address may stay, because its own server delivers the image. */
         settle_fate(image, image->embedded != NULL ? FATE_DROPPED : FATE_RETAINED, "images cannot be checked right now");
     } else if (facts.type == IMAGE_NONE) {
         settle_fate(image, FATE_DROPPED, arena_dup(work->arena, facts.problem));
@@ -288,7 +288,7 @@ static bool rewrite(struct asset_import *work, const json_t *prepared, struct im
         return true;
     const json_t *answer;
     if (!renderer_replace_images(work->job->services->renderer, work->arena, json_get_text(prepared, "html"), buf_text(map),
-                                  &answer, err))
+                                 &answer, err))
         return false;
     *ret_warning = json_get_text(answer, "warning");
     json_t *changed = json_in_arena(work->arena, json_copy(json_for_iteration(prepared)));
@@ -324,7 +324,7 @@ static void count_fate(struct asset_report *report, enum fate fate)
 {
     switch (fate) {
     case FATE_REHOSTED:
-        report->imported_assets++;
+        report->rehosted++;
         break;
     case FATE_UNSEEN:
     case FATE_RETAINED:
@@ -366,20 +366,16 @@ static struct asset_report make_report(const struct asset_import *work, const ch
 
 /* ---- All of it ---- */
 
-/* The address that was known where the call was made counts; this process may not have been told one. */
-static const char *public_url_of(const struct job *job)
+bool import_assets(struct job *job, const char *public_url, const json_t *prepared, struct imported_assets *ret_imported_assets,
+                   struct error *err)
 {
-    const char *told = json_get_text(job->payload, "publicUrl");
-    return told != NULL ? told : job->work.engine->public_url;
-}
-
-bool import_assets(struct job *job, const json_t *prepared, struct imported_assets *ret_imported_assets, struct error *err)
-{
-    struct asset_import work = { .job = job, .arena = job->work.arena, .public_url = public_url_of(job) };
+    struct asset_import work = { .job = job, .arena = job->work.arena };
+    /* The address of the process that took the call counts; this process may have none. */
+    work.public_url = public_url != NULL ? public_url : job->work.engine->public_url;
     const char *size_warning;
     if (!list_images(&work, prepared, err))
         return false;
-    if (work.public_url != NULL && work.count > 0 && !asset_room_left(&job->work, &work.room, err))
+    if (work.public_url != NULL && work.count > 0 && !asset_quota_left(&job->work, &work.room, err))
         return false;
     work.assets = arena_array(work.arena, work.count + 1, sizeof(*work.assets));
     work.checker = image_checker_new(job->services->image_program);

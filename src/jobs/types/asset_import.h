@@ -1,10 +1,12 @@
 /*
- * Re-hosting: the images that an imported design names are fetched through the
- * guarded client, checked, stored, and named by an address of this installation
- * instead. One image that fails does not fail the import: it stays where it is,
- * or is taken out of the design when it must not be shown, and a warning says so.
+ * Hosting of images: each image that an imported design names is fetched through
+ * the guarded client, checked and stored; the design then names its copy on this
+ * installation. An image that fails does not fail the import: it keeps its
+ * address, or leaves the design when it must not be shown, and a warning reports
+ * it.
  *
- * Without a public address nothing is fetched: nobody could reach the copies.
+ * Without a public address no image is fetched, because recipients could not
+ * reach the copies.
  */
 #pragma once
 
@@ -17,13 +19,13 @@
 enum { ASSET_IMPORT_MAX_IMAGES = 100 };
 
 struct imported_assets {
-    const json_t *prepared; /* the answer of the renderer, with the HTML as it is now */
+    const json_t *prepared; /* the answer of the renderer, with the changed HTML */
     struct asset_report report;
-    const struct asset *assets; /* what is stored and has to be noted with assets_keep */
+    const struct asset *assets; /* stored images, which assets_keep has to record */
     size_t asset_count;
 };
 
-/* Takes care of all images of a prepared document; safe to repeat. Results live in the arena of the job.
- * Errors: SERVICE_UNAVAILABLE (the renderer; the caller cancelled). */
-MUST_CHECK bool import_assets(struct job *job, const json_t *prepared, struct imported_assets *ret_imported_assets,
-                              struct error *err) NONNULL(1, 2, 3, 4);
+/* Hosts all images of a prepared document below `public_url`, or below that of this process when NULL; safe to repeat. Results
+ * live in the arena of the job. Errors: SERVICE_UNAVAILABLE (the renderer fails; the caller cancelled). */
+MUST_CHECK bool import_assets(struct job *job, const char *public_url, const json_t *prepared,
+                              struct imported_assets *ret_imported_assets, struct error *err) NONNULL(1, 3, 4, 5);

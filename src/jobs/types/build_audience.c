@@ -1,21 +1,22 @@
 /*
- * The job of a cohort: steps of its build until the events are read. All of a
- * step happens in the settling transaction, so a crash repeats nothing.
+ * The job of a cohort: each round reads some events, until all are read. A
+ * round does all its work in the settling transaction, so a crash repeats
+ * nothing.
  */
-#include "base/json_read.h"
+#include "catalogue/job_types.h"
 #include "engine/audiences/audiences.h"
-#include "jobs/job_types.h"
 
-enum { BUILD_MAX_ATTEMPTS = 12 }; /* half an hour and more, for a cohort that waits for another */
+enum { BUILD_MAX_ATTEMPTS = 12 }; /* failures in a row: half an hour and more, for a cohort that waits for another */
 
 static int64_t audience_of(const struct job *job)
 {
-    return json_get_int(job->payload, "audienceId", 0);
+    const struct build_audience_payload *payload = job->payload;
+    return payload->audience_id;
 }
 
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)
 {
-    (void)answer; /* nobody waits for a build */
+    (void)answer; /* no caller waits for a build */
     *ret_status = 200;
     bool done;
     if (!audience_build_step(&job->work, audience_of(job), &done, err))
@@ -25,15 +26,14 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
     return true;
 }
 
-static bool give_up(struct job *job, const struct error *why, struct error *err)
+static bool on_failure(struct job *job, const struct error *why, struct error *err)
 {
-    (void)why; /* the job row keeps it */
+    (void)why; /* the row of the job keeps the error */
     return audience_build_fail(&job->work, audience_of(job), err);
 }
 
-const struct job_kind job_build_audience = {
-    .name = "build_audience",
+const struct job_type job_build_audience = {
     .max_attempts = BUILD_MAX_ATTEMPTS,
     .settle = settle,
-    .give_up = give_up,
+    .on_failure = on_failure,
 };

@@ -1,23 +1,23 @@
 /*
- * The job of a campaign: begins the send when its time has come. From then on
- * the sender has it (src/sender).
+ * The job of a campaign: it begins the send when its time has come. The sender
+ * (src/sender) then delivers it.
  */
 #include "base/clock.h"
-#include "base/json_read.h"
+#include "catalogue/job_types.h"
 #include "engine/delivery/delivery.h"
-#include "jobs/job_types.h"
 
-enum { CAMPAIGN_MAX_ATTEMPTS = 20 }; /* failures in a row: about an hour with the worker's pauses */
+enum { CAMPAIGN_MAX_ATTEMPTS = 20 }; /* failures in a row: about an hour with the pauses of the worker */
 static const int64_t plan_wait_us = INT64_C(15) * 60 * US_PER_S;
 
 static int64_t send_of(const struct job *job)
 {
-    return json_get_int(job->payload, "sendId", 0);
+    const struct campaign_payload *payload = job->payload;
+    return payload->send_id;
 }
 
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)
 {
-    (void)answer; /* nobody waits for a campaign */
+    (void)answer; /* no caller waits for a campaign */
     *ret_status = 200;
     bool begun;
     if (!delivery_begin(&job->work, send_of(job), &begun, err))
@@ -27,15 +27,14 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
     return true;
 }
 
-static bool give_up(struct job *job, const struct error *why, struct error *err)
+static bool on_failure(struct job *job, const struct error *why, struct error *err)
 {
     const char *reason = arena_printf(job->work.arena, "Delivery stopped: %s", why->message);
     return delivery_give_up(&job->work, send_of(job), reason, err);
 }
 
-const struct job_kind job_campaign = {
-    .name = "campaign",
+const struct job_type job_campaign = {
     .max_attempts = CAMPAIGN_MAX_ATTEMPTS,
     .settle = settle,
-    .give_up = give_up,
+    .on_failure = on_failure,
 };

@@ -1,14 +1,13 @@
 /*
- * The job of fields.delete: the values of a custom field are taken from the
- * contacts of the brand, a step a transaction, then its definition goes. A job
- * that was interrupted begins again; contacts without the value cost little.
+ * The job of fields.delete: it removes the values of a custom field from the
+ * contacts of the brand, one transaction a step, and then the field. A job that
+ * was interrupted begins again; contacts without the value cost little.
  */
 #include "base/clock.h"
-#include "base/json_read.h"
+#include "catalogue/job_types.h"
 #include "engine/fields/fields.h"
-#include "jobs/job_types.h"
 
-/* Well within the lease of a job. */
+/* A round ends well within the lease of a job. */
 enum { DELETE_FIELD_MAX_ATTEMPTS = 5, ROUND_MAX_S = 60 };
 
 struct clearing {
@@ -17,17 +16,17 @@ struct clearing {
 
 static const char *name_of(const struct job *job)
 {
-    const char *name = json_get_text(job->payload, "fieldName");
-    return name != NULL ? name : "";
+    const struct delete_field_payload *payload = job->payload;
+    return payload->field_name;
 }
 
-static bool perform(struct job *job, struct error *err)
+static bool execute(struct job *job, struct error *err)
 {
     struct clearing *clearing = arena_alloc(job->work.arena, sizeof(*clearing));
     int64_t deadline_us = clock_monotonic_us() + ROUND_MAX_S * US_PER_S;
     int64_t after_id = 0;
     int64_t total = 0;
-    job->performed = clearing;
+    job->result = clearing;
     while (!clearing->done && clock_monotonic_us() < deadline_us) {
         int64_t seen;
         ARENA_SCOPE scratch = arena_new(0);
@@ -44,7 +43,7 @@ static bool perform(struct job *job, struct error *err)
 
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)
 {
-    const struct clearing *clearing = job->performed;
+    const struct clearing *clearing = job->result;
     bool deleted;
     *ret_status = 200;
     if (!clearing->done) {
@@ -60,9 +59,8 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
     return true;
 }
 
-const struct job_kind job_delete_field = {
-    .name = "delete_field",
+const struct job_type job_delete_field = {
     .max_attempts = DELETE_FIELD_MAX_ATTEMPTS,
-    .perform = perform,
+    .execute = execute,
     .settle = settle,
 };

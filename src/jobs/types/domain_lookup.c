@@ -7,10 +7,10 @@
 void domain_look_up(struct dns *dns, struct arena *arena, struct domain_check *check)
 {
     struct dns_question questions[DNS_QUESTIONS_MAX];
-    /* What goes beyond is not answered. A domain has a pair of keys in use, one that waits, and four suggestions. */
+    /* Records beyond the limit get no answer. A domain has a pair of keys in use, one that waits, and four suggestions. */
     size_t count = check->count < DNS_QUESTIONS_MAX ? check->count : DNS_QUESTIONS_MAX;
     for (size_t i = 0; i < count; i++) {
-        const struct domain_record *record = check->looks[i].record;
+        const struct domain_record *record = check->queries[i].record;
         questions[i] = (struct dns_question){
             .name = record->name,
             .type = strcmp(record->type, "MX") == 0 ? DNS_MX : DNS_TXT,
@@ -18,7 +18,7 @@ void domain_look_up(struct dns *dns, struct arena *arena, struct domain_check *c
     }
     dns_find_records(dns, arena, questions, count);
     for (size_t i = 0; i < count; i++) {
-        check->looks[i].answer = questions[i].is_answered ? DOMAIN_ANSWER_GIVEN : DOMAIN_ANSWER_NONE;
-        check->looks[i].found = questions[i].found;
+        check->queries[i].answer = questions[i].is_answered ? DOMAIN_ANSWER_GIVEN : DOMAIN_ANSWER_NONE;
+        check->queries[i].found = questions[i].found;
     }
 }

@@ -1,5 +1,5 @@
 /*
- * Asks the DNS for the records of a domain that is checked.
+ * The DNS lookup of a domain check.
  */
 #pragma once
 
@@ -7,5 +7,5 @@
 
 struct dns;
 
-/* Fills in the answers; blocks its caller for as long as one look-up may take (DNS_LOOKUP_MS). */
+/* Looks up all records of a check and saves the answers in it; takes at most the time of one lookup (DNS_LOOKUP_MS). */
 void domain_look_up(struct dns *dns, struct arena *arena, struct domain_check *check) NONNULL(1, 2, 3);

@@ -1,13 +1,12 @@
 /*
- * The job of a CSV import. A round reads the text on the worker's thread, while
- * each shard saves its part of the chunks on a thread and a connection of its
- * own; a few chunks are under way at a time. The shards commit, so a round may
- * end anywhere: the next one goes on from their places.
+ * The job of contacts.importCsv. A round reads the text on the thread of the
+ * worker; each shard saves its part of the chunks on its own thread and
+ * connection. A few chunks are in flight at a time. The shards commit, so a round
+ * may end anywhere: the next round continues at the positions of the shards.
  */
 #include "base/clock.h"
-#include "base/json_read.h"
+#include "catalogue/job_types.h"
 #include "engine/imports/imports.h"
-#include "jobs/job_types.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,13 +14,13 @@
 
 enum {
     IMPORT_MAX_ATTEMPTS = 50,
-    CHUNKS_UNDER_WAY = 3, /* one that is read, and one ahead for the shards */
+    CHUNKS_UNDER_WAY = 3, /* one is being read, the others wait for the shards */
     NOTE_CHARS = 96,
 };
-static const int64_t round_us = 20 * US_PER_S; /* well within the lease */
+static const int64_t round_us = 20 * US_PER_S; /* well within the lease of a job */
 static const int64_t progress_every_us = US_PER_S / 2;
 
-/* ---- The pump: one reader, a thread a shard ---- */
+/* ---- The pump: one reader, and one thread for each shard ---- */
 
 struct pump;
 
@@ -30,7 +29,7 @@ struct pump_shard {
     struct import_shard shard;
     pthread_t thread;
     bool is_started;
-    int64_t next; /* the chunk it waits for; under the pump's lock, as the next two */
+    int64_t next; /* the chunk that it applies next; the pump's lock protects this and the next two */
     bool has_failed;
     struct error error;
 };
@@ -38,14 +37,14 @@ struct pump_shard {
 struct pump {
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    struct import_chunk *chunks[CHUNKS_UNDER_WAY]; /* number n lies in n % CHUNKS_UNDER_WAY */
-    int64_t read;                                  /* the chunk that is read next */
-    bool has_ended;                                /* nothing is read any more */
+    struct import_chunk *chunks[CHUNKS_UNDER_WAY]; /* chunk n is at n % CHUNKS_UNDER_WAY */
+    int64_t read;                                  /* the number of the next chunk to read */
+    bool has_ended;                                /* no more chunks will be read */
     bool must_stop;                                /* a shard has failed */
     struct pump_shard shards[IMPORT_SHARDS];
 };
 
-/* The chunk that a shard applies next; NULL when it is done. */
+/* Waits for the chunk that a shard applies next; NULL when the shard is done. */
 static const struct import_chunk *await_chunk(struct pump_shard *shard)
 {
     struct pump *pump = shard->pump;
@@ -78,7 +77,7 @@ static void *shard_thread(void *argument)
     return NULL;
 }
 
-/* Waits until the place of the next chunk is free; false when a shard has failed. */
+/* Waits until all shards are done with the chunk whose memory the next chunk takes; false when a shard has failed. */
 static bool await_room(struct pump *pump)
 {
     pthread_mutex_lock(&pump->lock);
@@ -128,7 +127,7 @@ static bool pump_start(struct pump *pump, struct job *job, const struct import *
     return true;
 }
 
-/* Lets the shards finish what was read, and frees everything. Gives the error of a shard, if one has failed. */
+/* Lets the shards finish the chunks that were read, and frees everything. Gives the error of a shard that failed. */
 static bool pump_end(struct pump *pump, struct error *err)
 {
     bool ok = true;
@@ -179,7 +178,7 @@ static void tell_progress(struct round *round, const struct import_reading *read
     job_progress(round->job, (double)reading->csv.offset, (double)round->import.row->size_bytes, note);
 }
 
-/* Chunks that the keeper of errors has been through are read for the other shard only. */
+/* Shard 0 keeps the errors. A chunk that it has applied already is read again only for the other shards. */
 static bool read_chunk(struct round *round, struct import_reading *reading, struct error *err)
 {
     struct pump *pump = &round->pump;
@@ -237,13 +236,14 @@ static bool run_round(struct round *round, enum round_end *ret_end, struct error
 
 static int64_t import_of(const struct job *job)
 {
-    return json_get_int(job->payload, "importId", 0);
+    const struct import_contacts_payload *payload = job->payload;
+    return payload->import_id;
 }
 
-static bool perform(struct job *job, struct error *err)
+static bool execute(struct job *job, struct error *err)
 {
     enum round_end *end = arena_alloc(job->work.arena, sizeof(*end));
-    job->performed = end;
+    job->result = end;
     struct round *round = arena_alloc(job->work.arena, sizeof(*round));
     round->job = job;
     bool ok = import_open(&job->work, import_of(job), &round->import, err);
@@ -260,7 +260,7 @@ static bool perform(struct job *job, struct error *err)
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)
 {
     *ret_status = 200;
-    enum round_end end = *(const enum round_end *)job->performed;
+    enum round_end end = *(const enum round_end *)job->result;
     if (end == ROUND_GOES_ON) {
         job_run_again(job, job->work.now_us);
         return true;
@@ -270,16 +270,15 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
            import_write(&job->work, import_of(job), answer, err);
 }
 
-static bool give_up(struct job *job, const struct error *why, struct error *err)
+static bool on_failure(struct job *job, const struct error *why, struct error *err)
 {
     return import_finish(&job->work, import_of(job), IMPORT_FAILED, why->message, err);
 }
 
-const struct job_kind job_import_contacts = {
-    .name = "import_contacts",
+const struct job_type job_import_contacts = {
     .max_attempts = IMPORT_MAX_ATTEMPTS,
     .reports_cancel = true,
-    .perform = perform,
+    .execute = execute,
     .settle = settle,
-    .give_up = give_up,
+    .on_failure = on_failure,
 };

@@ -1,11 +1,10 @@
 /*
- * The job of an import: the renderer makes clean HTML of the source, the
- * templates are compiled, the images are hosted here, and settling saves the
- * design and answers the caller.
+ * The job of emails.import: the renderer makes clean HTML of the source, the
+ * templates are compiled and the images are hosted; settling saves the design
+ * and answers the caller.
  */
-#include "base/json_read.h"
+#include "catalogue/job_types.h"
 #include "engine/emails/emails.h"
-#include "jobs/job_types.h"
 #include "jobs/types/asset_import.h"
 #include "render/renderer.h"
 
@@ -13,31 +12,32 @@
 
 enum { IMPORT_MAX_ATTEMPTS = 2, STATUS_CREATED = 201 };
 
-/* What `perform` hands to `settle`. */
+/* The result of execute, for settle. */
 struct imported {
     struct email_content content;
     struct imported_assets images;
 };
 
-/* The renderer names fields as in `source`; a flat call has them one level up, and baseUrl is always there. */
+/* The renderer names fields as members of `source`; a flat call has them one level up, and baseUrl is never in `source`. */
 static void rename_param(const struct job *job, struct error *err)
 {
     static const char prefix[] = "source.";
-    bool is_flat = json_get_bool(job->payload, "flat", false);
+    const struct import_email_payload *payload = job->payload;
     size_t size = strlen(prefix);
     if (strncmp(err->param, prefix, size) == 0) {
-        if (is_flat || strcmp(err->param + size, "baseUrl") == 0)
+        if (payload->flat || strcmp(err->param + size, "baseUrl") == 0)
             memmove(err->param, err->param + size, strlen(err->param + size) + 1);
-    } else if (strcmp(err->param, "content") == 0 && !is_flat) {
+    } else if (strcmp(err->param, "content") == 0 && !payload->flat) {
         snprintf(err->param, sizeof(err->param), "%scontent", prefix);
     }
 }
 
-/* Once the templates are known to be right: images are the slowest part. */
+/* Runs after the templates are known to be right, because images are the slowest part. */
 static bool host_images(struct job *job, const json_t *prepared, struct imported *imported, struct error *err)
 {
     struct imported_assets *images = &imported->images;
-    if (!import_assets(job, prepared, images, err))
+    const struct import_email_payload *payload = job->payload;
+    if (!import_assets(job, payload->public_url, prepared, images, err))
         return false;
     bool is_changed = images->prepared != prepared;
     if (is_changed && !email_prepare(job->work.arena, images->prepared, &imported->content, err))
@@ -46,18 +46,16 @@ static bool host_images(struct job *job, const json_t *prepared, struct imported
     return true;
 }
 
-static bool perform(struct job *job, struct error *err)
+static bool execute(struct job *job, struct error *err)
 {
     struct arena *arena = job->work.arena;
     struct imported *imported = arena_alloc(arena, sizeof(*imported));
     struct email_content *content = &imported->content;
-    job->performed = imported;
-    const char *source = json_get_text(job->payload, "content");
-    const char *format = json_get_text(job->payload, "format"); /* absent in a job of an older version */
+    job->result = imported;
+    const struct import_email_payload *payload = job->payload;
     const json_t *prepared;
     job_progress(job, 0, 3, "Preparing the email");
-    if (renderer_prepare(job->services->renderer, arena, format != NULL ? format : "html", source != NULL ? source : "",
-                         json_get_text(job->payload, "baseUrl"), &prepared, err) &&
+    if (renderer_prepare(job->services->renderer, arena, payload->format, payload->content, payload->base_url, &prepared, err) &&
         email_prepare(arena, prepared, content, err) && host_images(job, prepared, imported, err)) {
         job_progress(job, 2, 3, "Saving the design");
         return true;
@@ -68,13 +66,14 @@ static bool perform(struct job *job, struct error *err)
 
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)
 {
-    const struct imported *imported = job->performed;
+    const struct imported *imported = job->result;
+    const struct import_email_payload *payload = job->payload;
     const struct email_content *content = &imported->content;
     struct email_import import = {
-        .title = json_get_text(job->payload, "title"),
-        .subject_line = json_get_text(job->payload, "subjectLine"),
-        .group_id = json_get_int(job->payload, "groupId", 0),
-        .group_name = json_get_text(job->payload, "groupName"),
+        .title = payload->title,
+        .subject_line = payload->subject_line,
+        .group_id = payload->group_id.value,
+        .group_name = payload->group_name,
     };
     struct email_saved saved;
     if (!email_save_import(&job->work, &import, content, &saved, err) ||
@@ -86,9 +85,8 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
     return true;
 }
 
-const struct job_kind job_import_email = {
-    .name = "import_email",
+const struct job_type job_import_email = {
     .max_attempts = IMPORT_MAX_ATTEMPTS,
-    .perform = perform,
+    .execute = execute,
     .settle = settle,
 };

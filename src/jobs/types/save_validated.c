@@ -1,20 +1,20 @@
 /*
- * The job of contacts.saveValidated and contacts.saveBatchValidated: the domains are looked up, then settling
- * saves the contacts, keeps the verdicts and answers the caller. When the DNS is
- * away the contacts are saved all the same, and the answer says that they were
- * not checked.
+ * The job of contacts.saveValidated and contacts.saveBatchValidated: it looks up
+ * the domains; settling saves the contacts with the verdicts and answers the
+ * caller. When the DNS does not answer, the contacts are saved all the same, and
+ * the answer says that they were not checked.
  */
+#include "catalogue/job_types.h"
 #include "engine/validation/validated_save.h"
-#include "jobs/job_types.h"
 #include "jobs/types/validate_lookup.h"
 
 enum { SAVE_MAX_ATTEMPTS = 3, STATUS_SAVED = 200, STATUS_CREATED = 201 };
 
-static bool perform(struct job *job, struct error *err)
+static bool execute(struct job *job, struct error *err)
 {
     (void)err;
     struct validated_save *save = arena_alloc(job->work.arena, sizeof(*save));
-    job->performed = save;
+    job->result = save;
     validated_save_read(job->work.arena, job->payload, save);
     (void)validate_list(job, &save->list);
     return true;
@@ -22,7 +22,7 @@ static bool perform(struct job *job, struct error *err)
 
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)
 {
-    const struct validated_save *save = job->performed;
+    const struct validated_save *save = job->result;
     struct validated_saved saved;
     if (!validated_save_settle(&job->work, save, &saved, answer, err))
         return false;
@@ -33,9 +33,8 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
     return true;
 }
 
-const struct job_kind job_save_validated = {
-    .name = validated_save_job,
+const struct job_type job_save_validated = {
     .max_attempts = SAVE_MAX_ATTEMPTS,
-    .perform = perform,
+    .execute = execute,
     .settle = settle,
 };

@@ -1,26 +1,26 @@
 /*
- * The job of a test message: composed from the design as it would be for this
- * address, and put into the outbox or handed to a relay while the caller waits.
- * Nothing is recorded but the call itself.
+ * The job of a test message: it composes the message as a campaign would for
+ * this address, and writes it to the capture folder or gives it to a relay while
+ * the caller waits. Only the call itself is recorded.
  */
 #include "base/clock.h"
-#include "base/json_read.h"
 #include "base/text.h"
+#include "catalogue/job_types.h"
 #include "engine/domains/signing.h"
 #include "engine/sends/test_message.h"
-#include "jobs/job_types.h"
 #include "mail/capture_maildir.h"
 #include "sender/sender.h"
 
 enum { TEST_SEND_MAX_ATTEMPTS = 2, RELAY_WAIT_MS = 25 * 1000, SIGNATURES_MAX_BYTES = 16 * 1024 };
 static const int64_t elsewhere_us = US_PER_S / 5;
 
-static bool is_elsewhere(const struct job *job, const struct send_test *test)
+/* Whether only a process with a relay can deliver it. */
+static bool is_elsewhere(const struct job *job, const struct test_send_payload *test)
 {
     return !test->is_sandbox && !sender_has_relay(job->services->sender);
 }
 
-static bool sign(struct job *job, const struct send_test *test, struct bytes message, struct bytes *ret_signatures,
+static bool sign(struct job *job, const struct test_send_payload *test, struct bytes message, struct bytes *ret_signatures,
                  struct error *err)
 {
     struct work work = job->work;
@@ -40,7 +40,7 @@ static bool sign(struct job *job, const struct send_test *test, struct bytes mes
     return true;
 }
 
-static bool relay(struct job *job, const struct send_test *test, struct bytes message, struct error *err)
+static bool relay(struct job *job, const struct test_send_payload *test, struct bytes message, struct error *err)
 {
     struct single_message single = {
         .mail_from = test->from_address,
@@ -52,17 +52,16 @@ static bool relay(struct job *job, const struct send_test *test, struct bytes me
     return sign(job, test, message, &single.signatures, err) && sender_deliver(job->services->sender, &single, RELAY_WAIT_MS, err);
 }
 
-static bool perform(struct job *job, struct error *err)
+static bool execute(struct job *job, struct error *err)
 {
     struct bytes message;
-    struct send_test test;
-    send_test_read(job->payload, &test);
-    if (is_elsewhere(job, &test))
+    const struct test_send_payload *test = job->payload;
+    if (is_elsewhere(job, test))
         return true;
-    if (!send_test_compose(&job->work, &test, job->id, &message, err))
+    if (!send_test_compose(&job->work, test, job->id, &message, err))
         return false;
-    if (!test.is_sandbox)
-        return relay(job, &test, message, err);
+    if (!test->is_sandbox)
+        return relay(job, test, message, err);
     const char *name = arena_printf(job->work.arena, "test.%s", work_id(&job->work, ID_JOB, job->id));
     return capture_maildir_deliver(job->services->outbox, name, message.data, message.size, err);
 }
@@ -71,22 +70,20 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
 {
     (void)err;
     *ret_status = 200;
-    struct send_test test;
-    send_test_read(job->payload, &test);
-    if (is_elsewhere(job, &test)) { /* a process that has a relay may take it */
+    const struct test_send_payload *test = job->payload;
+    if (is_elsewhere(job, test)) { /* a process with a relay may lease the next round */
         job_run_again(job, job->work.now_us + elsewhere_us);
         return true;
     }
     json_object_begin(answer);
     json_member_text(answer, "status", "completed");
-    json_member_text(answer, "recipient", test.to);
+    json_member_text(answer, "recipient", test->to);
     json_object_end(answer);
     return true;
 }
 
-const struct job_kind job_test_send = {
-    .name = "test_send",
+const struct job_type job_test_send = {
     .max_attempts = TEST_SEND_MAX_ATTEMPTS,
-    .perform = perform,
+    .execute = execute,
     .settle = settle,
 };

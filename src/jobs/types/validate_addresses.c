@@ -1,28 +1,19 @@
 /*
- * The job of contacts.validate: addresses are checked while the caller waits.
- * Nothing is kept; what could not be checked is not charged.
+ * The job of contacts.validate: it checks addresses while the caller waits. It
+ * saves nothing; addresses that could not be checked are not charged.
  */
-#include "base/json_read.h"
-#include "jobs/job_types.h"
+#include "catalogue/job_types.h"
 #include "jobs/types/validate_lookup.h"
 
-/* The lookups themselves are tried again; a caller who waits wants an answer. */
+/* The resolver itself repeats lookups, and a waiting caller needs an answer soon: the job is not repeated. */
 enum { VALIDATE_MAX_ATTEMPTS = 1 };
 
-static struct text_list emails_of(const struct job *job)
-{
-    const json_t *emails = json_object_get(job->payload, "emails");
-    const char **items = arena_array(job->work.arena, json_array_size(emails), sizeof(*items));
-    for (size_t i = 0; i < json_array_size(emails); i++)
-        items[i] = json_string_value(json_array_get(emails, i));
-    return (struct text_list){ items, json_array_size(emails) };
-}
-
-static bool perform(struct job *job, struct error *err)
+static bool execute(struct job *job, struct error *err)
 {
     struct address_list *list = arena_alloc(job->work.arena, sizeof(*list));
-    job->performed = list;
-    address_list_read(job->work.arena, emails_of(job), list);
+    const struct validate_addresses_payload *payload = job->payload;
+    job->result = list;
+    address_list_read(job->work.arena, payload->emails, list);
     (void)validate_list(job, list);
     return address_list_checked(list) > 0 || validate_unavailable(err);
 }
@@ -41,7 +32,7 @@ static void write_check(const struct address_check *check, struct json_writer *j
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)
 {
     (void)err;
-    const struct address_list *list = job->performed;
+    const struct address_list *list = job->result;
     *ret_status = 200;
     job_charge_items(job, address_list_checked(list));
     json_object_begin(answer);
@@ -54,9 +45,8 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
     return true;
 }
 
-const struct job_kind job_validate_addresses = {
-    .name = "validate_addresses",
+const struct job_type job_validate_addresses = {
     .max_attempts = VALIDATE_MAX_ATTEMPTS,
-    .perform = perform,
+    .execute = execute,
     .settle = settle,
 };

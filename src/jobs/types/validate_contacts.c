@@ -1,36 +1,36 @@
 /*
- * The job of a background validation: a round looks at some contacts, keeps the
- * verdicts and charges them; the next round goes on from there.
+ * The job of a background validation: a round checks some contacts, saves the
+ * verdicts and charges them; the next round continues after them.
  */
-#include "base/json_read.h"
+#include "catalogue/job_types.h"
 #include "engine/validation/validation.h"
-#include "jobs/job_types.h"
 #include "jobs/types/validate_lookup.h"
 #include "net/dns.h"
 
 #include <assert.h>
 
-enum { VALIDATE_MAX_ATTEMPTS = 12 }; /* rounds in a row without the DNS: about half an hour with the worker's pauses */
+enum { VALIDATE_MAX_ATTEMPTS = 12 }; /* rounds in a row without the DNS: about half an hour with the pauses of the worker */
 
 static_assert(VALIDATION_ROUND_TARGETS / DNS_PARALLEL * DNS_LOOKUP_MS < VALIDATE_MAX_MS, "every domain of a round gets its turn");
 
 static int64_t validation_of(const struct job *job)
 {
-    return json_get_int(job->payload, "validationId", 0);
+    const struct validate_contacts_payload *payload = job->payload;
+    return payload->validation_id;
 }
 
-static bool perform(struct job *job, struct error *err)
+static bool execute(struct job *job, struct error *err)
 {
     struct validation_round *round = arena_alloc(job->work.arena, sizeof(*round));
-    job->performed = round;
+    job->result = round;
     if (!validation_round_open(&job->work, validation_of(job), round, err))
         return false;
     size_t answered = validate_list(job, &round->list);
-    /* When the DNS is away altogether the round is tried later; a single domain that does not answer is passed over. */
+    /* When the DNS answers for no domain, the round is tried later; a single domain without an answer is passed over. */
     return answered > 0 || round->list.domain_count == 0 || validate_unavailable(err);
 }
 
-/* Nobody waits for it; the figures stay with the job for a day. */
+/* No caller waits; the figures stay in the row of the job for a day. */
 static void write_totals(const struct validation_totals_row *totals, struct json_writer *json)
 {
     json_object_begin(json);
@@ -45,7 +45,7 @@ static void write_totals(const struct validation_totals_row *totals, struct json
 
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)
 {
-    const struct validation_round *round = job->performed;
+    const struct validation_round *round = job->result;
     struct validation_totals_row *totals;
     *ret_status = 200;
     if (!validation_round_settle(&job->work, round, &totals, err))
@@ -57,16 +57,15 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
     return true;
 }
 
-static bool give_up(struct job *job, const struct error *why, struct error *err)
+static bool on_failure(struct job *job, const struct error *why, struct error *err)
 {
     (void)why;
     return validation_give_up(&job->work, validation_of(job), err);
 }
 
-const struct job_kind job_validate_contacts = {
-    .name = validation_job,
+const struct job_type job_validate_contacts = {
     .max_attempts = VALIDATE_MAX_ATTEMPTS,
-    .perform = perform,
+    .execute = execute,
     .settle = settle,
-    .give_up = give_up,
+    .on_failure = on_failure,
 };

@@ -1,17 +1,17 @@
 /*
- * What every validating job does in the world: asks the DNS about the domains of
- * a list of addresses, and gives each its verdict.
+ * The lookup of the jobs that validate: it asks the DNS for the domains of a list
+ * of addresses and gives each address its verdict.
  */
 #pragma once
 
 #include "jobs/jobs.h"
 #include "mail/address_verdict.h"
 
-/* For all domains of a list: bounds how long a caller waits, and a worker that is asked to stop. */
+/* The time for all domains of a list. It bounds the waiting time of a caller, and of a process that stops. */
 enum { VALIDATE_MAX_MS = 10 * 1000 };
 
-/* Looks up and judges. Gives how many domains the DNS answered for. */
+/* Looks up the domains and judges the addresses. Gives the number of domains that the DNS answered for. */
 size_t validate_list(struct job *job, struct address_list *list) NONNULL(1, 2);
 
-/* The refusal when the DNS did not answer: SERVICE_UNAVAILABLE. Returns false. */
+/* Fails with SERVICE_UNAVAILABLE, because the DNS did not answer. Returns false. */
 bool validate_unavailable(struct error *err) NONNULL(1);

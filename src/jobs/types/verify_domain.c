@@ -1,19 +1,19 @@
 /*
- * The job of domains.verify: the DNS is asked for the records of a domain while
- * the caller waits, and what it says is written.
+ * The job of domains.verify: it looks up the DNS records of a domain while the
+ * caller waits, and saves the result.
  */
-#include "base/json_read.h"
+#include "catalogue/job_types.h"
 #include "jobs/types/domain_lookup.h"
-#include "jobs/job_types.h"
 
-/* The look-ups themselves are tried again; a caller who waits wants an answer. */
+/* The resolver itself repeats lookups, and a waiting caller needs an answer soon: the job is not repeated. */
 enum { VERIFY_MAX_ATTEMPTS = 1 };
 
-static bool perform(struct job *job, struct error *err)
+static bool execute(struct job *job, struct error *err)
 {
     struct domain_check *check = arena_alloc(job->work.arena, sizeof(*check));
-    job->performed = check;
-    if (!domain_check_begin(&job->work, json_get_int(job->payload, "domainId", 0), check, err))
+    const struct verify_domain_payload *payload = job->payload;
+    job->result = check;
+    if (!domain_check_begin(&job->work, payload->domain_id, check, err))
         return false;
     domain_look_up(job->services->dns, job->work.arena, check);
     return true;
@@ -21,7 +21,7 @@ static bool perform(struct job *job, struct error *err)
 
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)
 {
-    const struct domain_check *check = job->performed;
+    const struct domain_check *check = job->result;
     struct domain_row *domain;
     if (!domain_check_settle(&job->work, check, &domain, err))
         return false;
@@ -31,9 +31,8 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
     return true;
 }
 
-const struct job_kind job_verify_domain = {
-    .name = "verify_domain",
+const struct job_type job_verify_domain = {
     .max_attempts = VERIFY_MAX_ATTEMPTS,
-    .perform = perform,
+    .execute = execute,
     .settle = settle,
 };

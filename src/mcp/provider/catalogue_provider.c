@@ -9,13 +9,13 @@ bool provider_is_brand_connection(const struct provider_call *call)
 
 /* ---- Calls ---- */
 
-static void call_progress(struct call *call, double progress, double total, const char *message)
+static void on_provider_call_progress(struct call *call, double progress, double total, const char *message)
 {
     const struct provider_call *provider_call = call->transport_data;
     mcp_progress(provider_call->request, progress, total, message);
 }
 
-static void call_done(struct call *call)
+static void on_provider_call_completed(struct call *call)
 {
     struct provider_call *provider_call = call->transport_data;
     if (!call->ok && call->candidates == api_connection_check)
@@ -39,14 +39,14 @@ struct provider_call *provider_call_new(const struct catalogue_provider *catalog
         .input = { .flat = true },
         .credentials = request->credentials,
         .client = request->client,
-        .done = call_done,
+        .on_completed = on_provider_call_completed,
         .transport_data = provider_call,
         .credit_cost = -1,
     };
     if (candidates != NULL)
         provider_call->call.request_id = api_request_id(request->arena);
     if (json_object_get(request->meta, "progressToken") != NULL)
-        provider_call->call.progress = call_progress;
+        provider_call->call.on_progress = on_provider_call_progress;
     request->provider_data = provider_call;
     return provider_call;
 }
@@ -54,19 +54,19 @@ struct provider_call *provider_call_new(const struct catalogue_provider *catalog
 struct provider_call *provider_check(const struct catalogue_provider *catalogue, struct mcp_request *request,
                                      void (*answer)(struct provider_call *call))
 {
-    /* The local owner needs no check: the process runs on the owner's own data, and start-up must not touch it. */
+    /* The local owner needs no check: the process runs on the owner's own data. Start-up must not open that data. */
     bool known = request->credentials.kind == CREDENTIAL_LOCAL_OWNER;
     return provider_call_new(catalogue, request, known ? NULL : api_connection_check, answer);
 }
 
-static void answer_refusal(struct provider_call *provider_call)
+static void answer_stored_refusal(struct provider_call *provider_call)
 {
     mcp_refuse(provider_call->request, RPC_INVALID_PARAMS, NULL, "%s", (const char *)provider_call->row);
 }
 
 void provider_refuse(const struct catalogue_provider *catalogue, struct mcp_request *request, const char *message)
 {
-    provider_check(catalogue, request, answer_refusal)->row = message;
+    provider_check(catalogue, request, answer_stored_refusal)->row = message;
 }
 
 static void answer_admitted(struct provider_call *provider_call)
@@ -149,7 +149,7 @@ bool catalogue_provider_new(struct api *api, const struct catalogue_provider_con
             .name = "posthorn",
             .title = "Posthorn",
             .version = config->version,
-            /* Logging is declared for the older era, where clients ask for a level before they ask whether they may. */
+            /* Logging is declared for the legacy era, where clients set a level without checking the capability. */
             .features = { .completions = true, .logging = true },
             .visibility_count = VISIBILITY_COUNT,
             .list = provider_list,

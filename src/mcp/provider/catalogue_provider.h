@@ -1,8 +1,8 @@
 /*
- * The product as a provider of the agent protocol: the tools of the catalogue
- * over api_submit, its resources, prompts and completions. What an operator
- * leaves out at start does not exist for any client. Constant once made; it
- * borrows the api, which must outlive it.
+ * Catalogue provider: serves the product over MCP. It offers the tools of the
+ * catalogue through api_submit, and its resources, prompts and completions.
+ * Tools that an operator excludes at the start do not exist for any client.
+ * Constant once created. It borrows the api, which must outlive it.
  */
 #pragma once
 

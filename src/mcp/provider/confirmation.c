@@ -1,11 +1,11 @@
 /*
- * Asking a person before a tool does what cannot be undone. The engine answers
- * such a call with a preview and a token (struct reply). A client of 2026-07-28
- * that can show a form gets the question as a result of type input_required,
- * with the token as its requestState, and repeats the call with the person's
- * answer; everybody else gets the preview as an ordinary result. The token is
- * sealed, bound to caller and call, and used once by the engine, in whichever
- * process the call is repeated.
+ * Confirmation: asks a person before a tool does something irreversible. The
+ * engine answers such a call with a preview and a token (struct reply). A
+ * client of 2026-07-28 that can show a form gets the question as a result of
+ * type input_required, with the token as its requestState. It repeats the call
+ * with the person's answer. Any other client gets the preview as an ordinary
+ * result. The token is sealed, bound to caller and call, and accepted once by
+ * the engine, in any process.
  */
 #include "base/json_read.h"
 #include "base/text.h"
@@ -14,10 +14,10 @@
 static const char question_key[] = "confirm";
 static const char answer_member[] = "send";
 static const char form[] = "{\"type\":\"object\",\"properties\":{\"send\":{\"type\":\"boolean\",\"title\":\"Send it\","
-                           "\"description\":\"Mail that was delivered cannot be called back.\",\"default\":false}},"
+                           "\"description\":\"Delivered email cannot be recalled.\",\"default\":false}},"
                            "\"required\":[\"send\"]}";
 
-static bool asks_confirmation(const struct tool *tool)
+static bool tool_asks_confirmation(const struct tool *tool)
 {
     for (const struct operation *const *candidate = tool->candidates; *candidate != NULL; candidate++) {
         if ((*candidate)->asks_confirmation)
@@ -26,7 +26,7 @@ static bool asks_confirmation(const struct tool *tool)
     return false;
 }
 
-/* An empty capability means forms; one that names modes must name that one. */
+/* An empty capability means forms. One that lists modes must list forms. */
 static bool can_show_form(const struct mcp_request *request)
 {
     const json_t *elicitation = json_object_get(request->client_capabilities, "elicitation");
@@ -39,7 +39,7 @@ enum provider_consent provider_consent_of(const struct mcp_request *request, con
     const json_t *answer = json_object_get(json_object_get(request->params, "inputResponses"), question_key);
     const char *action = json_is_object(answer) ? json_get_text(answer, "action") : NULL;
     *ret_token = json_string_value(json_object_get(request->params, "requestState"));
-    if (request->era != MCP_MODERN || *ret_token == NULL || action == NULL || !asks_confirmation(tool))
+    if (request->era != MCP_MODERN || *ret_token == NULL || action == NULL || !tool_asks_confirmation(tool))
         return CONSENT_NOT_ASKED;
     const json_t *send = json_object_get(json_object_get(answer, "content"), answer_member);
     if (text_equal(action, "accept") && !json_is_boolean(send))

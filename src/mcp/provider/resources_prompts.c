@@ -1,7 +1,7 @@
 /*
- * Resources, prompts and completions of the product, from the tables that the
- * catalogue makes of tools/mcp.json. A resource is an operation's answer under
- * a name.
+ * Resources, prompts and completions of the product, from the tables that
+ * codegen generates from tools/mcp.json. A resource is the answer of an
+ * operation under a URI.
  */
 #include "base/json_read.h"
 #include "base/text.h"
@@ -50,16 +50,16 @@ void provider_texts_init(struct catalogue_provider *catalogue)
     }
 }
 
-/* ---- Parameters in texts ---- */
+/* ---- Placeholders in texts ---- */
 
-/* The value of a parameter, looked up in the object of parameters. */
+/* The value of a parameter in the object of parameters. */
 static const char *parameter(const json_t *parameters, const char *name, size_t size)
 {
     json_t *value = json_object_getn(parameters, name, size);
     return json_is_string(value) ? json_string_value(value) : NULL;
 }
 
-/* Copies a text with each {parameter} replaced by its value, or by nothing. */
+/* Copies a text with each placeholder {parameter} replaced by its value, or by nothing. */
 static void substitute(struct buf *out, const char *text, const json_t *parameters)
 {
     for (const char *at = text; *at != '\0';) {
@@ -77,12 +77,12 @@ static void substitute(struct buf *out, const char *text, const json_t *paramete
     }
 }
 
-/* The arguments of a row, with its {parameters} filled in. */
+/* The arguments of a row, with its placeholders replaced. */
 static json_t *fill_arguments(struct arena *arena, const char *args_json, const json_t *parameters)
 {
     json_t *arguments = json_in_arena(arena, json_loads(args_json, 0, NULL));
     if (arguments == NULL)
-        abort(); /* made at build */
+        abort(); /* generated at build time */
     const char *name;
     json_t *value;
     void *next;
@@ -100,7 +100,7 @@ static json_t *fill_arguments(struct arena *arena, const char *args_json, const 
 
 /* ---- resources/read ---- */
 
-/* Matches an address against a template whose {parameters} are one path segment each. */
+/* Matches a URI against a template. Each placeholder matches one path segment. */
 static bool match_template(struct arena *arena, const char *template, const char *uri, json_t *ret_parameters)
 {
     while (*template != '\0') {
@@ -140,8 +140,8 @@ static const char *uri_of(const struct mcp_request *request)
     return json_string_value(json_object_get(request->params, "uri"));
 }
 
-/* A missing resource is a parameter that is wrong (2026-07-28), in both eras. */
-static void refuse_missing(struct provider_call *provider_call)
+/* A missing resource is an invalid parameter (2026-07-28), in both eras. */
+static void refuse_unknown_resource(struct provider_call *provider_call)
 {
     struct mcp_request *request = provider_call->request;
     struct buf *data = buf_in_arena(request->arena, MCP_ANSWER_MAX_BYTES);
@@ -153,8 +153,8 @@ static void refuse_missing(struct provider_call *provider_call)
     mcp_refuse(request, RPC_INVALID_PARAMS, buf_text(data), "There is no such resource.");
 }
 
-/* The content: the whole body, or one text of it. NULL when it is not there. */
-static const char *pick_text(struct arena *arena, const struct buf *body, const char *member)
+/* The content: the whole body, or one text member of it. NULL when there is none. */
+static const char *select_content(struct arena *arena, const struct buf *body, const char *member)
 {
     if (member == NULL)
         return buf_text(body);
@@ -172,16 +172,16 @@ static void answer_resource(struct provider_call *provider_call)
     const struct mcp_resource *resource = provider_call->row;
     struct mcp_request *request = provider_call->request;
     if (!call->ok && error_info(call->error.code)->http_status == 404) {
-        refuse_missing(provider_call);
+        refuse_unknown_resource(provider_call);
         return;
     }
     if (!call->ok) {
         mcp_refuse_error(request, &call->error);
         return;
     }
-    const char *text = pick_text(request->arena, call->reply.body, resource->pick);
+    const char *text = select_content(request->arena, call->reply.body, resource->pick);
     if (text == NULL) {
-        refuse_missing(provider_call);
+        refuse_unknown_resource(provider_call);
         return;
     }
     struct json_writer json;
@@ -199,9 +199,9 @@ static void answer_resource(struct provider_call *provider_call)
 }
 
 /* A call of one operation with the arguments of a row. */
-static struct provider_call *call_row(const struct catalogue_provider *catalogue, struct mcp_request *request,
-                                      const struct operation *operation, json_t *arguments,
-                                      void (*answer)(struct provider_call *call), const void *row)
+static struct provider_call *new_row_call(const struct catalogue_provider *catalogue, struct mcp_request *request,
+                                          const struct operation *operation, json_t *arguments,
+                                          void (*answer)(struct provider_call *call), const void *row)
 {
     const struct operation **one = arena_array(request->arena, 2, sizeof(struct operation *));
     one[0] = operation;
@@ -215,17 +215,17 @@ void provider_resources_read(const struct catalogue_provider *catalogue, struct 
 {
     const char *uri = uri_of(request);
     if (uri == NULL) {
-        provider_refuse(catalogue, request, "params.uri must be the address of a resource.");
+        provider_refuse(catalogue, request, "params.uri must be the URI of a resource.");
         return;
     }
     json_t *parameters = json_in_arena(request->arena, json_object());
     const struct mcp_resource *resource = find_resource(request->arena, uri, parameters);
     if (resource == NULL) {
-        provider_check(catalogue, request, refuse_missing);
+        provider_check(catalogue, request, refuse_unknown_resource);
         return;
     }
     json_t *arguments = fill_arguments(request->arena, resource->args_json, parameters);
-    call_row(catalogue, request, resource->operation, arguments, answer_resource, resource);
+    new_row_call(catalogue, request, resource->operation, arguments, answer_resource, resource);
 }
 
 /* ---- prompts/get ---- */
@@ -239,7 +239,7 @@ static const struct mcp_prompt *find_prompt(const char *name)
     return NULL;
 }
 
-/* The first required argument that is missing or empty, NULL when none is. */
+/* The first required argument that is missing or empty; NULL when there is none. */
 static const char *missing_argument(const struct mcp_prompt *prompt, const json_t *arguments)
 {
     for (size_t i = 0; i < prompt->argument_count; i++) {
@@ -258,7 +258,7 @@ static void answer_prompt(struct provider_call *provider_call)
     const json_t *arguments = json_object_get(request->params, "arguments");
     const char *missing = missing_argument(prompt, arguments);
     if (missing != NULL) {
-        mcp_refuse(request, RPC_INVALID_PARAMS, NULL, "The argument %s of this prompt is required and must be a text.", missing);
+        mcp_refuse(request, RPC_INVALID_PARAMS, NULL, "The argument %s of this prompt is required and must be text.", missing);
         return;
     }
     struct json_writer json;
@@ -333,8 +333,7 @@ static const json_t *page_rows(const json_t *page)
 {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)page, name, value)
-    {
+    json_object_foreach ((json_t *)(uintptr_t)page, name, value) {
         if (json_is_array(value))
             return value;
     }
@@ -362,8 +361,7 @@ static void complete_from_rows(struct provider_call *provider_call)
     size_t total = 0;
     size_t index;
     json_t *row;
-    json_array_foreach(page_rows(page), index, row)
-    {
+    json_array_foreach (page_rows(page), index, row) {
         const char *value = json_string_value(json_object_get(row, completion->pick));
         if (value == NULL || !text_starts_with(value, prefix))
             continue;
@@ -374,7 +372,7 @@ static void complete_from_rows(struct provider_call *provider_call)
     write_completion(request, values, total < COMPLETION_MAX_VALUES ? total : COMPLETION_MAX_VALUES, total);
 }
 
-/* Whether the reference names a prompt or a template of ours. */
+/* True when the reference names a prompt or a resource template of this server. */
 static bool is_known_reference(const json_t *reference)
 {
     const char *type = json_string_value(json_object_get(reference, "type"));
@@ -403,7 +401,7 @@ void provider_complete(const struct catalogue_provider *catalogue, struct mcp_re
         if (strcmp(completion->argument, argument) != 0)
             continue;
         json_t *arguments = fill_arguments(request->arena, completion->args_json, NULL);
-        call_row(catalogue, request, completion->operation, arguments, complete_from_rows, completion);
+        new_row_call(catalogue, request, completion->operation, arguments, complete_from_rows, completion);
         return;
     }
     provider_check(catalogue, request, strcmp(argument, "tool") == 0 ? complete_tool : complete_nothing);

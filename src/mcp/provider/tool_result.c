@@ -1,7 +1,8 @@
 /*
- * Results of tools: the body of the reply twice, as text for every model and as
- * structured content for programs, within the budget of the host. An answer
- * that does not fit is refused whole, so that no row is lost unseen.
+ * Tool results: the body of the reply twice, as text for every model and as
+ * structured content for programs, within the response budget of the client. A
+ * result that does not fit is refused as a whole, so that no row is lost
+ * unnoticed.
  */
 #include "mcp/provider/provider_private.h"
 
@@ -48,7 +49,7 @@ static size_t skip_string(const char *text, size_t size, size_t at)
     return at;
 }
 
-/* The items of the first array that is a member of the body: the rows of a page. The body is valid JSON. */
+/* The number of items of the first array member of the body: the rows of a page. The body is valid JSON. */
 static size_t count_rows(const char *text, size_t size)
 {
     unsigned depth = 0;
@@ -81,20 +82,20 @@ static bool takes_limit(const struct tool *tool)
     return false;
 }
 
-/* The characters of a result: the body is in it twice. */
+/* The characters of a result, which contains the body twice. */
 static size_t result_chars(const struct buf *body)
 {
     return 2 * count_points(buf_text(body), body->size);
 }
 
-/* There are at most as many characters as bytes, so most bodies need not be counted. */
+/* A text has at most as many characters as bytes, so most bodies need not be counted. */
 static bool exceeds_budget(const struct provider_call *provider_call, const struct buf *body)
 {
     size_t budget = provider_call->catalogue->response_budget_chars;
     return 2 * body->size > budget && result_chars(body) > budget;
 }
 
-/* Reading can be refused; what has been done cannot any more. */
+/* Only reads are refused for their size; a write has taken effect already. */
 static void refuse_size(struct provider_call *provider_call, const struct buf *body)
 {
     const struct catalogue_provider *catalogue = provider_call->catalogue;
@@ -102,19 +103,19 @@ static void refuse_size(struct provider_call *provider_call, const struct buf *b
     struct arena *arena = provider_call->request->arena;
     size_t budget = catalogue->response_budget_chars;
     size_t rows = takes_limit(provider_call->tool) ? count_rows(body->data, body->size) : 0;
-    /* A tenth is kept back, because rows differ in size; one row is always worth a try. */
+    /* A tenth stays unused, because rows differ in size. One row is always tried. */
     size_t fitting = rows > 1 ? rows * budget / chars * 9 / 10 : 0;
     size_t limit = rows > 1 && fitting == 0 ? 1 : fitting;
 
     struct error err = { 0 };
     if (limit >= 1) {
         fail(&err, ERR_RESPONSE_TOO_LARGE, "limit",
-             "The result has %zu characters and the host takes %zu. Nothing was skipped: ask again with limit %zu.", chars, budget,
-             limit);
+             "The result has %zu characters; the client accepts %zu. No row was skipped: repeat the call with limit %zu.", chars,
+             budget, limit);
         error_with_details(&err, arena_printf(arena, "{\"characters\":%zu,\"budget\":%zu,\"limit\":%zu}", chars, budget, limit));
     } else {
         fail(&err, ERR_RESPONSE_TOO_LARGE, NULL,
-             "The result has %zu characters and the host takes %zu. Ask for less of it, or read it as a resource.", chars, budget);
+             "The result has %zu characters; the client accepts %zu. Request less of it, or read it as a resource.", chars, budget);
         error_with_details(&err, arena_printf(arena, "{\"characters\":%zu,\"budget\":%zu}", chars, budget));
     }
     provider_answer_error(provider_call->request, &err);
@@ -135,7 +136,7 @@ static bool has_include(const json_t *arguments, const char *wanted)
     return false;
 }
 
-/* An email's HTML is a link unless it was asked for: models pay for every character. */
+/* An email's HTML is a link unless it was requested, because models pay for every character. */
 static void write_email_link(struct json_writer *json, const struct call *call)
 {
     const char *email_id = json_string_value(json_object_get(call->input.body, "emailId"));
@@ -160,7 +161,7 @@ void provider_answer_body(struct provider_call *provider_call)
         refuse_size(provider_call, body);
         return;
     }
-    /* The body twice, once with escapes, in one piece of memory rather than in doubling ones. */
+    /* Reserves memory for both copies of the body, one with escapes, in one allocation. */
     buf_room(&provider_call->request->out, 2 * body->size + body->size / 4 + RESULT_FRAME_BYTES);
     struct json_writer json;
     mcp_result_begin(provider_call->request, &json);

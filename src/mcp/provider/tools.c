@@ -1,7 +1,6 @@
 /*
- * Tools: which of the catalogue this process serves, and a tools/call as a call
- * of the engine. The engine validates the arguments; here they are only brought
- * into the form of its operations.
+ * Tools: selects the tools that this process serves, and turns tools/call into
+ * a call of the engine. The engine validates the arguments.
  */
 #include "api/tool_call.h"
 #include "base/json_read.h"
@@ -12,10 +11,10 @@
 
 enum { MESSAGE_FRAME_BYTES = 16 * 1024 };
 
-/* ---- Which tools there are ---- */
+/* ---- Served tools ---- */
 
-/* Whether `name` is one of a comma-separated list; NULL is a list of all. */
-static bool is_listed(const char *list, const char *name)
+/* True when `name` is in a comma-separated list; NULL is a list of all. */
+static bool name_list_contains(const char *list, const char *name)
 {
     size_t size = strlen(name);
     for (const char *item = list; item != NULL;) {
@@ -28,7 +27,7 @@ static bool is_listed(const char *list, const char *name)
     return list == NULL;
 }
 
-static bool is_toolset(const char *name, size_t size)
+static bool toolset_exists(const char *name, size_t size)
 {
     for (size_t i = 0; i < tool_count; i++) {
         if (strlen(tools[i].toolset) == size && strncmp(tools[i].toolset, name, size) == 0)
@@ -37,7 +36,7 @@ static bool is_toolset(const char *name, size_t size)
     return false;
 }
 
-static bool is_tool(const char *name, size_t size)
+static bool tool_exists(const char *name, size_t size)
 {
     for (size_t i = 0; i < tool_count; i++) {
         if (strlen(tools[i].name) == size && strncmp(tools[i].name, name, size) == 0)
@@ -46,8 +45,9 @@ static bool is_tool(const char *name, size_t size)
     return false;
 }
 
-/* A misspelt name would silently leave tools out. */
-static bool check_names(const char *list, const char *what, bool (*exists)(const char *name, size_t size), struct error *err)
+/* A misspelt name would exclude tools without notice. */
+static bool check_configured_names(const char *list, const char *what, bool (*exists)(const char *name, size_t size),
+                                   struct error *err)
 {
     for (const char *item = list; item != NULL;) {
         const char *comma = strchr(item, ',');
@@ -76,13 +76,14 @@ static const char *tool_list(const struct catalogue_provider *catalogue, int vis
 
 bool provider_tools_init(struct catalogue_provider *catalogue, const struct catalogue_provider_config *config, struct error *err)
 {
-    if (!check_names(config->toolsets, "toolsets", is_toolset, err) || !check_names(config->tools, "tools", is_tool, err))
+    if (!check_configured_names(config->toolsets, "toolsets", toolset_exists, err) ||
+        !check_configured_names(config->tools, "tools", tool_exists, err))
         return false;
     catalogue->tools = arena_array(catalogue->arena, tool_count, sizeof(*catalogue->tools));
     for (size_t i = 0; i < tool_count; i++) {
         const struct tool *tool = &tools[i];
-        bool served = tool->built && (tool->read_only || !config->read_only) && is_listed(config->toolsets, tool->toolset) &&
-                      is_listed(config->tools, tool->name);
+        bool served = tool->built && (tool->read_only || !config->read_only) &&
+                      name_list_contains(config->toolsets, tool->toolset) && name_list_contains(config->tools, tool->name);
         if (served)
             catalogue->tools[catalogue->tool_count++] = tool;
     }
@@ -93,7 +94,7 @@ bool provider_tools_init(struct catalogue_provider *catalogue, const struct cata
 
 /* ---- Arguments ---- */
 
-/* Absent arguments are none; some clients send the object as a text. NULL when it is something else. */
+/* The arguments object. Absent means empty; some clients send the object as text. NULL when it is something else. */
 static json_t *arguments_of(const struct mcp_request *request)
 {
     json_t *arguments = json_object_get(request->params, "arguments");
@@ -124,7 +125,7 @@ static const struct tool *find_tool(const struct catalogue_provider *catalogue, 
 
 static const char *unknown_tool(struct arena *arena, const char *name)
 {
-    return arena_printf(arena, "There is no tool %.64s.", name);
+    return arena_printf(arena, "There is no tool named %.64s.", name);
 }
 
 size_t provider_tool_names(const struct provider_call *call, const char *prefix, const char **ret_names, size_t max_count)
@@ -142,7 +143,7 @@ size_t provider_tool_names(const struct provider_call *call, const char *prefix,
     return count;
 }
 
-static void answer_call(struct provider_call *provider_call)
+static void answer_tool_call(struct provider_call *provider_call)
 {
     const struct call *call = &provider_call->call;
     struct mcp_request *request = provider_call->request;
@@ -156,14 +157,14 @@ static void answer_call(struct provider_call *provider_call)
             provider_answer_body(provider_call);
         return;
     }
-    /* Over HTTP a caller that is not known is told so by the transport, so that clients ask for a key. */
+    /* Over HTTP an invalid credential becomes a 401 of the transport, so that clients ask for a key. */
     if (request->transport == TRANSPORT_MCP_HTTP && error_info(call->error.code)->http_status == 401)
         mcp_refuse_error(request, &call->error);
     else
         provider_answer_error(request, &call->error);
 }
 
-/* What the largest of its operations takes as a body, and the message around it. */
+/* The largest message of the tool: the largest body of its operations, and the frame. */
 static size_t largest_message(const struct tool *tool)
 {
     size_t largest = 0;
@@ -182,7 +183,7 @@ void provider_tools_call(const struct catalogue_provider *catalogue, struct mcp_
         return;
     }
     const struct tool *tool = find_tool(catalogue, name);
-    /* What a key is bound to is known after the call; what the connection is fixed to, before it does anything. */
+    /* The brand of a key is known only after the call. The brand of the connection is known before. */
     if (tool == NULL || (tool->organization && request->credentials.brand != NULL)) {
         provider_refuse(catalogue, request, unknown_tool(request->arena, name));
         return;
@@ -198,13 +199,13 @@ void provider_tools_call(const struct catalogue_provider *catalogue, struct mcp_
         provider_check(catalogue, request, provider_answer_refused);
         return;
     }
-    struct provider_call *provider_call = provider_call_new(catalogue, request, tool->candidates, answer_call);
+    struct provider_call *provider_call = provider_call_new(catalogue, request, tool->candidates, answer_tool_call);
     provider_call->tool = tool;
     struct call *call = &provider_call->call;
     tool_prepare(tool, arguments, call);
     if (consent == CONSENT_GIVEN)
         call->confirmation = token;
     if (request->message_bytes > largest_message(tool))
-        fail(&call->input.refusal, ERR_PAYLOAD_TOO_LARGE, NULL, "A call of %s takes at most %zu bytes.", tool->name,
+        fail(&call->input.refusal, ERR_PAYLOAD_TOO_LARGE, NULL, "A call of %s may have at most %zu bytes.", tool->name,
              largest_message(tool));
 }

@@ -19,7 +19,7 @@ describe('files of contacts', LIMIT, () => {
 
   test('a million columns', async () => {
     await refused('as text', { csv: `email${',x'.repeat(999_999)}\na@example.com\n` }, /^Line 1 is longer than/, 'csv');
-    await refused('without names', { csv: `email${','.repeat(999_999)}\na@example.com\n` }, /^Line 1 has 1000000 columns; an import has at most 500/, 'csv');
+    await refused('without names', { csv: `email${','.repeat(999_999)}\na@example.com\n` }, /^Line 1 has 1000000 columns; an import can have at most 500/, 'csv');
     await refused('in a file of 60 MB', file('wide.csv', Buffer.alloc(60_000_000, 'email,')), /^Line 1 /);
   });
 
@@ -55,11 +55,11 @@ describe('files of contacts', LIMIT, () => {
   });
 
   test('duplicate headers, no address, no text', async () => {
-    await refused('twice', { csv: 'email,Plan,plan\na@example.com,x,y\n' }, /^Columns 2 \("Plan"\) and 3 \("plan"\) are both the field plan/, 'csv');
-    await refused('two addresses', { csv: 'E-Mail,email\na@example.com,b@example.com\n' }, /^Columns 1 .* and 2 .* are both/, 'csv');
-    await refused('no address', { csv: 'name,town\nAnn,Rome\n' }, /No column is the email address/, 'csv');
+    await refused('twice', { csv: 'email,Plan,plan\na@example.com,x,y\n' }, /^Columns 2 \("Plan"\) and 3 \("plan"\) both map to the field plan/, 'csv');
+    await refused('two addresses', { csv: 'E-Mail,email\na@example.com,b@example.com\n' }, /^Columns 1 .* and 2 .* both map/, 'csv');
+    await refused('no address', { csv: 'name,town\nAnn,Rome\n' }, /No column contains the email address/, 'csv');
     await refused('a workbook', file('book.csv', Buffer.from('PK\x03\x04rest of a workbook')), /workbook/);
-    await refused('NUL bytes', file('nul.csv', Buffer.from('email,na\0me\na@example.com,A\n')), /^Line 1 holds a NUL character/);
+    await refused('NUL bytes', file('nul.csv', Buffer.from('email,na\0me\na@example.com,A\n')), /^Line 1 contains a NUL character/);
     await refused('nothing but NUL bytes', file('nuls.csv', Buffer.alloc(5_000_000)), /^Line 1 is longer than/);
   });
 });
@@ -186,10 +186,10 @@ describe('templates', LIMIT, () => {
   const nest = (open, close, times) => `<p>${open.repeat(times)}x${close.repeat(times)}</p>`;
 
   test('that nest without end, or end nowhere, are refused at their place', async () => {
-    await bad('nested conditions', nest('{% if a %}', '{% endif %}', 5000), /^Line 2, column 84: \{% if a %\}: tags stand in tags more than 8 deep/);
-    await bad('nested loops', nest('{% for a in b %}', '{% endfor %}', 100), /^Line 2, column 132: \{% for a in b %\}: tags stand in tags more than 8 deep/);
+    await bad('nested conditions', nest('{% if a %}', '{% endif %}', 5000), /^Line 2, column 84: \{% if a %\}: tags are nested more than 8 levels deep/);
+    await bad('nested loops', nest('{% for a in b %}', '{% endfor %}', 100), /^Line 2, column 132: \{% for a in b %\}: tags are nested more than 8 levels deep/);
     await bad('a loop that does not end', '<p>{% for a in b %}{{ a }}</p>', /^Line 2, column 4: \{% for a in b %\}: it has no \{% endfor %\}/);
-    await bad('an end of nothing', '<p>{% endfor %}</p>', /^Line 2, column 4: \{% endfor %\}: it ends nothing/);
+    await bad('an end of nothing', '<p>{% endfor %}</p>', /^Line 2, column 4: \{% endfor %\}: there is no open block for it to end/);
     await bad('an unknown filter', '<p>{{ firstName | upcse }}</p>', /^Line 2, column 4: .*there is no filter 'upcse', did you mean 'upcase'/);
     await bad('a path without end', `<p>{{ ${'a.'.repeat(800)}a }}</p>`, /^Line 2, column 4: .*the expression is too long/);
     await design('html', 'tags without number', '<p>{{ a }}</p>'.repeat(12_000), /more than 10000 template expressions/);
@@ -198,7 +198,7 @@ describe('templates', LIMIT, () => {
   test('that loop without end are ended with one recipient', async () => {
     const endless = [
       ['{% for i in (1..1000000000) %}x{% endfor %}', /A range of this template has more than 1000 numbers/],
-      ['{% for i in (1..900) %}{% for j in (1..900) %}x{% endfor %}{% endfor %}', /The loops of this template go round more than 1000 times/],
+      ['{% for i in (1..900) %}{% for j in (1..900) %}x{% endfor %}{% endfor %}', /The loops of this template run more than 1000 times/],
       ['{% assign t = "xxxxxxxxxx" %}{% for i in (1..900) %}{% assign t = t | append: t %}{% endfor %}{{ t }}', /The filters of this template produce more than 1048576 bytes/],
       ['{% assign t = "x" %}{% for i in (1..15) %}{% assign t = t | append: t %}{% endfor %}{% for i in (1..900) %}{{ t }}{% endfor %}', /text is larger than 524288 bytes/],
     ];

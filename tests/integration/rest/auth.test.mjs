@@ -413,7 +413,7 @@ describe('REST', { timeout: 600_000 }, () => {
     assert.match(retired.body.error.message, /GET \/v1\/domains\/\{domainId\} reads one/);
     const beside = await own.post('/v1/contacts', { contacts: [{ email: 'b@example.com' }], email: 'c@example.com' });
     assertRefused(beside, 400, 'INVALID_REQUEST', 'email');
-    assert.match(beside.body.error.message, /does not go with contacts/);
+    assert.match(beside.body.error.message, /cannot be combined with contacts/);
     assertRefused(await own.post('/v1/sends', { test: true, audienceId: 'all' }), 400, 'INVALID_REQUEST', 'audienceId');
   });
 

@@ -51,7 +51,7 @@ static struct visit *begin(int64_t wait_s)
 {
     struct visit *visit = visit_new(&look_op, NULL);
     visit->call.wait_s = wait_s;
-    visit->call.progress = visit_progress;
+    visit->call.on_progress = visit_progress;
     start(visit);
     return visit;
 }

@@ -56,7 +56,7 @@ static void test_credentials(void **state)
     visit->call.credentials.kind = CREDENTIAL_SESSION;
     visit->call.credentials.secret = "session";
     assert_refusal(visit_run(visit), ERR_AUTHENTICATION_REQUIRED, "", "session");
-    assert_refusal(visit_run(with_key(visit_new(&organization_op, NULL), "nonsense")), ERR_INVALID_API_KEY, "", "not an API key");
+    assert_refusal(visit_run(with_key(visit_new(&organization_op, NULL), "nonsense")), ERR_INVALID_API_KEY, "", "not a valid API key");
     assert_refusal(visit_run(with_key(visit_new(&organization_op, NULL), api_key_new(arena))), ERR_INVALID_API_KEY, "", "No such");
 
     const char *key = key_new(1, 0, SCOPE_ALL, 1);
@@ -153,7 +153,7 @@ static void test_sessions(void **state)
     assert_int_equal(session_verdict(&session_op, member), ERR_INSUFFICIENT_ROLE);
 
     assert_int_equal(session_verdict(&organization_op, session_token_new(arena)), ERR_AUTHENTICATION_REQUIRED);
-    assert_refusal(visit_run(with_key(visit_new(&organization_op, NULL), admin)), ERR_INVALID_API_KEY, "", "not an API key");
+    assert_refusal(visit_run(with_key(visit_new(&organization_op, NULL), admin)), ERR_INVALID_API_KEY, "", "not a valid API key");
     run_sql("update sessions set ended_at = now() where id = %lld", (long long)admin_id);
     run_sql("update sessions set expires_at = now() where id = %lld", (long long)member_id);
     api_forget_credentials(api);

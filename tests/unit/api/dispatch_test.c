@@ -401,7 +401,7 @@ static void *call_much(void *data)
                                      .candidates = candidates,
                                      .credentials = { .kind = CREDENTIAL_LOCAL_OWNER },
                                      .request_id = "req",
-                                     .done = visit_done,
+                                     .on_completed = visit_done,
                                      .transport_data = visit };
         bool immediate = api_is_immediate(api, &visit->call);
         api_submit(api, &visit->call);

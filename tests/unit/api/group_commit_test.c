@@ -99,6 +99,8 @@ static void ask_add(const struct single_write *writes, size_t count, struct db_b
         largest_ask = (int)count;
 }
 
+static const struct job_declaration test_job = { .name = "test.kind" };
+
 static bool reply_add(struct op_context *ctx, void *kept, const struct db_batch *batch, struct reply *reply, struct error *err)
 {
     struct adding *adding = kept;
@@ -107,7 +109,8 @@ static bool reply_add(struct op_context *ctx, void *kept, const struct db_batch 
     for (int i = 0; adding->args->amount == ASKS_TOO_OFTEN && i < 10; i++)
         if (!db_run(ctx->work.conn, ctx->work.arena, &count_items, NULL, NULL, err))
             return false;
-    if (adding->args->amount == LEAVES_A_JOB && !op_context_enqueue(ctx, reply, "test.kind", "{}", ctx->work.now_us, err))
+    if (adding->args->amount == LEAVES_A_JOB &&
+        !op_context_enqueue(ctx, reply, (struct new_job){ &test_job, "{}" }, ctx->work.now_us, err))
         return false;
     reply->keep_no_key = adding->args->amount == KEEPS_NO_KEY;
     const struct db_rows *rows = db_batch_rows(batch, adding->at);
@@ -131,6 +134,7 @@ static const struct operation add_op = { .id = "sums.add",
                                          .query_budget = 3,
                                          .built = true,
                                          .idempotent_key = true,
+                                         .job = &test_job,
                                          .args = &add_shape,
                                          .single_write = &add_single };
 

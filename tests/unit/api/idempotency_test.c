@@ -355,7 +355,7 @@ static void test_a_claim_that_lasts(void **state)
             hex);
     int64_t start_us = clock_monotonic_us();
     struct visit *visit = visit_run(with_idempotency(adding(&write_op, 1), "same"));
-    assert_refusal(visit, ERR_IDEMPOTENCY_IN_PROGRESS, "", "still being worked on");
+    assert_refusal(visit, ERR_IDEMPOTENCY_IN_PROGRESS, "", "still in progress");
     int64_t took_us = clock_monotonic_us() - start_us;
     assert_true(took_us > 4 * US_PER_S && took_us < 8 * US_PER_S);
     assert_int_equal(plan.runs, 0);

@@ -449,7 +449,7 @@ static void test_a_log_in(void **state)
         snprintf(address, sizeof(address), "unix://%s%s?db=3", tries[i].login, server.socket_path);
         assert_ok(limit_redis_new(address, &redis, &err), &err);
         assert_int_equal(redis->operations->answers(redis), tries[i].counts);
-        limit_redis_look(redis, &facts);
+        limit_redis_probe(redis, &facts);
         assert_int_equal(facts.problem[0] == '\0', tries[i].counts);
         assert_int_equal(facts.server[0] != '\0', tries[i].counts);
         assert_null(strstr(facts.name, "ss"));

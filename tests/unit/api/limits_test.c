@@ -75,7 +75,7 @@ struct value {
 
 static const unsigned char *cache_key(uint32_t set, unsigned char name)
 {
-    static unsigned char bytes[SHORT_CACHE_KEY_BYTES];
+    static unsigned char bytes[TTL_CACHE_KEY_BYTES];
     memset(bytes, name, sizeof(bytes));
     memcpy(bytes, &set, sizeof(set));
     return bytes;
@@ -164,7 +164,7 @@ static void test_cache_believes_for_a_second(void **state)
 static void *use_cache(void *cache)
 {
     for (uint32_t i = 0; i < 3000; i++) {
-        unsigned char name[SHORT_CACHE_KEY_BYTES] = { (unsigned char)(i % 7) };
+        unsigned char name[TTL_CACHE_KEY_BYTES] = { (unsigned char)(i % 7) };
         struct value value = { i % 7, "" };
         struct value found;
         ttl_cache_put(cache, name, &value, ttl_cache_generation(cache));

@@ -17,6 +17,8 @@ static int fresh_plan(void **state)
     return world_setup(state);
 }
 
+static const struct job_declaration test_work = { .name = "test.work" };
+
 static bool ask_for_work(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
 {
     (void)args;
@@ -27,7 +29,7 @@ static bool ask_for_work(struct op_context *ctx, const void *args, struct reply 
     }
     if (plan.breaks_the_commit && !db_run(ctx->work.conn, ctx->work.arena, &add_item, &(struct number){ 1 }, NULL, err))
         return false;
-    return op_context_enqueue(ctx, reply, "test.work", "{}", ctx->work.now_us, err);
+    return op_context_enqueue(ctx, reply, (struct new_job){ &test_work, "{}" }, ctx->work.now_us, err);
 }
 
 static const struct operation job_op = { .id = "work.do",
@@ -38,6 +40,7 @@ static const struct operation job_op = { .id = "work.do",
                                          .query_budget = 10,
                                          .built = true,
                                          .idempotent_key = true,
+                                         .job = &test_work,
                                          .args = &no_args,
                                          .handler = ask_for_work,
                                          .price = { PRICE_FIXED, 10, "work" } };
@@ -73,7 +76,7 @@ static struct visit *begin(const char *idempotency_key)
 {
     struct visit *visit = visit_new(&job_op, NULL);
     visit->call.idempotency_key = idempotency_key;
-    visit->call.progress = visit_progress;
+    visit->call.on_progress = visit_progress;
     start(visit);
     return visit;
 }
@@ -155,7 +158,7 @@ static void test_failures_that_say_little(void **state)
         struct visit *visit = begin(NULL);
         fail_job(newest_job(), errors[i]);
         finish(visit);
-        assert_refusal(visit, ERR_INTERNAL_ERROR, "", "The work failed.");
+        assert_refusal(visit, ERR_INTERNAL_ERROR, "", "The job failed.");
     }
     /* Done without an answer is a fault, too. */
     run_sql("delete from jobs");
@@ -163,7 +166,7 @@ static void test_failures_that_say_little(void **state)
     run_sql("update jobs set state = 'done' where id = %lld", (long long)newest_job());
     tell();
     finish(visit);
-    assert_refusal(visit, ERR_INTERNAL_ERROR, "", "The work failed.");
+    assert_refusal(visit, ERR_INTERNAL_ERROR, "", "The job failed.");
     run_sql("delete from jobs");
     visit = begin(NULL);
     run_sql("update jobs set state = 'canceled', result_error = '{\"code\":\"SERVICE_UNAVAILABLE\",\"message\":\"Cancelled.\"}' "
@@ -460,7 +463,7 @@ static void test_stopping_ends_parked_calls(void **state)
     enum { NEVER_MS = 600 * 1000 }; /* a stop that waited for it would not end within the limit of a test */
     api_free(api, NEVER_MS);
     for (int i = 0; i < 3; i++)
-        assert_refusal(visits[i], ERR_SERVICE_UNAVAILABLE, "", "stopping; the work goes on");
+        assert_refusal(visits[i], ERR_SERVICE_UNAVAILABLE, "", "stopping; the job continues");
     /* It does: nobody asked the jobs to stop. */
     assert_int_equal(number_of("select count(*) from jobs where state = 'queued' and not cancel_asked"), 3);
     api = service_new((struct api_config){ .quick_threads = 1 });

@@ -160,16 +160,16 @@ static void test_presence_picks_the_operation(void **state)
 static void test_fixed_arguments_cannot_be_given(void **state)
 {
     (void)state;
-    assert_refused(&plain_tool, "{\"kind\":\"automation\"}", "kind", "list_things takes no argument kind");
+    assert_refused(&plain_tool, "{\"kind\":\"automation\"}", "kind", "list_things does not accept the argument kind");
 }
 
 static void test_unknown_arguments(void **state)
 {
     (void)state;
-    assert_refused(&plain_tool, "{\"limit\":1,\"verbose\":true}", "verbose", "takes no argument verbose");
-    assert_refused(&plain_tool, "{\"brandId\":\"brd_1\"}", "brandId", "takes no argument");
+    assert_refused(&plain_tool, "{\"limit\":1,\"verbose\":true}", "verbose", "does not accept the argument verbose");
+    assert_refused(&plain_tool, "{\"brandId\":\"brd_1\"}", "brandId", "does not accept the argument");
     /* Known to the operation is not known to the tool. */
-    assert_refused(&choosing_tool, "{\"cursor\":\"c\"}", "cursor", "takes no argument cursor");
+    assert_refused(&choosing_tool, "{\"cursor\":\"c\"}", "cursor", "does not accept the argument cursor");
     assert_refused(&plain_tool, "[]", "", "must be an object");
     assert_refused(&plain_tool, "\"limit\"", "", "must be an object");
     assert_refused(&plain_tool, "null", "", "must be an object");
@@ -216,7 +216,7 @@ static void test_idempotency_keys(void **state)
     assert_string_equal(call->idempotency_key, "k-1");
     assert_refused(&plain_tool, "{\"idempotencyKey\":5}", "idempotencyKey", "must be text");
     assert_refused(&plain_tool, "{\"idempotencyKey\":null}", "idempotencyKey", "must be text");
-    assert_refused(&strict_tool, "{\"action\":\"pause\",\"idempotencyKey\":\"k\"}", "idempotencyKey", "takes no argument");
+    assert_refused(&strict_tool, "{\"action\":\"pause\",\"idempotencyKey\":\"k\"}", "idempotencyKey", "does not accept the argument");
 }
 
 /* ---- The catalogue ---- */
@@ -233,7 +233,7 @@ static void test_waiting(void **state)
     assert_refused(&patient_tool, "{\"view\":\"one\",\"waitSeconds\":\"5\"}", "waitSeconds", "from 0 to 50");
     /* Where nothing is waited for it reaches the operation, which refuses what it does not know. */
     assert_string_equal(prepared(&patient_tool, "{\"view\":\"list\",\"waitSeconds\":5}"), "{\"waitSeconds\":5}");
-    assert_refused(&strict_tool, "{\"action\":\"pause\",\"waitSeconds\":5}", "waitSeconds", "takes no argument");
+    assert_refused(&strict_tool, "{\"action\":\"pause\",\"waitSeconds\":5}", "waitSeconds", "does not accept the argument");
 }
 
 static void test_finding_tools(void **state)

@@ -277,6 +277,17 @@ static void test_a_cancelled_write_leaves_nothing(void **state)
 
 /* ---- Jobs of a write ---- */
 
+static void test_only_the_declared_job(void **state)
+{
+    (void)state;
+    static const struct job_declaration other = { .name = "test.other" };
+    open_service();
+    plan.enqueue = true;
+    plan.job = &other;
+    assert_refusal(visit_run(adding(&write_op, 1)), ERR_INTERNAL_ERROR, "", "items.add does not declare the job test.other");
+    assert_int_equal(number_of("select count(*) from jobs") + item_count(), 0);
+}
+
 static void test_a_write_may_leave_a_job(void **state)
 {
     (void)state;
@@ -321,6 +332,7 @@ int main(void)
         PLAN_TEST(test_an_empty_balance),
         PLAN_TEST(test_many_writers),
         PLAN_TEST(test_a_cancelled_write_leaves_nothing),
+        PLAN_TEST(test_only_the_declared_job),
         PLAN_TEST(test_a_write_may_leave_a_job),
     };
     return cmocka_run_group_tests_name("api: writes", tests, world_begin, group_teardown);

@@ -55,7 +55,7 @@ static const char *rows_of(const struct input *input, size_t block, int64_t offs
     *ret_count = 0;
     csv_begin(&reader, input->charset, input->delimiter, offset, line);
     for (enum csv_step step; (step = csv_next(&reader, &row)) != CSV_END;) {
-        if (step == CSV_HUNGRY) {
+        if (step == CSV_NEEDS_INPUT) {
             size_t size = input->size - fed < block ? input->size - fed : block;
             size_t taken = csv_feed(&reader, (const unsigned char *)input->bytes + fed, size, fed + size == input->size);
             /* A character that was cut is fed again with more behind it. */
@@ -205,7 +205,7 @@ static void test_memory_is_bounded(void **state)
     csv_begin(&reader, CHARSET_WINDOWS_1252, ',', 0, 1);
     for (int i = 0; i < 100; i++) {
         assert_int_equal(csv_feed(&reader, block, CSV_BLOCK_BYTES, false), CSV_BLOCK_BYTES);
-        assert_int_equal(csv_next(&reader, &row), CSV_HUNGRY);
+        assert_int_equal(csv_next(&reader, &row), CSV_NEEDS_INPUT);
         assert_false(reader.text.overflowed);
         assert_true(reader.text.size <= CSV_ROW_MAX_BYTES + CSV_BLOCK_BYTES);
     }

@@ -37,6 +37,19 @@ function goodTree() {
       plans: { basic: { name: 'Basic', credits: 10, emailSends: null } },
     },
     'schemas/integrations.json': [{ provider: 'shop', name: 'Shop', category: 'data_in', events: ['orders/paid'] }],
+    'schemas/jobs.json': [
+      {
+        name: 'make_thing', summary: 'Makes a thing.', maxBytes: 1000,
+        payload: {
+          thingId: { type: 'integer', description: 'The thing.' },
+          note: { type: 'string', optional: true, description: 'A note.' },
+          color: { type: 'string', default: 'red', description: 'Its color.' },
+          tags: { type: 'array', items: { type: 'string' }, description: 'Its tags.' },
+          parts: { type: 'array', free: true, description: 'Its parts.' },
+        },
+      },
+      { name: 'check_thing', summary: 'Checks a thing.', maxBytes: 10, payload: {} },
+    ],
     'schemas/interface.json': {
       info: { title: 'Things', version: '1.0.0' }, tags: { things: 'Things and their parts.' }, examples: { thingId: 'con_1' },
     },
@@ -78,7 +91,7 @@ function goodTree() {
       },
       {
         id: 'things.make', route: 'POST /v1/things', summary: 'Makes a thing.', reach: 'brand', scope: 'things', policy: 'things.write',
-        price: 'check', mode: 'write', status: 201, queries: 2, built: true, idempotencyKey: true, confirmation: 'thing',
+        price: 'check', mode: 'write', status: 201, queries: 2, built: true, idempotencyKey: true, confirmation: 'thing', job: 'make_thing',
         body: {
           name: { type: 'string', minLength: 1, maxLength: 10, description: 'Name.', example: 'Ada' },
           nick: { type: 'string', maxLength: 10, nullable: true, description: 'Other name.' },
@@ -131,18 +144,25 @@ const tool = (tree, name) => tree[`tools/things/${name}.json`];
 const integrations = (tree) => tree['schemas/integrations.json'];
 const policies = (tree) => tree['schemas/policies.json'];
 const rules = (tree) => tree['schemas/rules.json'].rules;
+const job = (tree, at = 0) => tree['schemas/jobs.json'][at];
+const member = (tree) => job(tree).payload.thingId;
 const MAKE = 2;
 
 /** rules.json with a rule a line; the first one is on line 4. */
 const ruleLines = (entries) =>
   `{"areas": ["things", "parts"],\n\n"rules": [\n${entries.map((entry) => JSON.stringify(entry)).join(',\n')}\n]}\n`;
 
+/** jobs.json with a job a line; the first one is on line 2. */
+function jobsInLines(tree) {
+  tree['schemas/jobs.json'] = `[\n${tree['schemas/jobs.json'].map((one) => JSON.stringify(one)).join(',\n')}\n]\n`;
+}
+
 /** What is broken, how, and what the generator says of it. */
 const broken = [
   ['an error declared twice', (t) => t['schemas/errors.json'].push(t['schemas/errors.json'][0]), 'INVALID_REQUEST: declared twice'],
   ['an error of an unknown type', (t) => (t['schemas/errors.json'][0].type = 'bad'), 'type is not one of the eight'],
   ['an error without a suggestion', (t) => delete t['schemas/errors.json'][0].suggestion, 'has no suggestion'],
-  ['an error that does not say whether to retry', (t) => delete t['schemas/errors.json'][0].retryable, 'retryable must be said'],
+  ['an error that does not say whether to retry', (t) => delete t['schemas/errors.json'][0].retryable, 'retryable must be given'],
   ['an error with an impossible status', (t) => (t['schemas/errors.json'][0].status = 200), 'status must be 4xx or 5xx'],
 
   ['a scope that implies an unknown one', (t) => (policies(t).scopes.all.implies = ['else']), 'implies the unknown scope else'],
@@ -186,12 +206,47 @@ const broken = [
   ['an id of an unknown letter', (t) => (rules(t)[5].id = 'X-100'), 'the id X-100 is not written like'],
   ['a rule without an id', (t) => delete rules(t)[1].id, 'the id (not a text) is not written like'],
 
+  ['a job declared twice', (t) => {
+    t['schemas/jobs.json'].push(job(t));
+    jobsInLines(t);
+  }, 'schemas/jobs.json:4: make_thing: declared twice'],
+  ['a job without a name', (t) => delete job(t, 1).name, 'schemas/jobs.json:1: a job has no name'],
+  ['a job name with capitals', (t) => (job(t, 1).name = 'checkThing'), 'name must be lower-case words joined by _'],
+  ['a job without a summary', (t) => delete job(t).summary, 'make_thing: has no summary'],
+  ['a misspelt member of a job', (t) => (job(t).maxBites = 5), 'has the unknown member maxBites'],
+  ['a job without a payload', (t) => delete job(t).payload, 'make_thing: has no payload'],
+  ['an unbounded payload', (t) => delete job(t).maxBytes, 'needs maxBytes, at most 16777216'],
+  ['a payload beyond the bound', (t) => (job(t).maxBytes = 16777217), 'needs maxBytes, at most 16777216'],
+  ['a payload member of an unknown type', (t) => {
+    member(t).type = 'date';
+    jobsInLines(t);
+  }, 'schemas/jobs.json:2: make_thing.thingId: has the unknown type date'],
+  ['a payload member without a type', (t) => delete member(t).type, 'make_thing.thingId: has the unknown type (none)'],
+  ['a payload list of numbers', (t) => (job(t).payload.tags.items.type = 'integer'), 'make_thing.tags: has the unknown type array'],
+  ['a payload member twice', (t) => (t['schemas/jobs.json'] = '[{"name": "x",\n"payload": {"a": {}, "a": {}}}]'),
+    'schemas/jobs.json: line 2: duplicate object key'],
+  ['a payload member in snake_case', (t) => (job(t).payload.the_thing = member(t)), 'make_thing.the_thing: is not camelCase'],
+  ['a payload member that is a word of C', (t) => (job(t).payload.long = member(t)), 'make_thing.long: is a word of C'],
+  ['a payload member without a description', (t) => delete member(t).description, 'make_thing.thingId: has no description'],
+  ['a payload default of a wrong type', (t) => (member(t).default = 'x'), 'make_thing.thingId: cannot have this default'],
+  ['a payload default of a list', (t) => (job(t).payload.tags.default = 'x'), 'make_thing.tags: cannot have this default'],
+  ['a payload default that is optional', (t) => Object.assign(member(t), { default: 1, optional: true }), 'is optional and has a default'],
+  ['an operation of an undeclared job', (t) => {
+    op(t, MAKE).job = 'else';
+    t['schemas/operations/things.json'] = `\n${JSON.stringify(t['schemas/operations/things.json'])}`;
+  }, 'schemas/operations/things.json:2: things.make: the job else is not in schemas/jobs.json'],
+  ['an operation that waits for no job', (t) => {
+    op(t, MAKE).mode = 'job';
+    delete op(t, MAKE).job;
+  }, 'schemas/operations/things.json:1: things.make: has the mode job and names no job'],
+  ['a read that enqueues a job', (t) => (op(t, 0).job = 'make_thing'), 'things.get: job goes with the modes write and job'],
+
   ['forms that are no list', (t) => (t['schemas/resources/thing.json'].properties.part = { type: 'object', anyOf: {} }), 'thing.json: part: anyOf must be'],
-  ['a member that is no shape', (t) => (t['schemas/resources/thing.json'].properties.note = 5), 'thing.json: note: is no shape'],
-  ['an item that is no shape', (t) => (t['schemas/resources/thing.json'].properties.note = { type: 'array', items: [] }), 'thing.json: note: is no shape'],
+  ['a member that is no shape', (t) => (t['schemas/resources/thing.json'].properties.note = 5), 'thing.json: note: is not a shape'],
+  ['an item that is no shape', (t) => (t['schemas/resources/thing.json'].properties.note = { type: 'array', items: [] }), 'thing.json: note: is not a shape'],
   ['members that are no object', (t) => (t['schemas/resources/part.json'].properties = ['x']), 'part.json: properties must be an object'],
   ['a required member that is not there', (t) => t['schemas/resources/thing.json'].required.push('prat'), 'thing.json: requires prat, which is not'],
-  ['a required member without a name', (t) => (t['schemas/resources/thing.json'].required = [5]), 'thing.json: requires what is no name'],
+  ['a required member without a name', (t) => (t['schemas/resources/thing.json'].required = [5]), 'thing.json: requires an entry that is not a name'],
   ['a type without a name', (t) => (t['schemas/resources/thing.json'].properties.note.type = ['string', {}]), 'thing.json: note: type must be a name'],
   ['a reference to no shape', (t) => (t['schemas/resources/thing.json'].properties.part.$ref = 'else.json'), 'refers to else.json'],
 
@@ -225,21 +280,21 @@ const broken = [
   ['a GET with a body', (t) => (op(t, 0).body = { x: { type: 'boolean', description: 'X.' } }), 'a GET has no body'],
   ['an idempotency key on a GET', (t) => (op(t, 0).idempotencyKey = true), 'only a POST honours an idempotency key'],
   ['a confirmation of no shape', (t) => (op(t, MAKE).confirmation = 'else'), 'the confirmation else is not in schemas/resources'],
-  ['a read that asks for a confirmation', (t) => (op(t, 0).confirmation = 'thing'), 'confirmation goes with a write that is not single'],
-  ['a job that is one statement', (t) => (op(t, 0).mode = 'job'), 'single goes with read or write'],
-  ['a write that waits', (t) => (op(t, MAKE).waits = true), 'waits goes with a read that is not single'],
-  ['a single write with a price', (t) => (op(t, MAKE).single = true), 'a single write has no price and is quick'],
-  ['a slow single write', (t) => Object.assign(op(t, MAKE), { single: true, price: undefined, pool: 'slow' }), 'a single write has no price and is quick'],
+  ['a read that asks for a confirmation', (t) => (op(t, 0).confirmation = 'thing'), 'confirmation needs a write that is not single'],
+  ['a job that is one statement', (t) => (op(t, 0).mode = 'job'), 'single needs mode read or write'],
+  ['a write that waits', (t) => (op(t, MAKE).waits = true), 'waits needs a read that is not single'],
+  ['a single write with a price', (t) => (op(t, MAKE).single = true), 'a single write must be quick and must not have a price'],
+  ['a slow single write', (t) => Object.assign(op(t, MAKE), { single: true, price: undefined, pool: 'slow' }), 'a single write must be quick and must not have a price'],
   ['a status that is no success', (t) => (op(t, 0).status = 404), 'status must be 2xx'],
-  ['no budget of queries', (t) => delete op(t, 0).queries, 'needs a budget of queries'],
-  ['a condition on no parameter', (t) => (op(t, 1).when = { present: 'else' }), 'when looks at else'],
-  ['a condition on a parameter and on none', (t) => (op(t, 1).when = { present: 'things', equals: { else: true } }), 'when looks at else'],
+  ['no budget of queries', (t) => delete op(t, 0).queries, 'needs a query budget'],
+  ['a condition on no parameter', (t) => (op(t, 1).when = { present: 'else' }), 'when uses else'],
+  ['a condition on a parameter and on none', (t) => (op(t, 1).when = { present: 'things', equals: { else: true } }), 'when uses else'],
   ['a condition on two values', (t) => (op(t, 1).when = { equals: { things: 1, else: true } }), 'when needs present or equals'],
   ['a condition on nothing', (t) => (op(t, 1).when = {}), 'when needs present or equals'],
   ['an operation that hides another', (t) => delete op(t, 1).when, 'has no condition and hides things.make'],
   ['a required parameter that is not there', (t) => op(t, MAKE).required.push('else'), 'requires the unknown parameter else'],
-  ['a parameter in two places', (t) => (op(t, MAKE).query = { name: op(t, MAKE).body.name }), 'stands in two places'],
-  ['a brand named in a body', (t) => (op(t, MAKE).body.brandId = row('brand')), 'no query or body names a brand'],
+  ['a parameter in two places', (t) => (op(t, MAKE).query = { name: op(t, MAKE).body.name }), 'is declared in two places'],
+  ['a brand named in a body', (t) => (op(t, MAKE).body.brandId = row('brand')), 'a query or body must not name a brand'],
 
   ['an unbounded text', (t) => delete op(t, MAKE).body.name.maxLength, 'things.make.name: needs maxLength'],
   ['an unbounded number', (t) => delete op(t, MAKE).body.size.maximum, 'needs minimum and maximum'],
@@ -250,14 +305,14 @@ const broken = [
   ['an untyped parameter', (t) => delete op(t, MAKE).body.name.type, 'has no type'],
   ['a parameter without a description', (t) => delete op(t, MAKE).body.name.description, 'has no description'],
   ['a parameter in snake_case', (t) => (op(t, MAKE).body.the_name = op(t, MAKE).body.name), 'is not camelCase'],
-  ['a parameter that is a word of C', (t) => (op(t, MAKE).body.default = op(t, MAKE).body.name), 'is a word of C'],
+  ['a parameter that is a word of C', (t) => (op(t, MAKE).body.default = op(t, MAKE).body.name), 'is a C keyword'],
   ['an id of an unknown kind', (t) => (op(t, 0).path.thingId.format = 'id:thing'), 'is an id of an unknown kind'],
-  ['a nullable number', (t) => (op(t, MAKE).body.size.nullable = true), 'only a text may be nullable'],
+  ['a nullable number', (t) => (op(t, MAKE).body.size.nullable = true), 'only text may be nullable'],
   ['a default outside the enum', (t) => (op(t, MAKE).body.color.default = 'green'), 'default is not one of its values'],
   ['a default of a wrong type', (t) => (op(t, MAKE).body.size.default = true), 'cannot have this default'],
   ['an enum value that makes no constant', (t) => op(t, MAKE).body.color.enum.push('very red'), 'a value of its enum'],
   ['anyOf in a parameter', (t) => (op(t, MAKE).body.name.anyOf = []), 'has the unknown member anyOf'],
-  ['an object in a query', (t) => (op(t, 0).query.part = op(t, MAKE).body.fields), 'cannot stand in a path or a query'],
+  ['an object in a query', (t) => (op(t, 0).query.part = op(t, MAKE).body.fields), 'cannot be in a path or a query'],
   ['a shared enum with two meanings', (t) => {
     op(t, MAKE).body.color.enumName = 'color';
     op(t, 0).query.color = { ...op(t, MAKE).body.color, enum: ['red', 'green'] };
@@ -273,26 +328,26 @@ const broken = [
   ['a tool named otherwise than its file', (t) => (tool(t, 'get_thing').name = 'look'), 'name must be the name of the file'],
   ['a tool name taken in another folder', (t) => {
     t['tools/more/get_thing.json'] = { ...tool(t, 'get_thing'), toolset: 'more' };
-  }, 'the name get_thing is taken'],
+  }, 'the name get_thing is already used'],
   ['a rule of a tool that is none', (t) => (tool(t, 'get_thing').rules = ['R-2']), `the rule R-2 is not written like ${rule('001')}`],
   ['a rule of an operation that is none', (t) => (op(t, 0).rules = ['R-00x']), `the rule R-00x is not written like ${rule('001')}`],
-  ['a hint that is not said', (t) => delete tool(t, 'get_thing').hints.openWorld, 'the hint openWorld must be said'],
+  ['a hint that is not said', (t) => delete tool(t, 'get_thing').hints.openWorld, 'the hint openWorld must be given'],
   ['a reading tool that writes', (t) => (tool(t, 'save_thing').hints = hints(true)), 'is read-only and runs things.makeMany, which writes'],
   ['a tool both read-only and destructive', (t) => (tool(t, 'get_thing').hints.destructive = true), 'both read-only and destructive'],
   ['a tool running nothing known', (t) => (tool(t, 'get_thing').run = 'things.look'), 'runs the unknown operation things.look'],
   ['a tool without run', (t) => delete tool(t, 'get_thing').run, 'needs either run or chooseBy'],
   ['a tool in a foreign toolset', (t) => (tool(t, 'get_thing').toolset = 'else'), 'toolset must be the name of its folder'],
   ['a description of 401 bytes', (t) => (tool(t, 'get_thing').description = 'x'.repeat(395)), 'the description has 401 bytes'],
-  ['a description of no argument', (t) => (tool(t, 'get_thing').describe = { else: 'X.' }), 'describes else, which is no argument of it'],
+  ['a description of no argument', (t) => (tool(t, 'get_thing').describe = { else: 'X.' }), 'describes else, which is not one of its arguments'],
   ['a default of no argument', (t) => (tool(t, 'get_thing').default = { else: 1 }), 'default names else'],
-  ['a tool default of a wrong type', (t) => (tool(t, 'save_thing').default = { size: 'big' }), 'has a default that is no integer'],
+  ['a tool default of a wrong type', (t) => (tool(t, 'save_thing').default = { size: 'big' }), 'has a default of another type than integer'],
   ['an unknown argument in only', (t) => (tool(t, 'get_thing').only = ['else']), 'only names else'],
   ['operations that cost differently', (t) => delete op(t, MAKE).price, 'its operations cost differently; declare cost'],
   ['operations that hide each other', (t) => (tool(t, 'save_thing').run = ['things.make', 'things.makeMany']), 'hides what comes after it'],
   ['a choice by an argument that is not taken', (t) => {
     delete tool(t, 'save_thing').run;
     tool(t, 'save_thing').chooseBy = { present: { else: 'things.makeMany' }, otherwise: 'things.make' };
-  }, 'chooses by else, which things.makeMany does not take'],
+  }, 'chooses by else, which things.makeMany does not accept'],
   ['arguments of different types', (t) => {
     op(t, 1).body.name = { type: 'boolean', description: 'X.' };
   }, 'name has different types in its operations'],
@@ -302,9 +357,9 @@ const broken = [
   }, 'bytes of tools/list in the mean'],
 
   ['instructions beyond 2 KB', (t) => (t['tools/mcp.json'].instructions = 'x'.repeat(2049)), 'needs instructions of 2048 bytes at most'],
-  ['a place of a prompt that no argument fills', (t) => (t['tools/mcp.json'].prompts[0].messages[0].text = '{else}'), '{else} is no argument'],
+  ['a place of a prompt that no argument fills', (t) => (t['tools/mcp.json'].prompts[0].messages[0].text = '{else}'), '{else} is not one of its arguments'],
   ['a resource that writes', (t) => (t['tools/mcp.json'].resourceTemplates[0].run = 'things.make'), 'which does more than read'],
-  ['a resource that is not built', (t) => (t['tools/mcp.json'].resourceTemplates[0].run = 'things.drop'), 'which is no built operation'],
+  ['a resource that is not built', (t) => (t['tools/mcp.json'].resourceTemplates[0].run = 'things.drop'), 'which is not a built operation'],
   ['a resource with an unknown argument', (t) => (t['tools/mcp.json'].resourceTemplates[0].args = { else: 1 }), 'gives else'],
   ['a resource that picks nothing', (t) => (t['tools/mcp.json'].resourceTemplates[0].pick = 'else'), 'picks else'],
   ['a topic on no tool', (t) => (t['tools/topics.json'][0].tools = ['else']), 'names the unknown tool else'],
@@ -355,6 +410,11 @@ if (good.status === 0) {
   check('shapes in use', components.schemas.part && components.schemas.thing ? null : 'are missing');
   check('the operation', readFileSync(join(good.output, 'catalogue/operations.h'), 'utf8').includes('struct things_make_many_things_item_list things;')
     ? null : 'has no typed list');
+  const jobs = readFileSync(join(good.output, 'catalogue/jobs.h'), 'utf8');
+  check('the payload', jobs.includes('    int64_t thing_id; /* The thing. */\n    const char *note; /* Optional. A note. */') ? null : 'has no typed struct');
+  check('the encoder', jobs.includes('struct new_job make_thing_job(struct arena *arena, const struct make_thing_payload *payload)') ? null : 'is missing');
+  check('the implementation', readFileSync(join(good.output, 'catalogue/job_types.c'), 'utf8').includes('[JOB_MAKE_THING] = &job_make_thing,')
+    ? null : 'is not required');
 }
 
 for (const [name, change, expected] of broken) {
@@ -366,5 +426,5 @@ for (const [name, change, expected] of broken) {
   else if (existsSync(join(result.output, 'catalogue/operations.h'))) check(name, 'wrote files');
 }
 rmSync(folder, { recursive: true, force: true });
-console.log(`${broken.length + 12} checks, ${failures} failed`);
+console.log(`${broken.length + 15} checks, ${failures} failed`);
 process.exit(failures > 0 ? 1 : 0);

@@ -116,18 +116,18 @@ static void test_bad_files_are_refused(void **state)
         const char *words;
     } cases[] = {
         { HEAD("a", ":exec") "select :gone;", "bad.sql:3: :gone is not declared in params of a" },
-        { HEAD("a", ":exec") "-- params: idle bigint\nselect 1;", "bad.sql:2: a declares the parameter idle and does not use it" },
+        { HEAD("a", ":exec") "-- params: idle bigint\nselect 1;", "bad.sql:2: a does not use its parameter idle" },
         { HEAD("a", ":exec") "-- params: x bigint, x text\nselect :x;", "x is declared twice" },
         { HEAD("a", ":exec") "-- params: x number\nselect :x;", "unknown type \"number\"" },
         { HEAD("a", ":exec") "-- params: x\nselect :x;", "is not \"name type\"" },
         { HEAD("a", ":exec") "-- params: x bigint maybe\nselect :x;", "is not \"name type\"" },
         { HEAD("a", ":exec") "-- params: x bigint, , y text\nselect :x, :y;", "an empty field" },
-        { HEAD("a", ":exec") "-- params: struct bigint\nselect :struct;", "is a word of C" },
+        { HEAD("a", ":exec") "-- params: struct bigint\nselect :struct;", "is a C keyword" },
         { HEAD("a", ":exec") "select $1;", "instead of a numbered parameter" },
-        { HEAD("a", ":exec") "-- columns: x bigint\nselect 1;", "is :exec and declares columns" },
-        { HEAD("a", ":exec") "-- row: thing\nselect 1;", "is :exec and names a row" },
-        { HEAD("a", ":one") "select 1;", "gives rows and declares no columns" },
-        { HEAD("a", ":some") "select 1;", "is none of :one, :many, :exec" },
+        { HEAD("a", ":exec") "-- columns: x bigint\nselect 1;", "is :exec and must not declare columns" },
+        { HEAD("a", ":exec") "-- row: thing\nselect 1;", "is :exec and must not name a row" },
+        { HEAD("a", ":one") "select 1;", "returns rows and must declare columns" },
+        { HEAD("a", ":some") "select 1;", "must be :one, :many or :exec" },
         { HEAD("A", ":exec") "select 1;", "is not a name of lower-case letters" },
         { HEAD("a", "") "select 1;", "expected \"-- name:" },
         { HEAD("a", ":exec"), "a has no statement" },
@@ -136,10 +136,10 @@ static void test_bad_files_are_refused(void **state)
         { HEAD("a", ":exec") "select 'open;", "a quote is not closed" },
         { HEAD("a", ":exec") "select /* open;", "a comment is not closed" },
         { HEAD("a", ":exec") "select $x$ open;", "$x$ is not closed" },
-        { HEAD("a", ":exec") "select 1; select 2;", "text behind the ';'" },
-        { HEAD("a", ":exec") "select 1;\n" HEAD("a", ":exec") "select 2;", "the name a is taken by bad.sql:2" },
-        { "-- name: a :exec\nselect 1;", "has no comment" },
-        { "select 1;", "bad.sql:1: a statement without" },
+        { HEAD("a", ":exec") "select 1; select 2;", "unexpected text after the ';'" },
+        { HEAD("a", ":exec") "select 1;\n" HEAD("a", ":exec") "select 2;", "the name a is already used by bad.sql:2" },
+        { "-- name: a :exec\nselect 1;", "needs a comment" },
+        { "select 1;", "bad.sql:1: a statement needs" },
         { HEAD("a", ":one") "-- row: r\n-- columns: x bigint\nselect 1;\n" HEAD("b",
                                                                                 ":one") "-- row: r\n-- columns: x text\nselect 1;",
           "share the row r and differ" },
@@ -162,10 +162,10 @@ static void test_names_are_unique_among_files(void **state)
     write_file("two.sql", HEAD("b", ":one") "-- row: a\n-- columns: x bigint\nselect 1;");
     assert_true(generate("one.sql"));
     assert_false(generate("one.sql two.sql"));
-    assert_non_null(strstr(read_back("words"), "rows are shared within a file only"));
+    assert_non_null(strstr(read_back("words"), "only queries of one file may share a row"));
     write_file("two.sql", HEAD("a", ":exec") "select 1;");
     assert_false(generate("one.sql two.sql"));
-    assert_non_null(strstr(read_back("words"), "the name a is taken by one.sql:2"));
+    assert_non_null(strstr(read_back("words"), "the name a is already used by one.sql:2"));
     assert_false(generate("missing.sql"));
 }
 

@@ -277,7 +277,7 @@ static void test_leaving_runner_makes_clients_wait(void **state)
         usleep(10000);
     assert_true(cluster_no_clients(data_dir, &exclusive));
     assert_false(join_with("", 200, &fd, &err));
-    assert_non_null(strstr(err.message, "leaving"));
+    assert_non_null(strstr(err.message, "still stopping"));
     cluster_leave(exclusive);
     assert_ok(join_with("", JOIN_WAIT_MS, &fd, &err), &err);
     cluster_leave(fd);

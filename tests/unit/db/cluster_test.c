@@ -213,7 +213,7 @@ static void test_other_major_version(void **state)
     write_in_cluster("PG_VERSION", "9\n");
     assert_false(cluster_start(data_dir, &started, &err));
     assert_int_equal(err.code, ERR_INTERNAL_ERROR);
-    assert_non_null(strstr(err.message, "made by PostgreSQL 9"));
+    assert_non_null(strstr(err.message, "created by PostgreSQL 9"));
     write_in_cluster("PG_VERSION", "");
     assert_false(cluster_start(data_dir, &started, &err));
     assert_non_null(strstr(err.message, "cannot be read"));

@@ -63,7 +63,8 @@ static void test_migrations(void **state)
 
     assert_ok(db_script(conn, "insert into schema_migrations (number, title) values (3, 'future')", &err), &err);
     assert_false(db_migrate(conn, &version, &err));
-    assert_string_equal(err.message, "The database has schema version 3 and this program serves up to 2. Use a newer Posthorn.");
+    assert_string_equal(err.message,
+                        "The database has schema version 3, but this program supports only up to version 2. Use a newer Posthorn.");
 }
 
 static void test_failing_migration_keeps_nothing(void **state)
@@ -74,7 +75,7 @@ static void test_failing_migration_keeps_nothing(void **state)
     /* The second migration meets a row that is there already. */
     assert_ok(db_script(conn, "delete from schema_migrations where number > 1", &err), &err);
     assert_false(db_migrate(conn, &version, &err));
-    assert_string_equal(err.message, "Migration 0002_second failed; nothing of it was kept.");
+    assert_string_equal(err.message, "Migration 0002_second failed; none of its changes were saved.");
     assert_ok(db_schema_version(conn, &version, &err), &err);
     assert_int_equal(version, 1);
     assert_false(db_in_transaction(conn));

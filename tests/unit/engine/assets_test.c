@@ -10,11 +10,11 @@ static struct asset asset_of(const char *bytes_text, int64_t bytes)
     return asset;
 }
 
-static struct asset_room room_left(void)
+static struct asset_quota room_left(void)
 {
     struct error err;
-    struct asset_room room;
-    assert_ok(asset_room_left(&work, &room, &err), &err);
+    struct asset_quota room;
+    assert_ok(asset_quota_left(&work, &room, &err), &err);
     return room;
 }
 
@@ -31,7 +31,7 @@ static void test_a_brand_notes_an_image_once(void **state)
     assert_int_equal(number_of("select count(*) from assets"), 2);
     assert_int_equal(number_of("select count(*) from assets where source_url = 'https://x.example/one.png' and width = 3"), 1);
     assert_int_equal(number_of("select count(*) from assets where hash = sha256('two') and source_url is null"), 1);
-    struct asset_room room = room_left();
+    struct asset_quota room = room_left();
     assert_int_equal(room.count, ASSETS_MAX_COUNT - 2);
     assert_int_equal(room.bytes, ASSETS_MAX_BYTES - 150);
 }
@@ -90,7 +90,8 @@ static int64_t width_at(const json_t *answer, size_t row)
     return json_get_int(json_array_get(json_object_get(answer, "data"), row), "width", -1);
 }
 
-/* the newest come first, a page ends at an image, not at a number, and its cursor is good for this order and these filters. */
+/* R-172, R-176 and R-187: the newest come first, a page ends at an image, not at a number, and its cursor is good for this order
+ * and these filters. */
 static void test_browsing(void **state)
 {
     (void)state;

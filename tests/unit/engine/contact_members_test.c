@@ -197,7 +197,7 @@ static void test_a_circle_is_refused(void **state)
     error_clear(&err);
     const char *letters = "";
     assert_false(find_letters(&search, &letters, &err));
-    assert_non_null(strstr(err.message, "not in a circle"));
+    assert_non_null(strstr(err.message, "not in a cycle"));
 }
 
 static void test_a_checked_filter_is_checked_whole(void **state)
@@ -262,7 +262,7 @@ static void test_conditions_that_are_too_long_are_refused(void **state)
     const struct filter_scope *scope;
     assert_false(filter_check(&work, json_of(buf_text(filters)), "filters", 0, &filter, &scope, &err));
     assert_int_equal(err.code, ERR_INVALID_REQUEST);
-    assert_non_null(strstr(err.message, "too large together"));
+    assert_non_null(strstr(err.message, "conditions of this filter are too large"));
 }
 
 /* ---- Activity ---- */

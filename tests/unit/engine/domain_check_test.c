@@ -25,7 +25,7 @@ static struct domain_check begin(int64_t id)
     return check;
 }
 
-static void answer(struct domain_look *look, const char *text)
+static void answer(struct domain_query *look, const char *text)
 {
     const char **items = arena_array(arena, 1, sizeof(*items));
     items[0] = text;
@@ -37,7 +37,7 @@ static void answer(struct domain_look *look, const char *text)
 static void answer_but(struct domain_check *check, int state)
 {
     for (size_t i = 0; i < check->count; i++)
-        answer(&check->looks[i], (int)check->looks[i].record->state == state ? NULL : check->looks[i].record->value);
+        answer(&check->queries[i], (int)check->queries[i].record->state == state ? NULL : check->queries[i].record->value);
 }
 
 static bool settle(const struct domain_check *check, struct domain_row **ret_domain, struct error *err)
@@ -111,7 +111,7 @@ static void test_one_key_is_not_enough(void **state)
     for (size_t missing = 0; missing < 2; missing++) {
         struct domain_check check = begin(id);
         answer_but(&check, -1);
-        answer(&check.looks[missing], check.looks[1 - missing].record->value);
+        answer(&check.queries[missing], check.queries[1 - missing].record->value);
         struct domain_row *domain = settled(&check);
         assert_string_equal(domain->status, "pending");
         assert_false(domain->verified_at.set);
@@ -158,7 +158,7 @@ static void test_silence_changes_nothing(void **state)
         struct domain_check check = begin(id);
         struct domain_row *domain;
         answer_but(&check, DOMAIN_RECORD_USED);
-        check.looks[silent].answer = DOMAIN_ANSWER_NONE;
+        check.queries[silent].answer = DOMAIN_ANSWER_NONE;
         assert_false(settle(&check, &domain, &err));
         assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
         assert_true(err.retry_after_s > 0);
@@ -175,8 +175,8 @@ static void test_silence_about_advice_leaves_it(void **state)
     verified(id);
     struct domain_check check = begin(id);
     answer_but(&check, -1);
-    check.looks[2].answer = DOMAIN_ANSWER_NONE;
-    answer(&check.looks[3], NULL);
+    check.queries[2].answer = DOMAIN_ANSWER_NONE;
+    answer(&check.queries[3], NULL);
     struct domain_records records = domain_records_of(arena, settled(&check));
     assert_true(records.items[2].is_published);
     assert_false(records.items[3].is_published);
@@ -198,7 +198,7 @@ static void test_waiting_keys_are_taken_into_use(void **state)
     /* One of the pair is not enough. */
     check = begin(id);
     answer_but(&check, -1);
-    answer(&check.looks[3], NULL);
+    answer(&check.queries[3], NULL);
     assert_string_equal(settled(&check)->selectors.items[0], old);
 
     /* The new ones are there: the old ones need not be any more. */

@@ -362,7 +362,7 @@ static void test_a_lost_key_file_is_asked_for(void **state)
 
     /* The file of another installation: its key has the same number. */
     assert_ok(key_file_make(arena, work.engine->key_file, &ring, &err), &err);
-    assert_no_sealing("is not the one");
+    assert_no_sealing("is not the key");
     err.code = ERR_NONE;
     assert_false(domain_signing_keys(&work, id, arena, &keys, &err));
     assert_non_null(strstr(err.cause, "another master key 1"));

@@ -129,7 +129,7 @@ static void test_person_as_they_are_now(void **state)
 {
     (void)state;
     make_contact("ada@example.com");
-    assert_says(why("ada@example.com", 0), "A subscribed contact whose address is not suppressed.");
+    assert_says(why("ada@example.com", 0), "Subscribed; the address is not suppressed.");
     run_sql("insert into contact_validations (brand_id, contact_id, status, reason, checked_at)"
             "select brand_id, id, 'invalid', 'no_mail', '2026-01-05T00:00:00Z' from contacts;"
             "insert into contact_activity values (%lld, 'opened', 'ada@example.com', '2026-01-02', 2),"
@@ -148,7 +148,7 @@ static void test_person_as_they_are_now(void **state)
     assert_says(answer, "suppressed (bounce) since 2026-01-06T00:00:00.000Z");
     assert_member(json_object_get(answer, "suppression"), "reason", "bounce");
     run_sql("update suppressions set reason = 'unsubscribe'; update contacts set subscribed = false");
-    assert_says(why("ada@example.com", 0), "Gets no campaign: unsubscribed on 2026-01-06T00:00:00.000Z.");
+    assert_says(why("ada@example.com", 0), "Receives no campaigns: unsubscribed on 2026-01-06T00:00:00.000Z.");
     run_sql("delete from contact_activity");
 }
 
@@ -176,7 +176,7 @@ static void test_a_send_that_has_not_begun(void **state)
     run_sql("update sends set status = 'scheduled', scheduled_at = '2027-01-01T00:00:00Z'");
     assert_says(first_send(why("ada@example.com", send_id)), "scheduled for 2027-01-01T00:00:00.000Z");
     run_sql("update sends set status = 'paused', pause_reason = 'plan_limit'");
-    assert_says(first_send(why("ada@example.com", send_id)), "until the plan has room");
+    assert_says(first_send(why("ada@example.com", send_id)), "until the plan's allowance suffices");
     run_sql("update sends set status = 'canceled', pause_reason = null");
     assert_says(first_send(why("ada@example.com", send_id)), "canceled before it began");
     run_sql("update sends set status = 'failed', error = 'The design is gone.'");
@@ -209,7 +209,7 @@ static void test_who_was_left_out(void **state)
             (long long)work.brand_id);
     assert_says(first_send(why("then-away@example.com", 0)), "not a subscribed member of the audience Readers when");
     run_sql("update sends set target = 'inline', inline_keys = '{ada@example.com}'");
-    assert_says(first_send(why("then-away@example.com", 0)), "not among those the send was given");
+    assert_says(first_send(why("then-away@example.com", 0)), "not in the send's list");
 }
 
 /* ---- Delivery ---- */
@@ -224,7 +224,7 @@ static void test_a_recipient_on_the_way(void **state)
     const json_t *send = first_send(why("ada@example.com", 0));
     assert_true(json_get_bool(send, "isRecipient", false));
     assert_int_equal(json_get_int(send, "ordinal", 0), 1);
-    assert_says(send, "Waits for its turn");
+    assert_says(send, "Queued in the running send");
     run_sql("update send_ranges set lease_owner = 'me', started_at = now()");
     assert_says(first_send(why("ada@example.com", 0)), "Being sent now.");
 
@@ -237,7 +237,7 @@ static void test_a_recipient_on_the_way(void **state)
     assert_int_equal(json_get_int(send, "attempts", 0), 2);
     assert_member(send, "nextAttemptAt", "2026-01-01T00:05:00.000Z");
     assert_says(send,
-                "Waiting after 2 attempts; the last was put off by relay relay.example:25: 451 4.7.1 Later. Next attempt: 2026");
+                "Waiting after 2 attempts; the last one was deferred by relay relay.example:25: 451 4.7.1 Later. Next attempt: 2026");
     run_sql("update send_retries set lease_owner = 'me', uncertain = true");
     send = first_send(why("ada@example.com", 0));
     assert_says(send, "tried again now. (an earlier attempt may have arrived as well");
@@ -277,7 +277,7 @@ static void test_every_outcome_has_its_sentence(void **state)
     assert_says(first_send(why("ada@example.com", 0)), "may have arrived as well");
 
     decide(send_id, "bounced", "'hard'", "'550 5.1.1 No such user'", "'relay.example:25'");
-    assert_says(first_send(why("ada@example.com", 0)), "Refused for good (hard) at 2026-01-01T00:00:00.000Z by relay");
+    assert_says(first_send(why("ada@example.com", 0)), "Permanently rejected (hard) at 2026-01-01T00:00:00.000Z by relay");
     decide(send_id, "bounced", "'expired'", "'451 4.7.1 Later'", "'relay.example:25'");
     assert_says(first_send(why("ada@example.com", 0)), "Given up after 3 attempts at ");
     decide(send_id, "failed", "'The subject is too long.'", "null", "null");

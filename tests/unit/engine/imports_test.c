@@ -423,9 +423,9 @@ static void test_mapping(void **state)
     request.mapping = json_of("{\"Kontakt\": \"email\", \"Ref\": \"subscription_groups\"}");
     assert_refused(&request, "mapping.Ref", "subscriptionGroups");
     request.mapping = json_of("{\"Kontakt\": \"email\", \"Ref\": 5}");
-    assert_refused(&request, "mapping.Ref", "null to leave it out");
+    assert_refused(&request, "mapping.Ref", "null to skip the column");
     request.mapping = json_of("{\"Kontakt\": \"email\", \"Ref\": \"a\", \"Ort\": \"a\"}");
-    assert_refused(&request, "csv", "Columns 2 (\"Ref\") and 4 (\"Ort\") are both the field a.");
+    assert_refused(&request, "csv", "Columns 2 (\"Ref\") and 4 (\"Ort\") both map to the field a.");
 }
 
 static char *repeated(const char *piece, size_t count)
@@ -440,16 +440,17 @@ static char *repeated(const char *piece, size_t count)
 static void test_unusable_texts(void **state)
 {
     (void)state;
-    assert_text_refused("name,town\nAnn,Rome\n", "No column is the email address. The columns are: \"name\", \"town\".");
-    assert_text_refused("email,Plan,plan\na@example.com,x,y\n", "Columns 2 (\"Plan\") and 3 (\"plan\") are both the field plan.");
-    assert_text_refused("E-Mail,email\n", "Columns 1 (\"E-Mail\") and 2 (\"email\") are both the field email.");
+    assert_text_refused("name,town\nAnn,Rome\n", "No column contains the email address. The columns are: \"name\", \"town\".");
+    assert_text_refused("email,Plan,plan\na@example.com,x,y\n",
+                        "Columns 2 (\"Plan\") and 3 (\"plan\") both map to the field plan.");
+    assert_text_refused("E-Mail,email\n", "Columns 1 (\"E-Mail\") and 2 (\"email\") both map to the field email.");
     assert_text_refused("email,subscriptionGroups\n", "\"subscriptionGroups\" cannot be a field");
     assert_text_refused("email,price (EUR)\n", "\"price (EUR)\" cannot be a field");
     assert_text_refused("\n\n", "no text");
     assert_text_refused("\"email,name\na@example.com,A\n", "quote that opens in line 1");
     assert_text_refused(arena_printf(arena, "email%s\n", repeated(",x", 999999)), "Line 1 is longer than");
     assert_text_refused(arena_printf(arena, "email%s\n", repeated(",", 100000)),
-                        "Line 1 has 100001 columns; an import has at most 500.");
+                        "Line 1 has 100001 columns; an import can have at most 500.");
     assert_refused(&(struct import_request){ .csv = NULL }, "csv", "either csv or path");
     assert_refused(&(struct import_request){ .csv = "email\n", .path = "x" }, "path", "either csv or path");
 }
@@ -542,7 +543,7 @@ static void test_fields_are_bounded(void **state)
     IMPORT_SCOPE import;
     int64_t id = create(&(struct import_request){ .csv = "email,a,b\nx@example.com,1,2\n" });
     assert_false(import_open(&work, id, &import, &err));
-    assert_non_null(strstr(err.message, "would need 1 more"));
+    assert_non_null(strstr(err.message, "needs 1 more"));
     assert_int_equal(number_of("select count(*) from contact_fields"), FIELDS_MAX_PER_BRAND - 1);
 }
 
@@ -763,7 +764,7 @@ static void assert_path_refused(const char *path, const char *sentence)
     assert_refused(&(struct import_request){ .path = path }, "path", sentence);
 }
 
-/* Only ordinary files beneath the root are read, whatever a path looks like. */
+/* Only regular files beneath the root are read, whatever a path looks like. */
 static void test_paths_stay_inside(void **state)
 {
     (void)state;
@@ -778,18 +779,18 @@ static void test_paths_stay_inside(void **state)
     assert_int_equal(symlink(folder, arena_printf(arena, "%s/up", root)), 0);
     assert_int_equal(mkfifo(arena_printf(arena, "%s/pipe", root), 0644), 0);
 
-    assert_path_refused("../outside.csv", "leads out");
-    assert_path_refused("deep/../../outside.csv", "leads out");
-    assert_path_refused(outside, "not in the import folder");
-    assert_path_refused(arena_printf(arena, "%s-other/a.csv", root), "not in the import folder");
-    assert_path_refused(arena_printf(arena, "%s/../outside.csv", root), "leads out");
+    assert_path_refused("../outside.csv", "must not leave");
+    assert_path_refused("deep/../../outside.csv", "must not leave");
+    assert_path_refused(outside, "must be in the import folder");
+    assert_path_refused(arena_printf(arena, "%s-other/a.csv", root), "must be in the import folder");
+    assert_path_refused(arena_printf(arena, "%s/../outside.csv", root), "must not leave");
     assert_path_refused("link.csv", "Symbolic links");
     assert_path_refused("away.csv", "Symbolic links");
     assert_path_refused("up/outside.csv", "Symbolic links");
     assert_path_refused("missing.csv", "no such file");
-    assert_path_refused("deep", "ordinary file");
-    assert_path_refused("pipe", "ordinary file");
-    assert_refused(&(struct import_request){ .path = "a.csv", .over_http = true }, "path", "only for local callers");
+    assert_path_refused("deep", "regular file");
+    assert_path_refused("pipe", "regular file");
+    assert_refused(&(struct import_request){ .path = "a.csv", .over_http = true }, "path", "only to local callers");
     work.engine->import_root = NULL;
     assert_path_refused("a.csv", "--import-root");
     work.engine->import_root = root;

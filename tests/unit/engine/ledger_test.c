@@ -148,7 +148,9 @@ static void test_joining_a_job(void **state)
     struct ledger_replay replay;
     int64_t job_id = 0;
     assert_int_equal(claimed(&replay), LEDGER_FRESH);
-    assert_ok(ledger_enqueue(&work, "kind", "{\"p\":1}", work.now_us + US_PER_S, &entry, &job_id, &err), &err);
+    static const struct job_declaration type = { .name = "kind" };
+    struct new_job job = { &type, "{\"p\":1}" };
+    assert_ok(ledger_enqueue(&work, job, work.now_us + US_PER_S, &entry, &job_id, &err), &err);
     assert_int_equal(number_of("select id from jobs"), job_id);
     assert_int_equal(claimed(&replay), LEDGER_JOIN);
     assert_int_equal(replay.job_id, job_id);

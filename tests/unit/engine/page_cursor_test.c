@@ -108,7 +108,7 @@ static void test_bound_to_list_and_brand(void **state)
     elsewhere.token_key[0] ^= 1;
     other = work;
     other.engine = &elsewhere;
-    assert_refused(page_cursor(&other, binding, &place), "not one this service made");
+    assert_refused(page_cursor(&other, binding, &place), "cursor is not valid");
 }
 
 /* 24 hours, then an honest refusal. */
@@ -161,16 +161,16 @@ static void test_tampering(void **state)
     unsigned char *bytes = base64url_decode(arena, cursor, &size);
     for (size_t i = 0; i < size; i++) {
         bytes[i] ^= 1;
-        assert_refused(base64url_encode(arena, bytes, size), "not one this service made");
+        assert_refused(base64url_encode(arena, bytes, size), "cursor is not valid");
         bytes[i] ^= 1;
     }
-    assert_refused("", "not one this service made");
-    assert_refused("x", "not one this service made");
-    assert_refused("5", "not one this service made");
-    assert_refused(arena_printf(arena, "%s=", cursor), "not one this service made");
+    assert_refused("", "cursor is not valid");
+    assert_refused("x", "cursor is not valid");
+    assert_refused("5", "cursor is not valid");
+    assert_refused(arena_printf(arena, "%s=", cursor), "cursor is not valid");
     /* A token of another purpose, and one of ours that is too short to be a cursor. */
-    assert_refused(token_seal(arena, engine.token_key, "link", bytes + 16, size - 16), "not one this service made");
-    assert_refused(token_seal(arena, engine.token_key, "page", "short", 5), "not one this service made");
+    assert_refused(token_seal(arena, engine.token_key, "link", bytes + 16, size - 16), "cursor is not valid");
+    assert_refused(token_seal(arena, engine.token_key, "page", "short", 5), "cursor is not valid");
 }
 
 /* A page of three from `found` rows, numbered from 1; gives the cursor. */

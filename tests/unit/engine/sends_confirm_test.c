@@ -105,13 +105,13 @@ static void test_a_preview_shows_and_writes_nothing(void **state)
     assert_string_equal(preview->subject, "News for Reader 1");
     assert_string_equal(preview->text, "Hello Reader 1 from Ulm\n");
     assert_int_equal(preview->expires_at_us, work.now_us + CONFIRM_LIFETIME_S * US_PER_S);
-    assert_true(warns(preview, "firstName is not known of 20 of 60 recipients"));
-    assert_true(warns(preview, "city is not known of 58 of 60 recipients"));
+    assert_true(warns(preview, "firstName is missing for 20 of 60 recipients"));
+    assert_true(warns(preview, "city is missing for 58 of 60 recipients"));
     assert_true(warns(preview, "no unsubscribe link"));
     assert_true(warns(preview, "first send of this brand"));
     assert_true(warns(preview, "sandbox"));
     assert_false(warns(preview, "lastName"));
-    assert_false(warns(preview, "goes out at"));
+    assert_false(warns(preview, "starts at"));
     assert_int_equal(
         number_of("select (select count(*) from sends) + (select count(*) from jobs) + (select count(*) from send_stats)"
                   " + (select count(*) from email_usage) + (select count(*) from send_confirmations)"),
@@ -132,10 +132,10 @@ static void test_a_preview_warns_of_what_is_so_only(void **state)
     request.scheduled_at_us = (struct opt_int){ .set = true, .value = work.now_us + 3600 * US_PER_S };
     const struct send_preview *preview = preview_of(&request);
     assert_false(warns(preview, "unsubscribe link"));
-    assert_false(warns(preview, "not known"));
+    assert_false(warns(preview, "is missing"));
     assert_false(warns(preview, "first send"));
     assert_true(warns(preview, "largest send of this brand so far went to 20"));
-    assert_true(warns(preview, "goes out at"));
+    assert_true(warns(preview, "starts at"));
     assert_true(preview->scheduled_at_us.set);
 }
 
@@ -151,10 +151,10 @@ static void test_a_preview_of_a_list_counts_whom_it_reaches(void **state)
     const struct send_preview *preview = preview_of(&request);
     assert_int_equal(preview->recipient_count, 2);
     assert_string_equal(preview->sample_recipient, "r0002@example.com");
-    assert_true(warns(preview, "1 of the addresses may not be mailed"));
-    assert_true(warns(preview, "firstName is not known of 1 of 2"));
+    assert_true(warns(preview, "1 of the addresses are unsubscribed or suppressed"));
+    assert_true(warns(preview, "firstName is missing for 1 of 2"));
     assert_null(strstr(send_preview_question(arena, preview), "all subscribed"));
-    assert_non_null(strstr(send_preview_question(arena, preview), "Send this email to 2 recipients (the addresses named), now?"));
+    assert_non_null(strstr(send_preview_question(arena, preview), "Send this email to 2 recipients (the listed addresses), now?"));
 }
 
 static void test_a_preview_is_short_and_visible(void **state)
@@ -205,7 +205,7 @@ static void test_a_token_sends_once(void **state) /* R-101 */
 
     /* Also when the first is no obstacle any more, and however the token is written. */
     run_sql("update sends set status = 'canceled'");
-    refuse(&request, "was used before");
+    refuse(&request, "has already been used");
     confirm(&request);
     accept(&request);
 }
@@ -245,7 +245,7 @@ static void test_a_token_is_for_one_order(void **state)
     changed[7].audience = NULL;
     changed[7].to = (struct text_list){ to, ARRAY_COUNT(to) };
     for (size_t i = 0; i < ARRAY_COUNT(changed); i++)
-        refuse(&changed[i], "not the arguments that were previewed");
+        refuse(&changed[i], "The arguments differ from the preview");
     accept(&request);
 }
 
@@ -276,9 +276,9 @@ static void test_a_token_is_for_one_caller(void **state)
     forged[40] = forged[40] == 'A' ? 'B' : 'A';
     const char *token = request.confirmation;
     request.confirmation = forged;
-    refuse(&request, "no token");
+    refuse(&request, "confirmationToken is not valid");
     request.confirmation = "";
-    refuse(&request, "no token");
+    refuse(&request, "confirmationToken is not valid");
     request.confirmation = token;
     accept(&request);
 }

@@ -45,8 +45,8 @@ static int64_t create_send(const struct send_request *request, int64_t *ret_job_
     struct error err;
     struct send_accepted accepted;
     assert_ok(send_create(&work, request, &accepted, &err), &err);
-    const char *payload = arena_printf(arena, "{\"sendId\":%lld}", (long long)accepted.id);
-    assert_ok(ledger_enqueue(&work, "campaign", payload, work.now_us, NULL, ret_job_id, &err), &err);
+    struct campaign_payload payload = { .send_id = accepted.id };
+    assert_ok(ledger_enqueue(&work, campaign_job(arena, &payload), work.now_us, NULL, ret_job_id, &err), &err);
     assert_ok(send_set_job(&work, accepted.id, *ret_job_id, &err), &err);
     return accepted.id;
 }
@@ -357,10 +357,10 @@ static void test_scheduled_send_waits_for_room(void **state) /* R-263, R-277 */
 
 /* ---- Batches that are interrupted ---- */
 
-static struct delivery_wish wish_of(const char *owner)
+static struct delivery_lease_request wish_of(const char *owner)
 {
     static const int64_t none[1];
-    return (struct delivery_wish){ .owner = owner, .to_outbox = true, .put_off = { none, 0 } };
+    return (struct delivery_lease_request){ .owner = owner, .to_outbox = true, .put_off = { none, 0 } };
 }
 
 /* Takes and delivers a range, without settling it, as if the process died before the commit. */
@@ -369,7 +369,7 @@ static void deliver_without_settling(const char *owner, struct delivery_batch *b
     struct error err;
     bool found;
     struct composer *composer;
-    struct delivery_wish wish = wish_of(owner);
+    struct delivery_lease_request wish = wish_of(owner);
     assert_ok(delivery_take_range(&work, &wish, batch, &found, &err), &err);
     assert_true(found);
     assert_ok(delivery_fetch(&work, batch, &err), &err);
@@ -447,7 +447,7 @@ static void test_range_belongs_to_one_process(void **state)
     deliver_without_settling("another", &other);
     assert_int_equal(mine.from_ordinal, 1);
     assert_int_equal(other.from_ordinal, 501);
-    struct delivery_wish wish = wish_of("a third");
+    struct delivery_lease_request wish = wish_of("a third");
     assert_ok(delivery_take_range(&work, &wish, &third, &found, &err), &err);
     assert_false(found);
 
@@ -477,7 +477,7 @@ static void test_a_living_process_keeps_its_range(void **state)
     bool found;
     deliver_without_settling(installation_name(installation), &mine);
     run_sql("update send_ranges set lease_until = now() - interval '1 day'");
-    struct delivery_wish wish = wish_of("another");
+    struct delivery_lease_request wish = wish_of("another");
     assert_ok(delivery_take_range(&work, &wish, &other, &found, &err), &err);
     assert_false(found);
 }
@@ -535,7 +535,7 @@ static void test_brands_take_turns(void **state)
     run_sql("insert into send_ranges (brand_id, send_id, from_ordinal, to_ordinal, next_ordinal)"
             " select b.id, 900, f, f + 99, f from brands b, generate_series(1, 201, 100) f where name = 'Second'");
     int64_t brands[4];
-    struct delivery_wish wish = wish_of("me");
+    struct delivery_lease_request wish = wish_of("me");
     for (size_t i = 0; i < ARRAY_COUNT(brands); i++) {
         struct delivery_batch batch;
         bool found;
@@ -589,7 +589,7 @@ static void test_every_outcome_is_counted_once(void **state)
     struct error err;
     bool found;
     struct delivery_batch retries;
-    struct delivery_wish wish = wish_of("me");
+    struct delivery_lease_request wish = wish_of("me");
     assert_ok(delivery_take_retries(&work, &wish, &retries, &found, &err), &err);
     assert_true(found);
     assert_ok(delivery_fetch(&work, &retries, &err), &err);
@@ -611,7 +611,7 @@ static struct delivery_batch retried(void)
     struct error err;
     bool found;
     struct delivery_batch batch;
-    struct delivery_wish wish = wish_of("me");
+    struct delivery_lease_request wish = wish_of("me");
     assert_ok(delivery_take_retries(&work, &wish, &batch, &found, &err), &err);
     assert_true(found);
     assert_ok(delivery_fetch(&work, &batch, &err), &err);
@@ -751,7 +751,7 @@ static void test_giving_up_ends_the_send(void **state)
     assert_int_equal(number_of("select sent from email_usage"), 500);
     struct delivery_batch after;
     bool found;
-    struct delivery_wish wish = wish_of("me");
+    struct delivery_lease_request wish = wish_of("me");
     assert_ok(delivery_take_range(&work, &wish, &after, &found, &err), &err);
     assert_false(found);
 }
@@ -837,16 +837,12 @@ static void test_test_message_leaves_no_trace(void **state) /* R-256, R-257 */
     request.domain_id = 0;
     request.from_email = "forged@elsewhere.example";
     struct error err;
-    struct send_test test;
-    struct send_test read;
+    struct test_send_payload test;
+    const struct test_send_payload *read;
     assert_ok(send_check_test(&work, &request, &test, &err), &err);
-    struct json_bounds bounds = { .max_bytes = SEND_TEST_MAX_BYTES };
-    const char *payload = send_test_write(&work, &test);
-    const json_t *json;
-    assert_ok(json_read(arena, payload, strlen(payload), bounds, &json, &err), &err);
-    send_test_read(json, &read);
+    assert_ok(test_send_payload_decode(arena, test_send_job(arena, &test).payload, &read, &err), &err);
     struct bytes message;
-    assert_ok(send_test_compose(&work, &read, 1, &message, &err), &err);
+    assert_ok(send_test_compose(&work, read, 1, &message, &err), &err);
     const char *bytes = (const char *)message.data;
     assert_non_null(strstr(bytes, "From: My brand <hello@sandbox.posthorn.localhost>\r\n"));
     assert_non_null(strstr(bytes, "Hello Reader 1"));

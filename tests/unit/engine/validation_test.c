@@ -252,6 +252,16 @@ static const json_t *read_json(const char *json_text)
     return json;
 }
 
+/* Encodes the payload of the job and decodes it again. */
+static void save_through_the_job(const struct contact_change *changes, size_t count, struct validated_save *ret_save)
+{
+    struct error err;
+    const struct save_validated_payload *payload;
+    struct new_job job = validated_save_job(arena, changes, count, false);
+    assert_ok(save_validated_payload_decode(arena, job.payload, &payload, &err), &err);
+    validated_save_read(arena, payload, ret_save);
+}
+
 /* A change survives the job row with every member, and with what it leaves out. */
 static void changes_survive_the_job(void **state)
 {
@@ -270,9 +280,8 @@ static void changes_survive_the_job(void **state)
         },
         { .user_id = { true, "7" }, .subscribed = { false, false } },
     };
-    const char *payload = validated_save_write(arena, changes, ARRAY_COUNT(changes), false);
     struct validated_save save;
-    validated_save_read(arena, read_json(payload), &save);
+    save_through_the_job(changes, ARRAY_COUNT(changes), &save);
     assert_false(save.is_single);
     assert_int_equal(save.count, 2);
     const struct contact_change *first = &save.changes[0];
@@ -311,9 +320,8 @@ static void a_batch_is_charged_by_address(void **state)
         { .email = NULL },
         { .email = "eve@broken.test" },
     };
-    const char *payload = validated_save_write(arena, changes, ARRAY_COUNT(changes), false);
     struct validated_save save;
-    validated_save_read(arena, read_json(payload), &save);
+    save_through_the_job(changes, ARRAY_COUNT(changes), &save);
     const enum mail_domain answers[] = { MAIL_DOMAIN_ACCEPTS, MAIL_DOMAIN_REFUSES, MAIL_DOMAIN_UNKNOWN };
     assert_int_equal(save.list.domain_count, ARRAY_COUNT(answers));
     address_list_judge(arena, &save.list, answers);
@@ -432,8 +440,8 @@ static void campaigns_pass_over_invalid_addresses(void **state)
     struct send_accepted accepted;
     assert_ok(send_create(&work, &order, &accepted, &err), &err);
     int64_t job_id;
-    const char *payload = arena_printf(arena, "{\"sendId\":%lld}", (long long)accepted.id);
-    assert_ok(ledger_enqueue(&work, "campaign", payload, work.now_us, NULL, &job_id, &err), &err);
+    struct campaign_payload payload = { .send_id = accepted.id };
+    assert_ok(ledger_enqueue(&work, campaign_job(arena, &payload), work.now_us, NULL, &job_id, &err), &err);
     assert_ok(send_set_job(&work, accepted.id, job_id, &err), &err);
     run_to_the_end();
     assert_int_equal(number_of("select count(*) from send_results where outcome = 'delivered'"), 3);

@@ -160,7 +160,7 @@ static void record(const struct call *call)
     asked.calls++;
     asked.op = call->candidates[0];
     asked.refusal = call->input.refusal.code;
-    asked.has_progress = call->progress != NULL;
+    asked.has_progress = call->on_progress != NULL;
     snprintf(asked.body, sizeof(asked.body), "%s",
              call->input.body != NULL ? json_canonical(call->arena, call->input.body) : "(none)");
     snprintf(asked.key, sizeof(asked.key), "%s", call->idempotency_key != NULL ? call->idempotency_key : "");
@@ -186,15 +186,15 @@ void api_submit(struct api *api, struct call *call)
         call->error = call->input.refusal;
     else
         error_fail(&call->error, code, NULL, __FILE__, __LINE__, "The engine says no.");
-    if (engine.progress && call->progress != NULL)
-        call->progress(call, 1, 2, "half");
+    if (engine.progress && call->on_progress != NULL)
+        call->on_progress(call, 1, 2, "half");
     call->reply.body = buf_in_arena(call->arena, SIZE_MAX);
     buf_add_text(call->reply.body, engine.body != NULL ? engine.body : "{\"ok\":true}");
     if (engine.question != NULL && call->confirmation == NULL) {
         call->reply.question = engine.question;
         call->reply.confirmation = "T";
     }
-    call->done(call);
+    call->on_completed(call);
 }
 
 /* ---- The cases ---- */
@@ -395,12 +395,14 @@ static void test_a_token_is_an_argument_of_the_tool(void **state)
     assert_string_equal(asked.confirmation, "T2");
     assert_string_equal(asked.body, "{}");
     assert_has(call_tool(state, "send_thing", "{\"confirmationToken\":2}", NULL), "confirmationToken must be");
-    assert_has(call_tool(state, "control_thing", "{\"kind\":\"stop\",\"confirmationToken\":\"T\"}", NULL), "takes no argument");
+    assert_has(call_tool(state, "control_thing", "{\"kind\":\"stop\",\"confirmationToken\":\"T\"}", NULL),
+               "does not accept the argument");
 }
 
 static void test_unknown_tools(void **state)
 {
-    assert_has(call_tool(state, "no_such", "{}", NULL), "\"error\":{\"code\":-32602,\"message\":\"There is no tool no_such.\"");
+    assert_has(call_tool(state, "no_such", "{}", NULL),
+               "\"error\":{\"code\":-32602,\"message\":\"There is no tool named no_such.\"");
     assert_has(call_tool(state, "future_thing", "{}", NULL), "\"code\":-32602");
     assert_int_equal(asked.calls, 0);
     int status = 0;
@@ -469,9 +471,9 @@ static void test_a_page_that_does_not_fit_is_refused_whole(void **state)
     assert_has(answer, "\\\"param\\\":\\\"limit\\\"");
     assert_lacks(answer, "hasMore");
     /* The limit that is named fits. */
-    const char *limit = strstr(answer, "ask again with limit ");
+    const char *limit = strstr(answer, "repeat the call with limit ");
     assert_non_null(limit);
-    size_t rows = (size_t)strtol(limit + strlen("ask again with limit "), NULL, 10);
+    size_t rows = (size_t)strtol(limit + strlen("repeat the call with limit "), NULL, 10);
     assert_in_range(rows, 5, 10);
     engine.body = page(rows, 40);
     assert_lacks(call_tool(state, "list_things", "{}", NULL), "isError");
@@ -512,7 +514,7 @@ static void test_brand_connections_do_not_create(void **state)
     assert_lacks(call_tool(state, "create_world", "{}", NULL), "error");
     engine.bound_brand_id = 7;
     assert_lacks(case_post_modern(server_of(state), "tools/list", NULL, "", NULL), "create_world");
-    assert_has(call_tool(state, "create_world", "{}", NULL), "There is no tool create_world.");
+    assert_has(call_tool(state, "create_world", "{}", NULL), "There is no tool named create_world.");
 }
 
 static void test_lists_need_a_good_key(void **state)

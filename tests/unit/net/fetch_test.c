@@ -425,7 +425,7 @@ static void test_forms_of_addresses(void **state)
     assert_got("ftp://127.0.0.1/a", FETCH_FAILED, "only http and https");
     assert_got("file:///etc/passwd", FETCH_FAILED, "only http and https");
     assert_got("http://user@127.0.0.1/", FETCH_FAILED, "user name");
-    assert_got("http://", FETCH_FAILED, "cannot be read");
+    assert_got("http://", FETCH_FAILED, "not valid");
     assert_got("no address", FETCH_FAILED, "");
     assert_got("/space and\xC3\xA9", FETCH_OK, ""); /* as people paste them */
     assert_true(guard_port_is_web(443) && guard_port_is_web(8080) && !guard_port_is_web(22) && !guard_port_is_web(5432));

@@ -1,8 +1,8 @@
 /* Images: what the inspection says of true and of hostile files, and the process that says it. */
 #include "render/image.h"
 
-#include "image/inspect.h"
 #include "fixtures/temp_folder.h"
+#include "image/inspect.h"
 
 #include <signal.h>
 #include <string.h>
@@ -233,7 +233,7 @@ static void test_avif(void **state)
 
     struct file other = { .size = 0 };
     put_brand(&other, "heic");
-    assert_refused(other.bytes, other.size, "no JPEG");
+    assert_refused(other.bytes, other.size, "not a JPEG");
     struct file sizeless = { .size = 0 };
     put_brand(&sizeless, "avis");
     assert_refused(sizeless.bytes, sizeless.size, "damaged");
@@ -266,8 +266,8 @@ static void test_what_is_no_image(void **state)
     assert_refused(BYTES("<?xml version='1.0'?>\n<!-- x --><svg/>"), "SVG");
     assert_refused(BYTES("<!DOCTYPE html><p>Hi"), "web page");
     assert_refused(BYTES("\x89PNG\r\n\x1A\n<html>"), "damaged");
-    assert_refused(BYTES("%PDF-1.7"), "no JPEG");
-    assert_refused(BYTES("BM\x46\0\0\0"), "no JPEG");
+    assert_refused(BYTES("%PDF-1.7"), "not a JPEG");
+    assert_refused(BYTES("BM\x46\0\0\0"), "not a JPEG");
 }
 
 /* However a file is cut or bent, the answer is one of the two, and nothing is read beyond its end (the sanitizer looks). */
@@ -380,7 +380,7 @@ static void test_one_process_answers_many(void **state)
     struct image_facts facts;
     unsigned char *large = calloc(1, IMAGE_MAX_BYTES + 1);
     assert_ok(image_check(checker, large, IMAGE_MAX_BYTES, &facts, &err), &err);
-    assert_string_equal(facts.problem, "it is no JPEG, PNG, GIF, WebP or AVIF image");
+    assert_string_equal(facts.problem, "it is not a JPEG, PNG, GIF, WebP or AVIF image");
     assert_ok(image_check(checker, large, IMAGE_MAX_BYTES + 1, &facts, &err), &err);
     assert_string_equal(facts.problem, "it is larger than 15 MB");
     free(large);

@@ -334,7 +334,7 @@ static void test_confinement(void **state)
     if (geteuid() == 0) {
         assert_int_not_equal(json_get_int(seen, "uid", 0), 0);
         assert_non_null(strstr(json_get_text(seen, "status"), "CapEff:\t0000000000000000"));
-        assert_false(log_has(bench, "all rights"));
+        assert_false(log_has(bench, "runs as root"));
     }
     unlink("/tmp/side_test_written");
     renderer_free(renderer);
@@ -380,7 +380,7 @@ static void test_files_that_nobody_cannot_read(void **state)
     assert_int_equal(json_get_int(prepare_well(bench, renderer, "x"), "uid", -1), 0);
     prepare_well(bench, renderer, "x"); /* reads what is left on standard error */
     renderer_free(renderer);
-    assert_true(log_has(bench, "all rights"));
+    assert_true(log_has(bench, "runs as root"));
 }
 
 struct caller {

@@ -95,7 +95,7 @@ static void what_cannot_be_used_is_told_without_the_address(void **state)
     } cases[] = {
         { "", "form" },
         { "there.test", "form" },
-        { "http://user:hush@there.test", "begins with smtp" },
+        { "http://user:hush@there.test", "begin with smtp" },
         { "smtp://", "form" },
         { "smtp://user@there.test", "log-in" },
         { "smtp://:hush@there.test", "log-in" },
@@ -107,19 +107,19 @@ static void what_cannot_be_used_is_told_without_the_address(void **state)
         { "smtp://there.test:0", "" },
         { "smtp://there.test:70000", "" },
         { "smtp://there.test?hush=1", "parameters are" },
-        { "smtp://there.test?tls=hush", "tls is" },
-        { "smtps://there.test?tls=none", "never without" },
-        { "smtp://there.test?connections=0", "connections is" },
-        { "smtp://there.test?connections=201", "connections is" },
-        { "smtp://there.test?connections=1e2", "connections is" },
-        { "smtp://there.test?per_destination=-1", "per_destination is" },
-        { "smtp://there.test?messages=0", "messages is" },
-        { "smtp://there.test?timeout=601", "timeout is" },
-        { "smtp://there.test?final_timeout=0", "final_timeout is" },
-        { "smtp://there.test?verify=hush", "verify is" },
+        { "smtp://there.test?tls=hush", "tls must be" },
+        { "smtps://there.test?tls=none", "does not allow none" },
+        { "smtp://there.test?connections=0", "connections must be" },
+        { "smtp://there.test?connections=201", "connections must be" },
+        { "smtp://there.test?connections=1e2", "connections must be" },
+        { "smtp://there.test?per_destination=-1", "per_destination must be" },
+        { "smtp://there.test?messages=0", "messages must be" },
+        { "smtp://there.test?timeout=601", "timeout must be" },
+        { "smtp://there.test?final_timeout=0", "final_timeout must be" },
+        { "smtp://there.test?verify=hush", "verify must be" },
         { "smtp://there.test?ca=/hush/none", "cannot be read" },
         { "smtp://there.test?tls=%zz", "malformed" },
-        { "smtp://there.test?tls", "tls is" },
+        { "smtp://there.test?tls", "tls must be" },
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         const char *urls[] = { "smtp://fine.test", cases[i].url, NULL };
@@ -196,7 +196,7 @@ static void rests_double_and_end_with_a_success(void **state)
     (void)state;
     struct smtp_relays *relays = make_relays("smtp://there.test");
     struct smtp_relay *relay = &relays->items[0];
-    struct smtp_turn turn = { .failure_epoch = 0 };
+    struct smtp_permit turn = { .failure_epoch = 0 };
     int64_t expected_ms = 1000;
     for (int i = 0; i < 12; i++) {
         assert_true(smtp_relay_begin(relay, &turn));
@@ -224,7 +224,7 @@ static void failures_of_one_cause_are_one_rest(void **state)
     (void)state;
     struct smtp_relays *relays = make_relays("smtp://there.test");
     struct smtp_relay *relay = &relays->items[0];
-    struct smtp_turn turns[10] = { { .failure_epoch = 0 } };
+    struct smtp_permit turns[10] = { { .failure_epoch = 0 } };
     for (size_t i = 0; i < 10; i++)
         assert_true(smtp_relay_begin(relay, &turns[i]));
     for (size_t i = 0; i < 10; i++)
@@ -238,9 +238,9 @@ static void one_tries_a_relay_that_recovers(void **state)
     (void)state;
     struct smtp_relays *relays = make_relays("smtp://there.test");
     struct smtp_relay *relay = &relays->items[0];
-    struct smtp_turn old = { .failure_epoch = 0 };
-    struct smtp_turn first = { .failure_epoch = 0 };
-    struct smtp_turn second = { .failure_epoch = 0 };
+    struct smtp_permit old = { .failure_epoch = 0 };
+    struct smtp_permit first = { .failure_epoch = 0 };
+    struct smtp_permit second = { .failure_epoch = 0 };
     assert_true(smtp_relay_begin(relay, &old));
     assert_true(smtp_relay_begin(relay, &first));
     smtp_relay_failed(relay, &first, "gone");

@@ -26,7 +26,7 @@ static int read_all(const char *text, size_t step, struct smtp_reply answers[MAX
             if (result == SMTP_REPLY_MALFORMED)
                 count = -1;
             else if (result == SMTP_REPLY_READY)
-                answers[count++] = reader->answer;
+                answers[count++] = reader->reply;
             else
                 assert_int_equal(size, 0);
         }

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 struct evaluation {
-    const struct slot *slots;
+    const struct merge_field *slots;
     const struct merge_values *values;
 };
 
@@ -54,7 +54,7 @@ static void assert_shows(const char *source, const char *payload, const char *ex
     struct merge_custom_fields fields = { .count = 0 };
     assert_true(template_compile(arena, TEMPLATE_TEXT, source, strlen(source), &blob, &err));
     assert_true(template_load(blob, &template, &err));
-    struct slot *slots = merge_fields_resolve(arena, &template, &fields);
+    struct merge_field *slots = merge_fields_resolve(arena, &template, &fields);
     const char **texts = arena_array(arena, fields.count + 1, sizeof(*texts));
     for (size_t i = 0; i < fields.count; i++)
         texts[i] = field_of(fields.names[i]);

@@ -171,7 +171,7 @@ static void test_branches_keep_their_place(void **state)
 {
     (void)state;
     assert_refused(TEMPLATE_HTML, "<a {% if x %}href=\"{% endif %}",
-                   "Line 1, column 4: {% if x %}: it ends in another part of the HTML");
+                   "Line 1, column 4: {% if x %}: it ends in a different part of the HTML");
     assert_refused(TEMPLATE_HTML, "{% if x %}<b>{% endif %}", "opens or closes an element");
     assert_refused(TEMPLATE_HTML, "<div>{% if x %}</div>{% else %}y{% endif %}", "opens or closes an element");
     assert_refused(TEMPLATE_HTML, "{% for i in x %}<p>{% endfor %}", "opens or closes an element");
@@ -179,11 +179,11 @@ static void test_branches_keep_their_place(void **state)
     assert_refused(TEMPLATE_HTML, "{% comment %}<b>{% endcomment %}", "opens or closes an element");
     assert_refused(TEMPLATE_HTML, "{% if x %}<!--[if mso]>{% endif %}", "conditional comment");
     assert_refused(TEMPLATE_HTML, "{% if x %}<style>{% endif %}", "opens or closes an element");
-    assert_refused(TEMPLATE_HTML, "<{% if x %}b{% endif %}>", "inside a name of the HTML");
+    assert_refused(TEMPLATE_HTML, "<{% if x %}b{% endif %}>", "inside an HTML name");
     assert_refused(TEMPLATE_HTML, "<!-- {% if x %} -->", "inside a comment");
     assert_refused(TEMPLATE_HTML, "<a href=\"{% if x %}https://a/{% endif %}{{ y }}\">", "beginning depends on a tag");
     assert_refused(TEMPLATE_HTML, "<a href=\"{% for i in x %}{{ i }}{% endfor %}\">", "begin the URL before the loop");
-    assert_refused(TEMPLATE_HTML, "<p title=\"{% assign a = 1 %}\">", "must stand in the text");
+    assert_refused(TEMPLATE_HTML, "<p title=\"{% assign a = 1 %}\">", "must be in the text");
     assert_refused(TEMPLATE_HTML, "{% capture a %}<b>x</b>{% endcapture %}", "no HTML");
     assert_renders(TEMPLATE_HTML, "<a title=\"{% if vip %}a{% endif %}\" href=\"https://a/{% if vip %}b/{% endif %}{{ q }}\">",
                    "<a title=\"a\" href=\"https://a/b/a%20b%2Fc%26d\">");
@@ -198,31 +198,31 @@ static void test_mistakes(void **state)
 {
     (void)state;
     assert_refused(TEMPLATE_TEXT, "a\n{% if x %}b", "Line 2, column 1: {% if x %}: it has no {% endif %}");
-    assert_refused(TEMPLATE_TEXT, "{% endif %}", "it ends nothing that has begun");
+    assert_refused(TEMPLATE_TEXT, "{% endif %}", "there is no open block for it to end");
     assert_refused(TEMPLATE_TEXT, "{% if x %}{% endfor %}", "{% endif %} is expected first");
     assert_refused(TEMPLATE_TEXT, "{% unless x %}{% endif %}", "{% endunless %} is expected first");
     assert_refused(TEMPLATE_TEXT, "{% if %}a{% endif %}", "it is empty");
-    assert_refused(TEMPLATE_TEXT, "{% if x = 1 %}a{% endif %}", "where '=' stands");
-    assert_refused(TEMPLATE_TEXT, "{% if x %}{% else %}{% else %}{% endif %}", "there is an {% else %} already");
-    assert_refused(TEMPLATE_TEXT, "{% if x %}{% else %}{% elsif y %}{% endif %}", "stands behind {% else %}");
+    assert_refused(TEMPLATE_TEXT, "{% if x = 1 %}a{% endif %}", "instead of '='");
+    assert_refused(TEMPLATE_TEXT, "{% if x %}{% else %}{% else %}{% endif %}", "the block already has an {% else %}");
+    assert_refused(TEMPLATE_TEXT, "{% if x %}{% else %}{% elsif y %}{% endif %}", "comes after {% else %}");
     assert_refused(TEMPLATE_TEXT, "{% if x %}{% elseif y %}{% endif %}", "did you mean 'elsif'");
     assert_refused(TEMPLATE_TEXT, "{% if x %}{% else if y %}{% endif %}", "for another condition, elsif");
-    assert_refused(TEMPLATE_TEXT, "{% break %}", "stands in no {% for %}");
+    assert_refused(TEMPLATE_TEXT, "{% break %}", "is outside of {% for %}");
     assert_refused(TEMPLATE_TEXT, "{% for i in x %}{% capture y %}{% break %}{% endcapture %}{% endfor %}",
-                   "stands in no {% for %}");
-    assert_refused(TEMPLATE_TEXT, "{{ forloop.index }}", "stands in no {% for %}");
+                   "is outside of {% for %}");
+    assert_refused(TEMPLATE_TEXT, "{{ forloop.index }}", "is used outside of {% for %}");
     assert_refused(TEMPLATE_TEXT, "{% for i in x %}{{ forloop.nope }}{% endfor %}", "forloop has index");
-    assert_refused(TEMPLATE_TEXT, "{% for i of x %}{% endfor %}", "'in' is expected where 'o' stands");
+    assert_refused(TEMPLATE_TEXT, "{% for i of x %}{% endfor %}", "'in' is expected instead of 'o'");
     assert_refused(TEMPLATE_TEXT, "{% for i in x cols: 2 %}{% endfor %}", "limit, offset, reversed or the end");
-    assert_refused(TEMPLATE_TEXT, "{% case x %}a{% when 1 %}{% endcase %}", "nothing may stand between");
+    assert_refused(TEMPLATE_TEXT, "{% case x %}a{% when 1 %}{% endcase %}", "only white space is allowed between");
     assert_refused(TEMPLATE_TEXT, "{% include 'x' %}", "other templates cannot be included");
     assert_refused(TEMPLATE_TEXT, "{% shout %}", "there is no tag 'shout'");
     assert_refused(TEMPLATE_TEXT, "{% %}", "it has no name");
     assert_refused(TEMPLATE_TEXT, "{% if x", "'{%' has no '%}'");
     assert_refused(TEMPLATE_TEXT, "{% raw %}{{ x", "it has no {% endraw %}");
     assert_refused(TEMPLATE_TEXT, "{% comment %}", "it has no {% endcomment %}");
-    assert_refused(TEMPLATE_TEXT, "{% assign = 1 %}", "a name is expected where '=' stands");
-    assert_refused(TEMPLATE_TEXT, "{% assign x 1 %}", "'=' is expected where '1' stands");
+    assert_refused(TEMPLATE_TEXT, "{% assign = 1 %}", "a name is expected instead of '='");
+    assert_refused(TEMPLATE_TEXT, "{% assign x 1 %}", "'=' is expected instead of '1'");
 }
 
 /* ---- Bounds ---- */

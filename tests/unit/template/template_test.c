@@ -187,7 +187,7 @@ static void test_unsafe_places_are_refused(void **state)
 {
     (void)state;
     assert_refused(TEMPLATE_HTML, "<style>p { color: {{ color }} }</style>",
-                   "Line 1, column 19: {{ color }}: it stands inside a style element");
+                   "Line 1, column 19: {{ color }}: it is inside a style element");
     assert_refused(TEMPLATE_HTML, "<script>{{ x }}</script>", "script element");
     assert_refused(TEMPLATE_HTML, "<!-- {{ x }} -->", "comment");
     assert_refused(TEMPLATE_HTML, "<a href={{ x }}>", "without quotes");
@@ -228,7 +228,7 @@ static void test_syntax_errors(void **state)
                    "Line 2, column 5: {{ firstName | shout }}: there is no filter 'shout'.");
     assert_refused(TEMPLATE_TEXT, "ÄÖ {{ }}", "Line 1, column 4: {{ }}: it is empty");
     assert_refused(TEMPLATE_TEXT, "{{ firstName", "no '}}'");
-    assert_refused(TEMPLATE_TEXT, "{{ first name }}", "'|' or the end is expected where 'n' stands");
+    assert_refused(TEMPLATE_TEXT, "{{ first name }}", "'|' or the end is expected instead of 'n'");
     assert_refused(TEMPLATE_TEXT, "{{ a | default }}", "needs an argument");
     assert_refused(TEMPLATE_TEXT, "{{ a | default: }}", "a name is missing");
     assert_refused(TEMPLATE_TEXT, "{{ a | default: 'x', 'y' }}", "fewer arguments");
@@ -238,21 +238,21 @@ static void test_syntax_errors(void **state)
     assert_refused(TEMPLATE_TEXT, "{{ a | default: 'It''s' }}", "'|' or the end is expected");
     assert_refused(TEMPLATE_TEXT, "{{ a | }}", "a filter is missing");
     assert_refused(TEMPLATE_TEXT, "{{ a. }}", "a name after '.'");
-    assert_refused(TEMPLATE_TEXT, "{{ a[1.5] }}", "']' is expected where '.' stands");
-    assert_refused(TEMPLATE_TEXT, "{{ a['' ] }}", "may not be empty");
+    assert_refused(TEMPLATE_TEXT, "{{ a[1.5] }}", "']' is expected instead of '.'");
+    assert_refused(TEMPLATE_TEXT, "{{ a['' ] }}", "must not be empty");
     assert_refused(TEMPLATE_TEXT, "{{ a['x\"y'] }}", "double quote");
     assert_refused(TEMPLATE_TEXT, "{{ a[b[c[d[e[f[g[h[i[j]]]]]]]]] }}", "more than 8 deep");
     assert_refused(TEMPLATE_TEXT, "{{ a | upcse }}", "there is no filter 'upcse', did you mean 'upcase'");
     assert_refused(TEMPLATE_TEXT, "{{ a | raw }}", "values are always escaped");
     assert_refused(TEMPLATE_TEXT, "{{ a | replace: 'x' }}", "needs two arguments, as in replace: 'old', 'new'");
     assert_refused(TEMPLATE_TEXT, "{{ a | newline_to_br | upcase }}", "must be the last filter");
-    assert_refused(TEMPLATE_TEXT, "{{ '\\ud800' }}", "is no character");
-    assert_refused(TEMPLATE_TEXT, "{{ (1..) }}", "a name is expected where ')' stands");
-    assert_refused(TEMPLATE_TEXT, "{{ a = b }}", "'|' or the end is expected where '=' stands");
+    assert_refused(TEMPLATE_TEXT, "{{ '\\ud800' }}", "is not a valid character");
+    assert_refused(TEMPLATE_TEXT, "{{ (1..) }}", "a name is expected instead of ')'");
+    assert_refused(TEMPLATE_TEXT, "{{ a = b }}", "'|' or the end is expected instead of '='");
     assert_refused(TEMPLATE_TEXT, "{{ a == not b }}", "'not' is a reserved word");
     assert_refused(TEMPLATE_TEXT, "{{ .a }}", "a name is expected");
-    assert_refused(TEMPLATE_TEXT, "{{ é }}", "where 'é' stands");
-    assert_refused(TEMPLATE_TEXT, "{{{ a }}}", "where '{' stands");
+    assert_refused(TEMPLATE_TEXT, "{{ é }}", "instead of 'é'");
+    assert_refused(TEMPLATE_TEXT, "{{{ a }}}", "instead of '{'");
     assert_refused(TEMPLATE_TEXT, "{{ or }}", "reserved");
     assert_refused(TEMPLATE_TEXT, "{{ 1. }}", "a digit");
     assert_refused(TEMPLATE_TEXT, "\xFF", "UTF-8");
@@ -282,11 +282,11 @@ static void test_bounds(void **state)
     ARENA_SCOPE arena = arena_new(0);
     struct error err = { .code = ERR_NONE };
     struct buf *source = buf_in_arena(arena, 1 << 20);
-    for (int i = 0; i < TEMPLATE_MAX_SLOTS; i++)
+    for (int i = 0; i < TEMPLATE_MAX_PLACEHOLDERS; i++)
         buf_add_text(source, "{{a}}");
     assert_non_null(render(arena, TEMPLATE_TEXT, buf_text(source), people, &err));
     buf_add_text(source, "{{a}}");
-    assert_refused(TEMPLATE_TEXT, buf_text(source), "10,000 slots");
+    assert_refused(TEMPLATE_TEXT, buf_text(source), "10,000 placeholders");
 
     buf_clear(source);
     for (int i = 0; i < TEMPLATE_MAX_PATHS; i++)

@@ -1,4 +1,4 @@
-#include "main/jobs_here.h"
+#include "main/job_runner.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -25,7 +25,7 @@ enum {
     DELIVERY_WORKERS_MAX = 16
 };
 
-struct jobs_here {
+struct job_runner {
     struct renderer *renderer;
     struct capture_maildir *outbox;
     struct dns *dns;
@@ -37,7 +37,7 @@ struct jobs_here {
     char helo_name[HOST_NAME_BYTES];
 };
 
-char *jobs_process_name(struct arena *arena, const char *kind)
+char *job_runner_process_name(struct arena *arena, const char *kind)
 {
     unsigned char bytes[6];
     random_bytes(bytes, sizeof(bytes));
@@ -73,7 +73,7 @@ static bool read_dkim(const struct options *options, bool *ret_unsigned, struct 
            fail(err, ERR_INVALID_REQUEST, "--dkim", "--dkim is on or off.");
 }
 
-static bool start_sender(struct jobs_here *jobs, struct installation *installation, const struct options *options,
+static bool start_sender(struct job_runner *jobs, struct installation *installation, const struct options *options,
                          struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
@@ -103,8 +103,8 @@ static bool start_sender(struct jobs_here *jobs, struct installation *installati
     return sender_start(&config, &jobs->sender, err);
 }
 
-bool jobs_here_start(struct installation *installation, const struct options *options, struct jobs_here **ret_jobs,
-                     struct error *err)
+bool job_runner_start(struct installation *installation, const struct options *options, struct job_runner **ret_jobs,
+                      struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
     uint64_t max_mib = (uint64_t)(options->outbox_max_mib > 0 ? options->outbox_max_mib : CAPTURE_MAILDIR_DEFAULT_MIB);
@@ -112,7 +112,7 @@ bool jobs_here_start(struct installation *installation, const struct options *op
     /* With a database of its own nobody has made the data folder yet. */
     if (!cluster_make_folder(options->data_dir, err))
         return false;
-    struct jobs_here *jobs = calloc(1, sizeof(*jobs));
+    struct job_runner *jobs = calloc(1, sizeof(*jobs));
     if (jobs == NULL)
         abort();
     struct program_files files;
@@ -129,7 +129,7 @@ bool jobs_here_start(struct installation *installation, const struct options *op
     const char *outbox = arena_printf(arena, "%s/outbox", options->data_dir);
     if (!capture_maildir_open(outbox, bounds, CAPTURE_MAILDIR_SYNC_NONE, &jobs->outbox, err) ||
         !dns_new(options->dns_servers, &jobs->dns, err) || !start_sender(jobs, installation, options, err)) {
-        jobs_here_stop(jobs);
+        job_runner_stop(jobs);
         return false;
     }
     struct job_services services = {
@@ -148,7 +148,7 @@ bool jobs_here_start(struct installation *installation, const struct options *op
     return true;
 }
 
-void jobs_here_stop(struct jobs_here *jobs)
+void job_runner_stop(struct job_runner *jobs)
 {
     if (jobs == NULL)
         return;

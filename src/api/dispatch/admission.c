@@ -1,0 +1,93 @@
+/*
+ * Admission: the checks that every call passes before it runs, in the
+ * contract's order (A-27): credential, rate limit, reach, brand, scope, whether
+ * the operation is built. Handlers check none of this.
+ */
+#include "api/decode.h"
+#include "api/dispatch/dispatch.h"
+#include "base/clock.h"
+#include "catalogue/policies.h"
+
+static bool check_reach(const struct call *call, struct error *err)
+{
+    const struct operation *op = call->op;
+    if (op->reach == REACH_SESSION && !(call->who.kind == CREDENTIAL_SESSION && call->who.administrator))
+        return fail(err, ERR_INSUFFICIENT_ROLE, "org_admin", "Only a signed-in organization administrator may do this.");
+    if (op->reach == REACH_ORGANIZATION && op->organization_key && auth_member_session(&call->who) != 0)
+        return fail(err, ERR_INSUFFICIENT_ROLE, "org_admin",
+                    "This call affects the whole organization; only its administrator may make it.");
+    if (op->reach == REACH_ORGANIZATION && op->organization_key && call->who.bound_brand_id != 0)
+        return fail(err, ERR_ORG_SCOPE_REQUIRED, NULL, "This call needs an organization key; this key is limited to one brand.");
+    return true;
+}
+
+static bool check_scope(const struct call *call, struct error *err)
+{
+    const struct operation *op = call->op;
+    if (op->scopes == 0 || (call->who.scopes & op->scopes) != 0)
+        return true;
+    return fail(err, ERR_INSUFFICIENT_PERMISSIONS, op->scope, "This key lacks the scope %s.", op->scope);
+}
+
+static bool check_rate(struct api *api, struct call *call, struct error *err)
+{
+    const struct rate_policy *policy = call->op->policy;
+    if (policy == NULL)
+        return true;
+    /* All calls of a session share one window. */
+    if (call->who.kind == CREDENTIAL_SESSION)
+        policy = &rate_policies[RATE_SESSIONS];
+    if (limits_admit(api->limits, &call->who, policy, clock_now_us(), &call->rate))
+        return true;
+    err->retry_after_s = call->rate.wait_s;
+    return fail(err, ERR_RATE_LIMITED, NULL, "More than %lld calls in %d seconds.", (long long)call->rate.limit, policy->window_s);
+}
+
+/* A brand that is still being extracted accepts reads only; its extraction writes to it. */
+static bool check_brand_ready(struct api *api, struct call_state *state, const struct work *work, struct error *err)
+{
+    const struct call *call = state->call;
+    enum brand_state brand;
+    if (call->op->reach != REACH_BRAND)
+        return true;
+    if (!auth_brand(api->auth, work, &call->who, &call->credentials, &state->brand_id, &brand, err))
+        return false;
+    bool only_reads = call->op->mode == OP_READ || call->op->mode == OP_MEMORY;
+    if (brand == BRAND_IS_READY || only_reads)
+        return true;
+    return fail(err, ERR_BRAND_NOT_READY, NULL, "This brand is not ready yet; until it is, only reads are accepted.");
+}
+
+/* An operation that is not built checks its arguments first. A call with wrong arguments gets the same error as it will when the
+ * operation is built. */
+static bool refuse_unbuilt(const struct call *call, const struct work *work, struct error *err)
+{
+    const struct operation *op = call->op;
+    void *args = arena_alloc(work->arena, op->args->size);
+    if (dispatch_refused_input(call, err) || !decode_arguments(work->arena, &work->engine->ids, op->args, &call->input, args, err))
+        return false;
+    return fail(err, ERR_NOT_IMPLEMENTED, NULL, "%s is not implemented in this version.", op->id);
+}
+
+bool dispatch_admit(struct api *api, struct call_state *state, const struct work *work, struct error *err)
+{
+    struct call *call = state->call;
+    const struct operation *op = call->op;
+    if (op->reach == REACH_PUBLIC || state->admitted)
+        return true;
+    if (!state->has_principal && !auth_principal(api->auth, work, &call->credentials, &call->who, err))
+        return false;
+    /* Another thread may still be loading the engine when a call without a connection arrives. */
+    if (call->who.kind == CREDENTIAL_LOCAL_OWNER && installation_is_open(api->installation))
+        call->who.organization_id = api->engine->default_organization_id;
+    if (!check_rate(api, call, err) || !check_reach(call, err))
+        return false;
+    if (!check_brand_ready(api, state, work, err))
+        return false;
+    if (!check_scope(call, err))
+        return false;
+    if (!op->built)
+        return refuse_unbuilt(call, work, err);
+    state->admitted = true;
+    return true;
+}
