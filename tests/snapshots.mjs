@@ -1,4 +1,4 @@
-// A snapshot a tool: what an assistant is told of it, so that no change of it goes unseen.
+// A snapshot a tool: its description for assistants, so that no change of it goes unseen.
 //
 //   snapshots.mjs POSTHORN [update]
 import { execFileSync } from 'node:child_process';

@@ -178,7 +178,7 @@ export async function serveBare({ pool, reply, database }) {
 
 // ---- The sink ----
 
-// A mail server that takes everything and only counts: faster than whoever sends to it, so that it measures them.
+// A mail server that takes everything and only counts: faster than any sender, so that it measures the sender.
 export class Sink {
   static async start() {
     const binary = path.join(path.dirname(posthorn.binary), 'posthorn-sink');

@@ -44,7 +44,7 @@ static bool make_key(struct arena *arena, const struct kind *kind, struct dkim_k
            dkim_key_new(arena, kind->algorithm, domain, kind->selector, private_key, ret_key, err);
 }
 
-/* Makes the keys, and the line that tells of them. */
+/* Makes the keys, and writes the line that names them. */
 static bool make_keys(struct arena *arena, struct dkim_key *ret_keys[ARRAY_COUNT(kinds)], struct buf *line, struct error *err)
 {
     struct json_writer json;

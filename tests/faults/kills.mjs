@@ -33,7 +33,7 @@ export async function killCounted(sink, strike) {
   return { atNs, goneNs: process.hrtime.bigint(), sessions: after.lost - before.lost, messages: before.messages };
 }
 
-/** Whoever calls brings another runner; as long as the old server still answers, nobody has to. */
+/** A call starts another runner, but not while the old server still answers. */
 export async function awaitRestart(mailing, send, killed) {
   const isBack = async () => (await mailing.read(send)) && mailing.installation.runnerPid > 0 && mailing.installation.runnerPid !== killed;
   await until('another runner has come', isBack, RESTART_LIMIT_MS);

@@ -116,7 +116,7 @@ export async function changesItsMind({ recipients, startSink }) {
   return { ...figures, disturbance: `${(await sink.stats()).deferred} put off` };
 }
 
-/** What may have arrived is not sent again: nobody is doubled, whoever is in doubt is held. */
+/** A message that may have arrived is held and not sent again, so no recipient gets two. */
 export async function holds({ recipients, startSink, random, log }) {
   const { sink, mailing } = await prepare({ recipients, startSink, options: { UNCERTAIN: 'hold' } });
   await sink.behave('drop-after-dot 0.002');

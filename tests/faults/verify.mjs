@@ -73,8 +73,8 @@ function verifyFigures(breaches, outcome, by, held) {
 
 /**
  * `records` of the sinks; `kills` ({atNs, goneNs, sessions}) in their order; `mayDouble`: how many duplicates and uncertain messages
- * the disturbance allows altogether, when it was not a kill; `perSession`: and of each session. `isHolding`: whoever is held may have
- * got nothing, and counts as unseen instead of missing. `skipped`: whoever is not to be mailed.
+ * the disturbance allows altogether, when it was not a kill; `perSession`: and of each session. `isHolding`: a held recipient may have
+ * got nothing, and counts as unseen instead of missing. `skipped`: recipients that must not be mailed.
  */
 export function verify({ addresses, records, outcome, kills = [], mayDouble = 0, perSession = 1, isHolding = false, skipped = new Set() }) {
   const breaches = new Breaches();
@@ -92,7 +92,7 @@ export function verify({ addresses, records, outcome, kills = [], mayDouble = 0,
   const owed = (address) => outcomeOf(address) === 'delivered' && !skipped.has(address) && !(isHolding && held.has(address));
   const missing = addresses.filter((address) => owed(address) && !copies.has(address));
   breaches.none(missing, 'are missing');
-  breaches.none([...copies.keys()].filter((address) => !['delivered', 'held'].includes(results.get(address)?.result)), 'got mail that nobody knows of');
+  breaches.none([...copies.keys()].filter((address) => !['delivered', 'held'].includes(results.get(address)?.result)), 'got mail without a recorded result');
 
   const uncertain = [...results].filter(([, each]) => each.uncertain).map(([address]) => address);
   breaches.none([...held].filter((address) => !results.get(address).uncertain), 'are held without being uncertain');

@@ -31,7 +31,7 @@ test('a good campaign passes', () => {
   assert.deepEqual(figures, { recipients: 4, recorded: 3, missing: 0, duplicates: 1, bound: 1, uncertain: 1, held: 0, unseen: 0 });
 });
 
-test('whoever is held may have got nothing where that was asked for, and only there', () => {
+test('a held recipient may have got nothing with --uncertain hold, and only with it', () => {
   const holding = campaign();
   const { outcome } = holding;
   holding.records.pop();
@@ -69,7 +69,7 @@ const WRONGS = {
   'the hours count': ({ outcome }) => { outcome.counted.sent = 4; },
   'instead of completed': ({ outcome }) => { outcome.send.status = 'partially_completed'; },
   'still open': ({ outcome }) => { outcome.open = 1; },
-  'nobody knows of': ({ records }) => { records.push({ ...records[0], recipient: 'd+550@x', messageId: '<d>', session: '9' }); },
+  'without a recorded result': ({ records }) => { records.push({ ...records[0], recipient: 'd+550@x', messageId: '<d>', session: '9' }); },
 };
 
 for (const [what, spoil] of Object.entries(WRONGS)) {

@@ -140,7 +140,7 @@ export class Installation {
     return this.processes().filter(({ command }) => /\/postgres /.test(command));
   }
 
-  sideProcesses() {
+  renderers() {
     return this.processes().filter(({ command }) => command.includes('main.mjs'));
   }
 

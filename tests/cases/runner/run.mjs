@@ -38,7 +38,7 @@ const server = await startServer(binary, data);
 const places = new Places(commands, data);
 
 const local = (place) => ['--data', data, '--brand', place.brandId];
-const DOORS = {
+const TRANSPORTS = {
   mcp: (place) => new McpHttpTransport(catalogue, server.url, place.key),
   rest: (place) => new RestTransport(catalogue, server.url, place.credential, judge),
   stdio: (place) => new StdioTransport(catalogue, binary, local(place)),
@@ -48,7 +48,7 @@ const DOORS = {
 
 // A case about a key of its own is for the transports that take keys; one about a session for the one that takes cookies.
 function transportsOf(testCase) {
-  const asked = testCase.transports ?? (testCase.key?.session ? ['rest'] : testCase.key ? ['mcp', 'rest'] : Object.keys(DOORS));
+  const asked = testCase.transports ?? (testCase.key?.session ? ['rest'] : testCase.key ? ['mcp', 'rest'] : Object.keys(TRANSPORTS));
   return asked.filter((name) => testCase.steps.every(({ operation }) => {
     if (!operation) return true;
     if (name === 'mcp' || name === 'stdio') return toolFor(catalogue, operation) !== null;
@@ -165,7 +165,7 @@ async function runCase(testCase) {
   const needsBrandKey = JSON.stringify(testCase.steps).includes('${brandKey}');
   const runOne = async (name) => {
     const place = await places.make(testCase.key, needsBrandKey);
-    return { name, bodies: await runThroughTransport(testCase, DOORS[name](place), place) };
+    return { name, bodies: await runThroughTransport(testCase, TRANSPORTS[name](place), place) };
   };
   const runs = await runTransports(names, runOne, testCase.sequential !== undefined);
   const failed = runs.findIndex(({ status }) => status === 'rejected');

@@ -256,12 +256,12 @@ test('this machine is not fetched from, unless a test says so', LIMIT, async (t)
   rest.close();
 });
 
-test('the public address of the server that was called counts, whoever started the runner', LIMIT, async (t) => {
+test('the public address of the called server counts, whichever process started the runner', LIMIT, async (t) => {
   const images = new ImageServer();
   await images.start();
   t.after(() => images.stop());
   const installation = installationFor(t, { FETCH_ALLOW_LOOPBACK: 1 });
-  const key = await installation.key('--brand', await installation.brandId()); // starts a runner that knows of no address
+  const key = await installation.key('--brand', await installation.brandId()); // starts a runner without a public address
   const server = await installation.serve('--public-url', PUBLIC_URL);
   const rest = server.client(key);
   const { report, html } = await importHtml(rest, `<p>Text</p><img src="${images.base}/logo.png">`);

@@ -85,7 +85,7 @@ describe('every template, through the service', { timeout: 600_000 }, () => {
     }
   });
 
-  test('whoever gets it, nothing is left open, and the text part can be read alone', async () => {
+  test('every recipient gets a complete text, and the text part can be read alone', async () => {
     for (const template of gallery.templates) {
       for (const values of [FULL, BARE]) {
         const { html, text, subject } = await designs.personalized(template, values);

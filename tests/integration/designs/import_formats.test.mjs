@@ -27,7 +27,7 @@ const SOURCES = {
 
 const processesBelow = (pid) => readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number)
   .filter((child) => parentOf(child) === pid).flatMap((child) => [child, ...processesBelow(child)]);
-const browsersOf = (installation) => installation.sideProcesses().flatMap(({ pid }) => processesBelow(pid))
+const browsersOf = (installation) => installation.renderers().flatMap(({ pid }) => processesBelow(pid))
   .filter((pid) => commandLine(pid).includes(BROWSER));
 
 test('R-224: HTML, MJML and JSX become designs that say the same', LIMIT, async (t) => {
@@ -67,7 +67,7 @@ test('the browser does not outlive the process that started it, however that end
   const browsers = browsersOf(installation);
   assert.ok(browsers.length > 0);
   const folders = browsers.flatMap((pid) => /--user-data-dir=(\S+)/.exec(commandLine(pid))?.[1] ?? []);
-  for (const { pid } of installation.sideProcesses()) kill(pid);
+  for (const { pid } of installation.renderers()) kill(pid);
   await until('all its processes are gone', () => browsers.every((pid) => !isAlive(pid)));
   await until('its folder is gone', () => folders.every((folder) => !exists(folder)));
 });

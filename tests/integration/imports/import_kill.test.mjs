@@ -17,7 +17,7 @@ const KILLS = Number(process.env.POSTHORN_FAULT_ROUNDS ?? 3);
 const SEED = Number(process.env.POSTHORN_FAULT_SEED ?? Date.now() % 1_000_000);
 const ROWS = 120_000;
 
-// How far the import has come, in chunks of its lanes; -1 when there is none.
+// How far the import has come, in chunks of its shards; -1 when there is none.
 async function chunksDone(installation) {
   const [line] = await sql(installation,
     "select coalesce(max(done), -1) from (select sum(chunks) as done from import_lanes join imports i on i.id = import_id and i.status = 'running' group by import_id) lanes");
@@ -51,7 +51,7 @@ test(`an import of ${ROWS} rows is killed ${KILLS} times: nobody missing, nobody
       killGroup(runner);
       kills++;
       t.diagnostic(`round ${round}: killed runner ${runner} at ${at} chunks`);
-      // Whoever waits for the import brings another runner; when it had just ended, nobody does.
+      // A caller that waits for the import starts another runner; when the import had just ended, none does.
       const isReplaced = () => installation.runnerPid > 0 && installation.runnerPid !== runner;
       await until('another runner has come', () => isReplaced() || hasEnded);
     }

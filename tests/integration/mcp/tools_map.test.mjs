@@ -147,7 +147,7 @@ test('R-444: get_email_analytics reads overview, sends and events', LIMIT, async
   for (const [args, path, query] of reads) {
     const body = await place.tool('get_email_analytics', args);
     assert.deepEqual(body, await place.get(`${path}?${new URLSearchParams(query)}`), args.view);
-    assert.ok(JSON.stringify(body).includes('"delivered'), `${args.view} tells of the delivery`);
+    assert.ok(JSON.stringify(body).includes('"delivered'), `${args.view} reports the delivery`);
   }
   const foreign = await place.mcp.call('get_email_analytics', { view: 'overview', sendId });
   assert.ok(!foreign.ok && foreign.body.error.param === 'sendId', 'an argument of another view is refused');

@@ -135,7 +135,7 @@ test(`the runner is killed during campaigns of ${RECIPIENTS}, ${ROUNDS} rounds: 
         const delivered = await someProgress(installation, before.length, random);
         const { runner, what } = killRunner(installation, random);
         t.diagnostic(`round ${round}: at ${delivered} messages killed ${what}`);
-        // Whoever calls brings another one; while the old server still answers, nobody has to.
+        // A call starts another one, but not while the old server still answers.
         const isReplaced = () => installation.runnerPid > 0 && installation.runnerPid !== runner;
         await until('another runner has come', async () => (await call('get_capabilities', { topic: 'account' })).ok && isReplaced());
       }
@@ -206,7 +206,7 @@ test('the HTML process is killed during imports: a design or a clear error, and 
   const began = Date.now();
   assert.equal((await importOnce('warm')).status, 201);
   const durationMs = Date.now() - began;
-  const killSides = () => installation.sideProcesses().forEach(({ pid }) => kill(pid));
+  const killRenderers = () => installation.renderers().forEach(({ pid }) => kill(pid));
   const titles = ['warm'];
   for (let round = 1; round <= 5; round++) {
     const title = `killed once ${round}`;
@@ -214,7 +214,7 @@ test('the HTML process is killed during imports: a design or a clear error, and 
     const answering = importOnce(title);
     const offsetMs = random.below(durationMs);
     await pause(offsetMs);
-    killSides();
+    killRenderers();
     const { status, body } = await answering;
     t.diagnostic(`killed after ${offsetMs} of ${durationMs} ms → ${status}`);
     assert.equal(status, 201, JSON.stringify(body));
@@ -226,7 +226,7 @@ test('the HTML process is killed during imports: a design or a clear error, and 
   let answer;
   hopeless.then((settled) => (answer = settled));
   while (answer === undefined) {
-    killSides();
+    killRenderers();
     await pause(5);
   }
   assert.equal(answer.status, 503, JSON.stringify(answer.body));
@@ -237,7 +237,7 @@ test('the HTML process is killed during imports: a design or a clear error, and 
   const { body } = await client.get('/v1/emails');
   assert.deepEqual(body.data.map(({ title }) => title).sort(), titles.sort(), 'each design once, no half ones');
   assert.ok(body.data.every(({ status }) => status === 'ready'));
-  await until('one HTML process at most', () => installation.sideProcesses().length <= 1);
+  await until('one HTML process at most', () => installation.renderers().length <= 1);
   client.close();
 });
 

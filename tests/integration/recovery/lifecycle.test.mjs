@@ -136,7 +136,7 @@ test('posthorn stop ends the runner, its server and its helpers; stopping again 
   const client = installation.stdio();
   await client.initialize();
   await prepareSend(toolOf(client));
-  assert.equal(installation.sideProcesses().length, 1);
+  assert.equal(installation.renderers().length, 1);
   assert.deepEqual(await installation.stop(), { stopped: true });
   await until('only the client is left', () => installation.processes().every(({ pid }) => pid === client.pid));
   assert.deepEqual(await installation.stop(), { stopped: false, reason: 'not_running' });
@@ -208,7 +208,7 @@ test('a killed runner leaves no orphan, even if nobody comes back', LIMIT, async
   const client = installation.stdio();
   await client.initialize();
   await prepareSend(toolOf(client));
-  assert.equal(installation.sideProcesses().length, 1);
+  assert.equal(installation.renderers().length, 1);
   await client.close();
   kill(installation.runnerPid);
   await until('PostgreSQL and the HTML process followed the runner', () => isEmpty(installation));

@@ -109,7 +109,7 @@ test('contacts are saved with their verdicts; many are checked in the background
   const again = await client.post('/v1/contacts', { validate: true, contacts }, { 'idempotency-key': 'many' });
   assert.deepEqual(again.body, many.body);
 
-  // Whoever cannot be reached is passed over.
+  // A server that cannot be reached is passed over.
   const imported = await client.post('/v1/emails/import', { content: '<p>Hello</p><a href="{{ unsubscribeUrl }}">Leave</a>', title: 'News' });
   const { data: [domain] } = (await client.get('/v1/domains?sendableOnly=true')).body;
   const send = await client.post('/v1/sends', { emailId: imported.body.emailId, audienceId: 'all', subject: 'News', domainId: domain.domainId });

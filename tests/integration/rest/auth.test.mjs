@@ -323,7 +323,7 @@ describe('REST', { timeout: 600_000 }, () => {
 
   // ---- Paths and methods ----
 
-  test('unknown paths are not found, whoever asks (R-002, R-037, R-038)', async () => {
+  test('unknown paths are not found, with any credential (R-002, R-037, R-038)', async () => {
     const unknown = [
       '/v1/nothing', '/v2/emails', '/emails', '/', '/v1', '/v1/', '/v1/emails/', '/v1//emails', '/v1/EMAILS', '/v1/emails/a/b/c',
     ];

@@ -93,7 +93,7 @@ describe('credits', { timeout: 600_000 }, () => {
     assert.deepEqual([read.status, read.headers['x-credit-cost']], [200, undefined]);
   });
 
-  test('without credits nothing is begun, whoever asks (R-083, R-168)', async () => {
+  test('without credits nothing is begun, for any caller (R-083, R-168)', async () => {
     const designs = (await client.get('/v1/emails')).body.data.length;
     await sql(installation, 'update credit_usage set used = 99');
     const tooMany = await client.post('/v1/contacts/validate', { emails: ['a@b.invalid'] });

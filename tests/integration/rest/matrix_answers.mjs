@@ -26,7 +26,7 @@ export function problemOf({ expected }, { status, headers, body }) {
   return null;
 }
 
-/** The request, what was expected and what came, for whoever reads the failure. */
+/** The request, the expected answer and the actual one, as text of the failure. */
 export function shown({ kind, what, operation, method, target, body, expected }, answer, problem) {
   const sent = body === undefined ? '' : ` ${Buffer.isBuffer(body) ? body.toString('latin1', 0, 60) : JSON.stringify(body).slice(0, 160)}`;
   return `${operation.id}, ${kind}, ${what}: ${problem}, expected ${JSON.stringify(expected)}\n    ${method} ${target.slice(0, 120)}${sent}\n    ` +

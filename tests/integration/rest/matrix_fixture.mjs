@@ -163,7 +163,7 @@ export class Fixture {
 
 /**
  * What a refused call may change: when a key was used last is noted with its authentication, once a minute (and told by
- * `admin key list`). Jobs and senders are the running server's own: leases and signs of life, whoever calls.
+ * `admin key list`). Jobs and senders are the running server's own: leases and signs of life, for any caller.
  */
 const NOT_SUMMED = { api_keys: ['last_used_at'], senders: null };
 

@@ -294,7 +294,7 @@ export class Requests {
     const blank = Buffer.alloc(most + 1, 0x20);
     this.#addBehind('oversized body', 'one byte too many', operation, { body: blank }, tooLarge);
     this.#addBehind('oversized body', 'one byte too many, in chunks', operation, { body: [blank.subarray(0, most), blank.subarray(most)] }, tooLarge);
-    // What is too much even to be read and dropped is refused at once, whoever asks.
+    // A body too large to be read and dropped is refused at once, for any caller.
     const announced = { 'content-length': DRAINED_BYTES + 1, expect: '100-continue' };
     this.#add('oversized body', 'announced', operation, { body: '', headers: announced }, tooLarge);
   }

@@ -44,7 +44,7 @@ test('a public domain is refused without a relay, and nothing is kept of the ord
 });
 
 // R-261, R-262
-test('figures tell of those a relay has taken, put off and refused, while it does and afterwards', LIMIT, async (t) => {
+test('figures count the messages that a relay accepted, deferred and refused, during the send and afterwards', LIMIT, async (t) => {
   const plain = ['ada', 'bob', 'cyd'].map((name) => address(name));
   const later = ['dan', 'eve'].map((name) => address(name, '+grey'));
   const { sink, mailing } = await mailingFor(t, [...plain, ...later, address('fay', '+550'), address('gus', '+block')], { RETRY_AFTER: 5 });

@@ -49,7 +49,7 @@ test('a call that waits is answered when the send has ended, with progress on th
   assert.equal(result.structuredContent.stats.delivered, CONTACTS);
   const progress = client.others.filter(({ method }) => method === 'notifications/progress').map(({ params: told }) => told);
   assert.ok(progress.length > 0, 'no progress was told');
-  for (const told of progress) assert.equal(told.progressToken, 'p1');
+  for (const report of progress) assert.equal(report.progressToken, 'p1');
   assert.match(progress[0].message, /^0 of 0 recipients decided/);
 });
 
@@ -88,7 +88,7 @@ async function why(brandId, ...words) {
   return code === 0 ? JSON.parse(stdout) : { code, error: JSON.parse(stderr.split('\n')[0]).error };
 }
 
-test('posthorn why tells of each person what became of their message', LIMIT, async () => {
+test('posthorn why reports the result of each recipient', LIMIT, async () => {
   const audience = await makeAudience('why');
   const { brandId, call } = audience;
   await must(call('save_contact', { email: 'left@example.com', subscribed: false }));

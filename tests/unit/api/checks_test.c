@@ -89,7 +89,7 @@ static void test_a_key_notes_its_use(void **state)
     assert_int_equal(number_of("select count(*) from api_keys where last_used_at > now() - interval '1 minute'"), 1);
 }
 
-/* Who calls is told of a cached key without the database. */
+/* The principal of a cached key needs no database. */
 static void test_a_cached_key_is_immediate(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void test_a_brand_key_reaches_one_brand(void **state)
     assert_refusal(in_brand(key, ""), ERR_BRAND_SCOPE_MISMATCH, "", "another brand");
 }
 
-/* what is still being extracted can be read, and nothing is written there, whoever asks; what is deleted is gone. */
+/* what is still being extracted can be read, and no caller may write there; a deleted brand is gone. */
 static void test_a_brand_that_is_not_ready(void **state)
 {
     (void)state;
@@ -395,7 +395,7 @@ static void test_rates(void **state)
     assert_true(visit->call.error.retry_after_s >= 1 && visit->call.error.retry_after_s <= 61);
     assert_int_equal(visit->call.rate.remaining, 0);
     assert_true(visit_run(with_key(visit_new(&strict_op, NULL), other))->call.ok);
-    /* Whoever waits as told is let in. */
+    /* A caller that waits for the reset is let in. */
     clock_set_offset_us(visit->call.error.retry_after_s * US_PER_S);
     assert_true(visit_run(with_key(visit_new(&strict_op, NULL), key))->call.ok);
     /* The owner of the machine is not limited. */

@@ -264,7 +264,7 @@ static void test_overload(void **state)
     assert_int_equal(refused->call.error.retry_after_s, 1);
     /* What needs no database is answered all the same. */
     assert_true(visit_run(visit_new(&memory_op, NULL))->call.ok);
-    /* And so is what has a lane of its own. */
+    /* And so is an operation of a pool of its own. */
     struct operation slow_op = brand_op;
     slow_op.pool = POOL_SLOW;
     assert_true(visit_run(visit_new(&slow_op, NULL))->call.ok);

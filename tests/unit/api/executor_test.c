@@ -249,7 +249,7 @@ static void test_what_comes_back_finds_room(void **state)
     executor_free(executor);
 }
 
-static void test_a_lane_may_not_batch(void **state)
+static void test_a_pool_may_not_batch(void **state)
 {
     (void)state;
     struct executor *executor = executor_of(1, 1000, 0);
@@ -468,7 +468,7 @@ int main(void)
         TEST(test_neither_queue_starves),
         TEST(test_few_batchers_make_large_batches),
         TEST(test_what_comes_back_finds_room),
-        TEST(test_a_lane_may_not_batch),
+        TEST(test_a_pool_may_not_batch),
         TEST(test_a_full_queue_refuses),
         TEST(test_threads_start_when_needed),
         TEST(test_without_a_connection_calls_are_refused),

@@ -254,7 +254,7 @@ static void test_calls_share_a_commit(void **state)
     assert_int_equal(largest_ask, 20);
     assert_int_equal(audit_rows(), 20);
     assert_int_equal(kept_keys(), 10);
-    /* Who did what is told of each. */
+    /* Each audit row names its caller and its operation. */
     assert_int_equal(
         number_of("select count(*) from audit_log a join public.sums s on a.subjects = array['sum_' || s.name]"
                   " where organization_id = 1 and brand_id = 1 and key_id is null and transport = 'rest' and client = 'test/1'"),

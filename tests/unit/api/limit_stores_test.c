@@ -122,7 +122,7 @@ static void test_counts_down(void **state)
     assert_false(admit(1000.9));
     assert_int_equal(rate.limit, 10);
     assert_int_equal(rate.remaining, 0);
-    /* whoever waits until the reset is let in again. */
+    /* a caller that waits until the reset is let in again. */
     assert_int_equal(rate.wait_s, 61);
     assert_false(admit(1060.9));
     assert_int_equal(rate.wait_s, 1);

@@ -1,4 +1,4 @@
-/* The rate gate with many callers (limits_test.c has the rest), and the short cache: what is believed for a second. */
+/* The rate gate with many callers (limits_test.c has the rest), and the TTL cache: what is believed for a second. */
 #include "api/limits/limits.h"
 #include "api/ttl_cache.h"
 #include "base/clock.h"
@@ -64,7 +64,7 @@ static void test_idle_windows_are_dropped(void **state)
     assert_false(admit_as(&busy, &reads, 1200));
 }
 
-/* ---- The short cache ---- */
+/* ---- The TTL cache ---- */
 
 enum { THREADS = 4 };
 
@@ -203,5 +203,5 @@ int main(void)
         cmocka_unit_test(test_cache_believes_for_a_second),
         cmocka_unit_test(test_cache_in_threads),
     };
-    return cmocka_run_group_tests_name("api: limits, short cache", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("api: limits, TTL cache", tests, NULL, NULL);
 }

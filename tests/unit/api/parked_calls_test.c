@@ -496,8 +496,8 @@ static void test_a_crowd(void **state)
 {
     (void)state;
     open_service();
-    pthread_t settler;
-    assert_int_equal(pthread_create(&settler, NULL, settle_many, NULL), 0);
+    pthread_t settling;
+    assert_int_equal(pthread_create(&settling, NULL, settle_many, NULL), 0);
     struct visit *visits[CROWD];
     for (int i = 0; i < CROWD; i++) {
         visits[i] = begin(i % 4 == 0 ? arena_printf(arena, "k%d", i % 8) : NULL);
@@ -513,7 +513,7 @@ static void test_a_crowd(void **state)
             assert_refusal(visits[i], ERR_SERVICE_UNAVAILABLE, "", "");
         assert_true(visits[i]->call.ok || i % 7 == 0);
     }
-    pthread_join(settler, NULL);
+    pthread_join(settling, NULL);
     for (int i = 0; i < CROWD; i++)
         assert_int_equal(visits[i]->answers, 1);
 }
@@ -542,5 +542,5 @@ int main(void)
         PLAN_TEST(test_stopping_ends_parked_calls),
         PLAN_TEST(test_a_crowd),
     };
-    return cmocka_run_group_tests_name("api: waiting room", tests, world_begin, group_teardown);
+    return cmocka_run_group_tests_name("api: parked calls", tests, world_begin, group_teardown);
 }

@@ -1,6 +1,6 @@
 /*
  * Audiences: cohorts are built in steps that a crash repeats without harm and
- * that later events do not change, and whoever counts an audience, searches in
+ * that later events do not change, and whether a caller counts an audience, searches in
  * it or sends to it means the same people.
  */
 #include "fixtures/engine_fixture.h"

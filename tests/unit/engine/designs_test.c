@@ -80,7 +80,7 @@ static void test_a_failed_design_is_ready_again(void **state) /* R-217, R-220 */
     assert_string_equal(email->status, "ready");
 }
 
-/* A list holds a design that is generated at its creation, whoever changed it last. */
+/* A list holds a design that is generated at its creation, even after a later change by a person. */
 static void test_lists_hold_what_is_generated(void **state) /* */
 {
     (void)state;

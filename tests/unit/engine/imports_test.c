@@ -724,7 +724,7 @@ static void *apply_on_thread(void *argument)
     return go_on(number_of("select max(id) from imports"), 10, -1) ? NULL : argument;
 }
 
-/* Somebody else creates a contact of the chunk while it is being saved: both changes land, whoever was first. */
+/* Somebody else creates a contact of the chunk while it is being saved: both changes are saved, in either order. */
 static void test_crossing_writers(void **state)
 {
     (void)state;

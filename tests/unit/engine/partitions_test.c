@@ -116,7 +116,7 @@ static void test_a_window_reads_its_months(void **state)
     assert_int_equal(tables_read("brand_id = 1 and occurred_at >= ''2040-06-02Z'' and occurred_at < ''2040-07-03Z''"), 2);
 }
 
-/* Whoever runs jobs makes those of the real clock, without being asked. */
+/* A worker makes those of the real clock without being asked. */
 static void test_workers_make_them(void **state)
 {
     (void)state;

@@ -563,7 +563,7 @@ static struct delivery_batch relayed(int count)
     return batch;
 }
 
-/* figures, events and results tell of the same recipients. */
+/* figures, events and results count the same recipients. */
 static void test_every_outcome_is_counted_once(void **state)
 {
     (void)state;
@@ -657,7 +657,7 @@ static void test_a_retry_beside_a_result_goes(void **state)
     assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
 }
 
-/* What the journal tells of an earlier attempt is not mistaken for the one that was under way. */
+/* A journal record of an earlier attempt is not mistaken for the one that was under way. */
 static void test_the_journal_of_an_earlier_attempt_says_nothing(void **state)
 {
     (void)state;

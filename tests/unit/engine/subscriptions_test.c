@@ -135,7 +135,7 @@ static void test_leaving_twice_is_once(void **state)
     assert_int_equal(number_of("select sum(unsubscribed)::bigint from send_stats"), 2);
 }
 
-/* A suppression outlives the contact: whoever comes back by a new save or an import is not mailed. */
+/* A suppression outlives the contact: a contact that comes back by a save or an import is not mailed. */
 static void test_a_deleted_contact_can_leave(void **state)
 {
     (void)state;

@@ -127,7 +127,7 @@ static void silence_ends(void **state)
     assert_false(questions[3].is_answered);
 }
 
-/* Whoever asks has just published. */
+/* The caller has just published its records. */
 static void nothing_is_cached(void **state)
 {
     (void)state;
