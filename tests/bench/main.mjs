@@ -1,4 +1,4 @@
-// Runs the benches by name, each in turn, and prints one table of all they found.
+// Runs the named benches one after another. Each figure is printed as soon as it is known.
 
 import { readdirSync } from 'node:fs';
 import os from 'node:os';
@@ -27,7 +27,6 @@ console.log(`${os.cpus().length} cores, ${os.cpus()[0].model.trim()}, Linux ${os
 
 const report = new Report();
 for (const name of names) {
-  console.error(`… ${name}`);
   report.section(name);
   try {
     const bench = await import(new URL(`${name}.mjs`, folder));
@@ -38,6 +37,6 @@ for (const name of names) {
   cleanUp();
 }
 
-console.log(report.text());
+console.log('');
 console.log(`${Math.round((Date.now() - started) / 1000)} s, load after the run ${os.loadavg()[0].toFixed(2)}`);
 process.exitCode = report.failed ? 1 : 0;
