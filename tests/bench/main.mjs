@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs';
 import os from 'node:os';
 
-import { cleanUp } from './programs.mjs';
+import { QUICK, cleanUp } from './programs.mjs';
 import { Report } from './report.mjs';
 
 const folder = new URL('./benches/', import.meta.url);
@@ -24,6 +24,7 @@ if (unknown.length > 0) {
 const started = Date.now();
 console.log(`${os.cpus().length} cores, ${os.cpus()[0].model.trim()}, Linux ${os.release()}, node ${process.version}; `
   + `load before the run ${os.loadavg()[0].toFixed(2)}`);
+if (QUICK) console.log('BENCH_QUICK: this run shows that the benches work. Its figures are not measurements.');
 
 const report = new Report();
 for (const name of names) {

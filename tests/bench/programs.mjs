@@ -16,8 +16,16 @@ import { familyOf, isRunning } from './family.mjs';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const built = path.join(root, 'build/bench');
 
-export const ROUNDS = Math.max(3, Number(process.env.BENCH_ROUNDS ?? 5));
-export const DURATION_MS = Math.round(1000 * Number(process.env.BENCH_SECONDS ?? 3));
+// The shortest form of every bench: it shows that the bench works, and its figures are not measurements.
+export const QUICK = process.env.BENCH_QUICK === '1';
+export const ROUNDS = QUICK ? 1 : Math.max(3, Number(process.env.BENCH_ROUNDS ?? 5));
+export const DURATION_MS = Math.round(1000 * Number(process.env.BENCH_SECONDS ?? (QUICK ? 0.2 : 3)));
+export const WARMUP_MS = QUICK ? 50 : 500;
+
+// A number of rows, calls or rounds: the second one in a quick run.
+export const sized = (full, quick) => (QUICK ? quick : full);
+// The same with an environment variable that overrides both.
+export const sizedBy = (variable, full, quick) => Number(process.env[variable] ?? sized(full, quick));
 
 const READY_WAIT_MS = 30_000;
 const COMMAND_WAIT_MS = 60_000;
