@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-import { familyOf, isRunning } from './family.mjs';
+import { isRunning, processTreeOf } from './process_tree.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const built = path.join(root, 'build/bench');
@@ -254,8 +254,8 @@ export class DataFolder {
 
   #remove() {
     spawnSync(posthorn.binary, ['stop', '--data', this.path], { env: environment, stdio: ['ignore', log, log], timeout: COMMAND_WAIT_MS });
-    waitFor(() => familyOf(this.path).length === 0);
-    for (const { pid, name } of familyOf(this.path)) {
+    waitFor(() => processTreeOf(this.path).length === 0);
+    for (const { pid, name } of processTreeOf(this.path)) {
       console.error(`${name} (${pid}) stayed after posthorn stop; it is killed`);
       try {
         process.kill(pid, 'SIGKILL');

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import readline from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { familyOf } from '../family.mjs';
+import { processTreeOf } from '../process_tree.mjs';
 import { newsletter } from '../newsletter.mjs';
 import { DataFolder, drive, environment, everything, interleaved, posthorn } from '../programs.mjs';
 
@@ -41,7 +41,7 @@ async function familyAtWork(folder) {
     await client.call('save_contact', { email: 'a@example.com' });
     await client.call('import_email', newsletter());
     await sleep(1000);
-    return familyOf(folder.path);
+    return processTreeOf(folder.path);
   } finally {
     await client.close();
   }
