@@ -1,9 +1,9 @@
-// Runs the benches by name, each in turn, and prints one table of all they found.
+// Runs the named benches one after another. Each figure is printed as soon as it is known.
 
 import { readdirSync } from 'node:fs';
 import os from 'node:os';
 
-import { cleanUp } from './programs.mjs';
+import { QUICK, cleanUp } from './programs.mjs';
 import { Report } from './report.mjs';
 
 const folder = new URL('./benches/', import.meta.url);
@@ -24,10 +24,10 @@ if (unknown.length > 0) {
 const started = Date.now();
 console.log(`${os.cpus().length} cores, ${os.cpus()[0].model.trim()}, Linux ${os.release()}, node ${process.version}; `
   + `load before the run ${os.loadavg()[0].toFixed(2)}`);
+if (QUICK) console.log('BENCH_QUICK: this run shows that the benches work. Its figures are not measurements.');
 
 const report = new Report();
 for (const name of names) {
-  console.error(`… ${name}`);
   report.section(name);
   try {
     const bench = await import(new URL(`${name}.mjs`, folder));
@@ -38,6 +38,6 @@ for (const name of names) {
   cleanUp();
 }
 
-console.log(report.text());
+console.log('');
 console.log(`${Math.round((Date.now() - started) / 1000)} s, load after the run ${os.loadavg()[0].toFixed(2)}`);
 process.exitCode = report.failed ? 1 : 0;

@@ -1,4 +1,4 @@
-// The tables of docs/performance.md; profile.sh starts it.
+// Prints the tables of docs/performance.md. profile.sh starts it.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,16 +8,16 @@ import path from 'node:path';
 import readline from 'node:readline';
 
 import { Campaign } from './campaign.mjs';
-import { isRunning } from './family.mjs';
+import { isRunning } from './process_tree.mjs';
 import { cleanUp, runToEnd } from './programs.mjs';
 
-const READERS = Number(process.env.BENCH_READERS ?? 100_000);
+const RECIPIENTS = Number(process.env.BENCH_RECIPIENTS ?? 100_000);
 const SAMPLES_PER_S = 499;
 const STACK_BYTES = 8192;
 const TICKS_PER_S = 100; // of /proc/PID/stat, proc(5)
 
-// A sample belongs to the first part that one of its functions matches; the order is that of precedence. OpenSSL's assembler keeps
-// no record of its callers, so whatever of OpenSSL is not called for a hash is a signature.
+// A sample belongs to the first part whose pattern matches one of its functions. OpenSSL's assembler keeps
+// no record of its callers, so every function of OpenSSL that is not called for a hash counts as a signature.
 const PARTS = [
   ['DKIM: hashing', /^digest_/],
   ['DKIM: signatures (RSA-2048, Ed25519)', /^sign_|\(.*libcrypto/],
@@ -38,7 +38,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => p
 process.on('exit', cleanUp);
 
 async function profile(isSigned) {
-  const campaign = await Campaign.prepare({ readers: READERS, isSigned });
+  const campaign = await Campaign.prepare({ recipients: RECIPIENTS, isSigned });
   await campaign.countStatements();
   await campaign.send();
   await campaign.psql('select pg_stat_statements_reset()');
@@ -46,9 +46,9 @@ async function profile(isSigned) {
   const { perSecond, bytes } = await campaign.send({ keepsRows: true });
   const after = processorTimes(campaign);
   const statements = await campaign.statements();
-  await campaign.forget();
+  await campaign.deleteSends();
 
-  console.log(`\n${rounded(READERS)} messages of ${rounded(bytes)} bytes, ${isSigned ? 'signed twice' : 'not signed'}, `
+  console.log(`\n${rounded(RECIPIENTS)} messages of ${rounded(bytes)} bytes, ${isSigned ? 'signed twice' : 'not signed'}, `
     + `${os.cpus().length} cores: ${rounded(perSecond)} messages/s\n`);
   if (isSigned) console.log(`${await signatureCosts()}\n`);
   printProcesses(before, after);
@@ -56,7 +56,7 @@ async function profile(isSigned) {
   printStatements(statements);
 }
 
-// Looks at the runner during one more campaign, which is slower by that; gives the file.
+// Records the runner during one more campaign, which is slower because of the recording. Gives the file.
 async function record(campaign) {
   const file = path.join(campaign.folder.parent, 'perf.data');
   const perf = spawn('perf', ['record', '-q', '-e', 'cpu-clock', '-F', String(SAMPLES_PER_S),
@@ -67,7 +67,7 @@ async function record(campaign) {
   return file;
 }
 
-// What the signatures cost by themselves, since OpenSSL's assembler does not tell which of them it works for.
+// The time of each kind of signature alone. The stacks of OpenSSL's assembler do not show which kind it computes.
 async function signatureCosts() {
   const out = await runToEnd(['openssl', 'speed', '-seconds', '1', 'rsa2048', 'ed25519']);
   const us = (pattern) => (1e6 / Number(pattern.exec(out)[1])).toFixed(1);
@@ -76,7 +76,7 @@ async function signatureCosts() {
 }
 
 const rounded = (number) => Math.round(number).toLocaleString('en-US');
-const perMessage = (seconds) => ((seconds * 1e6) / READERS).toFixed(1);
+const perMessage = (seconds) => ((seconds * 1e6) / RECIPIENTS).toFixed(1);
 
 function table(head, rows) {
   console.log(`| µs | ${head} |\n|---:|---|`);
@@ -88,7 +88,7 @@ function table(head, rows) {
 
 function processorTimes(campaign) {
   const seconds = (pid) => {
-    if (!isRunning(pid)) return 0; // autovacuum comes and goes
+    if (!isRunning(pid)) return 0; // such as a process of autovacuum
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').pop().split(' ');
     return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
   };

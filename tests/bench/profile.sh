@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Where the time of a campaign goes, a message: the runner's functions by perf(1), the database's statements by pg_stat_statements,
-# whole processes by their processor time. Prints the tables of docs/performance.md. Needs root, and Debian's linux-perf.
+# Profiles a campaign, in microseconds a message: the processor time of each process, the runner's functions by perf(1), and the
+# statements of the database by pg_stat_statements. Prints the tables of docs/performance.md. Needs root and Debian's linux-perf.
 #
 #   tests/bench/profile.sh                 a campaign that is not signed, then one that is
 #
-# BENCH_READERS     recipients (100,000)
-# BENCH_LOG         a file for what the programs say; nowhere by default
+# BENCH_RECIPIENTS   recipients (100,000)
+# BENCH_LOG          a file for the output of the programs (none by default)
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

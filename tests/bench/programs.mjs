@@ -11,13 +11,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-import { familyOf, isRunning } from './family.mjs';
+import { isRunning, processTreeOf } from './process_tree.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const built = path.join(root, 'build/bench');
 
-export const ROUNDS = Math.max(3, Number(process.env.BENCH_ROUNDS ?? 5));
-export const DURATION_MS = Math.round(1000 * Number(process.env.BENCH_SECONDS ?? 3));
+// The shortest form of every bench: it shows that the bench works, and its figures are not measurements.
+export const QUICK = process.env.BENCH_QUICK === '1';
+export const ROUNDS = QUICK ? 1 : Math.max(3, Number(process.env.BENCH_ROUNDS ?? 5));
+export const DURATION_MS = Math.round(1000 * Number(process.env.BENCH_SECONDS ?? (QUICK ? 0.2 : 3)));
+export const WARMUP_MS = QUICK ? 50 : 500;
+
+// A number of rows, calls or rounds: the second one in a quick run.
+export const sized = (full, quick) => (QUICK ? quick : full);
+// The same with an environment variable that overrides both.
+export const sizedBy = (variable, full, quick) => Number(process.env[variable] ?? sized(full, quick));
 
 const READY_WAIT_MS = 30_000;
 const COMMAND_WAIT_MS = 60_000;
@@ -28,21 +36,31 @@ const log = process.env.BENCH_LOG ? openSync(process.env.BENCH_LOG, 'a') : 'igno
 // Only what a bench names reaches a server: no setting of the caller changes what is measured.
 export const environment = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('POSTHORN_'))),
-  RESEND_API_KEY: 're_dummy', // resend-mcp does not start without one; nothing is ever asked of it that would use it
+  RESEND_API_KEY: 're_dummy', // resend-mcp does not start without one; no call uses it
 };
 
-// Of each server a tool that does next to nothing.
+// Neither call reads the database. The overview is the first reply that an agent asks for, and its 6 KB are the size of a common
+// reply. One topic is the shortest reply of a tool that does not read the database.
+const STRUCTURED = '"structuredContent":{';
 export const posthorn = {
   binary: path.resolve(root, process.env.POSTHORN_BIN ?? 'build/release/posthorn'),
-  cheapTool: { tool: 'get_capabilities', arguments: '{}', marker: '"structuredContent":{' },
+  shortReply: { tool: 'get_capabilities', arguments: '{"topic":"analytics"}', marker: STRUCTURED },
+  typicalReply: { tool: 'get_capabilities', arguments: '{}', marker: STRUCTURED },
 };
 
 const peer = (script, ...args) => [process.execPath, path.join(built, 'peers/node_modules', script), ...args];
+const withEnvironment = (variables, command) =>
+  ['/usr/bin/env', '-i', ...Object.entries(variables).map(([name, value]) => `${name}=${value}`), ...command];
 
+// The reference server of MCP. Its tool get-env returns the variables of its environment as JSON text. So `padding` sets the size of
+// the reply, while the request stays as short as ours. With echo the request would be as long as the reply, at the same or a higher
+// processor time.
+const EVERYTHING = '@modelcontextprotocol/server-everything/dist/index.js';
 export const everything = {
-  stdio: peer('@modelcontextprotocol/server-everything/dist/index.js', 'stdio'),
-  http: peer('@modelcontextprotocol/server-everything/dist/index.js', 'streamableHttp'),
-  cheapTool: { tool: 'echo', arguments: '{"message":"hello"}', marker: 'Echo: hello' },
+  stdio: peer(EVERYTHING, 'stdio'),
+  stdioPadded: (padding) => withEnvironment({ PADDING: padding }, peer(EVERYTHING, 'stdio')),
+  http: (port, padding) => withEnvironment({ PORT: port, PADDING: padding }, peer(EVERYTHING, 'streamableHttp')),
+  tool: { tool: 'get-env', arguments: '{}', marker: 'PADDING' },
 };
 
 export const resend = {
@@ -140,8 +158,8 @@ export async function freePort() {
 }
 
 // Starts a server and waits until its port answers. Gives { pid, port, end }.
-export async function serve(port, [program, ...args], extraEnvironment = {}) {
-  const child = spawn(program, args, { env: { ...environment, ...extraEnvironment }, stdio: ['ignore', log, log] });
+export async function serve(port, [program, ...args]) {
+  const child = spawn(program, args, { env: environment, stdio: ['ignore', log, log] });
   const end = registerEnd(() => {
     child.kill();
     waitFor(() => !isRunning(child.pid));
@@ -165,9 +183,9 @@ function answers(port) {
   });
 }
 
-export async function serveEverything() {
+export async function serveEverything(padding) {
   const port = await freePort();
-  return serve(port, everything.http, { PORT: String(port) });
+  return serve(port, everything.http(port, padding));
 }
 
 export async function serveBare({ pool, reply, database }) {
@@ -246,8 +264,8 @@ export class DataFolder {
 
   #remove() {
     spawnSync(posthorn.binary, ['stop', '--data', this.path], { env: environment, stdio: ['ignore', log, log], timeout: COMMAND_WAIT_MS });
-    waitFor(() => familyOf(this.path).length === 0);
-    for (const { pid, name } of familyOf(this.path)) {
+    waitFor(() => processTreeOf(this.path).length === 0);
+    for (const { pid, name } of processTreeOf(this.path)) {
       console.error(`${name} (${pid}) stayed after posthorn stop; it is killed`);
       try {
         process.kill(pid, 'SIGKILL');

@@ -1,43 +1,48 @@
-// The table of a run. A row compares a figure of ours with a peer's, or with a limit, and says whether the target is met.
+// The report of a run. Each row is printed as soon as its figures are known. A row compares a figure of Posthorn with a figure of
+// a peer, or with a limit, and says whether the target is met.
 
 const COLUMNS = ['', 'ours', 'peer', 'ratio', 'target', 'aim', 'verdict'];
+// A row is printed before the next row is known, so the widths are fixed. A longer cell moves the rest of its row to the right.
+const WIDTHS = [58, 18, 18, 8, 18, 8, 14];
 
 export class Report {
-  #lines = []; // arrays are rows, strings are sentences
+  #print;
   failed = false;
 
-  section(name) {
-    this.#lines.push('', name);
+  constructor(print = console.log) {
+    this.#print = print;
+    this.#row(COLUMNS);
   }
 
-  // `bounds` is { atLeast } or { atMost } for the ratio ours / peer, and perhaps `aim`; without them the row only informs.
+  section(name) {
+    this.#print('');
+    this.#print(name);
+  }
+
+  // `bounds` is { atLeast } or { atMost } for the ratio ours / peer, with an optional `aim`. A row without bounds has no target.
   compare(name, ours, peer, unit, bounds = {}) {
     const ratio = ours / peer;
-    this.#lines.push([`  ${name}`, figure(ours, unit), figure(peer, unit), ratioText(ratio),
-      ...bounded(ratio, bounds, ratioText)]);
+    this.#row([`  ${name}`, figure(ours, unit), figure(peer, unit), ratioText(ratio), ...bounded(ratio, bounds, ratioText)]);
   }
 
-  // A figure of ours with a bound of its own; `peer` only informs.
+  // A figure with a bound of its own. `peer` has no target.
   limit(name, ours, unit, bounds, peer) {
-    this.#lines.push([`  ${name}`, figure(ours, unit), peer === undefined ? '' : figure(peer, unit), '',
+    this.#row([`  ${name}`, figure(ours, unit), peer === undefined ? '' : figure(peer, unit), '',
       ...bounded(ours, bounds, (value) => figure(value, unit))]);
   }
 
   note(sentence) {
-    this.#lines.push(`  ${sentence}`);
+    this.#print(`  ${sentence}`);
   }
 
   failure(sentence) {
     this.failed = true;
-    this.#lines.push(`  DID NOT RUN: ${sentence}`);
+    this.#print(`  DID NOT RUN: ${sentence}`);
   }
 
-  text() {
-    const rows = [COLUMNS, ...this.#lines.filter(Array.isArray)];
-    const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-    const rowText = (row) => row.map((cell, column) =>
-      (column === 0 || column === row.length - 1 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join('  ').trimEnd();
-    return [COLUMNS, ...this.#lines].map((line) => (Array.isArray(line) ? rowText(line) : line)).join('\n');
+  #row(cells) {
+    this.#print(cells.map((cell, column) => (column === 0 || column === cells.length - 1 ? cell.padEnd(WIDTHS[column])
+      : cell.padStart(WIDTHS[column]))).join('  ').trimEnd());
   }
 }
 
@@ -46,7 +51,7 @@ function bounded(value, { atLeast, atMost, aim }, text) {
   if (target === undefined) return ['', '', ''];
   const sign = atLeast === undefined ? '≤' : '≥';
   const reaches = (bound) => (atLeast === undefined ? value <= bound : value >= bound);
-  const verdict = !reaches(target) ? 'short' : aim !== undefined && reaches(aim) ? 'meets, aim too' : 'meets';
+  const verdict = !reaches(target) ? 'missed' : aim !== undefined && reaches(aim) ? 'met, aim too' : 'met';
   return [`${sign} ${text(target)}`, aim === undefined ? '' : `${sign} ${text(aim)}`, verdict];
 }
 
@@ -55,7 +60,7 @@ function figure(value, unit) {
   return `${value.toLocaleString('en-US', { minimumFractionDigits: 0, maximumFractionDigits: digits })} ${unit}`;
 }
 
-// A ratio far below one reads better as a fraction: 1/31.
+// A ratio below 0.4 is printed as a fraction such as 1/31.
 function ratioText(ratio) {
   return ratio < 0.4 ? `1/${Number((1 / ratio).toPrecision(3))}` : String(Number(ratio.toPrecision(3)));
 }

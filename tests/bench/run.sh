@@ -1,21 +1,24 @@
 #!/usr/bin/env bash
-# The benches: Posthorn beside its peers, in one run on one machine, as ratios.
+# Compares Posthorn with its peers in one run on one machine. Each figure is printed as soon as it is known.
 #
-#   tests/bench/run.sh                     all of them, about a quarter of an hour
-#   tests/bench/run.sh stdio start         the named ones (files in tests/bench/benches)
+#   tests/bench/run.sh                     all benches, about half an hour
+#   tests/bench/run.sh stdio start         the named benches (files in tests/bench/benches)
+#   BENCH_QUICK=1 tests/bench/run.sh       every bench in its shortest form, which shows that it still works
 #
 # POSTHORN_BIN      the release binary (build/release/posthorn)
-# BENCH_ROUNDS      rounds a side, the median counts (5, at least 3)
-# BENCH_SECONDS     of one measurement (3)
-# BENCH_TIME_LIMIT  seconds after which everything is ended (1800)
-# BENCH_LOG         a file for what the servers say; nowhere by default
+# BENCH_ROUNDS      measurements of each side, of which the median is printed (5, at least 3)
+# BENCH_SECONDS     duration of one measurement (3)
+# BENCH_QUICK       1: one short measurement of each side, with few rows; the figures are not measurements
+# BENCH_TIME_LIMIT  seconds after which the run is ended (1800)
+# BENCH_LOG         a file for the output of the servers (none by default)
 #
-# Exit status 1 means that something did not run; a ratio that falls short is only printed.
+# The header of a bench names the variables that only this bench reads. Exit status 1 means that a bench did not run. A missed
+# target does not change the exit status.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=$(cd "$here/../.." && pwd)/build/bench
-# Sets NODE, which resend-mcp needs as new as that, and gives npm_tree.
+# Sets NODE to Node 22, which resend-mcp needs, and defines npm_tree.
 # shellcheck source=../node22.sh
 source "$here/../node22.sh"
 time_limit=${BENCH_TIME_LIMIT:-1800}
@@ -36,8 +39,8 @@ build_drivers() {
 build_drivers
 npm_tree "$here/peers" "$out/peers"
 cp "$here"/peers/*.mjs "$out/peers/"
-# liquidjs, beside the other judges.
+# liquidjs is one of the packages of tests/third_party.
 export THIRD_PARTY_INSTALL=$here/../../build/third_party
 npm_tree "$here/../third_party" "$THIRD_PARTY_INSTALL"
-# In the foreground, so that an interrupt reaches node, which ends every process it started.
+# The foreground option lets an interrupt reach node, which then ends every process it started.
 exec timeout --foreground --kill-after=30 "$time_limit" "$NODE" "$here/main.mjs" "$@"

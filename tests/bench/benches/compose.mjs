@@ -1,13 +1,13 @@
-// Composing a message of a campaign: three templates, the marketing headers, the link of the recipient, quoted-printable. A
-// personalised newsletter of 10 KB. Ours in C (the driver of the judges, release build); beside it nodemailer's MailComposer, which
-// is given the same texts with the values put in by replacing, so it does less. One core each.
+// Composing a message of a campaign: three templates, the marketing headers, the link of the recipient, quoted-printable. The message
+// is a personalised newsletter of 10 KB. Ours runs in C (the driver of tests/third_party, release build). The peer is nodemailer's
+// MailComposer; it gets the same texts with the values already replaced, so it does less. Each runs on one core.
 
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
 import { Driver } from '../../lib/driver.mjs';
-import { letter } from '../letter.mjs';
+import { campaignEmail } from '../campaign_email.mjs';
 import { DURATION_MS, ROUNDS, interleaved, posthorn } from '../programs.mjs';
 
 const driverPath = path.join(path.dirname(posthorn.binary), 'composer_driver');
@@ -45,7 +45,7 @@ async function theirs(MailComposer, html) {
 export async function run(report) {
   if (!existsSync(driverPath)) throw new Error(`${driverPath} is missing: build composer_driver beside the release binary`);
   const MailComposer = createRequire(path.join(peers, 'package.json'))('nodemailer/lib/mail-composer');
-  const request = { html: letter().content, text: TEXT, subject: SUBJECT, publicUrl: PUBLIC_URL };
+  const request = { html: campaignEmail().content, text: TEXT, subject: SUBJECT, publicUrl: PUBLIC_URL };
   const driver = new Driver(driverPath);
   try {
     const { ours: own, peer } = await interleaved(ROUNDS, { ours: () => ours(driver, request), peer: () => theirs(MailComposer, request.html) });

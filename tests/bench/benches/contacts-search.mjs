@@ -1,16 +1,18 @@
-// A brand of 1,000,000 contacts. Pages of POST /v1/contacts/search, 100 contacts each as JSON over HTTP, and counts, beside the
-// SQL that somebody would write by hand for them, sent over libpq to the same server with the same indexes; and page 5,000,
-// reached by cursors, beside page 1. One connection a side, so the figures are latencies.
+// A brand of 1,000,000 contacts. POST /v1/contacts/search gives pages of 100 contacts as JSON over HTTP, and counts. The peer is the
+// same query in handwritten SQL, sent over libpq to the same server with the same indexes. Page 5,000, reached by cursors, is
+// compared with page 1. Each side has one connection, so the figures are latencies.
+//
+// BENCH_CONTACTS   contacts of the brand (1,000,000)
 
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 
-import { DURATION_MS, DataFolder, ROUNDS, drive, interleaved } from '../programs.mjs';
+import { DURATION_MS, DataFolder, ROUNDS, drive, interleaved, sized, sizedBy } from '../programs.mjs';
 
-const CONTACTS = Number(process.env.BENCH_CONTACTS ?? 1_000_000);
-const DEEP_PAGE = Math.min(5000, Math.floor(CONTACTS / 200)) - 1; // pages walked over before
+const CONTACTS = sizedBy('BENCH_CONTACTS', 1_000_000, 20_000);
+const DEEP_PAGE = Math.min(5000, Math.floor(CONTACTS / 200)) - 1; // pages before the deep one
 const ROW = 'select c.id, c.email, c.first_name, c.last_name, c.user_id, c.source, c.subscribed, c.subscription_groups, '
   + 'c.custom_fields, c.consent, c.created_at, c.updated_at from contacts c where c.brand_id = BRAND';
 const COUNT = 'select count(*) from contacts c where c.brand_id = BRAND';
@@ -18,38 +20,38 @@ const COUNT = 'select count(*) from contacts c where c.brand_id = BRAND';
 export async function run(report) {
   const folder = new DataFolder();
   const server = await folder.serve();
-  const place = new Place(folder, server, (await folder.command('doctor')).database.url);
-  await place.fill();
+  const fixture = new SearchFixture(folder, server, (await folder.command('doctor')).database.url);
+  await fixture.fill();
 
-  await pages(place, report);
-  await counts(place, report);
+  await pages(fixture, report);
+  await counts(fixture, report);
 }
 
-async function pages(place, report) {
+async function pages(fixture, report) {
   const orders = [
     { name: 'createdAt', body: {}, sql: `${ROW} order by c.created_at desc, c.id desc limit 101` },
     { name: 'email', body: { sort: 'email', order: 'asc' }, sql: `${ROW} order by c.email_key limit 101` },
-    { name: 'firstName, sorted', body: { sort: 'firstName', order: 'asc' }, walk: 40,
+    { name: 'firstName, sorted', body: { sort: 'firstName', order: 'asc' }, walk: sized(40, 4),
       sql: `${ROW} order by left(c.first_name, 64), c.id limit 101` },
-    { name: 'text condition', body: { filters: [{ field: 'plan', operator: 'equals', value: 'pro1' }] }, walk: 90,
+    { name: 'text condition', body: { filters: [{ field: 'plan', operator: 'equals', value: 'pro1' }] }, walk: sized(90, 1),
       sql: `${ROW} and c.custom_fields ->> 'plan' = 'pro1' order by c.created_at desc, c.id desc limit 101` },
   ];
   for (const { name, body, sql, walk } of orders) {
     const pageBefore = walk ?? DEEP_PAGE;
-    const cursor = await place.cursorBehind(body, pageBefore);
+    const cursor = await fixture.cursorBehind(body, pageBefore);
     const found = await interleaved(ROUNDS, {
-      first: () => place.search(body),
-      deep: () => place.search({ ...body, cursor }),
-      hand: () => place.query(sql),
+      first: () => fixture.search(body),
+      deep: () => fixture.search({ ...body, cursor }),
+      sql: () => fixture.query(sql),
     });
-    report.compare(`page 1 by ${name}, SQL by hand`, found.first.p50Us, found.hand.p50Us, 'µs', { atMost: 2 });
+    report.compare(`page 1 by ${name}, handwritten SQL`, found.first.p50Us, found.sql.p50Us, 'µs', { atMost: 2 });
     report.compare(`page ${(pageBefore + 1).toLocaleString('en-US')} by ${name}, page 1`, found.deep.p50Us, found.first.p50Us, 'µs', { atMost: 1.3 });
   }
 }
 
-async function counts(place, report) {
-  const audienceId = await place.audience([{ field: 'plan', operator: 'contains', value: 'gold' }]);
-  const cohortId = await place.cohort();
+async function counts(fixture, report) {
+  const audienceId = await fixture.audience([{ field: 'plan', operator: 'contains', value: 'gold' }]);
+  const cohortId = await fixture.cohort();
   const cohort = 'exists (select 1 from audience_members m where m.brand_id = BRAND and m.audience_id = COHORT and m.contact_id = c.id)';
   const questions = [
     { name: 'custom text equals', body: { filters: [{ field: 'plan', operator: 'equals', value: 'pro1' }] },
@@ -68,15 +70,15 @@ async function counts(place, report) {
   ];
   for (const { name, body, sql } of questions) {
     const found = await interleaved(ROUNDS, {
-      ours: () => place.search({ ...body, count: true }, '"count":'),
-      hand: () => place.query(sql),
+      ours: () => fixture.search({ ...body, count: true }, '"count":'),
+      sql: () => fixture.query(sql),
     });
-    report.compare(`count: ${name}, SQL by hand`, found.ours.p50Us, found.hand.p50Us, 'µs', { atMost: 2 });
+    report.compare(`count: ${name}, handwritten SQL`, found.ours.p50Us, found.sql.p50Us, 'µs', { atMost: 2 });
   }
 }
 
-// The brand, its server, and the database behind it.
-class Place {
+// The brand, its server and its database.
+class SearchFixture {
   #agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
   #searches = 0;
 
@@ -85,7 +87,7 @@ class Place {
   }
 
   async fill() {
-    // The first contact makes the brand's fields known.
+    // The first contact creates the custom fields of the brand.
     const { status } = await this.#post('/v1/contacts', { email: 'first@bench.example', customFields: { plan: 'x', visits: 1 } });
     if (status !== 201) throw new Error(`the first contact was answered ${status}`);
     this.brand = this.#psql('select brand_id from contacts limit 1').trim();
@@ -108,7 +110,7 @@ class Place {
     return stdout;
   }
 
-  // Medians of one search, again and again.
+  // The latencies of one search, repeated.
   search(body, marker = '"pagination":') {
     const file = path.join(this.folder.parent, `search-${this.#searches++}.json`);
     writeFileSync(file, JSON.stringify(body));
@@ -130,7 +132,7 @@ class Place {
     for (let page = 0; page < pagesBefore; page++) {
       const answer = await this.#post('/v1/contacts/search', { ...body, ...(cursor ? { cursor } : {}) });
       cursor = answer.body.pagination?.cursor;
-      if (!cursor) throw new Error(`the walk ended on page ${page + 1} with ${answer.status}`);
+      if (!cursor) throw new Error(`the pages ended on page ${page + 1} with ${answer.status}`);
     }
     return cursor;
   }
@@ -140,7 +142,7 @@ class Place {
     return body.audienceId;
   }
 
-  // A cohort of a fifth of the contacts, with its members written by hand.
+  // A cohort of a fifth of the contacts, with its members inserted by SQL.
   async cohort() {
     const audienceId = await this.audience([]);
     this.cohortKey = this.#psql('select max(id) from audiences').trim();

@@ -1,7 +1,7 @@
-// Durable writes of contacts. One POST /v1/contacts a call over 16 connections, each with an Idempotency-Key and a new address,
-// so each with its key row and its audit row, beside pgbench's prepared INSERT of such a row at 8 clients; and batches of 1,000
-// beside a bare upsert from unnest of the same rows. The peers write to a table with the columns and indexes of ours on the same
-// server, with nothing of ours around it; fsync and synchronous_commit are on.
+// Durable writes of contacts. Over 16 connections, each POST /v1/contacts has an Idempotency-Key and a new address, so it writes a
+// contact, a key and an audit row. The peer is pgbench's prepared INSERT of such a contact with 8 clients. Batches of 1,000 are
+// compared with a bare upsert from unnest of the same rows. The peers write to a table with the same columns and indexes on the same
+// server. fsync and synchronous_commit are on.
 
 import { execFile } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ async function bench(report) {
   report.compare('batch of 1,000, unnest upsert', found.batch.callsPerSecond * BATCH_ROWS, found.upsert.callsPerSecond * BATCH_ROWS, 'rows/s', { atLeast: 0.5 });
   report.note(`single: p50 ${found.single.p50Us} µs, p99 ${found.single.p99Us} µs; pgbench ${found.insert.meanUs} µs on average; `
     + `processor without PostgreSQL: ours ${found.single.serverCpu.toFixed(2)}, the generator ${found.single.driverCpu.toFixed(2)} cores`);
-  await pg.mustHoldWhatWasAnswered(report);
+  await pg.mustHoldEveryWrite(report);
 }
 
 // Calls that differ in their number only; gives a function that measures them over so many connections.
@@ -73,7 +73,7 @@ class Server {
   async mustBeDurable() {
     for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes']) {
       const value = await this.sql(`show ${setting}`);
-      if (value !== 'on') throw new Error(`${setting} is ${value}: nothing here would be durable`);
+      if (value !== 'on') throw new Error(`${setting} is ${value}: the writes would not be durable`);
     }
   }
 
@@ -83,7 +83,7 @@ class Server {
     this.script('insert', `\\set n random(1, 9000000000000000)
 insert into bench.contacts (${columns})
 values (1, 'person-' || :n || '@bench.example', 'person-' || :n || '@bench.example', 'Ada', 'Lovelace', 'shop', true, now(), now());`);
-    // In a script for the simple protocol, :n is replaced inside of the texts, too.
+    // In the simple protocol, pgbench replaces :n inside the texts too.
     const list = (value) => `'{${Array.from({ length: BATCH_ROWS }, (_, row) => value(row)).join(',')}}'::text[]`;
     const email = list((row) => `batch-:n-${row}@bench.example`);
     this.script('upsert', `\\set n random(1, 9000000000000000)
@@ -110,8 +110,8 @@ last_name = excluded.last_name, source = excluded.source, updated_at = excluded.
     };
   }
 
-  // A figure counts only when the rows are there: a contact, a key and an audit row of every single call.
-  async mustHoldWhatWasAnswered(report) {
+  // Every call must have left a contact, a key and an audit row.
+  async mustHoldEveryWrite(report) {
     const counts = `select (select count(*) from posthorn.contacts where email_key like 'person-%' or email_key like 'fields-%'),
       (select count(*) from posthorn.idempotency_keys where operation = 'contacts.save' and status = 201),
       (select count(*) from posthorn.audit_log where operation = 'contacts.save' and cardinality(subjects) = 1)`;

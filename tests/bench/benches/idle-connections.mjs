@@ -1,5 +1,5 @@
-// 1,000 kept connections that say nothing beside 64 that are always busy (GET /v1/emails/{id}): the memory of the server, and what
-// the idle ones cost the busy ones. Every answer must be a good one, and no idle connection may be closed.
+// 1,000 idle connections beside 64 busy ones (GET /v1/emails/{id}): the memory of the server, and the effect of the idle connections
+// on the busy ones. Every reply must be correct, and no idle connection may be closed.
 
 import { DURATION_MS, DataFolder, ROUNDS, drive, interleaved } from '../programs.mjs';
 import { newsletter } from '../newsletter.mjs';

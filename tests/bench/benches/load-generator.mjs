@@ -1,5 +1,5 @@
-// The load generator itself: it must be able to drive a bare libmicrohttpd server well past everything measured here, and
-// cost less processor than that server, or it would measure itself.
+// The load generator itself. It must drive a bare libmicrohttpd server faster than any server measured here, and with less processor
+// time than that server. Otherwise the benches would measure the generator.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';

@@ -1,39 +1,42 @@
-// Memory: the stdio server when idle and after many calls, and the whole family of processes behind one data folder.
+// Memory of the stdio server when idle and after many calls, and of all processes of one data folder.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import readline from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { familyOf } from '../family.mjs';
+import { stdioPeerOf } from '../equal_replies.mjs';
 import { newsletter } from '../newsletter.mjs';
-import { DataFolder, drive, environment, everything, interleaved, posthorn } from '../programs.mjs';
+import { processTreeOf } from '../process_tree.mjs';
+import { DataFolder, drive, environment, everything, interleaved, posthorn, sized } from '../programs.mjs';
 
-const ROUNDS = 3;
-const CALLS = 100_000;
+const ROUNDS = sized(3, 1);
+const CALLS = sized(100_000, 500);
+const WARMUP_CALLS = sized(1000, 100);
 const ANSWER_WAIT_MS = 60_000;
 const GOODBYE_WAIT_MS = 3_000;
 
 export async function run(report) {
   const folder = new DataFolder();
+  const peer = await stdioPeerOf(folder.stdio, posthorn.typicalReply);
   const measure = (command, tool) => drive('stdio_load',
-    { ...tool, window: 16, idleMs: 1000, warmupCalls: 1000, calls: CALLS }, command);
+    { ...tool, window: 16, idleMs: 1000, warmupCalls: WARMUP_CALLS, calls: CALLS }, command);
   const found = await interleaved(ROUNDS, {
-    ours: () => measure(folder.stdio, posthorn.cheapTool),
-    peer: () => measure(everything.stdio, everything.cheapTool),
+    ours: () => measure(folder.stdio, posthorn.typicalReply),
+    peer: () => measure(peer, everything.tool),
   });
   const growth = ({ endRssKb, warmRssKb }) => (endRssKb - warmRssKb) / 1024;
-  report.limit('idle RSS after tools/list (peer: everything)', found.ours.idleRssKb / 1024, 'MB', { atMost: 16 }, found.peer.idleRssKb / 1024);
+  report.limit('idle RSS after tools/list (peer: server-everything)', found.ours.idleRssKb / 1024, 'MB', { atMost: 16 }, found.peer.idleRssKb / 1024);
   report.limit(`growth over ${CALLS.toLocaleString('en-US')} calls`, growth(found.ours), 'MB', { atMost: 2 }, growth(found.peer));
 
-  const family = await familyAtWork(folder);
-  const total = family.reduce((sum, { pssKb }) => sum + pssKb, 0);
+  const processes = await processesAtWork(folder);
+  const total = processes.reduce((sum, { pssKb }) => sum + pssKb, 0);
   report.limit('PSS of all processes of one data folder', total / 1024, 'MB', {});
-  report.note(byName(family));
+  report.note(byName(processes));
 }
 
-// The processes that stand after one client has saved a contact and imported an email, a second later.
-async function familyAtWork(folder) {
+// The processes that run one second after a client has saved a contact and imported an email.
+async function processesAtWork(folder) {
   const client = new StdioClient(folder.stdio);
   try {
     await client.request('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'memory', version: '1' } });
@@ -41,20 +44,20 @@ async function familyAtWork(folder) {
     await client.call('save_contact', { email: 'a@example.com' });
     await client.call('import_email', newsletter());
     await sleep(1000);
-    return familyOf(folder.path);
+    return processTreeOf(folder.path);
   } finally {
     await client.close();
   }
 }
 
-function byName(family) {
-  return Object.entries(Object.groupBy(family, (it) => it.name)).map(([name, members]) => {
+function byName(processes) {
+  return Object.entries(Object.groupBy(processes, (it) => it.name)).map(([name, members]) => {
     const mb = members.reduce((sum, { pssKb }) => sum + pssKb, 0) / 1024;
     return `${name}${members.length > 1 ? ` ×${members.length}` : ''} ${mb.toFixed(1)} MB`;
   }).join(' · ');
 }
 
-// As much of a client as a few calls in a row need.
+// A client that makes one call at a time.
 class StdioClient {
   #nextId = 1;
 
@@ -86,7 +89,7 @@ class StdioClient {
     return result;
   }
 
-  // Ends its input and waits until it is gone.
+  // Closes the server's input and waits until the server has ended.
   async close() {
     this.child.stdin.end();
     await Promise.race([once(this.child, 'exit'), sleep(GOODBYE_WAIT_MS, undefined, { ref: false })]);

@@ -1,15 +1,15 @@
-// The campaign of `send` while another session holds a snapshot from before it, as a backup or a forgotten transaction does: no row
-// version that the campaign leaves behind can be cleared away.
+// The campaign of `send` while another session holds an older snapshot, as a backup or a forgotten transaction does. PostgreSQL can
+// then remove none of the row versions that the campaign leaves behind.
 //
-// BENCH_READERS   recipients (100,000)
+// BENCH_RECIPIENTS recipients (100,000)
 
 import { Campaign } from '../campaign.mjs';
-import { ROUNDS, interleaved } from '../programs.mjs';
+import { ROUNDS, interleaved, sizedBy } from '../programs.mjs';
 
-const READERS = Number(process.env.BENCH_READERS ?? 100_000);
+const RECIPIENTS = sizedBy('BENCH_RECIPIENTS', 100_000, 2_000);
 
 export async function run(report) {
-  const campaign = await Campaign.prepare({ readers: READERS });
+  const campaign = await Campaign.prepare({ recipients: RECIPIENTS });
   await campaign.send();
   const found = await interleaved(ROUNDS, {
     alone: () => campaign.send(),
@@ -20,11 +20,11 @@ export async function run(report) {
 }
 
 async function besideSnapshot(campaign) {
-  const letGo = await campaign.holdSnapshot();
+  const release = await campaign.holdSnapshot();
   try {
     return await campaign.send({ keepsRows: true });
   } finally {
-    await letGo();
-    await campaign.forget();
+    await release();
+    await campaign.deleteSends();
   }
 }

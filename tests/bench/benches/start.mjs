@@ -1,14 +1,14 @@
-// What a user waits for: from spawning the process to the first tools/list on stdio, and the first tool call ever, which
-// creates the database.
+// The time from spawning the process to the first tools/list on stdio, and to the first tool call ever, which creates the database.
 
-import { DataFolder, drive, everything, interleaved, median, resend, ROUNDS } from '../programs.mjs';
+import { DataFolder, drive, everything, interleaved, median, resend, ROUNDS, sized } from '../programs.mjs';
 
-const FIRST_CALLS = 3;
+const FIRST_CALLS = sized(3, 1);
+const STARTS = sized(Math.max(7, ROUNDS), 1);
 
 export async function run(report) {
   const folder = new DataFolder();
   const start = (command) => () => drive('stdio_load', {}, command);
-  const found = await interleaved(Math.max(7, ROUNDS), {
+  const found = await interleaved(STARTS, {
     ours: start(folder.stdio),
     everything: start(everything.stdio),
     resend: start(resend.stdio),

@@ -1,28 +1,32 @@
-// One cheap tool over stdio: a window of 16 calls, and one call at a time with both sides on one core, where no cross-core
-// wake-up blurs the figure. Our get_capabilities beside the reference server's echo.
+// Calls of one tool over stdio. Posthorn's get_capabilities is compared with the get-env tool of the reference server, whose reply
+// has the same number of bytes. One comparison has 16 calls in flight. The other has one call in flight and runs both processes on
+// one core, so that wake-ups between cores do not change the figure.
 
-import { DURATION_MS, DataFolder, ROUNDS, drive, everything, interleaved, posthorn } from '../programs.mjs';
+import { equalBytes, stdioPeerOf } from '../equal_replies.mjs';
+import { DURATION_MS, DataFolder, ROUNDS, drive, everything, interleaved, posthorn, sized } from '../programs.mjs';
 
 const PINNED_CORE = 1;
-
-// Enough for a just-in-time compiler to have warmed up.
-const WARMUP_CALLS = 20_000;
+const WARMUP_CALLS = sized(20_000, 100); // after them, the just-in-time compiler of the peer has done its work
 
 export async function run(report) {
   const folder = new DataFolder();
-  const call = (command, tool, window, core) => drive('stdio_load',
-    { ...tool, window, core, warmupCalls: WARMUP_CALLS, durationMs: DURATION_MS }, command);
-  const compare = (window, core) => interleaved(ROUNDS, {
-    ours: () => call(folder.stdio, posthorn.cheapTool, window, core),
-    peer: () => call(everything.stdio, everything.cheapTool, window, core),
-  });
+  for (const [size, tool] of [['short', posthorn.shortReply], ['typical', posthorn.typicalReply]]) {
+    const peer = await stdioPeerOf(folder.stdio, tool);
+    const compare = async (name, window, core, bounds) => {
+      const call = (command, called) => drive('stdio_load',
+        { ...called, window, core, warmupCalls: WARMUP_CALLS, durationMs: DURATION_MS }, command);
+      const found = await interleaved(ROUNDS, { ours: () => call(folder.stdio, tool), peer: () => call(peer, everything.tool) });
+      print(report, name, found, bounds);
+    };
+    await compare(`${size} reply, window 16`, 16, undefined, { atLeast: 1.5, aim: 2.5 });
+    await compare(`${size} reply, window 1, one core`, 1, PINNED_CORE, { atLeast: 2.5 });
+  }
+}
 
-  const wide = await compare(16);
-  report.compare('window 16, server-everything echo', wide.ours.callsPerSecond, wide.peer.callsPerSecond, 'calls/s', { atLeast: 1.5, aim: 2.5 });
-  report.compare('p99', wide.ours.p99Us, wide.peer.p99Us, 'µs');
-  report.note(`the generator beside ours: ${wide.ours.driverCpu.toFixed(2)} cores`);
-
-  const single = await compare(1, PINNED_CORE);
-  report.compare('window 1, pinned to one core', single.ours.callsPerSecond, single.peer.callsPerSecond, 'calls/s', { atLeast: 2.5 });
-  report.compare('p99', single.ours.p99Us, single.peer.p99Us, 'µs');
+function print(report, name, { ours, peer }, bounds) {
+  const bytes = equalBytes(ours, peer);
+  report.compare(name, ours.callsPerSecond, peer.callsPerSecond, 'calls/s', bounds);
+  report.compare('  p99', ours.p99Us, peer.p99Us, 'µs');
+  report.compare('  processor time of the server for a call', ours.serverCpuUs, peer.serverCpuUs, 'µs');
+  report.note(`  ${bytes}; the generator used ${ours.driverCpu.toFixed(2)} cores beside ours`);
 }

@@ -166,6 +166,8 @@ static void prepare_get(struct connection *connection)
     connection->request_size = (size_t)size;
 }
 
+static size_t request_body_bytes; /* of a call; 0 for --get */
+
 static void prepare_call(struct connection *connection, const char *session)
 {
     if (options.get) {
@@ -177,6 +179,7 @@ static void prepare_call(struct connection *connection, const char *session)
              "{\"jsonrpc\":\"2.0\",\"id\":%ld,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\",\"arguments\":%s}}", FIRST_ID,
              options.tool != NULL ? options.tool : "none", options.arguments);
     prepare_request(connection, session, body);
+    request_body_bytes = strlen(body);
     connection->id_offset = connection->request_size - strlen(body) + strlen("{\"jsonrpc\":\"2.0\",\"id\":");
 }
 
@@ -431,10 +434,11 @@ int main(int argc, char **argv)
     long rss_kb = options.server_pid != 0 ? process_rss_kb((pid_t)options.server_pid) : 0;
     use_idle(); /* none of them was closed */
 
-    printf("{\"callsPerSecond\":%.1f,\"p50Us\":%ld,\"p99Us\":%ld,\"replyBytes\":%zu,\"driverCpu\":%.3f,\"serverCpu\":%.3f,"
-           "\"serverRssKb\":%ld}\n",
-           calls_per_s, latencies_percentile_us(&latencies, 50), latencies_percentile_us(&latencies, 99), known_size,
-           driver_cpu_s / elapsed_s, server_cpu_s / elapsed_s, rss_kb);
+    printf("{\"callsPerSecond\":%.1f,\"p50Us\":%ld,\"p99Us\":%ld,\"requestBytes\":%zu,\"replyBytes\":%zu,\"driverCpu\":%.3f,"
+           "\"serverCpu\":%.3f,\"serverCpuUs\":%.2f,\"serverRssKb\":%ld}\n",
+           calls_per_s, latencies_percentile_us(&latencies, 50), latencies_percentile_us(&latencies, 99),
+           request_body_bytes, known_size, driver_cpu_s / elapsed_s, server_cpu_s / elapsed_s,
+           server_cpu_s * 1e6 / (double)latencies.total, rss_kb);
     if (options.save_reply != NULL)
         save_last_reply();
     return 0;

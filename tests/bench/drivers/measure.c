@@ -72,21 +72,11 @@ long latencies_percentile_us(const struct latencies *latencies, double percent)
 
 double process_cpu_s(pid_t pid)
 {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
+    clockid_t clock;
+    struct timespec used;
+    if (pid == 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
         return 0;
-
-    char line[1024];
-    char *fields = fgets(line, sizeof(line), file) == NULL ? NULL : strrchr(line, ')');
-    fclose(file);
-    /* proc(5): the name ends with the last ')'; utime and stime are the 12th and 13th fields after it. */
-    unsigned long user_ticks;
-    unsigned long system_ticks;
-    if (fields == NULL || sscanf(fields + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user_ticks, &system_ticks) != 2)
-        return 0;
-    return (double)(user_ticks + system_ticks) / (double)sysconf(_SC_CLK_TCK);
+    return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
 }
 
 long process_rss_kb(pid_t pid)

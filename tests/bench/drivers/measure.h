@@ -36,7 +36,8 @@ void latencies_record(struct latencies *latencies, int64_t duration_ns);
 /* The smallest duration that `percent` of the recorded ones do not exceed; 0 when nothing was recorded. */
 long latencies_percentile_us(const struct latencies *latencies, double percent);
 
-/* Processor seconds used so far, user and kernel, all threads; 0 when there is no such process. */
+/* Processor seconds used so far, user and kernel, all threads, exact to the nanosecond; 0 when `pid` is 0 or there is no such
+ * process. */
 double process_cpu_s(pid_t pid);
 
 /* Resident memory; dies when there is no such process. */

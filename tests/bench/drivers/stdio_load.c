@@ -30,7 +30,8 @@ enum {
     GOODBYE_WAIT_MS = 3 * 1000,
 };
 
-enum { INITIALIZE_ID = 1, LIST_ID = 2, FIRST_CALL_ID = 3 };
+/* All calls have ids of seven digits, so their requests and replies keep their sizes. */
+enum { INITIALIZE_ID = 1, LIST_ID = 2, FIRST_CALL_ID = 1000000, LAST_CALL_ID = 9999999 };
 
 static struct options {
     const char *tool; /* NULL: stop after tools/list */
@@ -63,6 +64,10 @@ static struct pending {
 
 static struct latencies latencies;
 static long next_id = FIRST_CALL_ID;
+
+/* Sizes of the last call's two lines, newlines included. */
+static size_t request_bytes;
+static size_t reply_bytes;
 
 static void parse_options(int argc, char **argv)
 {
@@ -271,6 +276,7 @@ static void settle(struct line line, long id, int64_t got_ns)
             continue;
         latencies_record(&latencies, got_ns - pending[i].sent_ns);
         pending[i].id = 0;
+        reply_bytes = line.size + 1;
         if (!contains(line, options.marker) || contains(line, "\"isError\":true"))
             die("not the expected answer: %.*s", (int)line.size, line.text);
         return;
@@ -293,7 +299,10 @@ static long send_calls(long left)
                              next_id, options.tool, options.arguments);
         if (added < 0 || added >= CALL_MAX_BYTES)
             die("a call is longer than %d bytes", CALL_MAX_BYTES);
-        size += (size_t)added;
+        if (next_id > LAST_CALL_ID)
+            die("more than %d calls", LAST_CALL_ID - FIRST_CALL_ID + 1);
+        request_bytes = (size_t)added;
+        size += request_bytes;
         pending[i] = (struct pending){ .id = next_id++, .sent_ns = sent_ns };
         sent++;
     }
@@ -355,6 +364,8 @@ struct figures {
     double since_spawn_ms; /* from spawning to the last answer */
     double calls_per_s;
     double driver_cores;
+    double server_cores;
+    double server_cpu_us; /* a call */
     long idle_rss_kb;
     long warm_rss_kb;
     long end_rss_kb;
@@ -367,10 +378,16 @@ static void measure_calls(struct figures *figures)
     figures->warm_rss_kb = process_rss_kb(server.pid);
 
     int64_t start_ns = now_ns();
-    double cpu_s = process_cpu_s(getpid());
+    double driver_cpu_s = process_cpu_s(getpid());
+    double server_cpu_s = process_cpu_s(server.pid);
     figures->calls_per_s = run_calls(options.calls, options.duration_ms);
     int64_t end_ns = now_ns();
-    figures->driver_cores = (process_cpu_s(getpid()) - cpu_s) * 1e9 / (double)(end_ns - start_ns);
+    driver_cpu_s = process_cpu_s(getpid()) - driver_cpu_s;
+    server_cpu_s = process_cpu_s(server.pid) - server_cpu_s;
+    double elapsed_s = (double)(end_ns - start_ns) / 1e9;
+    figures->driver_cores = driver_cpu_s / elapsed_s;
+    figures->server_cores = server_cpu_s / elapsed_s;
+    figures->server_cpu_us = server_cpu_s * 1e6 / (double)latencies.total;
     figures->since_spawn_ms = (double)(end_ns - server.spawned_ns) / 1e6;
     figures->end_rss_kb = process_rss_kb(server.pid);
 }
@@ -393,9 +410,10 @@ int main(int argc, char **argv)
     printf("{\"startMs\":%.3f,\"idleRssKb\":%ld", figures.start_ms, figures.idle_rss_kb);
     if (options.tool != NULL)
         printf(",\"sinceSpawnMs\":%.3f,\"calls\":%lu,\"callsPerSecond\":%.1f,\"p50Us\":%ld,\"p99Us\":%ld,\"driverCpu\":%.3f,"
-               "\"warmRssKb\":%ld,\"endRssKb\":%ld",
+               "\"serverCpu\":%.3f,\"serverCpuUs\":%.2f,\"requestBytes\":%zu,\"replyBytes\":%zu,\"warmRssKb\":%ld,\"endRssKb\":%ld",
                figures.since_spawn_ms, latencies.total, figures.calls_per_s, latencies_percentile_us(&latencies, 50),
-               latencies_percentile_us(&latencies, 99), figures.driver_cores, figures.warm_rss_kb, figures.end_rss_kb);
+               latencies_percentile_us(&latencies, 99), figures.driver_cores, figures.server_cores, figures.server_cpu_us, request_bytes,
+               reply_bytes, figures.warm_rss_kb, figures.end_rss_kb);
     printf("}\n");
     return 0;
 }

@@ -1,8 +1,8 @@
-// Nodemailer's pool sends a letter with slots to as many readers as wanted, and prints { perSecond }.
+// Sends an email with merge fields through the pool of nodemailer, and prints { perSecond }.
 //
-//   nodemailer_pool.mjs --port N --messages N --connections N --letter FILE [--private-key FILE]
+//   nodemailer_pool.mjs --port N --messages N --connections N --email FILE [--private-key FILE]
 //
-// The file of the letter is JSON: { html, text, readers }; slots are {{ name }}. With a key (PEM) messages are signed with DKIM.
+// The file is JSON: { html, text, recipients }. A merge field is {{ name }}. With a key (PEM) each message is signed with DKIM.
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -12,16 +12,16 @@ import nodemailer from 'nodemailer';
 const WAITING = 100; // messages handed to the pool beyond its connections
 
 const { values: options } = parseArgs({
-  options: Object.fromEntries(['port', 'messages', 'connections', 'letter', 'private-key'].map((name) => [name, { type: 'string' }])),
+  options: Object.fromEntries(['port', 'messages', 'connections', 'email', 'private-key'].map((name) => [name, { type: 'string' }])),
 });
 const count = Number(options.messages);
 const connections = Number(options.connections);
-const { html, text, readers } = JSON.parse(readFileSync(options.letter, 'utf8'));
+const { html, text, recipients } = JSON.parse(readFileSync(options.email, 'utf8'));
 
-// As quick as it gets in JavaScript: the text between the slots is cut once.
+// The text is split at its merge fields once, which is the fastest way in JavaScript.
 function compile(source) {
   const pieces = source.split(/\{\{\s*(\w+)[^}]*\}\}/);
-  return (reader) => pieces.map((piece, index) => (index % 2 === 0 ? piece : reader[piece] ?? '')).join('');
+  return (recipient) => pieces.map((piece, index) => (index % 2 === 0 ? piece : recipient[piece] ?? '')).join('');
 }
 const [fillHtml, fillText] = [compile(html), compile(text)];
 
@@ -34,11 +34,11 @@ const transport = nodemailer.createTransport({
 });
 
 async function send(index) {
-  const reader = readers[index % readers.length];
+  const recipient = recipients[index % recipients.length];
   const unsubscribeUrl = `https://bench.example/u/${index}-0123456789abcdef0123456789abcdef0123456789abcdef`;
-  const values = { ...reader, unsubscribeUrl };
+  const values = { ...recipient, unsubscribeUrl };
   await transport.sendMail({
-    from: '"Harbour letter" <letter@bench.example>', to: reader.email, subject: `News for ${reader.firstName}`,
+    from: '"Harbour letter" <letter@bench.example>', to: recipient.email, subject: `News for ${recipient.firstName}`,
     html: fillHtml(values), text: fillText(values), messageId: `<${index}.bench@bench.example>`,
     headers: { Precedence: 'bulk', 'List-Unsubscribe': `<${unsubscribeUrl}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
   });

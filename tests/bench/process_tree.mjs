@@ -1,10 +1,10 @@
-// The processes that belong to a data folder: those that name it in their arguments, work or hold a file in it, and their
-// children. Read from proc(5).
+// The processes of a data folder, read from proc(5): every process that names the folder in its arguments, has its working folder or
+// an open file in it, and all descendants of these processes.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-// Gives [{ pid, name, pssKb }], without this process.
-export function familyOf(folder) {
+// Gives [{ pid, name, pssKb }] without this process.
+export function processTreeOf(folder) {
   const processes = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)).map(Number)
     .filter((pid) => pid !== process.pid).map(describe).filter(Boolean);
   const members = new Set(processes.filter((it) => belongs(it.pid, folder)).map((it) => it.pid));
@@ -15,7 +15,7 @@ export function familyOf(folder) {
   return processes.filter((it) => members.has(it.pid)).map(({ pid, name }) => ({ pid, name, pssKb: pssOf(pid) }));
 }
 
-// Whether there is such a process and it has not ended; one that merely was not waited for has ended.
+// A zombie counts as ended.
 export function isRunning(pid) {
   return describe(pid) !== undefined;
 }
@@ -39,10 +39,10 @@ function pssOf(pid) {
   return Number(/^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0);
 }
 
-// A process may end while it is looked at: then it has nothing to tell.
-function orElse(instead, look) {
+// A process may end while its files are read.
+function orElse(instead, readIt) {
   try {
-    return look();
+    return readIt();
   } catch {
     return instead;
   }

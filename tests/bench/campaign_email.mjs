@@ -1,9 +1,9 @@
-// The letter of the sending benches: what import_email takes, and what the peers fill in by themselves. With what follows of it
-// (plain text, headers, encoding) a message has about 10 KB.
+// The email and the recipients of the sending benches. import_email takes the email as it is, and the peers fill in its merge fields
+// themselves. A message, with its plain text, headers and encoding, has about 10 KB.
 
 const STORIES = 10;
 
-export function letter() {
+export function campaignEmail() {
   const story = (number) => `
     <tr><td style="padding:20px 24px;border-bottom:1px solid #e4e7eb">
       <h2 style="margin:0 0 8px;font:600 19px Georgia,serif">Story ${number}: the café at the harbour</h2>
@@ -25,8 +25,8 @@ const FIRST = ['Ada', 'Bob', 'Cyd', 'Dan', 'Eve', 'Fay', 'Gus', 'Hal'];
 const LAST = ['Lovelace', 'Smith', 'Müller', 'Jones', 'García', 'Kim'];
 const PLANS = ['free', 'pro', 'team'];
 
-// The reader of that number; the addresses are in no order, as in life.
-export function reader(index) {
+// The recipient of that number. The addresses are in no order.
+export function recipient(index) {
   const random = Math.imul(index, 2654435761) >>> 0;
   return {
     email: `reader${random}.${index}@example${random % 97}.com`,
