@@ -421,3 +421,27 @@ bool db_script(struct db_conn *conn, const char *sql, struct error *err)
 {
     return conn_ready(conn, err) && conn_simple(conn, sql, NULL, err);
 }
+
+/* ---- The end of a COPY ---- */
+
+PGresult *conn_finish_copy(struct db_conn *conn, const char *refusal)
+{
+    conn->copying = false;
+    if (PQputCopyEnd(conn->pg, refusal) != 1)
+        return NULL;
+    PGresult *result = conn_take_result(conn);
+    PGresult *extra;
+    while (result != NULL && (extra = conn_take_result(conn)) != NULL)
+        PQclear(extra);
+    return result;
+}
+
+void conn_abandon_copy(struct db_conn *conn)
+{
+    if (!conn->copying)
+        return;
+    struct error ignored = { .code = ERR_NONE };
+    PG_RESULT_SCOPE result = conn_finish_copy(conn, "abandoned");
+    if (result == NULL || !conn_enter_pipeline(conn))
+        conn_lost(conn, &ignored);
+}

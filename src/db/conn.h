@@ -76,6 +76,9 @@ bool conn_read(struct db_conn *conn) NONNULL(1);
 MUST_CHECK bool conn_simple(struct db_conn *conn, const char *sql, PGresult **ret_result, struct error *err) NONNULL(1, 2, 4);
 bool conn_enter_pipeline(struct db_conn *conn) NONNULL(1);
 
+/* Ends the COPY; a `refusal` cancels it. NULL when the connection broke. The caller clears the result. */
+PGresult *conn_finish_copy(struct db_conn *conn, const char *refusal) NONNULL(1);
+
 /* Ends a COPY that its caller left open, if there is one. */
 void conn_abandon_copy(struct db_conn *conn) NONNULL(1);
 

@@ -29,26 +29,13 @@ bool db_copy_put(struct db_conn *conn, const char *text, size_t size, struct err
     return PQputCopyData(conn->pg, text, (int)size) == 1 || conn_lost(conn, err);
 }
 
-/* Ends the COPY; a `refusal` cancels it. NULL when the connection broke. */
-static PGresult *finish_copy(struct db_conn *conn, const char *refusal)
-{
-    conn->copying = false;
-    if (PQputCopyEnd(conn->pg, refusal) != 1)
-        return NULL;
-    PGresult *result = conn_take_result(conn);
-    PGresult *extra;
-    while (result != NULL && (extra = conn_take_result(conn)) != NULL)
-        PQclear(extra);
-    return result;
-}
-
 bool db_copy_end(struct db_conn *conn, int64_t *ret_rows, struct error *err)
 {
     if (!conn->copying)
         abort();
     conn->round_trips++;
     conn_running_begin(conn);
-    PG_RESULT_SCOPE result = finish_copy(conn, NULL);
+    PG_RESULT_SCOPE result = conn_finish_copy(conn, NULL);
     conn_running_end(conn);
     if (result == NULL || PQstatus(conn->pg) == CONNECTION_BAD || !conn_enter_pipeline(conn))
         return conn_lost(conn, err);
@@ -57,14 +44,4 @@ bool db_copy_end(struct db_conn *conn, int64_t *ret_rows, struct error *err)
     if (ret_rows != NULL)
         *ret_rows = strtoll(PQcmdTuples(result), NULL, 10);
     return true;
-}
-
-void conn_abandon_copy(struct db_conn *conn)
-{
-    if (!conn->copying)
-        return;
-    struct error ignored = { .code = ERR_NONE };
-    PG_RESULT_SCOPE result = finish_copy(conn, "abandoned");
-    if (result == NULL || !conn_enter_pipeline(conn))
-        conn_lost(conn, &ignored);
 }

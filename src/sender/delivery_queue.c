@@ -1,6 +1,7 @@
 #include "sender/delivery_queue.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -206,4 +207,47 @@ void attempt_decide(struct sender *sender, struct attempt *attempt, const struct
         pthread_cond_signal(&sender->refill_wanted);
     if (batch->item.waiting == 0 && batch->item.in_progress == 0)
         pthread_cond_broadcast(&sender->results_ready);
+}
+
+/* ---- Single messages ---- */
+
+bool single_message_is_wanted(struct sender *sender, const struct queued_message *message)
+{
+    pthread_mutex_lock(&sender->mutex);
+    bool wanted = !message->is_caller_gone;
+    pthread_mutex_unlock(&sender->mutex);
+    return wanted;
+}
+
+void single_message_end(struct sender *sender, struct queued_message *message, const struct smtp_outcome *outcome)
+{
+    pthread_mutex_lock(&sender->mutex);
+    bool is_caller_gone = message->is_caller_gone;
+    if (outcome->end == SMTP_NOT_SENT && !sender->is_stopping && !is_caller_gone) {
+        attempt_return(sender, &message->item.attempts[0]);
+    } else {
+        message->outcome = *outcome;
+        message->is_done = true;
+        pthread_cond_broadcast(&sender->results_ready);
+    }
+    if (is_caller_gone)
+        queue_remove(sender, &message->item);
+    pthread_mutex_unlock(&sender->mutex);
+    if (is_caller_gone)
+        arena_free(message->item.arena);
+}
+
+/* ---- For every thread ---- */
+
+struct work sender_work(const struct sender *sender, struct arena *arena, struct db_conn *conn)
+{
+    return (struct work){ .engine = sender->engine, .arena = arena, .conn = conn, .now_us = clock_now_us() };
+}
+
+void sender_log(const char *event, const struct error *err)
+{
+    struct log_line line;
+    log_begin(&line, LOG_WARNING, event);
+    log_error_members(&line, err);
+    log_end(&line);
 }

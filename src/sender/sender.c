@@ -121,18 +121,3 @@ bool sender_signs(const struct sender *sender)
 {
     return !sender->config.leaves_unsigned;
 }
-
-/* ---- For the threads ---- */
-
-struct work sender_work(const struct sender *sender, struct arena *arena, struct db_conn *conn)
-{
-    return (struct work){ .engine = sender->engine, .arena = arena, .conn = conn, .now_us = clock_now_us() };
-}
-
-void sender_log(const char *event, const struct error *err)
-{
-    struct log_line line;
-    log_begin(&line, LOG_WARNING, event);
-    log_error_members(&line, err);
-    log_end(&line);
-}

@@ -9,34 +9,6 @@
 
 enum { RELAY_RETRY_AFTER_S = 60 };
 
-/* ---- For delivery workers ---- */
-
-bool single_message_is_wanted(struct sender *sender, const struct queued_message *message)
-{
-    pthread_mutex_lock(&sender->mutex);
-    bool wanted = !message->is_caller_gone;
-    pthread_mutex_unlock(&sender->mutex);
-    return wanted;
-}
-
-void single_message_end(struct sender *sender, struct queued_message *message, const struct smtp_outcome *outcome)
-{
-    pthread_mutex_lock(&sender->mutex);
-    bool is_caller_gone = message->is_caller_gone;
-    if (outcome->end == SMTP_NOT_SENT && !sender->is_stopping && !is_caller_gone) {
-        attempt_return(sender, &message->item.attempts[0]);
-    } else {
-        message->outcome = *outcome;
-        message->is_done = true;
-        pthread_cond_broadcast(&sender->results_ready);
-    }
-    if (is_caller_gone)
-        queue_remove(sender, &message->item);
-    pthread_mutex_unlock(&sender->mutex);
-    if (is_caller_gone)
-        arena_free(message->item.arena);
-}
-
 /* ---- For callers ---- */
 
 /* A copy of everything, since a worker may still read the message when its caller has gone. */

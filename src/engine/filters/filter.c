@@ -44,8 +44,7 @@ static bool refuse_unknown_members(struct reader *reader, const json_t *object, 
 {
     const char *name;
     json_t *ignored;
-    json_object_foreach(json_for_iteration(object), name, ignored)
-    {
+    json_object_foreach (json_for_iteration(object), name, ignored) {
         size_t i = 0;
         while (known[i] != NULL && strcmp(known[i], name) != 0)
             i++;

@@ -20,33 +20,6 @@ enum {
 
 /* ---- Subjects ---- */
 
-static void add_member(struct search_sql *sql, const char *object, const char *arrow, const char *name)
-{
-    search_sql_add(sql, "(");
-    search_sql_add(sql, object);
-    search_sql_add(sql, arrow);
-    search_sql_text(sql, name);
-    search_sql_add(sql, ")");
-}
-
-void filter_add_subject(struct search_sql *sql, const struct filter_condition *condition)
-{
-    switch (condition->subject) {
-    case SUBJECT_COLUMN:
-        search_sql_add(sql, condition->column);
-        break;
-    case SUBJECT_CUSTOM:
-        add_member(sql, "c.custom_fields", " ->> ", condition->name);
-        break;
-    case SUBJECT_GROUP:
-        add_member(sql, "c.subscription_groups", " ->> ", condition->name);
-        break;
-    case SUBJECT_AUDIENCE:
-    case SUBJECT_ACTIVITY:
-        break;
-    }
-}
-
 /* ---- Presence of a value, for all types ---- */
 
 static void add_presence(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb)
@@ -129,7 +102,7 @@ static bool compile_number_condition(struct search_sql *sql, const struct filter
     size_t wanted = verb == VERB_IN ? 0 : verb == VERB_BETWEEN ? 2 : 1;
     if (!filter_value_numbers(condition, sql->arena, wanted, &numbers, err))
         return false;
-    add_member(sql, "c.custom_fields", " -> ", condition->name);
+    filter_add_member(sql, "c.custom_fields", " -> ", condition->name);
     search_sql_add(sql, between[verb]);
     if (verb == VERB_IN) {
         search_sql_jsonbs(sql, numbers);

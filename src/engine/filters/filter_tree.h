@@ -158,5 +158,8 @@ MUST_CHECK bool filter_compile_tree(struct filter_compiler *compiler, const stru
 MUST_CHECK bool filter_compile_date(struct filter_compiler *compiler, const struct filter_condition *condition,
                                     enum filter_verb verb, struct error *err) NONNULL(1, 2, 4);
 
+/* Appends "(OBJECT ARROW NAME)" with the name as a parameter, such as (c.custom_fields ->> $3). */
+void filter_add_member(struct search_sql *sql, const char *object, const char *arrow, const char *name) NONNULL(1, 2, 3, 4);
+
 /* Appends the subject: a column, or the text of a custom field or group. */
 void filter_add_subject(struct search_sql *sql, const struct filter_condition *condition) NONNULL(1, 2);
