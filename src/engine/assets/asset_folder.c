@@ -52,7 +52,7 @@ static struct asset_folder *asset_folder_of(struct asset_store *store)
 }
 
 /* The path of an asset in the store: "ab/cdef….png". */
-static void asset_path(const struct asset_name *name, char ret_shard[SHARD_CHARS + 1], char ret_path[PATH_BYTES])
+static void stored_asset_path(const struct asset_name *name, char ret_shard[SHARD_CHARS + 1], char ret_path[PATH_BYTES])
 {
     snprintf(ret_shard, SHARD_CHARS + 1, "%.*s", SHARD_CHARS, name->text);
     snprintf(ret_path, PATH_BYTES, "%s/%s", ret_shard, name->text + SHARD_CHARS);
@@ -73,7 +73,7 @@ static bool open_stored(const struct asset_folder *folder, const struct asset_na
     char shard[SHARD_CHARS + 1];
     char path[PATH_BYTES];
     CLEANUP(close_folder_fd) int root = open_root(folder);
-    asset_path(name, shard, path);
+    stored_asset_path(name, shard, path);
     *ret_fd = root >= 0 ? openat(root, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
     *ret_found = *ret_fd >= 0;
     if (*ret_fd < 0)
@@ -185,7 +185,7 @@ static bool write_and_rename_asset(struct asset_folder *folder, int root_fd, con
     char tmp_name[TMP_NAME_BYTES];
     CLEANUP(close_folder_fd) int tmp_fd = -1;
     CLEANUP(close_folder_fd) int shard_fd = -1;
-    asset_path(name, shard, path);
+    stored_asset_path(name, shard, path);
     uint64_t count = atomic_fetch_add(&folder->tmp_counter, 1);
     snprintf(tmp_name, sizeof(tmp_name), "%s.%d.%llu", name->text, (int)getpid(), (unsigned long long)count);
     if (!open_tmp(folder, root_fd, &tmp_fd, err) || !open_or_make(root_fd, shard, &shard_fd, err))
@@ -217,7 +217,7 @@ static bool folder_remove(struct asset_store *store, const struct asset_name *na
     char shard[SHARD_CHARS + 1];
     char path[PATH_BYTES];
     CLEANUP(close_folder_fd) int root = open_root(asset_folder_of(store));
-    asset_path(name, shard, path);
+    stored_asset_path(name, shard, path);
     bool gone = (root >= 0 && unlinkat(root, path, 0) == 0) || errno == ENOENT;
     return gone || fail_asset_errno(err, "remove");
 }

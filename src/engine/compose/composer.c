@@ -152,7 +152,7 @@ struct evaluation {
     bool *shows_link;
 };
 
-static void look_up_merge_field(const void *context, size_t index, const char *path, struct template_value *value)
+static void composer_look_up_value(const void *context, size_t index, const char *path, struct template_value *value)
 {
     (void)path;
     const struct evaluation *evaluation = context;
@@ -167,7 +167,7 @@ static bool composer_part_write(const struct composer *composer, const struct co
 {
     *ret_shows_link = false;
     struct evaluation evaluation = { part, values, ret_shows_link };
-    struct template_lookup lookup = { .value = look_up_merge_field, .context = &evaluation, .setting = &composer->setting };
+    struct template_lookup lookup = { .value = composer_look_up_value, .context = &evaluation, .setting = &composer->setting };
     buf_clear(part->out);
     return template_evaluate(&part->template, lookup, composer->scratch, part->out, err);
 }

@@ -90,7 +90,7 @@ static int by_key_then_index(const void *left, const void *right)
 }
 
 /* Merges rows with the same address. Returns one entry per address, in the order of the keys. */
-static struct normalized_contact **merge_rows(struct batch_work *batch, size_t *ret_count)
+static struct normalized_contact **merge_batch_rows(struct batch_work *batch, size_t *ret_count)
 {
     struct arena *arena = batch->work->arena;
     struct normalized_contact **sorted = arena_array(arena, batch->ready_count, sizeof(*sorted));
@@ -127,7 +127,7 @@ static struct contacts_save_params batch_save_params(const struct batch_work *ba
 static bool save_rows(struct batch_work *batch, struct contact_batch *result, struct error *err)
 {
     size_t count;
-    struct normalized_contact **contacts = merge_rows(batch, &count);
+    struct normalized_contact **contacts = merge_batch_rows(batch, &count);
     struct contacts_save_params params = batch_save_params(batch, contacts, count);
     for (int attempt = 1; attempt <= SAVE_TRIES; attempt++) {
         struct db_batch *saving = db_batch_new(batch->work->conn, batch->work->arena);

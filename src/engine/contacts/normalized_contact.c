@@ -130,9 +130,9 @@ struct addresses {
     size_t count;
 };
 
-static struct addresses addresses_new(struct arena *arena, size_t room)
+static struct addresses addresses_new(struct arena *arena, size_t capacity)
 {
-    return (struct addresses){ arena_array(arena, room, sizeof(char *)), arena_array(arena, room, sizeof(int64_t)), 0 };
+    return (struct addresses){ arena_array(arena, capacity, sizeof(char *)), arena_array(arena, capacity, sizeof(int64_t)), 0 };
 }
 
 static void addresses_add(struct addresses *addresses, const char *hash, int64_t time_us)

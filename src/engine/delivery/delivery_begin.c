@@ -14,20 +14,20 @@ static struct send_target begun_target(struct opt_int audience_id)
 /* The allowance is checked under a lock, so that two sends cannot use the same remainder. */
 static bool check_allowance(const struct work *work, const struct delivery_send_row *send, bool *ret_fits, struct error *err)
 {
-    struct opt_int room;
+    struct opt_int left;
     *ret_fits = true;
-    if (!send_room(work, &room, err))
+    if (!send_allowance_left(work, &left, err))
         return false;
-    if (!room.set)
+    if (!left.set)
         return true;
 
     struct delivery_allowance_lock_params lock = { .organization_id = work->organization_id };
     int64_t count = (int64_t)send->inline_keys.count;
-    if (!sql_delivery_allowance_lock(work->conn, work->arena, &lock, NULL, err) || !send_room(work, &room, err))
+    if (!sql_delivery_allowance_lock(work->conn, work->arena, &lock, NULL, err) || !send_allowance_left(work, &left, err))
         return false;
     if (send->inline_keys.items == NULL && !send_target_count(work, begun_target(send->audience_id), &count, err))
         return false;
-    *ret_fits = count <= room.value;
+    *ret_fits = count <= left.value;
     return true;
 }
 
@@ -68,16 +68,16 @@ static bool count_usage_or_complete(const struct work *work, int64_t send_id, in
 bool delivery_begin(const struct work *work, int64_t send_id, bool *ret_begun, struct error *err)
 {
     *ret_begun = true;
-    bool room;
+    bool fits;
     struct delivery_send_params find = { .brand_id = work->brand_id, .id = send_id };
     struct delivery_send_row *send;
     if (!sql_delivery_send(work->conn, work->arena, &find, &send, err))
         return false;
     if (send == NULL)
         return true;
-    if (!check_allowance(work, send, &room, err))
+    if (!check_allowance(work, send, &fits, err))
         return false;
-    if (!room) {
+    if (!fits) {
         struct delivery_pause_for_plan_params pause = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
         *ret_begun = false;
         return sql_delivery_pause_for_plan(work->conn, work->arena, &pause, NULL, err);

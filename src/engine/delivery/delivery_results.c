@@ -44,21 +44,21 @@ struct settlement {
     bool any_open;
 };
 
-static struct result_columns result_columns_new(struct arena *arena, size_t room)
+static struct result_columns result_columns_new(struct arena *arena, size_t capacity)
 {
     return (struct result_columns){
-        .ordinals = arena_array(arena, room, sizeof(int64_t)),
-        .emails = arena_array(arena, room, sizeof(char *)),
-        .keys = arena_array(arena, room, sizeof(char *)),
-        .outcomes = arena_array(arena, room, sizeof(char *)),
-        .reasons = arena_array(arena, room, sizeof(char *)),
-        .replies = arena_array(arena, room, sizeof(char *)),
-        .relays = arena_array(arena, room, sizeof(char *)),
-        .summaries = arena_array(arena, room, sizeof(char *)),
-        .attempts = arena_array(arena, room, sizeof(int64_t)),
-        .first_us = arena_array(arena, room, sizeof(int64_t)),
-        .due_us = arena_array(arena, room, sizeof(int64_t)),
-        .uncertain = arena_array(arena, room, sizeof(bool)),
+        .ordinals = arena_array(arena, capacity, sizeof(int64_t)),
+        .emails = arena_array(arena, capacity, sizeof(char *)),
+        .keys = arena_array(arena, capacity, sizeof(char *)),
+        .outcomes = arena_array(arena, capacity, sizeof(char *)),
+        .reasons = arena_array(arena, capacity, sizeof(char *)),
+        .replies = arena_array(arena, capacity, sizeof(char *)),
+        .relays = arena_array(arena, capacity, sizeof(char *)),
+        .summaries = arena_array(arena, capacity, sizeof(char *)),
+        .attempts = arena_array(arena, capacity, sizeof(int64_t)),
+        .first_us = arena_array(arena, capacity, sizeof(int64_t)),
+        .due_us = arena_array(arena, capacity, sizeof(int64_t)),
+        .uncertain = arena_array(arena, capacity, sizeof(bool)),
     };
 }
 
@@ -147,13 +147,13 @@ static bool find_foreign(const struct work *work, const struct delivery_batch *b
 
 static struct settlement gather_results(const struct work *work, const struct delivery_batch *batch, const bool *foreign)
 {
-    size_t room = batch->count + 1;
+    size_t capacity = batch->count + 1;
     struct settlement all = {
-        .decided = result_columns_new(work->arena, room),
-        .later = result_columns_new(work->arena, room),
-        .delivered = result_columns_new(work->arena, room),
-        .bounced = result_columns_new(work->arena, room),
-        .suppressed = arena_array(work->arena, room, sizeof(char *)),
+        .decided = result_columns_new(work->arena, capacity),
+        .later = result_columns_new(work->arena, capacity),
+        .delivered = result_columns_new(work->arena, capacity),
+        .bounced = result_columns_new(work->arena, capacity),
+        .suppressed = arena_array(work->arena, capacity, sizeof(char *)),
     };
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->results[i].outcome == DELIVERY_OPEN)

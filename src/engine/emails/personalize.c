@@ -179,7 +179,7 @@ struct evaluation {
     const struct merge_values *values;
 };
 
-static void look_up_merge_field(const void *context, size_t index, const char *path, struct template_value *value)
+static void preview_look_up_value(const void *context, size_t index, const char *path, struct template_value *value)
 {
     (void)path;
     const struct evaluation *evaluation = context;
@@ -189,7 +189,7 @@ static void look_up_merge_field(const void *context, size_t index, const char *p
 static bool evaluate_part(const struct preview *preview, const struct preview_part *part, struct error *err)
 {
     struct evaluation evaluation = { part, &preview->values };
-    struct template_lookup lookup = { .value = look_up_merge_field, .context = &evaluation, .setting = &preview->setting };
+    struct template_lookup lookup = { .value = preview_look_up_value, .context = &evaluation, .setting = &preview->setting };
     ARENA_SCOPE scratch = arena_new(0);
     return !part->is_there || template_evaluate(&part->template, lookup, scratch, part->out, err);
 }

@@ -77,7 +77,7 @@ static bool make_composer(struct preview_builder *builder, struct error *err)
 }
 
 /* Counts the recipients, and those without a value that the design uses. "" means all fields and is not counted. */
-static bool count_recipients(struct preview_builder *builder, struct error *err)
+static bool count_missing_values(struct preview_builder *builder, struct error *err)
 {
     const struct checked_request *checked = builder->asked->checked;
     struct text_list all = composer_fields(builder->composer);
@@ -184,7 +184,7 @@ bool confirm_preview(const struct work *work, const struct confirmable *asked, c
     struct preview_builder builder = { .work = work, .asked = asked, .preview = preview };
     struct composer_sample sample;
     *preview = (struct send_preview){ .target = checked->target, .reply_to = checked->reply_to };
-    if (!find_facts(&builder, err) || !make_composer(&builder, err) || !count_recipients(&builder, err) ||
+    if (!find_facts(&builder, err) || !make_composer(&builder, err) || !count_missing_values(&builder, err) ||
         !compose_sample(&builder, &sample, err))
         return false;
     preview->recipient_count = builder.stats.count;

@@ -28,7 +28,7 @@ static struct opt_int allowance_left(const struct send_allowance_row *allowance)
     return (struct opt_int){ .set = limit >= 0, .value = limit > allowance->sent ? limit - allowance->sent : 0 };
 }
 
-bool send_room(const struct work *work, struct opt_int *ret_room, struct error *err)
+bool send_allowance_left(const struct work *work, struct opt_int *ret_left, struct error *err)
 {
     struct send_allowance_params params = { .organization_id = work->organization_id, .now = work->now_us };
     struct send_allowance_row *row;
@@ -36,7 +36,7 @@ bool send_room(const struct work *work, struct opt_int *ret_room, struct error *
         return false;
     if (row == NULL)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "The organization of this brand no longer exists.");
-    *ret_room = allowance_left(row);
+    *ret_left = allowance_left(row);
     return true;
 }
 
@@ -49,18 +49,18 @@ static bool count_recipients(const struct work *work, const struct checked_reque
     return send_target_count(work, request_target(checked), ret_count, err);
 }
 
-static bool check_room(const struct work *work, const struct send_allowance_row *allowance, const struct checked_request *checked,
-                       struct error *err)
+static bool check_allowance_left(const struct work *work, const struct send_allowance_row *allowance,
+                                 const struct checked_request *checked, struct error *err)
 {
-    struct opt_int room = allowance_left(allowance);
+    struct opt_int left = allowance_left(allowance);
     int64_t count;
-    if (!room.set)
+    if (!left.set)
         return true;
     if (!count_recipients(work, checked, &count, err))
         return false;
-    return count <= room.value || fail(err, ERR_SEND_QUOTA_EXCEEDED, NULL,
+    return count <= left.value || fail(err, ERR_SEND_QUOTA_EXCEEDED, NULL,
                                        "This send has %lld recipients, and the plan has %lld sends left in this period.",
-                                       (long long)count, (long long)room.value);
+                                       (long long)count, (long long)left.value);
 }
 
 /* ---- Lookup in one round trip ---- */
@@ -178,7 +178,7 @@ static bool check_lookup(const struct work *work, const struct send_request *req
         return fail(err, ERR_NO_ELIGIBLE_RECIPIENTS, request->audience != NULL ? "audienceId" : "to",
                     "The target has no recipient that is subscribed and not suppressed.");
     /* A scheduled send is checked against the allowance when it begins, and is paused if the allowance is too small. */
-    return request->scheduled_at_us.set || check_room(work, found->allowance, checked, err);
+    return request->scheduled_at_us.set || check_allowance_left(work, found->allowance, checked, err);
 }
 
 static bool is_refused(const char *key, const struct db_rows *refused)

@@ -63,7 +63,7 @@ MUST_CHECK bool send_resume(const struct work *work, int64_t send_id, struct sen
     NONNULL(1, 3, 4);
 
 /* The remaining sends of the organization's plan in this period; unset when unlimited. */
-MUST_CHECK bool send_room(const struct work *work, struct opt_int *ret_room, struct error *err) NONNULL(1, 2, 3);
+MUST_CHECK bool send_allowance_left(const struct work *work, struct opt_int *ret_left, struct error *err) NONNULL(1, 2, 3);
 
 /* ---- Reading ---- */
 

@@ -245,10 +245,10 @@ static void test_a_brand_key_reaches_one_brand(void **state)
     const char *own = arena_printf(arena, "{\"organization\":1,\"brand\":%lld}", (long long)second);
     assert_answer(in_brand(key, NULL), 200, own);
     assert_answer(in_brand(key, brand_wire_id(second)), 200, own);
-    assert_refusal(in_brand(key, brand_wire_id(1)), ERR_BRAND_SCOPE_MISMATCH, "", "another brand");
-    assert_refusal(in_brand(key, brand_wire_id(99999)), ERR_BRAND_SCOPE_MISMATCH, "", "another brand");
-    assert_refusal(in_brand(key, "nonsense"), ERR_BRAND_SCOPE_MISMATCH, "", "another brand");
-    assert_refusal(in_brand(key, ""), ERR_BRAND_SCOPE_MISMATCH, "", "another brand");
+    assert_refusal(in_brand(key, brand_wire_id(1)), ERR_BRAND_SCOPE_MISMATCH, "", "a brand other than");
+    assert_refusal(in_brand(key, brand_wire_id(99999)), ERR_BRAND_SCOPE_MISMATCH, "", "a brand other than");
+    assert_refusal(in_brand(key, "nonsense"), ERR_BRAND_SCOPE_MISMATCH, "", "a brand other than");
+    assert_refusal(in_brand(key, ""), ERR_BRAND_SCOPE_MISMATCH, "", "a brand other than");
 }
 
 /* what is still being extracted can be read, and no caller may write there; a deleted brand is gone. */

@@ -174,7 +174,7 @@ static void test_audiences_name_audiences_four_deep(void **state)
     const char *letters = "";
     assert_false(find_letters(&deep, &letters, &err));
     assert_int_equal(err.code, ERR_INVALID_REQUEST);
-    assert_non_null(strstr(err.message, "at most 4 deep"));
+    assert_non_null(strstr(err.message, "at most 4 levels deep"));
 }
 
 static void test_a_circle_is_refused(void **state)

@@ -240,7 +240,7 @@ static void test_a_recipient_on_the_way(void **state)
                 "Waiting after 2 attempts; the last one was deferred by relay relay.example:25: 451 4.7.1 Later. Next attempt: 2026");
     run_sql("update send_retries set lease_owner = 'me', uncertain = true");
     send = first_send(why("ada@example.com", 0));
-    assert_says(send, "tried again now. (an earlier attempt may have arrived as well");
+    assert_says(send, "retried now. (an earlier attempt may have arrived as well");
     assert_true(json_get_bool(send, "uncertain", false));
 
     run_sql("delete from send_retries; update sends set status = 'failed', error = 'Delivery stopped: damaged.'");

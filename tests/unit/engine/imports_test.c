@@ -446,7 +446,7 @@ static void test_unusable_texts(void **state)
     assert_text_refused("E-Mail,email\n", "Columns 1 (\"E-Mail\") and 2 (\"email\") both map to the field email.");
     assert_text_refused("email,subscriptionGroups\n", "\"subscriptionGroups\" cannot be a field");
     assert_text_refused("email,price (EUR)\n", "\"price (EUR)\" cannot be a field");
-    assert_text_refused("\n\n", "no text");
+    assert_text_refused("\n\n", "is empty");
     assert_text_refused("\"email,name\na@example.com,A\n", "quote that opens in line 1");
     assert_text_refused(arena_printf(arena, "email%s\n", repeated(",x", 999999)), "Line 1 is longer than");
     assert_text_refused(arena_printf(arena, "email%s\n", repeated(",", 100000)),

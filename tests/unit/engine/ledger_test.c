@@ -247,7 +247,7 @@ static void test_usage_belongs_to_the_month(void **state)
         assert_string_equal(period, moments[i].period);
         struct opt_int credits_left;
         struct opt_int sends_left;
-        assert_ok(ledger_credits_left(&work, &credits_left, &err) && send_room(&work, &sends_left, &err), &err);
+        assert_ok(ledger_credits_left(&work, &credits_left, &err) && send_allowance_left(&work, &sends_left, &err), &err);
         assert_int_equal(credits_left.value, 100 - moments[i].used);
         assert_int_equal(sends_left.value, 500 - moments[i].sent);
     }

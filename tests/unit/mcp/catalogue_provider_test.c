@@ -485,7 +485,7 @@ static void test_characters_are_counted_and_not_bytes(void **state)
     assert_true(strlen(engine.body) > 500);
     assert_lacks(call_tool(state, "list_things", "{}", NULL), "isError");
     engine.body = page(1, 460);
-    assert_has(call_tool(state, "list_things", "{}", NULL), "Ask for less of it");
+    assert_has(call_tool(state, "list_things", "{}", NULL), "Request less of it");
 }
 
 static void test_what_was_done_is_never_refused(void **state)

@@ -138,7 +138,7 @@ static void test_a_line_that_is_too_long_costs_only_itself(void **state)
     memset(part, 'x', sizeof(part));
     for (int i = 0; i < 16; i++)
         case_stdio_send(client, part, sizeof(part));
-    assert_has(ask(client, "x"), "larger than this server takes");
+    assert_has(ask(client, "x"), "larger than this server accepts");
     assert_has(ask(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"), "\"id\":1");
 }
 

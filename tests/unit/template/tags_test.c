@@ -184,7 +184,7 @@ static void test_branches_keep_their_place(void **state)
     assert_refused(TEMPLATE_HTML, "<a href=\"{% if x %}https://a/{% endif %}{{ y }}\">", "beginning depends on a tag");
     assert_refused(TEMPLATE_HTML, "<a href=\"{% for i in x %}{{ i }}{% endfor %}\">", "begin the URL before the loop");
     assert_refused(TEMPLATE_HTML, "<p title=\"{% assign a = 1 %}\">", "must be in the text");
-    assert_refused(TEMPLATE_HTML, "{% capture a %}<b>x</b>{% endcapture %}", "no HTML");
+    assert_refused(TEMPLATE_HTML, "{% capture a %}<b>x</b>{% endcapture %}", "not HTML");
     assert_renders(TEMPLATE_HTML, "<a title=\"{% if vip %}a{% endif %}\" href=\"https://a/{% if vip %}b/{% endif %}{{ q }}\">",
                    "<a title=\"a\" href=\"https://a/b/a%20b%2Fc%26d\">");
     assert_renders(TEMPLATE_HTML, "<p style=\"color:{% if vip %}red{% else %}blue{% endif %}\">", "<p style=\"color:red\">");
@@ -233,7 +233,7 @@ static void test_evaluations_are_bounded(void **state)
     assert_renders(TEMPLATE_TEXT, "{% for i in (1..1000) %}{% endfor %}", "");
     assert_refused(TEMPLATE_TEXT, "{% for i in (1..1001) %}{% endfor %}", "more than 1000 numbers");
     assert_refused(TEMPLATE_TEXT, "{% for i in (1..100) %}{% for j in (1..10) %}{% endfor %}{% endfor %}",
-                   "round more than 1000 times");
+                   "run more than 1000 times");
     assert_refused(TEMPLATE_TEXT, "{% for i in (1..-9) %}{% endfor %}{{ (1..99999999999) }}", "more than 1000 numbers");
     assert_refused(TEMPLATE_TEXT, "{% assign a = 'xxxxxxxx' %}{% for i in (1..99) %}{% assign a = a | append: a %}{% endfor %}",
                    "produce more than");
@@ -242,7 +242,7 @@ static void test_evaluations_are_bounded(void **state)
         "{% for i in (1..999) %}{% capture a %}{{ a }}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx{% endcapture %}{% endfor %}",
         "produce more than");
     assert_refused(TEMPLATE_TEXT, "{% if 1 %}{% if 1 %}{% if 1 %}{% if 1 %}{% if 1 %}{% if 1 %}{% if 1 %}{% if 1 %}{% if 1 %}",
-                   "more than 8 deep");
+                   "more than 8 levels deep");
     assert_refused(TEMPLATE_TEXT,
                    "{% if a or a or a or a or a or a or a or a or a or a or a or a or a or a or a or a or a %}x{% endif %}",
                    "more than 15 operators");

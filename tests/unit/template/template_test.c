@@ -241,7 +241,7 @@ static void test_syntax_errors(void **state)
     assert_refused(TEMPLATE_TEXT, "{{ a[1.5] }}", "']' is expected instead of '.'");
     assert_refused(TEMPLATE_TEXT, "{{ a['' ] }}", "must not be empty");
     assert_refused(TEMPLATE_TEXT, "{{ a['x\"y'] }}", "double quote");
-    assert_refused(TEMPLATE_TEXT, "{{ a[b[c[d[e[f[g[h[i[j]]]]]]]]] }}", "more than 8 deep");
+    assert_refused(TEMPLATE_TEXT, "{{ a[b[c[d[e[f[g[h[i[j]]]]]]]]] }}", "more than 8 levels deep");
     assert_refused(TEMPLATE_TEXT, "{{ a | upcse }}", "there is no filter 'upcse', did you mean 'upcase'");
     assert_refused(TEMPLATE_TEXT, "{{ a | raw }}", "values are always escaped");
     assert_refused(TEMPLATE_TEXT, "{{ a | replace: 'x' }}", "needs two arguments, as in replace: 'old', 'new'");
