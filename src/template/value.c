@@ -104,8 +104,7 @@ static bool object_items(struct template_scratch *scratch, const json_t *object,
     size_t i = 0;
     const char *name;
     json_t *member;
-    json_object_foreach((json_t *)(uintptr_t)object, name, member)
-    {
+    json_object_foreach ((json_t *)(uintptr_t)object, name, member) {
         next[0] = template_string(name, strlen(name));
         next[1] = template_value_of_json(member);
         pairs[i++] = (struct template_value){ .kind = TEMPLATE_LIST, .size = 2, .items = next };

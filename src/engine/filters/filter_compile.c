@@ -356,3 +356,17 @@ bool filter_compile(const struct filter *filter, const struct filter_scope *scop
     struct filter_compiler compiler = { .scope = scope, .sql = sql };
     return filter_compile_tree(&compiler, filter, err);
 }
+
+bool filter_check(const struct work *work, const json_t *json, const char *param, int64_t audience_id,
+                  const struct filter **ret_filter, const struct filter_scope **ret_scope, struct error *err)
+{
+    struct search_sql scratch;
+    if (!filter_read(work, json, param, NULL, ret_filter, err) || !filter_resolve(work, ret_filter, 1, ret_scope, err))
+        return false;
+    if (audience_id != 0 && filter_scope_find(*ret_scope, audience_id) != NULL)
+        return fail(err, ERR_INVALID_REQUEST, param, "An audience cannot refer to itself, directly or through other audiences.");
+    search_sql_init(&scratch, work->arena);
+    /* The audience itself is the first level of nesting. */
+    struct filter_compiler compiler = { .scope = *ret_scope, .sql = &scratch, .depth = 1, .unready_too = true };
+    return filter_compile_tree(&compiler, *ret_filter, err);
+}

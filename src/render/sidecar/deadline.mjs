@@ -1,12 +1,12 @@
-// Deadlines of work that this process does: what other programs on the machine take does not count, so that a busy machine
-// refuses no content that a quiet one accepts.
+// Deadlines in processor time. The time of other programs does not count, so a busy machine accepts the same content as an
+// idle one.
 
-/** Measures one piece of work from its construction on, by the clock and by the processor time of the whole process. */
+/** Measures one piece of work from construction on: wall-clock time, and processor time of the whole process. */
 export class WorkClock {
   #begun = performance.now();
   #used = process.cpuUsage();
 
-  /** Whether the work has had `ms` of processor time, or has taken `waitMs` by the clock. */
+  /** True when the work has used `ms` of processor time, or `waitMs` of wall-clock time. */
   hasHad(ms, waitMs) {
     const passed = performance.now() - this.#begun;
     if (passed < ms || passed >= waitMs) return passed >= ms;

@@ -1,11 +1,11 @@
-// The one error type whose words may leave the process. Anything else that is thrown is a bug and is reported as
-// INTERNAL_ERROR without its message.
+// Errors of requests. RequestError is the only error type whose message may leave the process. Any other exception is a
+// bug: it is reported as INTERNAL_ERROR without its message.
 
 export class RequestError extends Error {
   /**
    * @param {"EMAIL_IMPORT_FAILED"|"INVALID_REQUEST"|"PAYLOAD_TOO_LARGE"|"SERVICE_UNAVAILABLE"|"INTERNAL_ERROR"} code
    * @param {string|null} param the field at fault, as the caller named it
-   * @param {string} message one sentence; of the input only what `quote` has made harmless
+   * @param {string} message one sentence; text of the input is passed through `quote` first
    */
   constructor(code, param, message) {
     super(message);
@@ -14,7 +14,7 @@ export class RequestError extends Error {
     this.param = param;
   }
 
-  /** The error as it goes on the wire. */
+  /** The `error` member of a reply. */
   toWire() {
     return this.param ? { code: this.code, param: this.param, message: this.message }
       : { code: this.code, message: this.message };
@@ -43,7 +43,7 @@ export function unavailable(message) {
 
 const QUOTE_CHARS = 200;
 
-/** Words of the input for a message: one line, printable, short. */
+/** Text of the input, safe to put into a message: one line, printable, at most QUOTE_CHARS. */
 export function quote(text) {
   const line = String(text).toWellFormed().replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
   return line.length <= QUOTE_CHARS ? line : `${[...line.slice(0, QUOTE_CHARS * 2)].slice(0, QUOTE_CHARS - 1).join('')}…`;

@@ -1,6 +1,6 @@
-// The bounds of the renderer: every size that input can choose is capped here, before it is used.
+// The limits of the sidecar. Every size that input can choose is checked against one of them before it is used.
 
-/** Tests set it, so that no deadline of preparing comes first on a busy machine. */
+/** A factor for deadlines. Tests set it, so that a busy machine does not reach a deadline. */
 const patience = Number(process.env.POSTHORN_RENDER_PATIENCE ?? 1);
 
 export const LIMITS = Object.freeze({
@@ -8,65 +8,65 @@ export const LIMITS = Object.freeze({
   lineBytes: 8 * 1024 * 1024,
   /** source.content, in UTF-16 code units (JavaScript's string length). */
   contentChars: 5_000_000,
-  /** The finished document, in characters: inlining can multiply a small style sheet. Room for the tags that are added. */
+  /** The finished document, in characters: inlining can multiply a small style sheet. Larger than contentChars because tags are added. */
   htmlChars: 6_000_000,
   /** Elements of a document, tags inside conditional comments included. */
   elements: 50_000,
   /** Comments of a document. */
   comments: 50_000,
-  /** Open elements at one place. */
+  /** Nesting depth: elements open at one point. */
   depth: 512,
   urlChars: 8_192,
   /** Template expressions of a document, and the length of one. */
   expressions: 10_000,
   expressionChars: 2_000,
-  /** Braces open at one place of a style sheet (two at-rules and a rule, with room to spare), and parentheses. */
+  /** Braces and parentheses open at one point of a style sheet. Real sheets need three braces: two at-rules and a rule. */
   cssBraces: 8,
   cssParens: 32,
   selectorChars: 1_000,
-  /** Selectors that one nested rule may become. */
+  /** Selectors that one nested rule may expand to. */
   nestedSelectors: 64,
   selectorParens: 8,
-  /** Simple selectors times elements: the work of inlining grows with this product. A real newsletter needs 0.5 million. */
+  /** Simple selectors times elements. The work of inlining is proportional to it. A real newsletter needs 0.5 million. */
   inliningWork: 4_000_000,
-  /** JSX source, and brackets open at one place of it: the compiler works recursively, a few KB a bracket. */
+  /** Characters of a JSX source, and brackets open at one point. The compiler is recursive: a few KB of stack per bracket. */
   jsxChars: 200_000,
   jsxBrackets: 500,
-  /** Elements of an MJML source, and how deep they may stand in each other: mjml works recursively. */
+  /** Elements of an MJML source, and their nesting depth: mjml is recursive. */
   mjmlElements: 20_000,
   mjmlDepth: 100,
-  /** Different images embedded as data: addresses; further ones are removed. */
+  /** Distinct images embedded as data: URLs. Further ones are removed. */
   embeddedImages: 100,
-  /** One preparation: processor time, and how many times as long that may last by the clock. */
+  /** One preparation: processor time, and the factor for its wall-clock limit. */
   prepareMs: 15_000,
   prepareWaitFactor: 3 * patience,
-  /** JavaScript heap of the preparing thread. */
+  /** JavaScript heap of the worker thread. */
   workerHeapMb: 512,
-  /** Running the code of one JSX design: processor time, and how many times as long that may last by the clock. */
+  /** Running the code of one JSX design: processor time, and the factor for its wall-clock limit. */
   jsxRenderMs: 5_000,
   jsxWaitFactor: 12,
-  /** Compiling a JSX design; starting the browser and opening a page, each. */
+  /** jsxCompileMs: compiling a JSX design. jsxStartMs: starting the browser, and opening a page. */
   jsxCompileMs: 5_000 * patience,
   jsxStartMs: 20_000 * patience,
-  /** The browser: JavaScript heap of a page, data of one process, size of one file, one message of its pipe. */
+  /** The browser: JavaScript heap of a page, data segment of a process, size of a file, one message on the pipe. */
   browserHeapMb: 256,
   browserDataMb: 2_048,
   browserFileMb: 128,
   browserMessageBytes: 32 * 1024 * 1024,
-  /** The browser is replaced after so many designs, and ended when it had nothing to do for so long. */
+  /** The browser is replaced after this number of designs, and ended after this idle time. */
   browserJobs: 100,
   browserIdleMs: 60_000,
-  /** Requests waiting behind the running one, by count and by bytes. */
+  /** Requests queued behind the running one: count and bytes. */
   waitingRequests: 64,
   waitingBytes: 32 * 1024 * 1024,
-  /** Replies nobody reads: past this the process gives up. */
+  /** Replies that the parent has not read: above this size the process exits. */
   unreadReplyBytes: 64 * 1024 * 1024,
-  /** After end of input: processor time that the running requests may still take, and how long that may last. */
+  /** After end of input: processor time for the running requests, and its wall-clock limit. */
   drainMs: 700,
   drainWaitMs: 60_000,
-  /** After the last reply: how long a reader may take none of what is left. */
+  /** After the last reply: how long the process waits for a parent that reads nothing. */
   unreadWaitMs: 30_000,
 });
 
-/** Gmail hides what follows about 102 KB of HTML; the warning comes with some room left. */
+/** Gmail hides everything after about 102 KB of HTML. The warning starts a little below that. */
 export const CLIP_WARNING_BYTES = 95 * 1024;

@@ -1,4 +1,4 @@
-// Splits a byte stream into lines without ever holding more than one line's limit.
+// Line splitter for JSON lines. Its buffer never holds more than the limit of one line.
 
 const NEWLINE = 0x0a;
 const KEPT_OF_LONG_LINE = 64;
@@ -10,8 +10,8 @@ export class LineSplitter {
 
   /**
    * @param {number} maxBytes the longest line, without its newline
-   * @param {(line: string) => void} onLine invalid UTF-8 arrives as U+FFFD
-   * @param {(start: string) => void} onLongLine called once, at its end, for a line over the limit, with its beginning
+   * @param {(line: string) => void} onLine gets U+FFFD in place of invalid UTF-8
+   * @param {(start: string) => void} onLongLine called at the end of a line over the limit, with the first bytes of the line
    * @param {number} [delimiter] the byte that ends a line
    */
   constructor(maxBytes, onLine, onLongLine, delimiter = NEWLINE) {
@@ -31,7 +31,7 @@ export class LineSplitter {
     this.#keep(chunk.subarray(from));
   }
 
-  /** The input has ended: what is left without a newline is a line too. */
+  /** Ends the input. A rest without a newline is a line too. */
   end() {
     if (this.#bytes > 0) this.#finishLine();
   }

@@ -1,4 +1,4 @@
-// The log: one JSON object a line on standard error. Never content, never a URL.
+// The log: one JSON object per line on standard error. It never contains content or a URL.
 
 /** @param {"info"|"warn"|"error"} level */
 export function log(level, event, fields = {}) {

@@ -1,4 +1,5 @@
-// Posthorn's HTML renderer: JSON lines in, JSON lines out, until standard input ends. See README.md.
+// Main program of the renderer sidecar: reads requests as JSON lines from standard input and writes replies as JSON lines
+// to standard output, until standard input ends. See README.md.
 
 import { readFileSync } from 'node:fs';
 
@@ -13,9 +14,9 @@ import { idOfLongLine, readRequest } from './request.mjs';
 
 const { version } = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8'));
 const preparer = new Preparer();
-/** The renderer of JSX, loaded and started by the first design that needs it. */
+/** The JSX renderer. The first JSX design loads and starts it. */
 let jsxRenderer = null;
-/** Requests that were read and have no reply yet. */
+/** Count of requests that were read and have no reply yet. */
 let unanswered = 0;
 
 function reply(message) {
@@ -68,7 +69,7 @@ const lines = new LineSplitter(LIMITS.lineBytes, handleLine, (start) => {
 
 const pause = () => new Promise((done) => { setTimeout(done, 10); });
 
-/** Waits until nothing runs, or what runs is not quick. Loading the code of the preparing thread is no part of a request. */
+/** Waits for the running requests, within drainMs. The time in which the worker thread loads its code does not count. */
 async function drain() {
   const latest = performance.now() + LIMITS.drainWaitMs;
   while (unanswered > 0 && !preparer.ready && performance.now() < latest) await pause();
@@ -77,7 +78,7 @@ async function drain() {
   return unanswered === 0;
 }
 
-/** Resolves when the replies are written, or when their reader has taken nothing for long. */
+/** Resolves when the replies are written, or when the parent has read nothing for unreadWaitMs. */
 async function flush() {
   let isWritten = false;
   let left = process.stdout.writableLength;
@@ -89,8 +90,8 @@ async function flush() {
   }
 }
 
-/** After end of input: what is running may finish if it is quick; then the replies are flushed and the process ends. */
-async function leave() {
+/** Shutdown after the end of input: running requests may finish within drainMs, then the replies are flushed and the process exits. */
+async function shutDown() {
   lines.end();
   if (!await drain()) log('warn', 'left_unfinished');
   await flush();
@@ -98,6 +99,6 @@ async function leave() {
 }
 
 process.stdin.on('data', (chunk) => lines.push(chunk));
-process.stdin.on('end', leave);
-process.stdin.on('error', leave);
-process.stdout.on('error', () => process.exit(1)); // nobody is listening any more
+process.stdin.on('end', shutDown);
+process.stdin.on('error', shutDown);
+process.stdout.on('error', () => process.exit(1)); // the parent has closed the pipe

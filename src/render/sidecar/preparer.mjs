@@ -1,5 +1,5 @@
-// Owns the preparing thread: one preparation at a time, first come first served, each with a deadline and a heap limit.
-// A preparation that exceeds either is refused and the thread is replaced.
+// The Preparer owns the worker thread and its FIFO queue. One preparation runs at a time, with a deadline and a heap
+// limit. A preparation that exceeds one of them fails, and the thread is replaced.
 
 import { Worker } from 'node:worker_threads';
 
@@ -8,8 +8,8 @@ import { importFailed, internalError, RequestError } from './errors.mjs';
 import { LIMITS } from './limits.mjs';
 import { log } from './log.mjs';
 
-/** How often a preparation past its deadline by the clock is looked at, until it has had its processor time. */
-const LOOK_MS = 50;
+/** Polling interval after the deadline in wall-clock time, until the preparation has used its processor time. */
+const POLL_MS = 50;
 
 export class Preparer {
   #worker = null;
@@ -19,14 +19,14 @@ export class Preparer {
   #waitingBytes = 0;
   #closed = false;
 
-  /** @param {{prepareMs?: number, workerHeapMb?: number}} [limits] smaller ones for tests */
+  /** @param {{prepareMs?: number, workerHeapMb?: number}} [limits] tests pass smaller limits */
   constructor({ prepareMs = LIMITS.prepareMs, workerHeapMb = LIMITS.workerHeapMb } = {}) {
     this.prepareMs = prepareMs;
     this.workerHeapMb = workerHeapMb;
     this.#start();
   }
 
-  /** Whether the thread has loaded its code. */
+  /** True when the thread has loaded its code. */
   get ready() {
     return this.#isReady;
   }
@@ -46,7 +46,7 @@ export class Preparer {
     });
   }
 
-  /** Ends the thread; what was running or waiting is never answered. */
+  /** Ends the thread. Running and queued preparations never settle. */
   async close() {
     this.#closed = true;
     clearTimeout(this.#running?.timer);
@@ -56,7 +56,7 @@ export class Preparer {
   #start() {
     const worker = new Worker(new URL('./worker.mjs', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: this.workerHeapMb },
-      // Whatever a library prints must not reach standard output, which belongs to the protocol.
+      // Output of libraries must not reach standard output, because the protocol uses it.
       stdout: true,
       stderr: true,
     });
@@ -69,7 +69,7 @@ export class Preparer {
   }
 
   #onMessage(worker, answer) {
-    if (worker !== this.#worker) return; // the last words of a thread that was replaced
+    if (worker !== this.#worker) return; // a late message of a thread that was replaced
     if (answer.ready) this.#isReady = true;
     else this.#finish(answer);
   }
@@ -99,7 +99,7 @@ export class Preparer {
   #onDeadline(job) {
     if (this.#running !== job) return;
     if (!job.work.hasHad(this.prepareMs, this.prepareMs * LIMITS.prepareWaitFactor)) {
-      job.timer = setTimeout(() => this.#onDeadline(job), LOOK_MS);
+      job.timer = setTimeout(() => this.#onDeadline(job), POLL_MS);
       return;
     }
     log('warn', 'prepare_deadline', { ms: this.prepareMs });
@@ -118,6 +118,6 @@ export class Preparer {
   #replaceWorker() {
     const old = this.#worker;
     this.#start();
-    old.terminate().catch(() => {}); // it is being discarded: how it ends does not matter
+    old.terminate().catch(() => {}); // an error in a discarded thread does not matter
   }
 }

@@ -1,5 +1,5 @@
-// One request, from its line to its reply. Reading is strict: a member that is not known is an error, because a
-// misspelt option that is ignored is worse.
+// Request parser: reads and validates one request line. Unknown members are errors, so that a misspelt option is not
+// silently ignored.
 
 import { invalidRequest, RequestError, tooLarge } from './errors.mjs';
 import { LIMITS } from './limits.mjs';
@@ -16,7 +16,7 @@ const FORMATS = new Set(['html', 'mjml', 'jsx']);
 /**
  * Reads a request line.
  * @returns {{id: number|null, request?: {op: string, format?: string, content?: string, baseUrl?: string|null}, error?: RequestError}}
- *   `id` is given whenever it could be read, also beside an error
+ *   `id` is present whenever it could be read, also together with an error
  */
 export function readRequest(line) {
   let message;
@@ -37,7 +37,7 @@ export function readRequest(line) {
   }
 }
 
-/** The id of a line too long to parse: known when it is the first member, which is how callers should write it. */
+/** The id of a line that is too long to parse, or null. It is found only when it is the first member. */
 export function idOfLongLine(start) {
   const id = Number(/^\s*\{\s*"id"\s*:\s*(-?\d{1,15})\s*[,}]/.exec(start)?.[1] ?? Number.NaN);
   return Number.isSafeInteger(id) ? id : null;
@@ -47,7 +47,7 @@ function checkRequest(message) {
   const members = Object.hasOwn(MEMBERS, message.op) ? MEMBERS[message.op] : null;
   if (!members) throw invalidRequest('op', 'The op must be "prepare", "replaceImages" or "ping".');
   if (Object.keys(message).some((name) => !members.has(name))) {
-    throw invalidRequest(null, 'The request has a member that this operation does not know.');
+    throw invalidRequest(null, 'The request has a member that this operation does not accept.');
   }
   if (message.op === 'ping') return { op: 'ping' };
   return message.op === 'replaceImages' ? checkReplaceImages(message) : checkPrepare(message);
@@ -57,7 +57,7 @@ function checkReplaceImages({ content, images }) {
   if (typeof content !== 'string' || content.length > LIMITS.htmlChars) throw invalidRequest(null, 'The content must be a finished document.');
   const isMap = images !== null && typeof images === 'object' && !Array.isArray(images)
     && Object.values(images).every((image) => image === null || typeof image === 'string');
-  if (!isMap) throw invalidRequest(null, 'The images must be addresses by address.');
+  if (!isMap) throw invalidRequest(null, 'The images must be an object that maps each address to a new address or null.');
   return { op: 'replaceImages', content, images };
 }
 

@@ -1,5 +1,6 @@
-// The preparing thread: takes { format, content, baseUrl } or a `replaceImages` request, answers { result } or { error }. It has its own heap and stack and
-// can be ended from outside, so that no input can hold up or bring down the process that speaks the protocol.
+// Worker thread of the Preparer: receives { format, content, baseUrl } or a `replaceImages` request and answers { result },
+// { error } or { bug }. The thread has its own heap and stack, and the Preparer can terminate it. So no input can block or
+// crash the main thread, which handles the protocol.
 
 import { parentPort } from 'node:worker_threads';
 
@@ -7,7 +8,7 @@ import { RequestError } from './errors.mjs';
 import { prepareHtml } from './html/prepare.mjs';
 import { replaceImages } from './html/asset_addresses.mjs';
 
-/** mjml is large, so it is loaded by the first source that needs it. */
+/** mjml is large, so the first MJML source loads it. */
 async function prepare({ format, content, baseUrl }) {
   if (format !== 'mjml') return prepareHtml({ content, baseUrl });
   const { renderMjml } = await import('./mjml/mjml.mjs');
@@ -21,11 +22,11 @@ parentPort.on('message', async (source) => {
     parentPort.postMessage({ result: source.op === 'replaceImages' ? replaceImages(source) : await prepare(source) });
   } catch (error) {
     if (error instanceof RequestError) parentPort.postMessage({ error: error.toWire() });
-    // The message of a bug may quote input; its place in the code is what helps.
-    else parentPort.postMessage({ bug: { name: error?.name ?? 'Error', stack: placeOf(error) } });
+    // The message of a bug may quote input, so only its name and stack frames are passed on.
+    else parentPort.postMessage({ bug: { name: error?.name ?? 'Error', stack: stackFrames(error) } });
   }
 });
 
-function placeOf(error) {
+function stackFrames(error) {
   return String(error?.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)).slice(0, 4).map((line) => line.trim());
 }

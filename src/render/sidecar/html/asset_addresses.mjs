@@ -1,9 +1,9 @@
-// The images of a finished document: where they are named, and how the names are exchanged. The document holds template
-// expressions verbatim, so it is never parsed into a tree again; places are found by the tokenizer, which knows where
-// each attribute stands, and everything between them stays as it is, byte for byte.
+// Image addresses of a finished document: listImages finds them, replaceImages replaces them. The document holds template
+// expressions verbatim, so it is not parsed into a tree again. The tokenizer gives the position of each attribute, and
+// everything between the edited positions stays the same, byte for byte.
 //
-// Images are named by `src` (img, and Office elements such as v:fill), by `background`, and by url(…) in style attributes
-// and style sheets, all of this also inside conditional comments. Addresses of fonts are none.
+// An image address is in `src` (img, and Office elements such as v:fill), in `background`, or in url(…) of a style
+// attribute or style sheet. All of these can also be inside a conditional comment. Addresses of fonts do not count.
 
 import { escapeAttribute } from 'entities/escape';
 import { Tokenizer, TokenizerMode } from 'parse5';
@@ -18,24 +18,24 @@ const ATTRIBUTE = /^[^\s=]+="([^]*)"$/;
 const URL_FUNCTION = /url\(\s*(?:"([^"]*)"|'([^']*)'|([^()"'\s]*))\s*\)/gi;
 const FONT_FACE = /@font-face\s*\{[^}]*\}/gi;
 
-/** Addresses as they stand in a document, each once, in order. */
+/** The image addresses of a document, each once, in document order. */
 export function listImages(html) {
   const urls = new Set();
   const note = (url) => {
     if (url !== '') urls.add(url);
     return url;
   };
-  exchange(html, note);
+  rewriteAddresses(html, note);
   return [...urls];
 }
 
 /**
- * Exchanges addresses: those that `images` maps to a text for that text, those it maps to null for nothing.
+ * Replaces image addresses. `images` maps an address to its replacement, or to null to remove the image.
  * @param {{content: string, images: Record<string, string|null>}} request
  * @returns the result of a `replaceImages` request (see README.md)
  */
 export function replaceImages({ content, images }) {
-  const html = exchange(content, (url) => (Object.hasOwn(images, url) ? images[url] : url)).replace(EMBEDDED_ADDRESS, 'data:,');
+  const html = rewriteAddresses(content, (url) => (Object.hasOwn(images, url) ? images[url] : url)).replace(EMBEDDED_ADDRESS, 'data:,');
   if (html.length > LIMITS.htmlChars) throw importFailed('The content grows too large with its images.');
   const htmlBytes = Buffer.byteLength(html);
   const embeddedBytes = [...html.matchAll(/data:image\/[a-z]+;base64,[A-Za-z0-9+/=]+/g)].reduce((sum, [data]) => sum + data.length, 0);
@@ -48,10 +48,10 @@ export function replaceImages({ content, images }) {
   };
 }
 
-/** Writes the document again with `choose(url)` for each address; null takes the place that named it away. */
-function exchange(html, choose) {
+/** Returns the document with `choose(url)` in place of each address. Null removes the attribute or element that has the address. */
+function rewriteAddresses(html, choose) {
   const edits = [];
-  new PlaceFinder(html, 0, choose, edits).run();
+  new AddressFinder(html, 0, choose, edits).run();
   edits.sort((a, b) => a.start - b.start);
   let written = '';
   let at = 0;
@@ -62,8 +62,8 @@ function exchange(html, choose) {
   return written + html.slice(at);
 }
 
-class PlaceFinder {
-  /** Where the text of the style sheet begins that is being read. */
+class AddressFinder {
+  /** Offset of the text of the open style sheet, or null. */
   #sheetStart = null;
 
   constructor(source, offset, choose, edits) {
@@ -103,12 +103,12 @@ class PlaceFinder {
     this.#sheetStart = null;
   }
 
-  /** A hidden conditional block has markup inside. */
+  /** A downlevel-hidden conditional comment contains markup. */
   onComment({ data, location }) {
     if (!/^\[if[\s(]/i.test(data)) return;
     const start = location.startOffset + '<!--'.length;
     const inner = this.source.slice(start, location.endOffset - '-->'.length);
-    new PlaceFinder(inner, this.offset + start, this.choose, this.edits).run();
+    new AddressFinder(inner, this.offset + start, this.choose, this.edits).run();
   }
 
   onCharacter() {}
@@ -121,11 +121,11 @@ class PlaceFinder {
 
   onEof() {}
 
-  /** `whole` is what goes when the address does: the attribute, or the element. */
+  /** `whole` is the range to remove together with the address: the attribute, or the element. */
   #attribute(value, place, whole) {
     const url = value.trim();
     const chosen = this.choose(url);
-    if (chosen === null) this.#edit(whole.startOffset - (whole === place ? 1 : 0), whole.endOffset, ''); // with its space
+    if (chosen === null) this.#edit(whole.startOffset - (whole === place ? 1 : 0), whole.endOffset, ''); // with the space before the attribute
     else if (chosen !== url) this.#writeValue(place, chosen);
   }
 

@@ -1,6 +1,6 @@
-// Conditional comments: Outlook's `<!--[if mso]> … <![endif]-->` and the forms around it. To every parser the inside is
-// a comment, and often half a structure (`</td></tr></table>`), so it is filtered tag by tag instead of as a tree: only
-// known elements and attributes are written out again, all text is escaped, and nothing written can end the comment.
+// Filter for conditional comments: Outlook's `<!--[if mso]> … <![endif]-->` and its variants. A parser reads the content
+// as a comment, and the content is often half a structure (`</td></tr></table>`). So it is filtered tag by tag, not as a
+// tree: only allowed elements and attributes are written, all text is escaped, and the output cannot end the comment.
 
 import { escapeAttribute } from 'entities/escape';
 import { Tokenizer, TokenizerMode } from 'parse5';
@@ -24,7 +24,7 @@ const OFFICE_ELEMENT = /^(?:[vow]:[a-z]{1,40}|xml)$/;
 const OFFICE_ATTRIBUTE = /^(?:[ow]:)?[a-z]{1,40}$/;
 const OFFICE_URLS = new Map([['href', 'link'], ['o:href', 'link'], ['src', 'image'], ['o:src', 'image']]);
 const OFFICE_NAMESPACE = /^urn:schemas-microsoft-com:(?:vml|office:office|office:word)$/;
-/** MJML wraps Office settings in <noscript> inside the comment; there it is inert. */
+/** MJML wraps Office settings in <noscript> inside a conditional comment. It has no effect there. */
 const ALSO_IN_COMMENT = new Set(['noscript']);
 
 const RAW_TEXT = new Map([
@@ -37,8 +37,9 @@ const VOID = new Set(['br', 'hr', 'img', 'meta', 'col', 'wbr', 'area', 'base', '
   'track', 'embed', 'frame', 'basefont']);
 
 /**
- * Recognises a comment's text as part of a conditional construct.
- * @returns {null | {role: "block"|"open"|"close", start: string, inner?: string}} `start` is what to write for it
+ * Recognises the text of a conditional comment.
+ * @returns {null | {role: "block"|"open"|"close", start: string, inner?: string}} `start` is the markup to write for it;
+ *   null for an ordinary comment
  */
 export function readConditional(data) {
   const hidden = HIDDEN.exec(data);
@@ -53,7 +54,7 @@ export function readConditional(data) {
   return null;
 }
 
-/** Filters the inside of a hidden block: { html, links: [{href, text}], images: [{src, alt}] }. */
+/** Filters the content of a downlevel-hidden conditional comment: { html, links: [{href, text}], images: [{src, alt}] }. */
 export function filterConditional(source, context) {
   return new FragmentFilter(source, context).run();
 }
@@ -62,7 +63,7 @@ class FragmentFilter {
   #html = '';
   #links = [];
   #images = [];
-  /** The element whose content is being left out, and how many of its name are open. */
+  /** The open element whose content is dropped: { name, open }, `open` counts the open elements of that name. */
   #dropped = null;
   #style = null;
   #link = null;
@@ -179,7 +180,7 @@ class FragmentFilter {
     if (css) this.#html += `<style>${css}</style>`;
   }
 
-  /** Office element names are case-sensitive XML; the tokenizer folds them, the source still has them. */
+  /** The tag name in the case of the source: Office elements are case-sensitive XML, and the tokenizer lower-cases names. */
   #nameAsWritten(token, offset) {
     const start = token.location.startOffset + offset;
     const written = this.source.slice(start, start + token.tagName.length);

@@ -1,6 +1,6 @@
-// Style sheets and style attributes of an email, cleaned. Declarations that can run code or fetch style sheets go
-// (expression(), behavior, -moz-binding, script and data addresses, @import); the rest stays as its author wrote it,
-// client hacks included. A sheet is then split into what can be inlined and what must stay in a <style>.
+// CSS sanitizer for style sheets and style attributes. It removes declarations that can run code or load style sheets
+// (expression(), behavior, -moz-binding, script and data addresses, @import). The rest stays as written, including client
+// hacks. splitStyleSheet then separates the rules that can be inlined from those that must stay in a <style>.
 
 import parseLeniently from 'postcss-safe-parser';
 
@@ -9,27 +9,27 @@ import { flattenNesting } from './nesting.mjs';
 import { cleanUrl } from './url.mjs';
 import { KIND } from './protected_fragments.mjs';
 
-/** Looked for in the text as written and again with comments, escapes and spaces undone. */
+/** Tested on the text as written, and again without comments, escapes and spaces. */
 const FORBIDDEN = /expression\(|(?:java|vb|live)script:|-moz-binding|@import/i;
 const FORBIDDEN_PROPERTIES = /^(?:behaviou?r|-ms-behaviou?r|-moz-binding|src-script)$/i;
 const PROPERTY = /^(?:--[\w-]+|[*_]?-?[a-z][a-z0-9-]*)$/i;
-/** A style attribute of these characters and none of these words cannot hide anything: it is kept byte for byte. */
+/** A style attribute that has only these characters and none of these words is harmless: it is kept byte for byte. */
 const PLAIN_ATTRIBUTE = /^[\w\s#%.,:;()'"!+*/-]*$/;
-const NEEDS_A_LOOK = /url|expression|script|behav|binding|\/\*|image/i;
+const SUSPICIOUS_WORD = /url|expression|script|behav|binding|\/\*|image/i;
 
 const AT_RULES = new Set(['media', 'supports', 'font-face', 'keyframes', '-webkit-keyframes', '-moz-keyframes',
   '-o-keyframes', 'page', 'container', 'layer', 'list', 'viewport', '-ms-viewport']);
-/** On a value whose white space is folded; no part of it can match another's text, so it runs in linear time. */
+/** For a value with collapsed white space. The parts of the pattern cannot match the same text, so it runs in linear time. */
 const URL_FUNCTION = /url\( ?(?:"([^"]*)"|'([^']*)'|([^()"'\s]*)) ?\)/gi;
 
-/** Selectors that address a mail client's own markup: they match nothing here and must not be taken for dead. */
+/** Selectors for the markup of a mail client. They match nothing in the document, but must not be removed as unused. */
 const CLIENT_HOOK = /#outlook|\.external ?class|\.readmsgbody|#messageviewbody|\.moz-text-html|\.yshortcuts|\.gmail|\[owa\]|\[data-ogs[bc]|x-apple-data-detectors|\bu\s*[+~]|\[class[~|^$*]?=|\[style|\.apple-?links?\b|\.im\b|&/i;
 const PSEUDO = /:(?!not\(|first-child|last-child|nth-child|nth-last-child|only-child|first-of-type|last-of-type)/i;
-/** Inside CSS an expression cannot be escaped, so one that could end its declaration is not taken. */
+/** An expression cannot be escaped in CSS, so an expression that could end its declaration is removed. */
 const UNSAFE_EXPRESSION = /^..[^]*[<;{}()\\][^]*..$/;
 const UNIVERSAL_SUBJECT = /(?:^|[\s>+~])\*$/;
 
-/** Cleans a style attribute; null when nothing is left. */
+/** Sanitizes a style attribute; null when nothing is left. */
 export function cleanStyleAttribute(value, context) {
   if (isHarmlessAttribute(value, context.fragments)) return value.trim() || null;
   if (/[{}]/.test(value)) {
@@ -48,16 +48,16 @@ export function cleanStyleAttribute(value, context) {
 }
 
 function isHarmlessAttribute(value, fragments) {
-  return PLAIN_ATTRIBUTE.test(value) && !NEEDS_A_LOOK.test(value) && !namesObjectMember(value)
+  return PLAIN_ATTRIBUTE.test(value) && !SUSPICIOUS_WORD.test(value) && !namesObjectMember(value)
     && !hasUnsafeExpression(value, fragments);
 }
 
 /**
- * Cleans a style sheet.
- * @returns {import('postcss').Root|null} null when the sheet as a whole cannot be trusted or read
+ * Sanitizes a style sheet.
+ * @returns {import('postcss').Root|null} null when the whole sheet is unsafe or unreadable
  */
 export function cleanStyleSheet(css, context) {
-  // The comment marks of HTML 3 days are legal around a sheet and would end a conditional comment (CSS Syntax §4.3.1).
+  // HTML comment delimiters are legal in a sheet (CSS Syntax §4.3.1), and would end a conditional comment.
   const source = hideTemplateTags(css.replace(/<!--|-->/g, ''), context.fragments);
   if (nestsTooDeeply(source)) {
     context.report.warn('CSS_UNREADABLE', 'A style sheet nests its brackets too deeply and was removed.');
@@ -70,7 +70,7 @@ export function cleanStyleSheet(css, context) {
   return root;
 }
 
-/** The text of a cleaned sheet, safe inside <style> and inside a comment: nothing in it can end either. */
+/** Serializes a sanitized sheet. The text cannot end a <style> or a comment around it. */
 export function styleSheetText(root, fragments) {
   const text = root.toString()
     .replace(/<(?=[a-z/!?])/gi, '\\3c ')
@@ -80,9 +80,9 @@ export function styleSheetText(root, fragments) {
 }
 
 /**
- * Divides a cleaned sheet: `inline` holds the plain rules (text for the inliner), `root` keeps the rest: at-rules,
- * pseudo-classes, client hooks, and rules for every element, which would multiply. `steps` says how much there is to
- * match: the simple selectors of all selectors together.
+ * Splits a sanitized sheet. `inline` is the text of the plain rules, for the inliner. `root` keeps at-rules,
+ * pseudo-classes, client hooks, and `*` rules, which inlining would copy to every element. `steps` is the number of simple
+ * selectors in all plain rules: the matching work per element.
  */
 export function splitStyleSheet(root) {
   const inline = [];
@@ -113,8 +113,8 @@ function cleanNodes(container, context) {
 }
 
 /**
- * The parser keeps, to print it again, what it could not read and the comments inside values and selectors. Only white
- * space and punctuation may stay; a value keeps its comments where they carry template tags.
+ * Cleans `raws`, where the parser keeps unreadable text and the comments inside values and selectors for printing. Only
+ * white space and punctuation may stay. A value keeps its comments when they hold template tags.
  */
 function cleanRaws(node, { fragments }) {
   for (const [name, raw] of Object.entries(node.raws)) {
@@ -154,7 +154,7 @@ function keepAtRule(rule, context) {
   return rule.nodes.length > 0;
 }
 
-/** Cleans one declaration in place; false when it must go. */
+/** Sanitizes one declaration in place; false when it must be removed. */
 function cleanDeclaration(declaration, context) {
   const { prop, value } = declaration;
   if (!PROPERTY.test(prop) || prop in Object.prototype || FORBIDDEN_PROPERTIES.test(prop) || hidesForbidden(value)) {
@@ -180,7 +180,7 @@ function cleanUrls(declaration, context) {
     const quote = double !== undefined ? '"' : '\'';
     return url === address ? whole : `url(${quote}${url}${quote})`;
   });
-  // A url( that the pattern did not read (escaped letters, a missing parenthesis) is not worth saving.
+  // A url( that the pattern did not match (escaped letters, a missing parenthesis) refuses the declaration.
   const complete = seen === unescapeCss(declaration.value).split(/url\(/i).length - 1;
   if (value !== folded) declaration.value = value;
   return complete && !refused;
@@ -203,7 +203,7 @@ function stripComments(css) {
   return stripped + css.slice(from);
 }
 
-/** CSS escapes undone (CSS Syntax §4.3.7), so that `\65xpression(` reads as what it means. */
+/** Decodes CSS escapes (CSS Syntax §4.3.7): `\65xpression(` becomes `expression(`. */
 export function unescapeCss(text) {
   if (!text.includes('\\')) return text;
   return text.replace(/\\(?:([0-9a-f]{1,6})\s?|(\r\n|[\s\S]))/gi, (_, hex, char) => {
@@ -213,7 +213,7 @@ export function unescapeCss(text) {
   });
 }
 
-/** juice keys a plain object by property name: a name such as `constructor` must take the careful way. */
+/** True for property names such as `constructor`. juice uses property names as keys of a plain object. */
 function namesObjectMember(value) {
   return [...value.matchAll(/(?<![\w-])([\w-]+)\s*:/g)].some(([, name]) => name in Object.prototype);
 }
@@ -222,7 +222,7 @@ function hasUnsafeExpression(text, fragments) {
   return fragments.expressionsIn(text).some((expression) => UNSAFE_EXPRESSION.test(expression));
 }
 
-/** True when brackets are open at one place in such numbers that parsing would take quadratic time or a deep stack. */
+/** True when the bracket depth would make parsing quadratic or the stack too deep. */
 function nestsTooDeeply(css) {
   let braces = 0;
   let parens = 0;
@@ -236,7 +236,7 @@ function nestsTooDeeply(css) {
   return false;
 }
 
-// `{% if … %}` between rules would be read as part of a selector; as a comment it keeps its place.
+// A parser would read `{% if … %}` between rules as part of a selector. As a comment it keeps its position.
 function hideTemplateTags(css, fragments) {
   return css.includes(fragments.prefix)
     ? css.replace(fragments.templateTokens, (token) => (fragments.item(token).kind === KIND.tag ? `/*${token}*/` : token)) : css;

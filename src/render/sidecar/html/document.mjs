@@ -1,6 +1,5 @@
-// Parsing with bounds: the HTML standard's tree construction (parse5), stopped at the first element, comment or depth
-// over the limit, so that neither time nor stack depends on what the input says. Also the small tree walks that the
-// other modules share.
+// HTML parser with limits: the tree construction of the HTML standard (parse5), stopped at the first element, comment or
+// depth above the limit, so that input cannot exhaust time or stack. Also the tree functions that the other modules share.
 
 import { defaultTreeAdapter, InsertionMode, Parser, Token } from 'parse5';
 
@@ -8,16 +7,16 @@ import { importFailed } from '../errors.mjs';
 import { LIMITS } from '../limits.mjs';
 import { KIND } from './protected_fragments.mjs';
 
-/** Marks a comment node that the parser made from a token; control characters never survive `readSource`. */
+/** Marks a comment node that the parser made from a token. `readSource` removes control characters from input. */
 export const CARRIER_MARK = '\u0001';
 
-/** Where text would be moved in front of the table; a comment stays where it is (HTML Standard §13.2.6.4.9). */
+/** Insertion modes that move text in front of the table. A comment stays in place (HTML Standard §13.2.6.4.9). */
 const TEXT_IS_MOVED = new Set([
   InsertionMode.IN_TABLE, InsertionMode.IN_TABLE_TEXT, InsertionMode.IN_TABLE_BODY, InsertionMode.IN_ROW,
   InsertionMode.IN_COLUMN_GROUP,
 ]);
 
-/** Where text would open the body; `{% … %}` before <html> or in <head> must not. */
+/** Insertion modes in which text opens the body. `{% … %}` before <html> or in <head> must not open it. */
 const TEXT_OPENS_BODY = new Set([
   InsertionMode.INITIAL, InsertionMode.BEFORE_HTML, InsertionMode.BEFORE_HEAD, InsertionMode.IN_HEAD,
   InsertionMode.AFTER_HEAD,
@@ -26,7 +25,7 @@ const TEXT_OPENS_BODY = new Set([
 const DOCUMENT_TAGS = new Set(['html', 'head', 'body']);
 
 class EmailParser extends Parser {
-  /** True until a tag says that this is a whole document. */
+  /** True until an <html>, <head> or <body> tag occurs. */
   isFragment = true;
 
   onStartTag(token) {
@@ -80,8 +79,8 @@ function boundedAdapter() {
 }
 
 /**
- * Parses HTML as a browser without scripting would: { document, isFragment }, a fragment being a source without <html>,
- * <head> and <body>. Throws EMAIL_IMPORT_FAILED over a limit.
+ * Parses HTML like a browser without scripting: { document, isFragment }. A fragment is a source without <html>, <head>
+ * and <body>. Throws EMAIL_IMPORT_FAILED above a limit.
  */
 export function parseDocument(html, fragments) {
   const parser = new EmailParser({ treeAdapter: boundedAdapter(), scriptingEnabled: false });

@@ -1,5 +1,5 @@
-// What a finished document holds: its title, its links and images in document order, and, when it is too large, where
-// the bytes are.
+// Extracts data from a finished document: the title, the links and images in document order, and the largest parts for
+// the warning about the size.
 
 import { serializeOuter } from 'parse5';
 
@@ -11,7 +11,7 @@ const TITLE_CHARS = 300;
 const LINK_TEXT_CHARS = 200;
 const HEADINGS = /^h[1-6]$/;
 
-/** The <title>, or else the first heading, or null. */
+/** The <title>, else the first heading, else null. */
 export function titleOf(html, fragments) {
   const title = findChild(findChild(html, 'head'), 'title');
   const named = title ? clip(fragments.expand(textOf(title, fragments)), TITLE_CHARS) : '';
@@ -26,7 +26,7 @@ export function titleOf(html, fragments) {
   return heading || null;
 }
 
-/** Links and images in document order, those for Outlook only (inside a hidden block) marked `conditional`. */
+/** Links and images in document order. Those inside a conditional comment, for Outlook only, have `conditional: true`. */
 export function linksAndImages(html, fragments) {
   const links = [];
   const images = [];
@@ -46,7 +46,7 @@ export function linksAndImages(html, fragments) {
   return { links, images };
 }
 
-/** True when the body has something to show: text, an expression that will become text, or a picture. */
+/** True when the body has visible content: text, an output expression or an image. */
 export function showsSomething(body, fragments) {
   let shows = false;
   walk(body, (node) => {
@@ -58,7 +58,7 @@ export function showsSomething(body, fragments) {
   return shows;
 }
 
-/** The heaviest parts of a large document in words, the heaviest first: "inline styles 61 KB, the part “Spring” 20 KB". */
+/** The largest parts of a document as text, largest first: "style attributes 61 KB, the part “Spring” 20 KB". */
 export function heaviestParts(html, body, fragments) {
   const bytes = (text) => Buffer.byteLength(text);
   let styles = 0;
@@ -81,7 +81,7 @@ export function heaviestParts(html, body, fragments) {
     .map(([name, size]) => `${name} ${Math.round(size / 1024)} KB`).join(', ');
 }
 
-/** The first level at which the body really branches: its sections. */
+/** The sections of the body: the children of the first element below it that has more than one child element. */
 function sections(body) {
   let level = body;
   for (;;) {
@@ -104,7 +104,7 @@ function fold(text) {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** At most `max` characters, never half of one. */
+/** At most `max` characters. A surrogate pair is never split. */
 function clip(text, max) {
   return text.length <= max ? text : `${[...text.slice(0, max * 2)].slice(0, max - 1).join('')}…`;
 }

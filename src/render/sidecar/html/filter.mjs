@@ -1,5 +1,6 @@
-// The tree filter: walks a parsed document and keeps the email vocabulary. What parsers further on would damage or
-// forget (conditional comments, style sheets, template tags between table rows) is set aside in the fragments.
+// Tree filter, the first sanitizer pass: walks a parsed document and keeps the allowed elements and attributes.
+// Conditional comments, style sheets and template tags between table rows become protected fragments, because later
+// parsers would damage or lose them.
 
 import { filterConditional, readConditional } from './conditional.mjs';
 import { CARRIER_MARK, findChild, isComment, isElement, isText, newText, walk } from './document.mjs';
@@ -11,9 +12,9 @@ const HTML_NAMESPACE = 'http://www.w3.org/1999/xhtml';
 const SCREEN_MEDIA = new Set(['', 'all', 'screen', 'only screen']);
 
 /**
- * Filters a freshly parsed document (what parseDocument gave) in place.
- * @param context { fragments, report, baseUrl, conditionalTags } — baseUrl is completed from <base> when the caller gave none
- * @returns {string[]} the tokens of the style sheets set aside, in document order
+ * Filters the result of parseDocument in place.
+ * @param context { fragments, report, baseUrl, conditionalTags }; baseUrl is set from <base> when the caller gave none
+ * @returns {string[]} the tokens of the protected style sheets, in document order
  */
 export function filterDocument({ document, isFragment }, context) {
   const html = findChild(document, 'html');
@@ -28,7 +29,7 @@ export function filterDocument({ document, isFragment }, context) {
   return filter.styles;
 }
 
-/** Filters attributes again, after a tool that rewrites them; the structure has been filtered already. */
+/** Filters the attributes of one element, for the tree filter and again after juice, which writes attributes. */
 export function filterAttributes(element, context) {
   element.attrs = element.attrs.flatMap(({ name, value }) => {
     const cleaned = cleanAttribute(element.tagName, name, value, context);
@@ -38,7 +39,7 @@ export function filterAttributes(element, context) {
 
 class TreeFilter {
   styles = [];
-  /** Open `<!--[if …]><!-->` sections at this point of the document. */
+  /** Count of `<!--[if …]><!-->` sections that are open at the current node. */
   #sections = 0;
 
   constructor(context) {
@@ -59,7 +60,7 @@ class TreeFilter {
     }
   }
 
-  /** What stands in the place of `node` afterwards: itself, its children, a token, or nothing. */
+  /** The nodes that replace `node`: itself, its children, a token, or nothing. */
   #node(node) {
     if (isComment(node)) return this.#comment(node);
     if (!isElement(node)) return [node];
@@ -130,7 +131,7 @@ class TreeFilter {
 
 const isCarrier = (node) => isComment(node) && node.data.startsWith(CARRIER_MARK);
 
-/** What a `{% … %}` carrier does to the nesting of template blocks: +1, -1 or 0. */
+/** The change in nesting depth of template blocks by a `{% … %}` carrier: +1, -1 or 0. */
 function blockStep(node, fragments) {
   const name = /^\{%-?\s*([a-z]+)/.exec(fragments.item(node.data.slice(1)).value)?.[1] ?? '';
   if (name.startsWith('end')) return -1;
@@ -138,8 +139,8 @@ function blockStep(node, fragments) {
 }
 
 /**
- * `<table>{% for … %}<tr>…</tr>{% endfor %}</table>`: the parser puts the row and the end of the loop into a <tbody> that
- * nobody wrote and leaves its beginning outside. The beginning follows, so that the loop repeats rows, not half a body.
+ * Moves the start of a loop into the <tbody> that has its end. In `<table>{% for … %}<tr>…</tr>{% endfor %}</table>` the
+ * parser adds a <tbody>, puts the row and the endfor into it, and leaves the for outside. The loop must repeat rows.
  */
 function moveTagsIntoRows(table, fragments) {
   for (const body of table.childNodes.filter(({ tagName }) => tagName === 'tbody')) {
@@ -155,15 +156,15 @@ function moveTagsIntoRows(table, fragments) {
   }
 }
 
-/** The document's own <base href>, before it is removed. */
+/** The <base href> of the document; the filter removes the element later. */
 function findBase(html) {
   const base = findChild(html, 'head')?.childNodes.find(({ tagName }) => tagName === 'base');
   return readBaseUrl(base?.attrs.find(({ name }) => name === 'href')?.value);
 }
 
 /**
- * Comments outside head and body. Template tags always move inside, where they are still evaluated in the order they
- * were written; the comments of a fragment do too, or half of a conditional pair would stand before <html>.
+ * Moves comments from outside into head or body. Template tags always move, and keep their order. Other comments move
+ * only in a fragment; otherwise half of a conditional pair would be before <html>.
  */
 function moveStraysInside(document, html, isFragment) {
   const [head, body] = [findChild(html, 'head'), findChild(html, 'body')];

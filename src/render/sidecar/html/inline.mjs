@@ -1,13 +1,13 @@
-// Style sheets into style attributes. Each sheet that was set aside is cleaned and divided; juice applies the plain
-// rules; what cannot be inlined goes back where its <style> stood. juice gets no sheet to interpret beyond those rules:
-// its own handling of variables, nesting and template blocks stays out of play.
+// CSS inliner: turns style sheets into style attributes. Each protected sheet is sanitized and split. juice applies the
+// plain rules; the rest goes back to the position of its <style>. juice gets only the plain rules, so its own handling of
+// variables, nesting and template blocks is not used.
 
 import juice from 'juice/client';
 
 import { cleanStyleSheet, splitStyleSheet, styleSheetText } from './css.mjs';
 import { LIMITS } from '../limits.mjs';
 
-// Its template block patterns would match ordinary text; template expressions are tokens here.
+// The template block patterns of juice would match ordinary text. Template expressions are already tokens here.
 for (const name of Object.keys(juice.codeBlocks)) delete juice.codeBlocks[name];
 
 const OPTIONS = {
@@ -15,7 +15,7 @@ const OPTIONS = {
   resolveCSSVariables: false,
   inlinePseudoElements: false,
   insertPreservedExtraCss: false,
-  // The author's width, height and colour attributes are for Outlook and stay as they are.
+  // The width, height and colour attributes of the source are for Outlook and stay unchanged.
   applyWidthAttributes: false,
   applyHeightAttributes: false,
   applyAttributesTableElements: false,
@@ -23,8 +23,8 @@ const OPTIONS = {
 };
 
 /**
- * @param {string} html sanitised, with the sheets as tokens
- * @param {string[]} styleTokens the sheets, in document order; afterwards their fragments items hold the finished <style>
+ * @param {string} html sanitized HTML, with the sheets as tokens
+ * @param {string[]} styleTokens the sheets, in document order; afterwards their fragments hold the finished <style>
  * @returns {string} the HTML with styles inlined
  */
 export function inlineStyles(html, styleTokens, elementCount, context) {

@@ -1,13 +1,13 @@
-// Nested style rules (CSS Nesting) made flat. Tools write them, react-email's Tailwind among them, and no mail client
-// understands them: `.a { @media … { color: red } &:hover { … } }` becomes `@media … { .a { color: red } } .a:hover { … }`.
+// Flattens nested style rules (CSS Nesting). Tools such as react-email's Tailwind write them, and no mail client supports
+// them: `.a { @media … { color: red } &:hover { … } }` becomes `@media … { .a { color: red } } .a:hover { … }`.
 
 import { LIMITS } from '../limits.mjs';
 
 const GROUPING = new Set(['media', 'supports', 'container', 'layer']);
-/** An ampersand in a string or an attribute is not the parent, and telling them apart is not worth it. */
-const UNREADABLE = /["'[\\][^]*&/;
+/** A selector with an ampersand after a quote, bracket or backslash. In a string or attribute `&` is not the parent selector. */
+const AMBIGUOUS_AMPERSAND = /["'[\\][^]*&/;
 
-/** Flattens the rules of a style sheet in place. What cannot be flattened stays nested, for the caller to refuse. */
+/** Flattens the rules of a style sheet in place. Rules that cannot be flattened stay nested, and the caller refuses them. */
 export function flattenNesting(container) {
   container.each((node) => {
     if (node.type === 'rule' && node.some(isNested)) node.replaceWith(flattened(node));
@@ -19,7 +19,7 @@ function isNested(node) {
   return node.type === 'rule' || (node.type === 'atrule' && node.nodes !== undefined);
 }
 
-/** The flat rules that a nested one stands for, in order; those that cannot be expressed stay inside of a rule. */
+/** The flat rules for a nested rule, in order. Children that cannot be flattened stay inside the rule. */
 function flattened(rule) {
   const own = rule.clone();
   const moved = [];
@@ -47,9 +47,9 @@ function lifted(child, parent) {
   return rule.some(isNested) ? flattened(rule) : [rule];
 }
 
-/** Every selector of the child for every one of the parent (CSS Nesting §3.1), or null when there are too many. */
+/** Each selector of the child combined with each one of the parent (CSS Nesting §3.1). Null above a limit or for an ambiguous `&`. */
 function combined(parents, children) {
-  if (parents.length * children.length > LIMITS.nestedSelectors || children.some((child) => UNREADABLE.test(child))) return null;
+  if (parents.length * children.length > LIMITS.nestedSelectors || children.some((child) => AMBIGUOUS_AMPERSAND.test(child))) return null;
   const selectors = children.flatMap((child) => parents.map((parent) => (child.includes('&') ? child.replaceAll('&', parent) : `${parent} ${child}`)));
   return selectors.every((selector) => selector.length <= LIMITS.selectorChars) ? selectors : null;
 }

@@ -1,5 +1,5 @@
-// What an email may contain: the vocabulary of elements and attributes, and one function that judges an attribute.
-// The tree filter, the filter of conditional comments and the configuration of sanitize-html all read this file.
+// Sanitizer policy: the allow-lists of elements and attributes, and cleanAttribute, which checks one attribute. The tree
+// filter, the filter for conditional comments and the configuration of sanitize-html use it.
 
 import { cleanStyleAttribute } from './css.mjs';
 import { cleanUrl } from './url.mjs';
@@ -17,7 +17,7 @@ export const ELEMENTS = new Set(words(`
   mark time bdi bdo nobr ruby rt rp
 `));
 
-/** Removed together with everything inside. Other unknown elements lose their tags and keep their content. */
+/** Elements that are removed with their content. Other elements that are not allowed lose only their tags. */
 export const DROPPED_WITH_CONTENT = new Set(words(`
   script noscript template iframe frame frameset noframes object embed applet param svg math canvas
   style link base input button select option optgroup textarea datalist output progress meter keygen
@@ -50,14 +50,14 @@ const URL_ATTRIBUTES = new Map([
 ]);
 const INTEGER_ATTRIBUTES = new Set(['colspan', 'rowspan', 'span']);
 
-/** True for an attribute name of the email vocabulary, on whatever element. */
+/** True for an attribute name that is allowed on at least one element. */
 export function isKnownAttribute(name) {
   return ATTRIBUTES.has(name) || ATTRIBUTE_PREFIXES.some((prefix) => name.startsWith(prefix) && /^[a-z0-9-]{1,60}$/.test(name));
 }
 
 /**
- * Judges one attribute of an element of the vocabulary.
- * @returns {string|null} the value to keep, or null when the attribute must go (and was counted)
+ * Checks one attribute of an allowed element.
+ * @returns {string|null} the value to keep, or null to remove the attribute; most removals are counted in the report
  */
 export function cleanAttribute(tagName, name, value, context) {
   if (name.startsWith('on')) return refuse('event handler', context);
@@ -68,12 +68,12 @@ export function cleanAttribute(tagName, name, value, context) {
   const url = URL_ATTRIBUTES.get(name);
   if (url) return url.on.has(tagName) ? cleanUrl(value, url.use, context) : refuse(`attribute ${name}`, context);
   if (name === 'usemap') return value.startsWith('#') ? value : refuse('attribute usemap', context);
-  // Layout algorithms allocate by these numbers (HTML Standard §4.9.11 caps colspan at 1000).
+  // Layout engines allocate memory by these numbers (HTML Standard §4.9.11 limits colspan to 1000).
   if (INTEGER_ATTRIBUTES.has(name)) return /^\s*\d{1,3}\s*$/.test(value) ? value.trim() : refuse(`attribute ${name}`, context);
   return value;
 }
 
-/** The attributes of a <meta> to keep, or null when the element must go. charset is written by the serializer. */
+/** The attributes of a <meta> to keep, or null to remove the element. `finish` in prepare.mjs adds the charset. */
 export function cleanMeta(attrs, context) {
   const value = (name) => attrs.find((attr) => attr.name === name)?.value ?? null;
   const equiv = value('http-equiv')?.trim().toLowerCase() ?? null;
@@ -96,7 +96,7 @@ function refuse(what, { report }) {
 }
 
 function refuseTemplateInTag({ report }) {
-  report.warn('TEMPLATE_IN_TAG', 'A template expression stands inside a tag but outside an attribute value and was removed.');
+  report.warn('TEMPLATE_IN_TAG', 'A template expression inside a tag but outside an attribute value was removed.');
   report.removed('template in a tag');
   return null;
 }
