@@ -296,7 +296,7 @@ void *refill_run(void *argument)
         struct error err = { .code = ERR_NONE };
         if (refill_connect(&refill, &err) && refill_once(&refill, &err))
             continue;
-        sender_log("sender.feeder", &err);
+        sender_log("sender.refill", &err);
         db_disconnect(refill.conn);
         refill.conn = NULL;
         wait_until_wanted(refill.sender, RECONNECT_WAIT_MS);

@@ -341,7 +341,7 @@ void *result_writer_run(void *argument)
         log_relay_changes(&writer);
         bool worked = renew_and_write(&writer, &found, &err);
         if (!worked) {
-            sender_log("sender.settler", &err);
+            sender_log("sender.results", &err);
             db_disconnect(writer.conn);
             writer.conn = NULL;
             last_failures += is_last;

@@ -20,12 +20,12 @@ enum {
 static_assert((int)IMAGE_MAX_BYTES == 15 * 1000 * 1000, "fetch_config_default fetches what image_check takes");
 
 /* An image is UNSEEN until its outcome is decided; images that are never fetched are retained. */
-enum fate { FATE_UNSEEN, FATE_REHOSTED, FATE_RETAINED, FATE_STRIPPED, FATE_DROPPED };
+enum image_outcome { OUTCOME_UNSEEN, OUTCOME_REHOSTED, OUTCOME_RETAINED, OUTCOME_STRIPPED, OUTCOME_DROPPED };
 
 struct image {
     const char *url;      /* as the document has it */
     const char *embedded; /* base64 of an image in the document itself; NULL: the image has an address */
-    enum fate fate;
+    enum image_outcome outcome;
     const char *new_url; /* the address of the copy; NULL: none, or the image was stripped or dropped */
     const char *reason;  /* of the warning; NULL: no warning */
 };
@@ -46,9 +46,9 @@ struct asset_import {
     bool is_cancelled;
 };
 
-static void settle_fate(struct image *image, enum fate fate, const char *reason)
+static void settle_outcome(struct image *image, enum image_outcome outcome, const char *reason)
 {
-    image->fate = fate;
+    image->outcome = outcome;
     image->reason = reason;
 }
 
@@ -84,13 +84,13 @@ static void judge_address(const struct asset_import *work, struct image *image)
     if (image->embedded != NULL)
         return;
     if (has_template(image->url) || is_hosted_here(work, image->url))
-        settle_fate(image, FATE_RETAINED, NULL);
+        settle_outcome(image, OUTCOME_RETAINED, NULL);
     else if (strncasecmp(image->url, "cid:", 4) == 0)
-        settle_fate(image, FATE_RETAINED, "it names an attachment, and designs have none");
+        settle_outcome(image, OUTCOME_RETAINED, "it names an attachment, and designs have none");
     else if (!is_web_address(image->url))
-        settle_fate(image, FATE_RETAINED, "its address is not complete; give baseUrl");
+        settle_outcome(image, OUTCOME_RETAINED, "its address is not complete; give baseUrl");
     else if (work->public_url == NULL)
-        settle_fate(image, FATE_RETAINED, NULL); /* one warning for all of them */
+        settle_outcome(image, OUTCOME_RETAINED, NULL); /* one warning for all of them */
 }
 
 static bool list_images(struct asset_import *work, const json_t *prepared, struct error *err)
@@ -110,8 +110,8 @@ static bool list_images(struct asset_import *work, const json_t *prepared, struc
         image->url = json_string_value(json_array_get(urls, i));
         image->embedded = json_get_text(embedded, image->url);
         judge_address(work, image);
-        if (image->fate == FATE_UNSEEN && image->embedded == NULL && ++looked_at > ASSET_IMPORT_MAX_IMAGES)
-            settle_fate(image, FATE_RETAINED, "only 100 images are fetched for one design");
+        if (image->outcome == OUTCOME_UNSEEN && image->embedded == NULL && ++looked_at > ASSET_IMPORT_MAX_IMAGES)
+            settle_outcome(image, OUTCOME_RETAINED, "only 100 images are fetched for one design");
     }
     return true;
 }
@@ -149,17 +149,17 @@ static void store_image(struct asset_import *work, struct image *image, const vo
         .source_url = image->embedded == NULL ? image->url : NULL,
     };
     if (work->room.count < 1 || work->room.bytes < asset.bytes) {
-        settle_fate(image, FATE_RETAINED, "the brand hosts as many images as it may");
+        settle_outcome(image, OUTCOME_RETAINED, "the brand hosts as many images as it may");
         return;
     }
     sha256(bytes, size, asset.hash);
     struct asset_name name = asset_name_of(asset.hash, asset.type);
     if (!asset_put(work->job->services->assets, &name, bytes, size, &err)) {
         log_trouble(&err);
-        settle_fate(image, FATE_RETAINED, "it could not be stored");
+        settle_outcome(image, OUTCOME_RETAINED, "it could not be stored");
         return;
     }
-    settle_fate(image, FATE_REHOSTED, NULL);
+    settle_outcome(image, OUTCOME_REHOSTED, NULL);
     image->new_url = asset_url(work->arena, work->public_url, &name);
     work->assets[work->asset_count++] = asset;
     work->room.count--;
@@ -169,7 +169,7 @@ static void store_image(struct asset_import *work, struct image *image, const vo
 /* The document keeps an embedded image, with its real type. */
 static void keep_embedded(struct asset_import *work, struct image *image, const struct image_facts *facts)
 {
-    settle_fate(image, FATE_RETAINED, "it is embedded, which many mail programs do not show");
+    settle_outcome(image, OUTCOME_RETAINED, "it is embedded, which many mail programs do not show");
     image->new_url =
         arena_printf(work->arena, "data:image/%s;base64,%s", asset_type_name(asset_type_of(facts->type)), image->embedded);
 }
@@ -181,14 +181,14 @@ static void take_image(struct asset_import *work, struct image *image, const voi
     if (!image_check(work->checker, bytes, size, &facts, &err)) {
         log_trouble(&err);
         /* Unchecked bytes leave the document; an address may stay, because its own server delivers the image. */
-        settle_fate(image, image->embedded != NULL ? FATE_DROPPED : FATE_RETAINED, "images cannot be checked right now");
+        settle_outcome(image, image->embedded != NULL ? OUTCOME_DROPPED : OUTCOME_RETAINED, "images cannot be checked right now");
     } else if (facts.type == IMAGE_NONE) {
-        settle_fate(image, FATE_DROPPED, arena_dup(work->arena, facts.problem));
+        settle_outcome(image, OUTCOME_DROPPED, arena_dup(work->arena, facts.problem));
     } else if (work->public_url == NULL) {
         keep_embedded(work, image, &facts);
     } else {
         store_image(work, image, bytes, size, &facts);
-        if (image->embedded != NULL && image->fate == FATE_RETAINED)
+        if (image->embedded != NULL && image->outcome == OUTCOME_RETAINED)
             image->new_url =
                 arena_printf(work->arena, "data:image/%s;base64,%s", asset_type_name(asset_type_of(facts.type)), image->embedded);
     }
@@ -205,7 +205,7 @@ static void take_embedded(struct asset_import *work)
         if (bytes != NULL)
             take_image(work, image, bytes, size);
         else
-            settle_fate(image, FATE_DROPPED, "it is not proper base64");
+            settle_outcome(image, OUTCOME_DROPPED, "it is not proper base64");
     }
 }
 
@@ -220,12 +220,12 @@ static void image_arrived(void *context, size_t index, const struct fetch_answer
         take_image(work, image, answer->bytes, answer->size);
         break;
     case FETCH_REFUSED:
-        settle_fate(image, FATE_STRIPPED, arena_dup(work->arena, answer->reason));
+        settle_outcome(image, OUTCOME_STRIPPED, arena_dup(work->arena, answer->reason));
         break;
     case FETCH_FAILED:
     case FETCH_TOO_LARGE:
     case FETCH_TOO_SLOW:
-        settle_fate(image, FATE_RETAINED, arena_dup(work->arena, answer->reason));
+        settle_outcome(image, OUTCOME_RETAINED, arena_dup(work->arena, answer->reason));
         break;
     }
     work->arrived++;
@@ -250,7 +250,7 @@ static void fetch_images(struct asset_import *work)
     work->fetched = arena_array(work->arena, work->count + 1, sizeof(struct image *));
     for (size_t i = 0; i < work->count; i++) {
         struct image *image = &work->images[i];
-        if (image->fate != FATE_UNSEEN)
+        if (image->outcome != OUTCOME_UNSEEN)
             continue;
         work->fetched[work->fetch_count] = image;
         urls[work->fetch_count++] = image->url;
@@ -263,7 +263,7 @@ static void fetch_images(struct asset_import *work)
 
 static bool is_renamed(const struct image *image)
 {
-    return image->new_url != NULL || image->fate == FATE_STRIPPED || image->fate == FATE_DROPPED;
+    return image->new_url != NULL || image->outcome == OUTCOME_STRIPPED || image->outcome == OUTCOME_DROPPED;
 }
 
 /* The document with the new addresses, as the renderer writes it. */
@@ -316,24 +316,24 @@ static void warn_about_image(struct warnings *warnings, const struct image *imag
     const char *name = image->embedded != NULL
                            ? arena_printf(warnings->arena, "embedded image %zu", embedded_number)
                            : arena_printf(warnings->arena, "image %s", text_visible(warnings->arena, image->url, SHOWN_URL_CHARS));
-    const char *what = image->fate == FATE_RETAINED ? "stays as it is" : "was removed";
+    const char *what = image->outcome == OUTCOME_RETAINED ? "stays as it is" : "was removed";
     warnings->items[warnings->count++] = arena_printf(warnings->arena, "The %s %s: %s.", name, what, image->reason);
 }
 
-static void count_fate(struct asset_report *report, enum fate fate)
+static void count_outcome(struct asset_report *report, enum image_outcome outcome)
 {
-    switch (fate) {
-    case FATE_REHOSTED:
+    switch (outcome) {
+    case OUTCOME_REHOSTED:
         report->rehosted++;
         break;
-    case FATE_UNSEEN:
-    case FATE_RETAINED:
+    case OUTCOME_UNSEEN:
+    case OUTCOME_RETAINED:
         report->retained++;
         break;
-    case FATE_STRIPPED:
+    case OUTCOME_STRIPPED:
         report->stripped++;
         break;
-    case FATE_DROPPED:
+    case OUTCOME_DROPPED:
         report->dropped++;
         break;
     }
@@ -348,7 +348,7 @@ static struct asset_report make_report(const struct asset_import *work, const ch
     warnings->arena = work->arena;
     for (size_t i = 0; i < work->count; i++) {
         const struct image *image = &work->images[i];
-        count_fate(&report, image->fate);
+        count_outcome(&report, image->outcome);
         embedded += image->embedded != NULL;
         could_host = could_host || image->embedded != NULL || (is_web_address(image->url) && !has_template(image->url));
         if (image->reason != NULL)
