@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const IGNORED = new Set(['node_modules', 'build', '.git']);
 const NAMES_OTHER_FILES = /^docs\/(changelog|first-\w+)\.md$/;
-const SOURCE_FILE = /^[\w./-]+\.(c|h|mjs|sql|sh|cmake)$/;
+const SOURCE_FILE = /^(?!(catalogue|sql)\/)[\w./-]+\.(c|h|mjs|sql|sh|cmake)$/; // these two folders are generated
 
 function filesBelow(folder) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
