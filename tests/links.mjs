@@ -11,11 +11,7 @@ import { fileURLToPath } from 'node:url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const IGNORED = new Set(['node_modules', 'build', '.git']);
 const NAMES_OTHER_FILES = /^docs\/(changelog|first-\w+)\.md$/;
-/** The build makes these files. */
-const GENERATED_FILE = /^(catalogue|sql)\//;
-const SOURCE_FILE = /^[\w./-]+\.(c|h|mjs|sql|sh|cmake)$/;
-
-const isSourceFile = (name) => SOURCE_FILE.test(name) && !GENERATED_FILE.test(name);
+const SOURCE_FILE = /^(?!(catalogue|sql)\/)[\w./-]+\.(c|h|mjs|sql|sh|cmake)$/; // these two folders are generated
 
 function filesBelow(folder) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -74,7 +70,7 @@ function judgeMention(page, line, mention) {
   if (/^(src|tests)\//.test(path)) {
     for (const one of alternatives(mention.split(/\s/)[0].replace(/:\d+$/, '').replace(/\/$/, '')))
       judge(pathExists(one), page, line, `there is no ${one}`);
-  } else if (isSourceFile(path)) {
+  } else if (SOURCE_FILE.test(path)) {
     judge(files.some((file) => file === path || file.endsWith(`/${path}`)), page, line, `no file is named ${path}`);
   }
 }

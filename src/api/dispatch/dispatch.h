@@ -3,7 +3,7 @@
  * group commit and the parked calls share. Transports include call.h and
  * service.h only.
  *
- * A lane is one executor with its queue (reads, writes, slow).
+ * A pool is one executor with its queue (reads, writes, slow).
  */
 #pragma once
 
@@ -73,7 +73,7 @@ MUST_CHECK bool dispatch_admit(struct api *api, struct call_state *state, const 
 
 /* ---- pools.c ---- */
 
-/* Queues a call on its lane. Completes it with an error when the lane is full. */
+/* Queues a call in its pool. Completes it with an error when the queue is full. */
 void dispatch_queue(struct api *api, struct call_state *state) NONNULL(1, 2);
 
 /* ---- execution.c ---- */

@@ -16,7 +16,7 @@ struct executor {
     pthread_mutex_t lock;
     pthread_cond_t work;       /* a call was queued, or the executor stops */
     pthread_cond_t empty;      /* no call is queued or running */
-    struct call_queue singles; /* taken in batches; empty in a lane without batchers */
+    struct call_queue singles; /* taken in batches; empty in a pool without batchers */
     struct call_queue others;  /* taken one by one */
     size_t queued;
     uint64_t arrivals;

@@ -2,7 +2,7 @@
  * Executor: a bounded queue of calls and a thread pool of workers. Each thread
  * has its own database connection. A call passes from an I/O thread to the
  * queue, to an executor thread, and back to an I/O thread. Separate executors
- * (lanes) keep slow calls from delaying quick ones. Threads start when there is
+ * (pools) keep slow calls from delaying quick ones. Threads start when there is
  * work, so an idle process has none.
  *
  * `single` calls wait in a queue of their own. A thread takes all that wait, up

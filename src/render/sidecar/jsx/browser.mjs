@@ -281,7 +281,7 @@ class Page {
   }
 
   onEvent(method, params) {
-    const ignoreEnd = () => {}; // whoever waits for the page hears of it
+    const ignoreEnd = () => {}; // the call that waits for the page gets the error
     if (method === 'Fetch.requestPaused') {
       this.send('Fetch.failRequest', { requestId: params.requestId, errorReason: 'BlockedByClient' }).catch(ignoreEnd);
     } else if (method === 'Page.javascriptDialogOpening') {
