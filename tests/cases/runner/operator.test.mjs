@@ -28,7 +28,7 @@ test('commands are answered in order, a line each, and a failed one ends nothing
   ].map((line) => operator.answer(line)));
   assert.equal(await operator.close(), 1);
 
-  const expected = [undefined, /too much/, /not valid JSON/, /is a text/, /JSON list/, /at most 64 words/, /not an admin command/,
+  const expected = [undefined, /unexpected argument/, /not valid JSON/, /is a text/, /JSON list/, /at most 64 words/, /not an admin command/,
     /--data belongs to the process/, /--database belongs to the process/, /not an option/, /./, undefined, undefined];
   for (const [index, message] of expected.entries()) {
     if (message) assert.match(answers[index].error.message, message);
