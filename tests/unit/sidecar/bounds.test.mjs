@@ -58,7 +58,7 @@ describe('over a limit', () => {
 
   test('nothing to show is an error', () => {
     for (const content of ['', '  ', '<p></p>', '<script>x</script>', '<!-- x -->', '<title>t</title>', '<img alt=x>']) {
-      assert.throws(() => prepareBounded(content), failsWith('EMAIL_IMPORT_FAILED', /Nothing to show/), content);
+      assert.throws(() => prepareBounded(content), failsWith('EMAIL_IMPORT_FAILED', /no text or image left/), content);
     }
     assert.ok(prepareBounded('{{ body }}').html);
     assert.ok(prepareBounded('<img src="https://e.example/a.png" alt="">').html);

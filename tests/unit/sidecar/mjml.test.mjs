@@ -98,14 +98,14 @@ describe('MJML that is refused', () => {
     ['an include', design('<mj-include path="/etc/passwd" />'), 'Line 4: mj-include is not available; an import is one file, so put the included MJML there.'],
     ['an include of CSS in the head', design('x', '\n<mj-include type="css" path="./a.css" />'), /^Line 3: mj-include/],
     ['an include inside of text', design(section('<mj-text>\n<MJ-INCLUDE path="a"/></mj-text>')), /^Line 5: mj-include/],
-    ['an unknown element', design(section('\n<mj-txt>Hello</mj-txt>')), 'Line 5: <mj-txt> is not an MJML element; HTML belongs into mj-text or mj-raw.'],
+    ['an unknown element', design(section('\n<mj-txt>Hello</mj-txt>')), 'Line 5: <mj-txt> is not an MJML element; put HTML into mj-text or mj-raw.'],
     ['HTML between the elements', design(section('\n\n<p>Hello</p>')), /^Line 6: <p> is not an MJML element/],
     ['a template tag between the elements', design(`{% if\nvip %}\n${section('<mj-text>Hello</mj-text>')}\n{% endif %}`),
-      'Line 4: {% if vip %} stands between MJML elements, where text is dropped; put it into mj-text or mj-raw.'],
-    ['a template expression between the elements', design(`<mj-section>\n\n{{ x }}<mj-column></mj-column></mj-section>`), /^Line 6: \{\{ x \}\} stands between/],
-    ['a template tag inside of a tag', design(section('<mj-text {% if x %}color="red"{% endif %}>Hello</mj-text>')), 'Line 4: {% if x %} stands inside of a tag but outside of an attribute value.'],
+      'Line 4: {% if vip %} is between MJML elements, where MJML drops text; put it into mj-text or mj-raw.'],
+    ['a template expression between the elements', design(`<mj-section>\n\n{{ x }}<mj-column></mj-column></mj-section>`), /^Line 6: \{\{ x \}\} is between/],
+    ['a template tag inside of a tag', design(section('<mj-text {% if x %}color="red"{% endif %}>Hello</mj-text>')), 'Line 4: {% if x %} is inside a tag but outside an attribute value.'],
     ['an element that is never closed', '<mjml><mj-body>\n<mj-section><mj-column>\n<mj-text>Hello', 'Line 3: <mj-text> is never closed.'],
-    ['an element closed by another', design('<mj-section><mj-column>\n<mj-text>Hello</mj-text></mj-section></mj-column>'), 'Line 5: </mj-section> closes nothing; <mj-column> of line 4 is open there.'],
+    ['an element closed by another', design('<mj-section><mj-column>\n<mj-text>Hello</mj-text></mj-section></mj-column>'), 'Line 5: </mj-section> has no matching start tag; <mj-column> of line 4 is open there.'],
     ['an element where it makes no sense', design('<mj-section><mj-column>\n<mj-style>a{}</mj-style></mj-column></mj-section>'), /^Line 5: mj-style: mj-style cannot be used inside mj-column, only inside: /],
     ['no body', '<mjml><mj-head></mj-head></mjml>', 'The MJML has no <mj-body> in its <mjml>.'],
     ['no MJML', '<p>Hello</p>', /no <mjml> element/],
@@ -180,7 +180,7 @@ describe('MJML that is refused', () => {
     const { warnings } = await renderMjml(design(`<mj-section><mj-column>\nLost<mj-text foo="x" bar="y">Hello</mj-text></mj-column></mj-section>`));
     assert.deepEqual(warnings, [
       { code: 'MJML_INVALID', message: 'Line 5: mj-text: Attributes foo, bar are illegal.' },
-      { code: 'MJML_TEXT_LOST', message: 'Text directly inside of the element in line 4 is dropped by MJML; put it into mj-text or mj-raw.' },
+      { code: 'MJML_TEXT_LOST', message: 'MJML drops the text directly inside the element in line 4; put it into mj-text or mj-raw.' },
     ]);
   });
 });

@@ -81,7 +81,7 @@ export function heaviestParts(html, body, fragments) {
     .map(([name, size]) => `${name} ${Math.round(size / 1024)} KB`).join(', ');
 }
 
-/** The sections of the body: the children of the first element below it that has more than one child element. */
+/** The sections of the body: the child elements of the first element, from the body down, that does not have exactly one. */
 function sections(body) {
   let level = body;
   for (;;) {

@@ -1,9 +1,9 @@
-// Prepares imported email HTML: from whatever someone pasted to a document that is safe to show, inlined for mail
-// clients, and described. The same input gives the same bytes.
+// HTML pipeline of an import: sanitizes HTML, inlines its styles for mail clients, and extracts text, links and images.
+// The same input gives the same bytes.
 //
 //   source ─ mask templates ─ parse ─ filter tree ─ sanitize-html ─ inline ─ parse ─ filter attributes ─ put back ─ html
 //
-// Nothing here reads a file or the network.
+// The pipeline reads no file and uses no network.
 
 import { serialize } from 'parse5';
 
@@ -21,13 +21,13 @@ import { maskTemplates } from './template.mjs';
 import { plainText, previewText } from './text.mjs';
 import { KIND, ProtectedFragments } from './protected_fragments.mjs';
 
-/** Doctypes that mean something to a renderer (limited quirks, for images in table cells) are kept; others become HTML5's. */
+/** Doctypes that select a rendering mode (limited quirks, for images in table cells) are kept. Others become the HTML5 doctype. */
 const KNOWN_DOCTYPE = /^-\/\/W3C\/\/DTD X?HTML [\w. ]{3,30}\/\/EN$/;
 const KNOWN_DTD = /^(?:https?:\/\/www\.w3\.org\/TR\/[\w./-]{1,60})?$/;
 
 /**
- * @param {{content: string, baseUrl?: string|null, warnings?: {code: string, message: string}[]}} source the warnings are
- *   what was noticed when the content was made from another format
+ * @param {{content: string, baseUrl?: string|null, warnings?: {code: string, message: string}[]}} source `warnings` come
+ *   from the conversion of another format, such as MJML
  * @returns the result of a `prepare` request (see README.md)
  * @throws {import('../errors.mjs').RequestError}
  */
@@ -57,15 +57,15 @@ function checkSize(html) {
   return html;
 }
 
-/** Unicode without lone surrogates, byte order mark and control characters (HTML Standard §13.2.3.5 allows none of them). */
+/** The content without lone surrogates, byte order mark and control characters (HTML Standard §13.2.3.5 allows none of them). */
 function readSource(content) {
   return content.toWellFormed().replace(/^\ufeff/, '').replace(/[\u0000-\u0008\u000b\u000e-\u001f\u007f]/g, '');
 }
 
-/** The last changes to the tree: attributes filtered after juice, expressions put back, language and charset set. */
+/** The last changes to the tree: filters attributes again after juice, restores expressions, sets language and charset. */
 function finish(document, { fragments, report, baseUrl }) {
   const html = findChild(document, 'html');
-  // What the first filter removed is already counted.
+  // The report of the first filter has the counts, so this one is discarded.
   const again = { fragments, report: new Report(), baseUrl, conditionalTags: 0 };
   walk(html, (node) => {
     if (isText(node)) finishText(node, fragments, report);
@@ -75,7 +75,7 @@ function finish(document, { fragments, report, baseUrl }) {
   });
   filterAttributes(html, again);
   for (const attr of html.attrs) attr.value = fragments.expand(attr.value);
-  // mjml writes `und`, which tells a screen reader nothing.
+  // mjml writes `und`, which gives a screen reader no language.
   if ([null, '', 'und'].includes(attribute(html, 'lang'))) setAttribute(html, 'lang', 'en');
   const head = findChild(html, 'head');
   head.childNodes.unshift(newElement('meta', [{ name: 'charset', value: 'utf-8' }], head));
@@ -83,7 +83,7 @@ function finish(document, { fragments, report, baseUrl }) {
 
 function finishText(node, fragments, report) {
   if (/\{\{|\{%/.test(node.value)) {
-    report.warn('TEMPLATE_BROKEN', 'Some text looks like a template expression but has no proper end; it is left as plain text.');
+    report.warn('TEMPLATE_BROKEN', 'Some text looks like a template expression but is not closed; it is left as plain text.');
   }
   if (node.parentNode.tagName === 'title') node.value = fragments.expand(node.value);
 }
@@ -91,7 +91,7 @@ function finishText(node, fragments, report) {
 function describe(document, doctype, { fragments, report, embedded }) {
   const html = findChild(document, 'html');
   const body = findChild(html, 'body');
-  if (!showsSomething(body, fragments)) throw importFailed('Nothing to show is left of the content after cleaning.');
+  if (!showsSomething(body, fragments)) throw importFailed('The content has no text or image left after sanitizing.');
 
   const final = checkSize(putBack(doctype + serialize({ ...document, childNodes: withoutDoctype(document) }), fragments));
   const htmlBytes = Buffer.byteLength(final);
@@ -102,7 +102,7 @@ function describe(document, doctype, { fragments, report, embedded }) {
   const title = titleOf(html, fragments);
   const preview = previewText(body, fragments);
   const { links, images } = linksAndImages(html, fragments);
-  const text = plainText(document, fragments); // uses the tree up
+  const text = plainText(document, fragments); // modifies the tree, so it comes last
   const { outputs, tags } = fragments.usedExpressions();
   const assets = assetsOf(final, embedded);
   return {
@@ -110,7 +110,7 @@ function describe(document, doctype, { fragments, report, embedded }) {
   };
 }
 
-/** The addresses of images to host, and the bytes of those that were embedded: only what is still there. */
+/** The image addresses of the finished document, and the base64 of the embedded images among them. */
 function assetsOf(html, embedded) {
   const urls = listImages(html);
   const data = urls.filter((url) => embedded.has(url)).map((url) => [url, embedded.get(url)]);
@@ -121,7 +121,7 @@ function withoutDoctype(document) {
   return document.childNodes.filter(({ nodeName }) => nodeName !== '#documentType');
 }
 
-/** Replaces the comments that carry tokens by what the tokens stand for. */
+/** Replaces each comment that holds a token by the fragment of the token. */
 function putBack(html, fragments) {
   return html.replace(fragments.commentedTokens, (_, token) => {
     const { kind, value } = fragments.item(token);

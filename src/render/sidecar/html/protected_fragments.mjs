@@ -1,18 +1,18 @@
-// A fragments keeps pieces of a document out of the way of parsers that would damage them: template expressions,
-// conditional comments, style sheets. Each is replaced by a token, a plain lower-case word that every parser and
-// serializer passes through, and put back at the end.
+// Protected fragments: parts of a document that parsers would damage (template expressions, conditional comments, style
+// sheets). Each fragment is replaced by a token, a plain lower-case word that every parser and serializer leaves
+// unchanged. At the end the fragment is put back.
 //
-// A token carries 80 bits of the document's own SHA-256, so a document cannot contain its own tokens: forging one
-// would need a text that holds its own hash. It also makes every run over the same input identical.
+// A token contains 80 bits of the SHA-256 of the document. So a document cannot contain its own tokens: it would have to
+// contain its own hash. The hash also makes every run on the same input identical.
 
 import { createHash } from 'node:crypto';
 
-/** What a token stands for. */
+/** The kind of fragment, as a letter in the token. */
 export const KIND = Object.freeze({
   output: 'o', // {{ … }}
   tag: 't', // {% … %}
-  address: 'a', // an address whose beginning depends on {% … %}; holds tokens of these two kinds
-  conditional: 'c', // <!--[if …]> … <![endif]--> and its relatives
+  address: 'a', // an address whose beginning depends on {% … %}; contains tokens of kind output and tag
+  conditional: 'c', // <!--[if …]> … <![endif]--> and its variants
   style: 's', // <style> … </style>
 });
 
@@ -28,14 +28,14 @@ export class ProtectedFragments {
   constructor(source) {
     const nonce = createHash('sha256').update(source).digest('hex').slice(0, 20);
     this.prefix = `q${nonce}`;
-    /** Matches every token; only for replace, matchAll and split, which ignore lastIndex. */
+    /** Matches every token. Use it only with replace, matchAll and split, which ignore lastIndex. */
     this.tokens = new RegExp(`q${nonce}[otacs]\\d+q`, 'g');
     this.templateTokens = new RegExp(`q${nonce}[ota]\\d+q`, 'g');
     this.commentedTokens = new RegExp(`<!--(q${nonce}[otacs]\\d+q)-->`, 'g');
     this.single = new RegExp(`^q${nonce}[otacs]\\d+q$`);
   }
 
-  /** Stores a value and gives the token that stands for it. */
+  /** Stores a fragment and returns its token. */
   put(kind, value) {
     this.#items.push({ kind, value, used: false });
     return `${this.prefix}${kind}${this.#items.length - 1}q`;
@@ -45,7 +45,7 @@ export class ProtectedFragments {
     return this.single.test(text);
   }
 
-  /** The stored item behind a token: { kind, value, used }. */
+  /** The stored fragment of a token: { kind, value, used }. */
   item(token) {
     return this.#items[Number(token.slice(this.prefix.length + 1, -1))];
   }
@@ -54,7 +54,7 @@ export class ProtectedFragments {
     return [KIND.output, KIND.tag, KIND.address].some((kind) => text.startsWith(`${this.prefix}${kind}`));
   }
 
-  /** What stands between the `{% … %}` of a text, or the text itself when there is none. */
+  /** The parts of a text between its `{% … %}` tokens; the whole text when it has none. */
   withoutTags(text) {
     if (!text.includes(`${this.prefix}${KIND.tag}`)) return [text];
     return text.split(new RegExp(`${this.prefix}${KIND.tag}\\d+q`)).filter((part) => part !== '');
@@ -64,26 +64,26 @@ export class ProtectedFragments {
     return text.includes(this.prefix) && text.search(this.templateTokens) >= 0;
   }
 
-  /** The expressions a text holds, without marking them as used. */
+  /** The template expressions in a text. They are not marked as used. */
   expressionsIn(text) {
     if (!text.includes(this.prefix)) return [];
     return [...text.matchAll(this.templateTokens)].map(([token]) => this.item(token).value);
   }
 
-  /** Puts template expressions back verbatim: for values that are escaped afterwards, and for plain text. */
+  /** Restores template expressions verbatim, for plain text and for values that are escaped afterwards. */
   expand(text) {
     return this.#replace(text, (value) => value);
   }
 
   /**
-   * Puts template expressions back into escaped HTML text. Only what would end the text there is escaped, so that an
-   * ordinary expression keeps its quotes and its comparison signs.
+   * Restores template expressions in escaped HTML text. It escapes only characters that would end the text, so an ordinary
+   * expression keeps its quotes and comparison signs.
    */
   expandInHtmlText(text) {
     return this.#replace(text, escapeExpressionInText);
   }
 
-  /** The expressions that were put back, in the order of the source: { outputs, tags }, each without repeats. */
+  /** The restored expressions in source order, without duplicates: { outputs, tags }. */
   usedExpressions() {
     const outputs = new Set();
     const tags = new Set();
@@ -105,7 +105,7 @@ export class ProtectedFragments {
   }
 }
 
-/** An expression as it may stand in HTML text: HTML-decoding it gives the expression verbatim. */
+/** Escapes an expression for HTML text. HTML-decoding the result gives the expression verbatim. */
 function escapeExpressionInText(expression) {
   return ESCAPE_IN_TEXT.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), expression);
 }

@@ -1,5 +1,5 @@
-// What a preparation took out and what its author should know. Names come from hostile input, so they are checked,
-// and both lists are bounded.
+// Report of a preparation: counts of removed elements and attributes, and warnings for the author. Names come from
+// untrusted input, so they are checked, and both lists have a maximum length.
 
 const MAX_KINDS = 60;
 const MAX_WARNINGS = 40;
@@ -9,14 +9,14 @@ export class Report {
   #removed = new Map();
   #warnings = new Map();
 
-  /** Counts one removed thing under the words `what`. */
+  /** Adds to the count of removals named `what`. */
   removed(what, count = 1) {
     const known = this.#removed.has(what);
     const name = known || (PRINTABLE_NAME.test(what) && this.#removed.size < MAX_KINDS) ? what : 'other';
     this.#removed.set(name, (this.#removed.get(name) ?? 0) + count);
   }
 
-  /** Warns once per code: the first message stands. */
+  /** Adds a warning. Each code has one warning, with its first message. */
   warn(code, message) {
     if (!this.#warnings.has(code) && this.#warnings.size < MAX_WARNINGS) this.#warnings.set(code, message);
   }

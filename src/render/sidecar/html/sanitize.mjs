@@ -1,6 +1,6 @@
-// The second filter, sanitize-html: another parser with another implementation of the same allow-lists, so that a
-// mistake in one is not a hole in the whole. It also turns the tokens that stand in text into comments, which later
-// parsers leave where they are, even between table rows.
+// Sanitizer, the second pass after the tree filter: sanitize-html has its own parser and its own implementation of the
+// same allow-lists, so a bug in one pass does not make the output unsafe. It also turns tokens in text into comments,
+// because later parsers do not move comments, even between table rows.
 
 import sanitizeHtml from 'sanitize-html';
 
@@ -19,11 +19,11 @@ const OPTIONS = {
   allowedSchemes: ['http', 'https', 'mailto', 'tel', 'sms', 'webcal'],
   allowedSchemesByTag: { img: ['http', 'https', 'cid'] },
   allowedSchemesAppliedToAttributes: ['href', 'src', 'background'],
-  // css.mjs has cleaned style attributes, and knows the hacks that a strict parser would refuse.
+  // css.mjs has sanitized style attributes. It accepts client hacks that a strict parser would refuse.
   parseStyleAttributes: false,
 };
 
-/** Filters serialized HTML; tokens in text come out as `<!--token-->`, tokens in attributes and in <title> as they were. */
+/** Sanitizes serialized HTML. Tokens in text become `<!--token-->`. Tokens in attributes and in <title> stay unchanged. */
 export function sanitize(html, fragments) {
   return sanitizeHtml(html, {
     ...OPTIONS,

@@ -1,5 +1,5 @@
-// Finds template expressions, `{{ … }}` and `{% … %}`, in the source before any HTML parser sees it: their quotes and
-// comparison signs would otherwise be read as markup. What each one means is not this process's business.
+// Finds template expressions and placeholders, `{{ … }}` and `{% … %}`, in the source before an HTML parser reads it. The
+// parser would read their quotes and comparison signs as markup. The sidecar does not evaluate expressions.
 
 import { decodeHTMLStrict } from 'entities';
 
@@ -13,7 +13,7 @@ const CLOSES = { '{{': '}}', '{%': '%}' };
 const QUOTED = /"[^"]*"|'[^']*'/g;
 const MARKUP = /<[a-z/!?]/i;
 
-/** Replaces every template expression of `source` by a token of `fragments`. One pass, linear in the source. */
+/** Replaces every template expression of `source` by a token of `fragments`. It takes one pass, in linear time. */
 export function maskTemplates(source, fragments, report) {
   let masked = '';
   let copied = 0;
@@ -39,7 +39,7 @@ export function maskTemplates(source, fragments, report) {
   return masked + source.slice(copied);
 }
 
-/** Markup inside the braces (an editor's <span> around half of a name) is not an expression: it is left to the parser. */
+/** False for braces with markup inside, such as the <span> of an editor around half of a name. The parser reads such text. */
 function isExpression(raw, report) {
   if (raw.length > LIMITS.expressionChars) return false;
   if (!MARKUP.test(raw.replace(QUOTED, ''))) return true;
@@ -47,12 +47,12 @@ function isExpression(raw, report) {
   return false;
 }
 
-/** The expression its author meant: character references decoded, and editors' no-break spaces read as spaces. */
+/** The text of an expression: character references are decoded, and no-break spaces of editors become spaces. */
 function readExpression(raw) {
   return decodeHTMLStrict(raw).replaceAll('\u00a0', ' ');
 }
 
-/** The name of a `{% … %}`, "" when it has none. */
+/** The tag name of a `{% … %}`, or "". */
 export function tagName(expression) {
   return /^\{%-?\s*(#|[a-z]+)/i.exec(expression)?.[1] ?? '';
 }
@@ -60,9 +60,9 @@ export function tagName(expression) {
 const BLOCKS = new Set(['if', 'unless', 'for', 'case', 'capture', 'comment', 'raw']);
 
 /**
- * The tokens of a part of the document that is left out of the text, as far as the text needs them: assignments with the
- * conditions around them, and what begins or ends a block that goes on outside. Everything else would show nothing.
- * @returns {string} tokens, with the text that is captured between them
+ * The tokens that the plain text needs from a part of the document that it leaves out: assignments with the conditions
+ * around them, and tags that begin or end a block that continues outside the part. Other tags have no effect on the text.
+ * @returns {string} tokens, with the text of captures between them
  */
 export function tagsToKeep(node, fragments) {
   const blocks = [newBlock('')];
@@ -92,7 +92,7 @@ function newBlock(text, captures = false) {
   return { text, captures, assigns: captures };
 }
 
-/** Text and expressions below a node, in order. */
+/** The text and expressions below a node, in document order. */
 function piecesOf(node, fragments) {
   const pieces = [];
   walk(node, (child) => {
@@ -117,8 +117,8 @@ function piecesOfText(text, fragments) {
 }
 
 /**
- * Plain text whose lines of nothing but tags are joined to the lines behind them: a line that shows nothing must not leave
- * an empty one. So a loop around paragraphs repeats paragraphs and the space between them.
+ * Joins each line that has only tags to the next line with content, so that it leaves no empty line when it is filled in.
+ * A loop around paragraphs then repeats the paragraphs and the space between them.
  */
 export function joinTagLines(text, fragments) {
   const lines = [];
@@ -133,7 +133,7 @@ export function joinTagLines(text, fragments) {
   return lines.join('\n') + (tags ? `\n\n${tags}` : '');
 }
 
-/** A line that shows nothing: tags, and what is captured between them. */
+/** True for a line that has only tags and the text of captures. */
 function isTagLine(line, fragments) {
   if (!fragments.hasTemplate(line)) return false;
   let shows = '';

@@ -1,6 +1,6 @@
-// The plain-text alternative. Lines are not wrapped: the mail composer encodes long lines, readers wrap to their own
-// width, and a wrapped line could cut a template expression in two. Layout tables become blocks, tables of figures keep
-// their columns, links are shown in angle brackets (RFC 3986 Appendix C), hidden text stays out.
+// Plain-text alternative of an email. Lines are not wrapped: the mail composer encodes long lines, mail clients wrap to
+// their own width, and a line break could split a template expression. Layout tables become blocks. Data tables keep
+// their columns. Links are in angle brackets (RFC 3986 Appendix C). Hidden text is left out.
 
 import { compile } from 'html-to-text';
 import { serialize } from 'parse5';
@@ -12,9 +12,9 @@ const GRID = { rows: 200, columns: 12, cellChars: 40 };
 const TABLE_PARTS = new Set(['table', 'tbody', 'thead', 'tfoot', 'tr']);
 const GRID_MARK = 'data-text-grid';
 
-/** Characters without width that mean nothing to a reader of plain text. Joiners do: Persian words and emoji need them. */
+/** Zero-width characters that plain text does not need. Joiners are not among them: Persian words and emoji need them. */
 const WIDTHLESS = /[\u00ad\u034f\u200b\u2060\ufeff]/g;
-/** What preheaders are filled up with, so that no other text follows them in the inbox: never a single one alone. */
+/** The padding of preheaders, which keeps other text out of the inbox preview: two or more of these characters. */
 const FILLER = /[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u2000-\u200f\u202a-\u202f\u205f-\u206f\u2800\u3164\ufeff]{2,}/g;
 
 const heading = (selector) => ({ selector, options: { uppercase: false, leadingLineBreaks: 2, trailingLineBreaks: 2 } });
@@ -47,7 +47,7 @@ const convert = compile({
   ],
 });
 
-/** The text of a finished document, which is used up: hidden elements are taken out and tables are marked. */
+/** The plain text of a finished document. It modifies the tree: it removes hidden elements and marks data tables. */
 export function plainText(document, fragments) {
   const html = findChild(document, 'html');
   const body = findChild(html, 'body');
@@ -58,12 +58,12 @@ export function plainText(document, fragments) {
   return fragments.expand(lines.join('\n').replace(/\n{3,}/g, '\n\n').trim());
 }
 
-/** The hidden text that inboxes show after the subject, or null. */
+/** The hidden preheader, which inboxes show after the subject, or null. */
 export function previewText(body, fragments) {
   let found = null;
   let visibleChars = 0;
   walk(body, (node) => {
-    // A preheader comes first; hidden things further down are the other half of a responsive layout.
+    // A preheader is at the beginning. Hidden elements further down belong to a responsive layout.
     if (found !== null || visibleChars > 120) return false;
     if (isText(node)) visibleChars += node.value.trim().length;
     if (!isElement(node) || !isHidden(node)) return true;
@@ -73,7 +73,7 @@ export function previewText(body, fragments) {
   return found === null ? null : [...found].slice(0, 500).join('');
 }
 
-/** All text below a node, template expressions as tokens, white space folded. */
+/** All text below a node, with template expressions as tokens and collapsed white space. */
 export function textOf(node, fragments) {
   let text = '';
   walk(node, (child) => {
@@ -106,7 +106,7 @@ function prepareForText(parent, fragments) {
   });
 }
 
-/** A table in columns shows nothing but its rows, so its caption goes before it. */
+/** The text of a data table has only its rows, so its captions become paragraphs before it. */
 function takeCaptions(table) {
   const captions = table.childNodes.filter(({ tagName }) => tagName === 'caption');
   table.childNodes = table.childNodes.filter((node) => !captions.includes(node));
@@ -114,7 +114,7 @@ function takeCaptions(table) {
   return captions;
 }
 
-/** A table of figures: no table inside, nothing but rows, and every row of equally many short cells. */
+/** True for a data table: no nested table, only rows, and the same number of short cells in every row. */
 function isGrid(table, fragments) {
   const rows = plainRows(table);
   const columns = rows?.[0]?.length ?? 0;
@@ -123,7 +123,7 @@ function isGrid(table, fragments) {
   return rows.every((cells) => cells.length === columns && cells.every(isShort));
 }
 
-/** The cells of each row, or null when there is a table inside, a cell that spans, or a template tag between the rows. */
+/** The cells of each row, or null when the table has a nested table, a cell with a span, or a template tag between rows. */
 function plainRows(table) {
   const rows = [];
   let plain = true;

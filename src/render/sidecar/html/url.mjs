@@ -1,5 +1,4 @@
-// Which addresses an email may carry. An allow-list of schemes; everything else, known to be bad or merely unknown,
-// is refused. Values arrive HTML-decoded.
+// URL policy of the sanitizer: an allow-list of schemes. Every other scheme is refused. Values are already HTML-decoded.
 
 import { LIMITS } from '../limits.mjs';
 import { KIND } from './protected_fragments.mjs';
@@ -7,7 +6,7 @@ import { KIND } from './protected_fragments.mjs';
 const LINK_SCHEMES = new Set(['http', 'https', 'mailto', 'tel', 'sms', 'webcal']);
 const IMAGE_SCHEMES = new Set(['http', 'https', 'cid']);
 
-/** What stands before the first colon, when no slash, question mark or number sign comes earlier (RFC 3986 §4.2). */
+/** The scheme: the text before the first colon, when no slash, question mark or number sign comes earlier (RFC 3986 §4.2). */
 const SCHEME = /^([^/?#:]*):/;
 const SCRIPT_SCHEME = /(?:javascript|vbscript|livescript|data)\s*:/i;
 
@@ -17,12 +16,12 @@ const IGNORED_BY_BROWSERS = /[\u0000-\u001f\u007f]/g;
  * @param {string} value
  * @param {"link"|"image"} use
  * @param {{baseUrl: string|null, fragments: import('./protected_fragments.mjs').ProtectedFragments, report: import('./report.mjs').Report}} context
- * @returns {string|null} the address to keep, or null when it must go
+ * @returns {string|null} the address to keep, or null when it must be removed
  */
 export function cleanUrl(value, use, context) {
   const url = value.replace(IGNORED_BY_BROWSERS, '').trim();
   if (url === '' || url.length > LIMITS.urlChars) return refuse('empty or overlong URL', context);
-  // Each branch of a tag may be the beginning, so each must be an address of its own; pieces of schemes are none.
+  // Each part between tags can become the beginning of the address, so each must be a complete address, not a part of a scheme.
   const branches = context.fragments.withoutTags(url);
   if (branches.length !== 1 || branches[0] !== url) {
     const allAreFine = branches.length > 0 && branches.every((branch) => cleanUrl(branch, use, { ...context, baseUrl: null }) !== null);
@@ -60,7 +59,7 @@ function refuse(what, { report }) {
   return null;
 }
 
-/** An http or https address to complete relative ones with, or null. */
+/** The base URL for relative addresses: an http or https URL, or null. */
 export function readBaseUrl(text) {
   if (!text || text.length > LIMITS.urlChars || !URL.canParse(text)) return null;
   const url = new URL(text);

@@ -1,7 +1,7 @@
-// A headless Chromium for running the code of JSX designs, spoken to over its debugging pipe (descriptors 3 and 4,
-// NUL-terminated JSON). It gets no network: no names resolve, every address goes to a proxy that is not there, the page
-// has a content policy without sources, and every request that is made nevertheless is failed here. Each page lives in a
-// browser context of its own. The browser ends when the pipe closes, so also when this process dies.
+// Headless Chromium that runs the code of JSX designs. This process controls it over the debugging pipe (descriptors 3 and
+// 4, NUL-terminated JSON). The browser has no network: no name resolves, every address goes to a proxy that does not
+// exist, the content security policy of the page allows no source, and this process fails every remaining request. Each
+// page has its own browser context. The browser ends when the pipe closes, so also when this process dies.
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -17,14 +17,14 @@ import { log } from '../log.mjs';
 const PROGRAM = 'chromium-headless-shell';
 const NOBODY = 65534;
 const NUL = 0;
-const SAID_CHARS = 4096;
-/** A page that has less of the processor than this, over at least so long, waits for something. */
+const STDERR_CHARS = 4096;
+/** A page is idle when it uses less than this share of the processor during at least POLL_MS. */
 const IDLE_SHARE = 0.02;
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 /**
- * The browser's folder is made, and removed after it has ended however that was, by a shell that has its user and its
- * limits. `ulimit -f` counts 512 bytes, `-d` 1024; this process's own soft limit of files may be 0.
+ * A shell with the user and the limits of the browser makes its folder, and removes it after the browser has ended for any
+ * reason. The unit of `ulimit -f` is 512 bytes, that of `-d` 1024. The soft file limit of this process may be 0.
  */
 const SHELL = `umask 077; mkdir "$HOME" || exit 1; ulimit -S -f ${LIMITS.browserFileMb * 2048}; ulimit -d ${LIMITS.browserDataMb * 1024};
 "$@"; rm -rf "$HOME"`;
@@ -41,7 +41,7 @@ const FLAGS = [
 
 const PAGE = `data:text/html,${encodeURIComponent('<meta http-equiv="Content-Security-Policy" content="default-src \'none\'">')}`;
 
-/** The page or the whole browser is gone; `reason` says how. */
+/** Error: the page or the whole browser has ended. `reason` is the cause. */
 export class BrowserGone extends Error {
   /** @param {"ended"|"crashed"|"deadline"|"flood"} reason */
   constructor(reason) {
@@ -50,7 +50,7 @@ export class BrowserGone extends Error {
   }
 }
 
-/** The program's path, or null when it is not installed. */
+/** The path of the browser, or null when it is not installed. */
 export function findBrowser() {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const path = join(folder, PROGRAM);
@@ -75,12 +75,12 @@ export class Browser {
   #waiting = new Map();
   #pages = new Map();
   #gone = null;
-  /** What the programs write to standard error before any design runs; later it may quote one and is not read. */
-  #said = '';
+  /** Standard error of the browser before a design runs. Later output may quote a design and is not read. */
+  #stderr = '';
   #isStarted = false;
 
   /**
-   * Starts the program; with its own sandbox, or without it where the system does not let it have one.
+   * Starts the browser with its own sandbox, or without it when the system does not allow one.
    * @param {string} path
    */
   static async start(path) {
@@ -93,7 +93,7 @@ export class Browser {
         return browser;
       } catch (error) {
         browser.kill(error.reason ?? 'ended');
-        log('warn', 'browser_start_failed', { reason: error.reason, sandbox: flags.length === 0, said: browser.#said.trim().split('\n').at(-1) });
+        log('warn', 'browser_start_failed', { reason: error.reason, sandbox: flags.length === 0, said: browser.#stderr.trim().split('\n').at(-1) });
         if (error.reason !== 'ended') throw error;
       }
     }
@@ -105,16 +105,16 @@ export class Browser {
     this.#child = spawn('/bin/sh', ['-c', SHELL, 'sh', path, ...FLAGS, ...flags, `--user-data-dir=${this.#folder}`], {
       env: { PATH: process.env.PATH, HOME: this.#folder, TMPDIR: this.#folder, LANG: 'C.UTF-8', TZ: 'UTC' },
       cwd: '/',
-      detached: true, // a process group of its own, to be ended as one
+      detached: true, // its own process group, which is killed as a whole
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
-      ...ordinaryUser(),
+      ...unprivilegedUser(),
     });
     const [input, output] = [this.#child.stdio[3], this.#child.stdio[4]];
     const messages = new LineSplitter(LIMITS.browserMessageBytes, (text) => this.#receive(text), () => this.kill('flood'), NUL);
     output.on('data', (chunk) => messages.push(chunk));
     output.on('close', () => this.kill('ended'));
     this.#child.stderr.on('data', (chunk) => {
-      if (!this.#isStarted && this.#said.length < SAID_CHARS) this.#said += chunk;
+      if (!this.#isStarted && this.#stderr.length < STDERR_CHARS) this.#stderr += chunk;
     });
     for (const stream of [input, output, this.#child.stderr]) stream.on('error', () => this.kill('ended'));
     this.#child.on('error', () => this.kill('ended'));
@@ -125,12 +125,12 @@ export class Browser {
     return this.#gone !== null;
   }
 
-  /** The program's process id, for tests. */
+  /** The process id of the browser, for tests. */
   get pid() {
     return this.#child.pid;
   }
 
-  /** Sends a command; resolves with its result, rejects with BrowserGone or the browser's own error. */
+  /** Sends a command. Resolves with its result; rejects with BrowserGone or an error of the browser. */
   send(method, params = {}, { sessionId, ms = LIMITS.jsxStartMs } = {}) {
     if (this.#gone) return Promise.reject(this.#gone);
     const id = ++this.#lastId;
@@ -141,7 +141,7 @@ export class Browser {
     });
   }
 
-  /** A new page in a context of its own, without network. */
+  /** Opens a page in its own browser context, without network. */
   async openPage() {
     const { browserContextId } = await this.send('Target.createBrowserContext');
     const { targetId } = await this.send('Target.createTarget', { url: PAGE, browserContextId });
@@ -156,8 +156,8 @@ export class Browser {
   }
 
   /**
-   * Kills the browser when its pages have had `ms` of processor time, or wait for something that long. What other programs
-   * take does not count, so that the same code ends in the same way on a busy machine. Gives a function that ends the watch.
+   * Watchdog: kills the browser when its pages have used `ms` of processor time, or were idle that long. Time of other
+   * programs does not count, so the same code has the same result on a busy machine. Returns a function that ends the watch.
    */
   limitWork(ms) {
     let timer = null;
@@ -165,7 +165,7 @@ export class Browser {
     const watch = async () => {
       let used = 0;
       for (let [before, since] = [await this.#pageTimes(), performance.now()]; !isOver;) {
-        await new Promise((done) => { timer = setTimeout(done, Math.max(ms - used, LOOK_MS)); });
+        await new Promise((done) => { timer = setTimeout(done, Math.max(ms - used, POLL_MS)); });
         const [times, now] = [await this.#pageTimes(), performance.now()];
         const had = [...times].reduce((sum, [id, time]) => sum + time - (before.get(id) ?? 0), 0);
         used += had;
@@ -180,7 +180,7 @@ export class Browser {
     };
   }
 
-  /** Milliseconds of processor time by process, of those that run pages. */
+  /** Processor time in milliseconds of each process that runs pages, by process id. */
   async #pageTimes() {
     const { processInfo } = await this.send('SystemInfo.getProcessInfo');
     return new Map(processInfo.filter(({ type }) => type === 'renderer').map(({ id, cpuTime }) => [id, cpuTime * 1000]));
@@ -188,21 +188,21 @@ export class Browser {
 
   closePage(page) {
     this.#pages.delete(page.sessionId);
-    if (!this.#gone) this.send('Target.disposeBrowserContext', { browserContextId: page.contextId }).catch(() => {}); // it may die meanwhile
+    if (!this.#gone) this.send('Target.disposeBrowserContext', { browserContextId: page.contextId }).catch(() => {}); // the browser may end meanwhile
   }
 
-  /** Ends all its processes at once; what waits for an answer is told `reason`. */
+  /** Kills all processes of the browser. Commands without a reply reject with `reason`. */
   kill(reason = 'ended') {
     if (this.#gone) return;
     this.#gone = new BrowserGone(reason);
     try {
       process.kill(-this.#child.pid, 'SIGKILL');
     } catch {
-      // it has ended by itself, or could not be started
+      // the browser has already ended, or could not be started
     }
     for (const stream of this.#child.stdio) stream?.destroy();
     this.#fail(() => true, this.#gone);
-    rm(this.#folder, { recursive: true, force: true, maxRetries: 5 }).catch(() => {}); // its shell could not do it any more
+    rm(this.#folder, { recursive: true, force: true, maxRetries: 5 }).catch(() => {}); // the shell was killed before it could remove the folder
   }
 
   #fail(concerns, error) {
@@ -243,8 +243,8 @@ class Page {
   }
 
   /**
-   * Waits until the page is the one that was asked for: it begins as an empty one, and what runs there is lost with it. It
-   * is asked again and again, because an event that says so can come before anybody listens.
+   * Waits until the requested page is loaded. A target starts with an empty page, and code that runs there is lost. This
+   * polls, because the load event can come before a listener is installed.
    */
   async untilLoaded() {
     const deadline = performance.now() + LIMITS.jsxStartMs;
@@ -260,21 +260,21 @@ class Page {
   }
 
   /**
-   * Runs a script and awaits the promise it gives: { value } or { thrown: string }, the latter with the stack. When it
-   * takes longer than `ms`, the whole browser is killed: a busy page listens to nothing.
+   * Runs a script and awaits its promise: { value }, or { thrown: string } with the stack. After `ms` the whole browser is
+   * killed, because a busy page handles no commands.
    */
   async run(expression, ms) {
     const { result, exceptionDetails } = await this.send('Runtime.evaluate', {
       expression, awaitPromise: true, returnByValue: true, allowUnsafeEvalBlockedByCSP: false,
     }, ms).catch((error) => {
       if (error instanceof BrowserGone) throw error;
-      return { result: {}, exceptionDetails: { text: 'the page was left' } }; // navigation ends the script
+      return { result: {}, exceptionDetails: { text: 'the page was closed or navigated away' } }; // navigation ends the script
     });
     if (!exceptionDetails) return { value: result.value };
     return { thrown: String(exceptionDetails.exception?.description ?? exceptionDetails.exception?.value ?? exceptionDetails.text) };
   }
 
-  /** The same for code of others: `ms` of processor time, and at most `waitMs` by the clock. */
+  /** `run` for untrusted code: `ms` of processor time, and at most `waitMs` of wall-clock time. */
   async runWithin(expression, ms, waitMs) {
     const endWatch = this.browser.limitWork(ms);
     return this.run(expression, waitMs).finally(endWatch);
@@ -294,8 +294,8 @@ class Page {
   }
 }
 
-/** Chromium's sandbox refuses root, and code of others should not have its rights. */
-function ordinaryUser() {
+/** The user of the browser: nobody in place of root. Chromium's sandbox refuses root, and untrusted code must not run as root. */
+function unprivilegedUser() {
   if (process.getuid?.() !== 0) return {};
   const entry = /^nobody:[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8'));
   return { uid: Number(entry?.[1] ?? NOBODY), gid: Number(entry?.[2] ?? NOBODY) };

@@ -1,5 +1,6 @@
-// Compiles a JSX (or TSX) design into one script, in memory. Nothing but the modules of modules.mjs can be imported, and
-// what would reach outside of the design is refused here, with its line, before it could fail in the browser.
+// JSX compiler: compiles a JSX or TSX design into one script, in memory. A design can import only the modules of
+// modules.mjs. Code that uses the network, files or the environment is an error here, with its line, before it could fail
+// in the browser.
 
 import { SourceMap } from 'node:module';
 
@@ -10,7 +11,7 @@ import { IMPORTS, IMPORTS_IN_WORDS } from './modules.mjs';
 
 export const SCRIPT_NAME = 'design.js';
 
-/** Names of the world outside. esbuild replaces them where they are not the design's own, which is how they are found. */
+/** Global names that a design must not use. esbuild replaces each by a mark, except where the design defines the name itself. */
 const OUTSIDE = ['fetch', 'XMLHttpRequest', 'WebSocket', 'EventSource', 'WebTransport', 'Worker', 'SharedWorker',
   'RTCPeerConnection', 'importScripts', 'process', 'Buffer', 'Deno', 'Bun', '__dirname', '__filename', 'navigator',
   'localStorage', 'sessionStorage', 'indexedDB', 'document', 'location'];
@@ -23,16 +24,16 @@ const DEFINE = Object.fromEntries(OUTSIDE.flatMap((name, i) => [name, ...REACHED
 const BRACKET_STEP = new Map([['(', 1], ['[', 1], ['{', 1], [')', -1], [']', -1], ['}', -1]]);
 
 /**
- * import() and require with a path that begins with ./ or ../ and is computed are patterns to esbuild, for which it looks in
- * the file system without asking plugins. None of these files is loaded, and the answer is the same whatever there is.
+ * For import() and require with a computed path that begins with ./ or ../, esbuild searches the file system with a pattern
+ * and does not ask plugins. None of these files is loaded, and the error message is the same whether files exist or not.
  */
 const COMPUTED_PATH = 'import() and require of a computed path are not available; import at the top of the file';
 const EMPTY_PATTERN = 'empty-glob';
-/** Where patterns are looked for: a folder that is not there, and whose parents are not there either. */
+/** The folder of that search: it does not exist, and neither do its parents. */
 const NOWHERE = '/nonexistent/design/folder/of/posthorn';
 const FOLDER_MISSING = /^Could not resolve (?:import|require)\(/;
 
-/** What esbuild only warns of, and how it is said here. */
+/** Warnings of esbuild that are errors here, with their messages. */
 const REFUSED = {
   'unsupported-dynamic-import': 'import() is not available; import at the top of the file',
   'unsupported-require-call': 'require is not available; use import',
@@ -47,8 +48,8 @@ const NEEDED_INSTEAD = 'an email is rendered without network, files and environm
 /**
  * @param {string} source
  * @param {Record<string, string[]>} names what each module exports, as the page reported it
- * @returns {Promise<{script: string, lineOf: (stack: string) => number|null}>} `lineOf` finds the line of the source that
- *   a stack of the running script names first
+ * @returns {Promise<{script: string, lineOf: (stack: string) => number|null}>} `lineOf` maps the first frame of a stack
+ *   of the running script to a line of the source
  */
 export async function compileDesign(source, names, compileMs = LIMITS.jsxCompileMs) {
   if (source.length > LIMITS.jsxChars) {
@@ -82,14 +83,14 @@ export async function compileDesign(source, names, compileMs = LIMITS.jsxCompile
   return { script: script.text, lineOf: (stack) => lineOf(stack, positions) };
 }
 
-/** What is compiled, or an error at the deadline: a build whose process was stopped never settles by itself. */
+/** Rejects at the deadline. A build whose process was stopped never settles by itself. */
 function inTime(compiled, ms) {
   let deadline;
   const late = new Promise((_, reject) => { deadline = setTimeout(() => reject(new Error('the deadline')), ms); });
   return Promise.race([compiled, late]).finally(() => clearTimeout(deadline));
 }
 
-/** Resolves every import: an allowed one to the page's module, any other to an error. */
+/** esbuild plugin that resolves every import: an allowed one to a module of the page, every other one to an error. */
 function allowList(names) {
   return {
     name: 'allow-list',
@@ -110,11 +111,11 @@ function refusal(text) {
   return { errors: [{ text }] };
 }
 
-/** The exports by name, so that a misspelt one is an error with its line. */
+/** The source of a module with named exports, so that a misspelt name is a compile error with its line. */
 function facade(module, names) {
   const isExported = (name) => name !== 'default' && /^[A-Za-z_$][\w$]*$/.test(name);
   const own = names[module].filter(isExported);
-  // Marked as pure, so that the code block is not loaded for a design that does not use it.
+  // Marked as pure, so that a design without a code block does not load it.
   const later = module === 'components' ? names.codeBlock.filter(isExported) : [];
   return `const m = globalThis.__designs.modules.${module}, later = (name) => globalThis.__designs.codeBlock()[name];
 export default m.default ?? m;
@@ -126,7 +127,7 @@ export { ${[...own, ...later].map((name) => `$${name} as ${name}`).join(', ')} }
 function compileError(failure) {
   const [first, ...others] = failure?.errors ?? [];
   if (!first) {
-    // The deadline has passed, or its process has ended by itself, with its stack; the next build starts another.
+    // The deadline has passed, or esbuild has ended because of a stack overflow. The next build starts a new process.
     stopCompiler();
     return TOO_DEEP();
   }
@@ -138,7 +139,7 @@ function compileError(failure) {
 }
 
 function wordsOf(text) {
-  if (text.startsWith('Top-level await')) return 'await can only stand inside of an async function';
+  if (text.startsWith('Top-level await')) return 'await is allowed only inside an async function';
   return quote(text).replace(/ with a bundler.*| in "?page:\w+"?/, '').replace(/[.\s]+$/, '');
 }
 
@@ -168,7 +169,7 @@ function lineOf(stack, positions) {
   return line === undefined ? null : line + 1;
 }
 
-/** The place at the beginning of a message: "Line 3", or else the words. */
+/** The beginning of a message: "Line 3", or `otherwise` when the line is unknown. */
 export function placed(line, otherwise) {
   return Number.isInteger(line) ? `Line ${line}` : otherwise;
 }

@@ -1,4 +1,4 @@
-// esbuild, started through compiler.sh. It reads the variable when it is loaded, so nothing else may import it.
+// esbuild, started through compiler.sh. esbuild reads the variable when it is loaded, so no other file may import esbuild.
 
 import { fileURLToPath } from 'node:url';
 

@@ -1,4 +1,4 @@
 #!/bin/sh
-# esbuild with bounded memory, for source that nests without end, and without the stack dump it prints before it dies.
+# Runs esbuild with a memory limit, because deeply nested source could use all memory. Drops the stack dump of a crash.
 ulimit -d 786432
 exec "$(dirname "$0")/../node_modules/esbuild/bin/esbuild" "$@" 2>/dev/null

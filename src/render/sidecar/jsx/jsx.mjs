@@ -1,7 +1,7 @@
-// Renders JSX designs (React Email) to HTML: compiled here, run in a page of a headless browser that has no network, one
-// design at a time, each in a fresh browser context with a deadline and a heap limit. The browser is started by the first
-// design, replaced after a number of them and after every accident, and ended when there was nothing to do for a while.
-// The next page is made ready while nobody waits for it.
+// JSX renderer: renders React Email designs to HTML. This process compiles a design and runs it in a page of a headless
+// browser without network. One design runs at a time, in its own browser context, with a deadline and a heap limit. The
+// first design starts the browser. The browser is replaced after jobs designs and after every failure, and ended when it
+// was idle for idleMs. The next page is opened in advance, after each design.
 
 import { Browser, BrowserGone, findBrowser } from './browser.mjs';
 import { compileDesign, placed, SCRIPT_NAME } from './compile.mjs';
@@ -15,7 +15,7 @@ export class JsxRenderer {
   #modules = null;
   #names = null;
   #browser = null;
-  /** A page that has the modules already, or the promise of one. */
+  /** The promise of a page, opened in advance, that has loaded the modules; or null. */
   #ready = null;
   #jobsOfBrowser = 0;
   #idleTimer = null;
@@ -27,20 +27,20 @@ export class JsxRenderer {
     this.options = { renderMs, idleMs, jobs, find };
   }
 
-  /** The browser's process, or null: for tests. */
+  /** The process id of the browser or null, for tests. */
   get browserPid() {
     return this.#browser?.isGone === false ? this.#browser.pid : null;
   }
 
-  /** Resolves with the HTML that the design renders to; rejects with a RequestError. */
+  /** Resolves with the HTML of the design; rejects with a RequestError. */
   render(source) {
     if (this.#waiting >= LIMITS.waitingRequests) {
       return Promise.reject(internalError('Too many requests are waiting; try again.'));
     }
     this.#waiting++;
     clearTimeout(this.#idleTimer);
-    const rendered = this.#last.then(() => this.#renderNow(source)).finally(() => this.#onDone());
-    this.#last = rendered.catch(() => {}); // its caller hears of it
+    const rendered = this.#last.then(() => this.#renderNow(source)).finally(() => this.#onRendered());
+    this.#last = rendered.catch(() => {}); // the caller gets the error from `rendered`
     return rendered;
   }
 
@@ -53,14 +53,14 @@ export class JsxRenderer {
     stopCompiler();
   }
 
-  #onDone() {
+  #onRendered() {
     this.#waiting--;
     if (this.#waiting === 0) this.#idleTimer = setTimeout(() => this.close(), this.options.idleMs).unref();
   }
 
   async #renderNow(source) {
     const { renderMs } = this.options;
-    // Once the names of the modules are known, a design that does not compile costs no page.
+    // When the names of the modules are known, the design is compiled first, so that a compile error uses no page.
     const compiled = this.#names === null ? null : await compileDesign(source, this.#names);
     const page = await this.#takePage();
     try {
@@ -68,23 +68,23 @@ export class JsxRenderer {
       const expression = `${script}\n;__designs.run(__design, ${LIMITS.contentChars})\n//# sourceURL=${SCRIPT_NAME}`;
       return htmlOf(await page.runWithin(expression, renderMs, renderMs * LIMITS.jsxWaitFactor), lineOf);
     } catch (error) {
-      throw error instanceof BrowserGone ? this.#accident(error) : error;
+      throw error instanceof BrowserGone ? this.#browserFailure(error) : error;
     } finally {
       page.close();
       this.#prepareNext();
     }
   }
 
-  /** What an accident in the page means for the design. */
-  #accident({ reason }) {
+  /** The error of a design whose page or browser has ended. */
+  #browserFailure({ reason }) {
     log('warn', 'browser_gone', { reason });
     this.#browser?.kill();
     const seconds = Math.round(this.options.renderMs / 1000);
     const messages = {
       deadline: `The JSX takes longer than ${seconds} seconds to render; look for a loop that does not end.`,
-      crashed: 'The JSX takes too much memory to render; look for something that grows without end.',
+      crashed: 'The JSX takes too much memory to render; look for data that grows without end.',
       flood: 'The JSX renders too much output.',
-      ended: 'The JSX brought its browser down.',
+      ended: 'The browser ended while it rendered the JSX.',
     };
     return importFailed(messages[reason]);
   }
@@ -128,7 +128,7 @@ export class JsxRenderer {
     return page;
   }
 
-  /** Makes a page ready for the next design, in a new browser when this one has done its share. */
+  /** Opens the page for the next design. When the browser has rendered its number of designs, it is ended instead. */
   #prepareNext() {
     if (this.#jobsOfBrowser >= this.options.jobs) this.#browser?.kill();
     if (this.#browser === null || this.#browser.isGone) return;
@@ -137,7 +137,7 @@ export class JsxRenderer {
   }
 }
 
-/** Reads what the page gave. The design's code can give anything here, so nothing is taken for granted. */
+/** Reads the result of the page. It comes from untrusted code, so every member is checked. */
 function htmlOf({ value, thrown }, lineOf) {
   if (thrown !== undefined) throw renderError(thrown, thrown, lineOf);
   if (typeof value?.html === 'string' && value.html.length <= LIMITS.contentChars) return withoutReactMarks(value.html);
@@ -156,7 +156,7 @@ function renderError(text, stack, lineOf, around) {
   return importFailed(`${placed(lineOf(stack), `The JSX fails when it is rendered${inside}`)}: ${words}.`);
 }
 
-/** The marks that React leaves for a browser: those between pieces of text would cut template expressions in two. */
+/** Removes the marker comments of React. A marker between two text nodes would split a template expression. */
 function withoutReactMarks(html) {
   return html.replace(/<!--(?: |\/?\$|html|head|body)?-->/g, '');
 }

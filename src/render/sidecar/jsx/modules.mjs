@@ -1,5 +1,5 @@
-// What a JSX design may import: react and the components of react-email. They are bundled once, in memory, into a script
-// that a page runs before any design; designs are compiled against the names that page reports.
+// Modules that a JSX design may import: react and the components of react-email. They are bundled once, in memory, into a
+// script that a page runs before the design. Designs are compiled against the export names that the page reports.
 
 import { build } from './compiler.mjs';
 
@@ -8,7 +8,7 @@ const CODE_BLOCK = '@react-email/code-block';
 const PARTS = ['body', 'button', 'code-block', 'code-inline', 'column', 'container', 'font', 'head', 'heading', 'hr', 'html',
   'img', 'link', 'markdown', 'preview', 'render', 'row', 'section', 'tailwind', 'text'];
 
-/** Where each import is found: a member of `__designs.modules`. The parts of react-email are all in one. */
+/** Maps each import path to a member of `__designs.modules`. All parts of react-email are in `components`. */
 export const IMPORTS = new Map([
   ['react', 'react'], ['react/jsx-runtime', 'jsx'], [COMPONENTS, 'components'], ['react-email', 'components'],
   ...PARTS.map((part) => [`@react-email/${part}`, 'components']),
@@ -16,7 +16,7 @@ export const IMPORTS = new Map([
 
 export const IMPORTS_IN_WORDS = `react, ${COMPONENTS} and its parts such as @react-email/button`;
 
-/** The script. `__designs.names` tells what there is, `__designs.run` is called in the page, after a design has been evaluated there. */
+/** The script. `__designs.names` returns the export names. `__designs.run` renders a design that the page has evaluated. */
 const ENTRY = `
   import * as react from 'react';
   import * as jsx from 'react/jsx-runtime';
@@ -25,18 +25,18 @@ const ENTRY = `
   import { renderToReadableStream } from 'react-dom/server';
 
   const modules = { react, jsx, components };
-  /** Knows every programming language, which takes as long as all the rest together: only for designs that show code. */
+  /** The code block loads every programming language and takes as long as all other modules together, so it is loaded on demand. */
   const codeBlock = () => require('${CODE_BLOCK}');
   const names = () => Object.fromEntries(Object.entries({ ...modules, codeBlock: codeBlock() }).map(([name, module]) => [name, Object.keys(module)]));
 
-  /** When an element is wrong, React's stack has no line of the design; the names of the components around it help. */
+  /** For an invalid element, React's stack has no line of the design. So the error names the components around the element. */
   async function componentsAround(element) {
     let stack = '';
     try {
       const onError = (_, info) => { stack ||= String(info.componentStack ?? ''); };
       await (await renderToReadableStream(element, { onError })).allReady;
     } catch {
-      // the first error is what is reported
+      // the caller reports the first error
     }
     return [...stack.matchAll(/^\\s+at ([\\w$.]+)/gm)].slice(0, 3).map(([, name]) => name);
   }
@@ -56,7 +56,7 @@ const ENTRY = `
   Object.defineProperty(globalThis, '__designs', { value: { modules, codeBlock, names, run } });
 `;
 
-/** Formatting is never asked for, and the formatter is heavy; the code block comes by itself, not with the components. */
+/** esbuild plugin that leaves out the large formatter, which is never used, and the code block, which is loaded on demand. */
 const withoutWeight = {
   name: 'without-weight',
   setup({ onResolve, onLoad }) {
@@ -66,7 +66,7 @@ const withoutWeight = {
   },
 };
 
-/** Builds the script (a quarter of a second); React's development build, because its errors are words. */
+/** Builds the script in about 0.25 s. It uses the development build of React, because its error messages are text. */
 export async function buildModules() {
   const { outputFiles } = await build({
     stdin: { contents: ENTRY, resolveDir: import.meta.dirname },

@@ -1,6 +1,6 @@
-// MJML to HTML by the mjml package, without includes, configuration files and components of others: nothing is read from
-// the disk. What would be lost or misread without a word is an error with its line: elements that do not exist,
-// mj-include, and template tags between elements, where MJML drops text.
+// Converts MJML to HTML with the mjml package. Includes, configuration files and third-party components are off, so
+// nothing is read from disk. Source that mjml would silently drop or misread is an error with its line number: unknown
+// elements, mj-include, and template tags between elements, where MJML drops text.
 
 import { createHash } from 'node:crypto';
 
@@ -11,7 +11,7 @@ import parseMjml from 'mjml-parser-xml';
 import { importFailed, quote } from '../errors.mjs';
 import { LIMITS } from '../limits.mjs';
 
-/** Without a file path nothing is looked up, not even whether a folder exists. */
+/** Without a file path mjml does not look into the file system at all. */
 const OPTIONS = { ignoreIncludes: true, filePath: '', actualPath: '', keepComments: false, minify: false, beautify: false,
   useMjmlConfigOptions: false, validationLevel: 'soft', preprocessors: [] };
 
@@ -21,7 +21,7 @@ const QUOTED = /"[^"]*"|'[^']*'/g;
 const COMMENT = /<!--[^]*?(?:-->|$)/g;
 const MJML_TAG = /<(\/?)(mjml|mj-[\w-]+)((?:[^<>"']|"[^"]*"|'[^']*')*)>/gi;
 
-/** Known to mjml without being components. */
+/** Elements that mjml accepts although they are not components. */
 const NOT_COMPONENTS = new Set(['mjml', 'mj-all', 'mj-class', 'mj-selector', 'mj-html-attribute']);
 const HAS_TEXT = 'mj-html-attribute';
 
@@ -39,8 +39,8 @@ export async function renderMjml(source) {
 }
 
 /**
- * Template expressions become words that mean nothing to mjml; afterwards they are put back as they were written, for the
- * HTML pipeline to find. Line breaks inside of them stay beside the word, so that lines count as in the source.
+ * Replaces template expressions by words without meaning to mjml, and restores them afterwards for the HTML pipeline. Line
+ * breaks of an expression stay after its word, so that line numbers match the source.
  */
 class TemplateMask {
   #expressions = [];
@@ -49,7 +49,7 @@ class TemplateMask {
     this.nonce = createHash('sha256').update(source).digest('hex').slice(0, 20);
     this.words = new RegExp(`m${this.nonce}x(\\d+)m`, 'g');
     this.text = source.replace(TEMPLATE, (raw, index) => {
-      // Markup inside of the braces is not an expression; the HTML pipeline says so.
+      // Braces with markup inside are not an expression. The HTML pipeline warns about them.
       if (raw.length > LIMITS.expressionChars || MARKUP.test(raw.replace(QUOTED, ''))) return raw;
       this.#expressions.push({ raw, line: lineAt(source, index) });
       return `m${this.nonce}x${this.#expressions.length - 1}m${raw.replace(/[^\n]/g, '')}`;
@@ -68,8 +68,8 @@ class TemplateMask {
 }
 
 /**
- * What mjml's own parser would not say: an include that it skips, an element that is never closed and loses its content.
- * The bounds come first, because that parser takes quadratic time.
+ * Errors that the mjml parser does not report: a skipped include, and an unclosed element, which loses its content. The
+ * limits are checked before parsing, because that parser takes quadratic time.
  */
 function checkTags(text) {
   const plain = text.replace(COMMENT, (comment) => comment.replace(/[^\n]/g, ' '));
@@ -88,7 +88,7 @@ function checkTags(text) {
     }
     const opened = open.pop();
     if (opened?.name !== name) {
-      throw importFailed(`${at(index)}: </${quote(name)}> closes nothing${opened ? `; <${quote(opened.name)}> of line ${lineAt(plain, opened.index)} is open there` : ''}.`);
+      throw importFailed(`${at(index)}: </${quote(name)}> has no matching start tag${opened ? `; <${quote(opened.name)}> of line ${lineAt(plain, opened.index)} is open there` : ''}.`);
     }
   }
   if (open.length > 0) throw importFailed(`${at(open.at(-1).index)}: <${quote(open.at(-1).name)}> is never closed.`);
@@ -105,7 +105,7 @@ function parse(text) {
   }
 }
 
-/** Walks the elements that mjml has read. */
+/** Checks the element tree of the mjml parser. */
 class TreeCheck {
   #count = 0;
   #lostTextLine = null;
@@ -127,11 +127,11 @@ class TreeCheck {
     if (++this.#count > LIMITS.mjmlElements) throw importFailed(`The MJML has more than ${LIMITS.mjmlElements} elements.`);
     const component = components[tagName];
     if (!component && !NOT_COMPONENTS.has(tagName)) {
-      throw importFailed(`Line ${line}: <${quote(this.mask.restore(tagName))}> is not an MJML element; HTML belongs into mj-text or mj-raw.`);
+      throw importFailed(`Line ${line}: <${quote(this.mask.restore(tagName))}> is not an MJML element; put HTML into mj-text or mj-raw.`);
     }
-    this.#refuseTemplate(Object.keys(attributes).join(' '), 'stands inside of a tag but outside of an attribute value');
+    this.#refuseTemplate(Object.keys(attributes).join(' '), 'is inside a tag but outside an attribute value');
     if (!component?.endingTag && tagName !== HAS_TEXT && content !== '') {
-      this.#refuseTemplate(content, 'stands between MJML elements, where text is dropped; put it into mj-text or mj-raw');
+      this.#refuseTemplate(content, 'is between MJML elements, where MJML drops text; put it into mj-text or mj-raw');
       this.#lostTextLine ??= line;
     }
     for (const child of children) this.#element(child);
@@ -143,16 +143,16 @@ class TreeCheck {
   }
 }
 
-/** mjml with its random names (of carousels and menus) drawn from the source, so that equal sources give equal bytes. */
+/** Runs mjml with a random generator that is seeded from the source. mjml uses random names (of carousels and menus); equal sources must give equal bytes. */
 async function render({ text, nonce }) {
   const { random } = Math;
   let state = Number.parseInt(nonce.slice(0, 8), 16);
   Math.random = () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0; // Numerical Recipes' generator: names need no more
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0; // the generator of Numerical Recipes, sufficient for names
     return state / 2 ** 32;
   };
   try {
-    // By default every design links to style sheets of web fonts, which no import keeps. mjml adds to the object it is given.
+    // By default mjml links to style sheets of web fonts, which an import removes. The object is new because mjml modifies it.
     return await mjml2html(text, { ...OPTIONS, fonts: {} });
   } catch (error) {
     if (error instanceof RangeError) throw importFailed('The MJML is nested too deeply to be rendered.');
@@ -162,14 +162,14 @@ async function render({ text, nonce }) {
   }
 }
 
-/** mjml fails somewhere inside when an element stands where it makes no sense; its validator knows where that was. */
+/** mjml throws an unclear error for an element in a wrong place. Its validator gives the line. */
 async function whyNotRendered(text) {
   const { errors = [] } = await mjml2html(text, { ...OPTIONS, fonts: {}, validationLevel: 'strict' }).catch((error) => error);
-  if (errors.length === 0) return importFailed('The MJML could not be rendered; mjml does not say why.');
-  return importFailed(`${inWords(errors[0])}.`);
+  if (errors.length === 0) return importFailed('The MJML could not be rendered; mjml gives no reason.');
+  return importFailed(`${errorText(errors[0])}.`);
 }
 
-function inWords({ line, tagName, message }) {
+function errorText({ line, tagName, message }) {
   return `Line ${line}: ${quote(`${tagName}: ${message}`)}`;
 }
 
@@ -177,12 +177,12 @@ function warningsOf(errors, lostTextLine, mask) {
   const warnings = [];
   if (errors.length > 0) {
     const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
-    warnings.push({ code: 'MJML_INVALID', message: `${mask.restore(inWords(errors[0]))}${more}.` });
+    warnings.push({ code: 'MJML_INVALID', message: `${mask.restore(errorText(errors[0]))}${more}.` });
   }
   if (lostTextLine !== null) {
     warnings.push({
       code: 'MJML_TEXT_LOST',
-      message: `Text directly inside of the element in line ${lostTextLine} is dropped by MJML; put it into mj-text or mj-raw.`,
+      message: `MJML drops the text directly inside the element in line ${lostTextLine}; put it into mj-text or mj-raw.`,
     });
   }
   return warnings;
