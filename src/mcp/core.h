@@ -20,6 +20,7 @@ enum {
     MCP_DEFAULT_MESSAGE_MAX_BYTES = 8 * 1024 * 1024,
     MCP_DEFAULT_SESSION_COUNT = 4096,
     MCP_DEFAULT_SESSION_IDLE_S = 30 * 60,
+    MCP_DEFAULT_DRAIN_S = 5, /* clients send SIGTERM about 2 s after they close the input */
     MCP_ASK_TIMEOUT_S = 10 * 60,
     MCP_BATCH_MAX_MESSAGES = 64,
     MCP_LIST_TTL_MS = 5 * 60 * 1000,

@@ -79,6 +79,8 @@ struct mcp_server *mcp_server_new(const struct mcp_provider *provider, const str
         server->config.message_max_bytes = MCP_DEFAULT_MESSAGE_MAX_BYTES;
     if (config->session_max_count == 0)
         server->config.session_max_count = MCP_DEFAULT_SESSION_COUNT;
+    if (config->drain_us == 0)
+        server->config.drain_us = MCP_DEFAULT_DRAIN_S * US_PER_S;
     if (config->session_idle_us == 0)
         server->config.session_idle_us = MCP_DEFAULT_SESSION_IDLE_S * US_PER_S;
 

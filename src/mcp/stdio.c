@@ -33,8 +33,7 @@ enum {
     PIPE_CHUNK_BYTES = 4096,
 };
 
-static const int64_t DRAIN_US = 600 * US_PER_MS; /* time for running calls after the end of input */
-static const int64_t LEAVE_US = 850 * US_PER_MS; /* time from the end of input to the return, in any case */
+static const int64_t CANCEL_US = 250 * US_PER_MS; /* time for cancelled calls to answer, after the drain */
 
 struct stdio {
     struct mcp_server *server;
@@ -489,6 +488,7 @@ static void serve_until_end(struct stdio *stdio)
 static void drain(struct stdio *stdio)
 {
     int64_t end_us = clock_monotonic_us();
+    int64_t drain_us = stdio->server->config.drain_us;
     bool stopped = false;
     for (;;) {
         serve_rest(stdio);
@@ -498,13 +498,13 @@ static void drain(struct stdio *stdio)
         bool is_flushed = stdio->broken || (!pending && stdio->deferred == 0 && stdio->in.size == 0);
         pthread_mutex_unlock(&stdio->lock);
         int64_t spent_us = clock_monotonic_us() - end_us;
-        if (is_flushed || spent_us >= LEAVE_US)
+        if (is_flushed || spent_us >= drain_us + CANCEL_US)
             return;
-        if (!stopped && spent_us >= DRAIN_US) {
+        if (!stopped && spent_us >= drain_us) {
             mcp_peer_stop(&stdio->peer, false);
             stopped = true;
         }
-        int64_t until_us = stopped ? LEAVE_US : DRAIN_US;
+        int64_t until_us = stopped ? drain_us + CANCEL_US : drain_us;
         wait_for_events(stdio, false, pending, (int)((until_us - spent_us) / US_PER_MS) + 1);
     }
 }
