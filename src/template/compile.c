@@ -22,7 +22,7 @@ static bool compile_captured(struct template_compiler *compiler, const struct te
         return template_compiler_refuse(compiler, block != NULL ? block->at : piece->at, err,
                                         "it can capture text and values, but not HTML");
     char *text = arena_alloc(compiler->build.arena, piece->size + 1);
-    size_t size = decode(compiler, piece->text, piece->size, text);
+    size_t size = template_compiler_decode(compiler, piece->text, piece->size, text);
     template_build_op(&compiler->build, TEMPLATE_OP_TEXT, 0, 0, template_build_string(&compiler->build, text, size));
     return true;
 }

@@ -116,7 +116,7 @@ static bool is_scalar_value(uint32_t point)
 }
 
 /* Decodes the character references that a serialiser wrote. The text never grows. */
-static size_t decode(const struct template_compiler *compiler, const char *text, size_t size, char *ret_text)
+size_t template_compiler_decode(const struct template_compiler *compiler, const char *text, size_t size, char *ret_text)
 {
     size_t written = 0;
     for (size_t i = 0; i < size;) {
@@ -137,7 +137,7 @@ static size_t decode(const struct template_compiler *compiler, const char *text,
 struct template_parser template_compiler_parser(struct template_compiler *compiler, const char *text, size_t size)
 {
     char *decoded = arena_alloc(compiler->build.arena, size + 1);
-    size_t decoded_size = decode(compiler, text, size, decoded);
+    size_t decoded_size = template_compiler_decode(compiler, text, size, decoded);
     return (struct template_parser){
         .build = &compiler->build, .names = &compiler->names, .at = decoded, .end = decoded + decoded_size
     };

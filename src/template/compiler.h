@@ -50,6 +50,10 @@ PRINTF_LIKE(4, 5)
 bool template_compiler_refuse(const struct template_compiler *compiler, const char *at, struct error *err, const char *format, ...)
     NONNULL(1, 2, 3, 4);
 
+/* Decodes the character references of HTML source into `ret_text` of at least `size` bytes, and returns the decoded size. */
+size_t template_compiler_decode(const struct template_compiler *compiler, const char *text, size_t size, char *ret_text)
+    NONNULL(1, 2, 4);
+
 /* Makes a parser for text of the source, after decoding its character references. */
 struct template_parser template_compiler_parser(struct template_compiler *compiler, const char *text, size_t size) NONNULL(1, 2);
 
