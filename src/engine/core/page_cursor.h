@@ -1,7 +1,7 @@
 /*
  * Pages and cursors (keyset pagination). A cursor contains the sort key of the
  * last returned row, so deleting rows that were read skips no other row. It is a
- * sealed token, bound to its query (operation, brand, filters, order), and valid
+ * signed token, bound to its query (operation, brand, filters, order), and valid
  * for 24 hours. Any other text is INVALID_REQUEST with param `cursor`.
  */
 #pragma once

@@ -23,7 +23,7 @@ enum { ENGINE_NAME_CHARS = 16 };
 /* The constants of one installation; read-only after engine_load, shared by all threads. */
 struct engine {
     struct id_codec ids;
-    unsigned char token_key[TOKEN_KEY_BYTES];   /* seals cursors and links */
+    unsigned char token_key[TOKEN_KEY_BYTES];   /* signs cursors and links */
     unsigned char address_key[TOKEN_KEY_BYTES]; /* hashes addresses */
     char name[ENGINE_NAME_CHARS + 1]; /* distinguishes installations that share a service (Redis); reveals nothing about the keys */
     int64_t default_organization_id;

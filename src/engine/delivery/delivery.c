@@ -196,7 +196,7 @@ char *delivery_message_name(const struct work *work, const struct delivery_batch
                         (long long)batch->recipients[index].ordinal);
 }
 
-/* A sealed token with brand, send and recipient. It identifies the recipient of a bounce and cannot be forged. */
+/* A signed token with brand, send and recipient. It identifies the recipient of a bounce and cannot be forged. */
 static char *message_token(const struct work *work, const struct delivery_batch *batch, int64_t ordinal)
 {
     const int64_t payload[] = { batch->brand_id, batch->send_id, ordinal };

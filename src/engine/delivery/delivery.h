@@ -4,10 +4,10 @@
  *
  * A send begins once. It is expanded into recipients with consecutive ordinals,
  * which are divided into ranges. A sender process leases ranges and appends a
- * result for each recipient. A range is never sent twice. A recipient with a
- * temporary failure (soft bounce), or with an unknown outcome, goes to the retry
- * queue instead. A recipient has a result, or a queued retry, or neither; never
- * both. The send ends when every recipient has a result.
+ * result for each recipient. The position of a range only moves forward. A
+ * recipient with a temporary failure (soft bounce), or with an unknown outcome,
+ * goes to the retry queue instead. A recipient has a result, or a queued retry,
+ * or neither; never both. The send ends when every recipient has a result.
  *
  * A batch is a unit of leased work: a range, or retries of one send. The batch
  * and its contents are allocated in the arena of the work that leased it.

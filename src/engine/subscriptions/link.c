@@ -6,7 +6,7 @@
 
 static const char purpose[] = "unsubscribe";
 
-/* The sealed bytes. Numbers are big-endian, so that a token is valid on any machine after a restore. */
+/* The signed bytes. Numbers are big-endian, so that a token is valid on any machine after a restore. */
 struct payload {
     uint64_t brand_id;
     uint64_t send_id;

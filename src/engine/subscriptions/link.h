@@ -1,7 +1,7 @@
 /*
  * Unsubscribe link of a recipient: PUBLIC_URL/u/TOKEN. The token contains the
  * recipient of a send and the hash of the address, so that it identifies the
- * same person after the contact was deleted or created again. It is sealed,
+ * same person after the contact was deleted or created again. It is signed,
  * opaque, and never expires (RFC 8058 §3: the link itself is the only proof).
  *
  * Plain values; any thread.

@@ -153,7 +153,7 @@ static void the_operation_of_a_route_is_chosen_as_a_server_does(void **state)
            "{\"emailId\":\"eml_1\",\"subject\":\"Hi\",\"test\":true,\"to\":[\"a@x.de\"]}");
     expect("sends create --test --email-id eml_1 --to a@x.de --subject Hi", "sends.test",
            "{\"emailId\":\"eml_1\",\"subject\":\"Hi\",\"test\":true,\"to\":[\"a@x.de\"]}");
-    expect_refusal("sends test --no-test --email-id eml_1 --to a@x.de --subject Hi", "sends test is with test true");
+    expect_refusal("sends test --no-test --email-id eml_1 --to a@x.de --subject Hi", "sends test always has test true");
     expect_refusal("contacts save-batch", "Missing: --contacts");
     expect_refusal("sends create --subject Hi", "Missing: --email-id, --domain-id");
 }
