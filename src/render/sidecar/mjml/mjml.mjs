@@ -143,7 +143,10 @@ class TreeCheck {
   }
 }
 
-/** Runs mjml with a random generator that is seeded from the source. mjml uses random names (of carousels and menus); equal sources must give equal bytes. */
+/**
+ * Runs mjml with a random generator that is seeded from the source: mjml uses random names (of carousels and menus), and
+ * equal sources must give equal bytes.
+ */
 async function render({ text, nonce }) {
   const { random } = Math;
   let state = Number.parseInt(nonce.slice(0, 8), 16);
