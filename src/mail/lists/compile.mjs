@@ -1,8 +1,9 @@
-// Compiles the address lists of npm packages (package.json) into sorted tables, as C:
+// Generates a C file with sorted tables of disposable domains, free mail domains and role addresses, from the lists of npm
+// packages (package.json):
 //
 //   compile.mjs OUTPUT_FILE
 //
-// A table has one text, in which a NUL ends each entry, and the offsets of the entries, sorted by their bytes.
+// A table is one string of entries, each ended by a NUL, and an array of offsets in the byte order of the entries.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -22,8 +23,8 @@ function load(name) {
 
 function table(name, entries) {
   const sorted = [...new Set(entries.map((entry) => entry.trim().toLowerCase()))].filter((entry) => ENTRY.test(entry)).sort();
-  // A package with a changed format must not give an empty list.
-  if (sorted.length < 500) throw new Error(`${name}: ${sorted.length} entries are too few`);
+  // This detects a package whose format has changed, which would give an empty list.
+  if (sorted.length < 500) throw new Error(`${name}: the list has only ${sorted.length} entries; expected at least 500`);
   let at = 0;
   const offsets = sorted.map((entry) => [at, (at += entry.length + 1)][0]);
   const lines = sorted.map((entry) => `    "${entry}\\0"`);
