@@ -1,10 +1,10 @@
-// Makes the gallery that is compiled in (src/engine/templates/gallery.h): every template goes through the HTML renderer,
-// as an import does, and becomes constant C data.
+// Generates the C data of the template gallery (src/engine/templates/gallery.h). The renderer sidecar prepares every
+// template, as for an import, and the result becomes constant C data.
 //
-//   build.mjs SIDE_FOLDER OUTPUT.c [strict]
+//   build.mjs SIDECAR_FOLDER OUTPUT.c [strict]
 //
-// A template that cannot be prepared is left out with a warning, so that one of them never stops a build of the service;
-// with `strict` it is an error, and so is anything that the gallery of a release must not be.
+// A template that cannot be prepared is left out with a warning, so that it does not stop the build of the service. With
+// `strict`, every problem is an error; a test uses it to check the gallery of a release.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,23 +19,23 @@ const MAX_PICTURE_BYTES = 60000;
 const MAX_STEPS = 12;
 const MAX_ID_CHARS = 64;
 
-const [sideFolder, output, strict] = process.argv.slice(2);
+const [sidecarFolder, output, strict] = process.argv.slice(2);
 const folder = import.meta.dirname;
 const problems = [];
 
-const complain = (what) => problems.push(what);
+const addProblem = (text) => problems.push(text);
 
-// ---- The renderer ----
+// ---- Sidecar ----
 
-class Side {
-  #process = spawn(process.execPath, [join(sideFolder, 'main.mjs')], { stdio: ['pipe', 'pipe', 'inherit'] });
+class Sidecar {
+  #process = spawn(process.execPath, [join(sidecarFolder, 'main.mjs')], { stdio: ['pipe', 'pipe', 'inherit'] });
   #lines = createInterface({ input: this.#process.stdout })[Symbol.asyncIterator]();
   #id = 0;
 
   async prepare(format, content) {
     this.#process.stdin.write(`${JSON.stringify({ id: ++this.#id, op: 'prepare', format, content })}\n`);
     const { value, done } = await this.#lines.next();
-    if (done) throw new Error('the renderer ended');
+    if (done) throw new Error('the sidecar has ended');
     const reply = JSON.parse(value);
     if (!reply.ok) throw new Error(reply.error.message);
     return reply.result;
@@ -53,31 +53,31 @@ function readGallery() {
     const { templates, flows } = JSON.parse(readFileSync(join(folder, 'gallery.json'), 'utf8'));
     return { templates, flows };
   } catch (problem) {
-    complain(`gallery.json: ${problem.message}`);
+    addProblem(`gallery.json: ${problem.message}`);
     return { templates: [], flows: [] };
   }
 }
 
 const isText = (value, max) => typeof value === 'string' && value.length > 0 && [...value].length <= max;
 
-function checkTemplate(template, known) {
-  if (!isText(template.id, MAX_ID_CHARS) || !/^tpl_[a-z0-9_-]+$/.test(template.id)) return 'the id must be tpl_ and letters, digits, _ and -';
-  if (known.has(template.id)) return 'the id is taken';
+function checkTemplate(template, rendered) {
+  if (!isText(template.id, MAX_ID_CHARS) || !/^tpl_[a-z0-9_-]+$/.test(template.id)) return 'the id must be tpl_ and lower-case letters, digits, _ and -';
+  if (rendered.has(template.id)) return 'another template has the same id';
   if (!isText(template.title, 200)) return 'the title must have 1 to 200 characters';
   if (!isText(template.subjectLine, 250)) return 'the subjectLine must have 1 to 250 characters';
-  if (!CATEGORIES.includes(template.category)) return 'the category is not one of the contract';
-  if (Number.isNaN(Date.parse(template.updatedAt))) return 'updatedAt is no date';
-  if (!FORMATS[extname(template.source ?? '')] || !existsSync(join(folder, template.source))) return 'the source is missing';
+  if (!CATEGORIES.includes(template.category)) return 'the category must be one of the contract';
+  if (Number.isNaN(Date.parse(template.updatedAt))) return 'updatedAt must be a date-time';
+  if (!FORMATS[extname(template.source ?? '')] || !existsSync(join(folder, template.source))) return 'the source must name an .mjml or .html file of this folder';
   return null;
 }
 
-// A picture is no condition of a template: what is wrong with it is said, and there is none.
+// A picture is optional: a wrong one becomes a problem, and the template has no picture.
 function readPicture(template) {
   if (template.preview === undefined) return null;
   const type = PICTURES[extname(template.preview)];
   const bytes = type && existsSync(join(folder, template.preview)) ? readFileSync(join(folder, template.preview)) : null;
   if (bytes === null || bytes.length > MAX_PICTURE_BYTES) {
-    complain(`template ${template.id}: the preview ${template.preview} is missing, of an unknown type or over ${MAX_PICTURE_BYTES} bytes`);
+    addProblem(`template ${template.id}: the preview ${template.preview} is missing, has an unknown type or is over ${MAX_PICTURE_BYTES} bytes`);
     return null;
   }
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
@@ -86,29 +86,29 @@ function readPicture(template) {
 
 async function renderTemplates(templates) {
   const rendered = new Map();
-  const side = new Side();
+  const sidecar = new Sidecar();
   for (const template of templates) {
     try {
       const wrong = checkTemplate(template, rendered);
       if (wrong) throw new Error(wrong);
-      const prepared = await side.prepare(FORMATS[extname(template.source)], readFileSync(join(folder, template.source), 'utf8'));
+      const prepared = await sidecar.prepare(FORMATS[extname(template.source)], readFileSync(join(folder, template.source), 'utf8'));
       rendered.set(template.id, { ...template, prepared, picture: readPicture(template), index: rendered.size });
     } catch (problem) {
-      complain(`template ${template.id}: ${problem.message}`);
+      addProblem(`template ${template.id}: ${problem.message}`);
     }
   }
-  side.close();
+  sidecar.close();
   return rendered;
 }
 
 function checkFlow(flow, templates) {
-  if (!/^[a-z0-9-]{1,128}$/.test(flow.slug ?? '')) return 'the slug must be letters, digits and -';
-  if (!isText(flow.title, 200) || !isText(flow.brand?.name, 200)) return 'title and brand.name are needed';
-  if (!Array.isArray(flow.steps) || flow.steps.length === 0 || flow.steps.length > MAX_STEPS) return `needs 1 to ${MAX_STEPS} steps`;
+  if (!/^[a-z0-9-]{1,128}$/.test(flow.slug ?? '')) return 'the slug must be lower-case letters, digits and -';
+  if (!isText(flow.title, 200) || !isText(flow.brand?.name, 200)) return 'title and brand.name are required';
+  if (!Array.isArray(flow.steps) || flow.steps.length === 0 || flow.steps.length > MAX_STEPS) return `the flow must have 1 to ${MAX_STEPS} steps`;
   for (const [index, step] of flow.steps.entries()) {
-    if (step.order !== index + 1) return `step ${index + 1} has the order ${step.order}`;
-    if (!Number.isInteger(step.dayOffset) || step.dayOffset < (flow.steps[index - 1]?.dayOffset ?? 0)) return `step ${step.order} comes before the one before it`;
-    if (!isText(step.subject, 250)) return `step ${step.order} needs a subject`;
+    if (step.order !== index + 1) return `step ${index + 1} must have the order ${index + 1}, not ${step.order}`;
+    if (!Number.isInteger(step.dayOffset) || step.dayOffset < (flow.steps[index - 1]?.dayOffset ?? 0)) return `the dayOffset of step ${step.order} is missing or lower than that of the previous step`;
+    if (!isText(step.subject, 250)) return `the subject of step ${step.order} must have 1 to 250 characters`;
     if (!templates.has(step.template)) return `step ${step.order} names the unknown template ${step.template}`;
   }
   return null;
@@ -116,7 +116,7 @@ function checkFlow(flow, templates) {
 
 // ---- Writing ----
 
-// A C string literal of a text or of bytes, in pieces short enough to be read.
+// A C string literal of a text or of bytes, split into lines of about 110 characters.
 function literal(text) {
   if (text === undefined || text === null) return 'NULL';
   const pieces = [];
@@ -176,7 +176,7 @@ const writeFlow = (flow, index) => `    {
     },
 `;
 
-// C knows no empty array: an entry that is not counted stands in for none.
+// C has no empty array: without items, the array has one zero entry, which the count leaves out.
 const array = (type, name, items) => `const struct ${type} ${name}[] = {\n${items.join('') || '    { 0 },\n'}};\n`;
 
 function writeSource(templates, flows) {
@@ -189,13 +189,13 @@ ${flows.map((flow, index) => writeSteps(flow, index, templates)).join('')}${arra
 `;
 }
 
-// ---- All of it ----
+// ---- Main program ----
 
 const gallery = readGallery();
 const templates = await renderTemplates(gallery.templates);
 const flows = gallery.flows.filter((flow) => {
   const wrong = checkFlow(flow, templates);
-  if (wrong) complain(`flow ${flow.slug}: ${wrong}`);
+  if (wrong) addProblem(`flow ${flow.slug}: ${wrong}`);
   return !wrong;
 });
 const source = writeSource(templates, flows);
