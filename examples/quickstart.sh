@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The main job on a fresh Debian 12 machine, from nothing: installs what is needed, builds, and lets a real MCP client save
-# contacts, import a newsletter, send it, and read what happened; then sends a campaign through a relay, over SMTP to a mail
-# server on this machine. A second run builds nothing and takes seconds.
+# Quickstart on a fresh Debian 12 machine: installs the dependencies and builds. Then the official MCP client saves contacts,
+# imports a newsletter, sends it, and reads the results. At the end a campaign goes through an SMTP relay to a mail server on
+# this machine. A second run builds nothing and takes seconds.
 #
-# POSTHORN_DATA names the data folder (default: build/quickstart-data, made anew by each run).
+# POSTHORN_DATA is the data folder (default: build/quickstart-data, created again by each run).
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -25,7 +25,7 @@ if [ -z "${POSTHORN_DATA:-}" ] && [ -d "$data" ]; then
 fi
 "$NODE" build/quickstart/quickstart.mjs "$posthorn" "$data" "$root/examples"
 
-echo "Through a relay, from an installation of its own:"
+echo "Sending through a relay, from a separate installation:"
 data=$root/build/quickstart-relay-data
 if [ -d "$data" ]; then
     "$posthorn" stop --data "$data" >/dev/null

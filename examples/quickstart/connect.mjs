@@ -1,4 +1,4 @@
-// The lines to paste into the usual hosts, for this machine's binary.
+// Commands and settings that connect common MCP hosts to the binary on this machine.
 export function connectionLines(posthorn) {
   const server = JSON.stringify({ command: posthorn, args: ['mcp'] });
   return `Connect your assistant:

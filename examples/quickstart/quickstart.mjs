@@ -1,5 +1,5 @@
-// What an assistant does, played by the official MCP client over stdio: look around, save contacts, import a newsletter,
-// try it on oneself, send it, and read what happened.
+// Quickstart over MCP: the official MCP client, over stdio, makes the calls of an assistant. It lists the tools, saves
+// contacts, imports a newsletter, sends a test email, sends a campaign, and reads the results.
 //
 //   quickstart.mjs POSTHORN DATA_DIR EXAMPLES_DIR
 import { readFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ const subject = "News for {{ firstName | default: 'you' }}";
 const test = await call('send_email', { emailId: email.emailId, subject, test: true, to: ['me@example.com'] });
 say(`test ${test.status} to ${test.recipient}`);
 
-// A send to many is previewed first. Here the program agrees in place of a person who would read it.
+// A campaign needs a confirmation of its preview. Here the program confirms it; usually a person reads it first.
 const order = { emailId: email.emailId, domainId, audienceId: 'all', subject, idempotencyKey: 'quickstart-campaign' };
 const asked = await call('send_email', order);
 say(`asked to confirm: ${asked.preview.recipientCount} recipients, "${asked.preview.subject}", ${asked.preview.warnings.length} warnings`);
@@ -56,8 +56,8 @@ say(`campaign ${send.status}: ${send.stats.sent} sent, ${send.stats.delivered} d
 await client.close();
 
 console.log(`
-The mails are in ${data}/outbox/new, one file each (a Maildir: any mail reader opens it). The domain ${domain}
-only captures; nothing has left this machine.
+The emails are in ${data}/outbox/new, one file each (a Maildir, which mail clients can open). The domain ${domain}
+only captures emails; no email has left this machine.
 
 ${connectionLines(posthorn)}`);
 if (send.status !== 'completed' || send.stats.sent !== account.subscribedContacts) process.exitCode = 1;

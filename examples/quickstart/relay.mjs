@@ -1,5 +1,5 @@
-// Through a relay: a campaign to 2,000 readers over real SMTP sessions, signed with the keys of the domain. The relay is a mail
-// server of the tests on this machine, which takes everything, counts it and delivers nothing.
+// Quickstart with an SMTP relay: sends a campaign to 2,000 recipients over real SMTP sessions, signed with the DKIM keys of
+// the domain. The relay is a test mail server on this machine. It accepts and counts every message and delivers none.
 //
 //   relay.mjs POSTHORN POSTHORN_SINK DATA_DIR EXAMPLES_DIR
 import { execFileSync, spawn } from 'node:child_process';
@@ -22,7 +22,7 @@ const answers = createInterface({ input: sink.stdout })[Symbol.asyncIterator]();
 const answer = async () => JSON.parse((await answers.next()).value);
 const relay = `smtp://127.0.0.1:${(await answer()).port}?tls=none`;
 
-// What sends is the process that stays behind the command line; it takes its settings from the command that starts it.
+// The background process that the first command starts sends the emails. It takes its settings from that command.
 function run(...words) {
   const env = { ...process.env, POSTHORN_RELAY: relay };
   return JSON.parse(execFileSync(posthorn, [...words, '--data', data], { encoding: 'utf8', env }));
@@ -31,7 +31,7 @@ const call = (tool, args, ...options) => run('call', tool, JSON.stringify(args),
 
 run('admin', 'domain', 'create', DOMAIN);
 const { domainId } = run('admin', 'domain', 'verify', DOMAIN, '--trust');
-say(`installed anew, with --relay '${relay}'; the domain ${DOMAIN} is trusted`);
+say(`new installation with --relay '${relay}'; the domain ${DOMAIN} is trusted`);
 
 const readers = Array.from({ length: READERS }, (_, index) => `reader${index}@example.com,Reader ${index}`);
 writeFileSync(join(data, 'readers.csv'), ['email,firstName', ...readers].join('\n'));
