@@ -1,6 +1,6 @@
 /*
- * Callers that wait for the end of what they ask about: asked again once a
- * second, without a thread or a connection in between.
+ * Polling of calls that wait for a job to end: the call is repeated once a second.
+ * Between two runs it holds no thread and no connection.
  */
 #include "fixtures/api_fixture.h"
 

@@ -1,4 +1,4 @@
-/* The checks that every call passes before its work, each by itself and in their order. */
+/* Checks before the work of a call: each check alone, and their order. */
 #include "fixtures/api_fixture.h"
 
 static const struct rate_policy two_a_minute = { .name = "test", .index = 1000, .limit = 2, .window_s = 60 };

@@ -1,7 +1,6 @@
 /*
- * Decoding by hand-made tables: every kind of argument with its bounds, what a
- * tool call's text is coerced to and a body's is not, and the path of what is
- * refused.
+ * Argument decoder with tables of the test: every type with its bounds. A tool call's
+ * text is coerced, a REST body is not. Errors name the path of the argument.
  */
 #include "fixtures/own_fail.h"
 

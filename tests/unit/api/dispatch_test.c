@@ -1,4 +1,4 @@
-/* Reads and their pipelines, overload, cancelling, and what a transport asks besides. */
+/* Dispatch: reads and their pipelining, overload, cancellation, and the other calls of a transport. */
 #include "fixtures/api_fixture.h"
 
 /* ---- What handlers may not do ---- */

@@ -1,4 +1,4 @@
-/* The embedding API of include/posthorn.h, with the catalogue's own operations on a real database. */
+/* Embedding API of include/posthorn.h, with the operations of the catalogue on a real database. */
 #include "fixtures/api_fixture.h"
 
 #include "posthorn.h"

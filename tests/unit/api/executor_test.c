@@ -1,7 +1,4 @@
-/*
- * Executors without a service: a run function of the test's own shows what
- * they hand over, what they refuse, and how they end.
- */
+/* Executor without a service: the run function of the test records batches, refusals and shutdown. */
 #include "fixtures/own_fail.h"
 
 #include "api/dispatch/dispatch.h"

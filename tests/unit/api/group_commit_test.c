@@ -1,7 +1,6 @@
 /*
- * Shared commits: single writes that travel in one transaction. What each of
- * them answers and leaves behind is what it would alone; a fault reaches its
- * own caller only.
+ * Group commit: single writes that share one transaction. Each write has the reply and
+ * the effects that it would have alone. An error reaches only its own caller.
  */
 #include "fixtures/api_fixture.h"
 

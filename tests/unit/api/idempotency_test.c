@@ -1,4 +1,4 @@
-/* Idempotency keys: what is replayed, what conflicts, and who waits for whom. */
+/* Idempotency keys: replays, conflicts, and callers that wait for the first call with the same key. */
 #include "fixtures/api_items.h"
 
 /* ---- Replays ---- */

@@ -1,7 +1,7 @@
 /*
- * The rate gate over both of its stores: what a store must do, held against the
- * memory of the process and against a real server, with a clock that the test
- * moves; and what only the one over the network can go through.
+ * Stores of the rate limit. Both stores, process memory and a real Redis server, must
+ * pass the same tests, with a clock that the test moves. Faults of the network are
+ * tested for the Redis store.
  */
 #include "api/limits/limit_address.h"
 #include "api/limits/limit_redis.h"

@@ -1,4 +1,7 @@
-/* The rate gate with many callers (limits_test.c has the rest), and the TTL cache: what is believed for a second. */
+/*
+ * Rate limit with many callers, and the TTL cache, whose entries are valid for a
+ * second. limit_stores_test.c has the other tests of rate limits.
+ */
 #include "api/limits/limits.h"
 #include "api/ttl_cache.h"
 #include "base/clock.h"

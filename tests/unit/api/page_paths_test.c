@@ -1,4 +1,4 @@
-/* Decoding of a REST call, whose arguments have places, and the conditions that choose its operation. */
+/* Decoding of a REST call: the position of each argument, and the conditions that choose the operation. */
 #include "fixtures/own_fail.h"
 
 #include "api/decode.h"

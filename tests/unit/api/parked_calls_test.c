@@ -1,6 +1,6 @@
 /*
- * Callers parked on a job. No worker runs here: a test settles the job's row
- * by hand, so that it can look at every moment in between.
+ * Parked calls: callers that wait for a job. No worker runs here. The test writes the
+ * state of the job's row, so that it can check every step in between.
  */
 #include "fixtures/api_fixture.h"
 

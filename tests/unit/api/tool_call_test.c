@@ -1,4 +1,4 @@
-/* A tool call as a call of operations: what it fixes, what it defaults, what picks the operation, what it refuses. */
+/* Mapping of a tool call to an operation: fixed arguments, defaults, choice of the operation, and refusals. */
 #include "fixtures/own_fail.h"
 
 #include "api/tool_call.h"

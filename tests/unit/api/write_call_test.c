@@ -1,7 +1,4 @@
-/*
- * Writes: one transaction for the work, the charge and the audit row; repeated
- * when the database asks for it.
- */
+/* Writes: one transaction for the work, the charge and the audit row, with a retry when the database asks for one. */
 #include "fixtures/api_items.h"
 
 /* ---- The transaction ---- */

@@ -1,4 +1,4 @@
-/* Times in and out: ISO 8601, RFC 5322, and the clock that tests can move. */
+/* Time: ISO 8601, RFC 5322, and the clock that tests can move. */
 #include "fixtures/base_case.h"
 
 #include "base/clock.h"

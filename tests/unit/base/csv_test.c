@@ -1,7 +1,7 @@
 /*
- * CSV and charsets: every text is read in blocks of several sizes, down to a
- * byte, and must give the same rows; and from every row on, by its offset, the
- * same rest.
+ * CSV and charsets. Every text is read in blocks of several sizes, down to one byte,
+ * and must give the same rows. Reading from the offset of any row must give the same
+ * remaining rows.
  */
 #include "fixtures/base_case.h"
 

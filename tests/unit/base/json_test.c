@@ -1,4 +1,4 @@
-/* JSON out and in: what is written is read back as it was, and what is read is bounded first. */
+/* JSON writer and reader: a written value is read back unchanged, and the reader checks the bounds first. */
 #include "fixtures/base_case.h"
 
 #include "base/json_read.h"

@@ -1,4 +1,4 @@
-/* Errors, arenas and buffers: what is owned, when it is released, and what happens at a bound. */
+/* Errors, arenas and buffers: ownership, release, and behaviour at the limits. */
 #include "fixtures/base_case.h"
 
 #include "base/arena.h"

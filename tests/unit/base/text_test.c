@@ -1,4 +1,4 @@
-/* Text: UTF-8, what is visible of it, and every encoding with what it refuses. */
+/* Text: UTF-8, visible characters, and each encoding with its invalid input. */
 #include "fixtures/base_case.h"
 
 #include "base/text.h"

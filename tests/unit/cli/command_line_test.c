@@ -1,4 +1,4 @@
-/* The command line of operations: taken apart by the tables of the catalogue, and turned into arguments. */
+/* Command line: parsing by the tables of the catalogue, and conversion to arguments. */
 #include "fixtures/own_fail.h"
 
 #include "base/json_read.h"

@@ -1,4 +1,7 @@
-/* Tables: aligned by what characters take on a terminal, cut to its width, and never obeyed by it. */
+/*
+ * CLI tables: alignment by display width, truncation to the width of the terminal, and
+ * removal of control characters.
+ */
 #include "fixtures/own_fail.h"
 
 #include "base/json_read.h"

@@ -1,6 +1,6 @@
 /*
- * The SQL generator as the build runs it: what it makes of good files, and how
- * it refuses bad ones. The program lies beside this one.
+ * SQL generator, as the build runs it: output for valid files and errors for invalid
+ * files. The generator program is in the folder of this test program.
  */
 #include "fixtures/temp_folder.h"
 

@@ -1,4 +1,4 @@
-/* Ids on the wire: a permutation a kind, closed to other keys and other kinds. */
+/* Ids on the wire: one permutation for each kind; ids of other keys and other kinds are refused. */
 #include "crypto/ids.h"
 #include "crypto/keys.h"
 

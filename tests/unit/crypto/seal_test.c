@@ -1,4 +1,4 @@
-/* Sealed values, and the file their keys come from. */
+/* Sealed values, and the file with the keys. */
 #include "crypto/key_file.h"
 #include "crypto/keys.h"
 #include "crypto/seal.h"

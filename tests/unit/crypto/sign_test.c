@@ -1,4 +1,4 @@
-/* Signing keys: that they are what they claim to be, survive being stored, and sign as their standards say. */
+/* Signing keys: validity, storage, and signatures by their standards. */
 #include "crypto/sign.h"
 
 #include "base/text.h"

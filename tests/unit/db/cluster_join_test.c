@@ -1,8 +1,8 @@
 /*
- * Joining the private cluster with real processes: one server however many
- * join, none left behind, and nothing committed lost when a runner is killed.
+ * Joining the private cluster with real processes: any number of processes share one
+ * server, no server is left running, and a killed runner loses no committed row.
  *
- * Started as "runner DIR MODE" this program is the runner of the tests.
+ * Started as "runner DIR MODE", this program is the runner of the tests.
  */
 #include "fixtures/cluster_folder.h"
 

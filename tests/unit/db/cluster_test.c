@@ -1,6 +1,6 @@
 /*
- * The private cluster: it starts, keeps what was there, opens nothing to
- * others, dies with its starter, and says what stands in its way.
+ * Private cluster: it starts, keeps its data, is closed to other users, ends with the
+ * process that started it, and names the reason when it cannot start.
  */
 #include "fixtures/cluster_folder.h"
 

@@ -1,6 +1,6 @@
 /*
- * Batches, transactions and errors against a real server: what fails fails
- * alone, keeps nothing, and says what it was.
+ * Batches, transactions and errors on a real server: a failed statement fails alone,
+ * leaves no effect, and has an error message.
  */
 #include "fixtures/private_db.h"
 

@@ -1,7 +1,4 @@
-/*
- * A server that goes away and comes back, statements that are stopped,
- * notifications and COPY.
- */
+/* Database faults: a server that ends and starts again, cancelled statements, notifications and COPY. */
 #include "fixtures/private_db.h"
 
 #include "base/clock.h"

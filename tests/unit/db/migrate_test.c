@@ -1,6 +1,6 @@
 /*
- * Migrations: done once however many start them, whole or not at all, and a
- * newer schema is refused.
+ * Migrations: applied once, also when several processes start them, completely or not
+ * at all. A newer schema is refused.
  */
 #include "fixtures/private_db.h"
 

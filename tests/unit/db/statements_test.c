@@ -1,7 +1,7 @@
 /*
- * Drift: every generated statement is prepared on a freshly migrated database,
- * and what it declares is compared with what PostgreSQL says of it. Each
- * difference is printed with the statement's name.
+ * Drift of prepared statements: every generated statement is prepared on a freshly
+ * migrated database, and its declaration is compared with the description by
+ * PostgreSQL. Each difference is printed with the name of the statement.
  */
 #include "fixtures/private_db.h"
 

@@ -1,6 +1,4 @@
-/*
- * Values of every type, to the server and back.
- */
+/* Values of every type, sent to the server and read back. */
 #include "fixtures/private_db.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
-/* The asset store: names that cannot lead anywhere else, whole files or none, equal bytes once; and the rows about them. */
+/*
+ * Asset store: file names stay inside the folder, files are complete or absent, equal
+ * bytes are stored once; and the rows of assets.
+ */
 #include "engine/assets/assets.h"
 
 #include "fixtures/temp_folder.h"

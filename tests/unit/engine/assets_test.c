@@ -1,4 +1,4 @@
-/* What a brand hosts, as rows: noted once, counted, and bounded. */
+/* Rows of a brand's assets: inserted once, counted, and limited. */
 #include "fixtures/engine_fixture.h"
 
 #include "engine/assets/assets.h"

@@ -1,7 +1,6 @@
 /*
- * Audiences: cohorts are built in steps that a crash repeats without harm and
- * that later events do not change, and whether a caller counts an audience, searches in
- * it or sends to it means the same people.
+ * Audiences. A cohort is built in steps that can be repeated after a crash, and later
+ * events do not change it. Counting, searching and sending select the same people.
  */
 #include "fixtures/engine_fixture.h"
 

@@ -1,8 +1,8 @@
 /*
- * Composing for a send: what marketing mail carries and transactional mail does
- * not, that everybody has a way out, and that no input breaks a header. What
- * mail parsers make of it is checked by tests/third_party/message_roundtrip.mjs
- * and tests/integration/sending/unsubscribe.test.mjs.
+ * Composer of a send: the headers of marketing and transactional mail, an unsubscribe
+ * link for every recipient, and header injection.
+ * tests/third_party/message_roundtrip.mjs and
+ * tests/integration/sending/unsubscribe.test.mjs check the messages with mail parsers.
  */
 #include "base/json_read.h"
 #include "engine/compose/composer.h"

@@ -1,6 +1,7 @@
 /*
- * Conditions on membership and on activity: audiences that are filters, cohorts
- * and audiences that name audiences; and what keeps the activity of contacts.
+ * Filter conditions on membership and on activity: audiences with filters, cohorts,
+ * and audiences that name audiences. Also the rows that store the activity of
+ * contacts.
  */
 #include "fixtures/contacts_brand.h"
 

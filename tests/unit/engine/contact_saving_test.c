@@ -1,7 +1,4 @@
-/*
- * Several saves that know nothing of each other, in one statement: each ends
- * as it would alone.
- */
+/* Several independent saves of contacts in one statement: each has the result that it would have alone. */
 #include "fixtures/contacts_brand.h"
 
 enum { MOST = 8 };

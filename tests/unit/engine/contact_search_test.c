@@ -1,7 +1,4 @@
-/*
- * Searching contacts on a real PostgreSQL: filters and their refusals, text,
- * orders, pages and audiences.
- */
+/* Contact search on a real PostgreSQL: filters and their errors, text, sort orders, pages and audiences. */
 #include "fixtures/contacts_brand.h"
 
 #include "engine/filters/filter.h"

@@ -1,7 +1,4 @@
-/*
- * Saving contacts on a real PostgreSQL: merging, custom fields, who is
- * subscribed, and batches beside each other.
- */
+/* Saving contacts on a real PostgreSQL: merging, custom fields, subscription, and concurrent batches. */
 #include "fixtures/contacts_brand.h"
 
 #include <pthread.h>

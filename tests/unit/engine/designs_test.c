@@ -1,7 +1,7 @@
 /*
- * What becomes of designs after they were made: changes, versions, copies,
- * folders and deletions, also when two callers meet. And the gallery that is
- * compiled in: each of its templates becomes a design.
+ * Designs after their creation: changes, versions, copies, folders and deletions, also
+ * by two concurrent callers. Also the compiled gallery: each of its templates becomes
+ * a design.
  */
 #include "fixtures/engine_fixture.h"
 

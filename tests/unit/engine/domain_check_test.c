@@ -1,4 +1,4 @@
-/* What the answers of the DNS mean for a sending domain, and what becomes of a deleted one. */
+/* Domain check: the effect of DNS answers on a sending domain, and deleted domains. */
 #include "fixtures/engine_fixture.h"
 
 #include "engine/domains/check.h"

@@ -1,4 +1,4 @@
-/* Sending domains: their keys, the records that publish them, and how both are replaced. */
+/* Sending domains: their keys, the DNS records that publish them, and the replacement of both. */
 #include "fixtures/engine_fixture.h"
 
 #include "base/text.h"

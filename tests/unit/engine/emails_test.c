@@ -1,7 +1,4 @@
-/*
- * Designs: what becomes of the renderer's answer, where a design is put,
- * how lists walk, and the preview text.
- */
+/* Designs: storing the reply of the renderer, folders, pages of lists, and the preview text. */
 #include "fixtures/engine_fixture.h"
 
 #include "engine/compose/preheader.h"

@@ -1,7 +1,7 @@
 /*
- * Why: for one person, every decision from the audience to the last reply. The
- * rows are those that delivery leaves behind; here they are written directly,
- * a state at a time, and the answer has to tell each of them apart.
+ * Explanation of one delivery: every decision about one person, from the audience to
+ * the last SMTP reply. The test writes the rows of each state directly, and the
+ * explanation must differ for each state.
  */
 #include "fixtures/engine_fixture.h"
 

@@ -1,8 +1,7 @@
 /*
- * Figures: whatever becomes of the recipients of sends, in whatever order, the
- * figures of a send are those of its events, its results and its retries, and
- * the overview sums up the events of the brand. The course is drawn; its seed
- * is printed, and POSTHORN_TEST_SEED repeats it.
+ * Statistics: after any sequence of results, the figures of a send equal its events,
+ * results and retries, and the overview is the sum of the brand's events. The sequence
+ * is random; its seed is printed, and POSTHORN_TEST_SEED repeats it.
  */
 #include "fixtures/engine_fixture.h"
 

@@ -1,7 +1,7 @@
 /*
- * Filters against a naive evaluator: random people, random conditions of every
- * operator and type, nested in random groups; what PostgreSQL finds must be
- * what the evaluator finds. POSTHORN_SEED repeats a run.
+ * Filters compared with a naive evaluator: random people, and random conditions of
+ * every operator and type in random nested groups. PostgreSQL must find the same
+ * people as the evaluator. POSTHORN_SEED repeats a run.
  */
 #include "fixtures/contacts_brand.h"
 

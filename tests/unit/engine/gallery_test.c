@@ -1,7 +1,4 @@
-/*
- * How the gallery is searched, walked and written, with a gallery of the test's
- * own in place of the one that is compiled in. It needs no database.
- */
+/* Gallery: search, pages and JSON, with a gallery of the test in place of the compiled one. It needs no database. */
 #include "fixtures/temp_folder.h"
 
 #include "base/json_read.h"

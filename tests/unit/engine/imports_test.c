@@ -1,8 +1,7 @@
 /*
- * Imports on a real PostgreSQL, driven step by step: what columns and cells
- * mean, what becomes of each row, and that an import which is left at any chunk
- * and taken up again ends as if nothing had happened. The job around it is
- * tested by tests/integration/imports.
+ * Imports on a real PostgreSQL, run step by step: mapping of columns and cells, the
+ * result of each row, and resumption. An import that stops at any chunk and is resumed
+ * has the same result. tests/integration/imports tests the job around it.
  */
 #include "fixtures/own_fail.h"
 

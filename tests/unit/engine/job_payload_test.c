@@ -1,6 +1,6 @@
 /*
- * Payloads of jobs: what is encoded is decoded again, rows of older versions
- * are read, and rows that do not fit their declaration are refused.
+ * Payloads of jobs: an encoded payload decodes to the same values, rows of older
+ * versions can be read, and rows that do not match their declaration are refused.
  */
 #include "fixtures/base_case.h"
 

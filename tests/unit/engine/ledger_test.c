@@ -1,4 +1,4 @@
-/* The ledger by itself: claims, what they leave, the balance, and an entry's way through a job row. */
+/* Ledger without a call: claims, their rows, the balance, and an entry that a job row carries. */
 #include "fixtures/api_fixture.h"
 
 #include "engine/account/account.h"

@@ -1,4 +1,4 @@
-/* Cursors: bound to their list, brand and day, and closed to tampering. */
+/* Keyset pagination: a page cursor is valid only for its list, brand and day, and a changed cursor is refused. */
 #include "fixtures/own_fail.h"
 
 #include "base/clock.h"

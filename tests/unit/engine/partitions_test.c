@@ -1,6 +1,6 @@
 /*
- * Partitions of events: made ahead by month, never in anybody's way, and an
- * event without one is kept and found all the same.
+ * Partitions of events: created in advance for each month without blocking. An event
+ * without a partition is still stored and found.
  */
 #include "fixtures/engine_fixture.h"
 

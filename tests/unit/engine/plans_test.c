@@ -1,4 +1,4 @@
-/* Plans: what is left of a month's credits. */
+/* Plans: the remaining credits of a month. */
 #include "engine/ledger/plans.h"
 
 #include <setjmp.h>

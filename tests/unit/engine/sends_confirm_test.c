@@ -1,7 +1,4 @@
-/*
- * Confirmations: what a preview shows and leaves unwritten, what its token is
- * good for and what not; and the states that pause and resume refuse.
- */
+/* Confirmations of sends: the preview and its token; the states in which pause and resume are refused. */
 #include "fixtures/engine_fixture.h"
 
 #include "base/text.h"

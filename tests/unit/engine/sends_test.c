@@ -1,6 +1,6 @@
 /*
- * Sends: what is refused, how a campaign is expanded and delivered, and that a
- * crash at any step neither misses nor doubles a recipient.
+ * Sends: refusals, expansion and delivery of a campaign. A crash at any step neither
+ * loses nor duplicates a recipient.
  */
 #include "fixtures/engine_fixture.h"
 

@@ -1,7 +1,7 @@
 /*
- * Leaving by the link of a message, and coming back: what becomes of the
- * contact, of the address when the contact is gone, of events and figures, and
- * who is mailed next.
+ * Unsubscribing by the link of a message, and resubscribing: the effects on the
+ * contact, on the address of a deleted contact, on events and figures, and on the
+ * recipients of the next send.
  */
 #include "fixtures/engine_fixture.h"
 

@@ -1,7 +1,6 @@
 /*
- * Validation of contacts: background rounds, what is kept and what is charged,
- * and saving with validation, with the workers and a DNS server of the test's
- * own (R-159, R-366).
+ * Validation of contacts: background rounds, stored verdicts, charges, and saving with
+ * validation, with the workers and a DNS server of the test (R-159, R-366).
  */
 #include "fixtures/own_fail.h"
 

@@ -1,6 +1,6 @@
 /*
- * Connections of the HTTP room: the rules of /mcp, streams, clients that go
- * away or dawdle, bounds, and the end of the server.
+ * HTTP connections: the rules of /mcp, streams, clients that disconnect or are slow,
+ * limits, and the shutdown of the server.
  */
 #include "fixtures/http_case.h"
 

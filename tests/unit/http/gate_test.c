@@ -1,4 +1,7 @@
-/* What one address may ask for without a credential: bursts, recovery, and whose requests count together. */
+/*
+ * Rate limit of requests without a credential, by client address: bursts, recovery,
+ * and addresses that share a limit.
+ */
 #include "crypto/keys.h"
 #include "http/address_gate.h"
 

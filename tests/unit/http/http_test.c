@@ -1,7 +1,4 @@
-/*
- * Requests and answers of the HTTP room: routes, headers, queries, bodies,
- * credentials, documents and configuration.
- */
+/* HTTP requests and replies: routes, headers, queries, bodies, credentials, documents and configuration. */
 #include "http/headers.h"
 #include "fixtures/http_case.h"
 

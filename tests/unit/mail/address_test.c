@@ -1,4 +1,4 @@
-/* Addresses: what is accepted and how it is normalised, what is refused and why. */
+/* Email addresses: accepted addresses and their normalisation, refused addresses and the reason. */
 #include "mail/address.h"
 
 #include <setjmp.h>

@@ -1,6 +1,4 @@
-/*
- * Verdicts about addresses: what weighs more than what, the lists, and suggestions (R-372).
- */
+/* Verdicts about addresses: the precedence of the reasons, the lists, and suggestions. */
 #include "mail/address_lists.h"
 #include "mail/address_verdict.h"
 

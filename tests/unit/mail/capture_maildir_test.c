@@ -1,4 +1,4 @@
-/* The capture outbox: delivery, replacement after a crash, bounds, and what happens when the disk says no. */
+/* Capture outbox (Maildir): delivery, replacement after a crash, limits, and disk errors. */
 #include "mail/capture_maildir.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
-/* DKIM: the published examples byte for byte, and the shape of our own signatures. Whether others verify them is judged by
- * tests/third_party/dkim_verifiers.mjs. */
+/*
+ * DKIM: the published examples byte for byte, and the format of the signatures.
+ * tests/third_party/dkim_verifiers.mjs checks them with other implementations.
+ */
 #include "mail/dkim.h"
 
 #include "base/clock.h"

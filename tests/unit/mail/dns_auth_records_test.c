@@ -1,4 +1,4 @@
-/* TXT records as receivers read them: DKIM keys, SPF, DMARC. */
+/* Parser of TXT records: DKIM keys, SPF, DMARC. */
 #include "fixtures/own_fail.h"
 
 #include "mail/dns_auth_records.h"

@@ -1,5 +1,7 @@
-/* Messages: structure, encodings, folding, and that nothing is injected. What mail parsers make of them is checked by
- * tests/third_party/message_roundtrip.mjs. */
+/*
+ * Messages: structure, encodings, folding, and header injection.
+ * tests/third_party/message_roundtrip.mjs checks them with mail parsers.
+ */
 #include "mail/encode.h"
 #include "mail/message.h"
 

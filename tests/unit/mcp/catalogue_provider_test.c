@@ -1,7 +1,7 @@
 /*
- * The product as a provider: a small catalogue and an engine of this file take
- * the place of the real ones, so that every projection is seen by itself. What
- * the engine was asked is recorded in `asked`.
+ * Catalogue provider of the MCP server, with a small catalogue and an engine of this
+ * file, so that each projection is tested alone. `asked` records the calls of the
+ * engine.
  */
 #include "fixtures/mcp_case.h"
 

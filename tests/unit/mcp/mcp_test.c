@@ -1,6 +1,6 @@
 /*
- * The protocol core, message by message: both eras, their handshakes and
- * refusals, sessions, batches, sealed state.
+ * MCP protocol core, message by message: both protocol eras, their handshakes and
+ * refusals, sessions, batches, and sealed state.
  */
 #include "fixtures/mcp_case.h"
 

@@ -1,6 +1,6 @@
 /*
- * The stdio transport: lines, eras, batches, and its manners towards clients
- * that send too much, read too little, or go away.
+ * stdio transport of the MCP server: lines, protocol eras, batches, and clients that
+ * send too much, read too little, or disconnect.
  */
 #include "fixtures/mcp_case.h"
 

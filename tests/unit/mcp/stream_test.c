@@ -1,6 +1,6 @@
 /*
- * What takes longer than a message: streams and their resumption, progress,
- * cancelling, questions to the client, announcements, and the end of a server.
+ * MCP exchanges of more than one message: streams and their resumption, progress,
+ * cancellation, elicitation, notifications, and the shutdown of the server.
  */
 #include "fixtures/mcp_case.h"
 

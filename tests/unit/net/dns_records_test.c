@@ -1,5 +1,6 @@
 /*
- * Records as they are now, from a DNS server of the test's own: what there is, what there is not, and what nobody can tell (R-384).
+ * Lookup of DNS records against a DNS server of the test: records that exist, records
+ * that do not, and answers that leave it open (R-384).
  */
 #include "fixtures/own_fail.h"
 

@@ -1,6 +1,4 @@
-/*
- * The resolver against a DNS server of the test's own: every kind of answer, and servers that misbehave (R-372).
- */
+/* DNS resolver against a DNS server of the test: every kind of answer, and servers with faults. */
 #include "fixtures/own_fail.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* The guarded client: which addresses it connects to, and what servers that mean harm get from it. */
+/* Guarded HTTP client (SSRF protection): the addresses to which it connects, and hostile servers. */
 #include "net/fetch.h"
 
 #include "base/clock.h"

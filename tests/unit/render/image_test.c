@@ -1,4 +1,4 @@
-/* Images: what the inspection says of true and of hostile files, and the process that says it. */
+/* Images: the inspection of valid and hostile files, and the subprocess that does it. */
 #include "render/image.h"
 
 #include "fixtures/temp_folder.h"

@@ -1,4 +1,7 @@
-/* The renderer: the protocol and every way it can fail, spoken with small scripts; then the real one. */
+/*
+ * Renderer, the client of the sidecar: the protocol and every fault, with small
+ * scripts as the sidecar; then the real sidecar.
+ */
 #include "render/renderer.h"
 
 #include "base/clock.h"

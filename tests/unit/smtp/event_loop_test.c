@@ -1,4 +1,4 @@
-/* The SMTP client against a relay that is polite, or is not: what it says, and what becomes of each message. */
+/* SMTP client against relays with and without faults: its commands, and the result of each message. */
 #include "smtp/event_loop.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* Relays: how their addresses are read, and who may begin when some of them fail. */
+/* Relays: parsing of their addresses, and the choice of a relay when some of them fail. */
 #include "smtp/relay_state.h"
 
 #include "base/clock.h"

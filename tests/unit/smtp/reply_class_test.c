@@ -1,4 +1,4 @@
-/* What the replies of mail servers mean: by code, by enhanced code, and by words where old servers have nothing else. */
+/* Classes of SMTP replies: by code, by enhanced status code, and by text for old servers that send nothing else. */
 #include "smtp/reply_class.h"
 
 #include <setjmp.h>

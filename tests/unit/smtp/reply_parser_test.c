@@ -1,4 +1,4 @@
-/* Replies out of bytes: however they are cut, and what is none. */
+/* SMTP reply parser: replies in pieces of any size, and invalid replies. */
 #include "smtp/reply_parser.h"
 
 #include <setjmp.h>

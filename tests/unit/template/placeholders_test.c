@@ -1,4 +1,7 @@
-/* What the paths of a template mean for a recipient: types of custom fields, where bare names are looked for, whole objects. */
+/*
+ * Placeholders: the values of template paths for a recipient, the types of custom
+ * fields, the lookup of bare names, and whole objects.
+ */
 #include "base/json_read.h"
 #include "engine/compose/merge_fields.h"
 #include "template/value.h"

@@ -1,4 +1,7 @@
-/* Templates: tags, values and filters; what a tag may not do to the HTML around it; bounds of evaluations; version 1 blobs. */
+/*
+ * Templates: tags, values and filters; tags cannot change the HTML around them; limits
+ * of evaluation; blobs of version 1.
+ */
 #include "base/json_read.h"
 #include "template/template.h"
 #include "template/format.h"

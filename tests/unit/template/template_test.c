@@ -1,4 +1,4 @@
-/* Templates: filters, escaping by context, refusals with their place, bounds, and blobs that are damaged. */
+/* Templates: filters, escaping by context, errors with their position, limits, and damaged blobs. */
 #include "template/template.h"
 #include "template/format.h"
 
