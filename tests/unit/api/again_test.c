@@ -71,7 +71,7 @@ static void await_parked(struct visit *visit)
     assert_true(is_parked(visit));
 }
 
-/* Who does not wait is answered as it stands, and who waits, when it has ended. */
+/* A caller that does not wait gets the current state. A caller that waits gets the final state. */
 static void test_the_end_is_waited_for(void **state)
 {
     (void)state;

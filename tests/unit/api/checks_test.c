@@ -56,13 +56,14 @@ static void test_credentials(void **state)
     visit->call.credentials.kind = CREDENTIAL_SESSION;
     visit->call.credentials.secret = "session";
     assert_refusal(visit_run(visit), ERR_AUTHENTICATION_REQUIRED, "", "session");
-    assert_refusal(visit_run(with_key(visit_new(&organization_op, NULL), "nonsense")), ERR_INVALID_API_KEY, "", "not a valid API key");
+    assert_refusal(visit_run(with_key(visit_new(&organization_op, NULL), "nonsense")), ERR_INVALID_API_KEY, "",
+                   "not a valid API key");
     assert_refusal(visit_run(with_key(visit_new(&organization_op, NULL), api_key_new(arena))), ERR_INVALID_API_KEY, "", "No such");
 
     const char *key = key_new(1, 0, SCOPE_ALL, 1);
     assert_answer(visit_run(with_key(visit_new(&organization_op, NULL), key)), 200, "{\"organization\":1,\"brand\":0}");
     run_sql("update api_keys set revoked_at = now()");
-    /* Believed for a second elsewhere, at once where it was revoked. */
+    /* The process that revoked it sees this at once; other processes cache the key for a second. */
     api_forget_credentials(api);
     assert_refusal(visit_run(with_key(visit_new(&organization_op, NULL), key)), ERR_API_KEY_REVOKED, "", "revoked");
     run_sql("update api_keys set revoked_at = null");
@@ -135,7 +136,7 @@ static enum error_code session_verdict(const struct operation *op, const char *t
     return visit->call.ok ? ERR_NONE : visit->call.error.code;
 }
 
-/* who is signed in is known by the token alone, until the session is over. */
+/* the token alone identifies a signed-in person, until the session has ended. */
 static void test_sessions(void **state)
 {
     (void)state;
@@ -251,7 +252,7 @@ static void test_a_brand_key_reaches_one_brand(void **state)
     assert_refusal(in_brand(key, ""), ERR_BRAND_SCOPE_MISMATCH, "", "a brand other than");
 }
 
-/* what is still being extracted can be read, and no caller may write there; a deleted brand is gone. */
+/* callers can read a brand in extraction but not write to it; a deleted brand is not found. */
 static void test_a_brand_that_is_not_ready(void **state)
 {
     (void)state;
@@ -273,7 +274,7 @@ static void test_a_brand_that_is_not_ready(void **state)
     for (size_t i = 0; i < ARRAY_COUNT(states); i++) {
         run_sql("update brands set status = '%s' where id = %lld", states[i].status, (long long)second);
         api_forget_credentials(api);
-        /* The second round is answered from what was believed in the first. */
+        /* The second round is answered from the cache of the first. */
         for (size_t at = 0; at < 2 * ARRAY_COUNT(keys); at++) {
             struct visit *reading = visit_new(&brand_op, NULL);
             struct visit *writing = visit_new(&brand_write_op, NULL);
@@ -428,7 +429,7 @@ static void test_the_order_of_checks(void **state)
     assert_refusal(fails_everywhere(key), ERR_BRAND_SCOPE_MISMATCH, "", "");
     assert_refusal(fails_everywhere(key), ERR_RATE_LIMITED, "", "");
 
-    /* The scope comes before what is wrong with the input (R-074: and nothing was run). */
+    /* The scope is checked before the input (R-074: and nothing was run). */
     key = key_new(1, 1, SCOPE_CONTACTS, 100);
     struct visit *visit = with_key(visit_new(&strict_op, "{\"unknown\":1}"), key);
     fail(&visit->call.input.refusal, ERR_INVALID_REQUEST, "body", "The body is not JSON.");

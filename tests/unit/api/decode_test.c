@@ -251,7 +251,7 @@ static void test_ids(void **state)
     (void)state;
     taken(arena_printf(arena, "{\"emailId\":\"%s\"}", id_text(&ids, arena, ID_EMAIL, 123)));
     assert_int_equal(args.email_id, 123);
-    /* What is no id of the kind names no row, which is another thing than absent. */
+    /* A text that is not an id of the kind names no row; this differs from an absent argument. */
     taken("{\"emailId\":\"anything\"}");
     assert_int_equal(args.email_id, -1);
     taken(arena_printf(arena, "{\"emailId\":\"%s\"}", id_text(&ids, arena, ID_SEND, 123)));

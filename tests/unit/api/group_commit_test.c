@@ -170,7 +170,7 @@ static int sums_setup(void **state)
 }
 #define SUMS_TEST(function) cmocka_unit_test_setup_teardown(function, sums_setup, world_teardown)
 
-/* One writer, which is busy: what is started now is queued and taken together. */
+/* The only writer is busy: calls that start now are queued and taken as one batch. */
 static struct visit *one_busy_writer(void)
 {
     api_free(api, 1000);
@@ -414,7 +414,7 @@ static void test_several_faults(void **state)
     assert_int_equal(audit_rows(), 5);
 }
 
-/* A row that somebody holds for long holds up its own caller; nobody waits for it to the end. */
+/* A row that another transaction locks for long delays only its own caller, and no other call waits for its end. */
 static void test_a_locked_row_holds_up_its_own_caller(void **state)
 {
     (void)state;
@@ -539,7 +539,7 @@ static void test_a_key_that_is_not_kept(void **state)
     assert_int_equal(member_of(visit_run(with_idempotency(add("a", 1), "k")), "total"), KEEPS_NO_KEY + 1);
 }
 
-/* A key that another process has claimed and not yet settled: its caller waits, nobody else does. */
+/* An idempotency key that another process has claimed and not yet settled: only its own caller waits. */
 static void test_a_key_claimed_elsewhere(void **state)
 {
     (void)state;
@@ -633,7 +633,7 @@ static void test_cancelling_on_the_way(void **state)
 
 /* ---- The server goes away ---- */
 
-/* Nobody knows what a lost connection has committed, so nothing is done a second time. */
+/* After a lost connection the result of the commit is unknown, so no work is repeated. */
 static void test_a_lost_connection_is_told(void **state)
 {
     (void)state;

@@ -295,7 +295,7 @@ static void test_threads_share_a_window(void **state)
 
 /* ---- The server's part ---- */
 
-/* Two processes of an installation are as one, whatever their clocks say; another installation is apart. */
+/* Two processes of an installation share a limit, also with different clocks; another installation has its own. */
 static void test_stores_share_by_the_servers_clock(void **state)
 {
     (void)state;
@@ -337,7 +337,7 @@ static void test_windows_expire(void **state)
     assert_int_equal(limits_server_do(&server, window), 0);
 }
 
-/* Flushed scripts and closed connections are nobody's business but the store's. */
+/* Callers do not notice flushed scripts or closed connections. */
 static void test_what_a_server_may_forget(void **state)
 {
     (void)state;
@@ -426,7 +426,7 @@ static void test_a_store_that_comes_later(void **state)
     limits_free(limits);
 }
 
-/* With a database and a log-in; what is shown of it has no password. */
+/* An address with a database and a login; the displayed address has no password. */
 static void test_a_log_in(void **state)
 {
     (void)state;

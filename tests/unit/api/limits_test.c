@@ -158,7 +158,7 @@ static void test_cache_believes_for_a_second(void **state)
     int64_t age_us = clock_monotonic_us() - put_us;
     assert_true(age_us >= US_PER_S);
     assert_true(age_us < US_PER_S + 500 * US_PER_MS);
-    /* It is asked for again and believed again. */
+    /* It is loaded again and cached again. */
     ttl_cache_put(cache, cache_key(9, 'a'), &value, ttl_cache_generation(cache));
     assert_true(ttl_cache_get(cache, cache_key(9, 'a'), &found));
     ttl_cache_free(cache);

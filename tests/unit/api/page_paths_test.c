@@ -198,7 +198,7 @@ static bool holds_in_query(enum when_kind kind, const char *value, const char *n
     return decode_when_holds(&when, &input);
 }
 
-/* A GET tells its operation in the query, where all is text. */
+/* A GET has the arguments of its operation in the query, where every value is text. */
 static void test_conditions_in_the_query(void **state)
 {
     (void)state;

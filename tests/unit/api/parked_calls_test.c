@@ -113,7 +113,7 @@ static void test_a_job_answers_its_caller(void **state)
     assert_string_equal(text_of("select call->>'requestId' from jobs"), visit->call.request_id);
     /* Charge and audit row are the settling transaction's. */
     assert_int_equal(number_of("select count(*) from audit_log") + number_of("select count(*) from credit_usage"), 0);
-    /* After a look, the next is a second away: the notification is what is quick. */
+    /* The next poll is a second later, so a quick reply comes from the notification. */
     usleep(300000);
     int64_t settled_us = clock_monotonic_us();
     settle_job(id, "{\"made\":1}");
@@ -295,7 +295,7 @@ static void test_a_cancelled_caller_asks_its_job_to_stop(void **state)
     settle_job(id, "{}");
 }
 
-/* What is settled already is not asked. */
+/* A job that is already settled gets no request to cancel. */
 static void test_cancelling_too_late(void **state)
 {
     (void)state;
@@ -464,7 +464,7 @@ static void test_stopping_ends_parked_calls(void **state)
     api_free(api, NEVER_MS);
     for (int i = 0; i < 3; i++)
         assert_refusal(visits[i], ERR_SERVICE_UNAVAILABLE, "", "stopping; the job continues");
-    /* It does: nobody asked the jobs to stop. */
+    /* It continues, because no call asked the job to stop. */
     assert_int_equal(number_of("select count(*) from jobs where state = 'queued' and not cancel_asked"), 3);
     api = service_new((struct api_config){ .quick_threads = 1 });
 }

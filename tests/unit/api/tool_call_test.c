@@ -145,7 +145,7 @@ static void test_no_arguments(void **state)
     assert_refused(&strict_tool, NULL, "action", "pause, resume");
 }
 
-/* What is given picks the operation, which gets only the defaults that it knows. */
+/* The given arguments choose the operation, which gets only the defaults that it declares. */
 static void test_presence_picks_the_operation(void **state)
 {
     (void)state;
@@ -216,7 +216,8 @@ static void test_idempotency_keys(void **state)
     assert_string_equal(call->idempotency_key, "k-1");
     assert_refused(&plain_tool, "{\"idempotencyKey\":5}", "idempotencyKey", "must be text");
     assert_refused(&plain_tool, "{\"idempotencyKey\":null}", "idempotencyKey", "must be text");
-    assert_refused(&strict_tool, "{\"action\":\"pause\",\"idempotencyKey\":\"k\"}", "idempotencyKey", "does not accept the argument");
+    assert_refused(&strict_tool, "{\"action\":\"pause\",\"idempotencyKey\":\"k\"}", "idempotencyKey",
+                   "does not accept the argument");
 }
 
 /* ---- The catalogue ---- */
@@ -231,7 +232,7 @@ static void test_waiting(void **state)
     assert_refused(&patient_tool, "{\"view\":\"one\",\"waitSeconds\":51}", "waitSeconds", "from 0 to 50");
     assert_refused(&patient_tool, "{\"view\":\"one\",\"waitSeconds\":-1}", "waitSeconds", "from 0 to 50");
     assert_refused(&patient_tool, "{\"view\":\"one\",\"waitSeconds\":\"5\"}", "waitSeconds", "from 0 to 50");
-    /* Where nothing is waited for it reaches the operation, which refuses what it does not know. */
+    /* When the call does not wait, the argument reaches the operation, which refuses unknown arguments. */
     assert_string_equal(prepared(&patient_tool, "{\"view\":\"list\",\"waitSeconds\":5}"), "{\"waitSeconds\":5}");
     assert_refused(&strict_tool, "{\"action\":\"pause\",\"waitSeconds\":5}", "waitSeconds", "does not accept the argument");
 }

@@ -217,7 +217,7 @@ static void test_an_empty_balance(void **state)
     assert_int_equal(visit->call.credit_cost, -1);
     assert_int_equal(plan.runs, 0);
     assert_int_equal(charged(), 96);
-    /* What is free needs none; what fits is done; the bonus counts. */
+    /* A free call needs no credits. A call within the balance succeeds. Bonus credits count. */
     assert_true(visit_run(adding(&write_op, 2))->call.ok);
     assert_true(visit_run(adding(&metered_op, 3))->call.ok);
     assert_int_equal(charged(), 99);

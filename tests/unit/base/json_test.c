@@ -332,7 +332,7 @@ static void test_duplicates_nul_and_bad_utf8_are_refused(void **state)
         assert_refused(bad[i], strlen(bad[i]), ERR_INVALID_REQUEST, "not valid JSON");
 }
 
-/* Who asks for it gets the text with its NUL; a bare NUL is no JSON all the same. */
+/* A reader with this option gets text with an escaped NUL. An unescaped NUL is still invalid JSON. */
 static void test_nul_is_taken_where_it_is_wanted(void **state)
 {
     (void)state;

@@ -125,7 +125,7 @@ static void test_deferred_releases_run_newest_first(void **state)
     (void)state;
     struct arena *arena = arena_new(0);
     order[0] = '\0';
-    /* What is released is still readable: its memory goes after all releases. */
+    /* A released object is still readable, because the memory is freed after all releases. */
     arena_defer(arena, note_release, name_of(arena, "a"));
     arena_defer(arena, note_release, name_of(arena, "b"));
     for (int i = 0; i < 100; i++)

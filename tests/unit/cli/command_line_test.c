@@ -175,7 +175,8 @@ static void what_is_unknown_is_refused_with_what_is_near(void **state)
 static void what_is_argument_and_option_must_be_said(void **state)
 {
     (void)state;
-    expect_refusal("brands create --url https://shop.example", "Write --body.url for the argument; set the option with POSTHORN_URL");
+    expect_refusal("brands create --url https://shop.example",
+                   "Write --body.url for the argument; set the option with POSTHORN_URL");
     expect_refusal("contacts update a@x.de --fields {}", "Write --body.fields for the argument");
     expect("brands create --body.url https://shop.example", "brands.create", "{\"url\":\"https://shop.example\"}");
     expect("templates list --query.brand shop", "templates.list", "{\"brand\":\"shop\"}");
@@ -194,7 +195,7 @@ static void options_are_taken_apart_with_their_values(void **state)
         assert_string_equal(outcome.line.options[i], options[i]);
 }
 
-/* Whatever the catalogue declares has a name that reaches it, and its own only. */
+/* Every declared operation and argument of the catalogue has its own name on the command line. */
 static void every_argument_has_a_flag(void **state)
 {
     (void)state;

@@ -80,7 +80,7 @@ static void a_terminal_is_not_overflowed(void **state)
                  "short  a text that is far …  1\n");
     /* A wide character is not cut in half. */
     expect_table(NULL, 8, "[{\"text\":\"日本日本日本\"}]", "text\n日本日…\n");
-    /* Where not all has room: nothing empty, then the last ones go; what was asked for is only cut. */
+    /* Too narrow for all columns: empty columns are dropped, then the last ones; requested columns are only truncated. */
     static const char rows[] = "[{\"none\":null,\"a\":\"12345678901\",\"b\":\"12345678901\",\"c\":\"1\"}]";
     static const char *const fields[] = { "a", "b", NULL };
     ARENA_SCOPE arena = arena_new(0);
@@ -136,7 +136,7 @@ static void many_members_are_all_shown(void **state)
     assert_non_null(strstr(buf_text(&out), "m499  499\n"));
 }
 
-/* U+009B begins a command as ESC [ does, U+202E turns the direction, U+E0041 is a letter nobody sees. */
+/* U+009B begins a command as ESC [ does, U+202E turns the direction, U+E0041 is an invisible letter. */
 static void json_on_a_terminal_is_the_same_value(void **state)
 {
     (void)state;

@@ -30,7 +30,7 @@ static int compare_texts(const void *left, const void *right)
     return strcmp(left, right);
 }
 
-/* what is minted is taken back verbatim. */
+/* an encoded id decodes to the same number. */
 static void test_every_kind_comes_back(void **state)
 {
     (void)state;

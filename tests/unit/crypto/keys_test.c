@@ -170,7 +170,7 @@ static void test_tokens_are_bound_to_key_and_purpose(void **state)
     assert_false(opens(other_key, "page", token));
     assert_false(opens(token_key, "link", token));
     assert_false(opens(token_key, "", token));
-    /* Where the purpose ends is part of what is signed. */
+    /* The end of the purpose is part of the signed bytes. */
     token = token_seal(arena, token_key, "ab", "c", 1);
     assert_false(opens(token_key, "a", token));
     size_t size;

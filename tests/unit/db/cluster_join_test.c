@@ -26,7 +26,7 @@ static void note(const char *name, const char *text)
     close(fd);
 }
 
-static int complain(const char *message)
+static int print_startup_error(const char *message)
 {
     fprintf(stderr,
             "{\"level\":\"info\",\"message\":\"Starting.\"}\n{\"error\":{\"code\":\"INTERNAL_ERROR\",\"message\":\"%s\"}}\n",
@@ -37,7 +37,7 @@ static int complain(const char *message)
 static int run_runner(const char *mode)
 {
     if (strcmp(mode, "fail") == 0)
-        return complain("The sky fell.");
+        return print_startup_error("The disk failed.");
     char line[32];
     snprintf(line, sizeof(line), "%d\n", (int)getpid());
     if (strcmp(mode, "hang") == 0) {
@@ -48,13 +48,13 @@ static int run_runner(const char *mode)
     int runner_fd;
     bool held;
     if (!cluster_lock_runner(data_dir, &runner_fd, &held, &err))
-        return complain(err.message);
+        return print_startup_error(err.message);
     if (!held)
         return 0;
     note("starts", line);
     struct cluster *cluster = NULL;
     if (!cluster_start(data_dir, &cluster, &err))
-        return complain(err.message);
+        return print_startup_error(err.message);
 
     int clients_fd = -1;
     int64_t needed_at_us = clock_monotonic_us();
@@ -191,12 +191,12 @@ static void test_failing_runner_tells_why(void **state)
     int fd;
     /* It is not waited for until the end: this test would not end either. */
     assert_false(join_with("fail", NEVER_MS, &fd, &err));
-    assert_string_equal(err.message, "The sky fell.");
+    assert_string_equal(err.message, "The disk failed.");
     assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
 
     const char *const no_program[] = { "/no/such/program", NULL };
     assert_false(cluster_join(data_dir, no_program, 1000, &fd, &err));
-    /* A failed join holds nobody up. */
+    /* A failed join does not delay other processes. */
     assert_ok(join_with("", JOIN_WAIT_MS, &fd, &err), &err);
     cluster_leave(fd);
 }

@@ -122,7 +122,7 @@ static void test_killed_server_recovers(void **state)
     cluster_stop(started, 5000);
 }
 
-/* ---- What stands in the way of a start ---- */
+/* ---- Failures of a start ---- */
 
 static void write_in_cluster(const char *name, const char *text)
 {
@@ -181,7 +181,7 @@ static void test_stale_pid_file(void **state)
         cluster_stop(started, 5000);
         end_stranger(strangers[i]);
     }
-    /* The number of nobody. */
+    /* A process id that no process has. */
     write_in_cluster("postmaster.pid", "4194303\n/somewhere\n");
     assert_ok(cluster_start(data_dir, &started, &err), &err);
     cluster_stop(started, 5000);

@@ -284,7 +284,7 @@ static void test_errors_are_mapped(void **state)
             fail_msg("%s gave code %d (%s)", cases[i].sql, (int)err.code, err.message);
         assert_string_equal(err.param, cases[i].param);
         assert_string_not_equal(err.sqlstate, "");
-        /* Nothing of the database is told to the caller. */
+        /* The message for the caller has no details of the database. */
         assert_null(strstr(err.message, "mapped"));
         assert_null(strstr(err.message, "no_such_column"));
     }

@@ -116,7 +116,7 @@ static bool serve_again(void *data, struct error *err)
     return true;
 }
 
-/* A server that still answers is left when nobody owns it any more, but not in the middle of a transaction. */
+/* A connection leaves a server that has lost its owner process but still answers. It does not leave during a transaction. */
 static void test_unowned_server_is_reached_again(void **state)
 {
     (void)state;

@@ -88,7 +88,7 @@ static void compare_params(struct arena *scratch, const struct db_statement *sta
     PGresult *prepared = PQprepare(pg, "", statement->sql, 0, NULL);
     bool understood = PQresultStatus(prepared) == PGRES_COMMAND_OK;
     PQclear(prepared);
-    /* Where the text alone does not say the type, the declared one decides; and what is only compared loses nothing. */
+    /* When the SQL text does not fix a type, the declared type applies. A parameter that is only compared loses no precision. */
     bool writes = strcasestr(statement->sql, "insert into") != NULL || strcasestr(statement->sql, "update ") != NULL;
     if (!understood || !writes)
         return;

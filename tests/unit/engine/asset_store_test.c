@@ -196,7 +196,7 @@ static void test_a_full_disk_leaves_nothing(void **state)
     assert_int_equal(files_below(bench->folder), 0);
 }
 
-/* Writers are killed again and again; what is found afterwards is whole, and what they left behind goes in the end. */
+/* Writers are killed repeatedly. Every file found afterwards is complete, and the temporary files are removed later. */
 static void test_killed_writers_leave_no_half_file(void **state)
 {
     struct bench *bench = *state;
@@ -224,7 +224,7 @@ static void test_killed_writers_leave_no_half_file(void **state)
             close(file.fd);
         }
     }
-    /* An old leftover is removed by the next process that stores something; a young one may be somebody's work. */
+    /* The next process that stores a file removes an old temporary file. A recent one may belong to a running writer. */
     char old[160];
     char young[160];
     snprintf(old, sizeof(old), "%s/assets/tmp/old", bench->folder);

@@ -232,7 +232,7 @@ static void test_a_design_without_a_way_out_gets_one(void **state)
     assert_has(message, "\">Unsubscribe</a></div></body></html>");
 }
 
-/* What is there is not doubled, part by part. */
+/* A part that the design already has is not added again; each part is checked alone. */
 static void test_a_way_out_is_not_doubled(void **state)
 {
     (void)state;

@@ -5,8 +5,8 @@
  */
 #include "fixtures/contacts_brand.h"
 
-#include "engine/filters/filter.h"
 #include "engine/contacts/search.h"
+#include "engine/filters/filter.h"
 #include "sql/delivery.h"
 
 #include <string.h>
@@ -96,7 +96,7 @@ static void test_an_audience_restricts(void **state)
         "abe");
 }
 
-/* A cohort has the members it was built with, whatever becomes of them. */
+/* A cohort keeps the members that it was built with, also after the contacts change. */
 static void test_a_cohort_has_its_members(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void assert_search_fails(const struct contact_search *search, enum error_
     assert_string_equal(err.param, param);
 }
 
-/* what is not ready cannot be asked for members. */
+/* a list of members is refused for an audience that is not ready. */
 static void test_an_unready_cohort_is_refused(void **state)
 {
     (void)state;
@@ -283,7 +283,9 @@ static void deliver(const char *const *keys, size_t count, int64_t at_us)
         .summaries = { summaries, count },
         .at = at_us,
     };
-    struct delivery_activity_params activity = { .brand_id = work.brand_id, .type = types[0], .keys = { keys, count }, .at = at_us };
+    struct delivery_activity_params activity = {
+        .brand_id = work.brand_id, .type = types[0], .keys = { keys, count }, .at = at_us
+    };
     assert_ok(sql_delivery_events(conn, arena, &params, NULL, &err), &err);
     assert_ok(sql_delivery_activity(conn, arena, &activity, NULL, &err), &err);
 }

@@ -71,7 +71,7 @@ static void test_each_changes_what_it_gives(void **state)
     assert_true(json_is(saved[2].contact->custom_fields, "{\"plan\":\"free\"}"));
 }
 
-/* who is suppressed or has unsubscribed stays so, unless the change says otherwise of that very person. */
+/* a suppressed or unsubscribed contact stays so, unless the change names that contact and says otherwise. */
 static void test_each_keeps_its_own_subscription(void **state)
 {
     (void)state;
@@ -143,7 +143,7 @@ static void test_a_field_that_two_define(void **state)
     }
 }
 
-/* Each hears of the names that it gave itself. */
+/* Each save reports only its own field names. */
 static void test_warnings_are_ones_own(void **state)
 {
     (void)state;

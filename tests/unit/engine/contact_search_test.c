@@ -1,8 +1,8 @@
 /* Contact search on a real PostgreSQL: filters and their errors, text, sort orders, pages and audiences. */
 #include "fixtures/contacts_brand.h"
 
-#include "engine/filters/filter.h"
 #include "engine/contacts/search.h"
+#include "engine/filters/filter.h"
 
 #include <string.h>
 
@@ -129,7 +129,7 @@ static void test_filters_refused(void **state)
                           "filters.filters.0.filters.0.filters.0.filters.0.filters");
 }
 
-/* a condition on `field` is refused at `place`, and what is said names `words`. */
+/* a condition on `field` is refused at `place`, and the message contains `words`. */
 static void assert_refused_at(const char *members, const char *place, const char *words)
 {
     struct error err = { .code = ERR_NONE };
@@ -170,7 +170,8 @@ static void test_each_type_has_its_operators(void **state)
         { "\"field\":\"visits\",\"operator\":\"gt\",\"value\":[1]", "value", "a number" },
         { "\"field\":\"visits\",\"operator\":\"gt\",\"value\":\"0x10\"", "value", "a number" },
         { "\"field\":\"born\",\"operator\":\"before\",\"value\":\"2026-02-30\"", "value", "a date" },
-        { "\"field\":\"born\",\"operator\":\"between\",\"value\":\"2026-02-02,2026-02-01\"", "value", "first bound must not be above" },
+        { "\"field\":\"born\",\"operator\":\"between\",\"value\":\"2026-02-02,2026-02-01\"", "value",
+          "first bound must not be above" },
         { "\"field\":\"born\",\"operator\":\"in_last_days\",\"value\":0", "value", "from 1 to 3650" },
         { "\"field\":\"born\",\"operator\":\"in_next_days\",\"value\":\"soon\"", "value", "from 1 to 3650" },
         { "\"field\":\"activity.opened\",\"operator\":\"gte\",\"value\":-1", "value", "a whole number of at least 0" },

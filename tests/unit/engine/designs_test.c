@@ -306,7 +306,7 @@ static bool delete_group(const struct work *caller, struct error *err)
     return email_group_delete(caller, work_id(caller, ID_GROUP, the_group), &deleted, err) && deleted;
 }
 
-/* However a deletion of a folder meets those who use it, nothing is left in a folder that is gone. */
+/* When a folder is deleted while other callers use it, no design is left in the deleted folder. */
 static void test_no_design_is_left_in_a_deleted_folder(void **state) /* */
 {
     (void)state;
@@ -327,7 +327,7 @@ static void test_no_design_is_left_in_a_deleted_folder(void **state) /* R-241 */
         assert_int_equal(number_of(lost), 0);
 
         make_group();
-        /* Who clones inherits the folder; who puts a design into it comes from elsewhere. */
+        /* A clone inherits the folder; a moved design comes from another folder. */
         if (uses[i] == clone_it)
             assert_ok(put_into_group(&work, &err), &err);
         user = (struct meeting){ .act = uses[i] };

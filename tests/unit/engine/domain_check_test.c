@@ -33,7 +33,7 @@ static void answer(struct domain_query *look, const char *text)
     look->found = (struct text_list){ items, text != NULL };
 }
 
-/* Every record is there as it was told, but for those of keys in this state, which are gone. */
+/* Publishes every expected record, except those of keys in this state. */
 static void answer_but(struct domain_check *check, int state)
 {
     for (size_t i = 0; i < check->count; i++)

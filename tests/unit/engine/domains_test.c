@@ -109,7 +109,7 @@ static void test_a_new_domain_has_two_keys(void **state)
     assert_non_null(strstr(fields, "d=example.com"));
 }
 
-/* What is published verifies what is signed. */
+/* The published record verifies the signature. */
 static void test_records_hold_the_public_keys(void **state)
 {
     (void)state;
@@ -344,7 +344,7 @@ static void assert_no_sealing(const char *cause)
     assert_int_equal(number_of("select count(*) from domains where name = 'example.org'"), 0);
 }
 
-/* A lost file is not replaced by a fresh one, which could open nothing of what is there. */
+/* A lost key file is not replaced by a new one, because a new key cannot open the stored values. */
 static void test_a_lost_key_file_is_asked_for(void **state)
 {
     (void)state;

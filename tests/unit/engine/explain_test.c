@@ -61,7 +61,7 @@ static void begin(int64_t send_id)
     assert_true(begun);
 }
 
-/* From here on what a relay said is told, not that it was simulated. */
+/* From here on the explanation contains the reply of a relay, not the note about simulation. */
 static void leave_sandbox(void)
 {
     run_sql("insert into domains (brand_id, organization_id, name, kind, status, sending_purpose, created_at, updated_at)"
@@ -236,8 +236,8 @@ static void test_a_recipient_on_the_way(void **state)
     assert_member(send, "outcome", "waiting");
     assert_int_equal(json_get_int(send, "attempts", 0), 2);
     assert_member(send, "nextAttemptAt", "2026-01-01T00:05:00.000Z");
-    assert_says(send,
-                "Waiting after 2 attempts; the last one was deferred by relay relay.example:25: 451 4.7.1 Later. Next attempt: 2026");
+    assert_says(
+        send, "Waiting after 2 attempts; the last one was deferred by relay relay.example:25: 451 4.7.1 Later. Next attempt: 2026");
     run_sql("update send_retries set lease_owner = 'me', uncertain = true");
     send = first_send(why("ada@example.com", 0));
     assert_says(send, "retried now. (an earlier attempt may have arrived as well");

@@ -177,7 +177,7 @@ static void draw_result(struct delivery_result *result)
     result->attempts = attempts;
 }
 
-/* Takes what is there, a range or retries, decides it by lot and settles it. False when nothing is left. */
+/* Takes a range or retries and settles them with random results. False when nothing is left. */
 static bool go_on(void)
 {
     struct error err;
@@ -201,7 +201,7 @@ static bool go_on(void)
     return true;
 }
 
-/* Somebody follows the link of a message, some of them twice. */
+/* Recipients follow the unsubscribe link of a message, some of them twice. */
 static void leave(int64_t send_id)
 {
     struct error err;
@@ -253,7 +253,7 @@ static void test_figures_are_those_of_the_events(void **state)
     assert_overview_agrees();
 }
 
-/* who waits for another attempt is pending and delayed; when the send ends otherwise, nobody waits any more. */
+/* a recipient that waits for a retry is pending and delayed; after the end of the send no recipient waits. */
 static void test_delayed_is_part_of_pending(void **state)
 {
     (void)state;

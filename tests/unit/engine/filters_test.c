@@ -375,7 +375,7 @@ static int64_t day_of(int64_t us)
     return local - local % day_us;
 }
 
-/* -1, 0 or 1: whether a date lies before, in or behind a moment. */
+/* -1, 0 or 1: the date is before, at or after a moment. */
 static int against(struct when date, struct when moment)
 {
     int64_t left = date.us;

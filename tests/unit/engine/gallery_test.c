@@ -107,8 +107,8 @@ static const char *names(const json_t *page, const char *member)
     const char *all = "";
     size_t i;
     const json_t *row;
-    json_array_foreach(json_for_iteration(json_object_get(page, "data")), i, row) all =
-        arena_printf(arena, "%s%s ", all, json_get_text(row, member));
+    json_array_foreach (json_for_iteration(json_object_get(page, "data")), i, row)
+        all = arena_printf(arena, "%s%s ", all, json_get_text(row, member));
     return all;
 }
 
@@ -177,7 +177,7 @@ static void test_what_a_template_says(void **state) /* R-189, R-192 */
                         "\"updatedAt\":\"1970-01-01T00:00:00.000Z\"}");
     assert_null(json_object_get(written(&gallery_templates[0], 0), "html"));
     assert_string_equal(json_get_text(written(&gallery_templates[1], GALLERY_TEXT), "text"), "b");
-    assert_null(json_object_get(written(&gallery_templates[2], 0), "previewImage")); /* nobody could load it */
+    assert_null(json_object_get(written(&gallery_templates[2], 0), "previewImage")); /* without a public URL */
     engine.public_url = "https://mail.example.com";
     assert_string_equal(json_get_text(written(&gallery_templates[2], 0), "previewImage"),
                         "https://mail.example.com/assets/gallery-1.png");

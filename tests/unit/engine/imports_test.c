@@ -214,7 +214,7 @@ static const json_t *import_file_of(const void *bytes, size_t size)
 
 /* ---- Rows ---- */
 
-/* what is given is saved, what is not has its default, and each row is counted once. */
+/* given values are saved, absent ones get their default, and each row is counted once. */
 static void test_rows_are_saved(void **state)
 {
     (void)state;
@@ -237,7 +237,7 @@ static void test_rows_are_saved(void **state)
     assert_value("cyd@example.com", "custom_fields", "{}");
 }
 
-/* rows that say nothing new are not written; empty cells leave what is there. */
+/* rows without a change are not written; empty cells keep the stored values. */
 static void test_known_contacts_change_where_they_differ(void **state)
 {
     (void)state;
@@ -435,7 +435,7 @@ static char *repeated(const char *piece, size_t count)
     return arena_dup(arena, buf_text(out));
 }
 
-/* What makes a whole text unusable is said before anything is stored. R-364: reserved names are no custom fields. */
+/* An error that makes the whole text unusable is reported before anything is stored. R-364: reserved names are no custom fields. */
 static void test_unusable_texts(void **state)
 {
     (void)state;
@@ -680,7 +680,7 @@ static void test_goes_on_where_it_was_left(void **state)
     assert_int_equal(number_of("select count(*) from imports where csv is not null"), 0);
 }
 
-/* What an import said of people is forgotten after a month, whether or not the brand imports again. */
+/* The row results of an import are deleted after a month, also when the brand does not import again. */
 static void test_old_imports_are_forgotten(void **state)
 {
     (void)state;
@@ -723,7 +723,7 @@ static void *apply_on_thread(void *argument)
     return go_on(number_of("select max(id) from imports"), 10, -1) ? NULL : argument;
 }
 
-/* Somebody else creates a contact of the chunk while it is being saved: both changes are saved, in either order. */
+/* Another caller creates a contact of the chunk while it is saved: both changes are saved, in either order. */
 static void test_crossing_writers(void **state)
 {
     (void)state;

@@ -220,7 +220,7 @@ static void test_the_period_is_the_month(void **state)
     }
 }
 
-/* what is shown and what is allowed belong to the month of the moment, credits and sends alike. */
+/* shown and allowed amounts belong to the current month, for credits and for sends. */
 static void test_usage_belongs_to_the_month(void **state)
 {
     (void)state;
@@ -333,7 +333,7 @@ static void test_several_calls_settle_as_each_alone(void **state)
     assert_string_equal(replay.body, "{\"call\":2}");
 }
 
-/* A key that somebody claimed between the beginning and the end fails all, so that no work is done twice. */
+/* When another call claims a key between start and end, the whole batch fails, so that no work is done twice. */
 static void test_a_key_claimed_meanwhile_fails_all(void **state)
 {
     (void)state;
@@ -375,14 +375,17 @@ static void test_an_entry_through_a_job_row(void **state)
     assert_null(back.idempotency_key);
     assert_int_equal(back.credit_cost, -1);
     assert_false(back.writes_audit);
-    static const char *const broken[] = {
-        "", "{}", "[]", "null", "{\"operation\":\"o\",\"transport\":\"d\"}", "{\"operation\":5,\"transport\":\"d\",\"requestId\":\"r\"}"
-    };
+    static const char *const broken[] = { "",
+                                          "{}",
+                                          "[]",
+                                          "null",
+                                          "{\"operation\":\"o\",\"transport\":\"d\"}",
+                                          "{\"operation\":5,\"transport\":\"d\",\"requestId\":\"r\"}" };
     for (size_t i = 0; i < ARRAY_COUNT(broken); i++)
         assert_false(ledger_entry_read(arena, broken[i], &back));
     /* A hash of another size is none. */
-    assert_true(
-        ledger_entry_read(arena, "{\"operation\":\"o\",\"transport\":\"d\",\"requestId\":\"r\",\"idempotencyKey\":\"AAAA\"}", &back));
+    assert_true(ledger_entry_read(
+        arena, "{\"operation\":\"o\",\"transport\":\"d\",\"requestId\":\"r\",\"idempotencyKey\":\"AAAA\"}", &back));
     assert_null(back.idempotency_key);
 }
 

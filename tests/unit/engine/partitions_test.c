@@ -6,7 +6,7 @@
 
 #include "engine/analytics/partitions.h"
 
-/* The middle of May 2040; the cluster of the test is of today, so nobody else makes these months. */
+/* The middle of May 2040. The test cluster uses the current date, so no other code creates these months. */
 static const int64_t may_us = INT64_C(2220609600) * US_PER_S;
 static const char partition_count[] = "select count(*) from pg_inherits where inhparent = 'events'::regclass";
 
@@ -71,7 +71,7 @@ static void test_a_month_with_strays_is_left_to_them(void **state)
                      2);
 }
 
-/* A reader that has the table open makes nobody wait. */
+/* A transaction that reads the table does not block the creation of partitions. */
 static void test_a_long_reader_is_not_waited_for(void **state)
 {
     (void)state;

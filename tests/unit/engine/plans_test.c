@@ -33,7 +33,7 @@ static void test_plans_are_found(void **state)
         assert_ptr_equal(plan_find(plans[i].key), &plans[i]);
         assert_true(strlen(plans[i].name) > 0);
     }
-    /* What nobody knows is treated as the smallest plan, never as an unlimited one. */
+    /* An unknown plan is treated as the smallest plan, never as an unlimited one. */
     const struct plan *unknown = plan_find("no such plan");
     assert_true(unknown->credits >= 0);
     for (size_t i = 0; i < PLAN_COUNT; i++)

@@ -137,7 +137,7 @@ static void test_campaign_knows_the_types_of_fields(void **state)
     assert_non_null(strstr(message, "\r\n\r\nno 42 x+y nil"));
 }
 
-/* ---- What is refused ---- */
+/* ---- Refusals ---- */
 
 static void assert_refused(const struct send_request *request, enum error_code code, const char *param)
 {
@@ -463,7 +463,7 @@ static void test_range_belongs_to_one_process(void **state)
     assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
 }
 
-/* A lease that is over frees a range only when its process is gone: a clock that jumps does not. */
+/* An expired lease frees a range only when its process has ended; a jump of the clock does not free it. */
 static void test_a_living_process_keeps_its_range(void **state)
 {
     (void)state;
@@ -604,7 +604,7 @@ static void test_every_outcome_is_counted_once(void **state)
                      1);
 }
 
-/* ---- Retries and who had them ---- */
+/* ---- Retries and their claims ---- */
 
 static struct delivery_batch retried(void)
 {
@@ -642,7 +642,7 @@ static void test_an_attempt_is_settled_once(void **state)
     assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
 }
 
-/* Somebody who came back late has left a retry beside a result: the result holds, and the send ends. */
+/* A late process has written a retry although there is a result: the result counts, and the send ends. */
 static void test_a_retry_beside_a_result_goes(void **state)
 {
     (void)state;

@@ -237,7 +237,7 @@ static void test_bounces_stay(void **state)
     }
 }
 
-/* What an operator said of somebody is lifted by saying otherwise; what that person said is not. */
+/* An operator can undo an unsubscription by an operator, but not one by the person. */
 static void test_an_own_wish_outranks(void **state)
 {
     (void)state;

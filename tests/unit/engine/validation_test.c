@@ -195,7 +195,7 @@ static void deleted_contacts_are_passed_over(void **state)
     run_to_the_end();
     assert_int_equal(number_of("select count(*) from contact_validations"), 3);
     assert_int_equal(used(), 6);
-    /* What is known of an address goes with its contact. */
+    /* The verdict about an address is deleted with its contact. */
     run_sql("delete from contacts where email = 'p1@plain.test'");
     assert_int_equal(number_of("select count(*) from contact_validations"), 2);
 }
@@ -388,7 +388,7 @@ static void *keep_verdict(void *data)
     return validation_keep(&other, &list, err) ? data : NULL;
 }
 
-/* Who is being deleted while the verdicts are kept gets none, and the others get theirs. */
+/* A contact that is deleted while verdicts are stored gets none; the other contacts get theirs. */
 static void a_deletion_meets_the_keeping(void **state)
 {
     (void)state;
@@ -413,7 +413,7 @@ static void a_deletion_meets_the_keeping(void **state)
 
 /* ---- Sending ---- */
 
-/* A campaign passes over who cannot be reached, and nobody else. */
+/* A campaign skips the undeliverable contacts and no others. */
 static void campaigns_pass_over_invalid_addresses(void **state)
 {
     (void)state;

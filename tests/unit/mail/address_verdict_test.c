@@ -156,7 +156,7 @@ static void a_suggestion_keeps_the_local_part(void **state)
     assert_null(judge("ada@gmail.com", MAIL_DOMAIN_ACCEPTS).did_you_mean);
 }
 
-/* Each address stands in its place; a domain is looked up once, an address is charged once. */
+/* Each verdict has the position of its address; a domain is looked up once, an address is charged once. */
 static void lists_know_repetitions(void **state)
 {
     (void)state;

@@ -186,7 +186,7 @@ static void test_bound_of_messages(void **state)
     assert_usage(outbox, 2, 4);
     capture_maildir_close(outbox);
 
-    /* The bound holds across processes too, and mail that is deleted makes room. */
+    /* The limit also holds across processes, and deleted mail frees space. */
     outbox = open_outbox(folder, (struct capture_maildir_bounds){ 2, 1000 }, CAPTURE_MAILDIR_SYNC_NONE);
     assert_refused(outbox, "m3", "3", ERR_SERVICE_UNAVAILABLE);
     char path[256];
@@ -226,7 +226,7 @@ static void test_leftovers_are_removed(void **state)
     capture_maildir_close(outbox);
 }
 
-/* A write that fails half-way leaves nothing behind and gives its room back. */
+/* A failed write leaves no file and releases its reserved space. */
 static void test_failed_write(void **state)
 {
     const struct folder *folder = *state;

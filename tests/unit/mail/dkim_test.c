@@ -331,7 +331,7 @@ static void test_signatures_are_the_same_again(void **state)
     assert_string_equal(sign(example_signer(), MESSAGE_HEAD "\r\nHello\r\n"), first);
     assert_string_not_equal(tag(first, 0, "b"), tag(other, 0, "b"));
     assert_string_not_equal(tag(first, 1, "b"), tag(other, 1, "b"));
-    /* What relays may change does not change what is signed. */
+    /* Changes that relays may make do not change the signed text. */
     const char *moved = sign(signer, MESSAGE_HEAD "\r\nHello \r\n\r\n");
     assert_string_equal(moved, first);
 }

@@ -503,7 +503,7 @@ static void test_html_is_a_link_unless_asked_for(void **state)
     assert_has(call_tool(state, "get_thing", "{\"emailId\":\"e\",\"include\":[\"versions\"]}", NULL), "resource_link");
 }
 
-/* ---- Who sees what ---- */
+/* ---- Visibility of tools ---- */
 
 static void test_brand_connections_do_not_create(void **state)
 {

@@ -160,7 +160,7 @@ static void many_at_once(void **state)
         assert_int_equal(answers[i], i == COUNT - 1 ? DNS_MAIL_ACCEPTED : DNS_MAIL_NO_DOMAIN);
 }
 
-/* What the DNS said is asked for once; what it did not say, and what may not be kept, again. */
+/* A DNS answer is cached. A failed query, and an answer with TTL 0, is asked again. */
 static void answers_are_cached(void **state)
 {
     (void)state;

@@ -34,7 +34,7 @@ static struct {
     atomic_bool saw_cookie;
 } web;
 
-/* Writes what the client takes; false when it has gone. */
+/* Writes as much as the client reads; false when the client has closed the connection. */
 static bool say(int fd, const char *text, size_t size)
 {
     while (size > 0) {
@@ -285,7 +285,7 @@ static bool is_public(const char *text)
     return guard_address_is_public((const struct sockaddr *)&v6);
 }
 
-/* what is fetched for somebody comes from the public internet, whatever name leads there. */
+/* a fetch for a caller connects only to the public internet, by any name. */
 static void test_only_public_addresses(void **state)
 {
     static const char *const denied[] = {

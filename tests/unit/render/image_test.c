@@ -64,7 +64,7 @@ static void put_png_end(struct file *file)
     put_be(file, 0, 4);
 }
 
-/* Boxes are closed by hand: the place of the size is kept until the end is known. */
+/* A box is closed explicitly: the position of its size is kept until its end is known. */
 static size_t box_begin(struct file *file, const char *type)
 {
     size_t start = file->size;
@@ -295,7 +295,7 @@ static void test_damage_everywhere(void **state)
 
 /* ---- The process ---- */
 
-/* posthorn-image stands beside the tests. */
+/* posthorn-image is in the folder of the tests. */
 static const char *program_path(void)
 {
     static char path[4096];
@@ -397,7 +397,7 @@ static void write_script(const char *path, const char *lines)
     assert_int_equal(chmod(path, 0755), 0);
 }
 
-/* Whatever the process does, an image it does not vouch for is refused, and the next one gets a new process. */
+/* An image without a positive reply of the process is refused, and the next image gets a new process. */
 static void test_a_process_that_fails(void **state)
 {
     (void)state;

@@ -116,7 +116,7 @@ static void *run_loop(void *loop)
     return NULL;
 }
 
-/* Hands the letters to relays at these addresses; returns when all have ended and the loops are gone. */
+/* Sends the messages through relays at these addresses. Returns when every message has a result and the loops have ended. */
 static void run_post(struct post *post, const char *const *urls, int loop_count)
 {
     const struct smtp_events events = { .context = post, .next = next, .before_dot = before_dot, .done = done };
@@ -212,8 +212,8 @@ static void one_message_arrives_as_it_was_given(void **state)
     assert_string_equal(letters[0].outcome.text, "Taken");
     assert_int_equal(relay.body_count, 1);
     assert_string_equal(relay.bodies[0], "DKIM-Signature: a=b\r\nSubject: x\r\n\r\nHello\r\n");
-    assert_non_null(strstr(relay.heard[0], "EHLO client.test\n"));
-    assert_non_null(strstr(relay.heard[0], "MAIL FROM:<sender@from.test> SIZE=42\nRCPT TO:<to@there.test>\nDATA\n"));
+    assert_non_null(strstr(relay.commands[0], "EHLO client.test\n"));
+    assert_non_null(strstr(relay.commands[0], "MAIL FROM:<sender@from.test> SIZE=42\nRCPT TO:<to@there.test>\nDATA\n"));
     end_post(&post);
 }
 
@@ -249,7 +249,7 @@ static void without_pipelining_each_command_waits(void **state)
     assert_int_equal(relay.connections, 1);
     assert_int_equal(relay.envelopes_with_dot, 0);
     /* No DATA behind the refusal, and the sender that was taken is taken back. */
-    assert_non_null(strstr(relay.heard[0], "RCPT TO:<gone@there.test>\nRSET\nMAIL FROM:<sender@from.test>\nRCPT TO:<three@"));
+    assert_non_null(strstr(relay.commands[0], "RCPT TO:<gone@there.test>\nRSET\nMAIL FROM:<sender@from.test>\nRCPT TO:<three@"));
     end_post(&post);
 }
 
@@ -320,9 +320,9 @@ static void a_session_is_renewed_after_its_messages(void **state)
         assert_accepted(&letters[i]);
     assert_int_equal(relay.connections, 3);
     assert_int_equal(relay.most_open, 1);
-    assert_int_equal(count_of(relay.heard[0], "MAIL "), 3);
-    assert_int_equal(count_of(relay.heard[0], "QUIT\n"), 1);
-    assert_int_equal(count_of(relay.heard[1], "QUIT\n"), 1);
+    assert_int_equal(count_of(relay.commands[0], "MAIL "), 3);
+    assert_int_equal(count_of(relay.commands[0], "QUIT\n"), 1);
+    assert_int_equal(count_of(relay.commands[1], "QUIT\n"), 1);
     end_post(&post);
 }
 
@@ -405,7 +405,7 @@ static void line_ends_never_get_into_a_command(void **state)
     assert_end(&letters[5], SMTP_REPLIED, SMTP_STAGE_MAIL, 553);
     assert_string_equal(letters[5].outcome.enhanced, "5.1.7");
     assert_accepted(&letters[6]);
-    assert_string_equal(relay.heard[0], "EHLO client.test\nMAIL FROM:<> SIZE=26\nRCPT TO:<good@there.test>\nDATA\nQUIT\n");
+    assert_string_equal(relay.commands[0], "EHLO client.test\nMAIL FROM:<> SIZE=26\nRCPT TO:<good@there.test>\nDATA\nQUIT\n");
     end_post(&post);
 }
 
@@ -418,8 +418,8 @@ static void smtputf8_is_asked_for_where_it_is_needed_only(void **state)
     send_letters(&post, "connections=1");
     assert_accepted(&letters[0]);
     assert_accepted(&letters[1]);
-    assert_non_null(strstr(relay.heard[0], "SIZE=26\nRCPT TO:<plain@"));
-    assert_non_null(strstr(relay.heard[0], "SIZE=26 BODY=8BITMIME SMTPUTF8\nRCPT TO:<j\xc3\xb6rg@"));
+    assert_non_null(strstr(relay.commands[0], "SIZE=26\nRCPT TO:<plain@"));
+    assert_non_null(strstr(relay.commands[0], "SIZE=26 BODY=8BITMIME SMTPUTF8\nRCPT TO:<j\xc3\xb6rg@"));
     end_post(&post);
 }
 
@@ -440,7 +440,7 @@ static void without_smtputf8_such_an_address_is_refused_here(void **state)
     }
     assert_accepted(&letters[1]);
     assert_accepted(&letters[3]);
-    assert_null(strstr(relay.heard[0], "\xc3"));
+    assert_null(strstr(relay.commands[0], "\xc3"));
     end_post(&post);
 }
 
@@ -469,7 +469,7 @@ static void a_refused_recipient_costs_neither_session_nor_neighbours(void **stat
     }
     assert_accepted(&letters[3]);
     assert_int_equal(relay.connections, 1);
-    assert_int_equal(count_of(relay.heard[0], "RSET\nMAIL "), 2);
+    assert_int_equal(count_of(relay.commands[0], "RSET\nMAIL "), 2);
     struct smtp_relay_state how;
     smtp_relay_look(post.relays, 0, &how);
     assert_int_equal(how.accepted, 2);

@@ -154,7 +154,7 @@ static void relays_are_one_to_eight(void **state)
     assert_false(smtp_relays_new(urls, &relays, &err));
 }
 
-/* ---- Who may begin ---- */
+/* ---- Choice of a relay ---- */
 
 static struct smtp_relays *make_relays(const char *url)
 {

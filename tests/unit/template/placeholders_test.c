@@ -98,7 +98,7 @@ static void test_bare_names_are_of_the_payload_first(void **state)
                  "{\"order\": {\"id\": 7, \"items\": [{\"name\": \"Tea\"}]}}", "Pro 7 Tea");
     /* A member that is null is there: it says that there is no value. */
     assert_shows("[{{ plan }}]", "{\"plan\": null}", "[]");
-    /* Roots are what they are, whatever the payload says. */
+    /* The payload cannot replace the roots. */
     assert_shows("{{ unsubscribeUrl }} {{ brand.name }} {{ contact.email }}",
                  "{\"unsubscribeUrl\": \"x\", \"brand\": {\"name\": \"x\"}, \"contact\": {\"email\": \"x\"}}",
                  "https://e.example/u Harbour ada@example.com");

@@ -3,8 +3,8 @@
  * of evaluation; blobs of version 1.
  */
 #include "base/json_read.h"
-#include "template/template.h"
 #include "template/format.h"
+#include "template/template.h"
 #include "template/value.h"
 #include "template/zone.h"
 
@@ -169,7 +169,7 @@ static void test_breaks_and_urls(void **state)
                    "<p title=\"a &amp; a &lt;b&gt;\r\nc &amp; d\">");
 }
 
-/* Whichever way a program goes, what follows a block stands in the same place of the HTML. */
+/* On every path of a program, the text after a block is in the same HTML context. */
 static void test_branches_keep_their_place(void **state)
 {
     (void)state;
