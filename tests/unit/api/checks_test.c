@@ -15,7 +15,7 @@ static const struct operation session_op = { OPERATION(OP_READ, REACH_SESSION) }
 /* It concerns more than a brand. */
 static const struct operation whole_organization_op = { OPERATION(OP_READ, REACH_ORGANIZATION), .organization_key = true };
 
-/* ---- Who calls ---- */
+/* ---- Callers ---- */
 
 static void test_public_operations_need_nothing(void **state)
 {

@@ -96,7 +96,7 @@ static const struct arg_shape shape = { fields, ARRAY_COUNT(fields), sizeof(stru
 
 /* ---- Decoding ---- */
 
-static struct arena *arena; /* one a test */
+static struct arena *arena; /* one per test */
 static struct id_codec ids;
 static struct error err;
 static struct args args;

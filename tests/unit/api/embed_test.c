@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-static struct posthorn *posthorn; /* one a test */
+static struct posthorn *posthorn; /* one per test */
 
 static int open_one(void **state)
 {

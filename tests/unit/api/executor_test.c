@@ -222,7 +222,7 @@ static void test_few_batchers_make_large_batches(void **state)
     assert_int_equal(most, 20);
 }
 
-/* What was admitted once is not refused because others came in between. */
+/* A call that was admitted is not refused later because of newer calls. */
 static void test_what_comes_back_finds_room(void **state)
 {
     (void)state;

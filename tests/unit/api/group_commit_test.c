@@ -232,7 +232,7 @@ static int64_t kept_keys(void)
     return number_of("select count(*) from idempotency_keys");
 }
 
-/* ---- What is shared ---- */
+/* ---- Shared transactions ---- */
 
 static void test_calls_share_a_commit(void **state)
 {
@@ -605,7 +605,7 @@ static void test_cancelling_one_of_many(void **state)
     assert_others_added(visits, 6, 1);
 }
 
-/* One that is cancelled while it travels with others goes through; it does not stop them. */
+/* A call that is cancelled during a group commit still commits, and does not stop the others. */
 static void test_cancelling_on_the_way(void **state)
 {
     (void)state;
@@ -631,7 +631,7 @@ static void test_cancelling_on_the_way(void **state)
     assert_int_equal(audit_rows(), 5);
 }
 
-/* ---- The server goes away ---- */
+/* ---- Lost connections ---- */
 
 /* After a lost connection the result of the commit is unknown, so no work is repeated. */
 static void test_a_lost_connection_is_told(void **state)

@@ -23,7 +23,7 @@ static const struct rate_policy unlimited = { .name = "unlimited", .index = 3, .
 
 static struct limits_server server;
 static struct limit_store *store; /* that of `limits` */
-static struct limits *limits;     /* one a test, with windows of its own */
+static struct limits *limits;     /* one per test, with its own windows */
 static struct rate_state rate;
 static char installation[32];
 

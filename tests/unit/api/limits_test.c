@@ -19,7 +19,7 @@
 
 static const struct rate_policy reads = { .name = "reads", .index = 1, .limit = 10, .window_s = 60 };
 
-static struct limits *limits; /* one a test */
+static struct limits *limits; /* one per test */
 static struct rate_state rate;
 
 static int setup(void **state)

@@ -10,7 +10,7 @@
 
 static const char *const colours[] = { "red", "green", "blue", NULL };
 
-static struct arena *arena; /* one a test */
+static struct arena *arena; /* one per test */
 static struct id_codec ids;
 static struct error err;
 
@@ -93,7 +93,7 @@ static void test_places(void **state)
 {
     (void)state;
     const char *id = id_text(&ids, arena, ID_SEND, 77);
-    /* Path and query are text on the wire, whatever they mean; the body is JSON and taken as it is. */
+    /* Path and query are text on the wire and are decoded by type; values of the JSON body are not coerced. */
     assert_true(decode_placed(id, QUERY("limit", "7", "deep", "true", "include", "red,green"), "{\"name\":\"n\",\"size\":3}"));
     assert_int_equal(placed.send_id, 77);
     assert_int_equal(placed.limit, 7);

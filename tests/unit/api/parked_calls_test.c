@@ -231,7 +231,7 @@ static void test_progress_only_rises(void **state)
     progress(id, 4, "null");
     await_progress(visit, 2);
     assert_null(visit->note);
-    /* What was told is not told again, nor taken back. */
+    /* Progress is not reported twice and does not decrease. */
     progress(id, 4, "'again'");
     progress(id, 2, "'back'");
     await_number("select count(*) from jobs where progress = 2", 1);
@@ -259,7 +259,7 @@ static void with_deadline(int64_t deadline_ms)
     open_service();
 }
 
-/* Past the deadline the caller is sent away, the work goes on, and the same key finds it again. */
+/* After the deadline the caller gets a reply, the job continues, and a call with the same idempotency key finds it. */
 static void test_a_deadline(void **state)
 {
     (void)state;

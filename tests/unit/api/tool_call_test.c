@@ -75,7 +75,7 @@ static const struct tool presence_tool = {
 
 /* ---- Preparing ---- */
 
-static struct arena *arena; /* one a test */
+static struct arena *arena; /* one per test */
 static struct call *call;
 
 static int setup(void **state)
@@ -105,7 +105,7 @@ static const char *prepared(const struct tool *tool, const char *arguments)
     assert_non_null(call->candidates);
     assert_non_null(call->candidates[0]);
     if (call->input.refusal.code != ERR_NONE) {
-        /* What was refused must not be run by half. */
+        /* A refused call must have no effect. */
         assert_null(call->input.body);
         return NULL;
     }
@@ -201,7 +201,7 @@ static void test_choices_are_refused(void **state)
     assert_ptr_equal(call->candidates[0], &get_op);
 }
 
-/* A default goes only where the chosen operation takes it. */
+/* A default applies only when the chosen operation accepts the argument. */
 static void test_defaults_are_for_those_who_know_them(void **state)
 {
     (void)state;

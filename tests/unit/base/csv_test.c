@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct arena *arena; /* one a test */
+static struct arena *arena; /* one per test */
 
 static int setup(void **state)
 {
@@ -195,7 +195,7 @@ static void test_bounds(void **state)
     csv_end(&reader);
 }
 
-/* A reader holds a row at most, whatever comes: here a line that never ends. */
+/* A reader holds at most one row in memory, also for a line that never ends. */
 static void test_memory_is_bounded(void **state)
 {
     (void)state;

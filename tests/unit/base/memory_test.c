@@ -20,7 +20,7 @@ static void test_fail_records_once(void **state)
     assert_string_equal(err.message, "No send with 5.");
     assert_non_null(strstr(err.file, "memory_test.c"));
     assert_true(err.line > 0);
-    /* What was noted before is kept: a wait is often known first. */
+    /* Earlier members of the error are kept: the wait is often set first. */
     assert_int_equal(err.retry_after_s, 7);
     assert_string_equal(err.details_json, "{}");
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static struct arena *arena; /* one a test */
+static struct arena *arena; /* one per test */
 
 static int setup(void **state)
 {
@@ -123,7 +123,7 @@ static void test_malformed_bytes_are_dropped(void **state)
     assert_repaired("\xe2\x82\xe2\x82\xac", "\xe2\x82\xac");
 }
 
-/* ---- What is visible ---- */
+/* ---- Visible characters ---- */
 
 static void test_invisible_characters_go(void **state)
 {
@@ -156,7 +156,7 @@ static void test_visible_text_is_cut_by_characters(void **state)
     (void)state;
     assert_string_equal(text_visible(arena, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z", 3), "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
     assert_string_equal(text_visible(arena, "abc", 0), "");
-    /* What is not shown does not count. */
+    /* Invisible characters do not count. */
     assert_string_equal(text_visible(arena,
                                      "\xe2\x80\x8b\xe2\x80\x8b\xe2\x80\x8b"
                                      "ab",

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-static struct arena *arena; /* one a test */
+static struct arena *arena; /* one per test */
 static unsigned char token_key[TOKEN_KEY_BYTES] = "the key of the tokens in a test";
 static unsigned char other_key[TOKEN_KEY_BYTES] = "the key of the tokens in a tesT";
 

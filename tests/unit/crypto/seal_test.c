@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 static char folder[] = "/tmp/posthorn-test-XXXXXX";
-static struct arena *arena; /* one a test */
+static struct arena *arena; /* one per test */
 static const char *path;    /* of the key file, gone at the beginning of a test */
 
 static int begin(void **state)

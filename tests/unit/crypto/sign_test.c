@@ -15,7 +15,7 @@
 #include <openssl/x509.h>
 #include <pthread.h>
 
-static struct arena *arena; /* one a test */
+static struct arena *arena; /* one per test */
 
 static int setup(void **state)
 {

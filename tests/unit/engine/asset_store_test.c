@@ -55,7 +55,7 @@ static bool exists(struct bench *bench, const struct asset_name *name)
     return found;
 }
 
-/* Files below `folder`, whatever they are called. */
+/* The number of files below `folder`, with any name. */
 static int files_below(const char *folder)
 {
     char command[160];

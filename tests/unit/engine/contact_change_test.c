@@ -4,8 +4,8 @@
  */
 #include "fixtures/contacts_brand.h"
 
-#include "engine/fields/fields.h"
 #include "engine/contacts/search.h"
+#include "engine/fields/fields.h"
 
 #include <string.h>
 
@@ -227,7 +227,7 @@ static void test_core_fields_cannot_be_deleted(void **state)
     assert_false(exists);
 }
 
-/* Values go step by step; what was written meanwhile goes with the definition. */
+/* Values are deleted in steps; values written meanwhile are deleted together with the definition. */
 static void test_values_go_in_steps(void **state)
 {
     (void)state;

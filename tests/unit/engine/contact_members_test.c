@@ -326,7 +326,7 @@ static void test_events_become_activity(void **state)
     assert_string_equal(with_activity("sent", at_least_1, 0), "");
 }
 
-/* What was sent before activity was kept counts, too. */
+/* Emails sent before the activity was stored count too. */
 static void test_an_upgrade_knows_what_was_sent(void **state)
 {
     (void)state;

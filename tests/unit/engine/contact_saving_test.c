@@ -139,7 +139,7 @@ static void test_a_field_that_two_define(void **state)
         assert_int_equal(err.code, ERR_FIELD_TYPE_MISMATCH);
         assert_string_equal(err.param, "customFields.own");
         error_clear(&err);
-        /* What was asked for may be asked for again in another transaction. */
+        /* The same save can be repeated in another transaction. */
     }
 }
 

@@ -251,7 +251,7 @@ static void test_fields_of_a_brand_are_bounded(void **state)
     assert_field_refused("{\"more\":\"x\"}", ERR_INVALID_REQUEST, "customFields.more");
 }
 
-/* ---- Who is subscribed ---- */
+/* ---- Subscription ---- */
 
 static void test_nobody_comes_back_silently(void **state)
 {
@@ -430,8 +430,8 @@ static void *write_batches(void *data)
     return NULL;
 }
 
-/* The same thousand people, written by several at once, into five empty brands: each person is inserted once, nobody
- * deadlocks, and no row is lost. */
+/* Several threads write the same 1,000 people into five empty brands: each person is inserted once, there is no deadlock, and
+ * no row is lost. */
 static void test_batches_beside_each_other(void **state)
 {
     (void)state;

@@ -211,7 +211,7 @@ static void test_waiting_keys_are_taken_into_use(void **state)
     assert_true(domain_records_of(arena, domain).items[0].is_published);
 }
 
-/* What was asked for was the pair in use by then. */
+/* The keys are replaced during a check: its result is about the old pair, so it is refused. */
 static void test_keys_exchanged_meanwhile(void **state)
 {
     (void)state;

@@ -293,7 +293,7 @@ static void test_every_outcome_has_its_sentence(void **state)
     assert_says(first_send(why("ada@example.com", 0)), "Not mailed: unsubscribed on 2025-12-31T00:00:00.000Z (decided at ");
 }
 
-/* Events of the person in this send, newest first; nobody else's, and of no other send. */
+/* Events of the person in this send, newest first; no events of other people or other sends. */
 static void test_events_are_their_own(void **state)
 {
     (void)state;

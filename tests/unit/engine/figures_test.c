@@ -277,7 +277,7 @@ static void test_delayed_is_part_of_pending(void **state)
     assert_figure(delivery, "delayed", 0);
 }
 
-/* a bounded first page, newest first, nobody else's and none of a test. */
+/* a first page of limited size, newest first, only events of this send and none of a test. */
 static void test_events_of_a_send_are_bounded(void **state)
 {
     (void)state;

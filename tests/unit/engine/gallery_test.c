@@ -57,7 +57,7 @@ const struct gallery_flow gallery_flows[] = {
 const size_t gallery_flow_count = 3;
 
 static struct engine engine; /* keys of zeros will do */
-static struct arena *arena;  /* one a test */
+static struct arena *arena;  /* one per test */
 static struct work work;
 
 static int setup(void **state)

@@ -763,7 +763,7 @@ static void assert_path_refused(const char *path, const char *sentence)
     assert_refused(&(struct import_request){ .path = path }, "path", sentence);
 }
 
-/* Only regular files beneath the root are read, whatever a path looks like. */
+/* Only regular files below the root are read, for any form of path. */
 static void test_paths_stay_inside(void **state)
 {
     (void)state;
@@ -799,8 +799,8 @@ static void test_paths_stay_inside(void **state)
     remove(outside);
 }
 
-/* Who asks again for the same file waits for the import that is under way; a changed file, another mapping, or a caller with a
- * key of its own gets an import of its own. */
+/* A second call for the same file waits for the running import. A changed file, another mapping, or a call with its own
+ * idempotency key starts a new import. */
 static void test_same_file_is_joined(void **state)
 {
     (void)state;

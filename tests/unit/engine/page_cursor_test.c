@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static struct arena *arena; /* one a test */
+static struct arena *arena; /* one per test */
 static struct engine engine;
 static struct work work;
 static struct error err;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* A plan with a bound and one without, whatever they are called. */
+/* A plan with a limit and one without; the names do not matter. */
 static const struct plan *bounded_plan(void)
 {
     for (size_t i = 0; i < PLAN_COUNT; i++)

@@ -291,7 +291,7 @@ static void test_suppressed_address_is_nobody(void **state)
     assert_refused(&request, ERR_NO_ELIGIBLE_RECIPIENTS, "to");
 }
 
-/* same design and same target, whatever the order and spelling of the list. R-101 */
+/* same design and same target, with any order and spelling of the list. R-101 */
 static void test_same_target_twice(void **state) /* */
 {
     (void)state;

@@ -52,7 +52,7 @@ static void domains_decide(void **state)
     assert_verdict("ada@plain.test", MAIL_DOMAIN_UNKNOWN, ADDRESS_RISKY, ADDRESS_DNS_UNAVAILABLE);
 }
 
-/* RFC 6761: these names never have mail, whatever a resolver says. */
+/* RFC 6761: these names never accept mail, for any reply of a resolver. */
 static void special_names_never_have_mail(void **state)
 {
     (void)state;

@@ -61,7 +61,7 @@ static const char rsa_signature[] = "F45dVWDfMbQDGHJFlXUNB2HKfbCeLRyhDXgFpEL8Gwp
                                     "DhCVlUrSjV4BwcVcOF6+FF3Zo9Rpo1tFOeS9mPYQTnGdaSGsgeefOsk2Jz"
                                     "dA+L10TeYt9BgDfQNZtKdN1WO//KgIqXP7OdEFE4LjFYNcUxZQ4FADY+8=";
 
-static struct arena *arena; /* one a test */
+static struct arena *arena; /* one per test */
 static struct buf *out;
 static struct error err;
 

@@ -79,7 +79,7 @@ static void mx_accepts(void **state)
     assert_int_equal(ask("xn--mnchen-3ya.test"), DNS_MAIL_ACCEPTED);
 }
 
-/* RFC 7505: a null MX refuses all mail, whatever addresses there are; beside another MX it means nothing. */
+/* RFC 7505: a null MX refuses all mail, even with address records; together with another MX it has no effect. */
 static void null_mx_refuses(void **state)
 {
     (void)state;

@@ -196,7 +196,7 @@ static int count_of(const char *text, const char *part)
     return count;
 }
 
-/* ---- A polite relay ---- */
+/* ---- A relay without faults ---- */
 
 static void one_message_arrives_as_it_was_given(void **state)
 {
