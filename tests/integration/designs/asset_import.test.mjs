@@ -145,7 +145,7 @@ describe('with a public address', LIMIT, () => {
 
   /** What stands at an address → its fate, and the words of the warning. */
   const hostile = ({ base, port }) => [
-    [`${base}/script.svg`, 'dropped', /SVG, which can carry scripts/],
+    [`${base}/script.svg`, 'dropped', /SVG, which can contain scripts/],
     [`${base}/svg-as.png`, 'dropped', /SVG/],
     [`${base}/page-as.png`, 'dropped', /a web page, not an image/],
     [`${base}/page-behind-a-signature.png`, 'dropped', /headers are damaged/],
