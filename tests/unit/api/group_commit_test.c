@@ -256,7 +256,7 @@ static void test_calls_share_a_commit(void **state)
     /* Each audit row names its caller and its operation. */
     assert_int_equal(
         number_of("select count(*) from audit_log a join public.sums s on a.subjects = array['sum_' || s.name]"
-                  " where organization_id = 1 and brand_id = 1 and key_id is null and transport = 'rest' and client = 'test/1'"),
+                  " where organization_id = 1 and brand_id = 1 and key_id is null and door = 'rest' and client = 'test/1'"),
         20);
     for (int i = 0; i < 20; i++)
         assert_int_equal(

@@ -213,7 +213,7 @@ static void test_an_empty_balance(void **state)
     run_sql("update organizations set plan = 'trial'");
     run_sql("insert into credit_usage values (1, date_trunc('month', now() at time zone 'UTC')::date, 96)");
     struct visit *visit = visit_run(adding(&fixed_op, 1));
-    assert_refusal(visit, ERR_INSUFFICIENT_CREDITS, "", "needs 5 credits and 4 are left");
+    assert_refusal(visit, ERR_INSUFFICIENT_CREDITS, "", "needs 5 credits, but 4 are left");
     assert_int_equal(visit->call.credit_cost, -1);
     assert_int_equal(plan.runs, 0);
     assert_int_equal(charged(), 96);

@@ -295,7 +295,7 @@ static void test_rows_that_fail(void **state)
     } expected[] = {
         { 3, "INVALID_EMAIL", "bad", "email", "no '@'" },
         { 4, "MISSING_EMAIL", NULL, "email", "no email" },
-        { 5, "INVALID_REQUEST", "d@example.com", "subscribed", "neither" },
+        { 5, "INVALID_REQUEST", "d@example.com", "subscribed", "true or false" },
         { 7, "INVALID_REQUEST", "e@example.com", NULL, "Line 7 has 5 cells; the header has 3" },
         { 8, "INVALID_REQUEST", NULL, NULL, "In line 8, text follows" },
         { 10, "INVALID_REQUEST", NULL, NULL, "quote that opens in line 10" },

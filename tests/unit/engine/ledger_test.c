@@ -379,13 +379,13 @@ static void test_an_entry_through_a_job_row(void **state)
                                           "{}",
                                           "[]",
                                           "null",
-                                          "{\"operation\":\"o\",\"transport\":\"d\"}",
-                                          "{\"operation\":5,\"transport\":\"d\",\"requestId\":\"r\"}" };
+                                          "{\"operation\":\"o\",\"door\":\"d\"}",
+                                          "{\"operation\":5,\"door\":\"d\",\"requestId\":\"r\"}" };
     for (size_t i = 0; i < ARRAY_COUNT(broken); i++)
         assert_false(ledger_entry_read(arena, broken[i], &back));
     /* A hash of another size is none. */
     assert_true(ledger_entry_read(
-        arena, "{\"operation\":\"o\",\"transport\":\"d\",\"requestId\":\"r\",\"idempotencyKey\":\"AAAA\"}", &back));
+        arena, "{\"operation\":\"o\",\"door\":\"d\",\"requestId\":\"r\",\"idempotencyKey\":\"AAAA\"}", &back));
     assert_null(back.idempotency_key);
 }
 
