@@ -436,9 +436,8 @@ int main(int argc, char **argv)
 
     printf("{\"callsPerSecond\":%.1f,\"p50Us\":%ld,\"p99Us\":%ld,\"requestBytes\":%zu,\"replyBytes\":%zu,\"driverCpu\":%.3f,"
            "\"serverCpu\":%.3f,\"serverCpuUs\":%.2f,\"serverRssKb\":%ld}\n",
-           calls_per_s, latencies_percentile_us(&latencies, 50), latencies_percentile_us(&latencies, 99),
-           request_body_bytes, known_size, driver_cpu_s / elapsed_s, server_cpu_s / elapsed_s,
-           server_cpu_s * 1e6 / (double)latencies.total, rss_kb);
+           calls_per_s, latencies_percentile_us(&latencies, 50), latencies_percentile_us(&latencies, 99), request_body_bytes,
+           known_size, driver_cpu_s / elapsed_s, server_cpu_s / elapsed_s, server_cpu_s * 1e6 / (double)latencies.total, rss_kb);
     if (options.save_reply != NULL)
         save_last_reply();
     return 0;
