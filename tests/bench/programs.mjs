@@ -1,5 +1,5 @@
-// The programs a bench runs: our binary on a fresh data folder, the peers, and the load drivers. Everything started here is
-// registered, and ended by cleanUp() whatever happens.
+// The programs that a bench runs: our binary on a fresh data folder, the peers, and the load drivers. cleanUp() ends every program
+// that was started here.
 
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, chmodSync, existsSync, openSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ export const ROUNDS = QUICK ? 1 : Math.max(3, Number(process.env.BENCH_ROUNDS ??
 export const DURATION_MS = Math.round(1000 * Number(process.env.BENCH_SECONDS ?? (QUICK ? 0.2 : 3)));
 export const WARMUP_MS = QUICK ? 50 : 500;
 
-// A number of rows, calls or rounds: the second one in a quick run.
+// A number of rows, calls or rounds. A quick run uses the second number.
 export const sized = (full, quick) => (QUICK ? quick : full);
 // The same with an environment variable that overrides both.
 export const sizedBy = (variable, full, quick) => Number(process.env[variable] ?? sized(full, quick));
@@ -33,14 +33,14 @@ const GOODBYE_WAIT_MS = 12_000; // a server may finish its calls in ten seconds
 
 const log = process.env.BENCH_LOG ? openSync(process.env.BENCH_LOG, 'a') : 'ignore';
 
-// Only what a bench names reaches a server: no setting of the caller changes what is measured.
+// The POSTHORN_ variables of the caller are removed, so they cannot change a measurement.
 export const environment = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('POSTHORN_'))),
   RESEND_API_KEY: 're_dummy', // resend-mcp does not start without one; no call uses it
 };
 
-// Neither call reads the database. The overview is the first reply that an agent asks for, and its 6 KB are the size of a common
-// reply. One topic is the shortest reply of a tool that does not read the database.
+// Neither call reads the database. The overview is what an agent reads first, and stands for the product's longer replies. The topic
+// has the shortest reply of all topics.
 const STRUCTURED = '"structuredContent":{';
 export const posthorn = {
   binary: path.resolve(root, process.env.POSTHORN_BIN ?? 'build/release/posthorn'),
@@ -67,9 +67,9 @@ export const resend = {
   stdio: peer('resend-mcp/dist/index.js'),
 };
 
-// ---- What must be ended ----
+// ---- Ending programs ----
 
-const running = new Set(); // of functions that end something, synchronously
+const running = new Set(); // functions that end a program, synchronously
 
 export function cleanUp() {
   for (const end of [...running].reverse()) end();
@@ -84,7 +84,7 @@ function registerEnd(end) {
   return once;
 }
 
-// Blocks until `isDone` or the time is over: what ends programs also runs while this process exits, where nothing can be awaited.
+// Blocks until `isDone` or the time is over. Programs are also ended while this process exits, when it can await nothing.
 function waitFor(isDone) {
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
   for (const deadline = Date.now() + GOODBYE_WAIT_MS; !isDone() && Date.now() < deadline;) Atomics.wait(sleeper, 0, 0, 20);
@@ -106,7 +106,7 @@ export async function drivePeer(script, options) {
 const flagsOf = (options) => Object.entries(options).filter(([, value]) => value !== undefined)
   .flatMap(([name, value]) => [`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, String(value)]);
 
-// Runs a program to its end and gives what it said on stdout.
+// Runs a program to its end and gives its output.
 export async function runToEnd([program, ...args]) {
   const child = execFile(program, args, { env: environment, timeout: 2 * COMMAND_WAIT_MS, maxBuffer: 16 << 20 });
   const end = registerEnd(() => child.kill());
@@ -128,7 +128,7 @@ function outputOf(child, name) {
   });
 }
 
-// Measures the sides in turn, A B A B, and gives each side's medians, figure by figure.
+// Measures the sides in turns, A B A B, and gives the median of each figure of each side.
 export async function interleaved(rounds, sides) {
   const found = Object.fromEntries(Object.keys(sides).map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
@@ -196,7 +196,7 @@ export async function serveBare({ pool, reply, database }) {
 
 // ---- The sink ----
 
-// A mail server that takes everything and only counts: faster than any sender, so that it measures the sender.
+// A mail server that accepts and counts every message. It is faster than the senders, so it does not limit their rates.
 export class Sink {
   static async start() {
     const binary = path.join(path.dirname(posthorn.binary), 'posthorn-sink');
@@ -213,7 +213,7 @@ export class Sink {
     this.end = registerEnd(() => child.kill());
   }
 
-  // What it took since its start: { messages, bytes, … }.
+  // The messages it has accepted since its start: { messages, bytes, … }.
   async stats() {
     this.child.stdin.write('stats\n');
     return JSON.parse(await this.#line());
@@ -228,13 +228,13 @@ export class Sink {
 
 // ---- Our binary ----
 
-// A fresh data folder with what the binary does on it, under these settings (POSTHORN_…). Its end stops the runner and removes
+// A fresh data folder and the commands of the binary on it, with these settings (POSTHORN_…). Its end stops the runner and removes
 // the folder.
 export class DataFolder {
   constructor(settings = {}) {
     this.environment = { ...environment, ...settings };
     if (!existsSync(posthorn.binary)) throw new Error(`there is no ${path.relative(root, posthorn.binary)}; build it or set POSTHORN_BIN`);
-    // The private cluster of a root user runs as another user, who must be able to enter; its socket path must be short.
+    // Under root, the private cluster runs as another user, who needs access to the folder. Its socket path must be short.
     this.parent = mkdtempSync(path.join(os.tmpdir(), 'phb-'));
     chmodSync(this.parent, 0o755);
     this.path = path.join(this.parent, 'data');
@@ -252,7 +252,7 @@ export class DataFolder {
     return JSON.parse(stdout);
   }
 
-  // `posthorn serve` with these options, and a key that no rate limit stops. Gives { pid, port, header, end }.
+  // `posthorn serve` with these options, and a key with very high rate limits. Gives { pid, port, header, end }.
   async serve(...options) {
     const { data: brands } = await this.command('admin', 'brand', 'list');
     const { key } = await this.command('admin', 'key', 'create', '--scopes', 'all', '--rate-multiplier', '1000000',
@@ -270,7 +270,7 @@ export class DataFolder {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // It went by itself in the meantime.
+        // It has ended in the meantime.
       }
     }
     rmSync(this.parent, { recursive: true, force: true });

@@ -48,7 +48,7 @@ async function bench(report) {
   await pg.mustHoldEveryWrite(report);
 }
 
-// Calls that differ in their number only; gives a function that measures them over so many connections.
+// Calls that differ in their number only. Gives a function that measures them over a number of connections.
 function writes(folder, server, name, { body, marker, expect }) {
   const file = path.join(folder.parent, `${name}.json`);
   writeFileSync(file, JSON.stringify(body));
@@ -56,7 +56,7 @@ function writes(folder, server, name, { body, marker, expect }) {
     connections, serverPid: server.pid, durationMs: DURATION_MS });
 }
 
-// The PostgreSQL server that ours works on, and the peers on it.
+// The PostgreSQL server of the installation, and the peers that write to it.
 class Server {
   constructor(url, scratch) {
     this.url = url;

@@ -2,7 +2,7 @@
 // INSERT … SELECT of the same rows, numbered in the same order, into an equal table with the same indexes. The relay does not
 // answer, so nothing is sent meanwhile.
 //
-// BENCH_RECIPIENTS recipients (1,000,000)
+// BENCH_RECIPIENTS   recipients (1,000,000)
 
 import { Campaign } from '../campaign.mjs';
 import { ROUNDS, interleaved, sizedBy } from '../programs.mjs';

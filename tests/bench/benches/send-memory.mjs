@@ -1,6 +1,6 @@
 // The peak memory of the process that sends a campaign to a million recipients. It must not grow with their number.
 //
-// BENCH_RECIPIENTS recipients (1,000,000)
+// BENCH_RECIPIENTS   recipients (1,000,000)
 
 import { Campaign } from '../campaign.mjs';
 import { sizedBy } from '../programs.mjs';

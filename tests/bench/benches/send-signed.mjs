@@ -1,7 +1,7 @@
 // The campaign of `send`, with each message signed twice (RSA-2048 and Ed25519). The first peer is the limit of the machine: the
 // signatures a second of `openssl speed` on both cores. The second is nodemailer's pool with DKIM, which signs once, with RSA.
 //
-// BENCH_RECIPIENTS recipients (100,000)
+// BENCH_RECIPIENTS   recipients (100,000)
 
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 // The campaign of `send` while another session holds an older snapshot, as a backup or a forgotten transaction does. PostgreSQL can
 // then remove none of the row versions that the campaign leaves behind.
 //
-// BENCH_RECIPIENTS recipients (100,000)
+// BENCH_RECIPIENTS   recipients (100,000)
 
 import { Campaign } from '../campaign.mjs';
 import { ROUNDS, interleaved, sizedBy } from '../programs.mjs';

@@ -3,7 +3,7 @@
 // over ten sessions: nodemailer's pool, which fills in the same email, and Postfix's smtp-source, which sends one prepared message
 // of the same size again and again.
 //
-// BENCH_RECIPIENTS recipients (100,000)
+// BENCH_RECIPIENTS   recipients (100,000)
 
 import { existsSync } from 'node:fs';
 

@@ -1,8 +1,8 @@
 /*
- * bare_server: the least that can answer a POST, for comparison. libmicrohttpd
- * with an epoll pool, and per request either a fixed reply or one prepared
- * SELECT by a libpq connection of the pool thread that took the request. It
- * parses nothing, authenticates nobody and writes no log.
+ * bare_server: a minimal HTTP server to compare with. It is libmicrohttpd with
+ * an epoll pool. Each request gets a fixed reply, or the row of one prepared
+ * SELECT over the libpq connection of its pool thread. It parses nothing,
+ * authenticates nobody and writes no log.
  *
  * The replies are the bytes of --reply. With --database they are first put
  * into a thousand rows of a table of its own, one of which each request reads.

@@ -1,7 +1,7 @@
 /*
- * gate_time: what the rate gate costs a call. Threads count calls of many keys
- * and policies through a limit store, memory or that of --store, as fast as it
- * lets them. Prints processor time and elapsed time a call as one JSON line.
+ * gate_time: measures the rate limits alone. Threads count calls of many keys
+ * and policies in a limit store, which is memory or --store, as fast as
+ * possible. Prints processor time and elapsed time a call as one JSON line.
  */
 #include "api/limits/limit_redis.h"
 #include "api/limits/limits.h"
@@ -47,7 +47,7 @@ static void count_calls(int number, int64_t count)
             .rate_multiplier = 1000000,
         };
         if (!limits_admit(limits, &who, &rate_policies[i % POLICIES], clock_now_us(), &rate) || !limits_are_counted(limits))
-            exit(EXIT_FAILURE); /* the figure would be that of another gate */
+            exit(EXIT_FAILURE); /* the call was not counted in the store */
     }
 }
 

@@ -2,9 +2,9 @@
  * http_load: N keep-alive connections that each POST one request at a time,
  * one thread over epoll. With --tool it is an MCP client of the session era:
  * every connection performs the handshake before the clock starts and then
- * calls the tool; without it the same bytes are posted to any server, or with
- * --get a path is asked for. --idle keeps further connections open that have
- * been used once, and asks each again when the run is over.
+ * calls the tool. Without it the same bytes are posted, or --get requests a
+ * path. --idle keeps more connections open that have served one request, and
+ * sends a second request on each after the run.
  *
  * Every reply is read to its end and checked: status 200, the marker, the id
  * of its request, no "isError":true. It prints one JSON line of figures.
@@ -68,7 +68,7 @@ static struct connection *connections;
 static struct latencies latencies;
 static long next_id = FIRST_ID;
 
-/* The last body that was checked in full. One that equals it but for the id needs no second search. */
+/* The last body that was checked in full. A body that differs from it only in the id is not searched again. */
 static char *known_body;
 static size_t known_size;
 static size_t known_id_offset;
@@ -210,7 +210,7 @@ static void send_call(struct connection *connection)
 
 /* ---- Replies ---- */
 
-/* Reads what is there. True when the reply stands complete in `ret_reply`. */
+/* Reads the available bytes. True when the reply is complete; it is then in `ret_reply`. */
 static bool receive(struct connection *connection, struct http_reply *ret_reply)
 {
     ssize_t got = recv(connection->fd, connection->reply + connection->reply_size, REPLY_MAX_BYTES - connection->reply_size, 0);
@@ -245,7 +245,7 @@ static bool equals_known(const struct http_reply *reply, const char *digits)
            memcmp(reply->body + after_id, known_body + after_id, known_size - after_id) == 0;
 }
 
-/* Dies unless this is the good answer to the connection's request. */
+/* Dies unless this is the correct reply to the connection's request. */
 static void check_reply(const struct connection *connection, const struct http_reply *reply)
 {
     const char *digits = connection->request + connection->id_offset;
@@ -337,11 +337,11 @@ static void open_connections(int epoll_fd)
     }
 }
 
-/* ---- Connections that are there and say nothing ---- */
+/* ---- Idle connections ---- */
 
 static struct connection *idle;
 
-/* One request on each, so that it is a connection which is kept, not one that was never used. */
+/* Sends one request on each: a kept connection has served a request before. */
 static void use_idle(void)
 {
     for (long i = 0; i < options.idle; i++) {
@@ -387,7 +387,7 @@ static double run_phase(int epoll_fd, long duration_ms)
             if (!receive(connection, &reply))
                 continue;
             if (!connection->waiting)
-                die("a reply nobody asked for");
+                die("a reply without a request");
             int64_t got_ns = now_ns();
             latencies_record(&latencies, got_ns - connection->sent_ns);
             check_reply(connection, &reply);
@@ -436,9 +436,8 @@ int main(int argc, char **argv)
 
     printf("{\"callsPerSecond\":%.1f,\"p50Us\":%ld,\"p99Us\":%ld,\"requestBytes\":%zu,\"replyBytes\":%zu,\"driverCpu\":%.3f,"
            "\"serverCpu\":%.3f,\"serverCpuUs\":%.2f,\"serverRssKb\":%ld}\n",
-           calls_per_s, latencies_percentile_us(&latencies, 50), latencies_percentile_us(&latencies, 99),
-           request_body_bytes, known_size, driver_cpu_s / elapsed_s, server_cpu_s / elapsed_s,
-           server_cpu_s * 1e6 / (double)latencies.total, rss_kb);
+           calls_per_s, latencies_percentile_us(&latencies, 50), latencies_percentile_us(&latencies, 99), request_body_bytes,
+           known_size, driver_cpu_s / elapsed_s, server_cpu_s / elapsed_s, server_cpu_s * 1e6 / (double)latencies.total, rss_kb);
     if (options.save_reply != NULL)
         save_last_reply();
     return 0;

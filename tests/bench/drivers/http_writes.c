@@ -192,7 +192,7 @@ static void send_call(struct connection *connection)
 
 /* ---- Replies ---- */
 
-/* Reads what is there. True when the reply stands complete in `ret_reply`. */
+/* Reads the available bytes. True when the reply is complete; it is then in `ret_reply`. */
 static bool receive(struct connection *connection, struct http_reply *ret_reply)
 {
     ssize_t got = recv(connection->fd, connection->reply + connection->reply_size, REPLY_MAX_BYTES - connection->reply_size, 0);

@@ -1,7 +1,6 @@
 /*
- * Measure: what the load drivers of the benches share. A clock, a distribution
- * of latencies, the processor time and memory of a process, and the end of a
- * driver that cannot go on.
+ * Measure: functions that the load drivers share. A clock, a distribution of
+ * latencies, the processor time and memory of a process, and die().
  *
  * A driver is one thread and one run: what it allocates lives until it exits.
  * A failed check ends the driver with status 1 and a sentence on stderr, so a
@@ -13,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Says why on stderr and exits with status 1. */
+/* Prints the reason on stderr and exits with status 1. */
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A whole decimal number from `min` to `max`; dies naming `option` otherwise. */
@@ -22,7 +21,7 @@ long parse_number(const char *option, const char *text, long min, long max);
 /* CLOCK_MONOTONIC. */
 int64_t now_ns(void);
 
-/* Counts by whole microsecond up to LATENCY_MAX_US; what is slower counts as that. */
+/* Counts by whole microsecond up to LATENCY_MAX_US; a longer latency counts as LATENCY_MAX_US. */
 enum { LATENCY_MAX_US = 1000 * 1000 };
 struct latencies {
     uint32_t *counts; /* LATENCY_MAX_US + 1 of them */

@@ -1,7 +1,7 @@
 /*
- * sql_time: how long one statement takes, again and again on one connection, as
- * a person would send it: not prepared, its values in its text. Its rows come in
- * the binary format. Prints one line of JSON.
+ * sql_time: measures one statement, repeated on one connection. It is not
+ * prepared, and its values are in its text. The rows come in the binary format.
+ * Prints one line of JSON.
  *
  *   sql_time --database URL --duration-ms 3000 < STATEMENT
  */

@@ -4,8 +4,8 @@
  * the pipes. Every id must be answered exactly once, with the marker and
  * without "isError":true. It prints one JSON line of figures.
  *
- * The server is the command after "--". It is asked to go by closing its
- * input, and killed if it stays; it dies with this process in any case.
+ * The server is the command after "--". The end of its input ends it; it is
+ * killed if it stays, and when this process ends.
  */
 #include "measure.h"
 
@@ -268,7 +268,7 @@ static double start_session(void)
 
 /* ---- Calls ---- */
 
-/* Frees the place of an answered call; dies when nobody waits for this answer or it is not a good one. */
+/* Frees the place of an answered call; dies when no call waits for this answer or the answer is wrong. */
 static void settle(struct line line, long id, int64_t got_ns)
 {
     for (long i = 0; i < options.window; i++) {
@@ -281,7 +281,7 @@ static void settle(struct line line, long id, int64_t got_ns)
             die("not the expected answer: %.*s", (int)line.size, line.text);
         return;
     }
-    die("an answer nobody waits for, or a second one: id %ld", id);
+    die("an answer without a call, or a second answer: id %ld", id);
 }
 
 /* Fills the free places with new calls, at most `left`, in one write. Returns how many. */
@@ -340,7 +340,7 @@ static double run_calls(long calls, long duration_ms)
     return (double)latencies.total * 1e9 / (double)(now_ns() - start_ns);
 }
 
-/* Closes the server's input and waits until it is gone. What it still says must not be one more answer. */
+/* Closes the server's input and waits for its end. Its remaining output must not hold another answer. */
 static void end_server(void)
 {
     close(server.to);
@@ -349,7 +349,7 @@ static void end_server(void)
         struct line line;
         while (take_line(&line)) {
             if (answer_id(line) != 0)
-                die("an answer nobody waits for, after the last: %.*s", (int)line.size, line.text);
+                die("an answer without a call, after the last one: %.*s", (int)line.size, line.text);
         }
     }
     if (arrival == NOTHING_CAME) {

@@ -141,6 +141,38 @@ static void test_every_byte_comes_back(void **state)
     }
 }
 
+static bool is_plain(unsigned char byte)
+{
+    return byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7f;
+}
+
+/* The writer looks at eight bytes at once: one byte of any value, at any place among bytes that border on the escaped ones, neither
+ * loses its escape nor gives one to a neighbour. */
+static void test_escapes_at_every_place_of_a_word(void **state)
+{
+    (void)state;
+    static const char neighbours[] = { ' ', '!', '#', '[', ']', '~', (char)0x80, (char)0xff };
+    for (size_t n = 0; n < sizeof(neighbours); n++) {
+        for (unsigned byte = 0; byte < 0x100; byte++) {
+            for (size_t place = 0; place < 20; place++) {
+                char text[20];
+                memset(text, neighbours[n], sizeof(text));
+                text[place] = (char)byte;
+                struct page page;
+                begin(&page);
+                json_quote(&page.out, text, sizeof(text));
+                size_t escape_bytes = is_plain((unsigned char)byte) ? 1 : page.out.size - 2 - (sizeof(text) - 1);
+                assert_int_equal(page.out.size, 2 + sizeof(text) - 1 + escape_bytes);
+                assert_true(is_plain((unsigned char)byte) || escape_bytes == 2 || escape_bytes == 6);
+                assert_memory_equal(page.out.data + 1, text, place);
+                assert_int_equal((unsigned char)page.out.data[1 + place], is_plain((unsigned char)byte) ? byte : '\\');
+                assert_memory_equal(page.out.data + 1 + place + escape_bytes, text + place + 1, sizeof(text) - place - 1);
+                buf_done(&page.out);
+            }
+        }
+    }
+}
+
 static void test_a_text_past_the_maximum_overflows(void **state)
 {
     (void)state;
@@ -389,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_commas_and_nesting),
         cmocka_unit_test(test_depth_is_bounded),
         cmocka_unit_test(test_escapes),
+        cmocka_unit_test(test_escapes_at_every_place_of_a_word),
         cmocka_unit_test(test_every_byte_comes_back),
         cmocka_unit_test(test_a_text_past_the_maximum_overflows),
         cmocka_unit_test(test_numbers_come_back),
