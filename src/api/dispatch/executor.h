@@ -1,7 +1,8 @@
 /*
  * Executor: a bounded queue of calls and a thread pool of workers. Each thread
- * has its own database connection. A call passes from an I/O thread to the
- * queue, to an executor thread, and back to an I/O thread. Separate executors
+ * has its own database connection, so the executors are also the connection pool
+ * of the service. A call passes from an I/O thread to the queue, to an executor
+ * thread, and back to an I/O thread. Separate executors
  * (pools) keep slow calls from delaying quick ones. Threads start when there is
  * work, so an idle process has none.
  *
