@@ -33,16 +33,6 @@ static const struct {
     { "22008", ERR_INVALID_REQUEST, 0, "A date is out of range." },
 };
 
-bool db_sqlstate_ends_session(const char *sqlstate)
-{
-    static const char *const ending[] = { "08", "57P01", "57P02", "57P03", "57P04", "57P05", "25P03" };
-    for (size_t i = 0; i < ARRAY_COUNT(ending); i++) {
-        if (strncmp(sqlstate, ending[i], strlen(ending[i])) == 0)
-            return true;
-    }
-    return false;
-}
-
 static const struct db_constraint_error *known_constraint(const char *constraint)
 {
     for (size_t i = 0; constraint != NULL && i < db_constraint_error_count; i++) {

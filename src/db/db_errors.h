@@ -13,9 +13,6 @@ bool db_fail_with_result(struct error *err, const PGresult *result, const struct
 /* The same from its parts; `constraint` may be NULL. */
 bool db_fail_with_sqlstate(struct error *err, const char *sqlstate, const char *constraint) NONNULL(1, 2);
 
-/* Whether the session ended with this error: the server shuts down, crashed, or closed it. */
-bool db_sqlstate_ends_session(const char *sqlstate) NONNULL(1) PURE;
-
 /* A constraint whose violation is an error of the caller and not of the server. */
 struct db_constraint_error {
     const char *constraint;

@@ -105,13 +105,6 @@ void sender_stop(struct sender *sender)
 
 /* ---- For callers ---- */
 
-void sender_wake(struct sender *sender)
-{
-    pthread_mutex_lock(&sender->mutex);
-    pthread_cond_signal(&sender->refill_wanted);
-    pthread_mutex_unlock(&sender->mutex);
-}
-
 bool sender_has_relay(const struct sender *sender)
 {
     return sender->config.relays != NULL;

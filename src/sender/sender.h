@@ -44,9 +44,6 @@ MUST_CHECK bool sender_start(const struct sender_config *config, struct sender *
 /* Waits up to 10 s for final replies, writes all results and releases the leases. NULL is allowed. */
 void sender_stop(struct sender *sender);
 
-/* Lets the refill thread look for something to send. */
-void sender_wake(struct sender *sender) NONNULL(1);
-
 bool sender_has_relay(const struct sender *sender) NONNULL(1);
 
 /* Whether messages are to be signed here. */

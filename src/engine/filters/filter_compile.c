@@ -18,8 +18,6 @@ enum {
     CONDITIONS_MAX_BYTES = 256 * 1024,
 };
 
-/* ---- Subjects ---- */
-
 /* ---- Presence of a value, for all types ---- */
 
 static void add_presence(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb)

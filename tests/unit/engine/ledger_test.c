@@ -254,8 +254,6 @@ static void test_usage_belongs_to_the_month(void **state)
     run_sql("delete from email_usage");
 }
 
-/* ---- Entries ---- */
-
 /* ---- Several calls in one transaction ---- */
 
 enum { SHARING = 4 };
