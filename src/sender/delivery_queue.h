@@ -47,6 +47,7 @@ struct attempt {
     bool is_dot_in_journal; /* the journal has a dot record: the final dot may have left */
     bool is_withheld;       /* stopped before its dot by this process, not by the relay */
     struct journal_key key; /* of an attempt of a batch */
+    struct journal_mark mark;
 };
 
 enum item_kind { ITEM_BATCH, ITEM_SINGLE_MESSAGE };
@@ -64,7 +65,6 @@ struct queue_item {
     size_t first_waiting; /* no attempt before it waits */
     size_t waiting;
     size_t in_progress;
-    int64_t journal_file; /* no journal file before this one has a record of the item */
 };
 
 struct queued_batch {
@@ -130,6 +130,8 @@ void queue_add_batch(struct sender *sender, struct queued_batch *batch) NONNULL(
 void queue_add_single_message(struct sender *sender, struct queued_message *message) NONNULL(1, 2);
 /* Unlinks an item, without freeing it, and removes the journal files that no other item needs. */
 void queue_remove(struct sender *sender, struct queue_item *item) NONNULL(1, 2);
+/* Removes the journal files that no attempt needs. Appends the records of old attempts again when there are many files. */
+void queue_trim_journal(struct sender *sender) NONNULL(1);
 void queue_move_last(struct sender *sender, struct queued_batch *batch) NONNULL(1, 2);
 
 /* Number of batches of this route with a waiting attempt. */

@@ -11,6 +11,9 @@
  */
 #include "base/log.h"
 #include "sender/delivery_queue.h"
+#include "sender/journal_reader.h"
+
+#include <stdlib.h>
 
 static const struct smtp_outcome no_reply = {
     .end = SMTP_UNCERTAIN,
@@ -25,12 +28,16 @@ struct range_entries {
     size_t count;
 };
 
+static int compare_ordinal(const void *ordinal, const void *entry)
+{
+    const int64_t *left = ordinal;
+    const struct journal_entry *right = entry;
+    return (*left > right->key.ordinal) - (*left < right->key.ordinal);
+}
+
 static const struct journal_entry *find_entry(const struct range_entries *range, int64_t ordinal)
 {
-    for (size_t i = 0; i < range->count; i++)
-        if (range->entries[i].key.ordinal == ordinal)
-            return &range->entries[i];
-    return NULL;
+    return bsearch(&ordinal, range->entries, range->count, sizeof(*range->entries), compare_ordinal);
 }
 
 /* ---- One range ---- */
@@ -49,6 +56,7 @@ static struct delivery_batch make_recovery_batch(const struct range_entries *ran
         .ordinal_count = range->count,
         .is_part = true,
         .is_unsure = true,
+        .is_for_results = true,
     };
 }
 
@@ -106,23 +114,26 @@ static bool recover_range(struct sender *sender, struct db_conn *conn, const str
 
 /* ---- One journal ---- */
 
-static bool is_same_range(const struct journal_key *a, const struct journal_key *b)
+static bool is_stopping(struct sender *sender)
 {
-    return a->brand_id == b->brand_id && a->send_id == b->send_id && range_start(a->ordinal) == range_start(b->ordinal);
+    pthread_mutex_lock(&sender->mutex);
+    bool stopping = sender->is_stopping;
+    pthread_mutex_unlock(&sender->mutex);
+    return stopping;
 }
 
-/* The entries are ordered by key, so those of a range are neighbours. */
-static bool recover_ranges(struct sender *sender, struct db_conn *conn, const struct stale_journal *stale, size_t *written,
-                           struct error *err)
+/* What was written stays written when this ends early: the next recovery finds the results in the database. */
+static bool recover_ranges(struct sender *sender, struct db_conn *conn, const char *owner, struct journal_reader *reader,
+                           size_t *written, struct error *err)
 {
-    for (size_t from = 0, to; from < stale->count; from = to) {
-        const struct journal_entry *entries = &stale->entries[from];
-        for (to = from + 1; to < stale->count && to - from < DELIVERY_RANGE_SIZE; to++)
-            if (!is_same_range(&stale->entries[to].key, &entries->key))
-                break;
-        struct range_entries range = { stale->owner, entries, to - from };
+    ARENA_SCOPE arena = arena_new(0);
+    struct range_entries range = { .owner = owner };
+    while (journal_reader_next(reader, arena, &range.entries, &range.count)) {
+        if (is_stopping(sender))
+            return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The sender stopped before the journal was read.");
         if (!recover_range(sender, conn, &range, written, err))
             return false;
+        arena_reset(arena);
     }
     return true;
 }
@@ -135,11 +146,13 @@ bool recover_journal(struct sender *sender, struct db_conn *conn, bool *ret_foun
     if (!*ret_found)
         return true;
     size_t written = 0;
+    JOURNAL_READER_SCOPE reader = journal_reader_new(&stale, DELIVERY_RANGE_SIZE, JOURNAL_INDEX_RECORDS);
     struct delivery_release_params release = { .owner = stale.owner };
-    bool done = recover_ranges(sender, conn, &stale, &written, err) && sql_delivery_release(conn, arena, &release, NULL, err);
+    bool done =
+        recover_ranges(sender, conn, stale.owner, reader, &written, err) && sql_delivery_release(conn, arena, &release, NULL, err);
     journal_close_stale(&stale, done);
     if (done)
-        log_event(LOG_INFO, "sender.recovered", "The journal of %s was read: %zu messages, of which %zu had no result.",
-                  stale.owner, stale.count, written);
+        log_event(LOG_INFO, "sender.recovered", "The journal of %s was read: %zu records; %zu messages had no result.", stale.owner,
+                  journal_reader_figures(reader).records, written);
     return done;
 }

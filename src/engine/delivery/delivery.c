@@ -153,13 +153,13 @@ static bool skip_suppressed(const struct work *work, struct delivery_batch *batc
 bool delivery_fetch(const struct work *work, struct delivery_batch *batch, struct error *err)
 {
     struct composer *composer;
-    if (!read_send(work, batch, err) || !delivery_composer(work, batch, &composer, err))
+    if (!read_send(work, batch, err) || (!batch->is_for_results && !delivery_composer(work, batch, &composer, err)))
         return false;
     struct delivery_recipients_params params = {
         .brand_id = batch->brand_id,
         .send_id = batch->send_id,
         .ordinals = { batch->ordinals, batch->ordinal_count },
-        .fields = composer_fields(composer),
+        .fields = batch->is_for_results ? (struct text_list){ .count = 0 } : composer_fields(composer),
         .is_fresh = batch->is_fresh,
         .is_retry = batch->from_ordinal == 0,
         .owner = batch->owner,

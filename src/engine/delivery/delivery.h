@@ -68,6 +68,7 @@ struct delivery_batch {
     bool is_fresh;          /* the range was never leased before */
     bool is_part;           /* a part of a range: settling it does not close the range */
     bool is_unsure;         /* another process, or an earlier try, may have settled some recipients */
+    bool is_for_results;    /* nothing is composed: no fields are read, and the design need not be usable */
     bool is_abandoned;      /* a former owner disappeared without releasing its lease */
     const struct delivery_send_row *send;
     struct composer_design design;

@@ -662,7 +662,7 @@ static void test_the_journal_of_an_earlier_attempt_says_nothing(void **state)
 {
     (void)state;
     struct error err;
-    int64_t file;
+    struct journal_mark mark = { .offset = 0 };
     struct journal *journal;
     unsigned char hash[SECRET_HASH_BYTES];
     struct journal_location location = { .data_dir = folder };
@@ -673,7 +673,7 @@ static void test_the_journal_of_an_earlier_attempt_says_nothing(void **state)
     run_sql("update send_retries set uncertain = true, lease_owner = 'gone', lease_until = now() + interval '1 day'");
     struct journal_key key = { work.organization_id, work.brand_id, first.send_id, 1, 0 };
     assert_ok(journal_open(&location, "gone", &journal, &err), &err);
-    assert_true(journal_add_dot(journal, &key, &file));
+    assert_true(journal_add_dot(journal, &key, &mark));
     journal_close(journal);
     run_workers_until("select count(*) from sends where status = 'completed'", 1);
     assert_int_equal(number_of("select held from send_stats"), 0);
