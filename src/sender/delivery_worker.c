@@ -282,7 +282,7 @@ static void *worker_run(void *argument)
     return NULL;
 }
 
-static void start_worker(struct sender *sender, struct delivery_worker *worker)
+static void start_worker(struct sender *sender, struct delivery_worker *worker, size_t number)
 {
     worker->sender = sender;
     worker->events = (struct smtp_events){
@@ -292,7 +292,7 @@ static void start_worker(struct sender *sender, struct delivery_worker *worker)
         .done = worker_end_message,
     };
     random_bytes(&worker->random, sizeof(worker->random));
-    message_cache_init(&worker->cache);
+    message_cache_init(&worker->cache, crash_slot_of(sender->slots, SLOT_OF_FIRST_WORKER + number));
     worker->loop = smtp_event_loop_new(sender->config.relays, sender->worker_count, sender->config.helo_name, &worker->events);
     if (pthread_create(&worker->thread, NULL, worker_run, worker) != 0)
         abort();
@@ -305,7 +305,7 @@ void delivery_workers_start(struct sender *sender)
     if (sender->workers == NULL)
         abort();
     for (int i = 0; i < sender->worker_count; i++)
-        start_worker(sender, &sender->workers[i]);
+        start_worker(sender, &sender->workers[i], (size_t)i);
 }
 
 void delivery_workers_wake(struct sender *sender)

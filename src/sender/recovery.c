@@ -8,6 +8,9 @@
  *
  * The first two get a result or a retry. Then the leases of that process are
  * released, and with them all other recipients are free to be sent again.
+ *
+ * The crash slots of that process count a crash for what it worked on. Work with
+ * CRASHES_MAX crashes is set aside.
  */
 #include "base/log.h"
 #include "sender/delivery_queue.h"
@@ -96,20 +99,24 @@ static int64_t range_start(int64_t ordinal)
     return (ordinal - 1) / DELIVERY_RANGE_SIZE * DELIVERY_RANGE_SIZE + 1;
 }
 
+/* A send whose design or brand was deleted ends by itself. Other sends must not wait for it. */
+static bool is_skipped_range(const struct error *why, struct error *err)
+{
+    bool is_skipped = !db_error_is_lost(why) && !error_info(why->code)->retryable;
+    if (is_skipped)
+        sender_log("sender.recover", why);
+    else
+        *err = *why;
+    return is_skipped;
+}
+
 static bool recover_range(struct sender *sender, struct db_conn *conn, const struct range_entries *range, size_t *written,
                           struct error *err)
 {
     struct error why = { .code = ERR_NONE };
     int64_t start = range_start(range->entries[0].key.ordinal);
-    if (write_recovered(sender, conn, range, start, written, &why) && write_recovered(sender, conn, range, 0, written, &why))
-        return true;
-    /* A send whose design or brand was deleted ends by itself. Other sends must not wait for it. */
-    bool is_skipped = !db_error_is_lost(&why) && !error_info(why.code)->retryable;
-    if (is_skipped)
-        sender_log("sender.recover", &why);
-    else
-        *err = why;
-    return is_skipped;
+    return (write_recovered(sender, conn, range, start, written, &why) && write_recovered(sender, conn, range, 0, written, &why)) ||
+           is_skipped_range(&why, err);
 }
 
 /* ---- One journal ---- */
@@ -138,6 +145,68 @@ static bool recover_ranges(struct sender *sender, struct db_conn *conn, const ch
     return true;
 }
 
+/* ---- Crashes ---- */
+
+static struct delivery_count_crashes_params crash_params(const struct crash_slot *slots, size_t count, struct arena *arena)
+{
+    int64_t *brands = arena_array(arena, count, sizeof(*brands));
+    int64_t *sends = arena_array(arena, count, sizeof(*sends));
+    int64_t *ordinals = arena_array(arena, count, sizeof(*ordinals));
+    bool *ranges = arena_array(arena, count, sizeof(*ranges));
+    for (size_t i = 0; i < count; i++) {
+        brands[i] = slots[i].brand_id;
+        sends[i] = slots[i].send_id;
+        ordinals[i] = slots[i].ordinal;
+        ranges[i] = slots[i].kind == CRASH_SLOT_RANGE;
+    }
+    return (struct delivery_count_crashes_params){
+        .brand_ids = { brands, count },
+        .send_ids = { sends, count },
+        .ordinals = { ordinals, count },
+        .are_ranges = { ranges, count },
+        .now = clock_now_us(),
+    };
+}
+
+static bool set_aside_crash(struct sender *sender, struct db_conn *conn, const char *owner,
+                            const struct delivery_count_crashes_row *crash, struct error *err)
+{
+    int64_t ordinals[DELIVERY_RANGE_SIZE];
+    size_t count = crash->is_range ? DELIVERY_RANGE_SIZE : 1;
+    for (size_t i = 0; i < count; i++)
+        ordinals[i] = crash->ordinal + (int64_t)i;
+    struct set_aside aside = {
+        .owner = owner,
+        .brand_id = crash->brand_id,
+        .send_id = crash->send_id,
+        .from_ordinal = range_start(crash->ordinal),
+        .ordinals = { ordinals, count },
+        .reason = crash->is_range ? "the sender ended three times while it read the recipients of this range"
+                                  : "the sender ended three times while it composed this message",
+    };
+    struct error why = { .code = ERR_NONE };
+    log_event(LOG_ERROR, "sender.set_aside", "Send %lld, recipient %lld: %s.", (long long)crash->send_id, (long long)crash->ordinal,
+              aside.reason);
+    return set_aside_recipients(sender, conn, &aside, &why) || is_skipped_range(&why, err);
+}
+
+/* Counts a crash for everything in the slots of the ended process. */
+static bool count_crashes(struct sender *sender, struct db_conn *conn, const char *owner, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    const struct crash_slot *slots;
+    size_t count = crash_slots_read(sender->journal_location.data_dir, owner, arena, &slots);
+    struct delivery_count_crashes_params params = crash_params(slots, count, arena);
+    struct delivery_count_crashes_row *rows;
+    size_t row_count = 0;
+    if (count > 0 && !sql_delivery_count_crashes(conn, arena, &params, &rows, &row_count, err))
+        return false;
+    for (size_t i = 0; i < row_count; i++)
+        if (rows[i].crashes >= CRASHES_MAX && !set_aside_crash(sender, conn, owner, &rows[i], err))
+            return false;
+    return true;
+}
+
 bool recover_journal(struct sender *sender, struct db_conn *conn, bool *ret_found, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
@@ -148,8 +217,10 @@ bool recover_journal(struct sender *sender, struct db_conn *conn, bool *ret_foun
     size_t written = 0;
     JOURNAL_READER_SCOPE reader = journal_reader_new(&stale, DELIVERY_RANGE_SIZE, JOURNAL_INDEX_RECORDS);
     struct delivery_release_params release = { .owner = stale.owner };
-    bool done =
-        recover_ranges(sender, conn, stale.owner, reader, &written, err) && sql_delivery_release(conn, arena, &release, NULL, err);
+    bool done = recover_ranges(sender, conn, stale.owner, reader, &written, err) && count_crashes(sender, conn, stale.owner, err) &&
+                sql_delivery_release(conn, arena, &release, NULL, err);
+    if (done)
+        crash_slots_remove(sender->journal_location.data_dir, stale.owner);
     journal_close_stale(&stale, done);
     if (done)
         log_event(LOG_INFO, "sender.recovered", "The journal of %s was read: %zu records; %zu messages had no result.", stale.owner,
