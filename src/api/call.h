@@ -145,7 +145,7 @@ void api_cancel(struct api *api, struct call *call) NONNULL(1, 2);
 /* Candidates of a call that only authenticates; its answer is `who` (handshakes, lists). */
 extern const struct operation *const api_connection_check[];
 
-/* Candidates of a signed download link. The only argument is `token`; no credential is needed. */
+/* Candidates of a sealed download link. The only argument is `token`; no credential is needed. */
 extern const struct operation *const api_signed_download[];
 
 /* Candidates of the unsubscribe link of a message: reading its state, and unsubscribing. The only argument is `token`. */

@@ -1,6 +1,7 @@
 #include "engine/delivery/delivery.h"
 
 #include "base/text.h"
+#include "engine/compose/message_id.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -221,11 +222,10 @@ char *delivery_message_name(const struct work *work, const struct delivery_batch
                         (long long)batch->recipients[index].ordinal);
 }
 
-/* A signed token with brand, send and recipient. It identifies the recipient of a bounce and cannot be forged. */
 static char *message_token(const struct work *work, const struct delivery_batch *batch, int64_t ordinal)
 {
-    const int64_t payload[] = { batch->brand_id, batch->send_id, ordinal };
-    return token_seal(work->arena, work->engine->token_key, "message", payload, sizeof(payload));
+    const struct message_origin origin = { .brand_id = batch->brand_id, .send_id = batch->send_id, .ordinal = ordinal };
+    return message_id_token(work->engine, work->arena, &origin);
 }
 
 bool delivery_compose(const struct work *work, const struct delivery_batch *batch, size_t index, struct composer *composer,
