@@ -1,7 +1,8 @@
 /*
  * The engine: the business rules of the service, over PostgreSQL. Each folder is
  * one domain with its header, its code and its queries. Engine code is
- * independent of transports. It has no side effects outside the database; a side
+ * independent of transports. It has no side effects outside the database, except
+ * engine/assets, which writes image files when a job calls it. Any other side
  * effect is a job row that is committed with the work.
  *
  * struct work is the context of one unit of work: organization, brand, time,
