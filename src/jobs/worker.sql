@@ -1,21 +1,82 @@
--- Leases the next job that is due. The lease names the connection of the worker; the clock of the database measures it.
+-- Gives jobs their turns that are due. The jobs of a brand get consecutive turns.
+-- name: job_give_turns :exec
+-- params: now timestamptz
+with due as materialized (
+    select id, pool, brand_id, run_after
+      from jobs
+     where state = 'queued' and turn is null and run_after <= :now
+     order by run_after, id
+     limit 1000
+       for update skip locked
+), placed as (
+    select id, row_number() over (partition by pool, brand_id order by run_after, id) - 1 as place from due
+)
+update jobs set turn = job_turn(jobs.pool, jobs.brand_id) + placed.place
+  from placed
+ where jobs.id = placed.id;
+
+-- Leases the job whose turn is next. The lease names the connection of the worker; the clock of the database measures it.
 -- name: job_lease :one
--- params: now timestamptz, lease_s integer
--- columns: id bigint, kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, attempts integer, cancel_asked boolean, lease_owner text null
+-- params: pool text, lease_s integer
+-- row: leased_job
+-- columns: id bigint, kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, attempts integer, cancel_asked boolean, lease_owner text null, created_at timestamptz
 update jobs
    set state = 'running', lease_owner = current_setting('application_name') || ' ' || pg_backend_pid(), attempts = attempts + 1,
-       lease_until = clock_timestamp() + make_interval(secs => :lease_s)
+       lease_until = clock_timestamp() + make_interval(secs => :lease_s), turn = null
  where id = (select id from jobs
-              where state = 'queued' and run_after <= :now
-              order by run_after, id
+              where pool = :pool and state = 'queued' and turn is not null
+              order by turn, id
               limit 1
                 for update skip locked)
-returning id, kind, organization_id, brand_id, payload, call, attempts, cancel_asked, lease_owner;
+returning id, kind, organization_id, brand_id, payload, call, attempts, cancel_asked, lease_owner, created_at;
+
+-- As job_lease, without the jobs of one organization. It looks at the first job of each other organization, so the number of
+-- jobs that wait does not matter.
+-- name: job_lease_of_others :one
+-- params: pool text, organization_id bigint, lease_s integer
+-- row: leased_job
+-- columns: id bigint, kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, attempts integer, cancel_asked boolean, lease_owner text null, created_at timestamptz
+with recursive waiting (organization_id) as (
+    (select organization_id
+       from jobs
+      where pool = :pool and state = 'queued' and turn is not null
+      order by organization_id
+      limit 1)
+    union all
+    select (select j.organization_id
+              from jobs j
+             where j.pool = :pool and j.state = 'queued' and j.turn is not null and j.organization_id > w.organization_id
+             order by j.organization_id
+             limit 1)
+      from waiting w
+     where w.organization_id is not null
+), heads as (
+    select head.id
+      from waiting w
+     cross join lateral (select j.id, j.turn
+                           from jobs j
+                          where j.pool = :pool and j.state = 'queued' and j.turn is not null
+                            and j.organization_id = w.organization_id
+                          order by j.turn, j.id
+                          limit 1) head
+     where w.organization_id <> :organization_id
+     order by head.turn, head.id
+     limit 16
+)
+update jobs
+   set state = 'running', lease_owner = current_setting('application_name') || ' ' || pg_backend_pid(), attempts = attempts + 1,
+       lease_until = clock_timestamp() + make_interval(secs => :lease_s), turn = null
+ where id = (select id from jobs
+              where id in (select id from heads) and state = 'queued' and turn is not null
+              order by turn, id
+              limit 1
+                for update skip locked)
+returning id, kind, organization_id, brand_id, payload, call, attempts, cancel_asked, lease_owner, created_at;
 
 -- Queues jobs again whose worker is lost: the connection of the lease is gone, with its process or its server, or the lease has
 -- ended because the worker hangs.
 -- name: job_reclaim :exec
-update jobs set state = 'queued', lease_owner = null
+update jobs set state = 'queued', lease_owner = null, turn = null
  where state = 'running'
    and (lease_until < clock_timestamp()
         or not exists (select 1 from pg_stat_activity a where a.application_name || ' ' || a.pid = jobs.lease_owner));
@@ -42,7 +103,7 @@ update jobs
 -- name: job_requeue :exec
 -- params: id bigint, owner text, run_after timestamptz, attempts integer
 update jobs
-   set state = 'queued', run_after = :run_after, attempts = :attempts, lease_owner = null, lease_until = null
+   set state = 'queued', run_after = :run_after, turn = null, attempts = :attempts, lease_owner = null, lease_until = null
  where id = :id and lease_owner = :owner and state = 'running';
 
 -- Saves the progress of a running job.

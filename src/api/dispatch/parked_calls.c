@@ -14,7 +14,6 @@
 enum {
     POLL_MS = 1000,
     RECONNECT_MS = 200,
-    DEFAULT_DEADLINE_MS = 60 * 1000,
     SENT_ERROR_MAX_BYTES = 64 * 1024,
 };
 
@@ -324,7 +323,7 @@ void parked_calls_add(struct parked_calls *parked, struct call_state *state, int
     int64_t deadline_ms = parked->api->config.job_deadline_ms;
     state->job_id = job_id;
     state->committed = false;
-    state->deadline_us = clock_later_us(clock_monotonic_us(), deadline_ms > 0 ? deadline_ms : DEFAULT_DEADLINE_MS, US_PER_MS);
+    state->deadline_us = clock_later_us(clock_monotonic_us(), deadline_ms > 0 ? deadline_ms : JOB_CALLER_WAIT_MS, US_PER_MS);
 
     pthread_mutex_lock(&parked->lock);
     state->next = parked->parked;

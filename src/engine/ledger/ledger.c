@@ -195,6 +195,7 @@ bool ledger_enqueue(const struct work *work, struct new_job job, int64_t run_aft
                     job.type->max_bytes);
     struct job_insert_params insert = {
         .kind = job.type->name,
+        .pool = job_pool_name(job.type),
         .organization_id = id_or_null(work->organization_id),
         .brand_id = id_or_null(work->brand_id),
         .payload = job.payload,

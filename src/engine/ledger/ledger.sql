@@ -105,10 +105,11 @@ select o.plan, o.bonus_credits,
   from organizations o
  where o.id = :organization_id;
 
--- Enqueues a job in the transaction of the work that needs it.
+-- Enqueues a job in the transaction of the work that needs it. A job that is due has its turn at once.
 -- name: job_insert :one
--- params: kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, run_after timestamptz, now timestamptz
+-- params: kind text, pool text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, run_after timestamptz, now timestamptz
 -- columns: id bigint
-insert into jobs (kind, organization_id, brand_id, payload, call, run_after, created_at)
-values (:kind, :organization_id, :brand_id, :payload, :call, :run_after, :now)
+insert into jobs (kind, pool, organization_id, brand_id, payload, call, run_after, created_at, turn)
+values (:kind, :pool, :organization_id, :brand_id, :payload, :call, :run_after, :now,
+        case when :run_after <= :now then job_turn(:pool, :brand_id) end)
 returning id;
