@@ -352,6 +352,7 @@ static bool tidy(void *context, struct db_conn *conn, struct error *err)
     struct import_forget_params imports = { .before = clock_now_us() - keep_imports_us };
     struct db_batch *batch = db_batch_new(conn, arena);
     db_batch_add(batch, &job_forget_settled_statement, &settled);
+    db_batch_add(batch, &job_waiters_forget_statement, NULL);
     db_batch_add(batch, &idempotency_forget_statement, &responses);
     db_batch_add(batch, &import_forget_statement, &imports);
     return db_batch_run(batch, err) && event_partitions_make(conn, arena, clock_now_us(), err);

@@ -28,7 +28,8 @@ update jobs
               order by turn, id
               limit 1
                 for update skip locked)
-returning id, kind, organization_id, brand_id, payload, call, attempts, cancel_asked, lease_owner, created_at;
+returning id, kind, organization_id, brand_id, payload, call, attempts,
+          cancel_asked and not job_has_caller(organization_id, id), lease_owner, created_at;
 
 -- As job_lease, without the jobs of one organization. It looks at the first job of each other organization, so the number of
 -- jobs that wait does not matter.
@@ -71,7 +72,8 @@ update jobs
               order by turn, id
               limit 1
                 for update skip locked)
-returning id, kind, organization_id, brand_id, payload, call, attempts, cancel_asked, lease_owner, created_at;
+returning id, kind, organization_id, brand_id, payload, call, attempts,
+          cancel_asked and not job_has_caller(organization_id, id), lease_owner, created_at;
 
 -- Queues jobs again whose worker is lost: the connection of the lease is gone, with its process or its server, or the lease has
 -- ended because the worker hangs.
@@ -93,6 +95,9 @@ select cancel_asked
 -- Ends a job; its caller reads the credits that it cost in the end.
 -- name: job_finish :exec
 -- params: id bigint, state text, status integer null, body text null, error jsonb null, credit_cost bigint null, now timestamptz
+with gone as (
+    delete from job_waiters w using jobs j where j.id = :id and w.organization_id = j.organization_id and w.job_id = j.id
+)
 update jobs
    set state = :state, result_status = :status, result_body = :body, result_error = :error, settled_at = :now,
        call = case when :credit_cost::bigint is null then call else jsonb_set(call, '{creditCost}', to_jsonb(:credit_cost::bigint)) end,
@@ -112,11 +117,11 @@ update jobs
 update jobs set progress = :progress, progress_total = :total, progress_note = :note
  where id = :id and state = 'running';
 
--- Whether the caller of a job has cancelled.
+-- Whether a caller of the job has cancelled, and no other caller waits for it.
 -- name: job_cancel_asked :one
 -- params: id bigint
 -- columns: cancel_asked boolean
-select cancel_asked from jobs where id = :id;
+select case when cancel_asked then not job_has_caller(organization_id, id) else false end from jobs where id = :id;
 
 -- Notifies every process that a job has progressed or ended.
 -- name: job_tell :exec
@@ -132,6 +137,11 @@ select exists (select 1 from jobs where state in ('queued', 'running')) or exist
 -- name: job_forget_settled :exec
 -- params: before timestamptz
 delete from jobs where state in ('done', 'failed', 'canceled') and settled_at < :before;
+
+-- Deletes callers whose job was settled while they joined it.
+-- name: job_waiters_forget :exec
+delete from job_waiters w
+ where not exists (select 1 from jobs j where j.id = w.job_id and j.state in ('queued', 'running'));
 
 -- Deletes stored responses that are older than a day.
 -- name: idempotency_forget :exec

@@ -26,10 +26,13 @@ void dispatch_wake_workers(struct db_conn *conn)
 static bool park_on_job(struct api *api, struct call_state *state, struct db_tx *tx, int64_t job_id, bool *ret_parked,
                         struct error *err)
 {
+    ARENA_SCOPE arena = arena_new(0);
     struct db_conn *tx_conn = tx->conn;
+    struct db_batch *batch = db_batch_new(tx_conn, arena);
     /* The call is parked before the commit. The job cannot settle unnoticed. */
     parked_calls_add(api->parked, state, job_id);
-    if (!db_tx_commit(tx, err)) {
+    parked_calls_record(api->parked, state, batch);
+    if (!db_batch_run_commit(batch, tx, err)) {
         parked_calls_remove(api->parked, state);
         return false;
     }
