@@ -320,6 +320,7 @@ static bool load_job(struct workers *workers, const struct leased_job_row *row, 
         .lease_owner = row->lease_owner,
     };
     ret_running->has_entry = row->call != NULL && ledger_entry_read(arena, row->call, &ret_running->entry);
+    ret_running->entry.job_id = row->id;
     return load_type(ret_running, row->payload, err);
 }
 
@@ -353,6 +354,7 @@ static bool tidy(void *context, struct db_conn *conn, struct error *err)
     struct db_batch *batch = db_batch_new(conn, arena);
     db_batch_add(batch, &job_forget_settled_statement, &settled);
     db_batch_add(batch, &job_waiters_forget_statement, NULL);
+    db_batch_add(batch, &credit_holds_forget_statement, NULL);
     db_batch_add(batch, &idempotency_forget_statement, &responses);
     db_batch_add(batch, &import_forget_statement, &imports);
     return db_batch_run(batch, err) && event_partitions_make(conn, arena, clock_now_us(), err);

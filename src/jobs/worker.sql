@@ -143,6 +143,11 @@ delete from jobs where state in ('done', 'failed', 'canceled') and settled_at < 
 delete from job_waiters w
  where not exists (select 1 from jobs j where j.id = w.job_id and j.state in ('queued', 'running'));
 
+-- Releases credits whose job has ended without doing so: its call could not be read.
+-- name: credit_holds_forget :exec
+delete from credit_holds h
+ where not exists (select 1 from jobs j where j.id = h.job_id and j.state in ('queued', 'running'));
+
 -- Deletes stored responses that are older than a day.
 -- name: idempotency_forget :exec
 -- params: before timestamptz

@@ -56,6 +56,9 @@ static bool settle_write(struct call_state *state, struct op_context *ctx, struc
         entry->credits = 0;
         entry->credit_cost = entry->credit_cost >= 0 ? 0 : -1;
     }
+    /* The price of one item was checked before the work. */
+    if (call->reply.item_count > 1 && entry->credits > 0 && !ledger_check_credits(&ctx->work, entry->credits, err))
+        return false;
     call->credit_cost = entry->credit_cost;
     const char *body = call->reply.keep_no_key ? NULL : buf_text(call->reply.body);
     if (call->reply.keep_no_key && !ledger_release(&ctx->work, entry, err))

@@ -38,7 +38,7 @@ async function importHtml(rest, content) {
 }
 
 // A server with one worker, and images that do not answer.
-test('images that do not answer hold no worker (R-084)', LIMIT, async (t) => {
+test('images that do not answer hold no worker, and their credits are reserved (R-084, R-167)', LIMIT, async (t) => {
   const images = new ImageServer();
   await images.start();
   t.after(() => images.stop());
@@ -51,12 +51,18 @@ test('images that do not answer hold no worker (R-084)', LIMIT, async (t) => {
     return rest.post('/v1/emails/import', { content }).then((answer) => { order.push('images'); return answer; });
   });
   await until('the images are asked for', () => images.hits.get('/held') === 3, 60_000);
+  assert.equal((await rest.get('/v1/usage')).body.credits.reserved, 3);
   const imported = await rest.post('/v1/contacts/import-csv', { csv: 'email\na@example.com\n' });
   order.push('contacts');
   assert.equal(imported.status, 200, JSON.stringify(imported.body));
   images.release();
   for (const { status, body } of await Promise.all(slow)) assert.equal(status, 201, JSON.stringify(body));
   assert.deepEqual(order, ['contacts', 'images', 'images', 'images']);
+  const { reserved, used } = (await rest.get('/v1/usage')).body.credits;
+  assert.deepEqual({ reserved, used }, { reserved: 0, used: 3 });
+  const failed = await rest.post('/v1/emails/import', { content: '<script>alert(1)</script>' });
+  assert.equal(failed.status, 422);
+  assert.equal((await rest.get('/v1/usage')).body.credits.reserved, 0, 'a job that fails releases them');
   rest.close();
 });
 

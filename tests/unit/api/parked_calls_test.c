@@ -250,6 +250,26 @@ static void test_progress_only_rises(void **state)
     assert_true(silent->call.ok);
 }
 
+/* ---- Credits ---- */
+
+/* a job holds its credits from the beginning, so the next one is refused before the first has ended. */
+static void test_jobs_at_once_do_not_overdraw(void **state)
+{
+    (void)state;
+    open_service();
+    run_sql("update organizations set plan = 'trial'");
+    run_sql("insert into credit_usage values (1, date_trunc('month', now() at time zone 'UTC')::date, 85)");
+    struct visit *first = begin(NULL);
+    await_parked(first);
+    assert_int_equal(number_of("select sum(credits)::bigint from credit_holds"), 10);
+    struct visit *second = visit_run(visit_new(&job_op, NULL));
+    assert_refusal(second, ERR_INSUFFICIENT_CREDITS, "", "needs 10 credits, but 5 are left");
+    assert_int_equal(number_of("select count(*) from jobs"), 1);
+    settle_job(newest_job(), "{}");
+    finish(first);
+    run_sql("delete from credit_holds");
+}
+
 /* ---- Ending early ---- */
 
 static void with_deadline(int64_t deadline_ms)
@@ -578,6 +598,7 @@ int main(void)
         PLAN_TEST(test_one_of_several_callers_leaves),
         PLAN_TEST(test_a_caller_of_another_server_waits),
         PLAN_TEST(test_a_late_caller_does_not_count),
+        PLAN_TEST(test_jobs_at_once_do_not_overdraw),
         PLAN_TEST(test_a_job_in_progress_conflicts_with_other_arguments),
         PLAN_TEST(test_only_committed_calls_are_ended),
         PLAN_TEST(test_a_commit_that_fails),
