@@ -137,7 +137,7 @@ static bool park_waiting_call(struct api *api, struct call_state *state)
 static bool must_be_queued_again(const struct call_state *state)
 {
     const struct operation *op = state->call->op;
-    bool is_quick = op->pool != POOL_SLOW && (op->single != NULL || op->single_write != NULL);
+    bool is_quick = op->mode == OP_MEMORY || (op->pool != POOL_SLOW && (op->single != NULL || op->single_write != NULL));
     return !dispatch_knows_caller(state) && !is_quick;
 }
 
