@@ -14,8 +14,8 @@ bool delivery_take_range(const struct work *work, const struct delivery_lease_re
         .owner = request->owner,
         .lease_s = DELIVERY_LEASE_S,
         .after_brand = request->after_brand,
-        .to_outbox = request->to_outbox,
-        .to_relay = request->to_relay,
+        .places = request->places,
+        .full = request->full,
         .put_off = request->put_off,
         .now = work->now_us,
     };
@@ -57,8 +57,8 @@ bool delivery_take_retries(const struct work *work, const struct delivery_lease_
     struct delivery_take_retries_params params = {
         .owner = request->owner,
         .lease_s = DELIVERY_LEASE_S,
-        .to_outbox = request->to_outbox,
-        .to_relay = request->to_relay,
+        .places = request->places,
+        .full = request->full,
         .put_off = request->put_off,
         .limit = DELIVERY_RETRIES_MAX,
         .now = work->now_us,

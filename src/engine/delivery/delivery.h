@@ -78,12 +78,20 @@ struct delivery_batch {
     size_t count;
 };
 
+/* A kind of work, as a bit for the route and one for the class of the message. */
+enum delivery_place {
+    DELIVERY_CAPTURED = 0, /* to the capture maildir */
+    DELIVERY_RELAYED = 2,
+    DELIVERY_URGENT = 1, /* transactional and automation mail */
+    DELIVERY_PLACES = 4,
+};
+
 /* The work that a sender process can take now. */
 struct delivery_lease_request {
     const char *owner;
-    int64_t after_brand; /* the brand served last */
-    bool to_outbox;      /* sends to the capture maildir */
-    bool to_relay;
+    int64_t after_brand;     /* the brand served last */
+    struct int_list places;  /* the kinds of work that have room; enum delivery_place */
+    struct int_list full;    /* brands that have enough in the queue: brand id * DELIVERY_PLACES + place */
     struct int_list put_off; /* sends to exclude for now */
 };
 

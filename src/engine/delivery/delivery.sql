@@ -78,20 +78,23 @@ insert into email_usage (organization_id, period_start, sent)
 values (:organization_id, date_trunc('month', :at at time zone 'UTC')::date, greatest(:count::bigint, 0))
     on conflict (organization_id, period_start) do update set sent = greatest(email_usage.sent + :count::bigint, 0);
 
--- Leases the next range to a sender process. Brands take turns (round robin), starting after the brand served last. A send of
--- the brand is chosen at random. A leased range becomes free when its lease has expired and its owner has no connection. A clock
+-- Leases the next range to a sender process. Transactional and automation mail comes first. Brands take turns (round robin),
+-- starting after the brand served last. A send of the brand is chosen at random. `places` and `full` are those of
+-- struct delivery_lease_request. A leased range becomes free when its lease has expired and its owner has no connection. A clock
 -- jump alone does not take a range from a connected process.
 -- name: delivery_take_range :one
--- params: owner text, lease_s integer, after_brand bigint, to_outbox boolean, to_relay boolean, put_off bigint[], now timestamptz
+-- params: owner text, lease_s integer, after_brand bigint, places bigint[], full bigint[], put_off bigint[], now timestamptz
 -- columns: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, abandoned_by text null, was_begun boolean, date timestamptz null
 with waiting as (
     select o.brand_id, o.send_id, o.from_ordinal, o.lease_owner, o.started_at
       from (select s.brand_id, s.id
               from sends s
               join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
+             cross join lateral (select case when d.kind = 'sandbox' then 0 else 2 end
+                                        + case when s.message_class = 'marketing' then 0 else 1 end as place) p
              where s.status = 'running' and s.id <> all (:put_off::bigint[])
-               and case when d.kind = 'sandbox' then :to_outbox::boolean else :to_relay::boolean end
-             order by s.brand_id <= :after_brand, s.brand_id, random()) s
+               and p.place = any (:places::bigint[]) and s.brand_id * 4 + p.place <> all (:full::bigint[])
+             order by s.message_class = 'marketing', s.brand_id <= :after_brand, s.brand_id, random()) s
      cross join lateral (
             select r.*
               from send_ranges r
@@ -111,18 +114,24 @@ update send_ranges r
  where r.brand_id = w.brand_id and r.send_id = w.send_id and r.from_ordinal = w.from_ordinal
 returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, w.lease_owner, w.started_at is not null, r.started_at;
 
--- Leases due retries of one send: the send whose retry has waited longest.
+-- Leases due retries of one send: the send whose retry has waited longest; transactional and automation mail comes first.
 -- name: delivery_take_retries :many
--- params: owner text, lease_s integer, to_outbox boolean, to_relay boolean, put_off bigint[], limit integer, now timestamptz
+-- params: owner text, lease_s integer, places bigint[], full bigint[], put_off bigint[], limit integer, now timestamptz
 -- columns: brand_id bigint, send_id bigint, ordinal bigint
 with longest as (
-    select y.brand_id, y.send_id
-      from send_retries y
-      join sends s on s.brand_id = y.brand_id and s.id = y.send_id and s.status = 'running'
+    select s.brand_id, s.id as send_id
+      from sends s
       join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
-     where y.lease_owner is null and y.due_at <= :now and s.id <> all (:put_off::bigint[])
-       and case when d.kind = 'sandbox' then :to_outbox::boolean else :to_relay::boolean end
-     order by y.due_at
+     cross join lateral (select case when d.kind = 'sandbox' then 0 else 2 end
+                                + case when s.message_class = 'marketing' then 0 else 1 end as place) p
+     cross join lateral (select y.due_at
+                           from send_retries y
+                          where y.brand_id = s.brand_id and y.send_id = s.id and y.lease_owner is null and y.due_at <= :now
+                          order by y.due_at
+                          limit 1) o
+     where s.status = 'running' and s.id <> all (:put_off::bigint[])
+       and p.place = any (:places::bigint[]) and s.brand_id * 4 + p.place <> all (:full::bigint[])
+     order by s.message_class = 'marketing', o.due_at
      limit 1
 ), due as (
     select y.brand_id, y.send_id, y.ordinal

@@ -363,7 +363,10 @@ static void test_scheduled_send_waits_for_room(void **state) /* R-263, R-277 */
 static struct delivery_lease_request wish_of(const char *owner)
 {
     static const int64_t none[1];
-    return (struct delivery_lease_request){ .owner = owner, .to_outbox = true, .put_off = { none, 0 } };
+    static const int64_t captured[] = { DELIVERY_CAPTURED, DELIVERY_CAPTURED | DELIVERY_URGENT };
+    return (struct delivery_lease_request){
+        .owner = owner, .places = { captured, ARRAY_COUNT(captured) }, .full = { none, 0 }, .put_off = { none, 0 }
+    };
 }
 
 /* Takes and delivers a range, without settling it, as if the process died before the commit. */
@@ -681,6 +684,62 @@ static void test_the_journal_of_an_earlier_attempt_says_nothing(void **state)
     run_workers_until("select count(*) from sends where status = 'completed'", 1);
     assert_int_equal(number_of("select held from send_stats"), 0);
     assert_int_equal(number_of("select count(*) from send_results where outcome = 'delivered' and uncertain"), 1);
+}
+
+/* ---- Turns ---- */
+
+static bool takes_range(struct delivery_lease_request request, struct delivery_batch *batch)
+{
+    struct error err;
+    bool found;
+    assert_ok(delivery_take_range(&work, &request, batch, &found, &err), &err);
+    return found;
+}
+
+/* A request names the kinds of work that have room, and the brands that have enough of a kind. Urgent mail comes first. */
+static void test_a_request_says_what_has_room(void **state)
+{
+    (void)state;
+    make_contacts(1600);
+    int64_t job_id;
+    struct delivery_batch batch;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    begin(create_send(&request, &job_id));
+    request.subject = "Urgent";
+    request.email_id = design_of(html, text);
+    int64_t urgent = create_send(&request, &job_id);
+    begin(urgent);
+    run_sql("update sends set message_class = 'transactional' where id = %lld", (long long)urgent);
+
+    struct delivery_lease_request wish = wish_of("me");
+    assert_true(takes_range(wish, &batch));
+    assert_int_equal(batch.send_id, urgent);
+    const int64_t relayed[] = { DELIVERY_RELAYED, DELIVERY_RELAYED | DELIVERY_URGENT };
+    const int64_t marketing[] = { DELIVERY_CAPTURED };
+    wish.places = (struct int_list){ relayed, 2 };
+    assert_false(takes_range(wish, &batch));
+    wish.places = (struct int_list){ marketing, 1 };
+    assert_true(takes_range(wish, &batch));
+    assert_int_not_equal(batch.send_id, urgent);
+    const int64_t full[] = { work.brand_id * DELIVERY_PLACES + DELIVERY_CAPTURED };
+    wish.full = (struct int_list){ full, 1 };
+    assert_false(takes_range(wish, &batch));
+    wish = wish_of("me");
+    wish.full = (struct int_list){ full, 1 };
+    assert_true(takes_range(wish, &batch));
+    assert_int_equal(batch.send_id, urgent);
+
+    run_sql("insert into send_retries (brand_id, send_id, ordinal, attempts, first_at, due_at)"
+            "select brand_id, send_id, ordinal, 1, now(), now() - interval '1 minute' from send_recipients where ordinal < 10");
+    struct error err;
+    bool found;
+    assert_ok(delivery_take_retries(&work, &wish, &batch, &found, &err), &err);
+    assert_int_equal(batch.send_id, urgent);
+    assert_ok(delivery_take_retries(&work, &wish, &batch, &found, &err), &err);
+    assert_false(found);
+    wish.full = (struct int_list){ full, 0 };
+    assert_ok(delivery_take_retries(&work, &wish, &batch, &found, &err), &err);
+    assert_int_equal(batch.ordinal_count, 9);
 }
 
 /* ---- Wide recipients ---- */
@@ -1055,6 +1114,7 @@ int main(void)
         TEST(test_an_attempt_is_settled_once),
         TEST(test_a_retry_beside_a_result_goes),
         TEST(test_the_journal_of_an_earlier_attempt_says_nothing),
+        TEST(test_a_request_says_what_has_room),
         TEST(test_wide_recipients_are_read_by_bytes),
         TEST(test_wide_retries_are_read_by_bytes),
         TEST(test_a_recipient_that_ends_its_process_is_set_aside),
