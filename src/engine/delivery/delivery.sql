@@ -37,8 +37,8 @@ update sends
 
 -- Serialises the allowance checks of one organization.
 -- name: delivery_allowance_lock :exec
--- params: organization_id bigint
-select pg_advisory_xact_lock(7305792610002 + :organization_id);
+-- params: lock integer, organization_id bigint
+select pg_advisory_xact_lock(:lock, hashint8(:organization_id));
 
 -- Turns off the statement timeout: expanding millions of contacts can take longer than a caller's statement may.
 -- name: delivery_disable_timeout :exec
@@ -71,12 +71,23 @@ select count from total;
 -- name: delivery_analyze :exec
 analyze send_recipients;
 
--- Counts messages against the allowance of the period in which the send began. A negative number returns allowance.
+-- Counts the recipients of a send that begins against the allowance of the period.
 -- name: delivery_count_usage :exec
 -- params: organization_id bigint, at timestamptz, count bigint
 insert into email_usage (organization_id, period_start, sent)
-values (:organization_id, date_trunc('month', :at at time zone 'UTC')::date, greatest(:count::bigint, 0))
-    on conflict (organization_id, period_start) do update set sent = greatest(email_usage.sent + :count::bigint, 0);
+values (:organization_id, date_trunc('month', :at at time zone 'UTC')::date, :count)
+    on conflict (organization_id, period_start) do update set sent = email_usage.sent + excluded.sent;
+
+-- Corrects the allowance of a send by results. Recipients that were not mailed use none. When the send was canceled or given up,
+-- that has returned the allowance of all recipients without a result: then those that were mailed after all are counted again.
+-- Runs behind delivery_count, whose lock of the statistics keeps the send from ending meanwhile.
+-- name: delivery_correct_usage :exec
+-- params: organization_id bigint, brand_id bigint, send_id bigint, mailed bigint, unmailed bigint
+update email_usage u
+   set sent = greatest(u.sent + case when s.status in ('running', 'paused') then -:unmailed::bigint else :mailed::bigint end, 0)
+  from sends s
+ where s.brand_id = :brand_id and s.id = :send_id and u.organization_id = :organization_id
+   and u.period_start = date_trunc('month', s.started_at at time zone 'UTC')::date;
 
 -- Leases the next range to a sender process. Transactional and automation mail comes first. Brands take turns (round robin),
 -- starting after the brand served last. A send of the brand is chosen at random. `places` and `full` are those of
@@ -323,21 +334,24 @@ update sends s
        failed_at = case when t.failed + t.held > 0 and t.delivered = 0 then :now::timestamptz end,
        updated_at = :now
   from send_stats t
- where s.brand_id = :brand_id and s.id = :id and s.status = 'running'
+ where s.brand_id = :brand_id and s.id = :id and s.status = 'running' and s.started_at is not null
    and t.brand_id = s.brand_id and t.send_id = s.id
    and not exists (select 1 from send_ranges r
                     where r.brand_id = s.brand_id and r.send_id = s.id and r.next_ordinal <= r.to_ordinal)
    and not exists (select 1 from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id)
 returning s.status;
 
--- Ends a send that cannot continue and returns the allowance of the recipients it did not reach.
+-- Ends a send that cannot continue and returns the allowance of the recipients without a result. The lock of the statistics comes
+-- first, as in delivery_count.
 -- name: delivery_fail :exec
 -- params: organization_id bigint, brand_id bigint, id bigint, error text, now timestamptz
-with ended as (
+with figures as (
+    select * from send_stats where brand_id = :brand_id and send_id = :id for update
+), ended as (
     update sends s
        set status = case when t.delivered > 0 then 'partially_completed' else 'failed' end,
            error = :error, failed_at = :now, pause_reason = null, updated_at = :now
-      from send_stats t
+      from figures t
      where s.brand_id = :brand_id and s.id = :id and s.status in ('scheduled', 'queued', 'running', 'paused')
        and t.brand_id = s.brand_id and t.send_id = s.id
     returning s.started_at, s.recipient_count - t.delivered - t.bounced - t.skipped - t.failed - t.held as unused

@@ -235,7 +235,7 @@ static void add_events(const struct delivery_batch *batch, const struct work *wo
     db_batch_add(statements, &delivery_activity_statement, &activity);
 }
 
-/* Adds the statistics, the returned allowance and the suppressions. */
+/* Adds the statistics, the allowance and the suppressions. */
 static void add_counts(const struct delivery_batch *batch, const struct work *work, const struct settlement *all,
                        struct db_batch *statements)
 {
@@ -249,12 +249,12 @@ static void add_counts(const struct delivery_batch *batch, const struct work *wo
         .held = all->counts[DELIVERY_HELD],
         .at = work->now_us,
     };
-    /* A recipient that was not mailed uses no allowance. */
-    int64_t unused = counts.skipped + counts.failed;
-    struct delivery_count_usage_params usage = {
+    struct delivery_correct_usage_params usage = {
         .organization_id = batch->organization_id,
-        .at = batch->send->started_at.value,
-        .count = -unused,
+        .brand_id = batch->brand_id,
+        .send_id = batch->send_id,
+        .mailed = counts.delivered + counts.bounced + counts.held,
+        .unmailed = counts.skipped + counts.failed,
     };
     struct delivery_suppress_params suppress = {
         .brand_id = batch->brand_id,
@@ -263,10 +263,10 @@ static void add_counts(const struct delivery_batch *batch, const struct work *wo
     };
     if (all->suppressed_count > 0)
         db_batch_add(statements, &delivery_suppress_statement, &suppress);
-    if (unused > 0)
-        db_batch_add(statements, &delivery_count_usage_statement, &usage);
     /* Locks the statistics row until the commit, so that the last of several processes sees that no recipient is open. */
     db_batch_add(statements, &delivery_count_statement, &counts);
+    if (usage.mailed + usage.unmailed > 0)
+        db_batch_add(statements, &delivery_correct_usage_statement, &usage);
 }
 
 static bool write_results_and_commit(const struct work *work, struct delivery_batch *batch, const struct settlement *all,

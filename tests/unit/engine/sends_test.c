@@ -5,6 +5,8 @@
 #include "fixtures/engine_fixture.h"
 
 #include "base/text.h"
+#include "db/advisory_locks.h"
+#include "engine/analytics/partitions.h"
 #include "engine/delivery/delivery.h"
 #include "engine/ledger/ledger.h"
 #include "engine/operator/operator.h"
@@ -1035,6 +1037,94 @@ static void test_cancel_after_the_beginning(void **state) /* R-274, A-02 */
     assert_int_equal(number_of("select count(*) from sends where pause_reason is not null"), 0);
 }
 
+/* What waits in hand when a send ends has returned its allowance: those that were mailed after all are counted, once. */
+static void test_an_ended_send_returns_its_allowance_once(void **state) /* */
+{
+    (void)state;
+    make_contacts(600);
+    struct error err;
+    struct delivery_batch batch;
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
+    begin(send_id);
+    deliver_without_settling("me", &batch);
+    assert_ok(delivery_give_up(&work, send_id, "Delivery stopped.", &err), &err);
+    assert_int_equal(number_of("select sent from email_usage"), 0);
+    for (size_t i = 0; i < 100; i++)
+        batch.results[i].outcome = i < 50 ? DELIVERY_SKIPPED : DELIVERY_FAILED;
+    settle(&batch);
+    assert_int_equal(number_of("select delivered from send_stats"), 400);
+    assert_int_equal(number_of("select sent from email_usage"), 400);
+}
+
+static void test_a_cancel_after_the_beginning_returns_the_allowance(void **state) /* */
+{
+    (void)state;
+    make_contacts(1200);
+    struct delivery_batch settled;
+    struct delivery_batch in_hand;
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
+    begin(send_id);
+    deliver_without_settling("me", &settled);
+    deliver_without_settling("me", &in_hand);
+    settled.results[0].outcome = DELIVERY_SKIPPED;
+    settle(&settled);
+    assert_int_equal(number_of("select sent from email_usage"), 1199);
+    run_sql("update sends set status = 'paused', pause_reason = 'manual'");
+    in_hand.results[0].outcome = DELIVERY_SKIPPED;
+    for (size_t i = 10; i < 500; i++)
+        in_hand.results[i].outcome = DELIVERY_OPEN;
+    settle(&in_hand);
+    assert_int_equal(number_of("select sent from email_usage"), 1198);
+    assert_canceled(send_id);
+    assert_canceled(send_id);
+    assert_int_equal(number_of("select sent from email_usage"), 499 + 9);
+    in_hand.results[10].outcome = DELIVERY_DELIVERED;
+    in_hand.results[11].outcome = DELIVERY_SKIPPED;
+    settle(&in_hand);
+    assert_int_equal(number_of("select sent from email_usage"), 499 + 10);
+}
+
+/* The last results came while the send was paused. */
+static void test_resuming_a_send_without_open_recipients_ends_it(void **state) /* */
+{
+    (void)state;
+    make_contacts(10);
+    struct error err;
+    struct send_row *send;
+    struct delivery_batch batch;
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
+    begin(send_id);
+    deliver_without_settling("me", &batch);
+    run_sql("update sends set status = 'paused', pause_reason = 'manual'");
+    settle(&batch);
+    assert_int_equal(number_of("select count(*) from sends where status = 'paused'"), 1);
+    assert_ok(send_resume(&work, send_id, &send, &err), &err);
+    assert_string_equal(send->status, "completed");
+}
+
+/* The lock of an organization's allowance is not that of another use. */
+static void test_advisory_locks_have_classes(void **state)
+{
+    (void)state;
+    struct error err;
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    for (int64_t organization = 1; organization <= 3; organization++) {
+        struct delivery_allowance_lock_params lock = { .lock = ADVISORY_LOCK_ALLOWANCE, .organization_id = organization };
+        assert_ok(sql_delivery_allowance_lock(conn, arena, &lock, NULL, &err), &err);
+    }
+    assert_ok(event_partitions_make(conn, arena, work.now_us, &err), &err);
+    assert_int_equal(number_of("select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()"), 4);
+    assert_int_equal(
+        number_of("select count(distinct classid) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()"), 2);
+}
+
 /* ---- The message ---- */
 
 static void test_preview_text_is_replaced(void **state) /* */
@@ -1126,6 +1216,10 @@ int main(void)
         TEST(test_giving_up_ends_the_send),
         TEST(test_cancel_before_the_beginning),
         TEST(test_cancel_after_the_beginning),
+        TEST(test_an_ended_send_returns_its_allowance_once),
+        TEST(test_a_cancel_after_the_beginning_returns_the_allowance),
+        TEST(test_resuming_a_send_without_open_recipients_ends_it),
+        TEST(test_advisory_locks_have_classes),
         TEST(test_preview_text_is_replaced),
         TEST(test_test_message_leaves_no_trace),
     };
