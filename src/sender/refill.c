@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "sender/journal_reader.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -273,6 +274,7 @@ static struct delivery_lease_request make_request(const struct refill *refill, s
         .owner = sender->config.owner,
         .after_brand = refill->last_brand,
         .put_off = deferred_sends_now(refill, arena),
+        .recoverable = journal_stale_owners(&sender->journal_location, arena),
     };
     queue_find_room(sender, sender->config.relays != NULL, arena, &request);
     return request;

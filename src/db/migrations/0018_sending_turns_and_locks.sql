@@ -2,6 +2,9 @@
 drop index send_retries_due;
 create index send_retries_due on send_retries (brand_id, send_id, due_at) where lease_owner is null;
 
+-- A range that was taken over from a process whose journal nobody could read: it may have sent to any of its recipients.
+alter table send_ranges add column is_abandoned boolean not null default false;
+
 -- The same function with a lock of its own class (src/db/advisory_locks.h).
 create or replace function make_event_partitions(at timestamptz) returns bigint language plpgsql as $$
 declare

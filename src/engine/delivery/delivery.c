@@ -17,6 +17,7 @@ bool delivery_take_range(const struct work *work, const struct delivery_lease_re
         .places = request->places,
         .full = request->full,
         .put_off = request->put_off,
+        .recoverable = request->recoverable,
         .now = work->now_us,
     };
     struct delivery_take_range_row *row;
@@ -38,8 +39,8 @@ bool delivery_take_range(const struct work *work, const struct delivery_lease_re
         .ordinal_count = count,
         .date_us = row->date,
         .is_fresh = !row->was_begun,
-        .is_abandoned = row->abandoned_by != NULL,
-        .is_unsure = row->abandoned_by != NULL, /* the former owner may still write results */
+        .is_abandoned = row->is_abandoned,
+        .is_unsure = row->is_abandoned, /* the former owner may still write results */
     };
     return true;
 }

@@ -92,10 +92,11 @@ update email_usage u
 -- Leases the next range to a sender process. Transactional and automation mail comes first. Brands take turns (round robin),
 -- starting after the brand served last. A send of the brand is chosen at random. `places` and `full` are those of
 -- struct delivery_lease_request. A leased range becomes free when its lease has expired and its owner has no connection. A clock
--- jump alone does not take a range from a connected process.
+-- jump alone does not take a range from a connected process. A range of a process whose journal can be read here is left to recovery,
+-- which knows more. A range that was taken over stays marked: what its former owner sent is unknown, also to a third process.
 -- name: delivery_take_range :one
--- params: owner text, lease_s integer, after_brand bigint, places bigint[], full bigint[], put_off bigint[], now timestamptz
--- columns: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, abandoned_by text null, was_begun boolean, date timestamptz null
+-- params: owner text, lease_s integer, after_brand bigint, places bigint[], full bigint[], put_off bigint[], recoverable text[], now timestamptz
+-- columns: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, is_abandoned boolean, was_begun boolean, date timestamptz null
 with waiting as (
     select o.brand_id, o.send_id, o.from_ordinal, o.lease_owner, o.started_at
       from (select s.brand_id, s.id
@@ -111,7 +112,7 @@ with waiting as (
               from send_ranges r
              where r.brand_id = s.brand_id and r.send_id = s.id and r.next_ordinal <= r.to_ordinal
                and (r.lease_owner is null
-                    or (r.lease_until < clock_timestamp()
+                    or (r.lease_until < clock_timestamp() and r.lease_owner <> all (:recoverable::text[])
                         and not exists (select 1 from pg_stat_activity a where a.application_name = r.lease_owner)))
              order by r.from_ordinal
              limit 1
@@ -120,10 +121,10 @@ with waiting as (
 )
 update send_ranges r
    set lease_owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease_s),
-       started_at = coalesce(r.started_at, :now)
+       started_at = coalesce(r.started_at, :now), is_abandoned = r.is_abandoned or w.lease_owner is not null
   from waiting w
  where r.brand_id = w.brand_id and r.send_id = w.send_id and r.from_ordinal = w.from_ordinal
-returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, w.lease_owner, w.started_at is not null, r.started_at;
+returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, r.is_abandoned, w.started_at is not null, r.started_at;
 
 -- Leases due retries of one send: the send whose retry has waited longest; transactional and automation mail comes first.
 -- name: delivery_take_retries :many
@@ -163,7 +164,8 @@ returning y.brand_id, y.send_id, y.ordinal;
 -- its type; the name '' means all fields (engine/compose/merge_fields.h). A range omits recipients with a result or a queued
 -- retry. Retries omit those that are not leased to `owner`. Each "limit 1" forces a lookup by the whole key, also while the
 -- tables have no statistics yet. The rows are those in front of the one with which the custom fields exceed `max_bytes`, and that
--- one; `eligible` counts all. A field that is stored without compression is not read for its size.
+-- one; `eligible` counts all. The date is that of the range; only a damaged journal names recipients of a range that has not begun.
+-- A field that is stored without compression is not read for its size.
 -- name: delivery_recipients :many
 -- params: brand_id bigint, send_id bigint, ordinals bigint[], fields text[], is_fresh boolean, is_retry boolean, owner text, date timestamptz null, max_bytes bigint
 -- columns: ordinal bigint, email text, email_key text, contact_id bigint null, was_contact boolean, subscribed boolean null, is_invalid boolean, attempts bigint, first_at timestamptz null, uncertain boolean, date timestamptz, first_name text null, last_name text null, user_id text null, fields text[], eligible bigint
@@ -193,7 +195,8 @@ select e.ordinal, e.email, e.email_key, e.contact_id, e.was_contact, e.subscribe
        coalesce(:date::timestamptz,
                 (select g.started_at from send_ranges g
                   where g.brand_id = :brand_id and g.send_id = :send_id and g.from_ordinal <= e.ordinal
-                  order by g.from_ordinal desc limit 1)),
+                  order by g.from_ordinal desc limit 1),
+                now()),
        e.first_name, e.last_name, e.user_id,
        array(select case jsonb_typeof(v.value) when 'null' then null when 'object' then 'j' || v.value::text
                                                when 'array' then 'j' || v.value::text
@@ -244,6 +247,16 @@ select y.ordinal, y.attempts::bigint
 select ordinal from send_results where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[])
  union all
 select ordinal from send_retries where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[]);
+
+-- Marks results and retries that another process wrote while this one sent to the same recipients, who may have got two copies.
+-- name: delivery_mark_doubled :exec
+-- params: brand_id bigint, send_id bigint, ordinals bigint[]
+with results as (
+    update send_results set uncertain = true
+     where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[]) and not uncertain
+)
+update send_retries set uncertain = true
+ where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[]) and not uncertain;
 
 -- Closes a range. Each of its recipients has a result or a queued retry.
 -- name: delivery_close_range :exec

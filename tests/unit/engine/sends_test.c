@@ -365,10 +365,13 @@ static void test_scheduled_send_waits_for_room(void **state) /* R-263, R-277 */
 static struct delivery_lease_request wish_of(const char *owner)
 {
     static const int64_t none[1];
+    static const char *const no_owners[1];
     static const int64_t captured[] = { DELIVERY_CAPTURED, DELIVERY_CAPTURED | DELIVERY_URGENT };
-    return (struct delivery_lease_request){
-        .owner = owner, .places = { captured, ARRAY_COUNT(captured) }, .full = { none, 0 }, .put_off = { none, 0 }
-    };
+    return (struct delivery_lease_request){ .owner = owner,
+                                            .places = { captured, ARRAY_COUNT(captured) },
+                                            .full = { none, 0 },
+                                            .put_off = { none, 0 },
+                                            .recoverable = { no_owners, 0 } };
 }
 
 /* Takes and delivers a range, without settling it, as if the process died before the commit. */
@@ -518,6 +521,74 @@ static void test_a_lost_range_adds_only_what_is_new(void **state)
     settle(&other);
     assert_int_equal(number_of("select count(*) from send_results"), 10);
     assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
+}
+
+/* A process took over what another one may have sent. The results that the journal of the other one proves come first; those that
+ * both sent to are marked. */
+static void test_a_recipient_that_two_processes_sent_to_is_uncertain(void **state)
+{
+    (void)state;
+    make_contacts(10);
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    begin(create_send(&request, &job_id));
+    struct delivery_batch first;
+    struct delivery_batch second;
+    deliver_without_settling("me", &first);
+    run_sql("update send_ranges set lease_until = now() - interval '1 second'");
+    deliver_without_settling("another", &second);
+    assert_true(second.is_abandoned);
+    for (size_t i = 6; i < 10; i++)
+        first.results[i].outcome = DELIVERY_OPEN;
+    first.is_unsure = first.is_part = true;
+    settle(&first);
+    assert_int_equal(number_of("select count(*) from send_results where uncertain"), 0);
+    second.results[0].outcome = DELIVERY_BOUNCED;
+    second.results[0].reason = "block";
+    settle(&second);
+    assert_int_equal(number_of("select count(*) from send_results"), 10);
+    assert_int_equal(number_of("select count(*) from send_results where uncertain"), 9);
+    assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
+}
+
+/* The process that took a range over may end as well: a third one knows no more. */
+static void test_an_abandoned_range_stays_marked(void **state)
+{
+    (void)state;
+    make_contacts(10);
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    begin(create_send(&request, &job_id));
+    struct delivery_batch batch;
+    deliver_without_settling("me", &batch);
+    assert_false(batch.is_abandoned);
+    run_sql("update send_ranges set lease_until = now() - interval '1 second'");
+    deliver_without_settling("another", &batch);
+    run_sql("update send_ranges set lease_owner = null, lease_until = null");
+    deliver_without_settling("a third", &batch);
+    assert_true(batch.is_abandoned);
+    settle(&batch);
+    assert_int_equal(number_of("select count(*) from send_results where uncertain"), 10);
+}
+
+/* The lease of a killed process may end before its journal is read, as when the clock of the database jumps. */
+static void test_a_range_with_a_journal_is_left_to_recovery(void **state)
+{
+    (void)state;
+    make_contacts(10);
+    int64_t job_id;
+    struct error err;
+    bool found;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    begin(create_send(&request, &job_id));
+    struct delivery_batch batch;
+    deliver_without_settling("me", &batch);
+    run_sql("update send_ranges set lease_until = now() - interval '61 seconds'");
+    const char *const owners[] = { "me" };
+    struct delivery_lease_request wish = wish_of("another");
+    wish.recoverable = (struct text_list){ owners, 1 };
+    assert_ok(delivery_take_range(&work, &wish, &batch, &found, &err), &err);
+    assert_false(found);
 }
 
 /* Brands take turns, however much the first of them has. */
@@ -803,7 +874,7 @@ static void test_wide_retries_are_read_by_bytes(void **state)
     begin(send_id);
     run_sql("insert into send_retries (brand_id, send_id, ordinal, attempts, first_at, due_at)"
             "select brand_id, send_id, ordinal, 1, now(), now() - interval '1 minute' from send_recipients");
-    run_sql("update send_ranges set next_ordinal = to_ordinal + 1, started_at = now()");
+    run_sql("update send_ranges set next_ordinal = to_ordinal + 1");
     struct error err;
     bool found;
     struct delivery_batch batch;
@@ -1199,6 +1270,9 @@ int main(void)
         TEST(test_range_belongs_to_one_process),
         TEST(test_a_living_process_keeps_its_range),
         TEST(test_a_lost_range_adds_only_what_is_new),
+        TEST(test_a_recipient_that_two_processes_sent_to_is_uncertain),
+        TEST(test_an_abandoned_range_stays_marked),
+        TEST(test_a_range_with_a_journal_is_left_to_recovery),
         TEST(test_brands_take_turns),
         TEST(test_every_outcome_is_counted_once),
         TEST(test_an_attempt_is_settled_once),
