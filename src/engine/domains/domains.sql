@@ -34,8 +34,8 @@ select organization_id = :organization_id
 
 -- Locks a name, so that only one brand at a time verifies it. A later statement sees the changes made during the wait.
 -- name: domain_name_lock :exec
--- params: name text
-select pg_advisory_xact_lock(hashtextextended('domain ' || :name::text, 0));
+-- params: lock integer, name text
+select pg_advisory_xact_lock(:lock, hashtext(:name));
 
 -- Inserts a sending domain that is not verified yet.
 -- name: domain_insert :one

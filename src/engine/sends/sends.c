@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "engine/core/page_cursor.h"
+#include "sql/delivery.h"
 
 static bool send_not_found(struct error *err)
 {
@@ -133,9 +134,12 @@ bool send_pause_running(const struct work *work, int64_t send_id, struct error *
 bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
 {
     struct send_resume_params resume = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
+    struct delivery_complete_params complete = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
     struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t resumed = db_batch_add(batch, &send_resume_statement, &resume);
+    /* The last results may have come during the pause. */
+    db_batch_add(batch, &delivery_complete_statement, &complete);
     size_t found = db_batch_add(batch, &send_find_statement, &find);
     if (!db_batch_run(batch, err))
         return false;

@@ -49,8 +49,9 @@ MUST_CHECK bool send_create(const struct work *work, const struct send_request *
 /* Stores the job that begins the send. Canceling the send removes this job from the queue. */
 MUST_CHECK bool send_set_job(const struct work *work, int64_t send_id, int64_t job_id, struct error *err) NONNULL(1, 4);
 
-/* Cancels a send that has not begun, or is paused, and returns it. A canceled send is returned unchanged.
- * Errors: SEND_NOT_FOUND, SEND_NOT_CANCELLABLE. */
+/* Cancels a send that has not begun, or is paused, and returns it. A canceled send is returned unchanged. Recipients without a
+ * result give back their allowance; those in progress are counted when they were mailed. Errors: SEND_NOT_FOUND,
+ * SEND_NOT_CANCELLABLE. */
 MUST_CHECK bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
     NONNULL(1, 3, 4);
 
@@ -62,7 +63,8 @@ MUST_CHECK bool send_pause(const struct work *work, int64_t send_id, struct erro
  * seconds; messages that have left by then are counted. */
 MUST_CHECK bool send_pause_running(const struct work *work, int64_t send_id, struct error *err) NONNULL(1, 3);
 
-/* Resumes a manually paused send, and returns it. Errors: SEND_NOT_FOUND, SEND_NOT_RESUMABLE. */
+/* Resumes a manually paused send, and returns it; without an open recipient the send ends. Errors: SEND_NOT_FOUND,
+ * SEND_NOT_RESUMABLE. */
 MUST_CHECK bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
     NONNULL(1, 3, 4);
 

@@ -167,17 +167,29 @@ select event_type, occurred_at, recipient_email
  order by occurred_at desc, id desc
  limit :limit;
 
--- Cancels a send that has not begun, or is paused, and removes the job that would begin it from the queue.
+-- Cancels a send that has not begun, or is paused, and removes the job that would begin it from the queue. A send that has begun
+-- returns the allowance of its recipients without a result. The lock of the statistics comes first, as when results are written.
 -- name: send_cancel :exec
 -- params: brand_id bigint, id bigint, now timestamptz
-with canceled as (
-    update sends
+with figures as (
+    select * from send_stats where brand_id = :brand_id and send_id = :id for update
+), canceled as (
+    update sends s
        set status = 'canceled', pause_reason = null, updated_at = :now
-     where brand_id = :brand_id and id = :id and status in ('scheduled', 'queued', 'paused')
-    returning job_id
+      from figures t, brands b
+     where s.brand_id = :brand_id and s.id = :id and s.status in ('scheduled', 'queued', 'paused')
+       and t.brand_id = s.brand_id and t.send_id = s.id and b.id = s.brand_id
+    returning s.job_id, b.organization_id, s.started_at,
+              s.recipient_count - t.delivered - t.bounced - t.skipped - t.failed - t.held as unused
 ), dropped as (
     update jobs set state = 'canceled', settled_at = :now
      where id = (select job_id from canceled) and state = 'queued'
+), returned as (
+    update email_usage u
+       set sent = greatest(u.sent - c.unused, 0)
+      from canceled c
+     where c.started_at is not null and u.organization_id = c.organization_id
+       and u.period_start = date_trunc('month', c.started_at at time zone 'UTC')::date
 )
 select 1 from canceled;
 
