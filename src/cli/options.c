@@ -76,6 +76,8 @@ static const struct option table[] = {
       "further web origins that may call /mcp, comma-separated" },
     { "--trusted-proxy", "POSTHORN_TRUSTED_PROXY", OPTION_TEXT, offsetof(struct options, trusted_proxies), COMMAND_SERVE,
       "ADDRESSES", "proxies whose forwarded headers are trusted, comma-separated" },
+    { "--body-memory", "POSTHORN_BODY_MEMORY", OPTION_NUMBER, offsetof(struct options, body_memory_mib), COMMAND_SERVE, "MIB",
+      "memory for the bodies of all requests and their JSON, at least 96; beyond it calls get 503 (default: 128)" },
     { "--threads", "POSTHORN_THREADS", OPTION_NUMBER, offsetof(struct options, threads),
       COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER, "N", "worker threads for jobs (default: 2)" },
     { "--idle", "POSTHORN_IDLE", OPTION_NUMBER, offsetof(struct options, idle_s), EVERYWHERE, "SECONDS",

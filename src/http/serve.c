@@ -96,22 +96,36 @@ static const struct http_endpoint *choose_endpoint(const struct http_exchange *e
     return &rest_endpoint;
 }
 
-static void exchange_run(struct http_exchange *exchange)
+/* Watched only after the endpoint has suspended the exchange, because a call cannot be cancelled before it is submitted. */
+static void watch_suspended(struct http_exchange *exchange)
 {
-    connection_set_phase(exchange->connection, PHASE_WORK);
-    exchange->endpoint->run(exchange);
-    if (!exchange->was_suspended)
-        return;
-    /* Watched only now, because a call cannot be cancelled before it is submitted. */
     atomic_fetch_add_explicit(&exchange->server->suspended, 1, memory_order_relaxed);
     if (!connection_watch(exchange->connection, exchange))
         http_exchange_give_up(exchange, GIVE_UP_CLIENT_GONE);
 }
 
-static uint64_t declared_length(const struct http_exchange *exchange)
+static void exchange_run(struct http_exchange *exchange)
 {
-    const char *length = exchange->headers.values[HEADER_CONTENT_LENGTH];
-    return length != NULL ? strtoull(length, NULL, 10) : 0;
+    connection_set_phase(exchange->connection, PHASE_WORK);
+    exchange->endpoint->run(exchange);
+    if (exchange->was_suspended)
+        watch_suspended(exchange);
+}
+
+/* Judges the body before it is collected. */
+static void exchange_admit(struct http_exchange *exchange)
+{
+    bool has_body = http_exchange_is_chunked(exchange) || http_exchange_declared_bytes(exchange) > 0;
+    if (has_body && !exchange->drops_body && exchange->endpoint->admit != NULL)
+        exchange->endpoint->admit(exchange);
+    if (exchange->was_suspended) {
+        connection_set_phase(exchange->connection, PHASE_WORK);
+        watch_suspended(exchange);
+        return;
+    }
+    if (!exchange->drops_body && exchange->body_share.bytes == 0)
+        http_exchange_claim_body(exchange);
+    connection_set_phase(exchange->connection, PHASE_BODY);
 }
 
 static void exchange_begin(struct http_exchange *exchange, const char *method)
@@ -125,27 +139,21 @@ static void exchange_begin(struct http_exchange *exchange, const char *method)
     exchange->endpoint = choose_endpoint(exchange);
     exchange->endpoint->begin(exchange);
 
-    uint64_t length = declared_length(exchange);
+    uint64_t length = http_exchange_declared_bytes(exchange);
     exchange->too_large = length > exchange->max_body_bytes;
-    bool too_much = exchange->too_large && (length > DRAIN_MAX_BYTES || exchange->headers.values[HEADER_EXPECT] != NULL);
-    /* The request is answered now, which closes the connection, when its body is too large to drop, is not sent yet (Expect), or
-     * has an unclear length. */
-    if (too_much || exchange->headers.contradictory)
-        exchange_run(exchange);
-    connection_set_phase(exchange->connection, PHASE_BODY);
+    exchange->drops_body = exchange->too_large || exchange->headers.contradictory;
+    exchange_admit(exchange);
 }
 
-static bool exchange_add_body(struct http_exchange *exchange, const char *bytes, size_t size)
+/* The connection was resumed: the exchange is answered, or its body is admitted. */
+static void exchange_resumed(struct http_exchange *exchange)
 {
-    exchange->body_seen_bytes += size;
-    if (exchange->body_seen_bytes > exchange->max_body_bytes)
-        exchange->too_large = true;
-    if (!exchange->too_large) {
-        buf_add(&exchange->body, bytes, size);
-        return true;
-    }
-    buf_clear(&exchange->body);
-    return exchange->body_seen_bytes <= DRAIN_MAX_BYTES;
+    exchange->was_suspended = false;
+    atomic_fetch_sub_explicit(&exchange->server->suspended, 1, memory_order_relaxed);
+    if (exchange->body_complete)
+        return;
+    connection_unwatch(exchange->connection);
+    connection_set_phase(exchange->connection, PHASE_BODY);
 }
 
 /* ---- Answers ---- */
@@ -190,6 +198,24 @@ static enum MHD_Result queue_answer(struct http_exchange *exchange)
     return result;
 }
 
+/* True when the answer cannot wait for the end of the body: it is too large to drop, is not sent yet (Expect), or has an unclear
+ * length. The answer then closes the connection. */
+static bool must_answer_before_body(const struct http_exchange *exchange)
+{
+    bool too_much = http_exchange_declared_bytes(exchange) > DRAIN_MAX_BYTES || exchange->headers.values[HEADER_EXPECT] != NULL;
+    return exchange->headers.contradictory || (exchange->drops_body && too_much);
+}
+
+/* The end of the call for the headers, which libmicrohttpd repeats after each resumption until the body is read or an answer is
+ * there. */
+static enum MHD_Result leave_head(struct http_exchange *exchange)
+{
+    if (!exchange->was_suspended && exchange->state == HTTP_EXCHANGE_READING && must_answer_before_body(exchange))
+        exchange_run(exchange);
+    bool goes_on = exchange->was_suspended || exchange->state == HTTP_EXCHANGE_READING;
+    return goes_on ? MHD_YES : queue_answer(exchange);
+}
+
 /* Called when the headers are complete, for every part of the body, at its end, and after every resumption. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, const char *url, const char *method,
                                   const char *version, const char *upload, size_t *upload_size, void **request)
@@ -203,21 +229,24 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
         return MHD_NO;
     if (!exchange->begun) {
         exchange_begin(exchange, method);
-        return exchange->state == HTTP_EXCHANGE_READING ? MHD_YES : queue_answer(exchange);
+        return leave_head(exchange);
     }
+    bool was_resumed = exchange->was_suspended;
+    if (was_resumed)
+        exchange_resumed(exchange);
+    if (was_resumed && !exchange->body_complete)
+        return leave_head(exchange);
     if (*upload_size > 0) {
-        bool taken = exchange_add_body(exchange, upload, *upload_size);
+        http_exchange_add_body(exchange, upload, *upload_size);
         *upload_size = 0;
-        return taken ? MHD_YES : MHD_NO;
+        return exchange->body_seen_bytes <= DRAIN_MAX_BYTES ? MHD_YES : MHD_NO;
     }
     if (!exchange->body_complete) {
         exchange->body_complete = true;
-        exchange_run(exchange);
+        if (exchange->state == HTTP_EXCHANGE_READING)
+            exchange_run(exchange);
         if (exchange->was_suspended)
             return MHD_YES; /* even when it is already answered: it is resumed, and this function is called again */
-    } else if (exchange->was_suspended) {
-        exchange->was_suspended = false;
-        atomic_fetch_sub_explicit(&exchange->server->suspended, 1, memory_order_relaxed);
     }
     return queue_answer(exchange);
 }

@@ -42,7 +42,8 @@ struct http_server_config {
     const char *const *trusted_proxies; /* NULL-terminated addresses whose X-Forwarded-… headers are trusted; NULL: none */
 
     unsigned io_threads;        /* 0: 2 */
-    unsigned max_connections;   /* 0: 1024, over all threads */
+    unsigned max_connections;   /* 0: 4096, over all threads */
+    unsigned body_memory_mib;   /* 0: 128; for all request bodies and their JSON trees; beyond it 503 */
     unsigned idle_timeout_s;    /* 0: 75; an idle connection is closed, and so is one whose peer does not read */
     unsigned request_timeout_s; /* 0: 60; for the whole request to arrive */
     unsigned call_timeout_s;    /* 0: 330; after it a call is cancelled and answered 503 */
@@ -64,6 +65,7 @@ struct http_server_figures {
     unsigned connections; /* open now */
     unsigned suspended;   /* waiting for a call now */
     unsigned streams;     /* event streams open now */
+    uint64_t body_bytes;  /* memory claimed for request bodies now */
 };
 
 /* Binds and serves until stopped. `api` NULL: no REST API; `mcp` NULL: no /mcp. Errors: INVALID_REQUEST (an address or a bound

@@ -23,6 +23,7 @@ struct http_server {
     struct mcp_server *mcp; /* NULL: no /mcp */
     struct guard *guard;
     struct address_gate *gate;
+    struct body_memory *body_memory;
     struct route_table *routes;
     struct connections *connections;
     struct MHD_Daemon *daemon;
