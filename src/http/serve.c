@@ -1,5 +1,6 @@
 #include "http/serve.h"
 
+#include "http/address_gate.h"
 #include "http/connections.h"
 #include "http/guard.h"
 #include "http/server_state.h"
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 enum {
     CONNECTION_POOL_BYTES = 16 * 1024,  /* for the request line and headers; above it libmicrohttpd answers 431 */
@@ -23,13 +25,31 @@ static struct connection *connection_of(struct MHD_Connection *mhd)
     return info != NULL ? info->socket_context : NULL;
 }
 
+/* Takes a slot for a new connection. The connections of a trusted proxy are not counted for its address. */
+static struct connection *open_connection(struct http_server *server, struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *address = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const struct sockaddr *client = address != NULL ? address->client_addr : NULL;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info == NULL)
+        return NULL;
+    struct gate_address peer = { .bytes = { 0 } };
+    (void)gate_address_of_peer(client, &peer); /* false for loopback, which is counted here */
+    bool is_counted = !guard_peer_is_trusted(server->guard, client);
+    struct connection *connection = connection_open(server->connections, info->connect_fd, is_counted ? &peer : NULL);
+    if (connection != NULL)
+        return connection;
+    atomic_fetch_add_explicit(&server->connections_refused, 1, memory_order_relaxed);
+    shutdown(info->connect_fd, SHUT_RDWR); /* libmicrohttpd sees the shutdown and closes the socket */
+    return NULL;
+}
+
 static void on_connection(void *context, struct MHD_Connection *mhd, void **ret_connection,
                           enum MHD_ConnectionNotificationCode code)
 {
     struct http_server *server = context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-        *ret_connection = info != NULL ? connection_open(server->connections, info->connect_fd) : NULL;
+        *ret_connection = open_connection(server, mhd);
     } else if (*ret_connection != NULL) {
         connection_close(*ret_connection);
         *ret_connection = NULL;
@@ -67,6 +87,7 @@ static void *on_request_line(void *context, const char *target, struct MHD_Conne
         return NULL;
     struct http_exchange **spare = connection_spare(connection);
     struct http_exchange *exchange = *spare != NULL ? TAKE_PTR(*spare) : http_exchange_new(context);
+    connection_set_phase(connection, PHASE_HEADERS);
     exchange->connection = connection;
     exchange->mhd = mhd;
     exchange->target = arena_dup(exchange->arena, without_authority(target));
@@ -128,6 +149,16 @@ static void exchange_admit(struct http_exchange *exchange)
     connection_set_phase(exchange->connection, PHASE_BODY);
 }
 
+/* A proxy on this machine needs no option: its requests name the clients that they come from. */
+static void uncount_local_proxy(struct http_exchange *exchange)
+{
+    struct gate_address address;
+    const char *forwarded_for = exchange->headers.values[HEADER_X_FORWARDED_FOR];
+    if (forwarded_for != NULL && !gate_address_of_peer(http_exchange_peer(exchange), &address) &&
+        gate_address_of_forwarded(forwarded_for, &address))
+        connection_uncount(exchange->connection);
+}
+
 static void exchange_begin(struct http_exchange *exchange, const char *method)
 {
     exchange->begun = true;
@@ -135,6 +166,7 @@ static void exchange_begin(struct http_exchange *exchange, const char *method)
     headers_read(exchange->mhd, &exchange->headers);
     atomic_fetch_add_explicit(&exchange->server->requests, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&exchange->server->active, 1, memory_order_relaxed);
+    uncount_local_proxy(exchange);
     exchange->closes = exchange->headers.contradictory;
     exchange->endpoint = choose_endpoint(exchange);
     exchange->endpoint->begin(exchange);
@@ -272,7 +304,7 @@ static void on_exchange_completed(void *context, struct MHD_Connection *mhd, voi
             exchange->endpoint->release(exchange);
         atomic_fetch_sub_explicit(&server->active, 1, memory_order_release);
     }
-    connection_set_phase(connection, PHASE_HEADERS);
+    connection_set_phase(connection, PHASE_IDLE);
 
     /* The exchange is no longer watched, so no new reference can appear. */
     if (http_exchange_is_unshared(exchange)) {

@@ -22,6 +22,8 @@
 enum {
     DEFAULT_IO_THREADS = 2,
     DEFAULT_MAX_CONNECTIONS = 4096,
+    DEFAULT_MAX_PER_PEER = 512,
+    DEFAULT_HEADER_TIMEOUT_S = 10,
     DEFAULT_IDLE_TIMEOUT_S = 75,
     DEFAULT_REQUEST_TIMEOUT_S = 60,
     DEFAULT_CALL_TIMEOUT_S = 330,
@@ -49,12 +51,14 @@ static bool check_bounds(const struct http_server_config *config, struct error *
         return fail(err, ERR_INVALID_REQUEST, "io-threads", "At most %d threads are accepted.", LIMIT_IO_THREADS);
     if (config->max_connections > LIMIT_CONNECTIONS)
         return fail(err, ERR_INVALID_REQUEST, "max-connections", "At most %d connections are accepted.", LIMIT_CONNECTIONS);
+    if (config->max_per_peer > LIMIT_CONNECTIONS)
+        return fail(err, ERR_INVALID_REQUEST, "connections-per-address", "At most %d connections are accepted.", LIMIT_CONNECTIONS);
     if (config->body_memory_mib != 0 &&
         (config->body_memory_mib < LEAST_BODY_MEMORY_MIB || config->body_memory_mib > LIMIT_BODY_MEMORY_MIB))
         return fail(err, ERR_INVALID_REQUEST, "body-memory", "The memory for request bodies must be %d to %d MiB.",
                     LEAST_BODY_MEMORY_MIB, LIMIT_BODY_MEMORY_MIB);
     if (config->idle_timeout_s > LIMIT_TIMEOUT_S || config->request_timeout_s > LIMIT_TIMEOUT_S ||
-        config->call_timeout_s > LIMIT_TIMEOUT_S)
+        config->header_timeout_s > LIMIT_TIMEOUT_S || config->call_timeout_s > LIMIT_TIMEOUT_S)
         return fail(err, ERR_INVALID_REQUEST, "timeout", "A time-out must be at most %d seconds.", LIMIT_TIMEOUT_S);
     return true;
 }
@@ -72,6 +76,8 @@ static bool start_connections(struct http_server *server, const struct http_serv
 {
     const struct connections_config connections = {
         .max_connections = max_connections,
+        .max_per_peer = given_or(config->max_per_peer, DEFAULT_MAX_PER_PEER),
+        .header_timeout_s = given_or(config->header_timeout_s, DEFAULT_HEADER_TIMEOUT_S),
         .idle_timeout_s = given_or(config->idle_timeout_s, DEFAULT_IDLE_TIMEOUT_S),
         .request_timeout_s = given_or(config->request_timeout_s, DEFAULT_REQUEST_TIMEOUT_S),
         .call_timeout_s = given_or(config->call_timeout_s, DEFAULT_CALL_TIMEOUT_S),

@@ -170,6 +170,7 @@ static bool serve_until_stopped(struct arena *arena, const struct options *optio
         .allowed_hosts = options_list(arena, options->allowed_hosts),
         .allowed_origins = options_list(arena, options->allowed_origins),
         .trusted_proxies = options_list(arena, options->trusted_proxies),
+        .max_per_peer = bounded_number(options->max_per_peer),
         .body_memory_mib = bounded_number(options->body_memory_mib),
         .open_asset = open_asset,
         .assets_context = assets,
