@@ -157,6 +157,7 @@ static bool load_level(struct filter_scope *scope, bool needs_fields, struct int
         return true;
     const struct db_rows *rows = db_batch_rows(batch, audiences_at);
     const struct contact_audiences_named_row *found = rows->rows;
+    scope->is_cut = scope->is_cut || rows->is_cut;
     for (size_t i = 0; i < rows->count; i++)
         if (!take_audience(scope, &found[i], err))
             return false;
