@@ -1,5 +1,5 @@
 -- The audiences of a brand, newest first (keyset pagination).
--- name: audience_page :many
+-- name: audience_page :page
 -- row: audience
 -- params: brand_id bigint, from_start boolean, id bigint, limit bigint
 -- columns: id bigint, name text, kind text, filters jsonb, selection jsonb null, readiness text null, build_job bigint null, events_scanned bigint, stamped_contacts bigint, enqueued_at timestamptz null, completed_at timestamptz null, created_at timestamptz, updated_at timestamptz

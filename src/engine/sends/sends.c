@@ -1,7 +1,7 @@
 #include "engine/sends/sends.h"
 
 #include "base/text.h"
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 #include "sql/delivery.h"
 
 static bool send_not_found(struct error *err)
@@ -35,10 +35,10 @@ bool send_get(const struct work *work, int64_t send_id, bool with_events, struct
 }
 
 static bool find_send_page(const struct work *work, const struct send_filter *filter, const struct page_cursor *cursor_start,
-                           int64_t limit, struct send_row **ret_rows, size_t *ret_count, struct error *err)
+                           int64_t limit, struct send_row **ret_rows, struct db_page *ret_page, struct error *err)
 {
     *ret_rows = NULL;
-    *ret_count = 0;
+    *ret_page = (struct db_page){ .count = 0 };
     if (filter->of_automation)
         return true;
     if (filter->email_id != 0) {
@@ -50,7 +50,7 @@ static bool find_send_page(const struct work *work, const struct send_filter *fi
             .id = cursor_start->id,
             .limit = limit,
         };
-        return sql_send_page_of_email(work->conn, work->arena, &params, ret_rows, ret_count, err);
+        return sql_send_page_of_email(work->conn, work->arena, &params, ret_rows, ret_page, err);
     }
     struct send_page_params params = {
         .brand_id = work->brand_id,
@@ -60,7 +60,7 @@ static bool find_send_page(const struct work *work, const struct send_filter *fi
         .id = cursor_start->id,
         .limit = limit,
     };
-    return sql_send_page(work->conn, work->arena, &params, ret_rows, ret_count, err);
+    return sql_send_page(work->conn, work->arena, &params, ret_rows, ret_page, err);
 }
 
 bool send_list(const struct work *work, const struct send_filter *filter, int64_t limit, const char *cursor,
@@ -70,18 +70,18 @@ bool send_list(const struct work *work, const struct send_filter *filter, int64_
                                        filter->status != NULL ? filter->status : "", filter->of_automation);
     struct page_cursor cursor_start;
     struct send_row *rows;
-    size_t count;
+    struct db_page found;
     if (!page_cursor_read(work, binding, cursor, &cursor_start, err) ||
-        !find_send_page(work, filter, &cursor_start, limit + 1, &rows, &count, err))
+        !find_send_page(work, filter, &cursor_start, limit + 1, &rows, &found, err))
         return false;
 
-    size_t shown = page_begin(json, limit, count);
-    for (size_t i = 0; i < shown; i++)
-        send_write(work, &rows[i], NULL, 0, json);
+    struct page page = page_begin(json, limit, found);
+    while (page_next_row(&page))
+        send_write(work, &rows[page.shown - 1], NULL, 0, json);
     struct page_cursor end = { .set = false };
-    if (shown > 0)
-        end = (struct page_cursor){ .number = rows[shown - 1].created_at, .id = rows[shown - 1].id };
-    page_end(json, limit, page_next(work, binding, limit, count, end));
+    if (page.shown > 0)
+        end = (struct page_cursor){ .number = rows[page.shown - 1].created_at, .id = rows[page.shown - 1].id };
+    page_end(&page, work, binding, end);
     json_object_end(json);
     return true;
 }

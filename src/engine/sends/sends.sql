@@ -118,7 +118,7 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
  where s.brand_id = :brand_id and s.id = :id;
 
 -- The campaign sends of a brand, newest first (keyset pagination).
--- name: send_page :many
+-- name: send_page :page
 -- row: send
 -- params: brand_id bigint, status text null, from_start boolean, at timestamptz, id bigint, limit bigint
 -- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint
@@ -138,7 +138,7 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
  limit :limit;
 
 -- The campaign sends of one design, newest first (keyset pagination).
--- name: send_page_of_email :many
+-- name: send_page_of_email :page
 -- row: send
 -- params: brand_id bigint, email_id bigint, status text null, from_start boolean, id bigint, limit bigint
 -- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint
