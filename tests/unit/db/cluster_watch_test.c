@@ -172,7 +172,7 @@ static void test_one_of_several_watches_replaces_a_killed_runner(void **state)
 {
     (void)state;
     const char *rounds = getenv("POSTHORN_FAULT_ROUNDS");
-    int count = rounds != NULL ? atoi(rounds) : ROUNDS;
+    int count = rounds != NULL ? (int)strtol(rounds, NULL, 10) : ROUNDS;
     int runner = start_first_runner();
     start_watchers();
     for (int round = 1; round <= count; round++) {
