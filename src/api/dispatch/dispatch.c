@@ -8,6 +8,7 @@
 
 #include "api/decode.h"
 #include "base/clock.h"
+#include "base/guard.h"
 
 static const struct arg_shape no_arguments;
 
@@ -79,9 +80,18 @@ bool api_is_immediate(struct api *api, struct call *call)
 
 /* ---- Running ---- */
 
-/* Runs an OP_MEMORY or OP_READ call. `conn` is NULL for a call that needs no database. */
-static bool run_read(struct api *api, struct call_state *state, struct db_conn *conn, struct error *err)
+struct read_run {
+    struct api *api;
+    struct call_state *state;
+    struct db_conn *conn;
+};
+
+static bool run_read_guarded(void *context, struct error *err)
 {
+    const struct read_run *run = context;
+    struct api *api = run->api;
+    struct call_state *state = run->state;
+    struct db_conn *conn = run->conn;
     struct call *call = state->call;
     struct op_context ctx = {
         .work = dispatch_work(api, state, call->arena, conn),
@@ -93,6 +103,13 @@ static bool run_read(struct api *api, struct call_state *state, struct db_conn *
     ctx.work.organization_id = call->who.organization_id;
     ctx.work.brand_id = state->brand_id;
     return dispatch_handle(api, state, &ctx, err);
+}
+
+/* Runs an OP_MEMORY or OP_READ call. `conn` is NULL for a call that needs no database. */
+static bool run_read(struct api *api, struct call_state *state, struct db_conn *conn, struct error *err)
+{
+    struct read_run run = { api, state, conn };
+    return guard_run(run_read_guarded, &run, DISPATCH_GUARDED, err);
 }
 
 static void price_reply(struct call *call)
@@ -116,12 +133,33 @@ static bool park_waiting_call(struct api *api, struct call_state *state)
     return true;
 }
 
-static void run_one(struct api *api, struct call_state *state, struct db_conn *conn)
+/* A call may take long. When its organization was not known in the queue, it could pass the bound of threads for one. */
+static bool must_be_queued_again(const struct call_state *state)
+{
+    const struct operation *op = state->call->op;
+    bool is_quick = op->pool != POOL_SLOW && (op->single != NULL || op->single_write != NULL);
+    return !dispatch_knows_caller(state) && !is_quick;
+}
+
+/* Looks up the organization of a call, and queues the call in the turns of the organization. */
+static bool queue_under_organization(struct api *api, struct call_state *state, struct db_conn *conn, struct error *err)
+{
+    struct work admission = dispatch_work(api, state, state->call->arena, conn);
+    if (!dispatch_admit(api, state, &admission, err))
+        return false;
+    state->runs_alone = true; /* it was accepted by the queue before */
+    dispatch_queue(api, state);
+    return true;
+}
+
+void dispatch_run_alone(struct api *api, struct call_state *state, struct db_conn *conn)
 {
     struct error err = { .code = ERR_NONE };
     bool parked = false;
     bool ok = dispatch_start(api, state, conn, &err);
-    if (ok && (state->call->op->mode == OP_WRITE || state->call->op->mode == OP_JOB)) {
+    if (ok && must_be_queued_again(state)) {
+        ok = parked = queue_under_organization(api, state, conn, &err);
+    } else if (ok && (state->call->op->mode == OP_WRITE || state->call->op->mode == OP_JOB)) {
         ok = dispatch_write(api, state, conn, &parked, &err);
     } else if (ok) {
         ok = run_read(api, state, conn, &err);
@@ -146,7 +184,7 @@ void dispatch_run(void *context, struct db_conn *conn, struct call_state *const 
     else if (count > 1)
         dispatch_run_reads(api, conn, states, count);
     else
-        run_one(api, states[0], conn);
+        dispatch_run_alone(api, states[0], conn);
 }
 
 /* ---- Submitting ---- */

@@ -20,11 +20,17 @@
 
 enum call_phase { CALL_NEW, CALL_QUEUED, CALL_RUNNING, CALL_PARKED, CALL_DONE };
 
+/* The order of a waiting call: its organization takes turns with others, and its brand with others of the organization. */
+struct turn {
+    int64_t organization_id; /* 0: public calls, and calls whose credential is not known yet */
+    uint64_t brand;          /* identifies the brand within the organization; not the key of its row */
+};
+
 /* Dispatch's own part of a call, in the call's arena. */
 struct call_state {
     struct call *call;
     struct call_state *next; /* in an executor's queue or the list of parked calls */
-    uint64_t arrival;        /* among the calls of its executor */
+    struct turn turn;        /* in an executor's queue */
     bool runs_alone;         /* not part of a group commit or batch */
     bool has_principal;      /* call->who came from the cache */
     bool admitted;           /* passed the checks; they are not repeated when the call is queued again */
@@ -33,6 +39,7 @@ struct call_state {
     struct db_conn *conn; /* while the call runs: the connection that api_cancel stops */
     int64_t started_us;   /* monotonic */
     int64_t job_id;       /* the job that a parked call waits for; 0: none */
+    int64_t caller;       /* of the job, among those of this process */
     bool committed;       /* the job is committed, so the parked call may be completed */
     int64_t deadline_us;  /* monotonic; of a parked call */
     int64_t retry_at_us;  /* monotonic; when a parked call without a job is queued again */
@@ -75,6 +82,9 @@ MUST_CHECK bool dispatch_admit(struct api *api, struct call_state *state, const 
 
 /* Queues a call in its pool. Completes it with an error when the queue is full. */
 void dispatch_queue(struct api *api, struct call_state *state) NONNULL(1, 2);
+
+/* False when the organization of the call is not known before its credential is looked up in the database. */
+bool dispatch_knows_caller(const struct call_state *state) NONNULL(1) PURE;
 
 /* ---- execution.c ---- */
 
@@ -151,6 +161,12 @@ void dispatch_run_reads(struct api *api, struct db_conn *conn, struct call_state
 void dispatch_run_writes(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count) NONNULL(1, 2, 3);
 
 /* ---- dispatch.c ---- */
+
+/* What base/guard.h calls the computation that has passed a bound of memory. */
+#define DISPATCH_GUARDED "call"
+
+/* Runs one call to completion. */
+void dispatch_run_alone(struct api *api, struct call_state *state, struct db_conn *conn) NONNULL(1, 2, 3);
 
 /* Runs calls to completion on an executor's connection. */
 void dispatch_run(void *api, struct db_conn *conn, struct call_state *const *states, size_t count);

@@ -248,6 +248,86 @@ static void test_all_singles_refused(void **state)
     }
 }
 
+/* ---- Calls that need too much memory ---- */
+
+/* Several calls of a test that has one reader: one of them passes the bound of its arena where `hungry` says. */
+enum hunger { NOT_HUNGRY, HUNGRY_AT_BIND, HUNGRY_AT_REPLY };
+
+static void eat(struct arena *own)
+{
+    for (;;)
+        arena_alloc(own, 1 << 20);
+}
+
+static bool bind_hungry(struct op_context *ctx, const void *args, void *params, struct error *err)
+{
+    const struct divisor *divisor = args;
+    if (divisor->by == HUNGRY_AT_BIND)
+        eat(ctx->work.arena);
+    return bind_divisor(ctx, args, params, err);
+}
+
+static bool reply_hungry(struct op_context *ctx, const void *args, const void *rows, size_t count, struct reply *reply,
+                         struct error *err)
+{
+    const struct divisor *divisor = args;
+    if (divisor->by == HUNGRY_AT_REPLY)
+        eat(ctx->work.arena);
+    return reply_quotient(ctx, args, rows, count, reply, err);
+}
+
+static const struct op_single hungry = { &hundred_by, sizeof(struct number), bind_hungry, reply_hungry };
+
+static struct visit *hungry_division(const struct operation *op, int by)
+{
+    return visit_new(op, arena_printf(arena, "{\"by\":%d}", by));
+}
+
+static void test_a_call_that_needs_too_much_memory_fails_alone(void **state)
+{
+    (void)state;
+    struct operation hungry_op = divide_op;
+    hungry_op.single = &hungry;
+    one_reader(100);
+    struct visit *sleeping = busy_reader();
+    struct visit *visits[6];
+    for (int i = 0; i < 6; i++) {
+        visits[i] = hungry_division(&hungry_op, 1 + i % 3);
+        start(visits[i]);
+    }
+    finish(sleeping);
+    for (int i = 0; i < 6; i++) {
+        finish(visits[i]);
+        if (i % 3 + 1 == HUNGRY_AT_BIND || i % 3 + 1 == HUNGRY_AT_REPLY)
+            assert_refusal(visits[i], ERR_PAYLOAD_TOO_LARGE, "", "more memory");
+        else
+            assert_quotient(visits[i], i % 3 + 1);
+    }
+    assert_refusal(visit_run(hungry_division(&hungry_op, HUNGRY_AT_REPLY)), ERR_PAYLOAD_TOO_LARGE, "", "more memory");
+    assert_quotient(visit_run(hungry_division(&hungry_op, 3)), 3);
+}
+
+static bool eat_all(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
+{
+    (void)args;
+    (void)reply;
+    (void)err;
+    eat(ctx->work.arena);
+    return true;
+}
+
+static void test_any_kind_of_call_may_need_too_much_memory(void **state)
+{
+    (void)state;
+    struct operation eating_op = sleeping_op;
+    eating_op.handler = eat_all;
+    assert_refusal(visit_run(visit_new(&eating_op, NULL)), ERR_PAYLOAD_TOO_LARGE, "", "more memory");
+    struct operation memory = memory_op;
+    memory.handler = eat_all;
+    assert_refusal(visit_run(visit_new(&memory, NULL)), ERR_PAYLOAD_TOO_LARGE, "", "more memory");
+    assert_true(visit_run(visit_new(&brand_op, NULL))->call.ok);
+}
+
 /* ---- Overload ---- */
 
 /* */
@@ -272,6 +352,68 @@ static void test_overload(void **state)
     finish(queued[0]);
     finish(queued[1]);
     assert_true(queued[0]->call.ok && queued[1]->call.ok);
+}
+
+/* ---- Several organizations ---- */
+
+enum { HELD_LOCK = 7707 };
+NUMBER_QUERY(wait_for_lock, "select length(pg_advisory_xact_lock_shared(7707)::text)::bigint", 0);
+
+static bool wait_then_answer(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
+{
+    (void)args;
+    json_raw(&reply->json, "{}");
+    return db_run(ctx->work.conn, ctx->work.arena, &wait_for_lock, NULL, NULL, err);
+}
+static const struct operation held_op = { .id = "test.held",
+                                          .index = -1,
+                                          .mode = OP_READ,
+                                          .pool = POOL_SLOW,
+                                          .reach = REACH_BRAND,
+                                          .status = 200,
+                                          .query_budget = 1,
+                                          .built = true,
+                                          .args = &no_args,
+                                          .handler = wait_then_answer };
+
+static const char held_calls[] = "select count(*) from pg_locks where locktype = 'advisory' and objid = 7707 and not granted";
+
+static void await_queued(struct executor *executor, size_t wanted)
+{
+    for (int i = 0; i < 2000 && executor_queued(executor) != wanted; i++)
+        usleep(5000);
+    assert_int_equal(executor_queued(executor), wanted);
+}
+
+/* calls that wait for ever leave a thread to other organizations, also when each has a key that was never seen before. */
+static void test_slow_calls_hold_no_other_organization(void **state)
+{
+    (void)state;
+    api_free(api, 1000);
+    api = service_new((struct api_config){ .quick_threads = 1, .slow_threads = 2 });
+    open_service();
+    int64_t busy = organization_new("self_hosted");
+    int64_t busy_brand = brand_new(busy);
+    int64_t calm = organization_new("self_hosted");
+    int64_t calm_brand = brand_new(calm);
+    run_sql("select pg_advisory_lock(%d)", HELD_LOCK);
+    struct visit *held[3];
+    for (size_t i = 0; i < ARRAY_COUNT(held); i++) {
+        held[i] = with_key(visit_new(&held_op, NULL), key_new(busy, busy_brand, SCOPE_ALL, 1));
+        start(held[i]);
+    }
+    await_number(held_calls, 1);
+    await_queued(api->slow, 2);
+    struct operation slow_op = brand_op;
+    slow_op.pool = POOL_SLOW;
+    struct visit *answered = visit_run(with_key(visit_new(&slow_op, NULL), key_new(calm, calm_brand, SCOPE_ALL, 1)));
+    assert_true(answered->call.ok);
+    assert_int_equal(number_of(held_calls), 1);
+    run_sql("select pg_advisory_unlock(%d)", HELD_LOCK);
+    for (size_t i = 0; i < ARRAY_COUNT(held); i++) {
+        finish(held[i]);
+        assert_true(held[i]->call.ok);
+    }
 }
 
 /* ---- Cancelling ---- */
@@ -555,6 +697,9 @@ int main(void)
         WORLD_TEST(test_singles_answer_their_own_callers),
         WORLD_TEST(test_a_failing_single_fails_alone),
         WORLD_TEST(test_all_singles_refused),
+        WORLD_TEST(test_a_call_that_needs_too_much_memory_fails_alone),
+        WORLD_TEST(test_any_kind_of_call_may_need_too_much_memory),
+        WORLD_TEST(test_slow_calls_hold_no_other_organization),
         WORLD_TEST(test_overload),
         WORLD_TEST(test_a_running_statement_is_stopped),
         WORLD_TEST(test_a_queued_call_is_dropped),
