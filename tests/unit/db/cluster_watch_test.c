@@ -14,7 +14,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { WATCHERS = 4, ROUNDS = 3, WAIT_MS = 60000 };
+enum {
+    WATCHERS = 4,
+    ROUNDS = 3,
+    WAIT_MS = 60000,
+    STAY_MS = 1500, /* each watch has looked by then */
+};
 
 static char self[4096];
 
@@ -190,13 +195,17 @@ static void test_a_stopped_runner_is_not_replaced(void **state)
     (void)state;
     int runner = start_first_runner();
     start_watchers();
-    end_runner(runner);
-    /* The next one is started by a call; its end shows that the watches live. */
-    runner = start_first_runner();
-    assert_int_equal(start_count(), 2);
     kill_runner(runner, SIGKILL);
     runner = await_runner(runner);
-    assert_int_equal(start_count(), 3);
+    assert_int_equal(start_count(), 2);
+    end_runner(runner);
+    usleep(STAY_MS * 1000);
+    assert_int_equal(start_count(), 2);
+    /* The next one is started by a call; its end shows that the watches live. */
+    runner = start_first_runner();
+    kill_runner(runner, SIGKILL);
+    runner = await_runner(runner);
+    assert_int_equal(start_count(), 4);
     end_watchers();
     end_runner(runner);
 }
@@ -254,6 +263,7 @@ static void test_a_watch_ends_at_once(void **state)
 static void assert_leaves(int runner)
 {
     int status;
+    assert_ends(runner, WAIT_MS);
     assert_int_equal(waitpid(runner, &status, 0), runner);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 3);
 }
@@ -271,9 +281,16 @@ static void test_a_runner_without_its_folder_leaves(void **state)
     assert_int_equal(rename(data_dir, other), 0);
     assert_leaves(runner);
 
+    char lock[4096];
     runner = start_first_runner();
-    snprintf(other, sizeof(other), "%s/runner.lock", data_dir);
-    assert_int_equal(unlink(other), 0);
+    snprintf(lock, sizeof(lock), "%s/runner.lock", data_dir);
+    assert_int_equal(unlink(lock), 0);
+    assert_leaves(runner);
+
+    runner = start_first_runner();
+    snprintf(other, sizeof(other), "%s/other.lock", data_dir);
+    close(open(other, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    assert_int_equal(rename(other, lock), 0);
     assert_leaves(runner);
 }
 
