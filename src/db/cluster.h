@@ -8,12 +8,13 @@
  * thread that called cluster_start ends for any reason. So that thread must live
  * as long as the cluster.
  *
- * The locks in the data folder are open file description locks. The kernel
- * frees them when a process dies, and a process can test them without taking
- * them:
+ * The locks in the data folder (cluster_locks.h):
  *   clients.lock  shared by every process that uses the cluster; the runner takes
  *                 it exclusively for a moment to find out whether one is left
- *   runner.lock   held by the only runner for its life
+ *   runner.lock   held by the only runner for its life, and for a moment by the
+ *                 process that starts one
+ *
+ * The clients watch the runner and replace one that was killed (cluster_runner.h).
  */
 #pragma once
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/text.h"
+#include "db/cluster_locks.h"
 #include "db/cluster_process.h"
 
 #include <errno.h>
@@ -14,29 +15,15 @@
 
 enum {
     POLL_MS = 10,
-    RUNNER_LOG_MAX_BYTES = 1024 * 1024,
     RUNNER_LOG_TAIL_BYTES = 8 * 1024,
     /* A runner that finds another one ends without a message. If that one ends too, another runner is started. */
     MAX_RUNNERS_STARTED = 3,
 };
 
-/* ---- Locks ---- */
-
-static int open_lock(const char *path)
+/* Waits for a runner that is leaving, which holds the clients' lock exclusively. */
+static bool share_clients_lock(int fd, int64_t deadline_us)
 {
-    return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-}
-
-/* Takes a lock of the open file: F_RDLCK or F_WRLCK. */
-static bool try_lock(int fd, short type)
-{
-    struct flock lock = { .l_type = type, .l_whence = SEEK_SET };
-    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
-}
-
-static bool lock_until(int fd, short type, int64_t deadline_us)
-{
-    while (!try_lock(fd, type)) {
+    while (!lock_try(fd, LOCK_OF_CLIENTS, F_RDLCK)) {
         if (clock_monotonic_us() >= deadline_us)
             return false;
         process_sleep_ms(POLL_MS);
@@ -44,87 +31,7 @@ static bool lock_until(int fd, short type, int64_t deadline_us)
     return true;
 }
 
-static bool is_locked(const char *path)
-{
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return false;
-    bool locked = cluster_runner_holds(fd);
-    close(fd);
-    return locked;
-}
-
-int cluster_open_runner_lock(const char *data_dir)
-{
-    ARENA_SCOPE arena = arena_new(0);
-    return open(cluster_paths(arena, data_dir).runner_lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-}
-
-bool cluster_runner_holds(int lock_fd)
-{
-    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    return lock_fd >= 0 && fcntl(lock_fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
-bool cluster_has_runner(const char *data_dir)
-{
-    ARENA_SCOPE arena = arena_new(0);
-    return is_locked(cluster_paths(arena, data_dir).runner_lock);
-}
-
-void cluster_leave(int lock_fd)
-{
-    if (lock_fd >= 0)
-        close(lock_fd);
-}
-
-bool cluster_lock_runner(const char *data_dir, int *ret_lock_fd, bool *ret_held, struct error *err)
-{
-    ARENA_SCOPE arena = arena_new(0);
-    struct cluster_paths paths = cluster_paths(arena, data_dir);
-    *ret_held = false;
-    if (!cluster_make_data_dir(&paths, err))
-        return false;
-    int fd = open_lock(paths.runner_lock);
-    if (fd < 0)
-        return cluster_fail_with_errno(err, "Opening the runner's lock", paths.runner_lock);
-    /*
-     * Do not wait for the lock. The process that started this runner found it
-     * free. A runner that waits would start after `posthorn stop`.
-     */
-    *ret_held = try_lock(fd, F_WRLCK);
-    if (*ret_held)
-        *ret_lock_fd = fd;
-    else
-        close(fd);
-    return true;
-}
-
-bool cluster_no_clients(const char *data_dir, int *ret_lock_fd)
-{
-    ARENA_SCOPE arena = arena_new(0);
-    struct cluster_paths paths = cluster_paths(arena, data_dir);
-    int fd = open_lock(paths.clients_lock);
-    if (fd < 0)
-        return false;
-    if (!try_lock(fd, F_WRLCK)) {
-        close(fd);
-        return false;
-    }
-    *ret_lock_fd = fd;
-    return true;
-}
-
 /* ---- The runner's log ---- */
-
-static int open_runner_log(const struct cluster_paths *paths)
-{
-    int fd = open(paths->runner_log, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    struct stat info;
-    if (fd >= 0 && fstat(fd, &info) == 0 && info.st_size > RUNNER_LOG_MAX_BYTES)
-        (void)!ftruncate(fd, 0);
-    return fd;
-}
 
 /* The error in one line of the log: the message of an error envelope or of a log line of level error, or a line without
  * JSON, from a program that could not start. NULL for any other line. */
@@ -171,7 +78,8 @@ struct joining {
     const char *const *runner_argv;
     int log_fd;
     off_t log_start;
-    int runner_pidfd; /* of the runner that this attempt started; -1: none */
+    int start_lock_fd; /* held while a runner that this attempt started has no lock of its own; -1: not held */
+    int runner_pidfd;  /* of the runner that this attempt started; -1: none */
     int runners_started;
 };
 
@@ -181,12 +89,37 @@ static void joining_cleanup(struct joining *joining)
         close(joining->log_fd);
     if (joining->runner_pidfd >= 0)
         close(joining->runner_pidfd);
+    cluster_leave(joining->start_lock_fd);
+}
+
+/* Only the holder of this lock starts a runner. `ret_held` is false when another process holds it, or a runner has come
+ * meanwhile. */
+static bool lock_start(struct joining *joining, bool *ret_held, struct error *err)
+{
+    *ret_held = joining->start_lock_fd >= 0;
+    if (*ret_held)
+        return true;
+    int fd = lock_open(joining->paths.runner_lock);
+    if (fd < 0)
+        return cluster_fail_with_errno(err, "Opening the runner's lock", joining->paths.runner_lock);
+    *ret_held = lock_try(fd, LOCK_OF_START, F_WRLCK) && !lock_is_held(fd, LOCK_OF_RUNNER);
+    if (*ret_held)
+        joining->start_lock_fd = fd;
+    else
+        close(fd);
+    return true;
+}
+
+static void unlock_start(struct joining *joining)
+{
+    cluster_leave(joining->start_lock_fd);
+    joining->start_lock_fd = -1;
 }
 
 static bool start_runner(struct joining *joining, struct error *err)
 {
     if (joining->log_fd < 0) {
-        joining->log_fd = open_runner_log(&joining->paths);
+        joining->log_fd = cluster_open_runner_log(&joining->paths);
         if (joining->log_fd < 0)
             return cluster_fail_with_errno(err, "Opening the runner's log", joining->paths.runner_log);
         joining->log_start = lseek(joining->log_fd, 0, SEEK_END);
@@ -201,6 +134,11 @@ static bool start_runner(struct joining *joining, struct error *err)
 /* Called while no runner holds the lock: starts one, or reports why the started one ended. */
 static bool start_or_report(struct joining *joining, struct error *err)
 {
+    bool is_starter;
+    if (!lock_start(joining, &is_starter, err))
+        return false;
+    if (!is_starter)
+        return true;
     if (joining->runners_started == 0)
         return start_runner(joining, err);
     if (!process_pidfd_ended(joining->runner_pidfd))
@@ -224,7 +162,9 @@ static bool server_answers(const char *url)
 static bool await_server(struct joining *joining, int64_t deadline_us, struct error *err)
 {
     for (;;) {
-        bool has_runner = is_locked(joining->paths.runner_lock);
+        bool has_runner = lock_has_runner(joining->paths.runner_lock);
+        if (has_runner)
+            unlock_start(joining);
         if (has_runner && server_answers(joining->url))
             return true;
         if (!has_runner && !start_or_report(joining, err))
@@ -246,6 +186,7 @@ static bool join_folder(struct arena *arena, const struct cluster_paths *paths, 
         .url = cluster_url(arena, data_dir),
         .runner_argv = runner_argv,
         .log_fd = -1,
+        .start_lock_fd = -1,
         .runner_pidfd = -1,
     };
     bool ok = await_server(&joining, deadline_us, err);
@@ -267,10 +208,10 @@ bool cluster_join(const char *data_dir, const char *const runner_argv[], int wai
     int64_t deadline_us = clock_monotonic_us() + wait_ms * US_PER_MS;
     if (!cluster_make_data_dir(&paths, err))
         return false;
-    int lock_fd = open_lock(paths.clients_lock);
+    int lock_fd = lock_open(paths.clients_lock);
     if (lock_fd < 0)
         return cluster_fail_with_errno(err, "Opening the clients' lock", paths.clients_lock);
-    bool ok = lock_until(lock_fd, F_RDLCK, deadline_us);
+    bool ok = share_clients_lock(lock_fd, deadline_us);
     if (!ok) {
         err->retry_after_s = 2;
         fail(err, ERR_SERVICE_UNAVAILABLE, "data", "The runner of the data folder is still stopping. Try again.");

@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { USER_RECORD_MAX_BYTES = 16 * 1024 };
+enum { USER_RECORD_MAX_BYTES = 16 * 1024, RUNNER_LOG_MAX_BYTES = 1024 * 1024 };
 
 /* The name of the server's socket in its folder. It contains the port. */
 #define SOCKET_NAME "/.s.PGSQL.5432"
@@ -67,6 +67,7 @@ struct cluster_paths cluster_paths(struct arena *arena, const char *data_dir)
         .server_log = arena_printf(arena, "%s/pg/server.log", root),
         .runner_log = arena_printf(arena, "%s/runner.log", root),
         .runner_lock = arena_printf(arena, "%s/runner.lock", root),
+        .runner_pid = arena_printf(arena, "%s/runner.pid", root),
         .clients_lock = arena_printf(arena, "%s/clients.lock", root),
     };
     if (!can_hold_socket(paths.socket_dir))
@@ -159,4 +160,13 @@ bool cluster_make_dir(const char *path, const struct cluster_user *user, int *re
     else
         close(fd);
     return ok;
+}
+
+int cluster_open_runner_log(const struct cluster_paths *paths)
+{
+    int fd = open(paths->runner_log, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    struct stat info;
+    if (fd >= 0 && fstat(fd, &info) == 0 && info.st_size > RUNNER_LOG_MAX_BYTES)
+        (void)!ftruncate(fd, 0);
+    return fd;
 }

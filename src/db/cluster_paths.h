@@ -2,7 +2,7 @@
  * Internal to db: the paths and the user of a private cluster.
  *
  *     data_dir/        0700, the caller's
- *       runner.log, runner.lock, clients.lock
+ *       runner.log, runner.lock, runner.pid, clients.lock
  *       pg/            0700, the caller's
  *         data/        0700, the server's user: the cluster itself
  *         run/         0700, the server's user: the socket
@@ -30,6 +30,7 @@ struct cluster_paths {
     const char *server_log;
     const char *runner_log;
     const char *runner_lock;
+    const char *runner_pid;
     const char *clients_lock;
 };
 
@@ -52,6 +53,9 @@ MUST_CHECK bool cluster_make_data_dir(const struct cluster_paths *paths, struct 
  * NULL. */
 MUST_CHECK bool cluster_make_dir(const char *path, const struct cluster_user *user, int *ret_fd, struct error *err)
     NONNULL(1, 2, 4);
+
+/* Opens the log of the runners for appending, and empties one that is too long; -1 with errno on failure. */
+int cluster_open_runner_log(const struct cluster_paths *paths) NONNULL(1);
 
 /* Records an error about a file with errno as its cause. Returns false. */
 bool cluster_fail_with_errno(struct error *err, const char *doing, const char *path) NONNULL(1, 2, 3);

@@ -267,3 +267,16 @@ bool process_pidfd_ended(int pidfd)
     struct pollfd watched = { .fd = pidfd, .events = POLLIN };
     return pidfd >= 0 && poll(&watched, 1, 0) > 0;
 }
+
+/* ---- Threads ---- */
+
+bool process_start_thread(pthread_t *ret_thread, void *(*run)(void *data), void *data)
+{
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(ret_thread, NULL, run, data) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}

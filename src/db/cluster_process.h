@@ -9,6 +9,8 @@
 
 #include "db/cluster_paths.h"
 
+#include <pthread.h>
+
 enum {
     PROCESS_MAX_OUTPUT_BYTES = 16 * 1024,
     /* The descriptors under which a server finds its folders: /proc/self/fd/3 and 4. */
@@ -44,3 +46,6 @@ MUST_CHECK bool process_start_detached(const char *const argv[], int log_fd, int
 bool process_pidfd_ended(int pidfd);
 
 void process_sleep_ms(int wait_ms);
+
+/* Starts a thread that receives no signal, so that those of the embedding program reach its own threads. */
+MUST_CHECK bool process_start_thread(pthread_t *ret_thread, void *(*run)(void *data), void *data) NONNULL(1, 2);

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* A display name of more than this is split into encoded words rather than folded. */
-enum { PHRASE_PLAIN_MAX_BYTES = 60 };
+/* A display name that is longer than this in quotes is split into encoded words rather than folded. */
+enum { PHRASE_QUOTED_MAX_BYTES = 62 };
 
 /* Control characters in UTF-8: C0, DEL and C1, which some mail programs interpret. */
 static bool has_control(const char *text)
@@ -121,12 +121,21 @@ static void add_quoted(struct buf *out, const char *text)
     buf_add_char(out, '"');
 }
 
+/* The size of a text in quotes. */
+static size_t quoted_size(const char *text)
+{
+    size_t size = strlen("\"\"");
+    for (const char *at = text; *at != '\0'; at++)
+        size += *at == '"' || *at == '\\' ? 2 : 1;
+    return size;
+}
+
 /* Appends a display name (phrase, RFC 5322 §3.2.5) and returns the column after it. */
 static size_t add_phrase(struct buf *out, size_t column, const char *name)
 {
     size_t start = out->size;
     size_t size = strlen(name);
-    if (size > PHRASE_PLAIN_MAX_BYTES || !is_plain_text(name, 0))
+    if (quoted_size(name) > PHRASE_QUOTED_MAX_BYTES || !is_plain_text(name, 0))
         return encoded_words_add(out, column, name, size);
     if (is_atoms(name))
         buf_add(out, name, size);

@@ -9,18 +9,15 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "db/cluster.h"
+#include "db/cluster_runner.h"
 #include "jobs/worker.h"
 #include "main/job_runner.h"
 #include "main/signals.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,35 +27,8 @@ enum {
     STOP_CLUSTER_MS = 20000,
     STOP_WAIT_MS = 30000,
     STOP_POLL_MS = 20,
+    START_WAIT_MS = 5000,
 };
-
-/* ---- The runner's process id, for `posthorn stop` ---- */
-
-static char *pid_path(struct arena *arena, const char *data_dir)
-{
-    return arena_printf(arena, "%s/runner.pid", data_dir);
-}
-
-static void write_pid(struct arena *arena, const char *data_dir)
-{
-    FILE *file = fopen(pid_path(arena, data_dir), "we");
-    if (file == NULL)
-        return;
-    fprintf(file, "%ld\n", (long)getpid());
-    fclose(file);
-}
-
-static pid_t read_pid(struct arena *arena, const char *data_dir)
-{
-    FILE *file = fopen(pid_path(arena, data_dir), "re");
-    long pid = 0;
-    if (file == NULL)
-        return 0;
-    if (fscanf(file, "%ld", &pid) != 1)
-        pid = 0;
-    fclose(file);
-    return (pid_t)pid;
-}
 
 /* ---- Running ---- */
 
@@ -77,7 +47,8 @@ static bool runner_is_needed(const char *data_dir, struct db_conn *conn, int *re
     return true;
 }
 
-/* Returns when the process must stop, is no longer needed, or has lost its cluster. False: it has lost its cluster. */
+/* Returns when the process must stop, is no longer needed, or has lost its cluster. False: it has lost its cluster, and a client
+ * is to start another runner. */
 static bool run_until_idle(const struct options *options, const struct cluster *cluster, struct db_conn *conn, int *ret_lock_fd)
 {
     int64_t idle_us = (options->idle_s > 0 ? options->idle_s : IDLE_DEFAULT_S) * US_PER_S;
@@ -115,14 +86,26 @@ static int run_jobs(const struct options *options, const struct cluster *cluster
     {
         DB_CONN_SCOPE conn = NULL;
         bool ready = installation_connect(installation, &conn, &err) && job_runner_start(installation, options, &jobs, &err);
-        if (ready)
+        if (ready) {
+            cluster_record_mark_ready(options->data_dir);
             status = run_until_idle(options, cluster, conn, ret_clients_fd) ? 0 : 1;
-        else
+        } else {
             command_failed(&err);
+        }
+        if (status == 0)
+            cluster_record_remove(options->data_dir);
     }
     job_runner_stop(jobs);
     installation_free(installation);
     return status;
+}
+
+/* Nothing is left to save in a folder that is gone, and another runner may serve its successor. The kernel ends PostgreSQL with
+ * this process. */
+static void end_without_folder(void)
+{
+    log_event(LOG_ERROR, "runner.folder", "The data folder was removed, moved or replaced. The runner ends.");
+    _exit(1);
 }
 
 int command_runner(const struct process *process, const struct options *options)
@@ -136,9 +119,10 @@ int command_runner(const struct process *process, const struct options *options)
     if (!held)
         return 0; /* another runner serves this data folder */
 
-    write_pid(process->arena, options->data_dir);
+    cluster_record_write(options->data_dir);
     struct cluster *cluster;
-    if (!cluster_start(options->data_dir, &cluster, &err)) {
+    if (!cluster_runner_guard(options->data_dir, runner_fd, end_without_folder, &err) ||
+        !cluster_start(options->data_dir, &cluster, &err)) {
         cluster_leave(runner_fd);
         return command_failed(&err);
     }
@@ -147,7 +131,6 @@ int command_runner(const struct process *process, const struct options *options)
     int status = run_jobs(options, cluster, process->arena, &clients_fd);
     cluster_stop(cluster, STOP_CLUSTER_MS);
     log_event(LOG_INFO, "runner.stopped", "The private cluster of %s is down.", options->data_dir);
-    unlink(pid_path(process->arena, options->data_dir));
     cluster_leave(runner_fd);
     cluster_leave(clients_fd);
     return status;
@@ -155,63 +138,60 @@ int command_runner(const struct process *process, const struct options *options)
 
 /* ---- Stopping ---- */
 
-/* True when the process has the lock of this folder's runner open, or when its descriptors cannot be read. */
-static bool has_lock_open(struct arena *arena, const char *data_dir, pid_t pid)
+static void pause_ms(long wait_ms)
 {
-    struct stat lock;
-    DIR *folder = opendir(arena_printf(arena, "/proc/%ld/fd", (long)pid));
-    if (folder == NULL)
-        return errno == EACCES;
-    bool found = false;
-    bool is_there = stat(arena_printf(arena, "%s/runner.lock", data_dir), &lock) == 0;
-    const struct dirent *entry;
-    while (is_there && !found && (entry = readdir(folder)) != NULL) {
-        struct stat info;
-        found = fstatat(dirfd(folder), entry->d_name, &info, 0) == 0 && info.st_dev == lock.st_dev && info.st_ino == lock.st_ino;
-    }
-    closedir(folder);
-    return found;
+    struct timespec pause = { .tv_nsec = wait_ms * 1000L * 1000L };
+    nanosleep(&pause, NULL);
 }
 
-/* The process id of a killed runner may belong to another process now, such as another folder's runner. A new runner writes its own
- * id just after it has taken the lock. */
-static bool is_runner(struct arena *arena, const char *data_dir, pid_t pid)
+/* Waits for a start that is under way, and keeps others from starting a runner. -1: the folder has no runner, or the start takes
+ * too long. */
+static int await_start(const char *data_dir)
 {
-    char text[4096] = "";
-    FILE *file = fopen(arena_printf(arena, "/proc/%ld/cmdline", (long)pid), "re");
-    if (file == NULL)
-        return false;
-    size_t size = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    size_t command = strlen(text) + 1;
-    return command < size && strcmp(text + command, "runner") == 0 && has_lock_open(arena, data_dir, pid);
+    int fd = cluster_lock_start(data_dir);
+    for (int waited_ms = 0; fd < 0 && errno == EAGAIN && waited_ms < START_WAIT_MS; waited_ms += STOP_POLL_MS) {
+        pause_ms(STOP_POLL_MS);
+        fd = cluster_lock_start(data_dir);
+    }
+    return fd;
 }
 
-int command_stop(const struct process *process, const struct options *options)
+/* A new runner writes its id just after it has taken the lock, so the id is read until there is one. */
+static int stop_runner(const char *data_dir)
 {
-    if (!cluster_has_runner(options->data_dir)) {
-        printf("{\"stopped\":false,\"reason\":\"not_running\"}\n");
-        return 0;
-    }
     bool asked = false;
     for (int waited_ms = 0; waited_ms < STOP_WAIT_MS; waited_ms += STOP_POLL_MS) {
-        pid_t pid = asked ? 0 : read_pid(process->arena, options->data_dir);
-        if (pid > 0 && is_runner(process->arena, options->data_dir, pid)) {
+        pid_t pid = asked ? 0 : cluster_runner_pid(data_dir);
+        if (pid > 0) {
             asked = kill(pid, SIGTERM) == 0;
             if (!asked && errno != ESRCH) {
                 fprintf(stderr, "posthorn stop: the runner cannot be signalled: %s\n", strerror(errno));
                 return 1;
             }
         }
-        struct timespec pause = { .tv_nsec = STOP_POLL_MS * 1000L * 1000L };
-        nanosleep(&pause, NULL);
-        if (!cluster_has_runner(options->data_dir)) {
+        pause_ms(STOP_POLL_MS);
+        if (!cluster_has_runner(data_dir)) {
             printf("{\"stopped\":true}\n");
             return 0;
         }
     }
     fprintf(stderr, "posthorn stop: the runner did not stop in time\n");
     return 1;
+}
+
+int command_stop(const struct process *process, const struct options *options)
+{
+    (void)process;
+    int start_fd = await_start(options->data_dir);
+    int status = 0;
+    if (cluster_has_runner(options->data_dir)) {
+        status = stop_runner(options->data_dir);
+    } else {
+        cluster_record_remove(options->data_dir);
+        printf("{\"stopped\":false,\"reason\":\"not_running\"}\n");
+    }
+    cluster_leave(start_fd);
+    return status;
 }
 
 /* ---- posthorn worker: jobs on a named database ---- */

@@ -74,6 +74,12 @@ static bool parse_zone_file(const unsigned char *data, size_t size, struct templ
     return true;
 }
 
+const struct template_zone *template_zone_parse(struct arena *arena, struct bytes file)
+{
+    struct template_zone *zone = arena_alloc(arena, sizeof(*zone));
+    return parse_zone_file(file.data, file.size, zone) ? zone : NULL;
+}
+
 /* Time zone names are words separated by slashes. Other names are refused, because they could leave the folder (path traversal). */
 static bool is_zone_name(const char *name)
 {
@@ -98,8 +104,7 @@ const struct template_zone *template_zone_load(struct arena *arena, const char *
         return NULL;
     unsigned char *data = arena_alloc(arena, ZONE_FILE_MAX_BYTES);
     ssize_t size = read(file, data, ZONE_FILE_MAX_BYTES);
-    struct template_zone *zone = arena_alloc(arena, sizeof(*zone));
-    return size > 0 && parse_zone_file(data, (size_t)size, zone) ? zone : NULL;
+    return size > 0 ? template_zone_parse(arena, (struct bytes){ data, (size_t)size }) : NULL;
 }
 
 int64_t template_zone_offset_s(const struct template_zone *zone, int64_t at_s)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/values.h"
 
 #include <stdint.h>
 
@@ -14,6 +15,9 @@ struct template_zone;
 
 /* Loads a zone by its IANA name; NULL when the system does not have it (then UTC is used). */
 const struct template_zone *template_zone_load(struct arena *arena, const char *name) NONNULL(1, 2);
+
+/* The zone of a zone file with these bytes, which it borrows; NULL when they are malformed. */
+const struct template_zone *template_zone_parse(struct arena *arena, struct bytes file) NONNULL(1);
 
 /* Seconds east of UTC at a time in seconds since 1970. 0 for NULL. */
 int64_t template_zone_offset_s(const struct template_zone *zone, int64_t at_s) PURE;

@@ -4,13 +4,15 @@
 //   faults.sh [short] [ROW…]
 //   main.mjs list               the names of the rows of the short run
 //
-// POSTHORN_FAULT_SEED repeats the choices of a run, POSTHORN_FAULT_KILLS and POSTHORN_FAULT_RECIPIENTS set the size of the first row.
+// POSTHORN_FAULT_SEED repeats the choices of a run. POSTHORN_FAULT_KILLS and POSTHORN_FAULT_ROUNDS set the kills of the first two rows,
+// POSTHORN_FAULT_RECIPIENTS their recipients.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Random } from '../lib/random.mjs';
 import { Sink } from '../lib/smtp_sink.mjs';
+import { runAnyKills } from './any_process.mjs';
 import { canMount, fullForJournal, fullForOutbox } from './disks.mjs';
 import { runKills, runKillsAmidRetries, runStops } from './kills.mjs';
 import { disposeAll } from './mailing.mjs';
@@ -24,12 +26,16 @@ const chosen = process.argv.slice(isShort ? 3 : 2);
 const KILLS = Number(process.env.POSTHORN_FAULT_KILLS ?? (isShort ? 5 : 100));
 const RECIPIENTS = Number(process.env.POSTHORN_FAULT_RECIPIENTS ?? (isShort ? 4000 : 20_000));
 
+const ROUNDS = Number(process.env.POSTHORN_FAULT_ROUNDS ?? (isShort ? 3 : 100));
+const ANY_RECIPIENTS = Number(process.env.POSTHORN_FAULT_RECIPIENTS ?? (isShort ? 3000 : 100_000));
+
 const folder = mkdtempSync(join(tmpdir(), 'posthorn-faults-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
 /** `size`: recipients of the whole run and of the short one, which leaves out what has none. */
 const ROWS = [
   { name: 'killed', size: [RECIPIENTS, RECIPIENTS], run: (context) => runKills({ kills: KILLS, ...context }) },
+  { name: 'any-killed', size: [ANY_RECIPIENTS, ANY_RECIPIENTS], run: (context) => runAnyKills({ rounds: ROUNDS, ...context }) },
   { name: 'killed-amid-retries', size: [10_000], run: (context) => runKillsAmidRetries({ kills: 15, ...context }) },
   { name: 'large-journal', size: [20_000, 2000], run: (context) => sizes.largeJournal({ records: isShort ? 100_000 : 1_000_000, ...context }) },
   { name: 'wide-recipients', size: [2000, 600], run: (context) => sizes.wideRecipients({ kills: isShort ? 2 : 10, wide: isShort ? 40 : 180, ...context }) },
@@ -66,8 +72,8 @@ async function runRow({ name, run, unless }, recipients) {
   const logTimed = (line) => log(`${((performance.now() - rowStartedAt) / 1000).toFixed(1).padStart(8)} s ${line}`);
   const random = new Random(SEED + ROWS.findIndex((row) => row.name === name));
   const sinks = [];
-  const startSink = async () => {
-    sinks.push(await Sink.start({ recordFile: join(folder, `${name}-${sinks.length}`), seed: SEED }));
+  const startSink = async ({ port = 0 } = {}) => {
+    sinks.push(await Sink.start({ recordFile: join(folder, `${name}-${sinks.length}`), seed: SEED, port }));
     return sinks.at(-1);
   };
   const startedAt = Date.now();

@@ -60,8 +60,18 @@ export class Sink {
     this.#readBytes = text.length;
     return lines.map((line) => {
       const [atNs, session, recipient, messageId, reply] = line.split(' ');
-      return { atNs: BigInt(atNs), session: `${this.port}/${session}`, recipient, messageId, replied: reply === '250' };
+      return { atNs: BigInt(atNs), session: `${this.#recordFile}/${session}`, recipient, messageId, replied: reply === '250' };
     });
+  }
+
+  /** How many messages it has recorded, whether it still lives or not. */
+  recordedCount() {
+    return existsSync(this.#recordFile) ? readFileSync(this.#recordFile, 'latin1').split('\n').length - 1 : 0;
+  }
+
+  kill() {
+    this.#child.kill('SIGKILL');
+    return this.ended;
   }
 
   async stop() {

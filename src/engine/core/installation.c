@@ -1,6 +1,7 @@
 #include "engine/core/installation.h"
 
 #include "db/cluster.h"
+#include "db/cluster_runner.h"
 #include "db/migrate.h"
 
 #include <pthread.h>
@@ -18,6 +19,7 @@ struct installation {
     struct db *db;
     int client_lock_fd;
     int runner_lock_fd;
+    struct cluster_watch *runner_watch; /* of a client of the private cluster; else NULL */
     pthread_mutex_t opening;
     atomic_bool is_open;
 };
@@ -45,6 +47,7 @@ void installation_free(struct installation *installation)
 {
     if (installation == NULL)
         return;
+    cluster_watch_free(installation->runner_watch);
     db_free(installation->db);
     cluster_leave(installation->client_lock_fd);
     cluster_leave(installation->runner_lock_fd);
@@ -67,17 +70,25 @@ static bool has_runner(void *data)
     return cluster_runner_holds(installation->runner_lock_fd) || cluster_has_runner(installation->config.data_dir);
 }
 
+static bool join_cluster(struct installation *installation, struct error *err)
+{
+    const struct installation_config *config = &installation->config;
+    if (installation->client_lock_fd < 0 &&
+        !cluster_join(config->data_dir, config->runner_argv, INSTALLATION_OPEN_WAIT_MS, &installation->client_lock_fd, err))
+        return false;
+    if (installation->runner_lock_fd < 0)
+        installation->runner_lock_fd = cluster_open_runner_lock(config->data_dir);
+    return installation->runner_watch != NULL ||
+           cluster_watch_new(config->data_dir, config->runner_argv, &installation->runner_watch, err);
+}
+
 static const char *reach_database(struct installation *installation, struct error *err)
 {
     const struct installation_config *config = &installation->config;
     if (config->database_url != NULL)
         return config->database_url;
-    bool joins = config->runner_argv != NULL && installation->client_lock_fd < 0;
-    if (joins &&
-        !cluster_join(config->data_dir, config->runner_argv, INSTALLATION_OPEN_WAIT_MS, &installation->client_lock_fd, err))
+    if (config->runner_argv != NULL && !join_cluster(installation, err))
         return NULL;
-    if (joins)
-        installation->runner_lock_fd = cluster_open_runner_lock(config->data_dir);
     return cluster_url(installation->arena, config->data_dir);
 }
 

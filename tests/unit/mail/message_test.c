@@ -353,6 +353,9 @@ static void test_display_names(void **state)
         { "=?utf-8?Q?x?=", "To: =?utf-8?B?PT91dGYtOD9RP3g/PQ==?= <bob@example.org>\r\n" },
         { "The Very Long Name Of A Person Which Is Still Within Bounds",
           "To: The Very Long Name Of A Person Which Is Still Within Bounds\r\n <bob@example.org>\r\n" },
+        /* With a backslash before each quote it would not fit a line. */
+        { "\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"",
+          "To: =?utf-8?B?IiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIg==?=\r\n <bob@example.org>\r\n" },
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         ARENA_SCOPE arena = arena_new(0);
