@@ -111,7 +111,8 @@ struct call {
     struct call_input input;
     struct credentials credentials;
     const char *idempotency_key; /* NULL when none */
-    const char *confirmation;    /* the token of a confirmed preview, NULL when none */
+    const char *confirmation;    /* the token of a preview that the user has answered, NULL when none */
+    bool is_declined;            /* the user has declined that preview; otherwise it is confirmed */
     int64_t wait_s;              /* how long to wait for the end of the observed work; 0: answer at once */
     const char *request_id;      /* req_ + 32 hex */
     const char *client;          /* name/version that the client reports, NULL when unknown */

@@ -1,6 +1,7 @@
 #include "engine/sends/test_message.h"
 
 #include "base/text.h"
+#include "catalogue/plans.h"
 #include "engine/compose/composer.h"
 #include "engine/compose/message_id.h"
 #include "engine/sends/send_request.h"
@@ -8,6 +9,27 @@
 #include "sql/compose.h"
 
 /* ---- Checks ---- */
+
+static bool refuse_suppressed(const struct address *to, const struct send_test_suppression_row *suppression, struct error *err)
+{
+    if (suppression == NULL)
+        return true;
+    return fail(err, ERR_NO_ELIGIBLE_RECIPIENTS, "to",
+                "%s is suppressed in this brand (%s), so it gets no mail, not even a test. Send the test to another address.",
+                to->mailbox, suppression->reason);
+}
+
+/* Tests are not counted against the plan, so each brand has a bound of its own. */
+static bool count_test(const struct work *work, struct error *err)
+{
+    struct send_test_count_params params = { .brand_id = work->brand_id, .bound = DAILY_TEST_SENDS, .now = work->now_us };
+    struct send_test_count_row *counted;
+    if (!sql_send_test_count(work->conn, work->arena, &params, &counted, err))
+        return false;
+    return counted != NULL ||
+           fail(err, ERR_SEND_QUOTA_EXCEEDED, NULL,
+                "This brand has sent its %d test messages of today. The next day begins at 00:00 UTC.", DAILY_TEST_SENDS);
+}
 
 bool send_check_test(const struct work *work, const struct send_request *request, struct test_send_payload *ret_test,
                      struct error *err)
@@ -26,9 +48,14 @@ bool send_check_test(const struct work *work, const struct send_request *request
         .brand_id = work->brand_id,
         .id = request->domain_id,
     };
+    unsigned char hash[SECRET_HASH_BYTES];
+    struct send_test_suppression_params suppression = { .brand_id = work->brand_id, .address_hash = { hash, sizeof(hash) } };
+    address_hash(work->engine->address_key, to.key, hash);
+
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t emails = db_batch_add(batch, &send_email_find_statement, &email);
     size_t domains = db_batch_add(batch, &send_domain_for_test_statement, &domain);
+    size_t suppressions = db_batch_add(batch, &send_test_suppression_statement, &suppression);
     if (!db_batch_run(batch, err))
         return false;
     const struct send_email_find_row *found = db_batch_rows(batch, emails)->rows;
@@ -42,7 +69,8 @@ bool send_check_test(const struct work *work, const struct send_request *request
     struct send_request sender = *request;
     if (request->domain_id == 0)
         sender.from_email = sender.from_name = NULL;
-    if (!send_request_choose_sender(work, &sender, &checked, err))
+    if (!send_request_choose_sender(work, &sender, &checked, err) ||
+        !refuse_suppressed(&to, db_batch_rows(batch, suppressions)->rows, err) || !count_test(work, err))
         return false;
     *ret_test = (struct test_send_payload){
         .email_version_id = found->version_id.value,
