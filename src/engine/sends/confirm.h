@@ -41,6 +41,8 @@ struct confirmable {
     const struct send_request *request;
     const struct checked_request *checked;
     struct text_list keys; /* of an inline list: keys that can be mailed; items NULL: the target is not an inline list */
+    const struct send_skipped *skipped; /* the other addresses of an inline list */
+    size_t skipped_count;
 };
 
 /* `ret_is_due`: the request needs a confirmation. A request with a token is checked against it, and then needs none.

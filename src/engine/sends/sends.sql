@@ -62,11 +62,12 @@ select id, status, scheduled_at, started_at, completed_at
 -- The addresses of an inline list that must not be mailed: unsubscribed contacts and suppressed addresses.
 -- name: send_inline_refused :many
 -- params: brand_id bigint, keys text[], hashes text[]
--- columns: key text
-select t.key
+-- columns: key text, reason text
+select t.key, case when s.reason is null or s.reason in ('unsubscribe', 'unsubscribed') then 'unsubscribed' else 'suppressed' end
   from unnest(:keys::text[], :hashes::text[]) as t (key, hash)
- where exists (select 1 from contacts c where c.brand_id = :brand_id and c.email_key = t.key and not c.subscribed)
-    or exists (select 1 from suppressions s where s.brand_id = :brand_id and s.address_hash = decode(t.hash, 'hex'));
+  left join suppressions s on s.brand_id = :brand_id and s.address_hash = decode(t.hash, 'hex')
+ where s.reason is not null
+    or exists (select 1 from contacts c where c.brand_id = :brand_id and c.email_key = t.key and not c.subscribed);
 
 -- The reason why an address is suppressed. No row when it is not.
 -- name: send_test_suppression :one
