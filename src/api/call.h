@@ -111,7 +111,8 @@ struct call {
     struct call_input input;
     struct credentials credentials;
     const char *idempotency_key; /* NULL when none */
-    const char *confirmation;    /* the token of a confirmed preview, NULL when none */
+    const char *confirmation;    /* the token of a preview that the user has answered, NULL when none */
+    bool is_declined;            /* the user has declined that preview; otherwise it is confirmed */
     int64_t wait_s;              /* how long to wait for the end of the observed work; 0: answer at once */
     /* Fills `input` from a body that is not parsed yet. Dispatch calls it once, on an executor thread, after the credential has
      * passed; `who` is filled. NULL: `input` is complete. */

@@ -32,17 +32,24 @@ struct send_request {
 
 /* ---- Campaigns ---- */
 
+/* An address of an inline list that gets no mail. */
+struct send_skipped {
+    const char *email;
+    const char *reason; /* unsubscribed or suppressed */
+};
+
 struct send_accepted {
     int64_t id;
     const char *status; /* queued or scheduled */
     struct opt_int scheduled_at_us;
+    const struct send_skipped *skipped; /* in the order of the list */
+    size_t skipped_count;
     const struct send_preview *preview; /* not NULL: nothing was written, the send needs a confirmation first */
 };
 
 /* Checks a campaign and writes its row, or returns a preview to confirm. The caller enqueues the job and stores it with
  * send_set_job. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_NOT_READY, EMAIL_ALREADY_SENT, DOMAIN_NOT_FOUND, DOMAIN_NOT_READY,
- * DOMAIN_PURPOSE_NOT_ALLOWED, AUDIENCE_NOT_FOUND, NOT_IMPLEMENTED, NO_ELIGIBLE_RECIPIENTS, SEND_QUOTA_EXCEEDED,
- * SERVICE_UNAVAILABLE. */
+ * DOMAIN_PURPOSE_NOT_ALLOWED, AUDIENCE_NOT_FOUND, NOT_IMPLEMENTED, NO_ELIGIBLE_RECIPIENTS, SEND_QUOTA_EXCEEDED. */
 MUST_CHECK bool send_create(const struct work *work, const struct send_request *request, struct send_accepted *ret_accepted,
                             struct error *err) NONNULL(1, 2, 3, 4);
 

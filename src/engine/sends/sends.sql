@@ -62,11 +62,32 @@ select id, status, scheduled_at, started_at, completed_at
 -- The addresses of an inline list that must not be mailed: unsubscribed contacts and suppressed addresses.
 -- name: send_inline_refused :many
 -- params: brand_id bigint, keys text[], hashes text[]
--- columns: key text
-select t.key
+-- columns: key text, reason text
+select t.key, case when s.reason is null or s.reason in ('unsubscribe', 'unsubscribed') then 'unsubscribed' else 'suppressed' end
   from unnest(:keys::text[], :hashes::text[]) as t (key, hash)
- where exists (select 1 from contacts c where c.brand_id = :brand_id and c.email_key = t.key and not c.subscribed)
-    or exists (select 1 from suppressions s where s.brand_id = :brand_id and s.address_hash = decode(t.hash, 'hex'));
+  left join suppressions s on s.brand_id = :brand_id and s.address_hash = decode(t.hash, 'hex')
+ where s.reason is not null
+    or exists (select 1 from contacts c where c.brand_id = :brand_id and c.email_key = t.key and not c.subscribed);
+
+-- The reason why an address is suppressed. No row when it is not.
+-- name: send_test_suppression :one
+-- params: brand_id bigint, address_hash bytea
+-- columns: reason text
+select reason from suppressions where brand_id = :brand_id and address_hash = :address_hash;
+
+-- Counts a test message of the brand today (UTC). No row when the bound is reached. The counts of earlier days are deleted.
+-- name: send_test_count :one
+-- params: brand_id bigint, bound bigint, now timestamptz
+-- columns: sent bigint
+with today as materialized (
+    select (:now::timestamptz at time zone 'UTC')::date as day
+), forgotten as (
+    delete from test_sends t using today d where t.brand_id = :brand_id and t.day < d.day - 1
+)
+insert into test_sends as t (brand_id, day, sent)
+select :brand_id, d.day, 1 from today d
+    on conflict (brand_id, day) do update set sent = t.sent + 1 where t.sent < :bound
+returning t.sent;
 
 -- The plan of an organization and its sends in the current period (calendar month, UTC).
 -- name: send_allowance :one

@@ -29,6 +29,7 @@ const usable = ({ ids: { own } }) => ({
   'apiKeys.create': { elsewhere: ['brandId'] }, // every brand of the organization is an administrator's
   'audiences.update': { body: { name: 'Matrix' } },
   'audiences.createFromEvents': { body: { eventTypes: ['sent'], from: '2026-11-01T00:00:00Z' } },
+  'audiences.createFromCohort': { body: { cohort: { eventTypes: ['sent'], from: '2026-11-01T00:00:00Z' } } },
   'audiences.create': { body: { name: 'Matrix', filters: FILTERS } },
   'contacts.update': { body: { firstName: 'Matrix' } },
   'emails.update': { body: { title: 'Matrix' } },

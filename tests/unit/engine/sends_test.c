@@ -239,10 +239,20 @@ static void test_domain_must_be_able(void **state) /* R-250 */
     run_sql("update domains set status = 'verified'");
     assert_refused(&request, ERR_DOMAIN_PURPOSE_NOT_ALLOWED, "domainId");
     run_sql("update domains set sending_purpose = 'marketing'");
-    assert_refused(&request, ERR_SERVICE_UNAVAILABLE, "domainId");
+    assert_refused(&request, ERR_DOMAIN_NOT_READY, "domainId");
+    /* D-146: the caller can mend its arguments, so they are checked first. */
+    struct send_request wrong = request;
+    wrong.reply_to = "nobody";
+    assert_refused(&wrong, ERR_INVALID_REQUEST, "replyTo");
+    wrong = request;
+    wrong.preview_text = "{{ broken";
+    assert_refused(&wrong, ERR_INVALID_REQUEST, "previewText");
+    wrong = request;
+    wrong.confirmation = "made up";
+    assert_refused(&wrong, ERR_INVALID_REQUEST, "confirmationToken");
     run_sql("insert into senders (owner, relays, state, started_at, seen_at) values"
             " ('silent', '{relay.example:25}', '[]', now(), now() - interval '61 seconds'), ('without', '{}', '[]', now(), now())");
-    assert_refused(&request, ERR_SERVICE_UNAVAILABLE, "domainId");
+    assert_refused(&request, ERR_DOMAIN_NOT_READY, "domainId");
     run_sql("update senders set seen_at = now() - interval '50 seconds' where owner = 'silent'");
     int64_t job_id;
     create_send(&request, &job_id);
