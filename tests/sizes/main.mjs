@@ -1,0 +1,144 @@
+// The harness of sizes: every operation and job at its documented maxima, the costs of the processes, and how they grow.
+//
+//   main.mjs short|long [NAME …]     names are parts of operation ids or of states
+//
+// The operations come from schemas/operations. Prints a table and ends with 'N passed, M failed'.
+
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { loadCatalogue } from '../cases/runner/catalogue.mjs';
+import { Bounded } from './bounded.mjs';
+import { Place, transportsOf } from './calls.mjs';
+import { fullBrand } from './full_brand.mjs';
+import { acceptedArguments, isReached, runSeries, seriesOf } from './series.mjs';
+import { STATES } from './states.mjs';
+import { heading, line } from './table.mjs';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const MIB = 1024 * 1024;
+const policies = JSON.parse(readFileSync(join(ROOT, 'schemas/policies.json'), 'utf8'));
+const FORMS = {
+  short: { isShort: true, fractions: [1 / 8, 1], fillBytes: 8 * MIB },
+  long: { isShort: false, fractions: [1 / 8, 1 / 4, 1 / 2, 1], fillBytes: 64 * MIB },
+};
+
+const [formName = 'short', ...only] = process.argv.slice(2);
+const form = { ...FORMS[formName], bodyBytes: policies.bodyBytes };
+const known = JSON.parse(readFileSync(join(ROOT, 'tests/sizes/known.json'), 'utf8'));
+const catalogue = loadCatalogue(ROOT);
+const isChosen = (name) => only.length === 0 || only.some((part) => name.includes(part));
+const operations = [...catalogue.operations.values()].filter(({ built }) => built);
+
+// ---- The installation, which is made anew after a process was lost ----
+
+let bounded;
+let full;
+
+async function installation() {
+  if (bounded === undefined) {
+    bounded = await Bounded.start();
+    bounded.catalogue = catalogue;
+  }
+  return bounded;
+}
+
+async function replace() {
+  await bounded?.dispose();
+  bounded = undefined;
+  full = undefined;
+}
+
+/** Where an operation is measured: what reads is, in the full brand. */
+async function placeOf(operation) {
+  if (operation.mode !== 'read' || operation.reach !== 'brand') return Place.fresh(await installation());
+  if (full === undefined) {
+    const { place, refusals } = await fullBrand(await installation(), operations, form);
+    full = place;
+    for (const refusal of refusals) console.log(`        the full brand lacks ${refusal}`);
+  }
+  full.renew();
+  return full;
+}
+
+// ---- Results ----
+
+const counts = { passed: 0, failed: 0, known: 0 };
+
+function report({ name, input, points = [], exponents = {}, problems }) {
+  const reason = problems.length > 0 ? known.find((each) => each.name === name && input.includes(each.input ?? ''))?.why : undefined;
+  counts[problems.length === 0 ? 'passed' : reason ? 'known' : 'failed']++;
+  console.log(line({ name, input, points, exponents, problems, known: reason }));
+}
+
+// ---- Operations ----
+
+const inputOf = ({ dimensions, distribution, transport, args }) =>
+  [args.only ?? '', dimensions.join('+') || 'no size', distribution, args.format === 'html' ? '' : args.format, transport === 'mcp' ? 'mcp' : ''].filter(Boolean).join(' ');
+
+async function runAll(operation, accepted) {
+  for (const series of seriesOf(catalogue, operation, accepted, form)) {
+    const place = await placeOf(operation);
+    await bounded.refresh();
+    place.renew();
+    await place.prepare(operation);
+    accepted.ids = place.ids;
+    accepted.plainIds = place.plainIds;
+    const result = await runSeries(bounded, place, series, form);
+    report({ name: operation.id, input: inputOf(series), ...result });
+    if (place !== full) place.close();
+    if (result.isLost) await replace();
+  }
+}
+
+/** The arguments of the operation, and of each parameter that had to make way for another, alone. */
+async function runOperation(operation) {
+  if (transportsOf(catalogue, operation).length === 0) return;
+  const place = await placeOf(operation);
+  await place.prepare(operation);
+  const options = { bodyBytes: form.bodyBytes };
+  const { args, refused } = await acceptedArguments(place, operation, options);
+  if (!isReached(operation, refused)) {
+    report({ name: operation.id, input: 'least', problems: [`no arguments are accepted: ${JSON.stringify(refused.body ?? refused.refusal).slice(0, 300)}`] });
+    return;
+  }
+  const variants = [args];
+  for (const name of args.alternatives()) {
+    const alone = await acceptedArguments(place, operation, { ...options, only: name });
+    if (alone.refused === undefined) variants.push(alone.args);
+  }
+  for (const format of args.formats().slice(1)) {
+    const other = await acceptedArguments(place, operation, { ...options, format });
+    if (other.refused === undefined) variants.push(other.args);
+  }
+  if (place !== full) place.close();
+  for (const variant of variants) await runAll(operation, variant);
+}
+
+async function guarded(name, run) {
+  try {
+    await run();
+  } catch (error) {
+    report({ name, input: '', problems: [error.stack.split('\n').slice(0, 3).join(' ')] });
+    await replace();
+  }
+}
+
+const began = performance.now();
+console.log(heading());
+try {
+  for (const operation of operations) if (isChosen(operation.id)) await guarded(operation.id, () => runOperation(operation));
+  for (const state of STATES) {
+    if (!isChosen(state.name)) continue;
+    await guarded(state.name, async () => {
+      await replace();
+      for (const result of await state.run(installation, form, catalogue)) report({ name: state.name, ...result });
+      await replace();
+    });
+  }
+} finally {
+  await replace();
+}
+if (counts.known > 0) console.log(`${counts.known} known faults, listed in tests/sizes/known.json`);
+console.log(`${counts.passed} passed, ${counts.failed} failed (${Math.round((performance.now() - began) / 1000)} s)`);
+process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1);
