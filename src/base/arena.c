@@ -1,5 +1,8 @@
 #include "base/arena.h"
 
+#include "base/panic.h"
+#include "base/unwind.h"
+
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +23,7 @@
 enum {
     ARENA_FIRST_BLOCK_BYTES = 8 * 1024,
     ARENA_MAX_BLOCK_BYTES = 1024 * 1024,
+    ARENA_OVERDRAFT_BYTES = 4 * 1024 * 1024,
 };
 
 struct block {
@@ -35,6 +39,9 @@ struct deferred {
     void *object;
 };
 
+/* A whole number of alignments. */
+enum { DEFERRED_BYTES = (sizeof(struct deferred) + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t) };
+
 struct arena {
     struct block *block;
     struct deferred *deferred;
@@ -42,17 +49,11 @@ struct arena {
     size_t max_bytes;
 };
 
-static NORETURN void arena_abort(const char *reason)
-{
-    fprintf(stderr, "posthorn: arena: %s\n", reason);
-    abort();
-}
-
 static struct block *block_new(struct block *previous, size_t size)
 {
     struct block *block = malloc(sizeof(*block) + size);
     if (block == NULL)
-        arena_abort("out of memory");
+        unwind_throw(PANIC_NO_MEMORY);
     block->previous = previous;
     block->size = size;
     block->used = 0;
@@ -63,7 +64,7 @@ struct arena *arena_new(size_t max_bytes)
 {
     struct arena *arena = calloc(1, sizeof(*arena));
     if (arena == NULL)
-        arena_abort("out of memory");
+        unwind_throw(PANIC_NO_MEMORY);
     arena->max_bytes = max_bytes != 0 ? max_bytes : (size_t)ARENA_DEFAULT_MAX_BYTES;
     return arena;
 }
@@ -117,32 +118,50 @@ static size_t next_block_size(const struct arena *arena, size_t wanted)
     return size > wanted ? size : wanted;
 }
 
+/* Code outside of a catch writes errors and headers, which are small. It may pass the bound, because the computation that has
+ * filled the arena is over. */
+static void pass_bound(const struct arena *arena, size_t taken)
+{
+    size_t max_bytes = arena->max_bytes + ARENA_OVERDRAFT_BYTES;
+    if (unwind_is_caught() || arena->used_bytes > max_bytes || taken > max_bytes - arena->used_bytes)
+        unwind_throw("an arena has passed its bound");
+}
+
+static void check_bound(const struct arena *arena, size_t taken)
+{
+    if (arena->used_bytes > arena->max_bytes || taken > arena->max_bytes - arena->used_bytes)
+        pass_bound(arena, taken);
+}
+
+static void *take(struct arena *arena, size_t taken)
+{
+    if (arena->block == NULL || ARENA_SEPARATE_ALLOCATIONS || arena->block->size - arena->block->used < taken)
+        arena->block = block_new(arena->block, next_block_size(arena, taken));
+    void *memory = arena->block->bytes + arena->block->used;
+    arena->block->used += taken;
+    arena->used_bytes += taken;
+    return memory;
+}
+
 void *arena_alloc(struct arena *arena, size_t size)
 {
     const size_t alignment = alignof(max_align_t);
     size_t rounded;
     if (__builtin_add_overflow(size, alignment - 1, &rounded))
-        arena_abort("size overflow");
+        unwind_throw("an arena's allocation has no representable size");
     rounded &= ~(alignment - 1);
     /* Under the sanitizer the size is not rounded, so that an overrun by one byte is detected. */
     size_t taken = ARENA_SEPARATE_ALLOCATIONS ? size : rounded;
 
-    if (taken > arena->max_bytes - arena->used_bytes)
-        arena_abort("bound exceeded");
-    if (arena->block == NULL || ARENA_SEPARATE_ALLOCATIONS || arena->block->size - arena->block->used < taken)
-        arena->block = block_new(arena->block, next_block_size(arena, taken));
-
-    void *memory = arena->block->bytes + arena->block->used;
-    arena->block->used += taken;
-    arena->used_bytes += taken;
-    return memset(memory, 0, size);
+    check_bound(arena, taken);
+    return memset(take(arena, taken), 0, size);
 }
 
 void *arena_array(struct arena *arena, size_t count, size_t item_size)
 {
     size_t size;
     if (__builtin_mul_overflow(count, item_size, &size))
-        arena_abort("size overflow");
+        unwind_throw("an arena's allocation has no representable size");
     return arena_alloc(arena, size);
 }
 
@@ -165,7 +184,7 @@ char *arena_vprintf(struct arena *arena, const char *format, va_list arguments)
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
     if (length < 0)
-        arena_abort("bad format");
+        panic("a format is invalid");
     char *text = arena_alloc(arena, (size_t)length + 1);
     vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
@@ -183,11 +202,23 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 
 void arena_defer(struct arena *arena, void (*release)(void *object), void *object)
 {
-    struct deferred *deferred = arena_alloc(arena, sizeof(*deferred));
+    /* The bound is not checked: the object already exists and would be lost. */
+    struct deferred *deferred = take(arena, DEFERRED_BYTES);
     deferred->previous = arena->deferred;
     deferred->release = release;
     deferred->object = object;
     arena->deferred = deferred;
+}
+
+void arena_count(struct arena *arena, size_t size)
+{
+    check_bound(arena, size);
+    arena->used_bytes += size;
+}
+
+void arena_require(const struct arena *arena, size_t size)
+{
+    check_bound(arena, size);
 }
 
 size_t arena_used_bytes(const struct arena *arena)

@@ -5,8 +5,9 @@
  * The arena owns objects that outlive the function that made them; a cleanup
  * attribute owns the others. arena_defer adds foreign objects (a parsed JSON
  * tree, a query result), which are released with the arena, newest first.
- * An allocation never fails for its caller: sizes are bounded before decoding,
- * and the process aborts when memory or the arena's bound is exhausted.
+ * An allocation never fails for its caller. When memory or the arena's bound is
+ * exhausted, the computation is left by unwind_throw (base/unwind.h). Outside
+ * of a catch, the bound may be passed by 4 MiB, enough for errors and headers.
  * An arena belongs to one thread at a time. Under AddressSanitizer every
  * allocation is a separate malloc, so that overruns are detected.
  */
@@ -20,9 +21,9 @@
 
 struct arena;
 
-enum { ARENA_DEFAULT_MAX_BYTES = 256 * 1024 * 1024 };
+enum { ARENA_DEFAULT_MAX_BYTES = 64 * 1024 * 1024 };
 
-/* A new arena that aborts past `max_bytes` (ARENA_DEFAULT_MAX_BYTES when 0). */
+/* A new arena of at most `max_bytes` (ARENA_DEFAULT_MAX_BYTES when 0). */
 struct arena *arena_new(size_t max_bytes) RETURNS_NONNULL;
 
 /* Runs the deferred releases, newest first, then frees everything. NULL is allowed. */
@@ -34,7 +35,7 @@ void arena_reset(struct arena *arena) NONNULL(1);
 /* Zeroed memory, aligned for any type. `size` 0 returns a valid pointer. */
 void *arena_alloc(struct arena *arena, size_t size) NONNULL(1) RETURNS_NONNULL;
 
-/* Zeroed array; aborts when the product overflows. */
+/* Zeroed array; a product that overflows passes the bound. */
 void *arena_array(struct arena *arena, size_t count, size_t item_size) NONNULL(1) RETURNS_NONNULL;
 
 /* Copies of text, NUL-terminated. arena_dup returns NULL for NULL. */
@@ -45,6 +46,12 @@ char *arena_vprintf(struct arena *arena, const char *format, va_list arguments) 
 
 /* Calls release(object) when the arena is freed or reset. */
 void arena_defer(struct arena *arena, void (*release)(void *object), void *object) NONNULL(1, 2);
+
+/* Counts memory that the arena owns by arena_defer and that others have allocated. */
+void arena_count(struct arena *arena, size_t size) NONNULL(1);
+
+/* Passes the bound now if `size` more bytes would. Called before a step that must not be left in the middle. */
+void arena_require(const struct arena *arena, size_t size) NONNULL(1);
 
 /* The bytes allocated so far. */
 size_t arena_used_bytes(const struct arena *arena) NONNULL(1) PURE;

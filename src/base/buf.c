@@ -1,6 +1,8 @@
 #include "base/buf.h"
 
 #include "base/arena.h"
+#include "base/panic.h"
+#include "base/unwind.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +47,7 @@ char *buf_room(struct buf *buf, size_t size)
             capacity *= 2;
         char *data = realloc(buf->data, capacity);
         if (data == NULL)
-            abort();
+            unwind_throw(PANIC_NO_MEMORY);
         buf->data = data;
         buf->capacity = capacity;
     }

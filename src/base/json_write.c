@@ -1,5 +1,7 @@
 #include "base/json_write.h"
 
+#include "base/panic.h"
+
 #include <endian.h>
 #include <float.h>
 #include <inttypes.h>
@@ -19,6 +21,8 @@ static void begin_value(struct json_writer *json)
         json->after_key = false;
         return;
     }
+    if (json->depth >= JSON_WRITE_MAX_DEPTH)
+        return;
     uint64_t bit = UINT64_C(1) << json->depth;
     if (json->has_item & bit)
         buf_add_char(json->out, ',');
@@ -29,15 +33,17 @@ static void open_level(struct json_writer *json, char bracket)
 {
     begin_value(json);
     buf_add_char(json->out, bracket);
-    if (++json->depth >= JSON_WRITE_MAX_DEPTH)
-        abort();
-    json->has_item &= ~(UINT64_C(1) << json->depth);
+    json->depth++;
+    if (json->depth < JSON_WRITE_MAX_DEPTH)
+        json->has_item &= ~(UINT64_C(1) << json->depth);
+    else
+        json->out->overflowed = true;
 }
 
 static void close_level(struct json_writer *json, char bracket)
 {
     if (json->depth == 0)
-        abort();
+        panic("a JSON level is closed that was not opened");
     json->depth--;
     buf_add_char(json->out, bracket);
 }

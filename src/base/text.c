@@ -160,8 +160,8 @@ char *text_lower_unicode(struct arena *arena, const char *text)
         return text_lower(arena, text);
     size_t size = 0;
     uint8_t *lowered = u8_tolower((const uint8_t *)text, strlen(text), NULL, UNINORM_NFC, NULL, &size);
-    if (lowered == NULL)
-        abort();
+    if (lowered == NULL) /* not UTF-8 */
+        return text_lower(arena, text);
     char *kept = arena_dup_bytes(arena, lowered, size);
     free(lowered);
     return kept;

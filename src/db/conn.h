@@ -34,6 +34,7 @@ struct db_conn {
     struct prepared_set prepared;
     uint64_t round_trips;
 
+    size_t syncs_due;   /* the synchronization points of a pipeline that have not arrived yet */
     bool tx_open;       /* a DB_TX scope is open */
     bool begin_pending; /* its BEGIN was not sent yet */
     bool copying;

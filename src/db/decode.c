@@ -1,4 +1,5 @@
 #include "db/codec.h"
+#include "db/conn.h"
 #include "db/wire.h"
 
 #include <stdlib.h>
@@ -256,14 +257,16 @@ static void release_result(void *result)
     PQclear(result);
 }
 
-bool db_decode(struct arena *arena, const struct db_statement *statement, PGresult *result, struct db_rows *ret_rows,
+bool db_decode(struct arena *arena, const struct db_statement *statement, PGresult *taken, struct db_rows *ret_rows,
                struct error *err)
 {
+    PG_RESULT_SCOPE result = taken;
     *ret_rows = (struct db_rows){ .affected = strtoll(PQcmdTuples(result), NULL, 10) };
-    bool ok = columns_fit(statement, result, err) && decode_rows(arena, statement, result, ret_rows, err);
-    if (ok && ret_rows->count > 0 && points_into_result(statement))
-        arena_defer(arena, release_result, result);
-    else
-        PQclear(result);
-    return ok;
+    if (!columns_fit(statement, result, err) || !decode_rows(arena, statement, result, ret_rows, err))
+        return false;
+    if (ret_rows->count > 0 && points_into_result(statement)) {
+        arena_count(arena, PQresultMemorySize(result));
+        arena_defer(arena, release_result, TAKE_PTR(result));
+    }
+    return true;
 }

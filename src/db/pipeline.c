@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* Room that the results of a last pipeline need. Its statements return single short rows. */
+enum { COMMIT_ROOM_BYTES = 64 * 1024, COMMIT_ROOM_CALL_BYTES = 4 * 1024 };
+
 /* ---- Sending ---- */
 
 #define BEGIN_SQL "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -37,6 +40,12 @@ static bool send_call(struct db_conn *conn, struct db_call *call)
                                call->params.formats, 1) == 1;
 }
 
+static bool send_sync(struct db_conn *conn)
+{
+    conn->syncs_due++;
+    return PQpipelineSync(conn->pg) == 1;
+}
+
 static bool send_all(struct db_conn *conn, struct db_call *calls, size_t count, enum db_sync sync)
 {
     if (conn->begin_pending && !send_command(conn->pg, BEGIN_SQL))
@@ -44,13 +53,13 @@ static bool send_all(struct db_conn *conn, struct db_call *calls, size_t count, 
     for (size_t i = 0; i < count; i++) {
         if (calls[i].error.code != ERR_NONE)
             continue;
-        if (!send_call(conn, &calls[i]) || (sync == DB_SYNC_EACH && PQpipelineSync(conn->pg) != 1))
+        if (!send_call(conn, &calls[i]) || (sync == DB_SYNC_EACH && !send_sync(conn)))
             return false;
         calls[i].sent = true;
     }
     if (sync == DB_SYNC_COMMIT && !send_command(conn->pg, "COMMIT"))
         return false;
-    return sync == DB_SYNC_EACH || PQpipelineSync(conn->pg) == 1;
+    return sync == DB_SYNC_EACH || send_sync(conn);
 }
 
 /* ---- Receiving ---- */
@@ -70,7 +79,24 @@ static PGresult *take_command_result(struct db_conn *conn)
 static bool take_sync(struct db_conn *conn)
 {
     PG_RESULT_SCOPE result = conn_take_result(conn);
+    conn->syncs_due--;
     return PQresultStatus(result) == PGRES_PIPELINE_SYNC;
+}
+
+/* Takes and drops the results that were not decoded, up to the last synchronization point, so that the connection can be used
+ * again. An open transaction stays open. Two ends of results in a row mean that the connection is broken. */
+static void drop_results_due(struct db_conn *conn)
+{
+    int ends = 0;
+    while (conn->syncs_due > 0 && ends < 2) {
+        PG_RESULT_SCOPE result = conn_take_result(conn);
+        ends = result == NULL ? ends + 1 : 0;
+        ExecStatusType status = result != NULL ? PQresultStatus(result) : PGRES_COMMAND_OK;
+        if (status == PGRES_PIPELINE_SYNC)
+            conn->syncs_due--;
+        else if (status == PGRES_FATAL_ERROR || status == PGRES_PIPELINE_ABORTED)
+            conn->stale = true; /* a statement may not have been prepared */
+    }
 }
 
 /* Detects a plan that a migration has invalidated ("cached plan must not change result type"). The connection is reopened
@@ -165,12 +191,37 @@ static bool fail_all_lost(struct db_conn *conn, struct db_call *calls, size_t co
 {
     /* The BEGIN may have arrived: a new connection cannot continue this transaction. */
     conn->begin_pending = false;
+    conn->syncs_due = 0;
     conn_lost(conn, err);
     for (size_t i = 0; i < count; i++) {
         if (calls[i].error.code == ERR_NONE)
             calls[i].error = *err;
     }
     return false;
+}
+
+/* Ends a pipeline, also one whose results did not fit into the memory of their call (base/unwind.h). */
+static void end_pipeline(struct db_conn **running)
+{
+    struct db_conn *conn = *running;
+    struct error ignored = { .code = ERR_NONE };
+    drop_results_due(conn);
+    conn_running_end(conn);
+    if (conn->syncs_due > 0)
+        (void)!fail_all_lost(conn, NULL, 0, &ignored);
+}
+
+static bool send_and_receive(struct db_conn *conn, struct arena *arena, struct db_call *calls, size_t count, enum db_sync sync,
+                             struct error *ret_error)
+{
+    conn->round_trips++;
+    conn->syncs_due = 0;
+    conn_running_begin(conn);
+    CLEANUP(end_pipeline) struct db_conn *running = conn;
+    bool arrived = send_all(conn, calls, count, sync) && receive_all(conn, arena, calls, count, sync, ret_error);
+    if (!arrived)
+        conn->syncs_due = 0; /* nothing more will arrive */
+    return arrived;
 }
 
 bool pipeline_run(struct db_conn *conn, struct arena *arena, struct db_call *calls, size_t count, enum db_sync sync,
@@ -185,11 +236,12 @@ bool pipeline_run(struct db_conn *conn, struct arena *arena, struct db_call *cal
     if (!conn_ready(conn, err))
         return false;
 
+    /* After a COMMIT was sent, the results must fit: a caller would take an error for a failure. */
+    if (sync == DB_SYNC_COMMIT)
+        arena_require(arena, COMMIT_ROOM_BYTES + count * COMMIT_ROOM_CALL_BYTES);
+
     struct error first = { .code = ERR_NONE };
-    conn->round_trips++;
-    conn_running_begin(conn);
-    bool arrived = send_all(conn, calls, count, sync) && receive_all(conn, arena, calls, count, sync, &first);
-    conn_running_end(conn);
+    bool arrived = send_and_receive(conn, arena, calls, count, sync, &first);
     if (!arrived || PQstatus(conn->pg) == CONNECTION_BAD)
         return fail_all_lost(conn, calls, count, err);
     if (sync == DB_SYNC_EACH || first.code == ERR_NONE)

@@ -1,6 +1,7 @@
 #include "jobs/worker.h"
 
 #include "base/clock.h"
+#include "base/guard.h"
 #include "base/log.h"
 #include "catalogue/job_types.h"
 #include "engine/analytics/partitions.h"
@@ -247,14 +248,15 @@ static void handle_failure(struct running_job *running, const struct error *why)
         notify_waiting(&running->job);
 }
 
-static bool execute(struct running_job *running, struct error *err)
+static bool execute_and_settle(void *context, struct error *err)
 {
+    struct running_job *running = context;
     /* A job that crashes its worker each time must end. */
     if (running->job.attempts > CRASHES_MAX)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "The work was broken off %d times in a row.", CRASHES_MAX);
     if (running->type == NULL)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "This version does not know jobs of the kind %s.", running->type_name);
-    return running->type->execute == NULL || running->type->execute(&running->job, err);
+    return (running->type->execute == NULL || running->type->execute(&running->job, err)) && settle_in_transaction(running, err);
 }
 
 static void run_job(struct running_job *running, bool cancel_asked)
@@ -270,7 +272,7 @@ static void run_job(struct running_job *running, bool cancel_asked)
         notify_waiting(&running->job);
         return;
     }
-    if (!execute(running, &err) || !settle_in_transaction(running, &err)) {
+    if (!guard_run(execute_and_settle, running, "job", &err)) {
         handle_failure(running, &err);
         return;
     }

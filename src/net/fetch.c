@@ -403,11 +403,23 @@ static void init_libcurl(void)
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
+static void fetch_free(struct fetch **ended)
+{
+    struct fetch *fetch = *ended;
+    for (size_t i = 0; i < ARRAY_COUNT(fetch->slots); i++) {
+        buf_done(&fetch->slots[i].body);
+        curl_url_cleanup(fetch->slots[i].url);
+        curl_easy_cleanup(fetch->slots[i].curl);
+    }
+    curl_multi_cleanup(fetch->multi);
+    free(fetch);
+}
+
 void fetch_all(const struct fetch_config *config, const char *const *urls, size_t count)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_libcurl);
-    struct fetch *fetch = calloc(1, sizeof(*fetch));
+    CLEANUP(fetch_free) struct fetch *fetch = calloc(1, sizeof(*fetch));
     if (fetch == NULL)
         abort();
     *fetch = (struct fetch){
@@ -429,10 +441,4 @@ void fetch_all(const struct fetch_config *config, const char *const *urls, size_
         check_deadline(fetch);
     }
     end_unfinished(fetch);
-    for (size_t i = 0; i < ARRAY_COUNT(fetch->slots); i++) {
-        buf_done(&fetch->slots[i].body);
-        curl_easy_cleanup(fetch->slots[i].curl);
-    }
-    curl_multi_cleanup(fetch->multi);
-    free(fetch);
 }

@@ -48,6 +48,11 @@ void image_checker_free(struct image_checker *checker)
     free(checker);
 }
 
+void image_checker_cleanup(struct image_checker **checker)
+{
+    image_checker_free(*checker);
+}
+
 static bool checker_ensure_started(struct image_checker *checker, struct error *err)
 {
     if (checker->child.pid != 0 && !child_has_ended(&checker->child))

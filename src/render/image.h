@@ -36,6 +36,8 @@ struct image_checker;
 /* Does not start the process. `program` is the path of posthorn-image; it is copied. */
 struct image_checker *image_checker_new(const char *program) NONNULL(1) RETURNS_NONNULL;
 void image_checker_free(struct image_checker *checker);
+void image_checker_cleanup(struct image_checker **checker);
+#define IMAGE_CHECKER_SCOPE CLEANUP(image_checker_cleanup) struct image_checker *
 
 /* Detects the type of the bytes and checks the bounds above. Bytes that kill the process are IMAGE_NONE.
  * Errors: SERVICE_UNAVAILABLE when the process cannot be started. */

@@ -267,8 +267,9 @@ static bool acquire_process(struct renderer *renderer, int64_t deadline_us, stru
     return acquired || fail_unavailable(err, "The HTML renderer is busy. Try again.", "the process was busy until the deadline");
 }
 
-static void release_process(struct renderer *renderer)
+static void release_process(struct renderer **acquired)
 {
+    struct renderer *renderer = *acquired;
     pthread_mutex_lock(&renderer->mutex);
     renderer->is_busy = false;
     pthread_cond_signal(&renderer->became_free);
@@ -327,9 +328,8 @@ static bool renderer_request(struct renderer *renderer, struct arena *arena, con
     buf_init(&line, RENDERER_MAX_REQUEST_BYTES);
     if (!write_request(&line, id, members, err) || !acquire_process(renderer, deadline_us, err))
         return false;
-    bool done = send_and_receive(renderer, arena, &line, id, deadline_us, ret_result, err);
-    release_process(renderer);
-    return done;
+    CLEANUP(release_process) struct renderer *acquired = renderer;
+    return send_and_receive(acquired, arena, &line, id, deadline_us, ret_result, err);
 }
 
 bool renderer_prepare(struct renderer *renderer, struct arena *arena, const char *format, const char *content, const char *base_url,

@@ -69,6 +69,7 @@ export function allSteps(root) {
     single('includes', [], ['node', 'tests/includes.mjs'], { weight: 0.25 }),
     single('links', [], ['node', 'tests/links.mjs'], { weight: 0.25 }),
     single('words', [], ['node', 'tests/words.mjs'], { weight: 0.25 }),
+    single('panics', [], ['node', 'tests/panics.mjs'], { weight: 0.25 }),
     single('requirements', [], ['node', 'tests/requirements.mjs', 'check'], { weight: 0.25 }),
     single('mutations', [], ['node', 'tests/mutations/run.mjs', 'check'], { weight: 0.25 }),
     { name: 'sidecar', needs: [], tasks: () => filesBelow(root, 'tests/unit', /\.test\.mjs$/).map((file) => ({
@@ -95,7 +96,7 @@ export function allSteps(root) {
   ];
 }
 
-const QUICK = ['build-debug', 'build-release', 'runner', 'includes', 'links', 'words', 'requirements', 'mutations', 'unit', 'docs', 'openapi', 'snapshots', 'cases'];
+const QUICK = ['build-debug', 'build-release', 'runner', 'includes', 'links', 'words', 'panics', 'requirements', 'mutations', 'unit', 'docs', 'openapi', 'snapshots', 'cases'];
 
 /** Cases whose file name contains one of `ids`, on the checked build alone. */
 function caseSteps(ids) {

@@ -6,6 +6,7 @@
 #include "api/decode.h"
 #include "api/dispatch/dispatch.h"
 #include "base/clock.h"
+#include "base/guard.h"
 #include "catalogue/policies.h"
 
 static bool check_reach(const struct call *call, struct error *err)
@@ -58,15 +59,28 @@ static bool check_brand_ready(struct api *api, struct call_state *state, const s
     return fail(err, ERR_BRAND_NOT_READY, NULL, "This brand is not ready yet; until it is, only reads are accepted.");
 }
 
-/* An operation that is not built checks its arguments first. A call with wrong arguments gets the same error as it will when the
- * operation is built. */
-static bool refuse_unbuilt(const struct call *call, const struct work *work, struct error *err)
+struct unbuilt_call {
+    const struct call *call;
+    const struct work *work;
+};
+
+static bool refuse_unbuilt_guarded(void *context, struct error *err)
 {
+    const struct call *call = ((const struct unbuilt_call *)context)->call;
+    const struct work *work = ((const struct unbuilt_call *)context)->work;
     const struct operation *op = call->op;
     void *args = arena_alloc(work->arena, op->args->size);
     if (dispatch_refused_input(call, err) || !decode_arguments(work->arena, &work->engine->ids, op->args, &call->input, args, err))
         return false;
     return fail(err, ERR_NOT_IMPLEMENTED, NULL, "%s is not implemented in this version.", op->id);
+}
+
+/* An operation that is not built checks its arguments first. A call with wrong arguments gets the same error as it will when the
+ * operation is built. */
+static bool refuse_unbuilt(const struct call *call, const struct work *work, struct error *err)
+{
+    struct unbuilt_call unbuilt = { call, work };
+    return guard_run(refuse_unbuilt_guarded, &unbuilt, DISPATCH_GUARDED, err);
 }
 
 bool dispatch_admit(struct api *api, struct call_state *state, const struct work *work, struct error *err)

@@ -8,6 +8,7 @@
 
 #include "api/decode.h"
 #include "base/clock.h"
+#include "base/guard.h"
 
 static const struct arg_shape no_arguments;
 
@@ -79,9 +80,18 @@ bool api_is_immediate(struct api *api, struct call *call)
 
 /* ---- Running ---- */
 
-/* Runs an OP_MEMORY or OP_READ call. `conn` is NULL for a call that needs no database. */
-static bool run_read(struct api *api, struct call_state *state, struct db_conn *conn, struct error *err)
+struct read_run {
+    struct api *api;
+    struct call_state *state;
+    struct db_conn *conn;
+};
+
+static bool run_read_guarded(void *context, struct error *err)
 {
+    const struct read_run *run = context;
+    struct api *api = run->api;
+    struct call_state *state = run->state;
+    struct db_conn *conn = run->conn;
     struct call *call = state->call;
     struct op_context ctx = {
         .work = dispatch_work(api, state, call->arena, conn),
@@ -93,6 +103,13 @@ static bool run_read(struct api *api, struct call_state *state, struct db_conn *
     ctx.work.organization_id = call->who.organization_id;
     ctx.work.brand_id = state->brand_id;
     return dispatch_handle(api, state, &ctx, err);
+}
+
+/* Runs an OP_MEMORY or OP_READ call. `conn` is NULL for a call that needs no database. */
+static bool run_read(struct api *api, struct call_state *state, struct db_conn *conn, struct error *err)
+{
+    struct read_run run = { api, state, conn };
+    return guard_run(run_read_guarded, &run, DISPATCH_GUARDED, err);
 }
 
 static void price_reply(struct call *call)
@@ -116,7 +133,7 @@ static bool park_waiting_call(struct api *api, struct call_state *state)
     return true;
 }
 
-static void run_one(struct api *api, struct call_state *state, struct db_conn *conn)
+void dispatch_run_alone(struct api *api, struct call_state *state, struct db_conn *conn)
 {
     struct error err = { .code = ERR_NONE };
     bool parked = false;
@@ -146,7 +163,7 @@ void dispatch_run(void *context, struct db_conn *conn, struct call_state *const 
     else if (count > 1)
         dispatch_run_reads(api, conn, states, count);
     else
-        run_one(api, states[0], conn);
+        dispatch_run_alone(api, states[0], conn);
 }
 
 /* ---- Submitting ---- */

@@ -152,5 +152,11 @@ void dispatch_run_writes(struct api *api, struct db_conn *conn, struct call_stat
 
 /* ---- dispatch.c ---- */
 
+/* What base/guard.h calls the computation that has passed a bound of memory. */
+#define DISPATCH_GUARDED "call"
+
+/* Runs one call to completion. */
+void dispatch_run_alone(struct api *api, struct call_state *state, struct db_conn *conn) NONNULL(1, 2, 3);
+
 /* Runs calls to completion on an executor's connection. */
 void dispatch_run(void *api, struct db_conn *conn, struct call_state *const *states, size_t count);

@@ -18,6 +18,8 @@
 #include "api/dispatch/dispatch.h"
 
 #include "api/decode.h"
+#include "base/guard.h"
+#include "base/unwind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,8 @@
 enum { MAX_TRIES = 3 };
 
 struct member {
+    struct api *api;
+    struct db_conn *conn;
     struct call_state *state;
     struct op_context ctx;
     void *kept; /* state of the operation between check, ask and reply */
@@ -57,9 +61,10 @@ static void queue_alone(struct api *api, struct call_state *state)
     dispatch_queue_duplicates(api, duplicates);
 }
 
-/* Checks the call without the database. */
-static bool check_without_database(struct api *api, struct member *member, struct error *err)
+static bool check_guarded(void *context, struct error *err)
 {
+    struct member *member = context;
+    struct api *api = member->api;
     struct call *call = member->state->call;
     const struct operation *op = call->op;
     void *args = arena_alloc(call->arena, op->args->size);
@@ -68,15 +73,23 @@ static bool check_without_database(struct api *api, struct member *member, struc
            op->single_write->check(&member->ctx, args, &member->kept, &member->lock_key, err);
 }
 
-static bool admit(struct api *api, struct member *member, struct db_conn *conn, struct error *err)
+/* Checks the call without the database. */
+static bool check_without_database(struct member *member, struct error *err)
 {
+    return guard_run(check_guarded, member, DISPATCH_GUARDED, err);
+}
+
+static bool admit_guarded(void *context, struct error *err)
+{
+    struct member *member = context;
+    struct api *api = member->api;
     struct call_state *state = member->state;
     struct call *call = state->call;
-    struct work admission = dispatch_work(api, state, call->arena, conn);
+    struct work admission = dispatch_work(api, state, call->arena, member->conn);
     if (!dispatch_start(api, state, NULL, err) || !dispatch_admit(api, state, &admission, err))
         return false;
     member->ctx = (struct op_context){
-        .work = dispatch_work(api, state, call->arena, conn),
+        .work = dispatch_work(api, state, call->arena, member->conn),
         .op = call->op,
         .call = call,
         .entry = &state->entry,
@@ -90,15 +103,15 @@ static void batch_add_call(struct group_commit *batch, struct call_state *state)
     struct api *api = batch->api;
     struct member *member = &batch->members[batch->count];
     struct error err = { .code = ERR_NONE };
-    *member = (struct member){ .state = state, .lock_key = "", .arrival = batch->count };
-    if (!admit(api, member, batch->conn, &err)) {
+    *member = (struct member){ .api = api, .conn = batch->conn, .state = state, .lock_key = "", .arrival = batch->count };
+    if (!guard_run(admit_guarded, member, DISPATCH_GUARDED, &err)) {
         dispatch_finish(api, state, false, &err);
         return;
     }
     bool has_key = state->entry.idempotency_key != NULL;
     if (has_key && !in_flight_keys_enter(api->in_flight, state->call->who.organization_id, state->key_hash, state))
         return;
-    if (check_without_database(api, member, &err))
+    if (check_without_database(member, &err))
         batch->count++;
     else if (has_key)
         queue_alone(api, state); /* an idempotent replay takes precedence over a refusal */
@@ -229,9 +242,16 @@ static bool make_replies(struct group_commit *batch, const struct db_batch *stat
     return ok;
 }
 
-/* Runs all members in one transaction. `together` uses as few statements as possible; a failed shared statement does not show
- * which call caused it. `err` reports database errors only. */
-static bool try_batch(struct group_commit *batch, bool together, struct error *err)
+/* One try of a batch. `together` uses as few statements as possible; a failed shared statement does not show which call caused
+ * it. */
+struct batch_try {
+    struct group_commit *batch;
+    bool together;
+    bool ok;
+    struct error error; /* database errors only */
+};
+
+static bool try_in_transaction(struct group_commit *batch, bool together, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
     struct ledger_call *calls = ledger_calls(batch, arena);
@@ -241,6 +261,20 @@ static bool try_batch(struct group_commit *batch, bool together, struct error *e
     struct db_batch *statements = db_batch_new(batch->conn, arena);
     return run_work(batch, together, arena, calls, statements, err) && make_replies(batch, statements, calls) &&
            ledger_settle_all(arena, calls, batch->count, &tx, err);
+}
+
+static void try_unwindable(void *context)
+{
+    struct batch_try *this_try = context;
+    this_try->ok = try_in_transaction(this_try->batch, this_try->together, &this_try->error);
+}
+
+/* Runs all members in one transaction. False when they do not fit into the memory of one batch; nothing was committed then. */
+static bool try_batch(struct batch_try *this_try)
+{
+    this_try->ok = false;
+    this_try->error = (struct error){ .code = ERR_NONE };
+    return unwind_catch(try_unwindable, this_try);
 }
 
 /* ---- The end ---- */
@@ -282,15 +316,15 @@ void dispatch_run_writes(struct api *api, struct db_conn *conn, struct call_stat
     for (size_t i = 0; i < count; i++)
         batch_add_call(&batch, states[i]);
     qsort(batch.members, batch.count, sizeof(struct member), by_lock);
-    bool together = true;
+    struct batch_try this_try = { .batch = &batch, .together = true };
     for (int attempt = 1; batch.count > 0; attempt++) {
-        struct error err = { .code = ERR_NONE };
-        bool ok = try_batch(&batch, together, &err);
+        bool fits = try_batch(&this_try);
+        const struct error *err = &this_try.error;
         /* After a lost connection it is unknown what was committed, so nothing is repeated. A batch that took too long is not
          * tried again as a batch. */
-        if (ok || db_error_is_lost(&err))
-            finish_all(&batch, ok, &err);
+        if (this_try.ok || db_error_is_lost(err))
+            finish_all(&batch, this_try.ok, err);
         else
-            together = queue_failed_alone(&batch, attempt == MAX_TRIES || db_error_is_canceled(&err));
+            this_try.together = queue_failed_alone(&batch, !fits || attempt == MAX_TRIES || db_error_is_canceled(err));
     }
 }

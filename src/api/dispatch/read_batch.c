@@ -6,9 +6,14 @@
 #include "api/dispatch/dispatch.h"
 
 #include "api/decode.h"
+#include "base/guard.h"
+#include "base/unwind.h"
 
 struct single_run {
+    struct api *api;
     struct call_state *state;
+    struct db_conn *conn;
+    const struct db_batch *batch; /* after it was sent */
     struct op_context ctx;
     void *args;
     void *params;
@@ -17,16 +22,17 @@ struct single_run {
     struct error error;
 };
 
-static bool bind_single(struct api *api, struct single_run *run, struct db_conn *conn)
+static bool bind_single(void *context, struct error *err)
 {
+    struct single_run *run = context;
+    struct api *api = run->api;
     struct call_state *state = run->state;
     struct call *call = state->call;
     const struct operation *op = call->op;
-    struct error *err = &run->error;
     /* The pipeline carries statements of other callers, so this caller's cancellation must not stop it. */
     if (!dispatch_start(api, state, NULL, err))
         return false;
-    run->ctx = (struct op_context){ .work = dispatch_work(api, state, call->arena, conn), .op = op, .call = call };
+    run->ctx = (struct op_context){ .work = dispatch_work(api, state, call->arena, run->conn), .op = op, .call = call };
     if (!dispatch_admit(api, state, &run->ctx.work, err) || dispatch_refused_input(call, err))
         return false;
     run->ctx.work.organization_id = call->who.organization_id;
@@ -47,31 +53,51 @@ static struct db_batch *batch_singles(struct single_run *runs, size_t count, str
     return batch;
 }
 
+/* The reads of one pipeline. */
+struct read_batch {
+    struct single_run *runs;
+    size_t count;
+    struct db_conn *conn;
+    struct arena *arena;
+    const struct db_batch *sent; /* NULL: the connection is lost */
+    struct error broken;
+};
+
 /* One transaction for all reads is the fastest. When one read fails, each gets its own transaction, so that the error reaches
  * only its own caller. */
-static const struct db_batch *send_singles(struct single_run *runs, size_t count, struct db_conn *conn, struct arena *arena,
-                                           struct error *err)
+static void send_singles(void *context)
 {
+    struct read_batch *reads = context;
     struct error first = { .code = ERR_NONE };
-    struct db_batch *together = batch_singles(runs, count, conn, arena);
+    struct db_batch *together = batch_singles(reads->runs, reads->count, reads->conn, reads->arena);
+    reads->sent = together;
     if (db_batch_run(together, &first))
-        return together;
-    struct db_batch *apart = batch_singles(runs, count, conn, arena);
-    return db_batch_run_each(apart, err) ? apart : NULL;
+        return;
+    struct db_batch *apart = batch_singles(reads->runs, reads->count, reads->conn, reads->arena);
+    reads->sent = db_batch_run_each(apart, &reads->broken) ? apart : NULL;
 }
 
-static bool reply_single(struct single_run *run, const struct db_batch *batch)
+static bool reply_single(void *context, struct error *err)
 {
-    const struct error *failed = db_batch_error(batch, run->index);
+    struct single_run *run = context;
+    const struct error *failed = db_batch_error(run->batch, run->index);
     if (failed->code != ERR_NONE) {
-        run->error = *failed;
+        *err = *failed;
         return false;
     }
     struct call *call = run->state->call;
-    const struct db_rows *rows = db_batch_rows(batch, run->index);
+    const struct db_rows *rows = db_batch_rows(run->batch, run->index);
     dispatch_begin_reply(call);
-    return call->op->single->reply(&run->ctx, run->args, rows->rows, rows->count, &call->reply, &run->error) &&
-           dispatch_check_reply(call, &run->error);
+    return call->op->single->reply(&run->ctx, run->args, rows->rows, rows->count, &call->reply, err) &&
+           dispatch_check_reply(call, err);
+}
+
+static void finish_single(struct single_run *run, const struct read_batch *reads)
+{
+    bool lost = run->bound && reads->sent == NULL;
+    run->batch = reads->sent;
+    bool ok = run->bound && !lost && guard_run(reply_single, run, DISPATCH_GUARDED, &run->error);
+    dispatch_finish(run->api, run->state, ok, lost ? &reads->broken : &run->error);
 }
 
 void dispatch_run_reads(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count)
@@ -79,14 +105,16 @@ void dispatch_run_reads(struct api *api, struct db_conn *conn, struct call_state
     ARENA_SCOPE arena = arena_new(0);
     struct single_run *runs = arena_array(arena, count, sizeof(*runs));
     for (size_t i = 0; i < count; i++) {
-        runs[i].state = states[i];
-        runs[i].bound = bind_single(api, &runs[i], conn);
+        runs[i] = (struct single_run){ .api = api, .state = states[i], .conn = conn };
+        runs[i].bound = guard_run(bind_single, &runs[i], DISPATCH_GUARDED, &runs[i].error);
     }
-    struct error broken = { .code = ERR_NONE };
-    const struct db_batch *batch = send_singles(runs, count, conn, arena, &broken);
+    struct read_batch reads = { .runs = runs, .count = count, .conn = conn, .arena = arena };
+    bool fits = unwind_catch(send_singles, &reads);
     for (size_t i = 0; i < count; i++) {
-        bool lost = runs[i].bound && batch == NULL;
-        bool ok = runs[i].bound && batch != NULL && reply_single(&runs[i], batch);
-        dispatch_finish(api, states[i], ok, lost ? &broken : &runs[i].error);
+        /* When all results do not fit into the memory of one batch, each call has its own. */
+        if (runs[i].bound && !fits)
+            dispatch_run_alone(api, states[i], conn);
+        else
+            finish_single(&runs[i], &reads);
     }
 }

@@ -5,6 +5,8 @@
  */
 #include "api/dispatch/dispatch.h"
 
+#include "base/guard.h"
+
 #include <string.h>
 
 enum { WRITE_TRIES = 4 };
@@ -95,6 +97,20 @@ static bool try_once(struct api *api, struct call_state *state, struct op_contex
     return true;
 }
 
+struct write_try {
+    struct api *api;
+    struct call_state *state;
+    struct op_context *ctx;
+    bool *ret_parked;
+};
+
+static bool try_guarded(void *context, struct error *err)
+{
+    const struct write_try *attempt = context;
+    return dispatch_make_entry(attempt->state, attempt->ctx->work.arena, err) &&
+           try_once(attempt->api, attempt->state, attempt->ctx, attempt->ret_parked, err);
+}
+
 static void release_arena(void *object)
 {
     arena_free(object);
@@ -113,7 +129,8 @@ static bool write_with_retries(struct api *api, struct call_state *state, struct
             .call = call,
             .entry = &state->entry,
         };
-        bool ok = dispatch_make_entry(state, arena, err) && try_once(api, state, &ctx, ret_parked, err);
+        struct write_try this_try = { api, state, &ctx, ret_parked };
+        bool ok = guard_run(try_guarded, &this_try, DISPATCH_GUARDED, err);
         /* A parked call may have been completed and its arena freed. It is not touched again. */
         if (*ret_parked) {
             arena_free(arena);

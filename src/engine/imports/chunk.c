@@ -246,6 +246,11 @@ static void take_row(struct row_reader *reader, struct import_error_budget *budg
     part->contacts[part->count++] = contact;
 }
 
+static void row_reader_done(struct row_reader *reader)
+{
+    buf_done(&reader->custom);
+}
+
 static void clear_chunk(struct import_chunk *chunk)
 {
     struct arena *arena = chunk->arena;
@@ -260,7 +265,7 @@ bool import_chunk_read(struct import_chunk *chunk, const struct import_plan *pla
                        struct import_error_budget *budget, struct error *err)
 {
     clear_chunk(chunk);
-    struct row_reader reader = { .chunk = chunk, .plan = plan };
+    CLEANUP(row_reader_done) struct row_reader reader = { .chunk = chunk, .plan = plan };
     buf_init(&reader.custom, CUSTOM_MAX_BYTES);
     int64_t begin = reading->csv.offset;
     bool got = true;
@@ -275,6 +280,5 @@ bool import_chunk_read(struct import_chunk *chunk, const struct import_plan *pla
     chunk->end_offset = reading->csv.offset;
     chunk->end_line = reading->csv.line;
     chunk->is_last = !got;
-    buf_done(&reader.custom);
     return ok;
 }

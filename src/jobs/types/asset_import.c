@@ -378,10 +378,10 @@ bool import_assets(struct job *job, const char *public_url, const json_t *prepar
     if (work.public_url != NULL && work.count > 0 && !asset_quota_left(&job->work, &work.room, err))
         return false;
     work.assets = arena_array(work.arena, work.count + 1, sizeof(*work.assets));
-    work.checker = image_checker_new(job->services->image_program);
+    IMAGE_CHECKER_SCOPE checker = image_checker_new(job->services->image_program);
+    work.checker = checker;
     take_embedded(&work);
     fetch_images(&work);
-    image_checker_free(work.checker);
     if (work.is_cancelled)
         return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The call was cancelled.");
     if (!rewrite(&work, prepared, ret_imported_assets, &size_warning, err))

@@ -5,6 +5,7 @@
  * may end anywhere: the next round continues at the positions of the shards.
  */
 #include "base/clock.h"
+#include "base/guard.h"
 #include "catalogue/job_types.h"
 #include "engine/imports/imports.h"
 
@@ -17,6 +18,8 @@ enum {
     CHUNKS_UNDER_WAY = 3, /* one is being read, the others wait for the shards */
     NOTE_CHARS = 96,
 };
+/* What base/guard.h calls the computation that has passed a bound of memory. */
+#define IMPORT_GUARDED "import"
 static const int64_t round_us = 20 * US_PER_S; /* well within the lease of a job */
 static const int64_t progress_every_us = US_PER_S / 2;
 
@@ -56,6 +59,17 @@ static const struct import_chunk *await_chunk(struct pump_shard *shard)
     return is_done ? NULL : pump->chunks[shard->next % CHUNKS_UNDER_WAY];
 }
 
+struct chunk_to_apply {
+    struct import_shard *shard;
+    const struct import_chunk *chunk;
+};
+
+static bool apply_chunk(void *context, struct error *err)
+{
+    const struct chunk_to_apply *apply = context;
+    return import_shard_apply(apply->shard, apply->chunk, err);
+}
+
 static void *shard_thread(void *argument)
 {
     struct pump_shard *shard = argument;
@@ -63,7 +77,8 @@ static void *shard_thread(void *argument)
     const struct import_chunk *chunk;
     while ((chunk = await_chunk(shard)) != NULL) {
         struct error err = { .code = ERR_NONE };
-        bool ok = import_shard_apply(&shard->shard, chunk, &err);
+        struct chunk_to_apply apply = { &shard->shard, chunk };
+        bool ok = guard_run(apply_chunk, &apply, IMPORT_GUARDED, &err);
         pthread_mutex_lock(&pump->lock);
         shard->next++;
         if (!ok) {
@@ -191,8 +206,18 @@ static bool read_chunk(struct round *round, struct import_reading *reading, stru
     return true;
 }
 
-static bool read_chunks(struct round *round, struct import_reading *reading, enum round_end *ret_end, struct error *err)
+struct reader {
+    struct round *round;
+    struct import_reading *reading;
+    enum round_end *ret_end;
+};
+
+static bool read_chunks(void *context, struct error *err)
 {
+    const struct reader *reader = context;
+    struct round *round = reader->round;
+    struct import_reading *reading = reader->reading;
+    enum round_end *ret_end = reader->ret_end;
     struct pump *pump = &round->pump;
     *ret_end = ROUND_GOES_ON;
     while (await_room(pump)) {
@@ -225,7 +250,8 @@ static bool run_round(struct round *round, enum round_end *ret_end, struct error
     round->begun_at_us = clock_monotonic_us();
     round->begun_line = begin->next_line;
     struct error shard_error = { .code = ERR_NONE };
-    bool read = pump_start(&round->pump, round->job, import, err) && read_chunks(round, &reading, ret_end, err);
+    struct reader reader = { round, &reading, ret_end };
+    bool read = pump_start(&round->pump, round->job, import, err) && guard_run(read_chunks, &reader, IMPORT_GUARDED, err);
     bool applied = pump_end(&round->pump, &shard_error);
     if (read && !applied)
         *err = shard_error;

@@ -248,6 +248,86 @@ static void test_all_singles_refused(void **state)
     }
 }
 
+/* ---- Calls that need too much memory ---- */
+
+/* Several calls of a test that has one reader: one of them passes the bound of its arena where `hungry` says. */
+enum hunger { NOT_HUNGRY, HUNGRY_AT_BIND, HUNGRY_AT_REPLY };
+
+static void eat(struct arena *own)
+{
+    for (;;)
+        arena_alloc(own, 1 << 20);
+}
+
+static bool bind_hungry(struct op_context *ctx, const void *args, void *params, struct error *err)
+{
+    const struct divisor *divisor = args;
+    if (divisor->by == HUNGRY_AT_BIND)
+        eat(ctx->work.arena);
+    return bind_divisor(ctx, args, params, err);
+}
+
+static bool reply_hungry(struct op_context *ctx, const void *args, const void *rows, size_t count, struct reply *reply,
+                         struct error *err)
+{
+    const struct divisor *divisor = args;
+    if (divisor->by == HUNGRY_AT_REPLY)
+        eat(ctx->work.arena);
+    return reply_quotient(ctx, args, rows, count, reply, err);
+}
+
+static const struct op_single hungry = { &hundred_by, sizeof(struct number), bind_hungry, reply_hungry };
+
+static struct visit *hungry_division(const struct operation *op, int by)
+{
+    return visit_new(op, arena_printf(arena, "{\"by\":%d}", by));
+}
+
+static void test_a_call_that_needs_too_much_memory_fails_alone(void **state)
+{
+    (void)state;
+    struct operation hungry_op = divide_op;
+    hungry_op.single = &hungry;
+    one_reader(100);
+    struct visit *sleeping = busy_reader();
+    struct visit *visits[6];
+    for (int i = 0; i < 6; i++) {
+        visits[i] = hungry_division(&hungry_op, 1 + i % 3);
+        start(visits[i]);
+    }
+    finish(sleeping);
+    for (int i = 0; i < 6; i++) {
+        finish(visits[i]);
+        if (i % 3 + 1 == HUNGRY_AT_BIND || i % 3 + 1 == HUNGRY_AT_REPLY)
+            assert_refusal(visits[i], ERR_PAYLOAD_TOO_LARGE, "", "more memory");
+        else
+            assert_quotient(visits[i], i % 3 + 1);
+    }
+    assert_refusal(visit_run(hungry_division(&hungry_op, HUNGRY_AT_REPLY)), ERR_PAYLOAD_TOO_LARGE, "", "more memory");
+    assert_quotient(visit_run(hungry_division(&hungry_op, 3)), 3);
+}
+
+static bool eat_all(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
+{
+    (void)args;
+    (void)reply;
+    (void)err;
+    eat(ctx->work.arena);
+    return true;
+}
+
+static void test_any_kind_of_call_may_need_too_much_memory(void **state)
+{
+    (void)state;
+    struct operation eating_op = sleeping_op;
+    eating_op.handler = eat_all;
+    assert_refusal(visit_run(visit_new(&eating_op, NULL)), ERR_PAYLOAD_TOO_LARGE, "", "more memory");
+    struct operation memory = memory_op;
+    memory.handler = eat_all;
+    assert_refusal(visit_run(visit_new(&memory, NULL)), ERR_PAYLOAD_TOO_LARGE, "", "more memory");
+    assert_true(visit_run(visit_new(&brand_op, NULL))->call.ok);
+}
+
 /* ---- Overload ---- */
 
 /* */
@@ -555,6 +635,8 @@ int main(void)
         WORLD_TEST(test_singles_answer_their_own_callers),
         WORLD_TEST(test_a_failing_single_fails_alone),
         WORLD_TEST(test_all_singles_refused),
+        WORLD_TEST(test_a_call_that_needs_too_much_memory_fails_alone),
+        WORLD_TEST(test_any_kind_of_call_may_need_too_much_memory),
         WORLD_TEST(test_overload),
         WORLD_TEST(test_a_running_statement_is_stopped),
         WORLD_TEST(test_a_queued_call_is_dropped),

@@ -60,7 +60,22 @@ struct adding {
 };
 
 /* Amounts with a meaning of their own. */
-enum { REFUSED_BY_CHECK = 13, REFUSED_BY_REPLY = 17, LEAVES_A_JOB = 19, ASKS_TOO_OFTEN = 23, KEEPS_NO_KEY = 29 };
+enum {
+    REFUSED_BY_CHECK = 13,
+    REFUSED_BY_REPLY = 17,
+    LEAVES_A_JOB = 19,
+    ASKS_TOO_OFTEN = 23,
+    KEEPS_NO_KEY = 29,
+    EATS_AT_CHECK = 31, /* needs more memory than a call may use */
+    EATS_AT_ASK = 37,
+    EATS_AT_REPLY = 41,
+};
+
+static void eat_if(bool eats, struct arena *own)
+{
+    while (eats)
+        arena_alloc(own, 1 << 20);
+}
 
 static _Atomic int checks;
 static _Atomic int largest_ask;
@@ -71,6 +86,7 @@ static bool check_add(struct op_context *ctx, const void *raw_args, void **ret_k
     checks++;
     if (args->amount == REFUSED_BY_CHECK)
         return fail(err, ERR_INVALID_REQUEST, "amount", "Not 13.");
+    eat_if(args->amount == EATS_AT_CHECK, ctx->work.arena);
     struct adding *adding = arena_alloc(ctx->work.arena, sizeof(*adding));
     adding->args = args;
     *ret_kept = adding;
@@ -89,6 +105,7 @@ static void ask_add(const struct single_write *writes, size_t count, struct db_b
         assert_true(i == 0 || strcmp(names[i - 1], adding->args->name) < 0);
         names[i] = adding->args->name;
         amounts[i] = adding->args->amount;
+        eat_if(adding->args->amount == EATS_AT_ASK, own);
     }
     struct sums_params params = { .names = { names, count }, .amounts = { amounts, count } };
     size_t at = db_batch_add(batch, &add_sums, &params);
@@ -105,6 +122,7 @@ static bool reply_add(struct op_context *ctx, void *kept, const struct db_batch 
     struct adding *adding = kept;
     if (adding->args->amount == REFUSED_BY_REPLY)
         return fail(err, ERR_NOT_FOUND, "amount", "Not 17.");
+    eat_if(adding->args->amount == EATS_AT_REPLY, ctx->work.arena);
     for (int i = 0; adding->args->amount == ASKS_TOO_OFTEN && i < 10; i++)
         if (!db_run(ctx->work.conn, ctx->work.arena, &count_items, NULL, NULL, err))
             return false;
@@ -262,6 +280,30 @@ static void test_calls_share_a_commit(void **state)
         assert_int_equal(
             number_of(arena_printf(arena, "select count(*) from audit_log where request_id = '%s'", visits[i]->call.request_id)),
             1);
+}
+
+/* A call that passes the bound of its memory in a batch runs again alone, where it fails alone. */
+static void test_a_call_that_needs_too_much_memory_is_its_own(void **state)
+{
+    (void)state;
+    static const int amounts[] = { 1, EATS_AT_CHECK, 2, EATS_AT_ASK, 3, EATS_AT_REPLY };
+    struct visit *visits[12];
+    for (int i = 0; i < 12; i++) {
+        visits[i] = add(arena_printf(arena, "n%d", i), amounts[i % 6]);
+        if (i >= 6)
+            with_idempotency(visits[i], arena_printf(arena, "key-%d", i));
+    }
+    run_together(visits, 12);
+    for (int i = 0; i < 12; i++) {
+        if (i % 2 == 0)
+            assert_int_equal(member_of(visits[i], "total"), amounts[i % 6]);
+        else
+            assert_refusal(visits[i], ERR_PAYLOAD_TOO_LARGE, "", "more memory");
+    }
+    assert_int_equal(audit_rows(), 6);
+    assert_int_equal(kept_keys(), 3);
+    /* Their keys are free again. */
+    assert_int_equal(member_of(visit_run(with_idempotency(add("n7", 5), "key-7")), "total"), 5);
 }
 
 /* A call by itself needs no others to wait for, and costs no more round trips. */
@@ -749,6 +791,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SUMS_TEST(test_calls_share_a_commit),
+        SUMS_TEST(test_a_call_that_needs_too_much_memory_is_its_own),
         SUMS_TEST(test_a_call_by_itself),
         SUMS_TEST(test_one_row_twice),
         SUMS_TEST(test_several_brands),

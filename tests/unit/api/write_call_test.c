@@ -29,6 +29,20 @@ static void test_a_failed_write_leaves_nothing(void **state)
     assert_answer(visit_run(with_idempotency(adding(&fixed_op, 1), "k")), 201, "{\"id\":1,\"run\":2}");
 }
 
+static void test_a_write_that_needs_too_much_memory_leaves_nothing(void **state)
+{
+    (void)state;
+    plan.eats = true;
+    assert_refusal(visit_run(with_idempotency(adding(&fixed_op, 1), "k")), ERR_PAYLOAD_TOO_LARGE, "", "more memory");
+    assert_int_equal(plan.runs, 1);
+    assert_int_equal(item_count(), 0);
+    assert_int_equal(audit_rows(), 0);
+    assert_int_equal(charged(), 0);
+    assert_int_equal(kept_keys(), 0);
+    plan.eats = false;
+    assert_answer(visit_run(with_idempotency(adding(&fixed_op, 1), "k")), 201, "{\"id\":1,\"run\":2}");
+}
+
 static void test_input_is_refused_before_the_work(void **state)
 {
     (void)state;
@@ -317,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PLAN_TEST(test_a_write_commits),
         PLAN_TEST(test_a_failed_write_leaves_nothing),
+        PLAN_TEST(test_a_write_that_needs_too_much_memory_leaves_nothing),
         PLAN_TEST(test_input_is_refused_before_the_work),
         PLAN_TEST(test_conflicts_are_tried_again),
         PLAN_TEST(test_not_for_ever),

@@ -5,6 +5,7 @@
 #include "fixtures/private_db.h"
 
 #include "base/clock.h"
+#include "base/unwind.h"
 
 #include <string.h>
 
@@ -27,6 +28,88 @@ static const struct db_statement echo_pair = {
     .column_count = ARRAY_COUNT(pair_fields),
     .row_size = sizeof(struct pair),
 };
+
+/* ---- Results that do not fit into the memory of a call ---- */
+
+enum { TIGHT_ARENA_BYTES = 128 * 1024 };
+
+NUMBER_QUERY(many_numbers, "select n::bigint from generate_series(1, 100000) n", 0);
+
+static int64_t session_number(void)
+{
+    struct error err = { .code = ERR_NONE };
+    struct db_rows rows;
+    assert_ok(db_run(conn, arena, &backend_pid, NULL, &rows, &err), &err);
+    return ((const struct number *)rows.rows)->value;
+}
+
+struct tight_batch {
+    struct arena *arena;
+    int64_t id;
+    bool each;
+};
+
+static void run_tight_batch(void *context)
+{
+    const struct tight_batch *tight = context;
+    struct error err = { .code = ERR_NONE };
+    struct db_batch *batch = db_batch_new(conn, tight->arena);
+    db_batch_add(batch, &add_item, &(struct number){ tight->id });
+    db_batch_add(batch, &many_numbers, NULL);
+    db_batch_add(batch, &count_items, NULL);
+    if (tight->each)
+        (void)!db_batch_run_each(batch, &err);
+    else
+        (void)!db_batch_run(batch, &err);
+}
+
+static void run_tight_transaction(void *context)
+{
+    struct error err = { .code = ERR_NONE };
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    run_tight_batch(context);
+}
+
+/* The results that were not decoded are dropped. The same connection, and so its session, serves the next call. */
+static void test_results_that_do_not_fit(void **state)
+{
+    (void)state;
+    ARENA_SCOPE tight = arena_new(TIGHT_ARENA_BYTES);
+    int64_t session = session_number();
+    for (int each = 0; each < 2; each++) {
+        fresh_items();
+        assert_false(unwind_catch(run_tight_batch, &(struct tight_batch){ tight, 1, each == 1 }));
+        assert_int_equal(item_count(), 1); /* the statements themselves have run */
+        arena_reset(tight);
+        assert_false(unwind_catch(run_tight_transaction, &(struct tight_batch){ tight, 2, false }));
+        assert_false(db_in_transaction(conn));
+        assert_int_equal(item_count(), 1); /* this one was rolled back */
+        arena_reset(tight);
+    }
+    assert_int_equal(session_number(), session);
+}
+
+static void commit_without_room(void *context)
+{
+    struct error err = { .code = ERR_NONE };
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    arena_alloc(context, TIGHT_ARENA_BYTES - 1000);
+    struct db_batch *batch = db_batch_new(conn, context);
+    db_batch_add(batch, &add_item, &(struct number){ 1 });
+    (void)!db_batch_run_commit(batch, &tx, &err);
+}
+
+/* A caller takes an error for a failure, so a transaction is not committed when its results might not fit. */
+static void test_nothing_is_committed_without_room(void **state)
+{
+    (void)state;
+    ARENA_SCOPE tight = arena_new(TIGHT_ARENA_BYTES);
+    fresh_items();
+    assert_false(unwind_catch(commit_without_room, tight));
+    assert_int_equal(item_count(), 0);
+}
 
 /* ---- Batches ---- */
 
@@ -327,6 +410,8 @@ static void test_refusal_is_not_waited_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_results_that_do_not_fit),
+        TEST(test_nothing_is_committed_without_room),
         TEST(test_batch_is_one_round_trip),
         TEST(test_batch_fails_whole),
         TEST(test_batch_each_fails_alone),
