@@ -9,6 +9,8 @@ const LINE_BYTES = 7000; // the longest request line that libmicrohttpd takes is
 const BODY_SHARE = 0.98;
 /** A share of which the size is measured, to estimate that of the whole. */
 const SAMPLE = 0.02;
+const MORE = 0.2;
+const TINY = 1e-6;
 const UNKNOWN_CHARS = 16;
 const LEAST = { rows: 0, fields: 0, names: 0, values: 0 };
 
@@ -116,12 +118,14 @@ export class Arguments {
     return path.length > LINE_BYTES ? { used: path.length, most: LINE_BYTES } : { used: used + path.length, most: this.#bodyBytes };
   }
 
-  /** The dimensions in which the operation has a size at all. Names and values may be those of fields, so some fields are there. */
+  /** The dimensions in which the operation has a size at all. What is in rows and fields counts, so there are some. */
   dimensions() {
-    const size = (scale) => this.bytes(this.make({ fields: 0.02, ...scale }, 'different')).used;
-    const least = size({});
+    const few = Object.fromEntries(DIMENSIONS.map((name) => [name, SAMPLE]));
+    const size = (scale) => this.bytes(this.make(scale, 'different')).used;
     const hasLimit = 'limit' in parametersOf(this.#operation);
-    return DIMENSIONS.filter((name) => size({ [name]: 0.1 }) > least || (name === 'rows' && hasLimit));
+    const grows = (name, base) => size({ ...base, [name]: MORE }) > size(base);
+    // Where the rows fill a file, names and values make each of them longer, and the file no larger.
+    return DIMENSIONS.filter((name) => grows(name, few) || grows(name, { ...few, rows: 0 }) || (name === 'rows' && hasLimit));
   }
 
   /**
@@ -130,19 +134,18 @@ export class Arguments {
    */
   fit(dimensions, distribution) {
     const scale = Object.fromEntries(dimensions.map((name) => [name, 1]));
-    const room = (change) => {
-      const { used, most } = this.bytes(this.make({ ...scale, ...change }, distribution));
-      return most * BODY_SHARE - used;
-    };
+    const measure = (change) => this.bytes(this.make({ ...scale, ...change }, distribution));
     for (const name of dimensions) {
-      const [none, some] = [room({ [name]: 0 }), room({ [name]: SAMPLE })];
-      if (none < 0) {
+      const [none, some] = [measure({ [name]: 0 }), measure({ [name]: SAMPLE })];
+      const room = none.most * BODY_SHARE - none.used;
+      if (room < 0) {
         scale[name] = 0;
         continue;
       }
-      scale[name] = Math.min(1, none === some ? 1 : (SAMPLE * none) / (none - some));
-      while (scale[name] > 0 && room({}) < 0) scale[name] = scale[name] * 0.97 - 1e-6;
-      scale[name] = Math.max(0, scale[name]);
+      scale[name] = Math.min(1, none.used === some.used ? 1 : (SAMPLE * room) / (some.used - none.used));
+      for (let whole = measure({}); scale[name] > TINY && whole.used > whole.most * BODY_SHARE; whole = measure({})) {
+        scale[name] *= Math.min(0.97, (whole.most * BODY_SHARE) / whole.used);
+      }
       break;
     }
     return scale;

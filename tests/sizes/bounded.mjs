@@ -83,7 +83,6 @@ export class Bounded {
     await client.get('/v1/health');
     client.close();
     this.serve = new Watched('serve', this.server.pid);
-    this.serve.isNew = true;
   }
 
   async #watchRunner() {
@@ -91,12 +90,20 @@ export class Bounded {
     this.runner = new Watched('runner', pid);
   }
 
+  /** Whether both processes are the ones that were started. */
+  get isWhole() {
+    return isAlive(this.serve.pid) && isAlive(this.runner.pid);
+  }
+
+  /** Starts `serve` again. */
+  async restart() {
+    await this.server.stop();
+    await this.#serve();
+  }
+
   /** Starts again what has kept much memory of earlier calls. */
   async refresh() {
-    if (this.serve.hasRetained) {
-      await this.server.stop();
-      await this.#serve();
-    }
+    if (this.serve.hasRetained) await this.restart();
     if (!this.runner.hasRetained) return;
     await this.server.stop();
     await this.installation.stop();

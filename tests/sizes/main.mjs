@@ -1,6 +1,6 @@
 // The harness of sizes: every operation and job at its documented maxima, the costs of the processes, and how they grow.
 //
-//   main.mjs short|long [NAME …]     names are parts of operation ids or of states
+//   main.mjs short|long [NAME …]     parts of the names of operations or states; `operations` and `states` are all of them
 //
 // The operations come from schemas/operations. Prints a table and ends with 'N passed, M failed'.
 
@@ -27,7 +27,7 @@ const [formName = 'short', ...only] = process.argv.slice(2);
 const form = { ...FORMS[formName], bodyBytes: policies.bodyBytes };
 const known = JSON.parse(readFileSync(join(ROOT, 'tests/sizes/known.json'), 'utf8'));
 const catalogue = loadCatalogue(ROOT);
-const isChosen = (name) => only.length === 0 || only.some((part) => name.includes(part));
+const isChosen = (name, sort) => only.length === 0 || only.some((part) => part === sort || name.includes(part));
 const operations = [...catalogue.operations.values()].filter(({ built }) => built);
 
 // ---- The installation, which is made anew after a process was lost ----
@@ -127,12 +127,16 @@ async function guarded(name, run) {
 const began = performance.now();
 console.log(heading());
 try {
-  for (const operation of operations) if (isChosen(operation.id)) await guarded(operation.id, () => runOperation(operation));
+  for (const operation of operations) if (isChosen(operation.id, 'operations')) await guarded(operation.id, () => runOperation(operation));
   for (const state of STATES) {
-    if (!isChosen(state.name)) continue;
+    if (!isChosen(state.name, 'states')) continue;
     await guarded(state.name, async () => {
+      const start = async () => {
+        if (bounded !== undefined && !bounded.isWhole) await replace();
+        return installation();
+      };
       await replace();
-      for (const result of await state.run(installation, form, catalogue)) report({ name: state.name, ...result });
+      for await (const result of state.run(start, form, catalogue)) report({ name: state.name, ...result });
       await replace();
     });
   }

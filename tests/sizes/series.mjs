@@ -110,11 +110,20 @@ export function overBounds({ serve, runner }) {
   return over('serve', serve) ?? over('runner', runner);
 }
 
+/** {problems, exponents} of measured points. */
+export function verdict(points, hasJobs) {
+  const { exponents, steep } = growth(points, hasJobs);
+  const problems = [...new Set(points.map(({ problem }) => problem).filter(Boolean))];
+  const over = points.map(overBounds).find(Boolean);
+  if (over) problems.push(over);
+  for (const name of steep) problems.push(`${name} grows with the power ${exponents[name].toFixed(2)} of the size`);
+  return { exponents, problems };
+}
+
 /** Runs a series: {points, exponents, problems}. What seems to grow too fast is measured again before it counts. */
 export async function runSeries(bounded, place, series, form) {
   const { operation, args, dimensions, distribution } = series;
   const points = [];
-  const problems = [];
   const top = args.fit(dimensions, distribution);
   const [driver] = dimensions;
   const fractions = driver === undefined ? [1] : form.fractions;
@@ -127,15 +136,9 @@ export async function runSeries(bounded, place, series, form) {
   };
   try {
     await measure(1);
-    for (let i = 0; i < REPEATS_MAX && growth(points, operation.job).steep.length > 0; i++) await measure(1);
+    for (let i = 0; i < REPEATS_MAX && growth(points, operation.job !== undefined).steep.length > 0; i++) await measure(1);
   } catch (error) {
-    problems.push(error.message);
-    return { series, points, problems, exponents: {}, isLost: error instanceof Lost || /socket hang up|ECONNRE/.test(error.message) };
+    return { series, points, problems: [error.message], exponents: {}, isLost: error instanceof Lost || /socket hang up|ECONNRE/.test(error.message) };
   }
-  const { exponents, steep } = growth(points, operation.job);
-  for (const { problem } of points) if (problem && !problems.includes(problem)) problems.push(problem);
-  const over = points.map(overBounds).find(Boolean);
-  if (over) problems.push(over);
-  for (const name of steep) problems.push(`${name} grows with the power ${exponents[name].toFixed(2)} of the size`);
-  return { series, points, problems, exponents };
+  return { series, points, ...verdict(points, operation.job !== undefined) };
 }
