@@ -72,6 +72,7 @@ step analyzer analyzer
 step tidy tidy
 step fuzz fuzzers
 step faults env POSTHORN_FAULT_ROUNDS=100 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/recovery/faults.test.mjs'
+step journal env POSTHORN_JOURNAL_RECORDS=1000000 build/debug/sender_journal_test
 step fault-table bash tests/faults.sh
 step sizes bash tests/sizes.sh
 step commits env POSTHORN_FAULT_ROUNDS=10 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/recovery/shared_commits.test.mjs'

@@ -51,7 +51,7 @@ const FOLDERS = {
     imports: ['core', 'fields', 'validation'],
     integrations: ['core'],
     ledger: ['core'],
-    operator: ['core', 'api_keys', 'brands', 'domains', 'ledger'],
+    operator: ['core', 'api_keys', 'brands', 'domains', 'ledger', 'sends'],
     secrets: ['core'],
     sends: ['core', 'compose', 'filters', 'ledger'],
     subscriptions: ['core'],

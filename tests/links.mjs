@@ -1,4 +1,4 @@
-// Checks the links of README.md and of every page in docs:
+// Checks the links of every README.md and of every page in docs:
 //   1. the file of a relative link exists, and so does the heading of its anchor;
 //   2. a path in back quotes that begins with src/ or tests/ exists;
 //   3. a source file named in back quotes, with or without its folder, exists.
@@ -23,7 +23,7 @@ function filesBelow(folder) {
 
 const files = filesBelow(root);
 const folders = new Set(files.flatMap((file) => file.split('/').map((_, index, parts) => parts.slice(0, index).join('/'))));
-const pages = files.filter((file) => file === 'README.md' || (file.startsWith('docs/') && file.endsWith('.md')));
+const pages = files.filter((file) => /(^|\/)README\.md$/.test(file) || (file.startsWith('docs/') && file.endsWith('.md')));
 
 let passed = 0;
 const wrong = [];

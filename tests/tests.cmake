@@ -15,9 +15,9 @@ foreach(driver compose_driver composer_driver template_driver dkim_driver smtp_d
     target_link_libraries(${driver} PRIVATE posthorn)
 endforeach()
 
-# What the rate gate costs; tests/bench/benches/rate-gate.mjs.
-add_executable(gate_time tests/bench/drivers/gate_time.c)
-target_link_libraries(gate_time PRIVATE posthorn)
+# Measures the rate limits; tests/bench/benches/rate-limit.mjs.
+add_executable(rate_limit_time tests/bench/drivers/rate_limit_time.c)
+target_link_libraries(rate_limit_time PRIVATE posthorn)
 
 # A mail server on loopback that records what it took and misbehaves on command: tests/faults.sh, the benches, the quickstart.
 add_executable(posthorn-sink tests/sink/main.c tests/sink/session.c tests/sink/behaviour.c tests/sink/record.c)

@@ -215,7 +215,7 @@ bool auth_brand(struct auth *auth, const struct work *work, const struct princip
         return true;
     }
     if (named == NULL)
-        return fail(err, ERR_BRAND_ID_REQUIRED, NULL, "This credential can use several brands; name one in the X-Brand-Id header.");
+        return fail(err, ERR_BRAND_ID_REQUIRED, NULL, "This credential is bound to no brand; name one in the X-Brand-Id header.");
     if (brand_id == 0)
         return brand_not_found(err);
     *ret_brand_id = brand_id;

@@ -92,7 +92,7 @@ struct reply {
     bool keep_no_key;         /* the idempotency key is released although the call succeeded */
     bool changes_credentials; /* the cached credentials are dropped once this call is committed */
     const char *confirmation; /* nothing was done: the body is a preview, and this token confirms it */
-    const char *question;     /* the question about that preview for a person */
+    const char *question;     /* the question that asks a person to confirm the preview */
     int64_t job_id;           /* a job was enqueued: OP_JOB waits for it, others wake the workers */
 
     /* For operations that wait: the observed work has not ended; its progress. */
@@ -145,7 +145,7 @@ void api_cancel(struct api *api, struct call *call) NONNULL(1, 2);
 /* Candidates of a call that only authenticates; its answer is `who` (handshakes, lists). */
 extern const struct operation *const api_connection_check[];
 
-/* Candidates of a signed download link. The only argument is `token`; no credential is needed. */
+/* Candidates of a sealed download link. The only argument is `token`; no credential is needed. */
 extern const struct operation *const api_signed_download[];
 
 /* Candidates of the unsubscribe link of a message: reading its state, and unsubscribing. The only argument is `token`. */

@@ -46,7 +46,7 @@ static const json_t *number_in_text(const struct decoder *decoder, const json_t 
 
 static const json_t *json_in_text(const struct decoder *decoder, const json_t *value)
 {
-    struct json_bounds bounds = { .max_bytes = json_string_length(value) };
+    struct json_bounds bounds = { .max_bytes = json_string_length(value), .max_tree_bytes = JSON_CALLER_TREE_MAX_BYTES };
     struct error ignored = { .code = ERR_NONE };
     const json_t *parsed;
     if (!json_read(decoder->arena, json_string_value(value), json_string_length(value), bounds, &parsed, &ignored))

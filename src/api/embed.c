@@ -159,7 +159,7 @@ static void on_call_progress(struct call *call, double progress, double total, c
 static bool prepare_embedded_call(struct call *call, const struct posthorn_call *request, struct error *err)
 {
     const json_t *arguments = NULL;
-    struct json_bounds bounds = { .max_bytes = ARGUMENTS_MAX_BYTES };
+    struct json_bounds bounds = { .max_bytes = ARGUMENTS_MAX_BYTES, .max_tree_bytes = JSON_CALLER_TREE_MAX_BYTES };
     if (request->arguments != NULL &&
         !json_read(call->arena, request->arguments, strlen(request->arguments), bounds, &arguments, err))
         return false;

@@ -6,12 +6,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Thread counts measured on two cores: few readers, more writers (they wait for the disk), some slow ones. */
+/* Thread counts measured on two cores for one organization: 2 readers, 6 writers (they wait for the disk), 4 slow ones. Each
+ * pool has one thread more, which an organization that has all of its threads leaves to others. */
 enum {
-    READ_THREADS = 2,
-    WRITE_THREADS = 6,
-    WRITE_BATCHERS = 2, /* of the writers: one works while the other waits for the disk; more would make the batches smaller */
-    SLOW_THREADS = 4,
+    READ_THREADS = 3,
+    WRITE_THREADS = 7,
+    WRITE_BATCHERS = 3, /* of the writers: one works while another waits for the disk; more would make the batches smaller */
+    SLOW_THREADS = 5,
     QUEUE_MAX = 1024,
     STOP_SLICE_MS = 1000,
 };

@@ -14,7 +14,7 @@ struct api_config {
     const char *fixed_brand; /* the local owner's brand; NULL: the default brand */
     int quick_threads;       /* executor threads of each pool; 0: the defaults */
     int slow_threads;
-    size_t queue_max;                /* queued calls of a pool before 503; 0: the default */
+    size_t queue_max;                /* queued calls of an organization in a pool before 503; 0: the default */
     struct limit_store *limit_store; /* counts the calls for the rate limit; owned by the service; NULL: memory */
     int64_t job_deadline_ms;         /* how long a caller is parked on a job; 0: the default */
 };

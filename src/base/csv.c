@@ -228,7 +228,7 @@ static char *next_line_start(char *at, const char *end)
     return at < end ? at + 1 : at;
 }
 
-/* Ends the row at the end of the line on which the quote opens; its cells are unusable. */
+/* Ends a row with an unclosed quote at the end of the line where the quote opens. The cells of the row are unusable. */
 static void end_unclosed_quote(struct scan *scan)
 {
     struct csv_row *row = scan->row;

@@ -6,28 +6,102 @@
 
 #include <string.h>
 
-unsigned json_text_depth(const char *text, size_t size)
+/* The memory that jansson takes on a 64-bit system, with the overhead of malloc. Growing tables are counted with the smaller table
+ * that they are copied from. */
+enum {
+    OBJECT_BYTES = 80 + 144, /* the value and its first table */
+    MEMBER_BYTES = 80 + 48,  /* the pair and its share of the table; the name is counted as text */
+    ARRAY_BYTES = 48 + 80,   /* the value and its first table */
+    ITEM_BYTES = 24,         /* the share of the table */
+    NUMBER_BYTES = 32,
+    TEXT_BYTES = 48 + 24, /* the value and the overhead of its characters */
+    TOKEN_COPIES = 2,     /* the lexer's copies of the longest token, which it doubles while it reads */
+};
+
+struct json_scan {
+    struct json_measure measure;
+    unsigned depth;
+    size_t longest;
+    bool in_number;
+};
+
+/* Counts a text that ends before `end`. */
+static void scan_text(struct json_scan *scan, size_t start, size_t end)
 {
-    unsigned depth = 0;
-    unsigned deepest = 0;
-    bool in_text = false;
+    size_t size = end - start;
+    scan->measure.tree_bytes += TEXT_BYTES + size;
+    if (size > scan->longest)
+        scan->longest = size;
+}
+
+static size_t text_end(const char *text, size_t size, size_t at)
+{
+    while (at < size && text[at] != '"')
+        at += text[at] == '\\' ? 2 : 1;
+    return at < size ? at : size;
+}
+
+static void scan_open(struct json_scan *scan, size_t bytes)
+{
+    scan->measure.tree_bytes += bytes;
+    if (++scan->depth > scan->measure.depth)
+        scan->measure.depth = scan->depth;
+}
+
+static void scan_number(struct json_scan *scan)
+{
+    if (!scan->in_number)
+        scan->measure.tree_bytes += NUMBER_BYTES;
+    scan->in_number = true;
+}
+
+static void scan_mark(struct json_scan *scan, char byte)
+{
+    switch (byte) {
+    case '{':
+        scan_open(scan, OBJECT_BYTES);
+        break;
+    case '[':
+        scan_open(scan, ARRAY_BYTES);
+        break;
+    case '}':
+    case ']':
+        scan->depth -= scan->depth > 0;
+        break;
+    case ':': /* the text before it is a name, which has no value of its own */
+        scan->measure.tree_bytes += MEMBER_BYTES - TEXT_BYTES;
+        break;
+    case ',':
+        scan->measure.tree_bytes += ITEM_BYTES;
+        break;
+    case 'e':
+    case 'E':
+    case '.':
+    case '+':
+        return; /* within a number */
+    default:
+        break;
+    }
+    scan->in_number = false;
+}
+
+struct json_measure json_text_measure(const char *text, size_t size)
+{
+    struct json_scan scan = { .in_number = false };
     for (size_t i = 0; i < size; i++) {
-        char byte = text[i];
-        if (in_text) {
-            if (byte == '\\')
-                i++;
-            else if (byte == '"')
-                in_text = false;
-        } else if (byte == '"') {
-            in_text = true;
-        } else if (byte == '{' || byte == '[') {
-            if (++depth > deepest)
-                deepest = depth;
-        } else if ((byte == '}' || byte == ']') && depth > 0) {
-            depth--;
+        if (text[i] == '"') {
+            size_t end = text_end(text, size, i + 1);
+            scan_text(&scan, i + 1, end);
+            scan.in_number = false;
+            i = end;
+        } else if (text[i] == '-' || (text[i] >= '0' && text[i] <= '9')) {
+            scan_number(&scan);
+        } else {
+            scan_mark(&scan, text[i]);
         }
     }
-    return deepest;
+    scan.measure.tree_bytes += TOKEN_COPIES * scan.longest;
+    return scan.measure;
 }
 
 static void json_release(void *object)
@@ -48,8 +122,16 @@ bool json_read(struct arena *arena, const char *text, size_t size, struct json_b
     unsigned max_depth = bounds.max_depth != 0 ? bounds.max_depth : (unsigned)JSON_READ_MAX_DEPTH;
     if (size > bounds.max_bytes)
         return fail(err, ERR_PAYLOAD_TOO_LARGE, NULL, "The body has %zu bytes; at most %zu are accepted.", size, bounds.max_bytes);
-    if (json_text_depth(text, size) > max_depth)
+    struct json_measure measure = json_text_measure(text, size);
+    if (measure.depth > max_depth)
         return fail(err, ERR_INVALID_REQUEST, NULL, "The JSON is nested deeper than %u levels.", max_depth);
+    if (bounds.max_tree_bytes != 0 && measure.tree_bytes > bounds.max_tree_bytes)
+        return fail(err, ERR_PAYLOAD_TOO_LARGE, NULL,
+                    "The JSON has too many values: it would take %zu bytes of memory, and at most %zu are accepted. Send it in "
+                    "smaller parts.",
+                    measure.tree_bytes, bounds.max_tree_bytes);
+    if (bounds.claim != NULL && !bounds.claim(bounds.claim_context, measure.tree_bytes, err))
+        return false;
 
     /* jansson ignores a NUL after a number. */
     if (size > 0 && memchr(text, '\0', size) != NULL)

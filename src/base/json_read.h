@@ -1,6 +1,7 @@
 /*
- * JSON reader, bounded: it checks the size, UTF-8 and depth of untrusted text
- * before jansson builds its tree, so that the cost of any input is bounded.
+ * JSON reader, bounded: it checks the size and depth of untrusted text, and the
+ * memory of its tree, before jansson builds that tree, so that the cost of any
+ * input is bounded. A tree can be a hundred times as large as its text.
  * Duplicate keys are refused. The tree belongs to the arena.
  */
 #pragma once
@@ -10,21 +11,36 @@
 
 #include <jansson.h>
 
-enum { JSON_READ_MAX_DEPTH = 64 };
+enum {
+    JSON_READ_MAX_DEPTH = 64,
+    JSON_CALLER_TREE_MAX_BYTES = 64 * 1024 * 1024, /* of the tree of one call's arguments */
+};
 
 struct json_bounds {
     size_t max_bytes;
     unsigned max_depth; /* JSON_READ_MAX_DEPTH when 0 */
     bool allow_nul;     /* accept U+0000 in texts, which ends a text for most C code */
+
+    /* Set this for text of callers, to JSON_CALLER_TREE_MAX_BYTES or less; 0: only max_bytes bounds the tree. */
+    size_t max_tree_bytes;
+    /* Called with the memory that the tree will take at most, before it is built; false refuses with the error. NULL: not wanted.
+     */
+    bool (*claim)(void *context, size_t tree_bytes, struct error *err);
+    void *claim_context;
 };
 
 /* Parses one JSON value of any type.
- * Errors: PAYLOAD_TOO_LARGE, INVALID_REQUEST (malformed, too deep, not UTF-8), with line and column in the message. */
+ * Errors: PAYLOAD_TOO_LARGE (text or tree), INVALID_REQUEST (malformed, too deep, not UTF-8), with line and column in the message,
+ * and those of `claim`. */
 MUST_CHECK bool json_read(struct arena *arena, const char *text, size_t size, struct json_bounds bounds, const json_t **ret_json,
                           struct error *err) NONNULL(1, 5, 6);
 
-/* The nesting depth of JSON text without parsing it. */
-unsigned json_text_depth(const char *text, size_t size) PURE;
+/* What a tree of JSON text takes at most, found without building it. */
+struct json_measure {
+    unsigned depth;    /* of nesting */
+    size_t tree_bytes; /* memory, the lexer's buffers included */
+};
+struct json_measure json_text_measure(const char *text, size_t size) PURE;
 
 /* Makes the arena own a jansson object; returns the object. */
 json_t *json_in_arena(struct arena *arena, json_t *json) NONNULL(1);

@@ -76,7 +76,7 @@ bool rest_call(const struct rest *rest, struct arena *arena, const struct argume
     const struct operation *op = arguments->op;
     bool has_key = op->idempotent_key && strcmp(op->method, "POST") == 0;
     const char *key = has_key && rest->idempotency_key == NULL ? api_request_id(arena) : rest->idempotency_key;
-    /* A header without a value is not sent, so the call would be retried without its key. */
+    /* A blank key would give a header without a value. libcurl does not send it, so a retry would have no key. */
     if (key != NULL && key[strspn(key, " \t")] == '\0')
         return fail(err, ERR_INVALID_REQUEST, "idempotencyKey", "An idempotency key must have 1 to 100 characters.");
     struct http_request request = {

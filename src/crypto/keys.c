@@ -1,12 +1,8 @@
 #include "crypto/keys.h"
 
-#include "base/text.h"
-
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { TOKEN_TAG_BYTES = 16 };
 
 static const char key_prefix[] = "ph_";
 static const char session_prefix[] = "phs_";
@@ -70,41 +66,7 @@ void secret_hash(const char *secret, unsigned char ret_hash[SECRET_HASH_BYTES])
     sha256(secret, strlen(secret), ret_hash);
 }
 
-void address_hash(const unsigned char key[TOKEN_KEY_BYTES], const char *address, unsigned char ret_hash[SECRET_HASH_BYTES])
+void address_hash(const unsigned char key[ADDRESS_KEY_BYTES], const char *address, unsigned char ret_hash[SECRET_HASH_BYTES])
 {
-    crypto_generichash(ret_hash, SECRET_HASH_BYTES, (const unsigned char *)address, strlen(address), key, TOKEN_KEY_BYTES);
-}
-
-static void token_tag(const unsigned char key[TOKEN_KEY_BYTES], const char *purpose, const void *payload, size_t size,
-                      unsigned char ret_tag[TOKEN_TAG_BYTES])
-{
-    crypto_generichash_state state;
-    crypto_generichash_init(&state, key, TOKEN_KEY_BYTES, TOKEN_TAG_BYTES);
-    crypto_generichash_update(&state, (const unsigned char *)purpose, strlen(purpose) + 1);
-    crypto_generichash_update(&state, payload, size);
-    crypto_generichash_final(&state, ret_tag, TOKEN_TAG_BYTES);
-}
-
-char *token_seal(struct arena *arena, const unsigned char key[TOKEN_KEY_BYTES], const char *purpose, const void *payload,
-                 size_t size)
-{
-    unsigned char *token = arena_alloc(arena, TOKEN_TAG_BYTES + size);
-    token_tag(key, purpose, payload, size, token);
-    memcpy(token + TOKEN_TAG_BYTES, payload, size);
-    return base64url_encode(arena, token, TOKEN_TAG_BYTES + size);
-}
-
-bool token_open(struct arena *arena, const unsigned char key[TOKEN_KEY_BYTES], const char *purpose, const char *token,
-                struct bytes *ret_payload)
-{
-    size_t size;
-    unsigned char *bytes = base64url_decode(arena, token, &size);
-    if (bytes == NULL || size < TOKEN_TAG_BYTES)
-        return false;
-    unsigned char expected[TOKEN_TAG_BYTES];
-    token_tag(key, purpose, bytes + TOKEN_TAG_BYTES, size - TOKEN_TAG_BYTES, expected);
-    if (sodium_memcmp(expected, bytes, TOKEN_TAG_BYTES) != 0)
-        return false;
-    *ret_payload = (struct bytes){ bytes + TOKEN_TAG_BYTES, size - TOKEN_TAG_BYTES };
-    return true;
+    crypto_generichash(ret_hash, SECRET_HASH_BYTES, (const unsigned char *)address, strlen(address), key, ADDRESS_KEY_BYTES);
 }

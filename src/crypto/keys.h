@@ -1,5 +1,5 @@
 /*
- * Keys: API keys, session tokens, hashes and signed tokens.
+ * Keys: API keys, session tokens and hashes.
  *
  * An API key is ph_ and 40 random base32 characters; a session token is phs_ and
  * 40 characters. The database stores only their SHA-256, because a random secret
@@ -15,7 +15,7 @@ enum {
     CREDENTIAL_DIGITS = 40,
     API_KEY_CHARS = 3 + CREDENTIAL_DIGITS,
     SECRET_HASH_BYTES = 32,
-    TOKEN_KEY_BYTES = 32,
+    ADDRESS_KEY_BYTES = 32,
 };
 
 /* Must be called once before any other function of this module. */
@@ -39,12 +39,5 @@ void secret_hash(const char *secret, unsigned char ret_hash[SECRET_HASH_BYTES]) 
 void sha256(const void *bytes, size_t size, unsigned char ret_hash[SECRET_HASH_BYTES]) NONNULL(3);
 
 /* A keyed hash of an address, stored instead of the address (pseudonymisation). */
-void address_hash(const unsigned char key[TOKEN_KEY_BYTES], const char *address, unsigned char ret_hash[SECRET_HASH_BYTES])
+void address_hash(const unsigned char key[ADDRESS_KEY_BYTES], const char *address, unsigned char ret_hash[SECRET_HASH_BYTES])
     NONNULL(1, 2, 3);
-
-/* A signed token (keyed BLAKE2b): base64url of tag and payload. `purpose` separates the uses of one key. */
-char *token_seal(struct arena *arena, const unsigned char key[TOKEN_KEY_BYTES], const char *purpose, const void *payload,
-                 size_t size) NONNULL(1, 2, 3, 4) RETURNS_NONNULL;
-/* Verifies a token of this purpose and returns its payload; false for any other text. */
-bool token_open(struct arena *arena, const unsigned char key[TOKEN_KEY_BYTES], const char *purpose, const char *token,
-                struct bytes *ret_payload) NONNULL(1, 2, 3, 4, 5);

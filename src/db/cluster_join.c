@@ -88,7 +88,10 @@ bool cluster_lock_runner(const char *data_dir, int *ret_lock_fd, bool *ret_held,
     int fd = open_lock(paths.runner_lock);
     if (fd < 0)
         return cluster_fail_with_errno(err, "Opening the runner's lock", paths.runner_lock);
-    /* No wait: the starter of a runner saw a free lock, and a runner that waited would start after a stop. */
+    /*
+     * Do not wait for the lock. The process that started this runner found it
+     * free. A runner that waits would start after `posthorn stop`.
+     */
     *ret_held = try_lock(fd, F_WRLCK);
     if (*ret_held)
         *ret_lock_fd = fd;

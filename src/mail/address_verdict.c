@@ -93,7 +93,7 @@ static size_t typo_distance(const char *left, size_t left_size, const char *righ
     return rows[left_size % 3][right_size];
 }
 
-/* One changed letter makes another word of a short name, but is a typo in a long name. */
+/* A short name with one changed letter is often another real name. A long name with one changed letter is a typo. */
 static size_t typos_allowed_in_name(const char *name)
 {
     size_t size = strlen(name);

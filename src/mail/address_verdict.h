@@ -40,7 +40,7 @@ struct address_verdict {
 const char *address_status_name(enum address_status status) RETURNS_NONNULL;
 const char *address_reason_name(enum address_reason reason);
 
-/* A sentence for people about a reason. */
+/* The reason as one sentence for the caller. */
 const char *address_reason_sentence(enum address_reason reason) RETURNS_NONNULL;
 
 /* ---- One address ---- */

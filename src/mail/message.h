@@ -39,7 +39,7 @@ struct message {
     const char *html;
     size_t html_size;
     int64_t date_us;              /* since the epoch */
-    const char *date;             /* the same as text (clock_rfc5322) if the caller has it, else NULL */
+    const char *date;             /* the date as RFC 5322 text (clock_rfc5322); NULL: made from date_us */
     const char *message_id;       /* "<token@domain>", RFC 5322 §3.6.4 */
     const struct header *headers; /* of this recipient: List-Unsubscribe … */
     size_t header_count;

@@ -26,6 +26,7 @@ static const char usage[] =
     "  key create [--scopes NAMES] [--brand ID] [--name TEXT] [--rate-multiplier X] | key list | key revoke ID\n"
     "  session create [--org ID] [--role admin|member] [--name TEXT] [--brand ID]... [--expires TIME]\n"
     "  session list [--org ID] | session end ID\n"
+    "  send pause ID | send cancel ID\n"
     "  domain create NAME [--brand ID] [--purpose NAME] | domain list [--brand ID] | domain verify NAME [--trust] [--brand ID]\n"
     "  domain records NAME [--brand ID] | domain rotate NAME [--trust] [--brand ID]\n"
     "  keys add | keys rewrap";
@@ -237,6 +238,31 @@ static bool session_end(struct admin *admin, struct error *err)
     return true;
 }
 
+/* ---- send ---- */
+
+static bool write_send_status(struct admin *admin, const char *status)
+{
+    json_object_begin(&admin->json);
+    json_member_text(&admin->json, "sendId", admin->argument);
+    json_member_text(&admin->json, "status", status);
+    json_object_end(&admin->json);
+    return true;
+}
+
+static bool send_pause_command(struct admin *admin, struct error *err)
+{
+    const char *status;
+    return need_argument(admin, "sendId", err) && operator_pause_send(&admin->work, admin->argument, &status, err) &&
+           write_send_status(admin, status);
+}
+
+static bool send_cancel_command(struct admin *admin, struct error *err)
+{
+    const char *status;
+    return need_argument(admin, "sendId", err) && operator_cancel_send(&admin->work, admin->argument, &status, err) &&
+           write_send_status(admin, status);
+}
+
 /* ---- domain ---- */
 
 static bool domain_create(struct admin *admin, struct error *err)
@@ -336,12 +362,26 @@ static const struct {
     bool (*run)(struct admin *admin, struct error *err);
     size_t operands; /* maximum number of words after the verb; more are refused */
 } actions[] = {
-    { "org", "create", org_create, 1 },         { "org", "list", org_list, 0 },           { "org", "plan", org_plan, 2 },
-    { "org", "credits", org_credits, 2 },       { "brand", "create", brand_create, 1 },   { "brand", "list", brand_list, 0 },
-    { "key", "create", key_create, 0 },         { "key", "list", key_list, 0 },           { "key", "revoke", key_revoke, 1 },
-    { "session", "create", session_create, 0 }, { "session", "list", session_list, 0 },   { "session", "end", session_end, 1 },
-    { "domain", "create", domain_create, 1 },   { "domain", "list", domain_list, 0 },     { "domain", "verify", domain_verify, 1 },
-    { "domain", "records", domain_records, 1 }, { "domain", "rotate", domain_rotate, 1 }, { "keys", "add", keys_add, 0 },
+    { "org", "create", org_create, 1 },
+    { "org", "list", org_list, 0 },
+    { "org", "plan", org_plan, 2 },
+    { "org", "credits", org_credits, 2 },
+    { "brand", "create", brand_create, 1 },
+    { "brand", "list", brand_list, 0 },
+    { "key", "create", key_create, 0 },
+    { "key", "list", key_list, 0 },
+    { "key", "revoke", key_revoke, 1 },
+    { "session", "create", session_create, 0 },
+    { "session", "list", session_list, 0 },
+    { "session", "end", session_end, 1 },
+    { "send", "pause", send_pause_command, 1 },
+    { "send", "cancel", send_cancel_command, 1 },
+    { "domain", "create", domain_create, 1 },
+    { "domain", "list", domain_list, 0 },
+    { "domain", "verify", domain_verify, 1 },
+    { "domain", "records", domain_records, 1 },
+    { "domain", "rotate", domain_rotate, 1 },
+    { "keys", "add", keys_add, 0 },
     { "keys", "rewrap", keys_rewrap, 0 },
 };
 

@@ -1,10 +1,12 @@
 /*
- * posthorn why EMAIL [SEND_ID]: explains the decisions about mail to one
- * address, as one JSON object (engine/sends/explain.h).
+ * posthorn why EMAIL [SEND_ID], posthorn why MESSAGE_ID: explains the decisions
+ * about mail to one address, or about one message, as one JSON object
+ * (engine/sends/explain.h).
  */
 #include "cli/commands.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "engine/core/installation.h"
 #include "engine/operator/operator.h"
 #include "engine/sends/explain.h"
@@ -13,22 +15,42 @@
 
 enum { OUTPUT_MAX_BYTES = 16 * 1024 * 1024 };
 
-static bool write_decisions(struct work *work, struct installation *installation, const struct options *options,
-                            struct json_writer *json, struct error *err)
+/* A Message-ID names brand, send and recipient, so it is the only operand. */
+static bool write_message_decisions(struct work *work, const struct message_origin *origin, const struct options *options,
+                                    struct json_writer *json, struct error *err)
 {
-    const char *email = options->words[0];
-    const char *send = email != NULL ? options->words[1] : NULL;
-    if (email == NULL)
-        return fail(err, ERR_INVALID_REQUEST, "email", "Name the address: posthorn why EMAIL [SEND_ID].");
-    DB_CONN_SCOPE conn = NULL;
-    if (!installation_connect(installation, &conn, err))
-        return false;
-    work->conn = conn;
+    const char *brand = work_id(work, ID_BRAND, origin->brand_id);
+    if (options->words[1] != NULL)
+        return fail(err, ERR_INVALID_REQUEST, "sendId", "A Message-ID names its send. Leave SEND_ID out.");
+    if (options->brand != NULL && !text_equal(options->brand, brand))
+        return fail(err, ERR_BRAND_NOT_FOUND, "brand", "This message belongs to the brand %s.", brand);
+    return operator_find_brand(work, brand, &work->brand_id, &work->organization_id, err) &&
+           send_why_message(work, origin, json, err);
+}
+
+static bool write_address_decisions(struct work *work, const struct options *options, struct json_writer *json, struct error *err)
+{
+    const char *send = options->words[1];
     int64_t send_id = send != NULL ? id_decode(&work->engine->ids, ID_SEND, send) : 0;
     if (send != NULL && send_id == 0)
         return fail(err, ERR_SEND_NOT_FOUND, "sendId", "%.60s is not the id of a send.", send);
     return operator_find_brand(work, options->brand, &work->brand_id, &work->organization_id, err) &&
-           send_why(work, email, send_id, json, err);
+           send_why(work, options->words[0], send_id, json, err);
+}
+
+static bool write_decisions(struct work *work, struct installation *installation, const struct options *options,
+                            struct json_writer *json, struct error *err)
+{
+    struct message_origin origin;
+    DB_CONN_SCOPE conn = NULL;
+    if (options->words[0] == NULL)
+        return fail(err, ERR_INVALID_REQUEST, "email", "Name the address: posthorn why EMAIL [SEND_ID], or why MESSAGE_ID.");
+    if (!installation_connect(installation, &conn, err))
+        return false;
+    work->conn = conn;
+    if (message_id_open(work->engine, work->arena, options->words[0], &origin))
+        return write_message_decisions(work, &origin, options, json, err);
+    return write_address_decisions(work, options, json, err);
 }
 
 int command_why(const struct process *process, const struct options *options)

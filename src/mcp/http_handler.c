@@ -11,9 +11,9 @@
 enum { KEEP_ALIVE_S = 15 };
 
 /*
- * HTTP handler: one request of the MCP endpoint. Its transport references a
- * reference until it releases the handler, and its work references one until it
- * finishes. The last reference frees the handler and its answer.
+ * HTTP handler: one request of the MCP endpoint. Its transport holds a reference
+ * until it releases the handler, and its work holds one until it finishes. The
+ * last release frees the handler and its answer.
  */
 struct mcp_http_handler {
     struct mcp_server *server;
@@ -31,7 +31,7 @@ struct mcp_http_handler {
     struct mcp_batch *batch;
     const char *last_event_id;      /* GET */
     pthread_mutex_t guard;          /* the guard of a request without a session */
-    struct mcp_http_handler *newer; /* in the server's list of deferred handlers, under its lock, like the members below */
+    struct mcp_http_handler *newer; /* link in the server's list of deferred handlers; the server's lock guards it and the next 3 */
     struct mcp_http_handler *older;
     bool stopping;
     int64_t kept_alive_us;
@@ -469,7 +469,7 @@ struct mcp_http_handler *mcp_http_handler_new(struct mcp_server *server, const s
     handler->accepts_stream = http->accepts_event_stream;
     handler->credentials = copy_credentials(arena, &http->credentials);
     handler->answer.http_status = 200;
-    atomic_init(&handler->references, 2); /* one of the transport, one of the work */
+    atomic_init(&handler->references, 2); /* the transport holds one reference, the work the other */
     buf_init(&handler->out, MCP_ANSWER_MAX_BYTES);
     init_locks(handler);
 

@@ -132,7 +132,7 @@ void mcp_refuse_error(struct mcp_request *request, const struct error *err) NONN
 /* Refuses because the client did not declare a capability (-32021). `capability` is its name, such as "sampling". */
 void mcp_refuse_capability(struct mcp_request *request, const char *capability) NONNULL(1, 2);
 
-/* Admits the caller: the core answers the methods of its own, with the lists of this visibility. */
+/* Admits the caller. The core then answers its own methods (tools/list …); `visibility` selects the lists. */
 void mcp_admit(struct mcp_request *request, unsigned visibility) NONNULL(1);
 
 /* ---- While working ---- */

@@ -345,7 +345,8 @@ static void serve_line(struct stdio *stdio, const char *line, size_t size)
     struct arena *arena = take_arena(stdio);
     struct error err = { 0 };
     const json_t *json = NULL;
-    struct json_bounds bounds = { .max_bytes = stdio->server->config.message_max_bytes };
+    struct json_bounds bounds = { .max_bytes = stdio->server->config.message_max_bytes,
+                                  .max_tree_bytes = JSON_CALLER_TREE_MAX_BYTES };
     if (!json_read(arena, line, size, bounds, &json, &err)) {
         const json_t *id = id_of_refused(arena, line, size, bounds);
         refuse_line(stdio, id, id != NULL ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR, err.message);

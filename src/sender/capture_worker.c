@@ -86,7 +86,7 @@ void *capture_worker_run(void *argument)
     struct sender *sender = argument;
     struct message_cache cache;
     struct attempt *attempt;
-    message_cache_init(&cache);
+    message_cache_init(&cache, crash_slot_of(sender->slots, SLOT_OF_CAPTURE));
     while ((attempt = wait_for_attempt(sender)) != NULL) {
         struct error err = { .code = ERR_NONE };
         if (!capture_message(&cache, sender, attempt, &err) && err.code != ERR_INVALID_REQUEST)

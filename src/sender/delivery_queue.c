@@ -68,14 +68,13 @@ struct queued_batch *queue_next_batch(const struct queued_batch *batch)
 
 /* ---- Adding ---- */
 
-static void make_attempts(struct sender *sender, struct queue_item *item, size_t count)
+static void make_attempts(struct queue_item *item, size_t count)
 {
     item->attempts = arena_array(item->arena, count + 1, sizeof(*item->attempts));
     item->count = count;
     item->waiting = count;
     for (size_t i = 0; i < count; i++)
         item->attempts[i].item = item;
-    item->journal_file = journal_current_file(sender->journal);
 }
 
 /* Recipients whom delivery_fetch has marked, such as the unsubscribed, are decided from the start. */
@@ -111,14 +110,14 @@ static void append_item(struct sender *sender, struct queue_item *item)
 
 void queue_add_batch(struct sender *sender, struct queued_batch *batch)
 {
-    make_attempts(sender, &batch->item, batch->batch.count);
+    make_attempts(&batch->item, batch->batch.count);
     fill_batch_attempts(batch);
     append_item(sender, &batch->item);
 }
 
 void queue_add_single_message(struct sender *sender, struct queued_message *message)
 {
-    make_attempts(sender, &message->item, 1);
+    make_attempts(&message->item, 1);
     message->item.next = sender->queue;
     sender->queue = &message->item;
 }
@@ -133,14 +132,52 @@ static void unlink_item(struct sender *sender, const struct queue_item *item)
     *at = item->next;
 }
 
+/* Whether recovery would need the record of the attempt. A result in the database needs none. */
+static bool needs_record(const struct attempt *attempt)
+{
+    if (journal_mark_file(&attempt->mark) == 0)
+        return false;
+    return attempt->state != ATTEMPT_DECIDED || attempt->item->kind != ITEM_BATCH ||
+           !item_batch(attempt->item)->batch.results[attempt_index(attempt)].is_settled;
+}
+
+/* The oldest file that an attempt needs, or `current`. */
+static int64_t oldest_needed_file(const struct sender *sender, int64_t current)
+{
+    int64_t oldest = current;
+    for (const struct queue_item *item = sender->queue; item != NULL; item = item->next)
+        for (size_t i = 0; i < item->count; i++) {
+            int64_t file = journal_mark_file(&item->attempts[i].mark);
+            if (file < oldest && needs_record(&item->attempts[i]))
+                oldest = file;
+        }
+    return oldest;
+}
+
+static void carry_old_records(struct sender *sender)
+{
+    for (struct queue_item *item = sender->queue; item != NULL; item = item->next)
+        for (size_t i = 0; i < item->count; i++)
+            if (needs_record(&item->attempts[i]))
+                journal_carry(sender->journal, &item->attempts[i].mark);
+}
+
+void queue_trim_journal(struct sender *sender)
+{
+    /* The current file is asked first: records that come later are in it, or in a later one. */
+    int64_t current = journal_current_file(sender->journal);
+    int64_t oldest = oldest_needed_file(sender, current);
+    if (current - oldest + 1 >= JOURNAL_FILES_BEFORE_CARRY) {
+        carry_old_records(sender);
+        oldest = oldest_needed_file(sender, current);
+    }
+    journal_remove_before(sender->journal, oldest);
+}
+
 void queue_remove(struct sender *sender, struct queue_item *item)
 {
     unlink_item(sender, item);
-    int64_t oldest = journal_current_file(sender->journal);
-    for (const struct queue_item *each = sender->queue; each != NULL; each = each->next)
-        if (each->journal_file < oldest)
-            oldest = each->journal_file;
-    journal_remove_before(sender->journal, oldest);
+    queue_trim_journal(sender);
 }
 
 void queue_move_last(struct sender *sender, struct queued_batch *batch)

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "sender/crash_slots.h"
 #include "sender/journal.h"
 #include "sender/sender.h"
 
@@ -47,6 +48,7 @@ struct attempt {
     bool is_dot_in_journal; /* the journal has a dot record: the final dot may have left */
     bool is_withheld;       /* stopped before its dot by this process, not by the relay */
     struct journal_key key; /* of an attempt of a batch */
+    struct journal_mark mark;
 };
 
 enum item_kind { ITEM_BATCH, ITEM_SINGLE_MESSAGE };
@@ -64,7 +66,6 @@ struct queue_item {
     size_t first_waiting; /* no attempt before it waits */
     size_t waiting;
     size_t in_progress;
-    int64_t journal_file; /* no journal file before this one has a record of the item */
 };
 
 struct queued_batch {
@@ -90,6 +91,7 @@ struct sender {
     struct engine *engine;
     struct journal_location journal_location;
     struct journal *journal;
+    struct crash_slots *slots;
 
     pthread_mutex_t mutex;
     pthread_cond_t refill_wanted;   /* the refill thread: the queue has room, or something is new in the database */
@@ -130,6 +132,8 @@ void queue_add_batch(struct sender *sender, struct queued_batch *batch) NONNULL(
 void queue_add_single_message(struct sender *sender, struct queued_message *message) NONNULL(1, 2);
 /* Unlinks an item, without freeing it, and removes the journal files that no other item needs. */
 void queue_remove(struct sender *sender, struct queue_item *item) NONNULL(1, 2);
+/* Removes the journal files that no attempt needs. Appends the records of old attempts again when there are many files. */
+void queue_trim_journal(struct sender *sender) NONNULL(1);
 void queue_move_last(struct sender *sender, struct queued_batch *batch) NONNULL(1, 2);
 
 /* Number of batches of this route with a waiting attempt. */
@@ -170,6 +174,26 @@ void delivery_workers_stop(struct sender *sender) NONNULL(1);
 void delivery_workers_free(struct sender *sender) NONNULL(1);
 /* Lets every worker look for messages again. */
 void delivery_workers_wake(struct sender *sender) NONNULL(1);
+
+/* The crash slots of the threads; that of delivery worker i is SLOT_OF_FIRST_WORKER + i. */
+enum { SLOT_OF_REFILL, SLOT_OF_CAPTURE, SLOT_OF_FIRST_WORKER };
+
+/* ---- set_aside.c ---- */
+
+/* Recipients of one range that are not to be tried again. */
+struct set_aside {
+    const char *owner; /* of the lease */
+    int64_t brand_id;
+    int64_t send_id;
+    int64_t from_ordinal;     /* of the range */
+    struct int_list ordinals; /* ascending */
+    const char *reason;
+};
+
+/* Writes the result `failed` with its reason for those that have no result, whether they wait in the range or as retries. Nothing
+ * is composed, and no fields of contacts are read. */
+MUST_CHECK bool set_aside_recipients(struct sender *sender, struct db_conn *conn, const struct set_aside *aside, struct error *err)
+    NONNULL(1, 2, 3, 4);
 
 /* ---- recovery.c ---- */
 

@@ -186,6 +186,7 @@ static void pause_for_journal(struct sender *sender)
     pthread_mutex_lock(&sender->mutex);
     bool is_first = now_us >= sender->journal_pause_until_us;
     sender->journal_pause_until_us = now_us + journal_pause_us;
+    queue_trim_journal(sender);
     pthread_mutex_unlock(&sender->mutex);
     if (is_first)
         log_event(LOG_ERROR, "sender.journal", "The journal cannot be written. Nothing is sent to relays meanwhile.");
@@ -194,11 +195,10 @@ static void pause_for_journal(struct sender *sender)
 /* Without a dot record the dot must not leave: recovery would send the message again and not mark it uncertain. */
 static bool journal_batch_dot(struct sender *sender, struct attempt *attempt)
 {
-    int64_t ignored;
     attempt->is_withheld = !is_still_leased(sender, item_batch(attempt->item));
     if (attempt->is_withheld)
         return false;
-    attempt->is_dot_in_journal = journal_add_dot(sender->journal, &attempt->key, &ignored);
+    attempt->is_dot_in_journal = journal_add_dot(sender->journal, &attempt->key, &attempt->mark);
     attempt->is_withheld = !attempt->is_dot_in_journal;
     if (attempt->is_dot_in_journal)
         return true;
@@ -220,9 +220,8 @@ static bool worker_before_dot(void *context, void *tag)
 /* Also records that a message was not sent after its dot record: the connection was lost before the dot left. */
 static void journal_batch_reply(struct sender *sender, struct attempt *attempt, const struct smtp_outcome *outcome)
 {
-    int64_t ignored;
     bool is_recorded = outcome->end == SMTP_REPLIED || (outcome->end == SMTP_NOT_SENT && attempt->is_dot_in_journal);
-    if (is_recorded && !journal_add_reply(sender->journal, &attempt->key, outcome, &ignored))
+    if (is_recorded && !journal_add_reply(sender->journal, &attempt->key, outcome, &attempt->mark))
         log_event(LOG_ERROR, "sender.journal", "A reply could not be written to the journal.");
     attempt->is_dot_in_journal = false;
 }
@@ -283,7 +282,7 @@ static void *worker_run(void *argument)
     return NULL;
 }
 
-static void start_worker(struct sender *sender, struct delivery_worker *worker)
+static void start_worker(struct sender *sender, struct delivery_worker *worker, size_t number)
 {
     worker->sender = sender;
     worker->events = (struct smtp_events){
@@ -293,7 +292,7 @@ static void start_worker(struct sender *sender, struct delivery_worker *worker)
         .done = worker_end_message,
     };
     random_bytes(&worker->random, sizeof(worker->random));
-    message_cache_init(&worker->cache);
+    message_cache_init(&worker->cache, crash_slot_of(sender->slots, SLOT_OF_FIRST_WORKER + number));
     worker->loop = smtp_event_loop_new(sender->config.relays, sender->worker_count, sender->config.helo_name, &worker->events);
     if (pthread_create(&worker->thread, NULL, worker_run, worker) != 0)
         abort();
@@ -306,7 +305,7 @@ void delivery_workers_start(struct sender *sender)
     if (sender->workers == NULL)
         abort();
     for (int i = 0; i < sender->worker_count; i++)
-        start_worker(sender, &sender->workers[i]);
+        start_worker(sender, &sender->workers[i], (size_t)i);
 }
 
 void delivery_workers_wake(struct sender *sender)

@@ -9,10 +9,14 @@
  *
  * Files are DATA/journal/OWNER.N.journal. The process that writes them holds a
  * lock on each. A file above JOURNAL_FILE_BYTES is followed by the next number.
- * A file is removed when the queue has no attempt with a record in it.
+ * A file is removed when no attempt needs a record in it. An attempt that lasts
+ * long does not keep a file: journal_carry appends its record again.
+ *
+ * The journal has at most JOURNAL_FILES_MAX files. Beyond that it takes no dot
+ * record, so nothing is sent to relays until files are removed.
  *
  * A journal is stale when its process has ended, so that its files can be locked.
- * recovery.c reads stale journals.
+ * journal_reader.h reads stale journals.
  *
  * Format: a header (magic, installation), then records of size (4 bytes),
  * checksum (4 bytes) and body, in the machine's byte order. A torn record ends
@@ -24,7 +28,13 @@
 #include "base/error.h"
 #include "smtp/event_loop.h"
 
-enum { JOURNAL_FILE_BYTES = 16 * 1024 * 1024 };
+#include <stdatomic.h>
+
+enum {
+    JOURNAL_FILE_BYTES = 16 * 1024 * 1024,
+    JOURNAL_FILES_MAX = 8,
+    JOURNAL_FILES_BEFORE_CARRY = 4, /* from this number on the records in old files are appended again */
+};
 
 /* An attempt to deliver to one recipient of a send. */
 struct journal_key {
@@ -33,6 +43,12 @@ struct journal_key {
     int64_t send_id;
     int64_t ordinal;
     int64_t attempts; /* before this one; so a record of an earlier attempt is recognised */
+};
+
+/* The place of the last record of an attempt. `file` is 0 when the journal has no record that recovery needs. */
+struct journal_mark {
+    atomic_int_fast64_t file;
+    int64_t offset; /* guarded by the journal */
 };
 
 struct journal;
@@ -55,38 +71,24 @@ void journal_remove(struct journal *journal);
 /* Closes it and leaves its files for recovery. NULL is allowed. */
 void journal_close(struct journal *journal);
 
-/* Append a record, and give the number of its file. False when the write failed; then nothing of the record is in the file. */
-MUST_CHECK bool journal_add_dot(struct journal *journal, const struct journal_key *key, int64_t *ret_file) NONNULL(1, 2, 3);
+/* Append a record and mark its place. False when the write failed, then nothing of the record is in the file. journal_add_dot gives
+ * false at the bound of the journal, too. A reply record of SMTP_NOT_SENT clears the mark: recovery needs no record of the attempt.
+ */
+MUST_CHECK bool journal_add_dot(struct journal *journal, const struct journal_key *key, struct journal_mark *mark) NONNULL(1, 2, 3);
 MUST_CHECK bool journal_add_reply(struct journal *journal, const struct journal_key *key, const struct smtp_outcome *outcome,
-                                  int64_t *ret_file) NONNULL(1, 2, 3, 4);
+                                  struct journal_mark *mark) NONNULL(1, 2, 3, 4);
+
+/* The file of the marked record, or 0. */
+int64_t journal_mark_file(const struct journal_mark *mark) NONNULL(1);
+/* Clears the mark. */
+void journal_forget(struct journal_mark *mark) NONNULL(1);
+
+/* Appends the marked record again if it is not in the current file, and marks the new place. It stays the last record of its
+ * attempt, also while another thread adds one. A record that cannot be written stays where it is. */
+void journal_carry(struct journal *journal, struct journal_mark *mark) NONNULL(1, 2);
 
 /* The number of the file that is written now. */
 int64_t journal_current_file(struct journal *journal) NONNULL(1);
 
 /* Removes the files with lower numbers than this one. The current file stays. */
 void journal_remove_before(struct journal *journal, int64_t file) NONNULL(1);
-
-/* ---- Reading a stale journal ---- */
-
-struct journal_entry {
-    struct journal_key key;
-    bool has_reply;              /* false: a dot record */
-    struct smtp_outcome outcome; /* with has_reply; `relay` is in the arena */
-};
-
-struct stale_journal {
-    const char *owner;
-    struct journal_entry *entries; /* the last record of each recipient, ordered by key */
-    size_t count;
-    const char *const *paths;
-    size_t path_count;
-    int lock_fd; /* keeps other processes from reading stale journals of this folder */
-};
-
-/* Reads a stale journal of this installation and locks the folder until journal_close_stale. False when there is none, or when
- * another process holds the lock. Files that cannot be read are ignored. */
-MUST_CHECK bool journal_find_stale(const struct journal_location *location, struct arena *arena, struct stale_journal *ret_stale)
-    NONNULL(1, 2, 3);
-
-/* Unlocks the folder. With `remove` the files of this journal are removed. */
-void journal_close_stale(const struct stale_journal *stale, bool remove) NONNULL(1);

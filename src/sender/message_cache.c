@@ -2,9 +2,9 @@
 
 enum { SIGNATURES_MAX_BYTES = 16 * 1024 };
 
-void message_cache_init(struct message_cache *cache)
+void message_cache_init(struct message_cache *cache, struct crash_slot *slot)
 {
-    *cache = (struct message_cache){ .arena = arena_new(0), .scratch = arena_new(0) };
+    *cache = (struct message_cache){ .slot = slot, .arena = arena_new(0), .scratch = arena_new(0) };
 }
 
 void message_cache_done(struct message_cache *cache)
@@ -28,8 +28,8 @@ static bool use_batch(struct message_cache *cache, const struct sender *sender, 
     return true;
 }
 
-bool message_cache_compose(struct message_cache *cache, const struct sender *sender, const struct attempt *attempt,
-                           struct bytes *ret_signatures, struct bytes *ret_message, struct error *err)
+static bool compose_and_sign(struct message_cache *cache, const struct sender *sender, const struct attempt *attempt,
+                             struct bytes *ret_signatures, struct bytes *ret_message, struct error *err)
 {
     const struct queued_batch *batch = item_batch(attempt->item);
     size_t index = attempt_index(attempt);
@@ -47,4 +47,14 @@ bool message_cache_compose(struct message_cache *cache, const struct sender *sen
         return false;
     *ret_signatures = (struct bytes){ (const unsigned char *)buf_text(cache->signatures), cache->signatures->size };
     return true;
+}
+
+bool message_cache_compose(struct message_cache *cache, const struct sender *sender, const struct attempt *attempt,
+                           struct bytes *ret_signatures, struct bytes *ret_message, struct error *err)
+{
+    const struct journal_key *key = &attempt->key;
+    crash_slot_fill(cache->slot, CRASH_SLOT_RECIPIENT, key->brand_id, key->send_id, key->ordinal);
+    bool done = compose_and_sign(cache, sender, attempt, ret_signatures, ret_message, err);
+    crash_slot_empty(cache->slot);
+    return done;
 }

@@ -8,9 +8,15 @@
  *
  * The first two get a result or a retry. Then the leases of that process are
  * released, and with them all other recipients are free to be sent again.
+ *
+ * The crash slots of that process count a crash for what it worked on. Work with
+ * CRASHES_MAX crashes is set aside.
  */
 #include "base/log.h"
 #include "sender/delivery_queue.h"
+#include "sender/journal_reader.h"
+
+#include <stdlib.h>
 
 static const struct smtp_outcome no_reply = {
     .end = SMTP_UNCERTAIN,
@@ -25,12 +31,16 @@ struct range_entries {
     size_t count;
 };
 
+static int compare_ordinal(const void *ordinal, const void *entry)
+{
+    const int64_t *left = ordinal;
+    const struct journal_entry *right = entry;
+    return (*left > right->key.ordinal) - (*left < right->key.ordinal);
+}
+
 static const struct journal_entry *find_entry(const struct range_entries *range, int64_t ordinal)
 {
-    for (size_t i = 0; i < range->count; i++)
-        if (range->entries[i].key.ordinal == ordinal)
-            return &range->entries[i];
-    return NULL;
+    return bsearch(&ordinal, range->entries, range->count, sizeof(*range->entries), compare_ordinal);
 }
 
 /* ---- One range ---- */
@@ -49,6 +59,7 @@ static struct delivery_batch make_recovery_batch(const struct range_entries *ran
         .ordinal_count = range->count,
         .is_part = true,
         .is_unsure = true,
+        .is_for_results = true,
     };
 }
 
@@ -88,42 +99,111 @@ static int64_t range_start(int64_t ordinal)
     return (ordinal - 1) / DELIVERY_RANGE_SIZE * DELIVERY_RANGE_SIZE + 1;
 }
 
+/* A send whose design or brand was deleted ends by itself. Other sends must not wait for it. */
+static bool is_skipped_range(const struct error *why, struct error *err)
+{
+    bool is_skipped = !db_error_is_lost(why) && !error_info(why->code)->retryable;
+    if (is_skipped)
+        sender_log("sender.recover", why);
+    else
+        *err = *why;
+    return is_skipped;
+}
+
 static bool recover_range(struct sender *sender, struct db_conn *conn, const struct range_entries *range, size_t *written,
                           struct error *err)
 {
     struct error why = { .code = ERR_NONE };
     int64_t start = range_start(range->entries[0].key.ordinal);
-    if (write_recovered(sender, conn, range, start, written, &why) && write_recovered(sender, conn, range, 0, written, &why))
-        return true;
-    /* A send whose design or brand was deleted ends by itself. Other sends must not wait for it. */
-    bool is_skipped = !db_error_is_lost(&why) && !error_info(why.code)->retryable;
-    if (is_skipped)
-        sender_log("sender.recover", &why);
-    else
-        *err = why;
-    return is_skipped;
+    return (write_recovered(sender, conn, range, start, written, &why) && write_recovered(sender, conn, range, 0, written, &why)) ||
+           is_skipped_range(&why, err);
 }
 
 /* ---- One journal ---- */
 
-static bool is_same_range(const struct journal_key *a, const struct journal_key *b)
+static bool is_stopping(struct sender *sender)
 {
-    return a->brand_id == b->brand_id && a->send_id == b->send_id && range_start(a->ordinal) == range_start(b->ordinal);
+    pthread_mutex_lock(&sender->mutex);
+    bool stopping = sender->is_stopping;
+    pthread_mutex_unlock(&sender->mutex);
+    return stopping;
 }
 
-/* The entries are ordered by key, so those of a range are neighbours. */
-static bool recover_ranges(struct sender *sender, struct db_conn *conn, const struct stale_journal *stale, size_t *written,
-                           struct error *err)
+/* What was written stays written when this ends early: the next recovery finds the results in the database. */
+static bool recover_ranges(struct sender *sender, struct db_conn *conn, const char *owner, struct journal_reader *reader,
+                           size_t *written, struct error *err)
 {
-    for (size_t from = 0, to; from < stale->count; from = to) {
-        const struct journal_entry *entries = &stale->entries[from];
-        for (to = from + 1; to < stale->count && to - from < DELIVERY_RANGE_SIZE; to++)
-            if (!is_same_range(&stale->entries[to].key, &entries->key))
-                break;
-        struct range_entries range = { stale->owner, entries, to - from };
+    ARENA_SCOPE arena = arena_new(0);
+    struct range_entries range = { .owner = owner };
+    while (journal_reader_next(reader, arena, &range.entries, &range.count)) {
+        if (is_stopping(sender))
+            return fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "The sender stopped before the journal was read.");
         if (!recover_range(sender, conn, &range, written, err))
             return false;
+        arena_reset(arena);
     }
+    return true;
+}
+
+/* ---- Crashes ---- */
+
+static struct delivery_count_crashes_params crash_params(const struct crash_slot *slots, size_t count, struct arena *arena)
+{
+    int64_t *brands = arena_array(arena, count, sizeof(*brands));
+    int64_t *sends = arena_array(arena, count, sizeof(*sends));
+    int64_t *ordinals = arena_array(arena, count, sizeof(*ordinals));
+    bool *ranges = arena_array(arena, count, sizeof(*ranges));
+    for (size_t i = 0; i < count; i++) {
+        brands[i] = slots[i].brand_id;
+        sends[i] = slots[i].send_id;
+        ordinals[i] = slots[i].ordinal;
+        ranges[i] = slots[i].kind == CRASH_SLOT_RANGE;
+    }
+    return (struct delivery_count_crashes_params){
+        .brand_ids = { brands, count },
+        .send_ids = { sends, count },
+        .ordinals = { ordinals, count },
+        .are_ranges = { ranges, count },
+        .now = clock_now_us(),
+    };
+}
+
+static bool set_aside_crash(struct sender *sender, struct db_conn *conn, const char *owner,
+                            const struct delivery_count_crashes_row *crash, struct error *err)
+{
+    int64_t ordinals[DELIVERY_RANGE_SIZE];
+    size_t count = crash->is_range ? DELIVERY_RANGE_SIZE : 1;
+    for (size_t i = 0; i < count; i++)
+        ordinals[i] = crash->ordinal + (int64_t)i;
+    struct set_aside aside = {
+        .owner = owner,
+        .brand_id = crash->brand_id,
+        .send_id = crash->send_id,
+        .from_ordinal = range_start(crash->ordinal),
+        .ordinals = { ordinals, count },
+        .reason = crash->is_range ? "the sender ended three times while it read the recipients of this range"
+                                  : "the sender ended three times while it composed this message",
+    };
+    struct error why = { .code = ERR_NONE };
+    log_event(LOG_ERROR, "sender.set_aside", "Send %lld, recipient %lld: %s.", (long long)crash->send_id, (long long)crash->ordinal,
+              aside.reason);
+    return set_aside_recipients(sender, conn, &aside, &why) || is_skipped_range(&why, err);
+}
+
+/* Counts a crash for everything in the slots of the ended process. */
+static bool count_crashes(struct sender *sender, struct db_conn *conn, const char *owner, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    const struct crash_slot *slots;
+    size_t count = crash_slots_read(sender->journal_location.data_dir, owner, arena, &slots);
+    struct delivery_count_crashes_params params = crash_params(slots, count, arena);
+    struct delivery_count_crashes_row *rows;
+    size_t row_count = 0;
+    if (count > 0 && !sql_delivery_count_crashes(conn, arena, &params, &rows, &row_count, err))
+        return false;
+    for (size_t i = 0; i < row_count; i++)
+        if (rows[i].crashes >= CRASHES_MAX && !set_aside_crash(sender, conn, owner, &rows[i], err))
+            return false;
     return true;
 }
 
@@ -135,11 +215,15 @@ bool recover_journal(struct sender *sender, struct db_conn *conn, bool *ret_foun
     if (!*ret_found)
         return true;
     size_t written = 0;
+    JOURNAL_READER_SCOPE reader = journal_reader_new(&stale, DELIVERY_RANGE_SIZE, JOURNAL_INDEX_RECORDS);
     struct delivery_release_params release = { .owner = stale.owner };
-    bool done = recover_ranges(sender, conn, &stale, &written, err) && sql_delivery_release(conn, arena, &release, NULL, err);
+    bool done = recover_ranges(sender, conn, stale.owner, reader, &written, err) && count_crashes(sender, conn, stale.owner, err) &&
+                sql_delivery_release(conn, arena, &release, NULL, err);
+    if (done)
+        crash_slots_remove(sender->journal_location.data_dir, stale.owner);
     journal_close_stale(&stale, done);
     if (done)
-        log_event(LOG_INFO, "sender.recovered", "The journal of %s was read: %zu messages, of which %zu had no result.",
-                  stale.owner, stale.count, written);
+        log_event(LOG_INFO, "sender.recovered", "The journal of %s was read: %zu records; %zu messages had no result.", stale.owner,
+                  journal_reader_figures(reader).records, written);
     return done;
 }

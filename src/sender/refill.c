@@ -166,6 +166,18 @@ static bool fetch_batch(struct refill *refill, struct queued_batch *queued, stru
     return true;
 }
 
+/* Reads the recipients of a batch. The crash slot names its range meanwhile: that of retries is the range of the first one. */
+static bool read_batch(struct refill *refill, struct queued_batch *queued, struct error *err)
+{
+    const struct delivery_batch *batch = &queued->batch;
+    struct crash_slot *slot = crash_slot_of(refill->sender->slots, SLOT_OF_REFILL);
+    int64_t range = (batch->ordinals[0] - 1) / DELIVERY_RANGE_SIZE * DELIVERY_RANGE_SIZE + 1;
+    crash_slot_fill(slot, CRASH_SLOT_RANGE, batch->brand_id, batch->send_id, range);
+    bool done = fetch_batch(refill, queued, err);
+    crash_slot_empty(slot);
+    return done;
+}
+
 static void enqueue_batch(struct refill *refill, struct queued_batch *queued)
 {
     struct sender *sender = refill->sender;
@@ -216,9 +228,10 @@ static bool lease_batch(struct refill *refill, const struct delivery_lease_reque
         arena_free(queued->item.arena);
         return took;
     }
-    if (fetch_batch(refill, queued, &why)) {
+    if (read_batch(refill, queued, &why)) {
+        /* Retries that were not read have a lease of this process, and no batch. */
+        refill->may_hold_strays = queued->batch.is_part && queued->batch.from_ordinal == 0;
         enqueue_batch(refill, queued);
-        refill->may_hold_strays = false;
         return true;
     }
     bool handled = handle_fetch_failure(refill, &queued->batch, &why, err);

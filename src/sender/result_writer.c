@@ -100,7 +100,7 @@ static void finish_batch(struct sender *sender, struct queued_batch *queued, con
     queued->unwritten_since_us = clock_monotonic_us();
     bool is_over = is_written && is_batch_over(sender, queued) && queued->unwritten == 0;
     if (is_over) {
-        sender->has_dropped_attempts |= queued->item.waiting > 0;
+        sender->has_dropped_attempts |= queued->item.waiting > 0 || queued->batch.is_part;
         queue_remove(sender, &queued->item);
     }
     pthread_cond_signal(&sender->refill_wanted);
@@ -130,6 +130,7 @@ static bool write_due_batch(struct result_writer *writer, bool *ret_found, struc
 struct renewals {
     struct delivery_renew_ranges_params ranges;
     struct delivery_renew_retries_params retries;
+    struct delivery_stopped_sends_params stopped; /* the sends of all batches */
 };
 
 static struct renewals renewals_of_queue(struct sender *sender, struct arena *arena)
@@ -141,8 +142,13 @@ static struct renewals renewals_of_queue(struct sender *sender, struct arena *ar
     int64_t *brands = arena_array(arena, room, sizeof(*brands));
     int64_t *sends = arena_array(arena, room, sizeof(*sends));
     int64_t *ordinals = arena_array(arena, room, sizeof(*ordinals));
+    int64_t *all_brands = arena_array(arena, room, sizeof(*all_brands));
+    int64_t *all_sends = arena_array(arena, room, sizeof(*all_sends));
     size_t count = 0;
+    size_t all = 0;
     for (const struct queued_batch *each = queue_first_batch(sender); each != NULL; each = queue_next_batch(each)) {
+        all_brands[all] = each->batch.brand_id;
+        all_sends[all++] = each->batch.send_id;
         if (each->batch.from_ordinal == 0)
             continue;
         brands[count] = each->batch.brand_id;
@@ -153,6 +159,7 @@ static struct renewals renewals_of_queue(struct sender *sender, struct arena *ar
     return (struct renewals){
         .ranges = { { brands, count }, { sends, count }, { ordinals, count }, sender->config.owner, DELIVERY_LEASE_S },
         .retries = { sender->config.owner, DELIVERY_LEASE_S },
+        .stopped = { { all_brands, all }, { all_sends, all } },
     };
 }
 
@@ -178,11 +185,21 @@ static void mark_lost_retries(struct sender *sender)
         each->is_lease_lost |= each->batch.from_ordinal == 0;
 }
 
+/* Nothing more of a paused, canceled or given up send leaves. */
+static void mark_stopped(struct sender *sender, const struct delivery_stopped_sends_row *stopped, size_t count)
+{
+    for (struct queued_batch *each = queue_first_batch(sender); each != NULL; each = queue_next_batch(each))
+        for (size_t i = 0; i < count; i++)
+            each->is_lease_lost |= stopped[i].send_id == each->batch.send_id;
+}
+
 /* Retries are lost after a long time without a renewal: another process may have leased them. The statement that renews them
  * returns no rows which would show it, unlike that of ranges. */
-static void note_renewal(struct sender *sender, const struct renewals *asked, const struct db_rows *renewed)
+static void note_renewal(struct sender *sender, const struct renewals *asked, const struct db_rows *renewed,
+                         const struct db_rows *stopped)
 {
     pthread_mutex_lock(&sender->mutex);
+    mark_stopped(sender, stopped->rows, stopped->count);
     mark_lost_ranges(sender, asked, renewed->rows, renewed->count);
     int64_t now_us = clock_monotonic_us();
     if (now_us - sender->leases_renewed_us >= LEASE_UNRENEWED_MAX_US)
@@ -267,12 +284,13 @@ static bool renew_leases(struct result_writer *writer, struct error *err)
     struct db_batch *statements = db_batch_new(writer->conn, arena);
     size_t renewed = db_batch_add(statements, &delivery_renew_ranges_statement, &renewals.ranges);
     db_batch_add(statements, &delivery_renew_retries_statement, &renewals.retries);
+    size_t stopped = db_batch_add(statements, &delivery_stopped_sends_statement, &renewals.stopped);
     db_batch_add(statements, &delivery_reclaim_retries_statement, NULL);
     db_batch_add(statements, &delivery_sender_seen_statement, &seen);
     db_batch_add(statements, &delivery_senders_forget_statement, NULL);
     if (!db_batch_run(statements, err))
         return false;
-    note_renewal(sender, &renewals, db_batch_rows(statements, renewed));
+    note_renewal(sender, &renewals, db_batch_rows(statements, renewed), db_batch_rows(statements, stopped));
     return true;
 }
 

@@ -42,6 +42,7 @@ bool sender_start(const struct sender_config *config, struct sender **ret_sender
     sender->engine = installation_engine(config->installation);
     sender->journal_location = location;
     sender->journal = journal;
+    sender->slots = crash_slots_open(config->data_dir, config->owner);
     sender->leases_renewed_us = clock_monotonic_us();
     pthread_mutex_init(&sender->mutex, NULL);
     pthread_cond_init(&sender->refill_wanted, NULL);
@@ -91,6 +92,7 @@ void sender_stop(struct sender *sender)
     if (sender == NULL)
         return;
     stop_threads(sender);
+    crash_slots_close(sender->slots, sender->is_released);
     if (sender->is_released)
         journal_remove(sender->journal);
     else

@@ -89,7 +89,7 @@ struct smtp_session {
 
 /* State during a call of `next`, which gets the loop as a constant. */
 struct smtp_next_call {
-    struct smtp_relay *relay; /* the relay that needs a message; NULL outside a call */
+    struct smtp_relay *relay; /* the relay that needs a message; NULL when `next` is not running */
     uint64_t reserved;        /* the destination that smtp_event_loop_has_room reserved */
     bool was_at_bound;        /* smtp_event_loop_has_room returned false since `next` last gave a message */
 };

@@ -36,7 +36,7 @@ int template_names_loop(const struct template_names *names, const char *text, si
     return find_name(names->loops, names->loop_count, text, size);
 }
 
-/* The name after the word of an assigning tag; NULL for another tag. */
+/* The name that `assign` or `capture` defines; NULL for another tag. */
 static const char *assigned_name(const struct template_piece *piece)
 {
     static const char *const words[] = { "assign", "capture" };

@@ -11,6 +11,7 @@
 #include "base/json_write.h"
 #include "crypto/keys.h"
 #include "engine/compose/composer.h"
+#include "engine/compose/message_id.h"
 #include "template/template.h"
 
 #include <stdio.h>
@@ -67,8 +68,8 @@ static bool write_one(const struct work *work, struct composer *composer, int64_
         .last_name = "M\xC3\xBCller",
         .fields = { fields, names.count },
     };
-    const int64_t payload[] = { BRAND_ID, SEND_ID, ordinal };
-    const char *token = token_seal(scratch, work->engine->token_key, "message", payload, sizeof(payload));
+    const struct message_origin origin = { .brand_id = BRAND_ID, .send_id = SEND_ID, .ordinal = ordinal };
+    const char *token = message_id_token(work->engine, scratch, &origin);
     return composer_write(composer, &recipient, token, INT64_C(1795253400) * US_PER_S, ret_message, err);
 }
 

@@ -133,12 +133,33 @@ static bool park_waiting_call(struct api *api, struct call_state *state)
     return true;
 }
 
+/* A call may take long. When its organization was not known in the queue, it could pass the bound of threads for one. */
+static bool must_be_queued_again(const struct call_state *state)
+{
+    const struct operation *op = state->call->op;
+    bool is_quick = op->pool != POOL_SLOW && (op->single != NULL || op->single_write != NULL);
+    return !dispatch_knows_caller(state) && !is_quick;
+}
+
+/* Looks up the organization of a call, and queues the call in the turns of the organization. */
+static bool queue_under_organization(struct api *api, struct call_state *state, struct db_conn *conn, struct error *err)
+{
+    struct work admission = dispatch_work(api, state, state->call->arena, conn);
+    if (!dispatch_admit(api, state, &admission, err))
+        return false;
+    state->runs_alone = true; /* it was accepted by the queue before */
+    dispatch_queue(api, state);
+    return true;
+}
+
 void dispatch_run_alone(struct api *api, struct call_state *state, struct db_conn *conn)
 {
     struct error err = { .code = ERR_NONE };
     bool parked = false;
     bool ok = dispatch_start(api, state, conn, &err);
-    if (ok && (state->call->op->mode == OP_WRITE || state->call->op->mode == OP_JOB)) {
+    if (ok && must_be_queued_again(state)) {
+        ok = parked = queue_under_organization(api, state, conn, &err);
+    } else if (ok && (state->call->op->mode == OP_WRITE || state->call->op->mode == OP_JOB)) {
         ok = dispatch_write(api, state, conn, &parked, &err);
     } else if (ok) {
         ok = run_read(api, state, conn, &err);

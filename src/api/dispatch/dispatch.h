@@ -20,11 +20,17 @@
 
 enum call_phase { CALL_NEW, CALL_QUEUED, CALL_RUNNING, CALL_PARKED, CALL_DONE };
 
+/* The order of a waiting call: its organization takes turns with others, and its brand with others of the organization. */
+struct turn {
+    int64_t organization_id; /* 0: public calls, and calls whose credential is not known yet */
+    uint64_t brand;          /* identifies the brand within the organization; not the key of its row */
+};
+
 /* Dispatch's own part of a call, in the call's arena. */
 struct call_state {
     struct call *call;
     struct call_state *next; /* in an executor's queue or the list of parked calls */
-    uint64_t arrival;        /* among the calls of its executor */
+    struct turn turn;        /* in an executor's queue */
     bool runs_alone;         /* not part of a group commit or batch */
     bool has_principal;      /* call->who came from the cache */
     bool admitted;           /* passed the checks; they are not repeated when the call is queued again */
@@ -75,6 +81,9 @@ MUST_CHECK bool dispatch_admit(struct api *api, struct call_state *state, const 
 
 /* Queues a call in its pool. Completes it with an error when the queue is full. */
 void dispatch_queue(struct api *api, struct call_state *state) NONNULL(1, 2);
+
+/* False when the organization of the call is not known before its credential is looked up in the database. */
+bool dispatch_knows_caller(const struct call_state *state) NONNULL(1) PURE;
 
 /* ---- execution.c ---- */
 

@@ -1,25 +1,18 @@
 #include "api/dispatch/executor.h"
 
 #include "api/dispatch/dispatch.h"
+#include "api/dispatch/fair_queue.h"
 #include "base/clock.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-struct call_queue {
-    struct call_state *first;
-    struct call_state *last;
-};
-
 struct executor {
     struct executor_config config;
     pthread_mutex_t lock;
-    pthread_cond_t work;       /* a call was queued, or the executor stops */
-    pthread_cond_t empty;      /* no call is queued or running */
-    struct call_queue singles; /* taken in batches; empty in a pool without batchers */
-    struct call_queue others;  /* taken one by one */
-    size_t queued;
-    uint64_t arrivals;
+    pthread_cond_t work;  /* a call was queued, or the executor stops */
+    pthread_cond_t empty; /* no call is queued or running */
+    struct fair_queue *queue;
     int running;
     int batching; /* the running threads that run a batch */
     int idle;
@@ -27,6 +20,12 @@ struct executor {
     pthread_t *threads;
     int thread_count;
 };
+
+/* One thread of several is kept for other organizations. */
+static int share_of(int threads)
+{
+    return threads > 1 ? threads - 1 : 1;
+}
 
 struct executor *executor_new(const struct executor_config *config)
 {
@@ -36,76 +35,37 @@ struct executor *executor_new(const struct executor_config *config)
         abort();
     executor->config = *config;
     executor->threads = threads;
+    executor->queue = fair_queue_new(share_of(config->threads), share_of(config->batchers));
     pthread_mutex_init(&executor->lock, NULL);
     pthread_cond_init(&executor->work, NULL);
     pthread_cond_init(&executor->empty, NULL);
     return executor;
 }
 
-/* ---- The queues; all under the lock ---- */
-
-static void queue_append(struct executor *executor, struct call_queue *queue, struct call_state *state)
-{
-    state->next = NULL;
-    state->arrival = executor->arrivals++;
-    if (queue->last != NULL)
-        queue->last->next = state;
-    else
-        queue->first = state;
-    queue->last = state;
-    executor->queued++;
-}
-
-static struct call_state *take_first(struct executor *executor, struct call_queue *queue)
-{
-    struct call_state *state = queue->first;
-    queue->first = state->next;
-    if (queue->first == NULL)
-        queue->last = NULL;
-    executor->queued--;
-    state->next = NULL;
-    return state;
-}
-
-/* The queue that a free thread serves next; NULL when there is nothing for it. */
-static struct call_queue *queue_to_serve(struct executor *executor)
-{
-    bool singles = executor->singles.first != NULL && executor->batching < executor->config.batchers;
-    bool others = executor->others.first != NULL;
-    if (singles && others)
-        return executor->singles.first->arrival < executor->others.first->arrival ? &executor->singles : &executor->others;
-    if (singles)
-        return &executor->singles;
-    return others ? &executor->others : NULL;
-}
-
 /* ---- A thread ---- */
 
-/* The calls that one thread has taken. */
-struct taken {
-    struct call_state *states[EXECUTOR_BATCH_MAX];
-    size_t count;
-    bool is_batch;
-};
+static bool has_work(struct executor *executor, enum queue_kind *ret_kind)
+{
+    return fair_queue_next(executor->queue, executor->batching < executor->config.batchers, ret_kind);
+}
 
 /* Waits for the next call or batch of single calls. False when the executor stops. */
 static bool take_work(struct executor *executor, struct taken *taken)
 {
+    enum queue_kind kind;
+    taken->count = 0;
     pthread_mutex_lock(&executor->lock);
     executor->idle++;
-    struct call_queue *queue;
-    while ((queue = queue_to_serve(executor)) == NULL && !executor->stopping)
+    while (!executor->stopping && !has_work(executor, &kind))
         pthread_cond_wait(&executor->work, &executor->lock);
     executor->idle--;
-
-    taken->count = 0;
-    taken->is_batch = queue == &executor->singles;
-    if (queue != NULL) {
-        size_t max = taken->is_batch ? (size_t)EXECUTOR_BATCH_MAX : 1;
-        while (queue->first != NULL && taken->count < max)
-            taken->states[taken->count++] = take_first(executor, queue);
+    if (!executor->stopping) {
+        fair_queue_take(executor->queue, kind, taken);
         executor->running++;
-        executor->batching += taken->is_batch;
+        executor->batching += kind == QUEUE_SINGLES;
+        /* The end of a batch makes room for several organizations, so one thread wakes the next. */
+        if (executor->idle > 0 && has_work(executor, &kind))
+            pthread_cond_signal(&executor->work);
     }
     pthread_mutex_unlock(&executor->lock);
     return taken->count > 0;
@@ -114,9 +74,10 @@ static bool take_work(struct executor *executor, struct taken *taken)
 static void note_completed(struct executor *executor, const struct taken *taken)
 {
     pthread_mutex_lock(&executor->lock);
+    fair_queue_done(executor->queue, taken);
     executor->running--;
-    executor->batching -= taken->is_batch;
-    if (executor->running == 0 && executor->queued == 0)
+    executor->batching -= taken->kind == QUEUE_SINGLES;
+    if (executor->running == 0 && fair_queue_count(executor->queue) == 0)
         pthread_cond_broadcast(&executor->empty);
     pthread_mutex_unlock(&executor->lock);
 }
@@ -163,24 +124,29 @@ static bool call_thread(struct executor *executor, bool is_single)
     const struct executor_config *config = &executor->config;
     int enough = is_single ? config->batchers + executor->running - executor->batching : config->threads;
     int threads_max = enough < config->threads ? enough : config->threads;
-    if (executor->queued >= (size_t)executor->idle && !start_thread(executor, threads_max))
+    if (fair_queue_count(executor->queue) >= (size_t)executor->idle && !start_thread(executor, threads_max))
         return false;
     pthread_cond_signal(&executor->work);
     return true;
 }
 
+static bool has_place(const struct executor *executor, const struct call_state *state, size_t queue_max)
+{
+    return fair_queue_count_of(executor->queue, state->turn.organization_id) < queue_max &&
+           fair_queue_count(executor->queue) / EXECUTOR_QUEUE_SHARES < queue_max;
+}
+
 static bool queue_call(struct executor *executor, struct call_state *state, bool is_single, size_t queue_max, struct error *err)
 {
-    struct call_queue *queue = is_single && executor->config.batchers > 0 ? &executor->singles : &executor->others;
+    bool batches = is_single && executor->config.batchers > 0;
     pthread_mutex_lock(&executor->lock);
     /* When enough batchers run, no further thread is needed: one of them takes this single call with its next batch, or a thread
      * that was woken for an older call takes it. */
-    bool batches = queue == &executor->singles;
     bool needs_thread = !batches || executor->batching < executor->config.batchers;
-    bool accepted = !executor->stopping && executor->queued < queue_max && (!needs_thread || call_thread(executor, batches));
-    if (accepted)
-        queue_append(executor, queue, state);
     bool stopping = executor->stopping;
+    bool accepted = !stopping && has_place(executor, state, queue_max) && (!needs_thread || call_thread(executor, batches));
+    if (accepted)
+        fair_queue_add(executor->queue, state, batches ? QUEUE_SINGLES : QUEUE_OTHERS);
     pthread_mutex_unlock(&executor->lock);
     if (accepted)
         return true;
@@ -214,21 +180,17 @@ void executor_stop(struct executor *executor, int wait_ms)
     struct timespec until = clock_deadline(wait_ms);
     pthread_mutex_lock(&executor->lock);
     int waited = 0;
-    while (waited == 0 && (executor->running > 0 || executor->queued > 0))
+    while (waited == 0 && (executor->running > 0 || fair_queue_count(executor->queue) > 0))
         waited = pthread_cond_clockwait(&executor->empty, &executor->lock, CLOCK_MONOTONIC, &until);
     executor->stopping = true;
-    struct call_queue singles = executor->singles;
-    struct call_queue others = executor->others;
-    executor->singles = executor->others = (struct call_queue){ NULL, NULL };
-    executor->queued = 0;
+    struct call_state *left = fair_queue_clear(executor->queue);
     pthread_cond_broadcast(&executor->work);
     int threads = executor->thread_count;
     pthread_mutex_unlock(&executor->lock);
 
     struct error why = { .code = ERR_NONE };
     fail(&why, ERR_SERVICE_UNAVAILABLE, NULL, "The service is stopping.");
-    refuse_all(executor, singles.first, &why);
-    refuse_all(executor, others.first, &why);
+    refuse_all(executor, left, &why);
     for (int i = 0; i < threads; i++)
         pthread_join(executor->threads[i], NULL);
     executor->thread_count = 0;
@@ -241,6 +203,7 @@ void executor_free(struct executor *executor)
     pthread_cond_destroy(&executor->work);
     pthread_cond_destroy(&executor->empty);
     pthread_mutex_destroy(&executor->lock);
+    fair_queue_free(executor->queue);
     free(executor->threads);
     free(executor);
 }
@@ -248,7 +211,7 @@ void executor_free(struct executor *executor)
 size_t executor_queued(struct executor *executor)
 {
     pthread_mutex_lock(&executor->lock);
-    size_t queued = executor->queued;
+    size_t queued = fair_queue_count(executor->queue);
     pthread_mutex_unlock(&executor->lock);
     return queued;
 }

@@ -6,27 +6,31 @@
  * (pools) keep slow calls from delaying quick ones. Threads start when there is
  * work, so an idle process has none.
  *
- * `single` calls wait in a queue of their own. A thread takes all that wait, up
- * to EXECUTOR_BATCH_MAX, and never waits for more. A batch uses one pipeline,
- * and its writes share one commit (group commit), so fewer batching threads
- * make larger batches. A free thread serves the queue whose first call arrived
- * first.
+ * `single` calls are taken together: a thread takes all that wait, up to
+ * EXECUTOR_BATCH_MAX, and never waits for more. A batch uses one pipeline, and
+ * its writes share one commit (group commit), so fewer batching threads make
+ * larger batches. Single and other calls are served in turns.
+ *
+ * Organizations and their brands are served in turns (fair_queue.h). One
+ * organization has at most all threads but one, and its waiting calls fill at
+ * most a part of the queue.
  */
 #pragma once
 
 #include "base/error.h"
 #include "db/db.h"
 
-enum { EXECUTOR_BATCH_MAX = 64 };
+enum { EXECUTOR_BATCH_MAX = 64, EXECUTOR_QUEUE_SHARES = 4 };
 
 struct executor;
 struct call_state;
 
 struct executor_config {
     const char *name;
-    int threads;
-    size_t queue_max;
-    int batchers; /* threads that may run batches of single calls at a time; 0: single calls are queued like others */
+    int threads;      /* one organization has at most all but one of them; 1: no thread is kept free */
+    size_t queue_max; /* waiting calls of one organization; EXECUTOR_QUEUE_SHARES times as many of all together */
+    int batchers;     /* threads that may run batches of single calls at a time, bounded like `threads`; 0: single calls are
+                         queued like others */
 
     /* Runs one or several calls to completion on `conn`. */
     void (*run)(void *context, struct db_conn *conn, struct call_state *const *states, size_t count);
@@ -39,7 +43,7 @@ struct executor_config {
 
 struct executor *executor_new(const struct executor_config *config) NONNULL(1) RETURNS_NONNULL;
 
-/* Queues a call. Errors: SERVICE_UNAVAILABLE when the queue is full or the executor stops. */
+/* Queues a call by its state->turn. Errors: SERVICE_UNAVAILABLE when too many calls wait or the executor stops. */
 MUST_CHECK bool executor_submit(struct executor *executor, struct call_state *state, bool is_single, struct error *err)
     NONNULL(1, 2, 4);
 

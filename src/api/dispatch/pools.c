@@ -12,12 +12,45 @@ static struct executor *pool_of(struct api *api, const struct operation *op)
     return op->mode == OP_WRITE || op->mode == OP_JOB ? api->writes : api->reads;
 }
 
+/* ---- Turns ---- */
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    for (; text != NULL && *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* Before admission the brand is the caller's text: a caller that varies it gains turns in its own organization only. Calls with
+ * unknown credentials take turns by credential. */
+static struct turn turn_of(const struct api *api, const struct call_state *state)
+{
+    const struct call *call = state->call;
+    struct turn turn = { .organization_id = call->who.organization_id, .brand = (uint64_t)state->brand_id };
+    if (!dispatch_knows_caller(state))
+        return (struct turn){ .brand = hash_of(call->credentials.secret) };
+    if (call->who.kind == CREDENTIAL_LOCAL_OWNER && installation_is_open(api->installation))
+        turn.organization_id = api->engine->default_organization_id;
+    if (turn.brand == 0)
+        turn.brand = call->who.bound_brand_id != 0 ? (uint64_t)call->who.bound_brand_id : hash_of(call->credentials.brand);
+    return turn;
+}
+
+bool dispatch_knows_caller(const struct call_state *state)
+{
+    return state->has_principal || state->admitted;
+}
+
+/* ---- Queueing ---- */
+
 void dispatch_queue(struct api *api, struct call_state *state)
 {
     const struct operation *op = state->call->op;
     struct error err = { .code = ERR_NONE };
     pthread_mutex_lock(&api->calls_lock);
     state->phase = CALL_QUEUED;
+    state->turn = turn_of(api, state);
     state->conn = NULL;
     pthread_mutex_unlock(&api->calls_lock);
     /* A call that is queued again was accepted before, so the length of the queue does not limit it. */

@@ -58,6 +58,29 @@ static void lint_topic_order(const struct catalogue *all)
     }
 }
 
+static bool is_in_topic(const struct catalogue *all, const char *name)
+{
+    size_t i;
+    const json_t *topic;
+    json_array_foreach(all->topics, i, topic) {
+        if (list_has(json_object_get(topic, "tools"), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* get_capabilities describes the tools of a topic, so a built tool without a topic would be missing there. */
+static void lint_topics_of_tools(const struct catalogue *all)
+{
+    for (size_t i = 0; i < all->tool_count; i++) {
+        const struct tool_decl *tool = &all->tools[i];
+        if (tool->built && !is_in_topic(all, tool->name)) {
+            problem(tool->where, "%s is built and in no topic; add its name to the tools of a topic in %s", tool->name, where);
+        }
+    }
+}
+
 void lint_topics(const struct catalogue *all)
 {
     size_t i;
@@ -66,4 +89,5 @@ void lint_topics(const struct catalogue *all)
         lint_topic(all, topic);
     }
     lint_topic_order(all);
+    lint_topics_of_tools(all);
 }

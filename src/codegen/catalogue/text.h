@@ -41,7 +41,7 @@ const char *member_text(const json_t *object, const char *key) NONNULL(2);
 /* True when a member is present and true. */
 bool member_true(const json_t *object, const char *key) NONNULL(2);
 
-/* The number of a member, `otherwise` when absent. */
+/* The value of a numeric member; `otherwise` when it is absent. */
 double member_number(const json_t *object, const char *key, double otherwise) NONNULL(2);
 
 /* True when an array contains this text. */

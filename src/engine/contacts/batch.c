@@ -89,23 +89,31 @@ static int by_key_then_index(const void *left, const void *right)
     return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
 }
 
+/* The number of rows from the beginning of a sorted list that have the address of the first one. */
+static size_t count_same_key(const struct normalized_contact *const *sorted, size_t count)
+{
+    size_t same = 1;
+    while (same < count && strcmp(sorted[same]->address.key, sorted[0]->address.key) == 0)
+        same++;
+    return same;
+}
+
 /* Merges rows with the same address. Returns one entry per address, in the order of the keys. */
 static struct normalized_contact **merge_batch_rows(struct batch_work *batch, size_t *ret_count)
 {
     struct arena *arena = batch->work->arena;
-    struct normalized_contact **sorted = arena_array(arena, batch->ready_count, sizeof(*sorted));
+    const struct normalized_contact **sorted = arena_array(arena, batch->ready_count, sizeof(*sorted));
+    struct normalized_contact **merged = arena_array(arena, batch->ready_count, sizeof(*merged));
     for (size_t i = 0; i < batch->ready_count; i++)
         sorted[i] = &batch->ready[i];
     qsort(sorted, batch->ready_count, sizeof(*sorted), by_key_then_index);
     size_t count = 0;
-    for (size_t i = 0; i < batch->ready_count; i++) {
-        if (count > 0 && strcmp(sorted[count - 1]->address.key, sorted[i]->address.key) == 0)
-            contact_merge_normalized(arena, sorted[count - 1], sorted[i]);
-        else
-            sorted[count++] = sorted[i];
+    for (size_t i = 0, same; i < batch->ready_count; i += same) {
+        same = count_same_key(&sorted[i], batch->ready_count - i);
+        merged[count++] = contact_merge_normalized(arena, &sorted[i], same);
     }
     *ret_count = count;
-    return sorted;
+    return merged;
 }
 
 /* ---- Saving ---- */

@@ -3,6 +3,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { CONSENT_MAX_BYTES = 64 * 1024 };
@@ -25,8 +26,7 @@ static bool check_groups(const json_t *groups, struct error *err)
 {
     const char *group;
     json_t *wanted;
-    json_object_foreach(json_for_iteration(groups), group, wanted)
-    {
+    json_object_foreach (json_for_iteration(groups), group, wanted) {
         if (json_is_boolean(wanted) && group[0] != '\0' && utf8_length(group) <= SUBSCRIPTION_GROUP_MAX_CHARS)
             continue;
         fail(err, ERR_INVALID_REQUEST, NULL, "subscriptionGroups maps ids of at most %d characters to true or false.",
@@ -74,46 +74,91 @@ bool contact_normalize(const struct work *work, const struct contact_change *cha
     return true;
 }
 
-/* ---- Two changes of one contact ---- */
+/* ---- Several changes of one contact ---- */
 
-static const json_t *merge_groups(struct arena *arena, const json_t *groups, const json_t *later)
+/* Each list of groups is copied once, whatever the number of changes. */
+static const json_t *merge_groups(struct arena *arena, const struct normalized_contact *const *changes, size_t count)
 {
-    if (groups == NULL || later == NULL)
-        return later != NULL ? later : groups;
-    json_t *merged = json_in_arena(arena, json_copy(json_for_iteration(groups)));
-    json_object_update(merged, json_for_iteration(later));
+    json_t *merged = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (changes[i]->groups == NULL)
+            continue;
+        if (merged == NULL)
+            merged = json_in_arena(arena, json_object());
+        json_object_update(merged, json_for_iteration(changes[i]->groups));
+    }
     return merged;
 }
 
-static struct custom_values merge_custom_values(struct arena *arena, struct custom_values values, struct custom_values later)
+/* The values come from one array, so their addresses tell which is the later one. */
+static int by_name_then_place(const void *left, const void *right)
 {
-    if (values.count == 0 || later.count == 0)
-        return later.count > 0 ? later : values;
-    struct custom_value *items = arena_array(arena, values.count + later.count, sizeof(*items));
-    memcpy(items, values.items, values.count * sizeof(*items));
-    memcpy(items + values.count, later.items, later.count * sizeof(*items));
-    return (struct custom_values){ .items = items, .count = values.count + later.count };
+    const struct custom_value *a = *(const struct custom_value *const *)left;
+    const struct custom_value *b = *(const struct custom_value *const *)right;
+    int order = strcmp(a->name, b->name);
+    return order != 0 ? order : (a > b) - (a < b);
 }
 
-void contact_merge_normalized(struct arena *arena, struct normalized_contact *ready, const struct normalized_contact *later)
+/* Keeps the last value of each name. Sorts `items` by name. */
+static size_t drop_replaced_values(struct arena *arena, const struct custom_value *values, size_t count,
+                                   struct custom_value *ret_items)
 {
-    ready->address = later->address;
+    const struct custom_value **sorted = arena_array(arena, count, sizeof(*sorted));
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &values[i];
+    qsort(sorted, count, sizeof(*sorted), by_name_then_place);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (i + 1 == count || strcmp(sorted[i]->name, sorted[i + 1]->name) != 0)
+            ret_items[kept++] = *sorted[i];
+    return kept;
+}
+
+static struct custom_values merge_custom_values(struct arena *arena, const struct normalized_contact *const *changes, size_t count)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += changes[i]->custom.count;
+    struct custom_value *all = arena_array(arena, total, sizeof(*all));
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < changes[i]->custom.count; j++)
+            all[at++] = changes[i]->custom.items[j];
+    struct custom_value *items = arena_array(arena, total, sizeof(*items));
+    return (struct custom_values){ .items = items, .count = drop_replaced_values(arena, all, total, items) };
+}
+
+static void merge_members(struct normalized_contact *contact, const struct normalized_contact *later)
+{
+    contact->address = later->address;
     if (later->first_name.set)
-        ready->first_name = later->first_name;
+        contact->first_name = later->first_name;
     if (later->last_name.set)
-        ready->last_name = later->last_name;
+        contact->last_name = later->last_name;
     if (later->user_id.set)
-        ready->user_id = later->user_id;
+        contact->user_id = later->user_id;
     if (later->source != NULL)
-        ready->source = later->source;
+        contact->source = later->source;
     if (later->subscribed.set)
-        ready->subscribed = later->subscribed;
+        contact->subscribed = later->subscribed;
     if (later->consent != NULL) {
-        ready->consent = later->consent;
-        ready->agreed_at = later->agreed_at;
+        contact->consent = later->consent;
+        contact->agreed_at = later->agreed_at;
     }
-    ready->groups = merge_groups(arena, ready->groups, later->groups);
-    ready->custom = merge_custom_values(arena, ready->custom, later->custom);
+}
+
+struct normalized_contact *contact_merge_normalized(struct arena *arena, const struct normalized_contact *const *changes,
+                                                    size_t count)
+{
+    struct normalized_contact *merged = arena_alloc(arena, sizeof(*merged));
+    *merged = *changes[0];
+    for (size_t i = 1; i < count; i++)
+        merge_members(merged, changes[i]);
+    if (count > 1) {
+        merged->groups = merge_groups(arena, changes, count);
+        merged->custom = merge_custom_values(arena, changes, count);
+    }
+    return merged;
 }
 
 /* ---- For SQL ---- */

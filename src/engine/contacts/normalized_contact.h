@@ -26,9 +26,10 @@ struct normalized_contact {
 MUST_CHECK bool contact_normalize(const struct work *work, const struct contact_change *change, struct field_registry *registry,
                                   struct normalized_contact *ret_ready, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
-/* Merges `later`, a later change of the same contact, into `ready`. */
-void contact_merge_normalized(struct arena *arena, struct normalized_contact *ready, const struct normalized_contact *later)
-    NONNULL(1, 2, 3);
+/* Merges `count` changes (at least 1) of one contact, in the order of their values: the later value of two counts. Memory and time
+ * grow with the sum of the values. */
+struct normalized_contact *contact_merge_normalized(struct arena *arena, const struct normalized_contact *const *changes,
+                                                    size_t count) NONNULL(1, 2) RETURNS_NONNULL;
 
 /* The subscription groups as JSON text. */
 const char *contact_groups_json(struct arena *arena, const struct normalized_contact *ready) NONNULL(1, 2) RETURNS_NONNULL;

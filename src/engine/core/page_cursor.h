@@ -1,14 +1,19 @@
 /*
  * Pages and cursors (keyset pagination). A cursor contains the sort key of the
  * last returned row, so deleting rows that were read skips no other row. It is a
- * signed token, bound to its query (operation, brand, filters, order), and valid
- * for 24 hours. Any other text is INVALID_REQUEST with param `cursor`.
+ * sealed token, bound to its query (organization, brand, operation, filters,
+ * order), and valid for 24 hours. Its reader learns none of the numbers in it.
+ * Any other text is INVALID_REQUEST with param `cursor`.
  */
 #pragma once
 
 #include "engine/core/work.h"
 
-enum { PAGE_CURSOR_MAX_HOURS = 24, PAGE_TEXT_KEY_MAX_BYTES = 512 };
+enum {
+    PAGE_CURSOR_MAX_HOURS = 24,
+    PAGE_CURSOR_MAX_CHARS = 512, /* as the operations declare */
+    PAGE_TEXT_KEY_MAX_BYTES = 320,
+};
 
 /* The position after a row: its sort key (a number or a text) and its id. */
 struct page_cursor {

@@ -107,6 +107,7 @@ bool engine_load(struct db_conn *conn, struct engine *engine, struct error *err)
         !load_settings(conn, arena, settings, ARRAY_COUNT(settings), err) || !make_defaults(conn, arena, engine, err))
         return false;
     id_codec_init(&engine->ids, id_key);
+    token_keys_init(&engine->token_keys, engine->token_key);
     name_installation(engine);
     return db_tx_commit(&tx, err);
 }

@@ -1,7 +1,8 @@
 /*
  * The engine: the business rules of the service, over PostgreSQL. Each folder is
  * one domain with its header, its code and its queries. Engine code is
- * independent of transports. It has no side effects outside the database; a side
+ * independent of transports. It has no side effects outside the database, except
+ * engine/assets, which writes image files when a job calls it. Any other side
  * effect is a job row that is committed with the work.
  *
  * struct work is the context of one unit of work: organization, brand, time,
@@ -16,6 +17,7 @@
 #include "base/values.h"
 #include "crypto/ids.h"
 #include "crypto/keys.h"
+#include "crypto/tokens.h"
 #include "db/db.h"
 
 enum { ENGINE_NAME_CHARS = 16 };
@@ -23,8 +25,9 @@ enum { ENGINE_NAME_CHARS = 16 };
 /* The constants of one installation; read-only after engine_load, shared by all threads. */
 struct engine {
     struct id_codec ids;
-    unsigned char token_key[TOKEN_KEY_BYTES];   /* signs cursors and links */
-    unsigned char address_key[TOKEN_KEY_BYTES]; /* hashes addresses */
+    unsigned char token_key[TOKEN_KEY_BYTES];     /* the secret of this installation; token_keys is derived from it */
+    struct token_keys token_keys;                 /* seal cursors, Message-IDs and links */
+    unsigned char address_key[ADDRESS_KEY_BYTES]; /* hashes addresses */
     char name[ENGINE_NAME_CHARS + 1]; /* distinguishes installations that share a service (Redis); reveals nothing about the keys */
     int64_t default_organization_id;
     int64_t default_brand_id;

@@ -1,7 +1,9 @@
 #include "engine/delivery/delivery.h"
 
 #include "base/text.h"
+#include "engine/compose/message_id.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Leasing ---- */
@@ -43,6 +45,13 @@ bool delivery_take_range(const struct work *work, const struct delivery_lease_re
     return true;
 }
 
+static int compare_ordinals(const void *a, const void *b)
+{
+    const int64_t *left = a;
+    const int64_t *right = b;
+    return (*left > *right) - (*left < *right);
+}
+
 bool delivery_take_retries(const struct work *work, const struct delivery_lease_request *request, struct delivery_batch *ret_batch,
                            bool *ret_found, struct error *err)
 {
@@ -65,6 +74,7 @@ bool delivery_take_retries(const struct work *work, const struct delivery_lease_
     int64_t *ordinals = arena_array(work->arena, count, sizeof(*ordinals));
     for (size_t i = 0; i < count; i++)
         ordinals[i] = rows[i].ordinal;
+    qsort(ordinals, count, sizeof(*ordinals), compare_ordinals);
     *ret_batch = (struct delivery_batch){
         .owner = request->owner,
         .brand_id = rows[0].brand_id,
@@ -150,25 +160,41 @@ static bool skip_suppressed(const struct work *work, struct delivery_batch *batc
     return true;
 }
 
+/* Of retries the lease covers single recipients: those that were not read leave the batch. */
+static void note_part(struct delivery_batch *batch)
+{
+    const struct delivery_recipients_row *rows = batch->recipients;
+    if (batch->count == 0 || rows[0].eligible <= (int64_t)batch->count)
+        return;
+    batch->is_part = true;
+    size_t kept = 0;
+    while (batch->from_ordinal == 0 && kept < batch->ordinal_count && batch->ordinals[kept] <= rows[batch->count - 1].ordinal)
+        kept++;
+    if (batch->from_ordinal == 0)
+        batch->ordinal_count = kept;
+}
+
 bool delivery_fetch(const struct work *work, struct delivery_batch *batch, struct error *err)
 {
     struct composer *composer;
-    if (!read_send(work, batch, err) || !delivery_composer(work, batch, &composer, err))
+    if (!read_send(work, batch, err) || (!batch->is_for_results && !delivery_composer(work, batch, &composer, err)))
         return false;
     struct delivery_recipients_params params = {
         .brand_id = batch->brand_id,
         .send_id = batch->send_id,
         .ordinals = { batch->ordinals, batch->ordinal_count },
-        .fields = composer_fields(composer),
+        .fields = batch->is_for_results ? (struct text_list){ .count = 0 } : composer_fields(composer),
         .is_fresh = batch->is_fresh,
         .is_retry = batch->from_ordinal == 0,
         .owner = batch->owner,
         .date = batch->date_us,
+        .max_bytes = DELIVERY_FETCH_MAX_BYTES,
     };
     struct delivery_recipients_row *recipients;
     if (!sql_delivery_recipients(work->conn, work->arena, &params, &recipients, &batch->count, err))
         return false;
     batch->recipients = recipients;
+    note_part(batch);
     batch->results = arena_array(work->arena, batch->count + 1, sizeof(*batch->results));
     for (size_t i = 0; i < batch->count; i++)
         batch->results[i] = (struct delivery_result){
@@ -196,11 +222,10 @@ char *delivery_message_name(const struct work *work, const struct delivery_batch
                         (long long)batch->recipients[index].ordinal);
 }
 
-/* A signed token with brand, send and recipient. It identifies the recipient of a bounce and cannot be forged. */
 static char *message_token(const struct work *work, const struct delivery_batch *batch, int64_t ordinal)
 {
-    const int64_t payload[] = { batch->brand_id, batch->send_id, ordinal };
-    return token_seal(work->arena, work->engine->token_key, "message", payload, sizeof(payload));
+    const struct message_origin origin = { .brand_id = batch->brand_id, .send_id = batch->send_id, .ordinal = ordinal };
+    return message_id_token(work->engine, work->arena, &origin);
 }
 
 bool delivery_compose(const struct work *work, const struct delivery_batch *batch, size_t index, struct composer *composer,

@@ -22,6 +22,7 @@ enum {
     DELIVERY_RANGE_SIZE = 500,
     DELIVERY_RETRIES_MAX = 200, /* of a batch */
     DELIVERY_LEASE_S = 60,
+    DELIVERY_FETCH_MAX_BYTES = 3 * 1024 * 1024, /* custom fields of a batch; a recipient with more is a batch of its own */
 };
 
 /* ---- Beginning ---- */
@@ -61,13 +62,14 @@ struct delivery_batch {
     int64_t organization_id;
     int64_t brand_id;
     int64_t send_id;
-    int64_t from_ordinal; /* first ordinal of the range; 0: retries */
-    const int64_t *ordinals;
+    int64_t from_ordinal;    /* first ordinal of the range; 0: retries */
+    const int64_t *ordinals; /* ascending */
     size_t ordinal_count;
     struct opt_int date_us; /* the date of the messages of a range */
     bool is_fresh;          /* the range was never leased before */
-    bool is_part;           /* a part of a range: settling it does not close the range */
+    bool is_part;           /* a part of a range or of its retries: settling it does not close the range */
     bool is_unsure;         /* another process, or an earlier try, may have settled some recipients */
+    bool is_for_results;    /* nothing is composed: no fields are read, and the design need not be usable */
     bool is_abandoned;      /* a former owner disappeared without releasing its lease */
     const struct delivery_send_row *send;
     struct composer_design design;
@@ -93,8 +95,10 @@ MUST_CHECK bool delivery_take_range(const struct work *work, const struct delive
 MUST_CHECK bool delivery_take_retries(const struct work *work, const struct delivery_lease_request *request,
                                       struct delivery_batch *ret_batch, bool *ret_found, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
-/* Reads the current send and recipients of a batch. Recipients who have unsubscribed, were deleted or are suppressed get the
- * outcome DELIVERY_SKIPPED. Errors: INTERNAL_ERROR, INVALID_REQUEST when the design cannot be used any more. */
+/* Reads the current send and recipients of a batch. When the custom fields exceed DELIVERY_FETCH_MAX_BYTES, only the first
+ * recipients are read, and the batch becomes a part: the others are leased again after it. Recipients who have unsubscribed, were
+ * deleted or are suppressed get the outcome DELIVERY_SKIPPED. Errors: INTERNAL_ERROR, INVALID_REQUEST when the design cannot be
+ * used any more. */
 MUST_CHECK bool delivery_fetch(const struct work *work, struct delivery_batch *batch, struct error *err) NONNULL(1, 2, 3);
 
 /* Makes the composer of one thread. `work` needs an arena, but no connection. */

@@ -142,36 +142,49 @@ returning y.brand_id, y.send_id, y.ordinal;
 -- Current recipients of a send, with the custom fields of the design in the given order. Each field's text follows a letter for
 -- its type; the name '' means all fields (engine/compose/merge_fields.h). A range omits recipients with a result or a queued
 -- retry. Retries omit those that are not leased to `owner`. Each "limit 1" forces a lookup by the whole key, also while the
--- tables have no statistics yet.
+-- tables have no statistics yet. The rows are those in front of the one with which the custom fields exceed `max_bytes`, and that
+-- one; `eligible` counts all. A field that is stored without compression is not read for its size.
 -- name: delivery_recipients :many
--- params: brand_id bigint, send_id bigint, ordinals bigint[], fields text[], is_fresh boolean, is_retry boolean, owner text, date timestamptz null
--- columns: ordinal bigint, email text, email_key text, contact_id bigint null, was_contact boolean, subscribed boolean null, is_invalid boolean, attempts bigint, first_at timestamptz null, uncertain boolean, date timestamptz, first_name text null, last_name text null, user_id text null, fields text[]
-select r.ordinal, r.email, r.email_key, c.id, r.contact_id is not null, c.subscribed,
+-- params: brand_id bigint, send_id bigint, ordinals bigint[], fields text[], is_fresh boolean, is_retry boolean, owner text, date timestamptz null, max_bytes bigint
+-- columns: ordinal bigint, email text, email_key text, contact_id bigint null, was_contact boolean, subscribed boolean null, is_invalid boolean, attempts bigint, first_at timestamptz null, uncertain boolean, date timestamptz, first_name text null, last_name text null, user_id text null, fields text[], eligible bigint
+with eligible as (
+    select r.ordinal, r.email, r.email_key, c.id as contact_id, r.contact_id is not null as was_contact, c.subscribed,
+           coalesce(y.attempts, 0)::bigint as attempts, y.first_at, coalesce(y.uncertain, false) as uncertain,
+           c.first_name, c.last_name, c.user_id, c.custom_fields, count(*) over () as count,
+           sum(case when c.id is null or cardinality(:fields::text[]) = 0 then 0
+                    when pg_column_compression(c.custom_fields) is null then pg_column_size(c.custom_fields)
+                    else octet_length(c.custom_fields::text) end)
+               over (order by r.ordinal rows between unbounded preceding and 1 preceding) as bytes_before
+      from unnest(:ordinals::bigint[]) as w (ordinal)
+     cross join lateral (select * from send_recipients
+                          where brand_id = :brand_id and send_id = :send_id and ordinal = w.ordinal limit 1) r
+      left join lateral (select * from send_retries
+                          where brand_id = :brand_id and send_id = :send_id and ordinal = w.ordinal limit 1) y on true
+      left join lateral (select * from contacts where brand_id = :brand_id and email_key = r.email_key limit 1) c on true
+     where case when :is_retry::boolean then y.lease_owner = :owner else y.ordinal is null end
+       and (:is_fresh::boolean
+            or (select true from send_results
+                 where brand_id = :brand_id and send_id = :send_id and ordinal = w.ordinal limit 1) is null)
+)
+select e.ordinal, e.email, e.email_key, e.contact_id, e.was_contact, e.subscribed,
        coalesce((select true from contact_validations v
-                  where v.brand_id = :brand_id and v.contact_id = c.id and v.status = 'invalid' limit 1), false),
-       coalesce(y.attempts, 0)::bigint, y.first_at, coalesce(y.uncertain, false),
+                  where v.brand_id = :brand_id and v.contact_id = e.contact_id and v.status = 'invalid' limit 1), false),
+       e.attempts, e.first_at, e.uncertain,
        coalesce(:date::timestamptz,
                 (select g.started_at from send_ranges g
-                  where g.brand_id = :brand_id and g.send_id = :send_id and g.from_ordinal <= r.ordinal
+                  where g.brand_id = :brand_id and g.send_id = :send_id and g.from_ordinal <= e.ordinal
                   order by g.from_ordinal desc limit 1)),
-       c.first_name, c.last_name, c.user_id,
+       e.first_name, e.last_name, e.user_id,
        array(select case jsonb_typeof(v.value) when 'null' then null when 'object' then 'j' || v.value::text
                                                when 'array' then 'j' || v.value::text
                                                else left(jsonb_typeof(v.value), 1) || (v.value #>> '{}') end
                from unnest(:fields::text[]) with ordinality as f (name, place)
-              cross join lateral (select case f.name when '' then c.custom_fields else c.custom_fields -> f.name end) v (value)
-              order by f.place)
-  from unnest(:ordinals::bigint[]) as w (ordinal)
- cross join lateral (select * from send_recipients
-                      where brand_id = :brand_id and send_id = :send_id and ordinal = w.ordinal limit 1) r
-  left join lateral (select * from send_retries
-                      where brand_id = :brand_id and send_id = :send_id and ordinal = w.ordinal limit 1) y on true
-  left join lateral (select * from contacts where brand_id = :brand_id and email_key = r.email_key limit 1) c on true
- where case when :is_retry::boolean then y.lease_owner = :owner else y.ordinal is null end
-   and (:is_fresh::boolean
-        or (select true from send_results
-             where brand_id = :brand_id and send_id = :send_id and ordinal = w.ordinal limit 1) is null)
- order by r.ordinal;
+              cross join lateral (select case f.name when '' then e.custom_fields else e.custom_fields -> f.name end) v (value)
+              order by f.place),
+       e.count
+  from eligible e
+ where coalesce(e.bytes_before, 0) < :max_bytes
+ order by e.ordinal;
 
 -- The suppressed addresses among these.
 -- name: delivery_suppressed :many
@@ -366,6 +379,28 @@ update send_retries y set lease_owner = null, lease_until = null
  where y.lease_owner = :owner
    and not exists (select 1 from unnest(:retry_sends::bigint[], :retries::bigint[]) as k (send_id, ordinal)
                     where k.send_id = y.send_id and k.ordinal = y.ordinal);
+
+-- Counts a crash of a sender process for the work that it had in hand, and returns the crashes of each so far.
+-- name: delivery_count_crashes :many
+-- params: brand_ids bigint[], send_ids bigint[], ordinals bigint[], are_ranges boolean[], now timestamptz
+-- columns: brand_id bigint, send_id bigint, ordinal bigint, is_range boolean, crashes bigint
+insert into send_crashes as k (brand_id, send_id, ordinal, is_range, crashes, crashed_at)
+select distinct t.brand_id, t.send_id, t.ordinal, t.is_range, 1, :now::timestamptz
+  from unnest(:brand_ids::bigint[], :send_ids::bigint[], :ordinals::bigint[], :are_ranges::boolean[])
+       as t (brand_id, send_id, ordinal, is_range)
+ order by 1, 2, 3, 4
+    on conflict (brand_id, send_id, ordinal, is_range)
+       do update set crashes = k.crashes + 1, crashed_at = excluded.crashed_at
+returning k.brand_id, k.send_id, k.ordinal, k.is_range, k.crashes::bigint;
+
+-- Those of these sends that are not running any more: paused, canceled or given up.
+-- name: delivery_stopped_sends :many
+-- params: brand_ids bigint[], send_ids bigint[]
+-- columns: send_id bigint
+select s.id
+  from unnest(:brand_ids::bigint[], :send_ids::bigint[]) as t (brand_id, send_id)
+  join sends s on s.brand_id = t.brand_id and s.id = t.send_id
+ where s.status <> 'running';
 
 -- Releases retries whose owner disappeared. Their outcome is unknown, so they are marked uncertain.
 -- name: delivery_reclaim_retries :exec

@@ -35,7 +35,7 @@ MUST_CHECK bool domain_keys_lock(const struct work *work, int64_t domain_id, str
 /* Replaces the pair in use by the waiting one (key rotation), in the open transaction. */
 MUST_CHECK bool domain_keys_exchange(const struct work *work, int64_t domain_id, struct error *err) NONNULL(1, 3);
 
-/* Makes a pair in use for a domain without keys. No transaction may be open. */
+/* Generates a key pair for a domain without keys in use, and marks the pair as used. No transaction may be open. */
 MUST_CHECK bool domain_keys_ensure(const struct work *work, int64_t domain_id, struct error *err) NONNULL(1, 3);
 
 /* Seals every key of every brand with the newest master key, a hundred keys per transaction. Errors: SERVICE_UNAVAILABLE. */

@@ -9,8 +9,9 @@
 #include <unictype.h>
 #include <unistr.h>
 
-/* Enough for 100 values of FIELD_TEXT_MAX_CHARS with every character escaped, and their names. */
-enum { VALUES_JSON_MAX_BYTES = 2 * 1024 * 1024 };
+/* Enough for the merged rows of a batch: FIELDS_MAX_PER_BRAND values of FIELD_TEXT_MAX_CHARS with every character escaped, their
+ * names, and all names that the largest body can clear. */
+enum { VALUES_JSON_MAX_BYTES = 16 * 1024 * 1024 };
 
 static const struct {
     const char *name;
@@ -246,8 +247,9 @@ bool field_registry_read(struct field_registry *registry, const json_t *object, 
     size_t count = 0;
     const char *given;
     json_t *value;
-    json_object_foreach(json_for_iteration(object), given, value) if (!read_field_value(registry, given, value, &items[count++],
-                                                                                        err)) return name_in_param(err, given);
+    json_object_foreach (json_for_iteration(object), given, value)
+        if (!read_field_value(registry, given, value, &items[count++], err))
+            return name_in_param(err, given);
     *ret_values = (struct custom_values){ .items = items, .count = count };
     return true;
 }
@@ -262,8 +264,7 @@ size_t field_registry_query(const struct field_registry *registry, const struct 
     size_t at = 0;
     const char *name;
     json_t *type;
-    json_object_foreach(registry->types, name, type)
-    {
+    json_object_foreach (registry->types, name, type) {
         names[at] = name;
         type_names[at++] = types[json_integer_value(type)].name;
     }
@@ -371,7 +372,8 @@ void field_registry_write_warnings(const struct field_registry *registry, struct
 {
     const char *given;
     json_t *name;
-    json_object_foreach(registry->renamed, given, name) write_renamed(given, json_string_value(name), json);
+    json_object_foreach (registry->renamed, given, name)
+        write_renamed(given, json_string_value(name), json);
 }
 
 void field_write_renamed(const char *given, const char *name, struct json_writer *json)

@@ -19,7 +19,9 @@
  * filter_of_audience makes a filter for membership of an audience (a saved
  * filter or a cohort); it is resolved and compiled like any other. One
  * search_sql can contain several filters (count(*) filter (where …)), up to
- * FILTER_MAX_COMPILED conditions.
+ * FILTER_MAX_COMPILED conditions. Audiences beyond FILTER_MAX_AUDIENCES or
+ * FILTER_MAX_DEFINITION_BYTES are not loaded; a filter that needs them does not
+ * compile.
  *
  * Semantics. A field of a contact has a value, or none (null); a custom text can
  * also be empty. exists: the field has a value. is_empty: it has none, or an
@@ -39,9 +41,11 @@ enum {
     FILTER_MAX_CONDITIONS = 50,    /* conditions in one filter */
     FILTER_MAX_LIST = 200,         /* values of in, contains_any */
     FILTER_MAX_AUDIENCE_DEPTH = 4, /* nested audiences */
+    FILTER_MAX_AUDIENCES = 600,    /* audiences that one statement refers to, including those of audiences */
     FILTER_MAX_COMPILED = 150,     /* conditions in one statement, including those of audiences */
     FILTER_MAX_DAYS = 3650,
     AUDIENCE_FILTERS_MAX_BYTES = 256 * 1024,
+    FILTER_MAX_DEFINITION_BYTES = 4 * 1024 * 1024, /* filters of the audiences that one statement refers to */
 };
 
 /* The event types that a condition on activity can count. */
@@ -67,7 +71,7 @@ MUST_CHECK bool filter_resolve(const struct work *work, const struct filter *con
 
 /* Appends the filter as one SQL condition on `c`.
  * Errors: INVALID_REQUEST with the exact path (an unknown field or audience, an operator or a value that does not fit the type,
- * audiences nested too deep); AUDIENCE_BUILD_ACTIVE for a cohort that is not ready. */
+ * audiences nested too deep, too many conditions, values or audiences); AUDIENCE_BUILD_ACTIVE for a cohort that is not ready. */
 MUST_CHECK bool filter_compile(const struct filter *filter, const struct filter_scope *scope, struct search_sql *sql,
                                struct error *err) NONNULL(1, 2, 3, 4);
 

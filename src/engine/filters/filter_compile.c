@@ -12,11 +12,8 @@
 
 #include <string.h>
 
-enum {
-    CONDITION_MAX_PARAMS = 16, /* an upper bound for one condition */
-    /* Half of the limit of a statement, since a condition can name hundreds of audiences. A truncated statement is invalid. */
-    CONDITIONS_MAX_BYTES = 256 * 1024,
-};
+/* Half of the limit of a statement, since a condition can name hundreds of audiences. A truncated statement is invalid. */
+enum { CONDITIONS_MAX_BYTES = 256 * 1024 };
 
 /* ---- Presence of a value, for all types ---- */
 
@@ -222,6 +219,10 @@ static bool check_audience_reference(const struct filter_compiler *compiler, con
         return fail(err, ERR_INVALID_REQUEST, path,
                     "Audiences can refer to other audiences at most %d levels deep, and not in a cycle.",
                     FILTER_MAX_AUDIENCE_DEPTH);
+    if (audience == NULL && compiler->scope->is_cut)
+        return fail(err, ERR_INVALID_REQUEST, path,
+                    "Too many audiences, or too large ones, are named here and by these audiences; at most %d are read.",
+                    FILTER_MAX_AUDIENCES);
     /* Deleting an audience does not change the audiences that refer to it. */
     if (audience == NULL || (audience->is_deleted && !compiler->in_audience && !condition->deleted_too))
         return fail(err, condition->is_parameter ? ERR_AUDIENCE_NOT_FOUND : ERR_INVALID_REQUEST, path,
@@ -311,7 +312,7 @@ static bool compile_condition(struct filter_compiler *compiler, const struct fil
     struct search_sql *sql = compiler->sql;
     struct filter_condition condition = *given;
     const struct filter_operator *operator;
-    if (++sql->conditions > FILTER_MAX_COMPILED || sql->count + CONDITION_MAX_PARAMS > DB_MAX_PARAMS)
+    if (++sql->conditions > FILTER_MAX_COMPILED)
         return fail(err, ERR_INVALID_REQUEST, condition.path,
                     "The filter has more than %d conditions, including those of its audiences.", FILTER_MAX_COMPILED);
     if ((condition.subject == SUBJECT_CUSTOM && !resolve_custom_type(compiler, &condition, err)) ||
@@ -328,12 +329,19 @@ static bool compile_condition(struct filter_compiler *compiler, const struct fil
     return true;
 }
 
+/* Checks each condition, so that the error names the one that is too much. */
+static bool check_compiled_size(const struct search_sql *sql, const char *path, struct error *err)
+{
+    return search_sql_fits(sql, path, err) &&
+           (sql->text->size <= CONDITIONS_MAX_BYTES ||
+            fail(err, ERR_INVALID_REQUEST, path, "The conditions of this filter are too large. Use fewer."));
+}
+
 bool filter_compile_tree(struct filter_compiler *compiler, const struct filter *filter, struct error *err)
 {
     if (!filter->is_group)
         return compile_condition(compiler, &filter->condition, err) &&
-               (compiler->sql->text->size <= CONDITIONS_MAX_BYTES ||
-                fail(err, ERR_INVALID_REQUEST, filter->condition.path, "The conditions of this filter are too large."));
+               check_compiled_size(compiler->sql, filter->condition.path, err);
     if (filter->count == 0) {
         search_sql_add(compiler->sql, "true");
         return true;

@@ -8,6 +8,7 @@
 #include "sql/fields.h"
 #include "sql/filters.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- References ---- */
@@ -22,35 +23,64 @@ bool filter_uses_custom_fields(const struct filter *filter)
     return false;
 }
 
-const struct scope_audience *filter_scope_find(const struct filter_scope *scope, int64_t audience_id)
-{
-    const struct scope_audience *audience = scope->audiences;
-    while (audience != NULL && audience->id != audience_id)
-        audience = audience->next;
-    return audience;
-}
-
-/* Audience ids to look up. A filter with more than FILTER_MAX_COMPILED cannot be compiled, so further ids are dropped. */
-struct audience_ids {
-    int64_t ids[FILTER_MAX_COMPILED];
+/* The audiences that the filters name, in the order in which they were found, and a hash table of their places (open addressing).
+ * A filter can name ten thousand times an audience, so that a search in a list would be slow. */
+struct audience_set {
+    struct scope_audience items[FILTER_MAX_AUDIENCES];
     size_t count;
+    size_t loaded;         /* the first ones were queried */
+    uint16_t places[2048]; /* in items, from 1; 0: free */
 };
 
-static void add_audience_id(const struct filter_scope *scope, int64_t id, struct audience_ids *ids)
+static_assert(ARRAY_COUNT(((struct audience_set *)0)->places) > 2 * FILTER_MAX_AUDIENCES, "there is always a free place");
+
+/* The place of an audience in the table, or the free place where it belongs (Fibonacci hashing). */
+static uint16_t *find_place(struct audience_set *set, int64_t id)
 {
-    for (size_t i = 0; i < ids->count; i++)
-        if (ids->ids[i] == id)
-            return;
-    if (id > 0 && ids->count < FILTER_MAX_COMPILED && filter_scope_find(scope, id) == NULL)
-        ids->ids[ids->count++] = id;
+    size_t at = (size_t)(((uint64_t)id * UINT64_C(0x9E3779B97F4A7C15)) >> 32) % ARRAY_COUNT(set->places);
+    while (set->places[at] != 0 && set->items[set->places[at] - 1].id != id)
+        at = (at + 1) % ARRAY_COUNT(set->places);
+    return &set->places[at];
 }
 
-static void add_audience_ids(const struct filter_scope *scope, const struct filter *filter, struct audience_ids *ids)
+static struct scope_audience *find_audience(const struct filter_scope *scope, int64_t audience_id)
+{
+    if (scope->audiences == NULL)
+        return NULL;
+    uint16_t place = *find_place(scope->audiences, audience_id);
+    return place != 0 ? &scope->audiences->items[place - 1] : NULL;
+}
+
+const struct scope_audience *filter_scope_find(const struct filter_scope *scope, int64_t audience_id)
+{
+    const struct scope_audience *audience = find_audience(scope, audience_id);
+    return audience != NULL && audience->is_loaded ? audience : NULL;
+}
+
+static void add_audience_id(struct filter_scope *scope, int64_t id)
+{
+    if (id <= 0)
+        return;
+    if (scope->audiences == NULL)
+        scope->audiences = arena_alloc(scope->work->arena, sizeof(*scope->audiences));
+    struct audience_set *set = scope->audiences;
+    uint16_t *place = find_place(set, id);
+    if (*place != 0)
+        return;
+    if (set->count == FILTER_MAX_AUDIENCES) {
+        scope->is_cut = true;
+        return;
+    }
+    set->items[set->count++].id = id;
+    *place = (uint16_t)set->count;
+}
+
+static void add_audience_ids(struct filter_scope *scope, const struct filter *filter)
 {
     for (size_t i = 0; i < filter->condition.audiences.count; i++)
-        add_audience_id(scope, filter->condition.audiences.items[i], ids);
+        add_audience_id(scope, filter->condition.audiences.items[i]);
     for (size_t i = 0; i < filter->count; i++)
-        add_audience_ids(scope, &filter->children[i], ids);
+        add_audience_ids(scope, &filter->children[i]);
 }
 
 /* ---- Loading ---- */
@@ -64,78 +94,94 @@ static json_t *field_types_from(struct arena *arena, const struct db_rows *rows)
     return types;
 }
 
-static bool read_audience(const struct work *work, const struct contact_audiences_named_row *row, struct scope_audience *audience,
-                          struct error *err)
+static bool read_audience_filter(const struct work *work, const struct contact_audiences_named_row *row,
+                                 const struct filter **ret_filter, struct error *err)
 {
-    *audience = (struct scope_audience){
-        .id = row->id,
-        .is_cohort = strcmp(row->kind, "cohort") == 0,
-        .is_deleted = row->deleted,
-        .status = row->status,
-    };
-    if (audience->is_cohort)
-        return true;
     struct json_bounds bounds = { .max_bytes = AUDIENCE_FILTERS_MAX_BYTES };
     const json_t *json;
     const char *param = arena_printf(work->arena, "audiences.%s", work_id(work, ID_AUDIENCE, row->id));
     return json_read(work->arena, row->filters, strlen(row->filters), bounds, &json, err) &&
-           filter_read(work, json, param, NULL, &audience->filter, err);
+           filter_read(work, json, param, NULL, ret_filter, err);
 }
 
-/* Stores the loaded audiences, and collects in `next` the audiences they refer to that are not loaded yet. */
-static bool take_audiences(struct filter_scope *scope, const struct db_rows *rows, struct audience_ids *next, struct error *err)
+/* Stores a loaded audience and adds the audiences that it names. */
+static bool take_audience(struct filter_scope *scope, const struct contact_audiences_named_row *row, struct error *err)
 {
-    const struct contact_audiences_named_row *found = rows->rows;
-    for (size_t i = 0; i < rows->count; i++) {
-        struct scope_audience *audience = arena_alloc(scope->work->arena, sizeof(*audience));
-        if (!read_audience(scope->work, &found[i], audience, err))
+    struct scope_audience *audience = find_audience(scope, row->id);
+    audience->is_cohort = strcmp(row->kind, "cohort") == 0;
+    audience->is_deleted = row->deleted;
+    audience->status = row->status;
+    if (!audience->is_cohort) {
+        scope->definition_bytes += strlen(row->filters);
+        if (scope->definition_bytes > FILTER_MAX_DEFINITION_BYTES) {
+            scope->is_cut = true;
+            return true;
+        }
+        if (!read_audience_filter(scope->work, row, &audience->filter, err))
             return false;
-        audience->next = scope->audiences;
-        scope->audiences = audience;
+        add_audience_ids(scope, audience->filter);
     }
-    for (const struct scope_audience *audience = scope->audiences; audience != NULL; audience = audience->next)
-        if (audience->filter != NULL)
-            add_audience_ids(scope, audience->filter, next);
+    audience->is_loaded = true;
     return true;
 }
 
-static bool load_level(struct filter_scope *scope, bool needs_fields, struct audience_ids *ids, struct error *err)
+/* The ids of the audiences that were not queried yet; they count as queried from now on. */
+static struct int_list next_ids(struct filter_scope *scope)
+{
+    struct audience_set *set = scope->audiences;
+    if (set == NULL)
+        return (struct int_list){ .items = NULL };
+    int64_t *ids = arena_array(scope->work->arena, set->count - set->loaded, sizeof(*ids));
+    struct int_list list = { ids, set->count - set->loaded };
+    for (size_t i = 0; i < list.count; i++)
+        ids[i] = set->items[set->loaded + i].id;
+    set->loaded = set->count;
+    return list;
+}
+
+static bool load_level(struct filter_scope *scope, bool needs_fields, struct int_list ids, struct error *err)
 {
     const struct work *work = scope->work;
     struct contact_fields_find_params fields = { .brand_id = work->brand_id };
-    struct contact_audiences_named_params audiences = { .brand_id = work->brand_id, .ids = { ids->ids, ids->count } };
+    struct contact_audiences_named_params audiences = { .brand_id = work->brand_id, .ids = ids };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t fields_at = needs_fields ? db_batch_add(batch, &contact_fields_find_statement, &fields) : 0;
-    size_t audiences_at = ids->count > 0 ? db_batch_add(batch, &contact_audiences_named_statement, &audiences) : 0;
+    size_t audiences_at = ids.count > 0 ? db_batch_add(batch, &contact_audiences_named_statement, &audiences) : 0;
     if (!db_batch_run(batch, err))
         return false;
     if (needs_fields)
         scope->field_types = field_types_from(work->arena, db_batch_rows(batch, fields_at));
-    bool asked = ids->count > 0;
-    ids->count = 0;
-    return !asked || take_audiences(scope, db_batch_rows(batch, audiences_at), ids, err);
+    if (ids.count == 0)
+        return true;
+    const struct db_rows *rows = db_batch_rows(batch, audiences_at);
+    const struct contact_audiences_named_row *found = rows->rows;
+    for (size_t i = 0; i < rows->count; i++)
+        if (!take_audience(scope, &found[i], err))
+            return false;
+    return true;
 }
 
 bool filter_resolve(const struct work *work, const struct filter *const *filters, size_t count,
                     const struct filter_scope **ret_scope, struct error *err)
 {
     struct filter_scope *scope = arena_alloc(work->arena, sizeof(*scope));
-    struct audience_ids ids = { .count = 0 };
     bool needs_fields = false;
     *scope = (struct filter_scope){ .work = work };
     for (size_t i = 0; i < count; i++) {
         if (filters[i] == NULL)
             continue;
-        add_audience_ids(scope, filters[i], &ids);
+        add_audience_ids(scope, filters[i]);
         needs_fields = needs_fields || filter_uses_custom_fields(filters[i]);
     }
+    struct int_list ids = next_ids(scope);
     /* The filter of an audience can have a condition on a custom field. */
     needs_fields = needs_fields || ids.count > 0;
-    if (!load_level(scope, needs_fields, &ids, err))
-        return false;
-    for (int depth = 1; depth < FILTER_MAX_AUDIENCE_DEPTH && ids.count > 0; depth++)
-        if (!load_level(scope, false, &ids, err))
+    for (int depth = 0; depth < FILTER_MAX_AUDIENCE_DEPTH && (needs_fields || ids.count > 0); depth++) {
+        if (!load_level(scope, needs_fields, ids, err))
             return false;
+        needs_fields = false;
+        ids = next_ids(scope);
+    }
     *ret_scope = scope;
     return true;
 }

@@ -43,8 +43,8 @@ struct filter {
 /* ---- Definitions that trees refer to ---- */
 
 struct scope_audience {
-    const struct scope_audience *next;
     int64_t id;
+    bool is_loaded; /* false: no audience of this brand, or beyond a bound */
     bool is_cohort;
     bool is_deleted;
     const char *status;          /* build status of a cohort */
@@ -53,8 +53,10 @@ struct scope_audience {
 
 struct filter_scope {
     const struct work *work;
-    const json_t *field_types; /* name → enum field_type */
-    const struct scope_audience *audiences;
+    const json_t *field_types;      /* name → enum field_type */
+    struct audience_set *audiences; /* NULL when no filter names an audience */
+    size_t definition_bytes;
+    bool is_cut; /* audiences beyond FILTER_MAX_AUDIENCES or FILTER_MAX_DEFINITION_BYTES were left out */
 };
 
 /* NULL when the audience is not loaded. */

@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { SQL_MAX_BYTES = 512 * 1024, FIRST_CAPACITY = 16 };
@@ -48,8 +47,10 @@ static void add_param(struct search_sql *sql, enum db_type type, union search_va
     size_t at = 0;
     while (at < sql->count && !(sql->fields[at].type == type && is_same_value(type, &sql->values[at], &value)))
         at++;
-    if (at == DB_MAX_PARAMS)
-        abort();
+    if (at == DB_MAX_PARAMS) {
+        sql->lacks_params = true;
+        return;
+    }
     if (at == sql->capacity)
         grow(sql);
     if (at == sql->count) {
@@ -93,6 +94,15 @@ void search_sql_texts(struct search_sql *sql, struct text_list values)
 void search_sql_jsonbs(struct search_sql *sql, struct text_list values)
 {
     add_param(sql, DB_JSONB_ARRAY, (union search_value){ .list = values });
+}
+
+bool search_sql_fits(const struct search_sql *sql, const char *param, struct error *err)
+{
+    if (sql->lacks_params)
+        return fail(err, ERR_INVALID_REQUEST, param,
+                    "These conditions have too many values, including those of their audiences; a search can have %d. Use fewer.",
+                    DB_MAX_PARAMS);
+    return !sql->text->overflowed || fail(err, ERR_INVALID_REQUEST, param, "These conditions are too large. Use fewer.");
 }
 
 /* ---- Case-insensitive texts ---- */
@@ -140,7 +150,5 @@ bool search_sql_run(const struct search_sql *sql, struct db_conn *conn, const st
     statement.sql = buf_text(sql->text);
     statement.params = sql->fields;
     statement.param_count = sql->count;
-    if (sql->text->overflowed)
-        return fail(err, ERR_INVALID_REQUEST, "filters", "These conditions are too large.");
-    return db_run(conn, sql->arena, &statement, sql->values, ret_rows, err);
+    return search_sql_fits(sql, "filters", err) && db_run(conn, sql->arena, &statement, sql->values, ret_rows, err);
 }

@@ -2,7 +2,9 @@
  * SQL builder for statements on contacts. The text consists of fixed fragments
  * only; every value from a caller becomes a parameter, so SQL injection is not
  * possible. Equal values share one parameter. The statement is allocated in the
- * arena passed to search_sql_init.
+ * arena passed to search_sql_init. A statement that needs more than DB_MAX_PARAMS
+ * parameters or more text than its bound is marked as too large, as a buffer is;
+ * search_sql_fits reports it.
  */
 #pragma once
 
@@ -24,7 +26,8 @@ struct search_sql {
     union search_value *values;
     size_t count;
     size_t capacity;
-    size_t conditions; /* compiled so far; their limit keeps the parameters below DB_MAX_PARAMS */
+    size_t conditions; /* compiled so far */
+    bool lacks_params; /* a value beyond DB_MAX_PARAMS was left out */
 };
 
 void search_sql_init(struct search_sql *sql, struct arena *arena) NONNULL(1, 2);
@@ -41,6 +44,9 @@ void search_sql_jsonb(struct search_sql *sql, const char *value) NONNULL(1, 2);
 void search_sql_texts(struct search_sql *sql, struct text_list values) NONNULL(1);
 void search_sql_jsonbs(struct search_sql *sql, struct text_list values) NONNULL(1);
 
+/* Checks that nothing was left out of the statement. Errors: INVALID_REQUEST with `param`. */
+MUST_CHECK bool search_sql_fits(const struct search_sql *sql, const char *param, struct error *err) NONNULL(1, 2, 3);
+
 /* ---- Case-insensitive texts ---- */
 
 /* The SQL before and after a text that is compared with patterns of these parts. For ASCII parts the server's own fast lower()
@@ -54,6 +60,7 @@ struct search_fold search_fold_for(struct text_list parts) PURE;
 /* Appends $n for LIKE patterns of these parts in lower case, with a wildcard before or after them. */
 void search_sql_patterns(struct search_sql *sql, struct text_list parts, bool any_before, bool any_after) NONNULL(1);
 
-/* Runs the statement without a name, so that PostgreSQL plans it for these values. `shape` describes its result. */
+/* Runs the statement without a name, so that PostgreSQL plans it for these values. `shape` describes its result.
+ * Errors: INVALID_REQUEST with param filters when it is too large, and those of the database. */
 MUST_CHECK bool search_sql_run(const struct search_sql *sql, struct db_conn *conn, const struct db_statement *shape,
                                struct db_rows *ret_rows, struct error *err) NONNULL(1, 2, 3, 5);

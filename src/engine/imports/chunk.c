@@ -162,6 +162,7 @@ static bool read_contact(struct row_reader *reader, const struct csv_row *row, c
         return fail(err, ERR_INVALID_REQUEST, NULL, "The custom fields of this row are too large.");
     if (reader->custom.size > 0)
         ret_contact->custom = arena_dup_bytes(reader->chunk->arena, reader->custom.data, reader->custom.size);
+    reader->chunk->custom_bytes += reader->custom.size;
     return true;
 }
 
@@ -261,6 +262,11 @@ static void clear_chunk(struct import_chunk *chunk)
     chunk->refusals = arena_array(arena, IMPORT_CHUNK_ROWS, sizeof(struct import_refusal));
 }
 
+static bool is_full(const struct import_chunk *chunk, size_t rows, int64_t text_bytes)
+{
+    return rows >= IMPORT_CHUNK_ROWS || text_bytes >= IMPORT_CHUNK_BYTES || chunk->custom_bytes >= IMPORT_CHUNK_CUSTOM_BYTES;
+}
+
 bool import_chunk_read(struct import_chunk *chunk, const struct import_plan *plan, struct import_reading *reading,
                        struct import_error_budget *budget, struct error *err)
 {
@@ -270,7 +276,7 @@ bool import_chunk_read(struct import_chunk *chunk, const struct import_plan *pla
     int64_t begin = reading->csv.offset;
     bool got = true;
     bool ok = true;
-    for (size_t rows = 0; rows < IMPORT_CHUNK_ROWS && reading->csv.offset - begin < IMPORT_CHUNK_BYTES; rows++) {
+    for (size_t rows = 0; !is_full(chunk, rows, reading->csv.offset - begin); rows++) {
         struct csv_row row;
         ok = import_reading_next(reading, &got, &row, err);
         if (!ok || !got)

@@ -2,8 +2,8 @@
  * Chunk: the unit of work that an import commits. Its rows are checked and
  * assigned to shards by the key of their address, so that all rows of one person
  * go through one shard, in the order of the text. The boundaries of chunks
- * depend on the text alone: a round that resumes at a chunk's start reads the
- * same chunks again.
+ * depend on the text and its plan alone: a round that resumes at a chunk's start
+ * reads the same chunks again.
  *
  * One thread fills a chunk; then other threads only read it. Its memory belongs
  * to its arena.
@@ -16,6 +16,7 @@ enum {
     IMPORT_SHARDS = 2,
     IMPORT_CHUNK_ROWS = 16384,
     IMPORT_CHUNK_BYTES = 4 * 1024 * 1024,
+    IMPORT_CHUNK_CUSTOM_BYTES = 8 * 1024 * 1024, /* of custom fields as JSON, which repeats the names of the columns in each row */
     IMPORT_MAX_ERRORS_KEPT = 10000,
     IMPORT_MAX_ERROR_BYTES = 16 * 1024 * 1024,
     IMPORT_RECORD_MAX_BYTES = 8 * 1024,
@@ -55,6 +56,7 @@ struct import_chunk {
     int64_t end_line;
     bool is_last;
     struct import_part parts[IMPORT_SHARDS];
+    size_t custom_bytes;
     int64_t skipped; /* rows without any value */
     int64_t failed;
     struct import_refusal *refusals; /* the stored ones, limited by import_error_budget */

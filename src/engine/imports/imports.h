@@ -93,6 +93,6 @@ MUST_CHECK bool import_error_file(const struct work *work, int64_t id, const cha
 
 /* ---- Links to the error file ---- */
 
-/* Makes a signed token for the file, valid for a day, and opens one. False when it is invalid or expired. */
+/* Makes a sealed token for the file, valid for a day, and opens one. False when it is invalid or expired. */
 char *import_link_token(const struct work *work, int64_t id) NONNULL(1) RETURNS_NONNULL;
 bool import_link_open(const struct work *work, const char *token, int64_t *ret_brand_id, int64_t *ret_id) NONNULL(1, 2, 3, 4);

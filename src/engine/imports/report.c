@@ -169,14 +169,14 @@ char *import_link_token(const struct work *work, int64_t id)
 {
     const uint64_t numbers[LINK_NUMBERS] = { htobe64((uint64_t)work->brand_id), htobe64((uint64_t)id),
                                              htobe64((uint64_t)(work->now_us + link_lifetime_us)) };
-    return token_seal(work->arena, work->engine->token_key, link_purpose, numbers, sizeof(numbers));
+    return token_seal(work->arena, &work->engine->token_keys, link_purpose, numbers, sizeof(numbers));
 }
 
 bool import_link_open(const struct work *work, const char *token, int64_t *ret_brand_id, int64_t *ret_id)
 {
     uint64_t numbers[LINK_NUMBERS];
     struct bytes payload;
-    if (!token_open(work->arena, work->engine->token_key, link_purpose, token, &payload) || payload.size != sizeof(numbers))
+    if (!token_open(work->arena, &work->engine->token_keys, link_purpose, token, &payload) || payload.size != sizeof(numbers))
         return false;
     memcpy(numbers, payload.data, sizeof(numbers));
     *ret_brand_id = (int64_t)be64toh(numbers[0]);

@@ -60,8 +60,9 @@ static bool replace_text(const char **text, const char *later)
     return differs;
 }
 
-/* Merges a later row into an earlier one. True when it changes anything. */
-static bool merge_row(struct arena *arena, struct import_contact *contact, const struct import_contact *later)
+/* Merges a later row into an earlier one. True when it changes anything. Custom fields are compared with those of the row before,
+ * and joined afterwards. */
+static bool merge_row(struct import_contact *contact, const struct import_contact *later)
 {
     bool differs = replace_text(&contact->email, later->email);
     differs |= replace_text(&contact->first_name, later->first_name);
@@ -72,11 +73,58 @@ static bool merge_row(struct arena *arena, struct import_contact *contact, const
         differs |= !contact->subscribed.set || contact->subscribed.value != later->subscribed.value;
         contact->subscribed = later->subscribed;
     }
-    if (later->custom[0] != '\0' && strcmp(contact->custom, later->custom) != 0) {
-        differs = true;
-        contact->custom = contact->custom[0] != '\0' ? arena_printf(arena, "%s,%s", contact->custom, later->custom) : later->custom;
-    }
+    if (later->custom[0] != '\0')
+        differs |= replace_text(&contact->custom, later->custom);
     return differs;
+}
+
+/* Joins the custom fields of all rows of one person, in one allocation. */
+static const char *join_custom(struct arena *arena, const struct import_contact *const *rows, size_t count)
+{
+    const char **parts = arena_array(arena, count, sizeof(*parts));
+    size_t part_count = 0;
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *custom = rows[i]->custom;
+        if (custom[0] == '\0' || (part_count > 0 && strcmp(parts[part_count - 1], custom) == 0))
+            continue;
+        parts[part_count++] = custom;
+        bytes += strlen(custom) + 1;
+    }
+    if (part_count <= 1)
+        return part_count == 1 ? parts[0] : "";
+    char *joined = arena_alloc(arena, bytes);
+    char *end = joined;
+    for (size_t i = 0; i < part_count; i++) {
+        size_t size = strlen(parts[i]);
+        memcpy(end, parts[i], size);
+        end[size] = ',';
+        end += size + 1;
+    }
+    end[-1] = '\0';
+    return joined;
+}
+
+static struct import_contact merge_person(struct attempt *attempt, const struct import_contact *const *rows, size_t count)
+{
+    struct import_contact merged = *rows[0];
+    for (size_t i = 1; i < count; i++) {
+        if (merge_row(&merged, rows[i]))
+            attempt->updated++;
+        else
+            attempt->unchanged++;
+    }
+    if (count > 1)
+        merged.custom = join_custom(attempt->work->arena, rows, count);
+    return merged;
+}
+
+static size_t count_same_person(const struct import_contact *const *sorted, size_t count)
+{
+    size_t same = 1;
+    while (same < count && strcmp(sorted[same]->key, sorted[0]->key) == 0)
+        same++;
+    return same;
 }
 
 static void merge_rows(struct attempt *attempt, const struct import_part *part)
@@ -88,13 +136,9 @@ static void merge_rows(struct attempt *attempt, const struct import_part *part)
         sorted[i] = &part->contacts[i];
     qsort(sorted, part->count, sizeof(*sorted), by_key);
     size_t count = 0;
-    for (size_t i = 0; i < part->count; i++) {
-        if (count == 0 || strcmp(merged[count - 1].key, sorted[i]->key) != 0)
-            merged[count++] = *sorted[i];
-        else if (merge_row(arena, &merged[count - 1], sorted[i]))
-            attempt->updated++;
-        else
-            attempt->unchanged++;
+    for (size_t i = 0, same; i < part->count; i += same) {
+        same = count_same_person(&sorted[i], part->count - i);
+        merged[count++] = merge_person(attempt, &sorted[i], same);
     }
     attempt->contacts = merged;
     attempt->count = count;

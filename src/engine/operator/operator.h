@@ -51,6 +51,13 @@ MUST_CHECK bool operator_create_session(const struct work *work, const struct op
 MUST_CHECK bool operator_end_session(const struct work *work, const char *wire_id, bool *ret_ended, struct error *err)
     NONNULL(1, 2, 3, 4);
 
+/* Pauses a running send, which the API refuses, and cancels any send that has not ended, a running one included. `ret_status` is
+ * the status afterwards. Errors: SEND_NOT_FOUND, SEND_NOT_CANCELLABLE. */
+MUST_CHECK bool operator_pause_send(const struct work *work, const char *wire_id, const char **ret_status, struct error *err)
+    NONNULL(1, 2, 3, 4);
+MUST_CHECK bool operator_cancel_send(const struct work *work, const char *wire_id, const char **ret_status, struct error *err)
+    NONNULL(1, 2, 3, 4);
+
 /* `purpose` is marketing or transactional. Errors: INVALID_REQUEST, DOMAIN_ALREADY_EXISTS. */
 MUST_CHECK bool operator_create_domain(const struct work *work, int64_t brand_id, int64_t organization_id, const char *name,
                                        const char *purpose, int64_t *ret_id, struct error *err) NONNULL(1, 4, 5, 6, 7);

@@ -81,6 +81,15 @@ select s.id, s.user_name, s.role,
 -- params: id bigint, now timestamptz
 update sessions set ended_at = :now where id = :id and ended_at is null and expires_at > :now;
 
+-- The brand and the organization of a send.
+-- name: operator_send_owner :one
+-- params: id bigint
+-- columns: brand_id bigint, organization_id bigint
+select s.brand_id, b.organization_id
+  from sends s
+  join brands b on b.id = s.brand_id
+ where s.id = :id;
+
 -- A sending domain by its name, with the number of keys in use.
 -- name: operator_domain_find :one
 -- params: brand_id bigint, name text

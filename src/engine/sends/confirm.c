@@ -67,13 +67,13 @@ char *confirm_seal(const struct work *work, const struct confirmable *asked, int
     hash_previewed_request(work, asked, confirmed.request);
     random_bytes(confirmed.nonce, sizeof(confirmed.nonce));
     *ret_expires_at_us = confirmed.expires_at_us;
-    return token_seal(work->arena, work->engine->token_key, purpose, &confirmed, sizeof(confirmed));
+    return token_seal(work->arena, &work->engine->token_keys, purpose, &confirmed, sizeof(confirmed));
 }
 
 static bool open_token(const struct work *work, const char *token, struct confirmed *ret_confirmed)
 {
     struct bytes payload;
-    if (!token_open(work->arena, work->engine->token_key, purpose, token, &payload) || payload.size != sizeof(*ret_confirmed))
+    if (!token_open(work->arena, &work->engine->token_keys, purpose, token, &payload) || payload.size != sizeof(*ret_confirmed))
         return false;
     memcpy(ret_confirmed, payload.data, sizeof(*ret_confirmed));
     return true;

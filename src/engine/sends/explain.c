@@ -147,3 +147,20 @@ bool send_why(const struct work *work, const char *email, int64_t send_id, struc
     write_explanation(work, address.mailbox, send_id != 0, rows, count, json);
     return true;
 }
+
+bool send_why_message(const struct work *work, const struct message_origin *origin, struct json_writer *json, struct error *err)
+{
+    struct explain_recipient_params params = {
+        .brand_id = work->brand_id,
+        .send_id = origin->send_id,
+        .ordinal = origin->ordinal,
+    };
+    struct explain_recipient_row *recipient;
+    if (origin->send_id == 0)
+        return fail(err, ERR_SEND_NOT_FOUND, "messageId", "This is a test message. A test has no send and records no recipient.");
+    if (!sql_explain_recipient(work->conn, work->arena, &params, &recipient, err))
+        return false;
+    if (recipient == NULL)
+        return fail(err, ERR_SEND_NOT_FOUND, "messageId", "The send of this message is not recorded any more.");
+    return send_why(work, recipient->email, origin->send_id, json, err);
+}

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "engine/compose/message_id.h"
 #include "engine/core/work.h"
 #include "sql/explain.h"
 
@@ -14,6 +15,11 @@ enum { EXPLAIN_SENDS_MAX = 50 };
  * selects one send. An unknown address gets a summary that says so. Errors: INVALID_REQUEST (email), SEND_NOT_FOUND. */
 MUST_CHECK bool send_why(const struct work *work, const char *email, int64_t send_id, struct json_writer *json, struct error *err)
     NONNULL(1, 2, 4, 5);
+
+/* The same for the recipient and the send that the Message-ID of one message names. `work` has the brand of the message.
+ * Errors: SEND_NOT_FOUND. */
+MUST_CHECK bool send_why_message(const struct work *work, const struct message_origin *origin, struct json_writer *json,
+                                 struct error *err) NONNULL(1, 2, 3, 4);
 
 /* One sentence about the outcome of a send for the address, in the arena of the work (explain_text.c). */
 char *explain_sentence(const struct work *work, const struct explain_decisions_row *row) NONNULL(1, 2) RETURNS_NONNULL;

@@ -59,3 +59,9 @@ select p.id, p.subscribed, p.consent, p.created_at, p.updated_at, p.validation_s
   left join send_retries y on y.brand_id = r.brand_id and y.send_id = r.send_id and y.ordinal = r.ordinal
   left join unsubscribes u on u.brand_id = r.brand_id and u.send_id = r.send_id and u.ordinal = r.ordinal
  order by s.created_at desc, s.id desc;
+
+-- The recipient of one message.
+-- name: explain_recipient :one
+-- params: brand_id bigint, send_id bigint, ordinal bigint
+-- columns: email text
+select email from send_recipients where brand_id = :brand_id and send_id = :send_id and ordinal = :ordinal;

@@ -124,6 +124,12 @@ bool send_pause(const struct work *work, int64_t send_id, struct error *err)
                 send->status);
 }
 
+bool send_pause_running(const struct work *work, int64_t send_id, struct error *err)
+{
+    struct send_pause_running_params params = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
+    return sql_send_pause_running(work->conn, work->arena, &params, NULL, err);
+}
+
 bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
 {
     struct send_resume_params resume = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };

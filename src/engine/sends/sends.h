@@ -58,6 +58,10 @@ MUST_CHECK bool send_cancel(const struct work *work, int64_t send_id, struct sen
  * Errors: SEND_NOT_FOUND, SEND_NOT_PAUSABLE. */
 MUST_CHECK bool send_pause(const struct work *work, int64_t send_id, struct error *err) NONNULL(1, 3);
 
+/* Pauses a running send of any kind, for the operator. A send that does not run stays as it is. Sender processes stop within ten
+ * seconds; messages that have left by then are counted. */
+MUST_CHECK bool send_pause_running(const struct work *work, int64_t send_id, struct error *err) NONNULL(1, 3);
+
 /* Resumes a manually paused send, and returns it. Errors: SEND_NOT_FOUND, SEND_NOT_RESUMABLE. */
 MUST_CHECK bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
     NONNULL(1, 3, 4);

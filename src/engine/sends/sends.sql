@@ -181,6 +181,17 @@ with canceled as (
 )
 select 1 from canceled;
 
+-- Pauses a running send, and notifies all sender processes.
+-- name: send_pause_running :exec
+-- params: brand_id bigint, id bigint, now timestamptz
+with paused as (
+    update sends
+       set status = 'paused', pause_reason = 'manual', updated_at = :now
+     where brand_id = :brand_id and id = :id and status = 'running'
+    returning id
+)
+select pg_notify('posthorn_send', '') from paused;
+
 -- Resumes a manually paused send, and notifies all sender processes.
 -- name: send_resume :one
 -- params: brand_id bigint, id bigint, now timestamptz

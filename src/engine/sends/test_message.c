@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "engine/compose/composer.h"
+#include "engine/compose/message_id.h"
 #include "engine/sends/send_request.h"
 #include "mail/address.h"
 #include "sql/compose.h"
@@ -119,7 +120,7 @@ bool send_test_compose(const struct work *work, const struct test_send_payload *
     if (!load_design(work, test, &design, err) || !composer_new(work, &design, &composer, err) ||
         !load_recipient(work, test, composer, &recipient, err))
         return false;
-    const int64_t payload[] = { work->brand_id, job_id };
-    const char *token = token_seal(work->arena, work->engine->token_key, "test message", payload, sizeof(payload));
+    const struct message_origin origin = { .brand_id = work->brand_id, .ordinal = job_id };
+    const char *token = message_id_token(work->engine, work->arena, &origin);
     return composer_write(composer, &recipient, token, work->now_us, ret_message, err);
 }

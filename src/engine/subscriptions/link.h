@@ -1,8 +1,9 @@
 /*
  * Unsubscribe link of a recipient: PUBLIC_URL/u/TOKEN. The token contains the
  * recipient of a send and the hash of the address, so that it identifies the
- * same person after the contact was deleted or created again. It is signed,
- * opaque, and never expires (RFC 8058 §3: the link itself is the only proof).
+ * same person after the contact was deleted or created again. It is sealed, so
+ * its reader learns nothing, and never expires (RFC 8058 §3: the link itself is
+ * the only proof).
  *
  * Plain values; any thread.
  */

@@ -95,7 +95,7 @@ static bool exceeds_budget(const struct provider_call *provider_call, const stru
     return 2 * body->size > budget && result_chars(body) > budget;
 }
 
-/* Only reads are refused for their size; a write has taken effect already. */
+/* Refuses a result that is too large. Only for reads: a write is already committed. */
 static void refuse_size(struct provider_call *provider_call, const struct buf *body)
 {
     const struct catalogue_provider *catalogue = provider_call->catalogue;

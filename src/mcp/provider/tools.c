@@ -104,7 +104,7 @@ static json_t *arguments_of(const struct mcp_request *request)
         return arguments;
     const json_t *inside = NULL;
     struct error err = { 0 };
-    struct json_bounds bounds = { .max_bytes = json_string_length(arguments) };
+    struct json_bounds bounds = { .max_bytes = json_string_length(arguments), .max_tree_bytes = JSON_CALLER_TREE_MAX_BYTES };
     if (json_is_string(arguments) &&
         json_read(request->arena, json_string_value(arguments), json_string_length(arguments), bounds, &inside, &err) &&
         json_is_object(inside))

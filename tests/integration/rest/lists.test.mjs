@@ -47,15 +47,15 @@ const ASKED = {
 
 let rest; // of an organization; a brand is named where the list is one of a brand
 let signedIn; // an administrator, for the lists of sessions
+let elsewhere; // of another organization: the two clients of its own lists
 let brandId;
 let otherBrandId;
 let ids; // by kind, of rows that are there
 
 const clientHeaders = (operation, brand = brandId) => (operation.reach === 'brand' ? { 'x-brand-id': brand } : {});
 
-function list(operation, args, brand) {
+function list(operation, args, brand, client = operation.reach === 'session' ? signedIn : rest) {
   const { method, path, body } = asRequest(operation, args);
-  const client = operation.reach === 'session' ? signedIn : rest;
   return client.request(method, path, body, clientHeaders(operation, brand));
 }
 
@@ -68,8 +68,8 @@ async function page(operation, args) {
   return answer.body;
 }
 
-async function assertRefused(operation, args, param, brand) {
-  const { status, body } = await list(operation, args, brand);
+async function assertRefused(operation, args, param, brand, client) {
+  const { status, body } = await list(operation, args, brand, client);
   const what = `${operation.id} ${JSON.stringify(args)}: ${JSON.stringify(body).slice(0, 300)}`;
   assert.equal(status, 400, what);
   assert.equal(body.error.code, 'INVALID_REQUEST', what);
@@ -92,6 +92,11 @@ before(async () => {
   rest = server.client(await installation.key());
   signedIn = server.client(undefined, { cookie: `__session=${(await installation.admin('session', 'create')).cookie}` });
   for (const name of ['Second', 'Third']) await installation.key('--name', name);
+  const { orgId } = await installation.admin('org', 'create', 'Elsewhere');
+  elsewhere = {
+    organization: server.client(await installation.key('--org', orgId)),
+    session: server.client(undefined, { cookie: `__session=${(await installation.admin('session', 'create', '--org', orgId)).cookie}` }),
+  };
   brandId = await installation.brandId();
   const inBrand = { 'x-brand-id': brandId };
   const made = async (path, body, headers = inBrand) => {
@@ -125,8 +130,7 @@ before(async () => {
 }, LIMIT);
 
 after(() => {
-  rest?.close();
-  signedIn?.close();
+  for (const client of [rest, signedIn, ...Object.values(elsewhere ?? {})]) client?.close();
 });
 
 test('every built list is told here how it is filled', () => {
@@ -172,6 +176,8 @@ for (const operation of LISTS) {
     const foreign = (await page(other, { limit: 1 })).pagination.cursor;
     await assertRefused(operation, { limit: 1, cursor: foreign }, 'cursor');
     if (operation.reach === 'brand') await assertRefused(operation, { limit: 1, cursor }, 'cursor', otherBrandId);
+    const stranger = elsewhere[operation.reach];
+    if (stranger) await assertRefused(operation, { limit: 1, cursor }, 'cursor', undefined, stranger);
     await page(operation, { limit: 2, cursor });
   });
 

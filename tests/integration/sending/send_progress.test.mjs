@@ -113,6 +113,35 @@ test('posthorn why reports the result of each recipient', LIMIT, async () => {
   assert.deepEqual(unknown.sends, []);
 });
 
+test('posthorn why finds the recipient and the send of a message by its Message-ID', LIMIT, async () => {
+  const audience = await makeAudience('bounced');
+  const sendId = await startSend(audience);
+  await awaitSend(audience.call, sendId, 30_000);
+  const message = installation.outbox().filter((name) => name.startsWith(sendId)).map((name) => installation.readMessage(name))
+    .find((text) => text.includes(`To: ${address('bounced', 1)}`));
+  const [, messageId] = /^Message-ID: *(\S+)\r$/m.exec(message);
+
+  // A bounce tells nothing else; the brand is another than the default one.
+  const { code, stdout, stderr } = await installation.run('why', messageId);
+  assert.equal(code, 0, stderr);
+  const found = JSON.parse(stdout);
+  assert.equal(found.email, address('bounced', 1));
+  assert.deepEqual(found.sends.map((send) => [send.sendId, send.outcome]), [[sendId, 'delivered']]);
+  assert.equal((await why(audience.brandId, messageId)).email, found.email);
+  assert.equal((await why(audience.brandId, messageId, sendId)).error.param, 'sendId');
+  const { brandId: other } = await makePlace(installation, server);
+  assert.equal((await why(other, messageId)).error.code, 'BRAND_NOT_FOUND');
+
+  const { emailId } = await prepareSend(audience.call);
+  const before = new Set(installation.outbox());
+  await must(audience.rest.call('POST', '/v1/sends', { test: true, emailId, to: ['ada@example.com'], subject: 'Trial' }));
+  const [trial] = installation.outbox().filter((name) => !before.has(name));
+  const [, testId] = /^Message-ID: *(\S+)\r$/m.exec(installation.readMessage(trial));
+  const refused = await why(audience.brandId, testId);
+  assert.equal(refused.error.code, 'SEND_NOT_FOUND');
+  assert.match(refused.error.message, /test message/);
+});
+
 test('posthorn why refuses what it does not understand', LIMIT, async () => {
   const { brandId } = await makeAudience('refused');
   assert.equal((await why(brandId)).error.param, 'email');

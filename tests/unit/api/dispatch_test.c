@@ -354,6 +354,68 @@ static void test_overload(void **state)
     assert_true(queued[0]->call.ok && queued[1]->call.ok);
 }
 
+/* ---- Several organizations ---- */
+
+enum { HELD_LOCK = 7707 };
+NUMBER_QUERY(wait_for_lock, "select length(pg_advisory_xact_lock_shared(7707)::text)::bigint", 0);
+
+static bool wait_then_answer(struct op_context *ctx, const void *args, struct reply *reply, struct error *err)
+{
+    (void)args;
+    json_raw(&reply->json, "{}");
+    return db_run(ctx->work.conn, ctx->work.arena, &wait_for_lock, NULL, NULL, err);
+}
+static const struct operation held_op = { .id = "test.held",
+                                          .index = -1,
+                                          .mode = OP_READ,
+                                          .pool = POOL_SLOW,
+                                          .reach = REACH_BRAND,
+                                          .status = 200,
+                                          .query_budget = 1,
+                                          .built = true,
+                                          .args = &no_args,
+                                          .handler = wait_then_answer };
+
+static const char held_calls[] = "select count(*) from pg_locks where locktype = 'advisory' and objid = 7707 and not granted";
+
+static void await_queued(struct executor *executor, size_t wanted)
+{
+    for (int i = 0; i < 2000 && executor_queued(executor) != wanted; i++)
+        usleep(5000);
+    assert_int_equal(executor_queued(executor), wanted);
+}
+
+/* calls that wait for ever leave a thread to other organizations, also when each has a key that was never seen before. */
+static void test_slow_calls_hold_no_other_organization(void **state)
+{
+    (void)state;
+    api_free(api, 1000);
+    api = service_new((struct api_config){ .quick_threads = 1, .slow_threads = 2 });
+    open_service();
+    int64_t busy = organization_new("self_hosted");
+    int64_t busy_brand = brand_new(busy);
+    int64_t calm = organization_new("self_hosted");
+    int64_t calm_brand = brand_new(calm);
+    run_sql("select pg_advisory_lock(%d)", HELD_LOCK);
+    struct visit *held[3];
+    for (size_t i = 0; i < ARRAY_COUNT(held); i++) {
+        held[i] = with_key(visit_new(&held_op, NULL), key_new(busy, busy_brand, SCOPE_ALL, 1));
+        start(held[i]);
+    }
+    await_number(held_calls, 1);
+    await_queued(api->slow, 2);
+    struct operation slow_op = brand_op;
+    slow_op.pool = POOL_SLOW;
+    struct visit *answered = visit_run(with_key(visit_new(&slow_op, NULL), key_new(calm, calm_brand, SCOPE_ALL, 1)));
+    assert_true(answered->call.ok);
+    assert_int_equal(number_of(held_calls), 1);
+    run_sql("select pg_advisory_unlock(%d)", HELD_LOCK);
+    for (size_t i = 0; i < ARRAY_COUNT(held); i++) {
+        finish(held[i]);
+        assert_true(held[i]->call.ok);
+    }
+}
+
 /* ---- Cancelling ---- */
 
 NUMBER_QUERY(sleep_long, "select 1::bigint from pg_sleep(20)", 0);
@@ -637,6 +699,7 @@ int main(void)
         WORLD_TEST(test_all_singles_refused),
         WORLD_TEST(test_a_call_that_needs_too_much_memory_fails_alone),
         WORLD_TEST(test_any_kind_of_call_may_need_too_much_memory),
+        WORLD_TEST(test_slow_calls_hold_no_other_organization),
         WORLD_TEST(test_overload),
         WORLD_TEST(test_a_running_statement_is_stopped),
         WORLD_TEST(test_a_queued_call_is_dropped),

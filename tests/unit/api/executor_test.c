@@ -92,7 +92,7 @@ static bool connect_unless_told(void *context, struct db_conn **ret_conn, struct
     return well || fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "No connection.");
 }
 
-static struct executor *executor_of(int threads, size_t queue_max, int batchers)
+static struct executor *executor_with(int threads, size_t queue_max, int batchers)
 {
     struct executor_config config = {
         .name = "test",
@@ -105,6 +105,12 @@ static struct executor *executor_of(int threads, size_t queue_max, int batchers)
         .context = &seen,
     };
     return executor_new(&config);
+}
+
+/* An executor whose threads may all serve one organization, because it has one more. */
+static struct executor *executor_of(int threads, size_t queue_max, int batchers)
+{
+    return executor_with(threads + 1, queue_max, batchers > 0 ? batchers + 1 : 0);
 }
 
 static void end(struct executor *executor)
@@ -169,22 +175,24 @@ static void test_singles_travel_together(void **state)
     submit(executor, 0, 1, true);
     wait_until_inside(1);
     submit(executor, 1, 100, true);  /* a full batch and the rest */
-    submit(executor, 101, 1, false); /* is overtaken by those that the rest takes along, and by no others */
+    submit(executor, 101, 1, false); /* single and other calls take turns */
     submit(executor, 102, 3, true);
     submit(executor, 105, 2, false);
     assert_int_equal(executor_queued(executor), 106);
     gate(false);
     end(executor);
-    static const int expected[] = { 1, EXECUTOR_BATCH_MAX, 100 - EXECUTOR_BATCH_MAX + 3, 1, 1, 1 };
+    static const int expected[] = { 1, EXECUTOR_BATCH_MAX, 1, 100 - EXECUTOR_BATCH_MAX + 3, 1, 1 };
     assert_batches(expected, ARRAY_COUNT(expected));
-    static const int order[] = { 100, 102, 103, 104, 101, 105, 106 };
-    for (int i = 0; i < 100; i++)
-        assert_ptr_equal(seen.order[i], &states[i]);
-    for (int i = 0; i < (int)ARRAY_COUNT(order); i++)
-        assert_ptr_equal(seen.order[100 + i], &states[order[i]]);
+    int at = 0;
+    for (int i = 0; i <= EXECUTOR_BATCH_MAX; i++)
+        assert_ptr_equal(seen.order[at++], &states[i]);
+    assert_ptr_equal(seen.order[at++], &states[101]);
+    for (int i = EXECUTOR_BATCH_MAX + 1; i < 107; i++)
+        if (i != 101)
+            assert_ptr_equal(seen.order[at++], &states[i]);
 }
 
-/* The queue is served whose first call came first. */
+/* Single and other calls take turns. */
 static void test_neither_queue_starves(void **state)
 {
     (void)state;
@@ -197,7 +205,7 @@ static void test_neither_queue_starves(void **state)
     submit(executor, 72, 1, false);
     gate(false);
     end(executor);
-    static const int expected[] = { 1, 1, EXECUTOR_BATCH_MAX, 70 - EXECUTOR_BATCH_MAX, 1 };
+    static const int expected[] = { 1, 1, EXECUTOR_BATCH_MAX, 1, 70 - EXECUTOR_BATCH_MAX };
     assert_batches(expected, ARRAY_COUNT(expected));
 }
 
@@ -295,6 +303,137 @@ static void test_threads_start_when_needed(void **state)
     gate(false);
     end(executor);
     assert_int_equal(seen.ran, 10);
+}
+
+/* ---- Several organizations ---- */
+
+/* Gives calls to a brand of an organization and submits them. */
+static void submit_for(struct executor *executor, int64_t organization_id, uint64_t brand, int first, int count, bool is_single)
+{
+    for (int i = first; i < first + count; i++)
+        states[i].turn = (struct turn){ organization_id, brand };
+    submit(executor, first, count, is_single);
+}
+
+static void assert_order(const int *expected, int count)
+{
+    assert_int_equal(seen.ran, count);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(seen.order[i] - states, expected[i]);
+}
+
+/* calls of one organization that do not end hold no other organization. */
+static void test_a_thread_is_left_to_others(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_with(3, 1000, 0);
+    gate(true);
+    submit_for(executor, 1, 1, 0, 5, false);
+    submit_for(executor, 1, 2, 5, 5, false);
+    wait_until_inside(2);
+    assert_int_equal(executor_queued(executor), 8);
+    submit_for(executor, 2, 1, 10, 1, false);
+    wait_until_inside(3);
+    assert_int_equal(executor_queued(executor), 8);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 11);
+}
+
+static void test_a_batcher_is_left_to_others(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_with(4, 1000, 2);
+    gate(true);
+    submit_for(executor, 1, 1, 0, 1, true);
+    wait_until_inside(1);
+    submit_for(executor, 1, 1, 1, 5, true);
+    submit_for(executor, 2, 1, 6, 1, true);
+    wait_until_inside(2);
+    assert_int_equal(executor_queued(executor), 5);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 7);
+}
+
+static void test_organizations_and_brands_take_turns(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_with(1, 1000, 0);
+    gate(true);
+    submit_for(executor, 1, 1, 0, 1, false);
+    wait_until_inside(1);
+    submit_for(executor, 1, 1, 1, 4, false);
+    submit_for(executor, 1, 2, 5, 2, false);
+    submit_for(executor, 2, 1, 7, 2, false);
+    gate(false);
+    end(executor);
+    static const int expected[] = { 0, 1, 7, 5, 8, 2, 6, 3, 4 };
+    assert_order(expected, ARRAY_COUNT(expected));
+}
+
+static void test_a_batch_is_taken_in_turns(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_with(1, 1000, 1);
+    gate(true);
+    submit_for(executor, 1, 1, 0, 1, true);
+    wait_until_inside(1);
+    submit_for(executor, 1, 1, 1, 3 * EXECUTOR_BATCH_MAX, true);
+    submit_for(executor, 2, 1, 300, 2, true);
+    gate(false);
+    end(executor);
+    assert_ptr_equal(seen.order[1], &states[1]);
+    assert_ptr_equal(seen.order[2], &states[300]);
+    assert_ptr_equal(seen.order[3], &states[2]);
+    assert_ptr_equal(seen.order[4], &states[301]);
+    static const int expected[] = { 1, EXECUTOR_BATCH_MAX, EXECUTOR_BATCH_MAX, EXECUTOR_BATCH_MAX, 2 };
+    assert_batches(expected, ARRAY_COUNT(expected));
+}
+
+/* The end of a batch makes room for several organizations at once; each of them gets a thread. */
+static void test_the_end_of_a_batch_makes_room_for_all_its_organizations(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_with(2, 1000, 1);
+    gate(true);
+    submit_for(executor, 3, 1, 0, 1, true);
+    wait_until_inside(1);
+    submit_for(executor, 1, 1, 1, 1, true);
+    submit_for(executor, 2, 1, 2, 1, true);
+    submit_for(executor, 1, 1, 3, 2, false);
+    wait_until_inside(2);
+    submit_for(executor, 2, 1, 5, 2, false);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 7);
+    assert_int_equal(seen.refused, 0);
+}
+
+/* a full queue of one organization refuses no call of another, and all together are bounded. */
+static void test_one_organization_fills_its_share_of_the_queue(void **state)
+{
+    (void)state;
+    struct executor *executor = executor_with(2, 5, 0);
+    gate(true);
+    submit_for(executor, 1, 1, 0, 1, false);
+    wait_until_inside(1);
+    submit_for(executor, 1, 1, 1, 5, false);
+    struct error err = { .code = ERR_NONE };
+    states[6].turn = (struct turn){ 1, 2 };
+    assert_false(executor_submit(executor, &states[6], false, &err));
+    assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
+    error_clear(&err);
+    submit_for(executor, 2, 1, 10, 1, false);
+    wait_until_inside(2);
+    for (int i = 0; i < 3; i++)
+        submit_for(executor, 2 + i, 1, 11 + 5 * i, 5, false);
+    states[26].turn = (struct turn){ 7, 1 };
+    assert_false(executor_submit(executor, &states[26], false, &err));
+    assert_int_equal(executor_queued(executor), 5 * EXECUTOR_QUEUE_SHARES);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 2 + 5 * EXECUTOR_QUEUE_SHARES);
 }
 
 /* ---- Connections ---- */
@@ -431,10 +570,12 @@ static void test_nothing_is_lost_or_doubled(void **state)
         struct submitter submitters[SUBMITTERS];
         for (int i = 0; i < SUBMITTERS; i++) {
             submitters[i] = (struct submitter){ executor, i * EACH, 0 };
+            for (int call = i * EACH; call < (i + 1) * EACH; call++)
+                states[call].turn = (struct turn){ i % 3, (uint64_t)call % 5 };
             assert_int_equal(pthread_create(&threads[i], NULL, submit_many, &submitters[i]), 0);
         }
         for (int i = 0; i < 100; i++)
-            assert_true(executor_queued(executor) <= 64);
+            assert_true(executor_queued(executor) <= 3 * 64);
         if (stops_early)
             executor_stop(executor, 0);
         int accepted = 0;
@@ -468,6 +609,12 @@ int main(void)
         TEST(test_a_pool_may_not_batch),
         TEST(test_a_full_queue_refuses),
         TEST(test_threads_start_when_needed),
+        TEST(test_a_thread_is_left_to_others),
+        TEST(test_a_batcher_is_left_to_others),
+        TEST(test_organizations_and_brands_take_turns),
+        TEST(test_a_batch_is_taken_in_turns),
+        TEST(test_the_end_of_a_batch_makes_room_for_all_its_organizations),
+        TEST(test_one_organization_fills_its_share_of_the_queue),
         TEST(test_without_a_connection_calls_are_refused),
         TEST(test_stop_finishes_what_is_queued),
         TEST(test_stop_refuses_what_is_left),

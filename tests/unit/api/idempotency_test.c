@@ -282,7 +282,7 @@ static void test_a_waiting_duplicate_has_no_connection(void **state)
     struct operation sleeping_op = write_op;
     sleeping_op.handler = sleep_in_a_statement;
     api_free(api, 1000);
-    api = service_new((struct api_config){ .quick_threads = 2 });
+    api = service_new((struct api_config){ .quick_threads = 3 });
     open_service();
     plan.sleep_ms = 1000;
     struct visit *first = with_idempotency(adding(&write_op, 1), "same");

@@ -6,6 +6,7 @@
 
 #include <float.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <math.h>
 #include <string.h>
 
@@ -340,12 +341,124 @@ static void test_depth_is_counted_before_parsing(void **state)
     assert_true(json_read(arena, "[{}]", 4, shallow, &json, &err));
     assert_false(json_read(arena, "[{\"a\":[]}]", 10, shallow, &json, &err));
 
-    assert_int_equal(json_text_depth("", 0), 0);
-    assert_int_equal(json_text_depth("[[],[[]]]", 9), 3);
-    assert_int_equal(json_text_depth("{\"[[[[\":\"\\\"[[[\"}", 16), 1);
-    assert_int_equal(json_text_depth("\"\\\\\"[", 5), 1);
-    assert_int_equal(json_text_depth("]]][", 4), 1);
-    assert_int_equal(json_text_depth("\"\\", 2), 0);
+    assert_int_equal(json_text_measure("", 0).depth, 0);
+    assert_int_equal(json_text_measure("[[],[[]]]", 9).depth, 3);
+    assert_int_equal(json_text_measure("{\"[[[[\":\"\\\"[[[\"}", 16).depth, 1);
+    assert_int_equal(json_text_measure("\"\\\\\"[", 5).depth, 1);
+    assert_int_equal(json_text_measure("]]][", 4).depth, 1);
+    assert_int_equal(json_text_measure("\"\\", 2).depth, 0);
+}
+
+/* ---- The memory of a tree ---- */
+
+static size_t allocated;
+static size_t most_allocated;
+
+static void *counting_malloc(size_t size)
+{
+    void *bytes = malloc(size);
+    allocated += bytes != NULL ? malloc_usable_size(bytes) + sizeof(size_t) : 0;
+    most_allocated = allocated > most_allocated ? allocated : most_allocated;
+    return bytes;
+}
+
+static void counting_free(void *bytes)
+{
+    allocated -= bytes != NULL ? malloc_usable_size(bytes) + sizeof(size_t) : 0;
+    free(bytes);
+}
+
+/* The most memory that jansson has while it reads the text. */
+static size_t memory_of(const char *text, size_t size)
+{
+    allocated = most_allocated = 0;
+    json_decref(json_loadb(text, size, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL));
+    assert_int_equal(allocated, 0);
+    return most_allocated;
+}
+
+enum { SHAPE_BYTES = 300 * 1000 };
+
+/* Repeats `unit`, in which # is a number that grows, between `before` and `after`. */
+static size_t repeat(char *text, const char *before, const char *unit, const char *after)
+{
+    struct buf out;
+    buf_init(&out, SIZE_MAX);
+    buf_add_text(&out, before);
+    for (int i = 0; out.size < SHAPE_BYTES; i++) {
+        buf_add_text(&out, i > 0 ? "," : "");
+        for (const char *at = unit; *at != '\0'; at++) {
+            if (*at == '#')
+                buf_printf(&out, "%d", i);
+            else
+                buf_add_char(&out, *at);
+        }
+    }
+    buf_add_text(&out, after);
+    memcpy(text, out.data, out.size);
+    size_t size = out.size;
+    buf_done(&out);
+    return size;
+}
+
+static void test_the_memory_of_a_tree_is_known_before_parsing(void **state)
+{
+    (void)state;
+    static char text[SHAPE_BYTES + 1000];
+    static const char *const shapes[][3] = {
+        { "[", "1", "]" },
+        { "[", "-1.5e+3", "]" },
+        { "[", "[]", "]" },
+        { "[", "{}", "]" },
+        { "[", "[[[1]]]", "]" },
+        { "[", "true", "]" },
+        { "[", "\"\"", "]" },
+        { "[", "\"\\u00e9\"", "]" },
+        { "[", "\"some text that is longer than others\"", "]" },
+        { "{", "\"#\":1", "}" },
+        { "{", "\"#\":{}", "}" },
+        { "{", "\"name#\":\"text\"", "}" },
+        { "[", "{\"a\":1,\"b\":[2,3],\"c\":\"text\"}", "]" },
+        { "[", "{\"a\":{\"b\":{\"c\":null}}}", "]" },
+    };
+    json_set_alloc_funcs(counting_malloc, counting_free);
+    for (size_t i = 0; i < ARRAY_COUNT(shapes); i++) {
+        size_t size = repeat(text, shapes[i][0], shapes[i][1], shapes[i][2]);
+        size_t taken = memory_of(text, size);
+        size_t measured = json_text_measure(text, size).tree_bytes;
+        assert_in_range(taken, size / 2, measured);
+        assert_in_range(measured, taken, 3 * taken);
+    }
+    memset(text, 'x', SHAPE_BYTES);
+    text[0] = text[SHAPE_BYTES - 1] = '"';
+    size_t taken = memory_of(text, SHAPE_BYTES);
+    assert_in_range(json_text_measure(text, SHAPE_BYTES).tree_bytes, taken, 3 * taken);
+    json_set_alloc_funcs(malloc, free);
+}
+
+static bool refuse_claim(void *context, size_t tree_bytes, struct error *error)
+{
+    *(size_t *)context = tree_bytes;
+    return fail(error, ERR_SERVICE_UNAVAILABLE, NULL, "Too much is read at once.");
+}
+
+static void test_a_tree_is_refused_before_it_is_built(void **state)
+{
+    (void)state;
+    ARENA_SCOPE arena = arena_new(0);
+    const json_t *json = NULL;
+    const char text[] = "[[],[],[],[],[],[],[],[]]";
+    struct json_bounds small = { .max_bytes = 100, .max_tree_bytes = 1000 };
+    err = (struct error){ .code = ERR_NONE };
+    assert_false(json_read(arena, text, strlen(text), small, &json, &err));
+    assert_int_equal(err.code, ERR_PAYLOAD_TOO_LARGE);
+    assert_true(json_read(arena, "[[],[]]", 7, small, &json, &err));
+
+    size_t claimed = 0;
+    struct json_bounds claims = { .max_bytes = 100, .claim = refuse_claim, .claim_context = &claimed };
+    assert_false(json_read(arena, text, strlen(text), claims, &json, &err));
+    assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
+    assert_int_equal(claimed, json_text_measure(text, strlen(text)).tree_bytes);
 }
 
 static void test_duplicates_nul_and_bad_utf8_are_refused(void **state)
@@ -431,6 +544,8 @@ int main(void)
         cmocka_unit_test(test_the_input_is_not_repeated),
         cmocka_unit_test(test_size_is_bounded),
         cmocka_unit_test(test_depth_is_counted_before_parsing),
+        cmocka_unit_test(test_the_memory_of_a_tree_is_known_before_parsing),
+        cmocka_unit_test(test_a_tree_is_refused_before_it_is_built),
         cmocka_unit_test(test_duplicates_nul_and_bad_utf8_are_refused),
         cmocka_unit_test(test_nul_is_taken_where_it_is_wanted),
         cmocka_unit_test(test_members),

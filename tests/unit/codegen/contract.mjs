@@ -4,6 +4,7 @@
 //     node contract.mjs [SOURCE_ROOT]
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { operationsOf } from '../../cases/runner/catalogue.mjs';
 
 const root = process.argv[2] ?? '.';
 const read = (name) => JSON.parse(readFileSync(join(root, name), 'utf8'));
@@ -242,6 +243,14 @@ for (const tool of tools) {
   same(`${tool.name} only reads`, tool.hints.readOnly, readOnly.includes(tool.name));
 }
 same('only create_brand is hidden from brands', tools.filter((tool) => tool.organization).map((tool) => tool.name), ['create_brand']);
+
+// README.md gives the numbers of built and declared tools and routes.
+const built = operations.filter((op) => op.built);
+const builtIds = new Set(built.map((op) => op.id));
+const builtRoutes = new Set(built.filter((op) => op.route).map((op) => op.route));
+const builtTools = tools.filter((tool) => operationsOf(tool).some((id) => builtIds.has(id)));
+const [, ...numbers] = /(\d+) of the (\d+) tools and (\d+) of the (\d+) routes work/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? [];
+same('the numbers in README.md', numbers.map(Number), [builtTools.length, tools.length, builtRoutes.size, routes.length]);
 
 // Rule, policy, calls a minute, and every route it counts.
 const rates = lines(`

@@ -135,7 +135,7 @@ function goodTree() {
       ],
       completions: {},
     },
-    'tools/topics.json': [{ name: 'things', title: 'Things', text: 'About things.', tools: ['get_thing'] }],
+    'tools/topics.json': [{ name: 'things', title: 'Things', text: 'About things.', tools: ['get_thing', 'save_thing'] }],
   };
 }
 
@@ -363,6 +363,8 @@ const broken = [
   ['a resource with an unknown argument', (t) => (t['tools/mcp.json'].resourceTemplates[0].args = { else: 1 }), 'gives else'],
   ['a resource that picks nothing', (t) => (t['tools/mcp.json'].resourceTemplates[0].pick = 'else'), 'picks else'],
   ['a topic on no tool', (t) => (t['tools/topics.json'][0].tools = ['else']), 'names the unknown tool else'],
+  ['a built tool in no topic', (t) => t['tools/topics.json'][0].tools.pop(),
+    'tools/things/save_thing.json: save_thing is built and in no topic; add its name to the tools of a topic in tools/topics.json'],
 
   ['a file that is no JSON', (t) => (t['schemas/policies.json'] = '{'), 'schemas/policies.json: line'],
   ['a member given twice', (t) => (t['tools/mcp.json'] = '{"instructions": "a", "instructions": "b"}'), 'duplicate object key'],

@@ -2,10 +2,13 @@
  * Audiences. A cohort is built in steps that can be repeated after a crash, and later
  * events do not change it. Counting, searching and sending select the same people.
  */
+#include "fixtures/own_fail.h"
+
 #include "fixtures/engine_fixture.h"
 
 #include "engine/audiences/audiences.h"
 #include "engine/contacts/search.h"
+#include "engine/filters/filter.h"
 #include "engine/sends/target.h"
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, world_reset, world_leave)
@@ -210,11 +213,136 @@ static void test_a_send_outlives_its_audience(void **state)
     assert_int_equal(err.code, ERR_AUDIENCE_NOT_FOUND);
 }
 
+/* ---- Bounds of a search ---- */
+
+/* Adds ready cohorts without members. */
+static void make_cohorts(int count)
+{
+    run_sql("insert into audiences (brand_id, name, kind, filters, selection, materialization_status, created_at, updated_at)"
+            " select %lld, 'c', 'cohort', '{}', '{}', 'ready', now(), now() from generate_series(1, %d)",
+            (long long)work.brand_id, count);
+}
+
+static json_t *audience_item(int64_t id)
+{
+    return json_string(work_id(&work, ID_AUDIENCE, id));
+}
+
+/* A condition on membership of `first` (0: none) and of `count` cohorts from a place in the order of their ids. */
+static json_t *membership_of(int64_t first, int from, int count)
+{
+    struct db_rows rows;
+    struct error err;
+    json_t *list = json_array();
+    if (first != 0)
+        json_array_append_new(list, audience_item(first));
+    static const struct db_field column = { .name = "ids", .type = DB_BIGINT_ARRAY };
+    const struct db_statement statement = {
+        .name = "",
+        .result = DB_ONE,
+        .sql = "select array(select id from audiences where kind = 'cohort' order by id)",
+        .columns = &column,
+        .column_count = 1,
+        .row_size = sizeof(struct int_list),
+    };
+    assert_ok(db_run(conn, arena, &statement, NULL, &rows, &err), &err);
+    const struct int_list *ids = rows.rows;
+    for (int i = from; i < from + count; i++)
+        json_array_append_new(list, audience_item(ids->items[i]));
+    return json_pack("{s:s, s:s, s:o}", "field", "audience", "operator", "in", "value", list);
+}
+
+/* `count` conditions with three values each, none of which occurs twice, and a last condition. */
+static json_t *filters_with(int count, int number, json_t *last)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++, number++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:[i,i], s:i}", "field", "activity.opened", "operator", "between",
+                                              "value", 1000 + number, 2000 + number, "withinDays", 1 + number));
+    json_array_append_new(list, last);
+    return json_in_arena(arena, json_pack("{s:s, s:o}", "logic", "and", "filters", list));
+}
+
+static int64_t insert_audience(json_t *filters)
+{
+    run_sql("insert into audiences (brand_id, name, filters, created_at, updated_at) values (%lld, 'a', '%s', now(), now())",
+            (long long)work.brand_id, json_compact(arena, filters));
+    return number_of("select max(id) from audiences");
+}
+
+static void assert_search_refused(const json_t *filters, const char *words)
+{
+    struct error err = { .code = ERR_NONE };
+    struct contact_search search = { .filters = filters, .limit = 1 };
+    struct contact_page page;
+    assert_false(contact_find(&work, &search, &page, &err));
+    assert_int_equal(err.code, ERR_INVALID_REQUEST);
+    if (err.param[0] == '\0' || strstr(err.message, words) == NULL)
+        fail_msg("%s: %s", err.param, err.message);
+}
+
+/* three nested audiences over 597 cohorts need more parameters than a statement can have. */
+static void test_too_many_values(void **state)
+{
+    (void)state;
+    enum { EACH = 36, COHORTS = 149 };
+    make_cohorts(4 * COHORTS + 1);
+    int64_t inner = insert_audience(filters_with(EACH, 0, membership_of(0, 3 * COHORTS, COHORTS + 1)));
+    int64_t middle = insert_audience(filters_with(EACH, EACH, membership_of(inner, 2 * COHORTS, COHORTS)));
+    int64_t outer = insert_audience(filters_with(EACH, 2 * EACH, membership_of(middle, COHORTS, COHORTS)));
+    assert_search_refused(filters_with(EACH, 3 * EACH, membership_of(outer, 0, COHORTS)), "too many values");
+}
+
+/* A condition names up to 200 audiences, and a statement up to FILTER_MAX_AUDIENCES. */
+static void test_many_audiences(void **state)
+{
+    (void)state;
+    struct error err;
+    int64_t count;
+    make_cohorts(FILTER_MAX_AUDIENCES + 1);
+    struct contact_search search = { .filters = filters_with(0, 0, membership_of(0, 0, FILTER_MAX_LIST)) };
+    assert_ok(contact_count(&work, &search, &count, &err), &err);
+    assert_int_equal(count, 0);
+    json_t *list = json_array();
+    for (int i = 0; i < 4; i++)
+        json_array_append_new(list, membership_of(0, i * 150, i < 3 ? 150 : 151));
+    const json_t *filters = json_in_arena(arena, json_pack("{s:s, s:o}", "logic", "and", "filters", list));
+    assert_search_refused(filters, "at most 600");
+}
+
+/* The filters of the named audiences together are bounded, too. */
+static void test_large_audiences(void **state)
+{
+    (void)state;
+    char *text = arena_alloc(arena, 1001);
+    memset(text, 'x', 1000);
+    json_t *texts = json_array();
+    for (int i = 0; i < 200; i++)
+        json_array_append_new(texts, json_string(text));
+    json_t *one = json_pack("{s:s, s:s, s:o}", "field", "firstName", "operator", "in", "value", texts);
+    const char *filters = json_compact(arena, filters_with(0, 0, one));
+    int64_t count = FILTER_MAX_DEFINITION_BYTES / (int64_t)strlen(filters) + 1;
+    run_sql("insert into audiences (brand_id, name, filters, created_at, updated_at) select %lld, 'a', '%s', now(), now()"
+            " from generate_series(1, %lld)",
+            (long long)work.brand_id, filters, (long long)count);
+    json_t *ids = json_array();
+    for (int64_t i = 0; i < count; i++)
+        json_array_append_new(ids, audience_item(number_of("select max(id) from audiences") - i));
+    json_t *named = json_pack("{s:s, s:s, s:o}", "field", "audience", "operator", "in", "value", ids);
+    assert_search_refused(filters_with(0, 0, named), "too large");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_build_goes_on_where_it_was),    TEST(test_a_cohort_is_frozen),           TEST(test_not_before_it_is_ready),
-        TEST(test_everybody_means_the_same_people), TEST(test_a_send_outlives_its_audience),
+        TEST(test_a_build_goes_on_where_it_was),
+        TEST(test_a_cohort_is_frozen),
+        TEST(test_not_before_it_is_ready),
+        TEST(test_everybody_means_the_same_people),
+        TEST(test_a_send_outlives_its_audience),
+        TEST(test_too_many_values),
+        TEST(test_many_audiences),
+        TEST(test_large_audiences),
     };
     return cmocka_run_group_tests_name("engine_audiences", tests, world_begin, world_end);
 }

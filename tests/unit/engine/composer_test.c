@@ -5,7 +5,9 @@
  * tests/integration/sending/unsubscribe.test.mjs check the messages with mail parsers.
  */
 #include "base/json_read.h"
+#include "base/text.h"
 #include "engine/compose/composer.h"
+#include "engine/compose/message_id.h"
 #include "engine/subscriptions/link.h"
 #include "template/template.h"
 
@@ -34,6 +36,7 @@ static int begin(void **state)
     engine = (struct engine){ .public_url = "https://mail.example/ph" };
     id_codec_init(&engine.ids, id_key);
     memset(engine.token_key, 7, sizeof(engine.token_key));
+    token_keys_init(&engine.token_keys, engine.token_key);
     memset(engine.address_key, 9, sizeof(engine.address_key));
     work = (struct work){ .engine = &engine, .arena = arena, .organization_id = 1, .brand_id = 2 };
     return 0;
@@ -190,8 +193,43 @@ static void test_the_link_names_the_recipient(void **state)
         token[i] = kept;
     }
     assert_false(unsubscribe_token_open(&engine, arena, "", &link));
-    engine.token_key[0] ^= 1; /* another installation */
+    size_t size;
+    const unsigned char *bytes = base64url_decode(arena, token, &size);
+    assert_null(memmem(bytes, size, hash, sizeof(hash)));
+    assert_null(memmem(bytes, size, "\0\0\0\0", 4)); /* as its numbers have them */
+    engine.token_keys.tag[0] ^= 1;                   /* another installation */
     assert_false(unsubscribe_token_open(&engine, arena, token, &link));
+}
+
+/* A Message-ID names the recipient to us alone. */
+static void test_the_message_id_names_the_recipient(void **state)
+{
+    (void)state;
+    const struct message_origin origin = { .brand_id = 2, .send_id = 5, .ordinal = 17 };
+    const char *token = message_id_token(&engine, arena, &origin);
+    const char *const forms[] = { token, arena_printf(arena, "<%s@shop.example>", token),
+                                  arena_printf(arena, " <%s@other.example> ", token) };
+    for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
+        struct message_origin found;
+        assert_true(message_id_open(&engine, arena, forms[i], &found));
+        assert_int_equal(found.brand_id, 2);
+        assert_int_equal(found.send_id, 5);
+        assert_int_equal(found.ordinal, 17);
+    }
+    /* A message that is composed again has the same one; no number shows. */
+    assert_string_equal(message_id_token(&engine, arena, &origin), token);
+    size_t size;
+    const unsigned char *bytes = base64url_decode(arena, token, &size);
+    assert_null(memmem(bytes, size, "\0\0\0\0", 4));
+    const struct unsubscribe_link link = { .brand_id = 2, .send_id = 5, .ordinal = 17 };
+    const char *const others[] = {
+        "", "<>", "<@shop.example>", "ada@example.com", arena_printf(arena, "%sA", token), unsubscribe_token(&engine, arena, &link)
+    };
+    struct message_origin none;
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++)
+        assert_false(message_id_open(&engine, arena, others[i], &none));
+    engine.token_keys.cipher[0] ^= 1; /* another installation */
+    assert_false(message_id_open(&engine, arena, token, &none));
 }
 
 static void test_transactional_mail_is_not(void **state)
@@ -358,6 +396,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_marketing_mail_is_marked),
         TEST(test_the_link_names_the_recipient),
+        TEST(test_the_message_id_names_the_recipient),
         TEST(test_transactional_mail_is_not),
         TEST(test_without_a_public_url),
         TEST(test_a_design_without_a_way_out_gets_one),

@@ -1,4 +1,5 @@
-/* Keyset pagination: a page cursor is valid only for its list, brand and day, and a changed cursor is refused. */
+/* Keyset pagination: a page cursor is valid only for its list, organization, brand and day, shows no number, and a changed cursor
+ * is refused. */
 #include "fixtures/own_fail.h"
 
 #include "base/clock.h"
@@ -18,7 +19,9 @@ static int setup(void **state)
     crypto_start();
     arena = arena_new(0);
     memset(engine.token_key, 7, sizeof(engine.token_key));
-    work = (struct work){ .engine = &engine, .arena = arena, .brand_id = 11, .now_us = 1795253400 * US_PER_S };
+    token_keys_init(&engine.token_keys, engine.token_key);
+    work =
+        (struct work){ .engine = &engine, .arena = arena, .organization_id = 3, .brand_id = 11, .now_us = 1795253400 * US_PER_S };
     return 0;
 }
 
@@ -90,12 +93,12 @@ static void test_long_keys_are_bounded(void **state)
     memset(text, 'k', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     const char *cursor = page_cursor(&work, binding, &(struct page_cursor){ .text = text, .id = 3 });
-    assert_true(strlen(cursor) < 900);
+    assert_true(strlen(cursor) <= PAGE_CURSOR_MAX_CHARS);
     assert_int_equal(strlen(read_place(cursor).text), PAGE_TEXT_KEY_MAX_BYTES);
 }
 
-/* A cursor of another list, filter, order or brand. */
-static void test_bound_to_list_and_brand(void **state)
+/* A cursor of another list, filter, order, brand, organization or installation. */
+static void test_bound_to_its_list(void **state)
 {
     (void)state;
     const struct page_cursor place = { .number = 1, .id = 2 };
@@ -104,8 +107,14 @@ static void test_bound_to_list_and_brand(void **state)
     struct work other = work;
     other.brand_id = 12;
     assert_refused(page_cursor(&other, binding, &place), "another list");
+    other = work;
+    other.organization_id = 4;
+    assert_refused(page_cursor(&other, binding, &place), "another list");
+    /* a list of an organization has no brand. */
+    other.brand_id = work.brand_id = 0;
+    assert_refused(page_cursor(&other, binding, &place), "another list");
     struct engine elsewhere = engine;
-    elsewhere.token_key[0] ^= 1;
+    elsewhere.token_keys.tag[0] ^= 1;
     other = work;
     other.engine = &elsewhere;
     assert_refused(page_cursor(&other, binding, &place), "cursor is not valid");
@@ -153,6 +162,19 @@ static void test_offsets(void **state)
     assert_string_equal(buf_text(out), "{\"data\":[],\"pagination\":{\"limit\":3,\"cursor\":null,\"hasMore\":false}}");
 }
 
+/* ids of rows count the rows of all brands, so two cursors must not show how many were made in between. */
+static void test_no_number_shows(void **state)
+{
+    (void)state;
+    const struct page_cursor place = { .number = 0x1112131415161718, .id = 0x2122232425262728, .text = "ada@example.com" };
+    size_t size;
+    const unsigned char *bytes = base64url_decode(arena, page_cursor(&work, binding, &place), &size);
+    assert_null(memmem(bytes, size, "ada", 3));
+    assert_null(memmem(bytes, size, &work.now_us, sizeof(work.now_us)));
+    assert_null(memmem(bytes, size, &place.id, sizeof(place.id)));
+    assert_null(memmem(bytes, size, &place.number, sizeof(place.number)));
+}
+
 static void test_tampering(void **state)
 {
     (void)state;
@@ -169,8 +191,10 @@ static void test_tampering(void **state)
     assert_refused("5", "cursor is not valid");
     assert_refused(arena_printf(arena, "%s=", cursor), "cursor is not valid");
     /* A token of another purpose, and one of ours that is too short to be a cursor. */
-    assert_refused(token_seal(arena, engine.token_key, "link", bytes + 16, size - 16), "cursor is not valid");
-    assert_refused(token_seal(arena, engine.token_key, "page", "short", 5), "cursor is not valid");
+    struct bytes payload;
+    assert_true(token_open(arena, &engine.token_keys, "page", cursor, &payload));
+    assert_refused(token_seal(arena, &engine.token_keys, "link", payload.data, payload.size), "cursor is not valid");
+    assert_refused(token_seal(arena, &engine.token_keys, "page", "short", 5), "cursor is not valid");
 }
 
 /* A page of three from `found` rows, numbered from 1; gives the cursor. */
@@ -220,7 +244,8 @@ int main(void)
         TEST(test_no_cursor_is_the_start),
         TEST(test_places_come_back),
         TEST(test_long_keys_are_bounded),
-        TEST(test_bound_to_list_and_brand),
+        TEST(test_bound_to_its_list),
+        TEST(test_no_number_shows),
         TEST(test_age),
         TEST(test_offsets),
         TEST(test_tampering),

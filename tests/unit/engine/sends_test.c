@@ -7,8 +7,11 @@
 #include "base/text.h"
 #include "engine/delivery/delivery.h"
 #include "engine/ledger/ledger.h"
+#include "engine/operator/operator.h"
+#include "engine/sends/explain.h"
 #include "engine/sends/sends.h"
 #include "engine/sends/test_message.h"
+#include "sender/crash_slots.h"
 #include "sender/journal.h"
 
 #include <dirent.h>
@@ -662,7 +665,7 @@ static void test_the_journal_of_an_earlier_attempt_says_nothing(void **state)
 {
     (void)state;
     struct error err;
-    int64_t file;
+    struct journal_mark mark = { .offset = 0 };
     struct journal *journal;
     unsigned char hash[SECRET_HASH_BYTES];
     struct journal_location location = { .data_dir = folder };
@@ -673,11 +676,181 @@ static void test_the_journal_of_an_earlier_attempt_says_nothing(void **state)
     run_sql("update send_retries set uncertain = true, lease_owner = 'gone', lease_until = now() + interval '1 day'");
     struct journal_key key = { work.organization_id, work.brand_id, first.send_id, 1, 0 };
     assert_ok(journal_open(&location, "gone", &journal, &err), &err);
-    assert_true(journal_add_dot(journal, &key, &file));
+    assert_true(journal_add_dot(journal, &key, &mark));
     journal_close(journal);
     run_workers_until("select count(*) from sends where status = 'completed'", 1);
     assert_int_equal(number_of("select held from send_stats"), 0);
     assert_int_equal(number_of("select count(*) from send_results where outcome = 'delivered' and uncertain"), 1);
+}
+
+/* ---- Wide recipients ---- */
+
+/* Each has 800,000 bytes of custom fields. */
+static void make_wide_contacts(int count)
+{
+    run_sql("insert into contacts (brand_id, email, email_key, source, subscribed, custom_fields, created_at, updated_at)"
+            "select %lld, 'wide' || n || '@example.com', 'wide' || n || '@example.com', 'API', true,"
+            "       jsonb_build_object('city', 'City ' || n, 'story', repeat(md5(n::text), 25000)), now(), now()"
+            "  from generate_series(1, %d) n",
+            (long long)work.brand_id, count);
+}
+
+static int64_t begin_wide_send(int contacts)
+{
+    static const char wide[] = "<html><body><p>{{ customFields.city }} {{ customFields.story | size }}</p></body></html>";
+    int64_t job_id;
+    make_wide_contacts(contacts);
+    outbox_empty();
+    struct send_request request = send_request_to_all(design_of(wide, "{{ contact.story | size }}"));
+    return create_send(&request, &job_id);
+}
+
+/* A batch holds few wide recipients, and all get their message. */
+static void test_wide_recipients_are_read_by_bytes(void **state)
+{
+    (void)state;
+    int64_t send_id = begin_wide_send(12);
+    begin(send_id);
+    ARENA_SCOPE small = arena_new(2 * DELIVERY_FETCH_MAX_BYTES);
+    struct work own = work;
+    struct error err;
+    bool found;
+    struct delivery_batch batch;
+    struct delivery_lease_request wish = wish_of("me");
+    own.arena = small;
+    assert_ok(delivery_take_range(&own, &wish, &batch, &found, &err), &err);
+    assert_ok(delivery_fetch(&own, &batch, &err), &err);
+    assert_true(batch.is_part);
+    assert_in_range(batch.count, 3, 4);
+    for (size_t i = 0; i < batch.count; i++)
+        batch.results[i].outcome = DELIVERY_DELIVERED;
+    assert_ok(delivery_settle(&own, &batch, &err), &err);
+    assert_int_equal(number_of("select count(*) from send_ranges where next_ordinal <= to_ordinal"), 1);
+    run_sql("update send_ranges set lease_owner = null");
+    run_workers_until("select count(*) from sends where status = 'completed'", 1);
+    assert_int_equal(number_of("select delivered from send_stats"), 12);
+    assert_int_equal(outbox_count(), 12 - batch.count);
+    char *message = outbox_read(arena_printf(arena, "%s.12", work_id(&work, ID_SEND, send_id)));
+    assert_non_null(strstr(message, " 800000"));
+}
+
+/* Retries that were not read are not in the batch, so their leases are released. */
+static void test_wide_retries_are_read_by_bytes(void **state)
+{
+    (void)state;
+    int64_t send_id = begin_wide_send(8);
+    begin(send_id);
+    run_sql("insert into send_retries (brand_id, send_id, ordinal, attempts, first_at, due_at)"
+            "select brand_id, send_id, ordinal, 1, now(), now() - interval '1 minute' from send_recipients");
+    run_sql("update send_ranges set next_ordinal = to_ordinal + 1, started_at = now()");
+    struct error err;
+    bool found;
+    struct delivery_batch batch;
+    struct delivery_lease_request wish = wish_of("me");
+    assert_ok(delivery_take_retries(&work, &wish, &batch, &found, &err), &err);
+    assert_int_equal(batch.ordinal_count, 8);
+    assert_ok(delivery_fetch(&work, &batch, &err), &err);
+    assert_in_range(batch.count, 3, 4);
+    assert_int_equal(batch.ordinal_count, batch.count);
+    assert_int_equal(batch.ordinals[batch.count - 1], batch.recipients[batch.count - 1].ordinal);
+    run_sql("update send_retries set lease_owner = null");
+    run_workers_until("select count(*) from sends where status = 'completed'", 1);
+    assert_int_equal(number_of("select delivered from send_stats"), 8);
+}
+
+/* What a process leaves that was killed while it worked on this recipient or range. */
+static void leave_crash(enum crash_slot_kind kind, int64_t send_id, int64_t ordinal)
+{
+    struct error err;
+    struct journal *journal;
+    unsigned char hash[SECRET_HASH_BYTES];
+    struct journal_location location = { .data_dir = folder };
+    sha256(work.engine->token_key, sizeof(work.engine->token_key), hash);
+    memcpy(&location.installation, hash, sizeof(location.installation));
+    run_sql("update send_ranges set lease_owner = 'gone', lease_until = now() + interval '1 day', started_at = now()");
+    assert_ok(journal_open(&location, "gone", &journal, &err), &err);
+    struct crash_slots *slots = crash_slots_open(folder, "gone");
+    crash_slot_fill(crash_slot_of(slots, 5), kind, work.brand_id, send_id, ordinal);
+    crash_slots_close(slots, false);
+    journal_close(journal);
+}
+
+/* The send is paused meanwhile, so that only recovery touches it. */
+static void crash_three_times(enum crash_slot_kind kind, int64_t send_id, int64_t ordinal)
+{
+    run_sql("update sends set status = 'paused', pause_reason = 'manual'");
+    for (int crash = 1; crash <= CRASHES_MAX; crash++) {
+        assert_int_equal(number_of("select count(*) from send_results where outcome = 'failed'"), 0);
+        leave_crash(kind, send_id, ordinal);
+        run_workers_until("select count(*) from send_ranges where lease_owner is null",
+                          number_of("select count(*) from send_ranges"));
+        assert_int_equal(number_of("select crashes::bigint from send_crashes"), crash);
+    }
+}
+
+static void test_a_recipient_that_ends_its_process_is_set_aside(void **state)
+{
+    (void)state;
+    make_contacts(10);
+    outbox_empty();
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
+    begin(send_id);
+    crash_three_times(CRASH_SLOT_RECIPIENT, send_id, 7);
+    assert_int_equal(number_of("select ordinal from send_results where outcome = 'failed'"), 7);
+    run_sql("update sends set status = 'running', pause_reason = null");
+    run_workers_until("select count(*) from sends where status = 'partially_completed'", 1);
+    assert_int_equal(outbox_count(), 9);
+
+    struct error err;
+    const char *email =
+        arena_printf(arena, "reader%lld@example.com",
+                     (long long)number_of("select substring(email from '[0-9]+')::bigint from send_recipients where ordinal = 7"));
+    struct buf *out = buf_in_arena(arena, 65536);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    assert_ok(send_why(&work, email, send_id, &json, &err), &err);
+    assert_non_null(strstr(buf_text(out), "the sender ended three times while it composed this message"));
+}
+
+static void test_a_range_that_ends_its_process_is_set_aside(void **state)
+{
+    (void)state;
+    make_contacts(510);
+    outbox_empty();
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
+    begin(send_id);
+    crash_three_times(CRASH_SLOT_RANGE, send_id, 501);
+    assert_int_equal(number_of("select count(*) from send_results where outcome = 'failed' and ordinal > 500"), 10);
+    run_sql("update sends set status = 'running', pause_reason = null");
+    run_workers_until("select count(*) from sends where status = 'partially_completed'", 1);
+    assert_int_equal(outbox_count(), 500);
+}
+
+/* The operator can stop what the API may not: a running send. */
+static void test_the_operator_stops_a_running_send(void **state)
+{
+    (void)state;
+    make_contacts(10);
+    int64_t job_id;
+    struct error err = { .code = ERR_NONE };
+    const char *status;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
+    const char *wire_id = work_id(&work, ID_SEND, send_id);
+    begin(send_id);
+    assert_ok(operator_pause_send(&work, wire_id, &status, &err), &err);
+    assert_string_equal(status, "paused");
+    assert_int_equal(number_of("select count(*) from sends where status = 'paused' and pause_reason = 'manual'"), 1);
+    run_sql("update sends set status = 'running', pause_reason = null");
+    assert_ok(operator_cancel_send(&work, wire_id, &status, &err), &err);
+    assert_string_equal(status, "canceled");
+    assert_int_equal(number_of("select count(*) from audit_log where operation like 'admin.send.%'"), 2);
+    assert_false(operator_pause_send(&work, "snd_0000000000000", &status, &err));
+    assert_int_equal(err.code, ERR_SEND_NOT_FOUND);
 }
 
 static void test_consent_is_checked_when_composing(void **state) /* */
@@ -858,6 +1031,8 @@ static void test_test_message_leaves_no_trace(void **state) /* R-256, R-257 */
 
 int main(void)
 {
+    if (getenv("ONLY") != NULL)
+        cmocka_set_test_filter(getenv("ONLY"));
     const struct CMUnitTest tests[] = {
         TEST(test_campaign_reaches_everybody_once),
         TEST(test_campaign_knows_the_types_of_fields),
@@ -880,6 +1055,11 @@ int main(void)
         TEST(test_an_attempt_is_settled_once),
         TEST(test_a_retry_beside_a_result_goes),
         TEST(test_the_journal_of_an_earlier_attempt_says_nothing),
+        TEST(test_wide_recipients_are_read_by_bytes),
+        TEST(test_wide_retries_are_read_by_bytes),
+        TEST(test_a_recipient_that_ends_its_process_is_set_aside),
+        TEST(test_a_range_that_ends_its_process_is_set_aside),
+        TEST(test_the_operator_stops_a_running_send),
         TEST(test_consent_is_checked_when_composing),
         TEST(test_what_cannot_be_composed_fails_alone),
         TEST(test_a_job_that_kills_its_workers_ends),

@@ -29,7 +29,7 @@ const BRACKET_STEP = new Map([['(', 1], ['[', 1], ['{', 1], [')', -1], [']', -1]
  */
 const COMPUTED_PATH = 'import() and require of a computed path are not available; import at the top of the file';
 const EMPTY_PATTERN = 'empty-glob';
-/** The folder of that search: it does not exist, and neither do its parents. */
+/** The folder in which esbuild searches for computed paths. It and its parents do not exist. */
 const NOWHERE = '/nonexistent/design/folder/of/posthorn';
 const FOLDER_MISSING = /^Could not resolve (?:import|require)\(/;
 

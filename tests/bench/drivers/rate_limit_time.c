@@ -1,5 +1,5 @@
 /*
- * gate_time: measures the rate limits alone. Threads count calls of many keys
+ * rate_limit_time: measures the rate limits alone. Threads count calls of many keys
  * and policies in a limit store, which is memory or --store, as fast as
  * possible. Prints processor time and elapsed time a call as one JSON line.
  */
@@ -84,7 +84,7 @@ static void read_options(int argc, char **argv)
     }
     if (right && optind == argc)
         return;
-    fprintf(stderr, "usage: gate_time [--store ADDRESS] [--keys N] [--calls N]\n");
+    fprintf(stderr, "usage: rate_limit_time [--store ADDRESS] [--keys N] [--calls N]\n");
     exit(2);
 }
 
@@ -98,10 +98,10 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     read_options(argc, argv);
     if (store_address != NULL && !limit_redis_new(store_address, &store, &err)) {
-        fprintf(stderr, "gate_time: %s\n", err.message);
+        fprintf(stderr, "rate_limit_time: %s\n", err.message);
         return 2;
     }
-    limits = limits_new(store, "gate_time");
+    limits = limits_new(store, "rate_limit_time");
     for (int i = 0; i < THREADS; i++) {
         turns[i] = (struct turn){ .number = i };
         if (pthread_create(&turns[i].thread, NULL, take_turn, &turns[i]) != 0)

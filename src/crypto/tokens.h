@@ -1,0 +1,42 @@
+/*
+ * Tokens: small values that others carry for us, such as cursors, Message-IDs
+ * and links. A token is sealed: nobody else can read or change its payload.
+ *
+ * The cipher is deterministic authenticated encryption (a synthetic IV, as in
+ * RFC 5297): the tag is a keyed BLAKE2b hash of purpose and payload, and the
+ * payload is encrypted by XChaCha20 with the tag as nonce. Equal payloads of one
+ * purpose have equal tokens, so a message that is composed again has the same
+ * bytes. The tag is the only overhead, so tokens are short. The size of a token
+ * shows the size of its payload.
+ *
+ * Plain values; any thread.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/values.h"
+
+enum {
+    TOKEN_KEY_BYTES = 32,
+    TOKEN_TAG_BYTES = 16,
+};
+
+/* The characters of a token with a payload of this size: base64url of tag and ciphertext, without padding. */
+#define TOKEN_CHARS(payload_bytes) (((TOKEN_TAG_BYTES + (payload_bytes)) * 4 + 2) / 3)
+
+/* The keys of all tokens of an installation. Read-only after init, shared by all threads. */
+struct token_keys {
+    unsigned char tag[TOKEN_KEY_BYTES];
+    unsigned char cipher[TOKEN_KEY_BYTES];
+};
+
+/* Derives the keys from the secret of an installation. */
+void token_keys_init(struct token_keys *keys, const unsigned char secret[TOKEN_KEY_BYTES]) NONNULL(1, 2);
+
+/* Makes a token. `purpose` separates the uses of the keys; it is a constant of the caller. */
+char *token_seal(struct arena *arena, const struct token_keys *keys, const char *purpose, const void *payload, size_t size)
+    NONNULL(1, 2, 3, 4) RETURNS_NONNULL;
+
+/* Opens a token of this purpose and returns its payload; false for any other text. */
+bool token_open(struct arena *arena, const struct token_keys *keys, const char *purpose, const char *token,
+                struct bytes *ret_payload) NONNULL(1, 2, 3, 4, 5);

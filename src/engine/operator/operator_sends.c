@@ -1,0 +1,48 @@
+#include "engine/operator/operator.h"
+#include "engine/operator/operator_audit.h"
+#include "engine/sends/sends.h"
+#include "sql/operator.h"
+
+static bool find_send(const struct work *work, const char *wire_id, struct work *ret_own, int64_t *ret_id, struct error *err)
+{
+    *ret_id = id_decode(&work->engine->ids, ID_SEND, wire_id);
+    struct operator_send_owner_params params = { .id = *ret_id };
+    struct operator_send_owner_row *row;
+    if (!sql_operator_send_owner(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row == NULL)
+        return fail(err, ERR_SEND_NOT_FOUND, "send", "No send with this id.");
+    *ret_own = *work;
+    ret_own->organization_id = row->organization_id;
+    ret_own->brand_id = row->brand_id;
+    return true;
+}
+
+bool operator_pause_send(const struct work *work, const char *wire_id, const char **ret_status, struct error *err)
+{
+    struct work own;
+    int64_t id;
+    if (!find_send(work, wire_id, &own, &id, err))
+        return false;
+    struct send_find_params find = { .brand_id = own.brand_id, .id = id };
+    struct send_row *send;
+    DB_TX tx;
+    if (!db_tx_begin(own.conn, &tx, err) || !send_pause_running(&own, id, err) ||
+        !sql_send_find(own.conn, own.arena, &find, &send, err))
+        return false;
+    *ret_status = send->status;
+    return operator_commit(&own, &tx, "admin.send.pause", wire_id, err);
+}
+
+bool operator_cancel_send(const struct work *work, const char *wire_id, const char **ret_status, struct error *err)
+{
+    struct work own;
+    int64_t id;
+    struct send_row *send;
+    DB_TX tx;
+    if (!find_send(work, wire_id, &own, &id, err) || !db_tx_begin(own.conn, &tx, err) || !send_pause_running(&own, id, err) ||
+        !send_cancel(&own, id, &send, err))
+        return false;
+    *ret_status = send->status;
+    return operator_commit(&own, &tx, "admin.send.cancel", wire_id, err);
+}
