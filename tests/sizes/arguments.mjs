@@ -142,7 +142,7 @@ export class Arguments {
         scale[name] = 0;
         continue;
       }
-      scale[name] = Math.min(1, none.used === some.used ? 1 : (SAMPLE * room) / (some.used - none.used));
+      scale[name] = Math.min(1, some.used <= none.used ? 1 : (SAMPLE * room) / (some.used - none.used));
       for (let whole = measure({}); scale[name] > TINY && whole.used > whole.most * BODY_SHARE; whole = measure({})) {
         scale[name] *= Math.min(0.97, (whole.most * BODY_SHARE) / whole.used);
       }

@@ -5,6 +5,7 @@ const SLOTS = 10_000; // of one template; docs/modules/templates.md
 const ATTRIBUTE_CHARS = 500;
 const TEXT_CHARS = 200_000;
 const LEAST_BYTES = 60;
+const BLOCK_BYTES = 100; // about what a block takes
 
 const slot = (values, number) => `{{ customFields['${values.name(values.distribution === 'alike' ? 0 : number % 500)}'] }}`;
 
@@ -20,20 +21,22 @@ const BLOCK = {
   jsx: (attribute, text) => `<p title="${attribute}">${text.replaceAll(/\{\{.*?\}\}/g, (found) => `{"${found.replaceAll('"', '\\"')}"}`)}</p>`,
 };
 
-/** As many blocks as the share of rows of the longest content, each with its share of the merge fields. */
+/** As many blocks as the share of rows of the longest content has room for, with the merge fields spread over them. */
 export function designOf(values, { maxLength }) {
-  const format = values.format;
   const room = values.count('rows', maxLength - 1000, LEAST_BYTES);
   const slots = values.count('fields', SLOTS, 0);
+  const together = Math.ceil((slots * BLOCK_BYTES) / room);
   const attribute = values.text(values.count('names', ATTRIBUTE_CHARS, 1), 1);
-  const blocks = [];
-  let chars = 0;
-  for (let i = 0; i === 0 || chars < room; i++) {
-    const text = values.text(values.count('values', Math.min(TEXT_CHARS, room), 4), i + 1) + (i < slots ? slot(values, i) : '');
-    const block = BLOCK[format](attribute, text);
-    if (i > 0 && chars + block.length > room) break;
-    blocks.push(block);
-    chars += block.length;
+  const chars = values.count('values', Math.min(TEXT_CHARS, room), 4);
+  const block = (i) => {
+    const some = Array.from({ length: Math.max(0, Math.min(together, slots - i * together)) }, (_, k) => slot(values, i * together + k));
+    return BLOCK[values.format](attribute, values.text(chars, i + 1) + some.join(''));
+  };
+  const blocks = [block(0)];
+  for (let i = 1, size = blocks[0].length; size < room; i++) {
+    blocks.push(block(i));
+    size += blocks[i].length;
+    if (size > room) blocks.pop();
   }
-  return WRAPPED[format]('Sizes', blocks.join(''));
+  return WRAPPED[values.format]('Sizes', blocks.join(''));
 }

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadCatalogue } from '../cases/runner/catalogue.mjs';
+import { kindsOf } from './arguments.mjs';
 import { Bounded } from './bounded.mjs';
 import { Place, transportsOf } from './calls.mjs';
 import { fullBrand } from './full_brand.mjs';
@@ -49,9 +50,13 @@ async function replace() {
   full = undefined;
 }
 
-/** Where an operation is measured: what reads is, in the full brand. */
+/** What is the largest in the full brand: an operation that takes one is measured there. */
+const LARGE_KINDS = ['email', 'version', 'audience', 'send'];
+
+/** Where an operation is measured: in the full brand what reads or takes what is there, else in a brand of its own. */
 async function placeOf(operation) {
-  if (operation.mode !== 'read' || operation.reach !== 'brand') return Place.fresh(await installation());
+  const usesLarge = kindsOf(operation).some((kind) => LARGE_KINDS.includes(kind)) && !/delete/i.test(operation.id);
+  if (operation.reach !== 'brand' || (operation.mode !== 'read' && !usesLarge)) return Place.fresh(await installation());
   if (full === undefined) {
     const { place, refusals } = await fullBrand(await installation(), operations, form);
     full = place;
@@ -66,7 +71,9 @@ async function placeOf(operation) {
 const counts = { passed: 0, failed: 0, known: 0 };
 
 function report({ name, input, points = [], exponents = {}, problems }) {
-  const reason = problems.length > 0 ? known.find((each) => each.name === name && input.includes(each.input ?? ''))?.why : undefined;
+  const found = known.find((each) => each.name === name && input.includes(each.input ?? ''));
+  if (found) found.hasFailed = found.hasFailed || problems.length > 0;
+  const reason = problems.length > 0 ? found?.why : undefined;
   counts[problems.length === 0 ? 'passed' : reason ? 'known' : 'failed']++;
   console.log(line({ name, input, points, exponents, problems, known: reason }));
 }
@@ -93,7 +100,7 @@ async function runAll(operation, accepted) {
 
 /** The arguments of the operation, and of each parameter that had to make way for another, alone. */
 async function runOperation(operation) {
-  if (transportsOf(catalogue, operation).length === 0) return;
+  if (transportsOf(catalogue, operation).length === 0) return; // a link reaches it, with a short token
   const place = await placeOf(operation);
   await place.prepare(operation);
   const options = { bodyBytes: form.bodyBytes };
@@ -143,6 +150,7 @@ try {
 } finally {
   await replace();
 }
+for (const each of known) if (each.hasFailed === false) console.log(`${each.name}, ${each.input ?? 'any input'}: passes now, so its line in known.json can go`);
 if (counts.known > 0) console.log(`${counts.known} known faults, listed in tests/sizes/known.json`);
 console.log(`${counts.passed} passed, ${counts.failed} failed (${Math.round((performance.now() - began) / 1000)} s)`);
 process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1);

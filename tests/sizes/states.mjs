@@ -154,7 +154,8 @@ const journalsOf = (folder, owner) => (existsSync(folder) ? readdirSync(folder).
 
 /** What a killed sender left: `size` messages with their replies, of a send that has ended meanwhile. */
 async function* journal(start, form) {
-  const sizes = form.isShort ? [20_000, 160_000] : [125_000, 250_000, 500_000, 1_000_000];
+  // Beyond these sizes a journal is full.
+  const sizes = form.isShort ? [20_000, 160_000] : [40_000, 80_000, 160_000, 320_000];
   const bounded = await start();
   const { data } = bounded.installation;
   const folder = join(data, 'journal');
