@@ -7,6 +7,8 @@
 #include "api/tool_call.h"
 #include "base/clock.h"
 #include "base/json_read.h"
+#include "base/text.h"
+#include "crypto/keys.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -30,7 +32,19 @@ struct posthorn {
     pthread_mutex_t lock;
     pthread_cond_t completion;
     struct embedded_call *calls;
+    char name[32];
 };
+
+/* No other process has the name, so its connections tell that its callers wait (job_waiters). */
+static void name_process(struct posthorn *posthorn)
+{
+    unsigned char bytes[6];
+    char hex[2 * sizeof(bytes) + 1];
+    crypto_start();
+    random_bytes(bytes, sizeof(bytes));
+    hex_encode(bytes, sizeof(bytes), hex);
+    snprintf(posthorn->name, sizeof(posthorn->name), "posthorn embedded %s", hex);
+}
 
 static const char *keep_option(struct posthorn *posthorn, size_t slot, const char *text)
 {
@@ -47,12 +61,13 @@ struct posthorn *posthorn_open(const struct posthorn_options *options)
     struct posthorn *posthorn = calloc(1, sizeof(*posthorn));
     if (posthorn == NULL)
         return NULL;
+    name_process(posthorn);
     struct api_config config = {
         .installation = {
             .data_dir = keep_option(posthorn, 0, options->data_dir),
             .database_url = keep_option(posthorn, 1, options->database_url),
             .runner_argv = options->runner_argv != NULL ? options->runner_argv : default_runner,
-            .application_name = "posthorn embedded",
+            .application_name = posthorn->name,
             .import_root = keep_option(posthorn, 3, options->import_root),
             .public_url = keep_option(posthorn, 4, options->public_url),
         },

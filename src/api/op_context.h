@@ -19,6 +19,7 @@ struct op_context {
     const struct ledger_entry *entry;              /* the ledger's record of this call */
     const char *subjects[OP_CONTEXT_MAX_SUBJECTS]; /* wire ids for the audit row */
     size_t subject_count;
+    int64_t items; /* of PRICE_PER_ITEM: the job holds the price of so many; 0: of one */
 };
 
 /* Adds the id of an object that this write changed to the audit row. Ids beyond OP_CONTEXT_MAX_SUBJECTS are dropped. */

@@ -77,7 +77,7 @@ static const struct option table[] = {
     { "--trusted-proxy", "POSTHORN_TRUSTED_PROXY", OPTION_TEXT, offsetof(struct options, trusted_proxies), COMMAND_SERVE,
       "ADDRESSES", "proxies whose forwarded headers are trusted, comma-separated" },
     { "--threads", "POSTHORN_THREADS", OPTION_NUMBER, offsetof(struct options, threads),
-      COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER, "N", "worker threads for jobs (default: 2)" },
+      COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER, "N", "worker threads for jobs (default: 3)" },
     { "--idle", "POSTHORN_IDLE", OPTION_NUMBER, offsetof(struct options, idle_s), EVERYWHERE, "SECONDS",
       "the runner of a private cluster exits after this time without work or clients (default: 300)" },
     { "--import-root", "POSTHORN_IMPORT_ROOT", OPTION_TEXT, offsetof(struct options, import_root), COMMAND_MCP | CALLS, "DIR",

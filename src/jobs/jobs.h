@@ -28,6 +28,7 @@ struct job_services;
 struct job {
     struct work work;
     int64_t id;
+    int64_t created_us;  /* when it was enqueued, by the business clock */
     const void *payload; /* the struct of its type, from catalogue/jobs.h: struct campaign_payload */
     int attempts;        /* including this one */
     struct job_services *services;

@@ -6,24 +6,23 @@
 #include "catalogue/job_types.h"
 #include "engine/analytics/partitions.h"
 #include "engine/ledger/ledger.h"
+#include "jobs/worker_pool.h"
 #include "sql/imports.h"
 #include "sql/worker.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    LEASE_S = 300,
-    IDLE_WAIT_MS = 1000,
-    RECONNECT_WAIT_MS = 500,
     ANSWER_MAX_BYTES = 32 * 1024 * 1024,
     ERROR_JSON_MAX_BYTES = 16 * 1024,
     RETRY_FIRST_S = 1,
     RETRY_MAX_S = 300,
     CRASHES_MAX = 50, /* at least the max_attempts of every type */
     JOB_MAX_SUBJECTS = 8,
+    NETWORK_THREADS = 8,
+    NETWORK_SHARE = 4, /* of one organization */
 };
 static const int64_t tidy_every_us = 60 * US_PER_S;
 static const int64_t keep_settled_us = INT64_C(24) * 3600 * US_PER_S;
@@ -32,10 +31,9 @@ static const int64_t keep_imports_us = INT64_C(30) * 24 * 3600 * US_PER_S;
 struct workers {
     struct installation *installation;
     struct job_services services;
-    atomic_bool stopping;
     _Atomic int64_t tidied_at_us;
-    pthread_t *threads;
-    int thread_count;
+    struct worker_pool *work;    /* jobs that work here */
+    struct worker_pool *network; /* jobs that wait for other machines */
 };
 
 /* A job and the private state of its worker. */
@@ -301,7 +299,7 @@ static bool load_type(struct running_job *running, const char *payload, struct e
     return true;
 }
 
-static bool load_job(struct workers *workers, const struct job_lease_row *row, struct db_conn *conn, struct arena *arena,
+static bool load_job(struct workers *workers, const struct leased_job_row *row, struct db_conn *conn, struct arena *arena,
                      struct running_job *ret_running, struct error *err)
 {
     *ret_running = (struct running_job){
@@ -315,6 +313,7 @@ static bool load_job(struct workers *workers, const struct job_lease_row *row, s
                 .now_us = clock_now_us(),
             },
             .id = row->id,
+            .created_us = row->created_at,
             .attempts = (int)row->attempts,
             .services = &workers->services,
         },
@@ -323,35 +322,28 @@ static bool load_job(struct workers *workers, const struct job_lease_row *row, s
         .lease_owner = row->lease_owner,
     };
     ret_running->has_entry = row->call != NULL && ledger_entry_read(arena, row->call, &ret_running->entry);
+    ret_running->entry.job_id = row->id;
     return load_type(ret_running, row->payload, err);
 }
 
-/* Leases and runs one job. Gives false in ret_found when none is due. */
-static bool work_once(struct workers *workers, struct db_conn *conn, bool *ret_found, struct error *err)
+/* Executes and settles a leased job. */
+static void run_leased(void *context, const struct leased_job_row *row, struct db_conn *conn, struct arena *arena)
 {
-    ARENA_SCOPE arena = arena_new(0);
-    struct job_lease_params lease = { .now = clock_now_us(), .lease_s = LEASE_S };
-    struct job_lease_row *row;
-    if (!sql_job_lease(conn, arena, &lease, &row, err))
-        return false;
-    *ret_found = row != NULL;
-    if (row == NULL)
-        return true;
     struct running_job running;
     struct error bad_payload = { .code = ERR_NONE };
-    if (load_job(workers, row, conn, arena, &running, &bad_payload))
+    if (load_job(context, row, conn, arena, &running, &bad_payload))
         run_job(&running, row->cancel_asked);
     else
         handle_failure(&running, &bad_payload);
-    return true;
 }
 
-/* ---- The threads ---- */
+/* ---- The pools ---- */
 
 /* Once a minute one of the threads deletes settled jobs and stored responses of a day ago and imports of a month ago, and makes
  * the partitions of the next months. */
-static bool tidy(struct workers *workers, struct db_conn *conn, struct error *err)
+static bool tidy(void *context, struct db_conn *conn, struct error *err)
 {
+    struct workers *workers = context;
     int64_t last_us = atomic_load(&workers->tidied_at_us);
     int64_t now_us = clock_monotonic_us();
     bool due = last_us == 0 || now_us - last_us > tidy_every_us;
@@ -363,72 +355,37 @@ static bool tidy(struct workers *workers, struct db_conn *conn, struct error *er
     struct import_forget_params imports = { .before = clock_now_us() - keep_imports_us };
     struct db_batch *batch = db_batch_new(conn, arena);
     db_batch_add(batch, &job_forget_settled_statement, &settled);
+    db_batch_add(batch, &job_waiters_forget_statement, NULL);
+    db_batch_add(batch, &credit_holds_forget_statement, NULL);
     db_batch_add(batch, &idempotency_forget_statement, &responses);
     db_batch_add(batch, &import_forget_statement, &imports);
     return db_batch_run(batch, err) && event_partitions_make(conn, arena, clock_now_us(), err);
 }
 
-static bool wait_for_work(struct db_conn *conn, struct error *err)
+static struct worker_pool *pool_start(struct workers *workers, const char *name, int threads, int share)
 {
-    ARENA_SCOPE arena = arena_new(0);
-    bool got;
-    struct db_notice notice;
-    int64_t reclaimed;
-    if (!sql_job_reclaim(conn, arena, &reclaimed, err))
-        return false;
-    return reclaimed > 0 || db_notice_take(conn, arena, IDLE_WAIT_MS, &got, &notice, err);
-}
-
-static bool serve(struct workers *workers, struct db_conn **conn, struct error *err)
-{
-    bool found;
-    if (*conn == NULL && !(installation_connect(workers->installation, conn, err) && db_listen(*conn, "posthorn_work", err)))
-        return false;
-    if (!tidy(workers, *conn, err) || !work_once(workers, *conn, &found, err))
-        return false;
-    return found || atomic_load(&workers->stopping) || wait_for_work(*conn, err);
-}
-
-static void pause_before_reconnect(void)
-{
-    struct timespec pause = { .tv_nsec = RECONNECT_WAIT_MS * 1000L * 1000L };
-    nanosleep(&pause, NULL);
-}
-
-static void *worker_thread(void *argument)
-{
-    struct workers *workers = argument;
-    DB_CONN_SCOPE conn = NULL;
-    while (!atomic_load(&workers->stopping)) {
-        struct error err = { .code = ERR_NONE };
-        if (serve(workers, &conn, &err))
-            continue;
-        struct log_line line;
-        log_begin(&line, LOG_WARNING, "worker.database");
-        log_error_members(&line, &err);
-        log_end(&line);
-        db_disconnect(conn);
-        conn = NULL;
-        pause_before_reconnect();
-    }
-    return NULL;
+    struct worker_pool_config config = {
+        .name = name,
+        .threads = threads,
+        .share = share > 0 ? share : 1,
+        .installation = workers->installation,
+        .run = run_leased,
+        .tidy = tidy,
+        .context = workers,
+    };
+    return worker_pool_start(&config);
 }
 
 struct workers *workers_start(struct installation *installation, const struct job_services *services, int threads)
 {
     struct workers *workers = calloc(1, sizeof(*workers));
-    int wanted = threads > 0 ? threads : WORKER_DEFAULT_THREADS;
-    pthread_t *ids = calloc((size_t)wanted, sizeof(*ids));
-    if (workers == NULL || ids == NULL)
+    if (workers == NULL)
         abort();
     workers->installation = installation;
     workers->services = *services;
-    workers->threads = ids;
-    while (workers->thread_count < wanted) {
-        if (pthread_create(&ids[workers->thread_count], NULL, worker_thread, workers) != 0)
-            abort();
-        workers->thread_count++;
-    }
+    int work_threads = threads > 0 ? threads : WORKER_DEFAULT_THREADS;
+    workers->work = pool_start(workers, "work", work_threads, work_threads - 1);
+    workers->network = pool_start(workers, "network", NETWORK_THREADS, NETWORK_SHARE);
     return workers;
 }
 
@@ -436,10 +393,10 @@ void workers_stop(struct workers *workers)
 {
     if (workers == NULL)
         return;
-    atomic_store(&workers->stopping, true);
-    for (int i = 0; i < workers->thread_count; i++)
-        pthread_join(workers->threads[i], NULL);
-    free(workers->threads);
+    worker_pool_ask_stop(workers->work);
+    worker_pool_ask_stop(workers->network);
+    worker_pool_stop(workers->work);
+    worker_pool_stop(workers->network);
     free(workers);
 }
 

@@ -77,7 +77,7 @@ int command_mcp(const struct process *process, const struct options *options)
     int out_fd;
     if (!mcp_stdio_claim(&out_fd, &err))
         return command_failed(&err);
-    struct api_config config = service_config(process, options, "posthorn mcp");
+    struct api_config config = service_config(process, options, job_runner_process_name(process->arena, "mcp"));
     struct api *api = api_new(&config);
     struct catalogue_provider *product = NULL;
     int status = 0;

@@ -31,12 +31,21 @@ export class ImageServer {
   #server;
   /** Path → times asked for. */
   hits = new Map();
+  /** The answers that /held waits with, until release(). */
+  #held = [];
+  #isReleased = false;
 
   async start() {
     this.#server = http.createServer((request, response) => this.#answer(request, response));
     await new Promise((resolve) => { this.#server.listen(0, '127.0.0.1', resolve); });
     this.port = this.#server.address().port;
     this.base = `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Answers all requests for /held, and later ones at once. */
+  release() {
+    this.#isReleased = true;
+    for (const response of this.#held.splice(0)) response.writeHead(404).end();
   }
 
   stop() {
@@ -53,6 +62,8 @@ export class ImageServer {
       const [type, bytes] = FILES[pathname];
       response.setHeader('content-type', type);
       response.end(bytes);
+    } else if (pathname === '/held' && !this.#isReleased) {
+      this.#held.push(response);
     } else if (pathname === '/to') {
       response.writeHead(302, { location: searchParams.get('url') });
       response.end('moved');

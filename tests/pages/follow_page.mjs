@@ -70,12 +70,20 @@ export function run(command) {
   return output;
 }
 
+/** A file name of a page, with the number of the next migration for NNNN. */
+function numbered(file) {
+  if (!file.includes('/NNNN_')) return file;
+  const last = readdirSync(join(COPY, dirname(file))).filter((name) => /^\d{4}_/.test(name)).sort().at(-1);
+  return file.replace('NNNN', String(Number(last.slice(0, 4)) + 1).padStart(4, '0'));
+}
+
 /** Does what a block says; gives what a command printed, else ''. */
 function follow(block) {
   if (block.action === 'run') return run(block.text);
-  const path = join(COPY, block.file);
-  console.log(`# ${block.action} ${block.file}`);
-  assert.equal(existsSync(path), block.action !== 'create', `${block.action} ${block.file}`);
+  const file = numbered(block.file);
+  const path = join(COPY, file);
+  console.log(`# ${block.action} ${file}`);
+  assert.equal(existsSync(path), block.action !== 'create', `${block.action} ${file}`);
   mkdirSync(dirname(path), { recursive: true });
   if (block.action === 'append') writeFileSync(path, appendTo(path, block));
   else writeFileSync(path, block.action === 'change' ? changed(path, block) : block.text);

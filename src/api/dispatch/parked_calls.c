@@ -14,7 +14,6 @@
 enum {
     POLL_MS = 1000,
     RECONNECT_MS = 200,
-    DEFAULT_DEADLINE_MS = 60 * 1000,
     SENT_ERROR_MAX_BYTES = 64 * 1024,
 };
 
@@ -90,17 +89,8 @@ static void describe_early_end(enum early_end end, struct error *err)
     }
 }
 
-static bool has_caller(const struct parked_calls *parked, int64_t job_id)
-{
-    for (const struct call_state *state = parked->parked; state != NULL; state = state->next)
-        if (state->job_id == job_id)
-            return true;
-    return false;
-}
-
-/* Removes and returns a call that ends before its job has settled; NULL when there is none. *ret_abandoned is set when the caller
- * has cancelled and no other call waits for the same job. */
-static struct call_state *take_early_end(struct parked_calls *parked, int64_t now_us, enum early_end *ret_end, bool *ret_abandoned)
+/* Removes and returns a call that ends before its job has settled; NULL when there is none. */
+static struct call_state *take_early_end(struct parked_calls *parked, int64_t now_us, enum early_end *ret_end)
 {
     pthread_mutex_lock(&parked->lock);
     struct call_state *state = parked->parked;
@@ -109,23 +99,34 @@ static struct call_state *take_early_end(struct parked_calls *parked, int64_t no
         state = state->next;
     if (state != NULL)
         unlink_call(parked, state);
-    *ret_abandoned = state != NULL && *ret_end == CANCELLED && state->job_id != 0 && !has_caller(parked, state->job_id);
     pthread_mutex_unlock(&parked->lock);
     return state;
 }
 
-static void complete_early(struct parked_calls *parked, struct db_conn *conn)
+/* Deletes the caller from the job. The job is cancelled when the caller has cancelled and no other waits, in any process. A
+ * process that stops leaves its callers there: they do not count without its connections. */
+static void leave_job(struct parked_calls *parked, struct db_conn *conn, const struct call_state *state, enum early_end end)
 {
     ARENA_SCOPE arena = arena_new(0);
+    struct error ignored = { .code = ERR_NONE };
+    struct parked_leave_params params = {
+        .job_id = state->job_id,
+        .process = installation_name(parked->api->installation),
+        .call = state->caller,
+        .cancels = end == CANCELLED,
+    };
+    if (conn != NULL && state->job_id != 0 && end != STOPPING && !sql_parked_leave(conn, arena, &params, NULL, &ignored))
+        error_clear(&ignored);
+}
+
+static void complete_early(struct parked_calls *parked, struct db_conn *conn)
+{
     int64_t now_us = clock_monotonic_us();
     enum early_end end;
-    bool abandoned;
     struct call_state *state;
-    while ((state = take_early_end(parked, now_us, &end, &abandoned)) != NULL) {
-        struct parked_cancel_params params = { .ids = { &state->job_id, 1 } };
+    while ((state = take_early_end(parked, now_us, &end)) != NULL) {
         struct error err = { .code = ERR_NONE };
-        if (abandoned && conn != NULL && !sql_parked_cancel(conn, arena, &params, NULL, &err))
-            error_clear(&err);
+        leave_job(parked, conn, state, end);
         describe_early_end(end, &err);
         dispatch_finish(parked->api, state, false, &err);
     }
@@ -321,10 +322,12 @@ static void *parked_calls_thread(void *argument)
 
 void parked_calls_add(struct parked_calls *parked, struct call_state *state, int64_t job_id)
 {
+    static _Atomic int64_t callers; /* several services of one process may have the same name */
     int64_t deadline_ms = parked->api->config.job_deadline_ms;
     state->job_id = job_id;
+    state->caller = ++callers;
     state->committed = false;
-    state->deadline_us = clock_later_us(clock_monotonic_us(), deadline_ms > 0 ? deadline_ms : DEFAULT_DEADLINE_MS, US_PER_MS);
+    state->deadline_us = clock_later_us(clock_monotonic_us(), deadline_ms > 0 ? deadline_ms : JOB_CALLER_WAIT_MS, US_PER_MS);
 
     pthread_mutex_lock(&parked->lock);
     state->next = parked->parked;
@@ -334,6 +337,16 @@ void parked_calls_add(struct parked_calls *parked, struct call_state *state, int
     if (!parked->started)
         abort();
     pthread_mutex_unlock(&parked->lock);
+}
+
+void parked_calls_record(struct parked_calls *parked, const struct call_state *state, struct db_batch *batch)
+{
+    struct parked_wait_params params = {
+        .job_id = state->job_id,
+        .process = installation_name(parked->api->installation),
+        .call = state->caller,
+    };
+    db_batch_add(batch, &parked_wait_statement, &params);
 }
 
 void parked_calls_add_timed(struct parked_calls *parked, struct call_state *state, int64_t until_us)

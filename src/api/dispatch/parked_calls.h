@@ -14,12 +14,17 @@
 
 struct api;
 struct call_state;
+struct db_batch;
 struct parked_calls;
 
 struct parked_calls *parked_calls_new(struct api *api) NONNULL(1) RETURNS_NONNULL;
 
 /* Parks a call on a job. Call this before the job is committed, so that its notification cannot be missed. */
 void parked_calls_add(struct parked_calls *parked, struct call_state *state, int64_t job_id) NONNULL(1, 2);
+
+/* Adds the statement that records the call of parked_calls_add as a caller of its job, for the transaction that enqueues or joins
+ * the job. Callers of other processes see it there, and their leaving does not cancel the job. */
+void parked_calls_record(struct parked_calls *parked, const struct call_state *state, struct db_batch *batch) NONNULL(1, 2, 3);
 
 /* Removes a parked call whose transaction failed. */
 void parked_calls_remove(struct parked_calls *parked, struct call_state *state) NONNULL(1, 2);

@@ -7,7 +7,20 @@ select id, state, progress, progress_total, progress_note, result_status, result
   from jobs
  where id = any(:ids);
 
--- Asks jobs to stop because no caller waits for them any more.
--- name: parked_cancel :exec
--- params: ids bigint[]
-update jobs set cancel_asked = true where id = any(:ids) and state in ('queued', 'running');
+-- Records a caller that waits for a job, unless the job has settled.
+-- name: parked_wait :exec
+-- params: job_id bigint, process text, call bigint
+insert into job_waiters (organization_id, job_id, process, call)
+select organization_id, id, :process, :call
+  from jobs
+ where id = :job_id and organization_id is not null and state in ('queued', 'running');
+
+-- Deletes a caller that has left. One that has cancelled asks the job to stop; the workers obey when no other caller waits.
+-- name: parked_leave :exec
+-- params: job_id bigint, process text, call bigint, cancels boolean
+with gone as (
+    delete from job_waiters w
+     using jobs j
+     where j.id = :job_id and w.organization_id = j.organization_id and w.job_id = j.id and w.process = :process and w.call = :call
+)
+update jobs set cancel_asked = true where :cancels and id = :job_id and state in ('queued', 'running');

@@ -28,10 +28,13 @@ void dispatch_wake_workers(struct db_conn *conn)
 static bool park_on_job(struct api *api, struct call_state *state, struct db_tx *tx, int64_t job_id, bool *ret_parked,
                         struct error *err)
 {
+    ARENA_SCOPE arena = arena_new(0);
     struct db_conn *tx_conn = tx->conn;
+    struct db_batch *batch = db_batch_new(tx_conn, arena);
     /* The call is parked before the commit. The job cannot settle unnoticed. */
     parked_calls_add(api->parked, state, job_id);
-    if (!db_tx_commit(tx, err)) {
+    parked_calls_record(api->parked, state, batch);
+    if (!db_batch_run_commit(batch, tx, err)) {
         parked_calls_remove(api->parked, state);
         return false;
     }
@@ -55,6 +58,9 @@ static bool settle_write(struct call_state *state, struct op_context *ctx, struc
         entry->credits = 0;
         entry->credit_cost = entry->credit_cost >= 0 ? 0 : -1;
     }
+    /* The price of one item was checked before the work. */
+    if (call->reply.item_count > 1 && entry->credits > 0 && !ledger_check_credits(&ctx->work, entry->credits, err))
+        return false;
     call->credit_cost = entry->credit_cost;
     const char *body = call->reply.keep_no_key ? NULL : buf_text(call->reply.body);
     if (call->reply.keep_no_key && !ledger_release(&ctx->work, entry, err))

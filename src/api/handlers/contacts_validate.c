@@ -13,6 +13,7 @@ bool op_contacts_validate(struct op_context *ctx, const struct contacts_validate
     if (!validation_check_credits(&ctx->work, (int64_t)args->emails.count, err))
         return false;
     struct validate_addresses_payload payload = { .emails = args->emails };
+    ctx->items = (int64_t)args->emails.count;
     return op_context_enqueue(ctx, reply, validate_addresses_job(ctx->work.arena, &payload), ctx->work.now_us, err);
 }
 
@@ -69,5 +70,6 @@ bool op_contacts_save_batch_validated(struct op_context *ctx, const struct conta
         changes[i] = contact_args_row(&args->contacts.items[i]);
     if (count > VALIDATION_MAX_WAITED_FOR)
         return save_many(ctx, changes, count, reply, err);
+    ctx->items = (int64_t)count;
     return op_context_enqueue(ctx, reply, validated_save_job(ctx->work.arena, changes, count, false), ctx->work.now_us, err);
 }

@@ -54,7 +54,7 @@ static void lint_member(const struct payload_decl *member)
 
 static void lint_job(const struct catalogue *all, const struct job_decl *job)
 {
-    static const char *const known[] = { "name=s", "summary=s", "maxBytes=i", "payload=o", NULL };
+    static const char *const known[] = { "name=s", "summary=s", "maxBytes=i", "network=b", "payload=o", NULL };
     lint_members(job->json, known, job->where);
     lint_text(job->json, "summary", job->where);
     if (!is_job_name(job->name)) {

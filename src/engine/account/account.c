@@ -14,8 +14,10 @@ bool account_usage(const struct work *work, struct usage_row **ret_usage, struct
     return *ret_usage != NULL || fail(err, ERR_INTERNAL_ERROR, NULL, "The organization of this credential no longer exists.");
 }
 
-/* Writes limit, used and remaining. A negative `limit` means unlimited; remaining is never negative. */
-static void write_balance(struct json_writer *json, const char *name, int64_t limit, int64_t used, struct opt_int remaining)
+/* Writes limit, used, remaining and, unless it is negative, reserved. A negative `limit` means unlimited; remaining is never
+ * negative. */
+static void write_balance(struct json_writer *json, const char *name, int64_t limit, int64_t used, struct opt_int remaining,
+                          int64_t reserved)
 {
     json_key(json, name);
     json_object_begin(json);
@@ -30,6 +32,8 @@ static void write_balance(struct json_writer *json, const char *name, int64_t li
         json_int(json, remaining.value > 0 ? remaining.value : 0);
     else
         json_null_value(json);
+    if (reserved >= 0)
+        json_member_int(json, "reserved", reserved);
     json_object_end(json);
 }
 
@@ -44,8 +48,9 @@ void account_write_usage(const struct usage_row *usage, struct json_writer *json
     json_member_text(json, "name", plan->name);
     json_object_end(json);
     write_balance(json, "credits", plan->credits, usage->credits_used,
-                  plan_credits_remaining(usage->plan, usage->bonus_credits, usage->credits_used));
-    write_balance(json, "emailSends", plan->email_sends, usage->emails_sent, sends_left);
+                  plan_credits_remaining(usage->plan, usage->bonus_credits, usage->credits_used + usage->credits_reserved),
+                  usage->credits_reserved);
+    write_balance(json, "emailSends", plan->email_sends, usage->emails_sent, sends_left, -1);
     json_key(json, "period");
     json_object_begin(json);
     json_member_time(json, "start", usage->period_start);

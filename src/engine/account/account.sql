@@ -2,9 +2,10 @@
 -- name: usage_read :one
 -- params: organization_id bigint, now timestamptz
 -- row: usage
--- columns: plan text, bonus_credits bigint, credits_used bigint, emails_sent bigint, period_start timestamptz, period_end timestamptz
+-- columns: plan text, bonus_credits bigint, credits_used bigint, credits_reserved bigint, emails_sent bigint, period_start timestamptz, period_end timestamptz
 select o.plan, o.bonus_credits,
        coalesce((select c.used from credit_usage c where c.organization_id = o.id and c.period_start = p.start), 0),
+       coalesce((select sum(h.credits)::bigint from credit_holds h where h.organization_id = o.id), 0),
        coalesce((select e.sent from email_usage e where e.organization_id = o.id and e.period_start = p.start), 0),
        p.start::timestamp at time zone 'UTC',
        (p.start + interval '1 month') at time zone 'UTC'

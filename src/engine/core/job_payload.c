@@ -76,6 +76,11 @@ static void write_member(struct arena *arena, const struct payload_member *membe
     }
 }
 
+const char *job_pool_name(const struct job_declaration *type)
+{
+    return type->uses_network ? "network" : "work";
+}
+
 struct new_job job_payload_encode(struct arena *arena, const struct job_declaration *type, const void *payload)
 {
     struct buf *out = buf_in_arena(arena, type->max_bytes + WRITER_ROOM_BYTES);
@@ -100,8 +105,7 @@ static bool check_names(const struct job_declaration *type, const json_t *json, 
 {
     const char *name;
     json_t *value;
-    json_object_foreach(json_for_iteration(json), name, value)
-    {
+    json_object_foreach (json_for_iteration(json), name, value) {
         size_t at = 0;
         while (at < type->member_count && strcmp(type->members[at].name, name) != 0)
             at++;

@@ -14,6 +14,9 @@
 
 #include <jansson.h>
 
+/* The time that a caller waits for the end of its job by default; the job continues. Work for a caller ends before it. */
+enum { JOB_CALLER_WAIT_MS = 60 * 1000 };
+
 /* The C type of a member, and that of an optional one. */
 enum payload_kind {
     PAYLOAD_INTEGER, /* int64_t; struct opt_int */
@@ -40,7 +43,11 @@ struct job_declaration {
     size_t member_count;
     size_t payload_size; /* of its struct */
     size_t max_bytes;    /* of its JSON as it is enqueued */
+    bool uses_network;   /* it mostly waits for other machines, so other workers execute it */
 };
+
+/* The pool of workers that executes the jobs of a type, as in the column jobs.pool. */
+const char *job_pool_name(const struct job_declaration *type) NONNULL(1) RETURNS_NONNULL PURE;
 
 /* A job to enqueue. The function of its type makes it: campaign_job, test_send_job. */
 struct new_job {

@@ -100,27 +100,82 @@ bool ledger_claim(const struct work *work, const struct ledger_entry *entry, enu
 
 /* ---- Credits ---- */
 
-bool ledger_credits_left(const struct work *work, struct opt_int *ret_left, struct error *err)
+/* Reads the remaining credits after the statements of `batch`. */
+static bool read_credits_left(const struct work *work, struct db_batch *batch, struct opt_int *ret_left, struct error *err)
 {
     struct ledger_credits_params params = { .organization_id = work->organization_id, .now = work->now_us };
-    struct ledger_credits_row *row;
-    if (!sql_ledger_credits(work->conn, work->arena, &params, &row, err))
+    size_t credits_at = db_batch_add(batch, &ledger_credits_statement, &params);
+    if (!db_batch_run(batch, err))
         return false;
-    if (row == NULL)
+    const struct db_rows *rows = db_batch_rows(batch, credits_at);
+    const struct ledger_credits_row *row = rows->rows;
+    if (rows->count == 0)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "The organization of this credential no longer exists.");
-    *ret_left = plan_credits_remaining(row->plan, row->bonus_credits, row->used);
+    *ret_left = plan_credits_remaining(row->plan, row->bonus_credits, row->used + row->reserved);
     return true;
+}
+
+static void add_lock(const struct work *work, struct db_batch *batch)
+{
+    struct ledger_lock_credits_params lock = {
+        .organization_id = work->organization_id,
+        .unlimited = plans_unlimited(work->arena),
+    };
+    db_batch_add(batch, &ledger_lock_credits_statement, &lock);
+}
+
+static void add_release_hold(const struct work *work, int64_t job_id, struct db_batch *batch)
+{
+    struct ledger_release_hold_params release = { .organization_id = work->organization_id, .job_id = job_id };
+    db_batch_add(batch, &ledger_release_hold_statement, &release);
+}
+
+bool ledger_credits_left(const struct work *work, struct opt_int *ret_left, struct error *err)
+{
+    return read_credits_left(work, db_batch_new(work->conn, work->arena), ret_left, err);
 }
 
 bool ledger_check_credits(const struct work *work, int64_t credits, struct error *err)
 {
     struct opt_int left;
-    if (!ledger_credits_left(work, &left, err))
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    add_lock(work, batch);
+    if (!read_credits_left(work, batch, &left, err))
         return false;
     if (left.set && left.value < credits)
         return fail(err, ERR_INSUFFICIENT_CREDITS, NULL, "This call needs %lld credit%s, but %lld %s left in this period.",
                     (long long)credits, credits == 1 ? "" : "s", (long long)left.value, left.value == 1 ? "is" : "are");
     return true;
+}
+
+bool ledger_hold_items(const struct work *work, int64_t job_id, int64_t credits, int64_t wanted, int64_t *ret_items,
+                       struct error *err)
+{
+    struct opt_int left;
+    DB_TX tx;
+    if (!db_tx_begin(work->conn, &tx, err))
+        return false;
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    add_lock(work, batch);
+    add_release_hold(work, job_id, batch);
+    if (!read_credits_left(work, batch, &left, err))
+        return false;
+    int64_t payable = left.set ? left.value / credits : wanted;
+    *ret_items = payable < wanted ? payable : wanted;
+    struct ledger_hold_params hold = {
+        .organization_id = work->organization_id,
+        .job_id = job_id,
+        .credits = *ret_items * credits,
+    };
+    if (left.set && hold.credits > 0 && !sql_ledger_hold(work->conn, work->arena, &hold, NULL, err))
+        return false;
+    return db_tx_commit(&tx, err);
+}
+
+bool ledger_release_hold(const struct work *work, int64_t job_id, struct error *err)
+{
+    struct ledger_release_hold_params release = { .organization_id = work->organization_id, .job_id = job_id };
+    return sql_ledger_release_hold(work->conn, work->arena, &release, NULL, err);
 }
 
 /* ---- Settling a write ---- */
@@ -161,6 +216,8 @@ bool ledger_settle(const struct work *work, const struct ledger_entry *entry, in
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     if (entry->writes_audit)
         add_audit(work, entry, batch);
+    if (entry->job_id != 0)
+        add_release_hold(work, entry->job_id, batch);
     if (entry->credits > 0) {
         struct ledger_charge_params charge = {
             .organization_id = work->organization_id,
@@ -176,13 +233,17 @@ bool ledger_settle(const struct work *work, const struct ledger_entry *entry, in
 
 bool ledger_release(const struct work *work, const struct ledger_entry *entry, struct error *err)
 {
-    if (entry->idempotency_key == NULL)
-        return true;
-    struct ledger_delete_key_params params = {
-        .organization_id = work->organization_id,
-        .key_hash = hash_bytes(entry->idempotency_key),
-    };
-    return sql_ledger_delete_key(work->conn, work->arena, &params, NULL, err);
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    if (entry->job_id != 0)
+        add_release_hold(work, entry->job_id, batch);
+    if (entry->idempotency_key != NULL) {
+        struct ledger_delete_key_params params = {
+            .organization_id = work->organization_id,
+            .key_hash = hash_bytes(entry->idempotency_key),
+        };
+        db_batch_add(batch, &ledger_delete_key_statement, &params);
+    }
+    return db_batch_run(batch, err);
 }
 
 /* ---- Jobs ---- */
@@ -195,12 +256,14 @@ bool ledger_enqueue(const struct work *work, struct new_job job, int64_t run_aft
                     job.type->max_bytes);
     struct job_insert_params insert = {
         .kind = job.type->name,
+        .pool = job_pool_name(job.type),
         .organization_id = id_or_null(work->organization_id),
         .brand_id = id_or_null(work->brand_id),
         .payload = job.payload,
         .call = entry != NULL ? ledger_entry_write(work->arena, entry) : NULL,
         .run_after = run_after_us,
         .now = work->now_us,
+        .credits = entry != NULL ? entry->hold : 0,
     };
     struct job_insert_row *row;
     if (!sql_job_insert(work->conn, work->arena, &insert, &row, err))

@@ -19,6 +19,8 @@ struct ledger_entry {
     const unsigned char *idempotency_key; /* SHA-256 of the caller's key; NULL: none */
     const unsigned char *fingerprint;     /* SHA-256 of operation, brand, path and canonical body */
     int64_t credits;                      /* charged on success */
+    int64_t hold;                         /* for ledger_enqueue: the credits that the job holds until it ends */
+    int64_t job_id;                       /* the job that settles the call and releases its hold; 0: none */
     int64_t credit_cost;                  /* X-Credit-Cost of the response; -1: no header */
     bool writes_audit;
     const char *const *subjects;
@@ -43,20 +45,29 @@ MUST_CHECK bool ledger_claim(const struct work *work, const struct ledger_entry 
 
 /* ---- Credits ---- */
 
-/* The remaining credits of this period; unset when the plan is unlimited. */
+/* The remaining credits of this period, without those that jobs hold; unset when the plan is unlimited. */
 MUST_CHECK bool ledger_credits_left(const struct work *work, struct opt_int *ret_left, struct error *err) NONNULL(1, 2, 3);
 
-/* Fails with INSUFFICIENT_CREDITS when fewer than `credits` remain. Takes no lock, so concurrent calls can exceed the limit. */
+/* Fails with INSUFFICIENT_CREDITS when fewer than `credits` remain. In a transaction, no other call of the organization passes
+ * this check before the end of the transaction, so a charge or a hold of `credits` in it cannot exceed the limit. */
 MUST_CHECK bool ledger_check_credits(const struct work *work, int64_t credits, struct error *err) NONNULL(1, 3);
+
+/* Holds credits for a round of a job, in a transaction of its own: of `wanted` items with the price `credits` as many as can be
+ * paid. Replaces what the job has held. An unlimited plan holds nothing. */
+MUST_CHECK bool ledger_hold_items(const struct work *work, int64_t job_id, int64_t credits, int64_t wanted, int64_t *ret_items,
+                                  struct error *err) NONNULL(1, 5, 6);
+
+/* Releases the credits that a job holds; no error when it holds none. */
+MUST_CHECK bool ledger_release_hold(const struct work *work, int64_t job_id, struct error *err) NONNULL(1, 3);
 
 /* ---- Settling a write ---- */
 
-/* Writes the audit row, the charge and the response in the open transaction, and commits if `commit` is not NULL, in one round
- * trip. `body` NULL stores no response. */
+/* Writes the audit row, the charge and the response in the open transaction, releases the hold of entry->job_id, and commits if
+ * `commit` is not NULL, in one round trip. `body` NULL stores no response. */
 MUST_CHECK bool ledger_settle(const struct work *work, const struct ledger_entry *entry, int status, const char *body,
                               struct db_tx *commit, struct error *err) NONNULL(1, 2, 6);
 
-/* Deletes a claimed key, after a job was refused and changed nothing. */
+/* Deletes a claimed key and releases the hold of entry->job_id, after a job was refused and changed nothing. */
 MUST_CHECK bool ledger_release(const struct work *work, const struct ledger_entry *entry, struct error *err) NONNULL(1, 2, 3);
 
 /* ---- Several calls in one transaction (group commit) ---- */
@@ -87,7 +98,8 @@ MUST_CHECK bool ledger_settle_all(struct arena *arena, const struct ledger_call 
 
 /* ---- Jobs ---- */
 
-/* Enqueues a job in the open transaction. `entry` non-NULL: the job settles the call. */
+/* Enqueues a job in the open transaction. `entry` non-NULL: the job settles the call, and holds entry->hold credits, which
+ * ledger_check_credits has found. */
 MUST_CHECK bool ledger_enqueue(const struct work *work, struct new_job job, int64_t run_after_us, const struct ledger_entry *entry,
                                int64_t *ret_job_id, struct error *err) NONNULL(1, 5, 6);
 

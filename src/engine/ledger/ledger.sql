@@ -94,21 +94,45 @@ insert into credit_usage (organization_id, period_start, used)
 values (:organization_id, date_trunc('month', :now at time zone 'UTC')::date, :credits)
     on conflict (organization_id, period_start) do update set used = credit_usage.used + excluded.used;
 
--- The plan of an organization and its used credits in the current period.
+-- Lets no other call spend credits of the organization until the transaction ends. Unlimited plans need no lock. The credits
+-- are read by a later statement, which sees the charges of those that held the lock before.
+-- name: ledger_lock_credits :exec
+-- params: organization_id bigint, unlimited text[]
+select 1 from organizations where id = :organization_id and plan <> all (:unlimited) for no key update;
+
+-- The plan of an organization, its used credits in the current period and those that jobs hold.
 -- name: ledger_credits :one
 -- params: organization_id bigint, now timestamptz
--- columns: plan text, bonus_credits bigint, used bigint
+-- columns: plan text, bonus_credits bigint, used bigint, reserved bigint
 select o.plan, o.bonus_credits,
        coalesce((select c.used from credit_usage c
                   where c.organization_id = o.id
-                    and c.period_start = date_trunc('month', :now at time zone 'UTC')::date), 0)
+                    and c.period_start = date_trunc('month', :now at time zone 'UTC')::date), 0),
+       coalesce((select sum(h.credits)::bigint from credit_holds h where h.organization_id = o.id), 0)
   from organizations o
  where o.id = :organization_id;
 
--- Enqueues a job in the transaction of the work that needs it.
+-- Holds credits for a job.
+-- name: ledger_hold :exec
+-- params: organization_id bigint, job_id bigint, credits bigint
+insert into credit_holds (organization_id, job_id, credits) values (:organization_id, :job_id, :credits);
+
+-- Releases the credits of a job, if it holds any.
+-- name: ledger_release_hold :exec
+-- params: organization_id bigint, job_id bigint
+delete from credit_holds where organization_id = :organization_id and job_id = :job_id;
+
+-- Enqueues a job in the transaction of the work that needs it, and holds its credits. A job that is due has its turn at once.
 -- name: job_insert :one
--- params: kind text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, run_after timestamptz, now timestamptz
+-- params: kind text, pool text, organization_id bigint null, brand_id bigint null, payload jsonb, call jsonb null, run_after timestamptz, now timestamptz, credits bigint
 -- columns: id bigint
-insert into jobs (kind, organization_id, brand_id, payload, call, run_after, created_at)
-values (:kind, :organization_id, :brand_id, :payload, :call, :run_after, :now)
-returning id;
+with job as (
+    insert into jobs (kind, pool, organization_id, brand_id, payload, call, run_after, created_at, turn)
+    values (:kind, :pool, :organization_id, :brand_id, :payload, :call, :run_after, :now,
+            case when :run_after <= :now then job_turn(:pool, :brand_id) end)
+    returning id, organization_id
+), held as (
+    insert into credit_holds (organization_id, job_id, credits)
+    select organization_id, id, :credits from job where :credits > 0
+)
+select id from job;

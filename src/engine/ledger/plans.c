@@ -23,6 +23,16 @@ const char *plan_keys(struct arena *arena)
     return keys;
 }
 
+struct text_list plans_unlimited(struct arena *arena)
+{
+    const char **keys = arena_array(arena, PLAN_COUNT, sizeof(*keys));
+    size_t count = 0;
+    for (size_t i = 0; i < PLAN_COUNT; i++)
+        if (plans[i].credits < 0)
+            keys[count++] = plans[i].key;
+    return (struct text_list){ keys, count };
+}
+
 struct opt_int plan_credits_remaining(const char *plan_key, int64_t bonus_credits, int64_t used)
 {
     const struct plan *plan = plan_find(plan_key);

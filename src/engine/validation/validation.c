@@ -102,17 +102,6 @@ bool validation_keep(const struct work *work, const struct address_list *list, s
 
 /* ---- Rounds ---- */
 
-/* The number of targets of a round, limited by the remaining credits. */
-static bool round_limit(const struct work *work, int64_t *ret_targets, struct error *err)
-{
-    struct opt_int left;
-    if (!ledger_credits_left(work, &left, err))
-        return false;
-    int64_t payable = left.set ? left.value / CREDITS_CONTACT_VALIDATION : VALIDATION_ROUND_TARGETS;
-    *ret_targets = payable < VALIDATION_ROUND_TARGETS ? payable : VALIDATION_ROUND_TARGETS;
-    return true;
-}
-
 /* The addresses of the targets. Deleted contacts are skipped. */
 static struct text_list target_addresses(struct arena *arena, const struct validation_targets_row *targets, size_t count)
 {
@@ -124,13 +113,15 @@ static struct text_list target_addresses(struct arena *arena, const struct valid
     return (struct text_list){ emails, present };
 }
 
-bool validation_round_open(const struct work *work, int64_t validation_id, struct validation_round *ret_round, struct error *err)
+bool validation_round_open(const struct work *work, int64_t job_id, int64_t validation_id, struct validation_round *ret_round,
+                           struct error *err)
 {
-    *ret_round = (struct validation_round){ .validation_id = validation_id };
+    *ret_round = (struct validation_round){ .validation_id = validation_id, .job_id = job_id };
     struct validation_find_params find = { .brand_id = work->brand_id, .validation_id = validation_id };
     struct validation_find_row *validation;
     int64_t limit;
-    if (!sql_validation_find(work->conn, work->arena, &find, &validation, err) || !round_limit(work, &limit, err))
+    if (!sql_validation_find(work->conn, work->arena, &find, &validation, err) ||
+        !ledger_hold_items(work, job_id, CREDITS_CONTACT_VALIDATION, VALIDATION_ROUND_TARGETS, &limit, err))
         return false;
     if (validation == NULL)
         return true;
@@ -190,7 +181,7 @@ static bool settle_targets(const struct work *work, const struct validation_roun
         .from_cursor = round->from_cursor,
         .to_cursor = round->to_cursor,
     };
-    struct ledger_entry charge = { .credits = credits, .credit_cost = -1 };
+    struct ledger_entry charge = { .credits = credits, .credit_cost = -1, .job_id = round->job_id };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     add_verdicts(work, &round->list, batch);
     db_batch_add(batch, &validation_forget_targets_statement, &forget);
@@ -202,9 +193,9 @@ bool validation_round_settle(const struct work *work, const struct validation_ro
 {
     *ret_totals = NULL;
     if (!round->is_open)
-        return true;
+        return ledger_release_hold(work, round->job_id, err);
     if (round->is_last)
-        return end_validation(work, round->validation_id, ret_totals, err);
+        return end_validation(work, round->validation_id, ret_totals, err) && ledger_release_hold(work, round->job_id, err);
     struct validation_advance_params advance = advance_params(work, round);
     struct validation_advance_row *advanced;
     if (!sql_validation_advance(work->conn, work->arena, &advance, &advanced, err))
@@ -214,8 +205,8 @@ bool validation_round_settle(const struct work *work, const struct validation_ro
     return settle_targets(work, round, advance.credits, err);
 }
 
-bool validation_give_up(const struct work *work, int64_t validation_id, struct error *err)
+bool validation_give_up(const struct work *work, int64_t job_id, int64_t validation_id, struct error *err)
 {
     struct validation_totals_row *ignored;
-    return end_validation(work, validation_id, &ignored, err);
+    return end_validation(work, validation_id, &ignored, err) && ledger_release_hold(work, job_id, err);
 }

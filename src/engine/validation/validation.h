@@ -62,6 +62,7 @@ MUST_CHECK bool validation_keep(const struct work *work, const struct address_li
 
 struct validation_round {
     int64_t validation_id;
+    int64_t job_id;      /* holds the credits of the round */
     bool is_open;        /* false: the validation does not exist or has ended */
     bool is_last;        /* no targets are left, or no credits */
     int64_t from_cursor; /* the round has the targets after this one … */
@@ -69,14 +70,14 @@ struct validation_round {
     struct address_list list;
 };
 
-/* Reads the next targets, limited by the remaining credits. */
-MUST_CHECK bool validation_round_open(const struct work *work, int64_t validation_id, struct validation_round *ret_round,
-                                      struct error *err) NONNULL(1, 3, 4);
+/* Reads the next targets, limited by the remaining credits, which the job holds from here on. No transaction is open. */
+MUST_CHECK bool validation_round_open(const struct work *work, int64_t job_id, int64_t validation_id,
+                                      struct validation_round *ret_round, struct error *err) NONNULL(1, 4, 5);
 
-/* Stores the verdicts of a round, charges it and advances the cursor. After the last round, `ret_totals` has the counts of all
- * targets; else it is NULL. */
+/* Stores the verdicts of a round, charges it, releases its hold and advances the cursor. After the last round, `ret_totals` has the
+ * counts of all targets; else it is NULL. */
 MUST_CHECK bool validation_round_settle(const struct work *work, const struct validation_round *round,
                                         struct validation_totals_row **ret_totals, struct error *err) NONNULL(1, 2, 3, 4);
 
-/* Ends a validation that cannot continue. Its verdicts stay. */
-MUST_CHECK bool validation_give_up(const struct work *work, int64_t validation_id, struct error *err) NONNULL(1, 3);
+/* Ends a validation that cannot continue, and releases the hold of its job. Its verdicts stay. */
+MUST_CHECK bool validation_give_up(const struct work *work, int64_t job_id, int64_t validation_id, struct error *err) NONNULL(1, 4);

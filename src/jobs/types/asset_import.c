@@ -1,8 +1,10 @@
 #include "jobs/types/asset_import.h"
 
+#include "base/clock.h"
 #include "base/json_read.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "engine/core/job_payload.h"
 #include "net/fetch.h"
 #include "render/image.h"
 #include "render/renderer.h"
@@ -15,7 +17,12 @@ enum {
     SHOWN_URL_CHARS = 200,
     REASON_BYTES = 160,
     IMAGES_JSON_MAX_BYTES = 8 * 1024 * 1024,
+    FETCH_UNTIL_MS = 45 * 1000, /* since the import was enqueued */
+    FETCH_MIN_MS = 5 * 1000,    /* also when the import waited long */
+    AFTER_FETCH_MS = 10 * 1000, /* for the rest of the import */
 };
+
+static_assert((int)FETCH_UNTIL_MS + (int)AFTER_FETCH_MS < (int)JOB_CALLER_WAIT_MS, "an import ends before its caller leaves");
 
 static_assert((int)IMAGE_MAX_BYTES == 15 * 1000 * 1000, "fetch_config_default fetches what image_check takes");
 
@@ -239,9 +246,19 @@ static bool asked_to_stop(void *context)
     return work->is_cancelled;
 }
 
+/* The time that is left for all images, so that the caller still gets the answer. */
+static int64_t fetch_ms(const struct job *job)
+{
+    int64_t left_ms = FETCH_UNTIL_MS - (clock_now_us() - job->created_us) / US_PER_MS;
+    if (left_ms > FETCH_UNTIL_MS)
+        return FETCH_UNTIL_MS;
+    return left_ms > FETCH_MIN_MS ? left_ms : (int64_t)FETCH_MIN_MS;
+}
+
 static void fetch_images(struct asset_import *work)
 {
     struct fetch_config config = fetch_config_default();
+    config.all_ms = fetch_ms(work->job);
     config.allow_loopback = work->job->services->fetch_allow_loopback;
     config.arrived = image_arrived;
     config.should_stop = asked_to_stop;

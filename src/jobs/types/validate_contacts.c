@@ -23,7 +23,7 @@ static bool execute(struct job *job, struct error *err)
 {
     struct validation_round *round = arena_alloc(job->work.arena, sizeof(*round));
     job->result = round;
-    if (!validation_round_open(&job->work, validation_of(job), round, err))
+    if (!validation_round_open(&job->work, job->id, validation_of(job), round, err))
         return false;
     size_t answered = validate_list(job, &round->list);
     /* When the DNS answers for no domain, the round is tried later; a single domain without an answer is passed over. */
@@ -60,7 +60,7 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
 static bool on_failure(struct job *job, const struct error *why, struct error *err)
 {
     (void)why;
-    return validation_give_up(&job->work, validation_of(job), err);
+    return validation_give_up(&job->work, job->id, validation_of(job), err);
 }
 
 const struct job_type job_validate_contacts = {

@@ -10,7 +10,7 @@ import { RawConnection } from '../../lib/raw_http.mjs';
 import { ImageServer } from '../../lib/image_server.mjs';
 import { BINARY, Installation, installationFor } from '../../lib/installation.mjs';
 import { png } from '../../lib/images.mjs';
-import { residentKib } from '../../lib/processes.mjs';
+import { residentKib, until } from '../../lib/processes.mjs';
 
 const LIMIT = { timeout: 600_000 };
 const PUBLIC_URL = 'https://mail.example/posthorn';
@@ -36,6 +36,50 @@ async function importHtml(rest, content) {
   assert.equal(design.status, 200);
   return { report, html: design.body.html };
 }
+
+// A server with one worker, and images that do not answer.
+test('images that do not answer hold no worker, and their credits are reserved (R-084, R-167)', LIMIT, async (t) => {
+  const images = new ImageServer();
+  await images.start();
+  t.after(() => images.stop());
+  const installation = installationFor(t, { PUBLIC_URL, FETCH_ALLOW_LOOPBACK: 1, THREADS: 1 });
+  const server = await installation.serve();
+  const rest = server.client(await installation.key('--brand', await installation.brandId()), {}, 8);
+  const order = [];
+  const slow = [1, 2, 3].map((number) => {
+    const content = `<p>${number}</p><img src="${images.base}/held?${number}">`;
+    return rest.post('/v1/emails/import', { content }).then((answer) => { order.push('images'); return answer; });
+  });
+  await until('the images are asked for', () => images.hits.get('/held') === 3, 60_000);
+  assert.equal((await rest.get('/v1/usage')).body.credits.reserved, 3);
+  const imported = await rest.post('/v1/contacts/import-csv', { csv: 'email\na@example.com\n' });
+  order.push('contacts');
+  assert.equal(imported.status, 200, JSON.stringify(imported.body));
+  images.release();
+  for (const { status, body } of await Promise.all(slow)) assert.equal(status, 201, JSON.stringify(body));
+  assert.deepEqual(order, ['contacts', 'images', 'images', 'images']);
+  const { reserved, used } = (await rest.get('/v1/usage')).body.credits;
+  assert.deepEqual({ reserved, used }, { reserved: 0, used: 3 });
+  const failed = await rest.post('/v1/emails/import', { content: '<script>alert(1)</script>' });
+  assert.equal(failed.status, 422);
+  assert.equal((await rest.get('/v1/usage')).body.credits.reserved, 0, 'a job that fails releases them');
+  rest.close();
+});
+
+test('an import whose images take too long is answered before its caller leaves', LIMIT, async (t) => {
+  const images = new ImageServer();
+  await images.start();
+  t.after(() => images.stop());
+  const installation = installationFor(t, { PUBLIC_URL, FETCH_ALLOW_LOOPBACK: 1 });
+  const server = await installation.serve();
+  const rest = server.client(await installation.key('--brand', await installation.brandId()));
+  // Eight images at a time, 15 s each: all of them would take longer than a caller waits.
+  const content = `<p>Many</p>${Array.from({ length: 40 }, (_, number) => `<img src="${images.base}/held?${number}">`).join('')}`;
+  const { report } = await importHtml(rest, content);
+  assert.equal(report.retained, 40);
+  assert.ok(report.warnings.some((warning) => /all of them together took too long/.test(warning)), JSON.stringify(report.warnings));
+  rest.close();
+});
 
 describe('with a public address', LIMIT, () => {
   const images = new ImageServer();

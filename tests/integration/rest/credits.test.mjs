@@ -56,7 +56,7 @@ describe('credits', { timeout: 600_000 }, () => {
     assert.deepEqual(await installation.admin('org', 'plan', orgId, 'trial'), { orgId, plan: 'trial' });
     const { plan, credits, emailSends, period } = await usage();
     assert.deepEqual(plan, { key: 'trial', name: 'Trial' });
-    assert.deepEqual([credits, emailSends], [{ limit: 100, used: 0, remaining: 100 }, { limit: 500, used: 0, remaining: 500 }]);
+    assert.deepEqual([credits, emailSends], [{ limit: 100, used: 0, remaining: 100, reserved: 0 }, { limit: 500, used: 0, remaining: 500 }]);
     const now = new Date();
     assert.equal(period.start, new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth())).toISOString());
     assert.equal(period.end, new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString());
@@ -102,10 +102,10 @@ describe('credits', { timeout: 600_000 }, () => {
     const refused = await imported('<p>Hi</p>', { 'idempotency-key': 'later' });
     assert.deepEqual([refused.status, refused.body.error.code, refused.headers['x-credit-cost']], [402, 'INSUFFICIENT_CREDITS', undefined]);
     assert.equal((await client.get('/v1/emails')).body.data.length, designs);
-    assert.deepEqual((await usage()).credits, { limit: 100, used: 120, remaining: 0 });
+    assert.deepEqual((await usage()).credits, { limit: 100, used: 120, remaining: 0, reserved: 0 });
     await installation.admin('org', 'credits', orgId, '21');
     assert.equal((await imported('<p>Hi</p>', { 'idempotency-key': 'later' })).status, 201, 'the bonus pays, and the key was free');
-    assert.deepEqual((await usage()).credits, { limit: 100, used: 121, remaining: 0 });
+    assert.deepEqual((await usage()).credits, { limit: 100, used: 121, remaining: 0, reserved: 0 });
     assert.equal((await imported('<p>Hi</p>')).status, 402);
   });
 

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { prepareSend, saveContacts } from '../../lib/campaign.mjs';
+import { holdOnceWritten, sql } from '../../lib/database.mjs';
+import { until } from '../../lib/processes.mjs';
 import { ServerPair } from './server_pair.mjs';
 import { assertRefusedWithinASecond, makePlace, must, transportsOfKey } from '../../lib/brand_fixture.mjs';
 
@@ -53,6 +55,34 @@ test('a job of one server is joined and its end awaited at the other (R-148)', L
   assert.deepEqual(answers.map(({ status }) => status), Array(8).fill(201));
   assert.equal(new Set(answers.map(({ body }) => body.emailId)).size, 1);
   for (const { rest } of transports) assert.equal((await must(rest.call('GET', '/v1/emails'))).data.length, 1);
+});
+
+test('a caller that leaves one server does not cancel the job that another awaits at the other (R-148)', LIMIT, async () => {
+  const { key, transports } = await makeTransports();
+  await saveContacts(transports[0].mcp.call, 'held', 1);
+  const [leaving, staying] = servers.map((server) => server.client(key));
+  const rows = 60_000;
+  const csv = `email\n${Array.from({ length: rows }, (_, row) => `waiting-${row}@example.com`).join('\n')}\n`;
+  const waiting = async () => Number((await sql(installation, 'select count(*) from job_waiters'))[0]);
+  const contacts = await holdOnceWritten(installation, 'contacts');
+  await contacts.held;
+  const ask = (client) => client.post('/v1/contacts/import-csv', { csv }, keyed('import'));
+  const askUntilDone = async (client) => {
+    for (;;) {
+      const answer = await ask(client);
+      if (!/still running/.test(answer.body?.error?.message)) return answer;
+    }
+  };
+  const left = ask(leaving).catch(() => null);
+  const stayed = askUntilDone(staying);
+  await until('both wait', async () => await waiting() === 2, 60_000);
+  leaving.close();
+  await until('one has left', async () => await waiting() === 1, 60_000);
+  await contacts.release();
+  const { status, body } = await stayed;
+  assert.deepEqual([status, body.status, body.summary?.inserted], [200, 'completed', rows], JSON.stringify(body));
+  await left;
+  staying.close();
 });
 
 test('a cursor of one server goes on at the other, over REST and over MCP', LIMIT, async () => {

@@ -250,6 +250,26 @@ static void test_progress_only_rises(void **state)
     assert_true(silent->call.ok);
 }
 
+/* ---- Credits ---- */
+
+/* a job holds its credits from the beginning, so the next one is refused before the first has ended. */
+static void test_jobs_at_once_do_not_overdraw(void **state)
+{
+    (void)state;
+    open_service();
+    run_sql("update organizations set plan = 'trial'");
+    run_sql("insert into credit_usage values (1, date_trunc('month', now() at time zone 'UTC')::date, 85)");
+    struct visit *first = begin(NULL);
+    await_parked(first);
+    assert_int_equal(number_of("select sum(credits)::bigint from credit_holds"), 10);
+    struct visit *second = visit_run(visit_new(&job_op, NULL));
+    assert_refusal(second, ERR_INSUFFICIENT_CREDITS, "", "needs 10 credits, but 5 are left");
+    assert_int_equal(number_of("select count(*) from jobs"), 1);
+    settle_job(newest_job(), "{}");
+    finish(first);
+    run_sql("delete from credit_holds");
+}
+
 /* ---- Ending early ---- */
 
 static void with_deadline(int64_t deadline_ms)
@@ -329,6 +349,9 @@ static void test_duplicates_share_a_job(void **state)
     assert_int_equal(plan.runs, 1);
 }
 
+/* As the workers read it. */
+static const char cancelled_jobs[] = "select count(*) from jobs where cancel_asked and not job_has_caller(organization_id, id)";
+
 static void test_one_of_several_callers_leaves(void **state)
 {
     (void)state;
@@ -340,10 +363,49 @@ static void test_one_of_several_callers_leaves(void **state)
     finish(first);
     assert_refusal(first, ERR_SERVICE_UNAVAILABLE, "", "cancelled");
     /* The other still wants the work. */
-    assert_int_equal(number_of("select count(*) from jobs where cancel_asked"), 0);
+    assert_int_equal(number_of(cancelled_jobs), 0);
     api_cancel(api, &second->call);
     finish(second);
+    assert_int_equal(number_of(cancelled_jobs), 1);
+}
+
+/* R-148: a caller that leaves does not cancel the job of a caller of another server. Callers of a server that has ended do not
+ * count. */
+static void test_a_caller_of_another_server_waits(void **state)
+{
+    (void)state;
+    struct visit *here = begin("k");
+    await_parked(here);
+    struct api *first = api;
+    struct api_config config = { .quick_threads = 4, .installation.application_name = "posthorn other server" };
+    config.installation.data_dir = folder;
+    config.installation.database_url = cluster_url(arena, folder);
+    api = api_new(&config);
+    struct visit *there = begin("k");
+    await_parked(there);
+    assert_int_equal(number_of("select count(distinct process) from job_waiters"), 2);
+    api_cancel(first, &here->call);
+    finish(here);
+    assert_refusal(here, ERR_SERVICE_UNAVAILABLE, "", "cancelled");
+    assert_int_equal(number_of("select count(*) from job_waiters"), 1);
     assert_int_equal(number_of("select count(*) from jobs where cancel_asked"), 1);
+    assert_int_equal(number_of(cancelled_jobs), 0);
+    api_free(api, 1000);
+    api = first;
+    finish(there);
+    await_number(cancelled_jobs, 1);
+}
+
+/* A caller whose deadline has passed does not wait any more, and does not cancel. */
+static void test_a_late_caller_does_not_count(void **state)
+{
+    (void)state;
+    with_deadline(300);
+    struct visit *late = begin("k");
+    finish(late);
+    assert_refusal(late, ERR_SERVICE_UNAVAILABLE, "", "same idempotency key");
+    assert_int_equal(number_of("select count(*) from job_waiters"), 0);
+    assert_int_equal(number_of("select count(*) from jobs where cancel_asked"), 0);
 }
 
 /* R-146 holds for a key whose job is still at work. */
@@ -534,6 +596,9 @@ int main(void)
         PLAN_TEST(test_cancelling_too_late),
         PLAN_TEST(test_duplicates_share_a_job),
         PLAN_TEST(test_one_of_several_callers_leaves),
+        PLAN_TEST(test_a_caller_of_another_server_waits),
+        PLAN_TEST(test_a_late_caller_does_not_count),
+        PLAN_TEST(test_jobs_at_once_do_not_overdraw),
         PLAN_TEST(test_a_job_in_progress_conflicts_with_other_arguments),
         PLAN_TEST(test_only_committed_calls_are_ended),
         PLAN_TEST(test_a_commit_that_fails),

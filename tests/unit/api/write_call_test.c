@@ -244,6 +244,37 @@ static void test_an_empty_balance(void **state)
     assert_int_equal(number_of("select count(*) from credit_usage"), 2);
 }
 
+/* calls at the same time spend no credit twice. */
+static void test_calls_at_once_do_not_overdraw(void **state)
+{
+    (void)state;
+    enum { CALLS = 4 };
+    open_service();
+    run_sql("update organizations set plan = 'trial'");
+    run_sql("insert into credit_usage values (1, date_trunc('month', now() at time zone 'UTC')::date, 89)");
+    plan.sleep_ms = 300;
+    struct visit *visits[CALLS];
+    int paid = 0;
+    for (int i = 0; i < CALLS; i++) {
+        visits[i] = adding(&fixed_op, i + 1);
+        start(visits[i]);
+    }
+    for (int i = 0; i < CALLS; i++) {
+        finish(visits[i]);
+        paid += visits[i]->call.ok;
+        assert_true(visits[i]->call.ok || visits[i]->call.error.code == ERR_INSUFFICIENT_CREDITS);
+    }
+    assert_int_equal(paid, 2);
+    assert_int_equal(charged(), 99);
+    /* The number of items is known after the work. */
+    plan.sleep_ms = 0;
+    plan.items = 3;
+    run_sql("update credit_usage set used = 95");
+    assert_refusal(visit_run(adding(&per_item_op, 20)), ERR_INSUFFICIENT_CREDITS, "", "needs 6 credits, but 5 are left");
+    assert_int_equal(charged(), 95);
+    assert_int_equal(number_of("select count(*) from items where id = 20"), 0);
+}
+
 static void test_many_writers(void **state)
 {
     (void)state;
@@ -330,6 +361,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PLAN_TEST(test_a_write_commits),
+        PLAN_TEST(test_calls_at_once_do_not_overdraw),
         PLAN_TEST(test_a_failed_write_leaves_nothing),
         PLAN_TEST(test_a_write_that_needs_too_much_memory_leaves_nothing),
         PLAN_TEST(test_input_is_refused_before_the_work),

@@ -198,6 +198,78 @@ static void test_the_balance(void **state)
     assert_int_equal(err.code, ERR_INTERNAL_ERROR);
 }
 
+static int64_t credits_left(void)
+{
+    struct opt_int left;
+    assert_ok(ledger_credits_left(&work, &left, &err), &err);
+    assert_true(left.set);
+    return left.value;
+}
+
+static int64_t enqueue_with_hold(int64_t credits)
+{
+    static const struct job_declaration type = { .name = "kind" };
+    struct new_job job = { &type, "{}" };
+    int64_t job_id;
+    entry.credits = entry.hold = credits;
+    entry.idempotency_key = NULL;
+    assert_ok(ledger_enqueue(&work, job, work.now_us, &entry, &job_id, &err), &err);
+    return job_id;
+}
+
+/* the credits of an open job are neither used nor left. Its end charges or releases them, once. */
+static void test_a_job_holds_its_credits(void **state)
+{
+    (void)state;
+    run_sql("delete from credit_holds; update organizations set plan = 'trial'");
+    int64_t first = enqueue_with_hold(60);
+    int64_t second = enqueue_with_hold(30);
+    assert_int_equal(credits_left(), 10);
+    assert_balance(10, true);
+    assert_balance(11, false);
+    entry.job_id = first;
+    entry.credits = 40; /* less than it holds */
+    assert_ok(ledger_settle(&work, &entry, 200, "{}", NULL, &err), &err);
+    assert_int_equal(credits_left(), 30);
+    entry.job_id = second;
+    assert_ok(ledger_release(&work, &entry, &err), &err);
+    assert_int_equal(credits_left(), 60);
+    assert_ok(ledger_release(&work, &entry, &err), &err);
+    assert_int_equal(credits_left(), 60);
+    assert_int_equal(number_of("select count(*) from credit_holds"), 0);
+    struct usage_row *usage;
+    enqueue_with_hold(25);
+    assert_ok(account_usage(&work, &usage, &err), &err);
+    assert_int_equal(usage->credits_used, 40);
+    assert_int_equal(usage->credits_reserved, 25);
+    run_sql("delete from credit_holds");
+}
+
+/* A round of a job holds what can be paid, and the next round what is left then. */
+static void test_a_round_holds_what_can_be_paid(void **state)
+{
+    (void)state;
+    int64_t items;
+    run_sql("delete from credit_holds");
+    assert_ok(ledger_hold_items(&work, 5, 2, 300, &items, &err), &err);
+    assert_int_equal(items, 300);
+    assert_int_equal(number_of("select count(*) from credit_holds"), 0);
+    run_sql("update organizations set plan = 'trial'");
+    assert_ok(ledger_hold_items(&work, 5, 2, 30, &items, &err), &err);
+    assert_int_equal(items, 30);
+    assert_int_equal(credits_left(), 40);
+    assert_ok(ledger_hold_items(&work, 6, 2, 30, &items, &err), &err);
+    assert_int_equal(items, 20);
+    assert_int_equal(credits_left(), 0);
+    assert_ok(ledger_hold_items(&work, 7, 2, 30, &items, &err), &err);
+    assert_int_equal(items, 0);
+    assert_ok(ledger_hold_items(&work, 5, 2, 10, &items, &err), &err);
+    assert_int_equal(credits_left(), 40);
+    assert_ok(ledger_release_hold(&work, 6, &err), &err);
+    assert_ok(ledger_release_hold(&work, 5, &err), &err);
+    assert_int_equal(credits_left(), 100);
+}
+
 /* A month begins at midnight UTC. */
 static void test_the_period_is_the_month(void **state)
 {
@@ -373,17 +445,14 @@ static void test_an_entry_through_a_job_row(void **state)
     assert_null(back.idempotency_key);
     assert_int_equal(back.credit_cost, -1);
     assert_false(back.writes_audit);
-    static const char *const broken[] = { "",
-                                          "{}",
-                                          "[]",
-                                          "null",
-                                          "{\"operation\":\"o\",\"door\":\"d\"}",
-                                          "{\"operation\":5,\"door\":\"d\",\"requestId\":\"r\"}" };
+    static const char *const broken[] = {
+        "", "{}", "[]", "null", "{\"operation\":\"o\",\"door\":\"d\"}", "{\"operation\":5,\"door\":\"d\",\"requestId\":\"r\"}"
+    };
     for (size_t i = 0; i < ARRAY_COUNT(broken); i++)
         assert_false(ledger_entry_read(arena, broken[i], &back));
     /* A hash of another size is none. */
-    assert_true(ledger_entry_read(
-        arena, "{\"operation\":\"o\",\"door\":\"d\",\"requestId\":\"r\",\"idempotencyKey\":\"AAAA\"}", &back));
+    assert_true(
+        ledger_entry_read(arena, "{\"operation\":\"o\",\"door\":\"d\",\"requestId\":\"r\",\"idempotencyKey\":\"AAAA\"}", &back));
     assert_null(back.idempotency_key);
 }
 
@@ -399,6 +468,8 @@ int main(void)
         LEDGER_TEST(test_the_day_of_a_claim),
         LEDGER_TEST(test_joining_a_job),
         LEDGER_TEST(test_the_balance),
+        LEDGER_TEST(test_a_job_holds_its_credits),
+        LEDGER_TEST(test_a_round_holds_what_can_be_paid),
         LEDGER_TEST(test_the_period_is_the_month),
         LEDGER_TEST(test_usage_belongs_to_the_month),
         LEDGER_TEST(test_several_calls_settle_as_each_alone),

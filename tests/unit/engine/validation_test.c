@@ -174,7 +174,7 @@ static void a_round_is_settled_once(void **state)
     int64_t job_id;
     int64_t id = validate_all(&job_id);
     struct validation_round round;
-    assert_ok(validation_round_open(&work, id, &round, &err), &err);
+    assert_ok(validation_round_open(&work, 1, id, &round, &err), &err);
     assert_int_equal(round.list.count, 3);
     const enum mail_domain answers[] = { MAIL_DOMAIN_ACCEPTS };
     address_list_judge(arena, &round.list, answers);
