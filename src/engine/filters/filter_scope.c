@@ -108,6 +108,8 @@ static bool read_audience_filter(const struct work *work, const struct contact_a
 static bool take_audience(struct filter_scope *scope, const struct contact_audiences_named_row *row, struct error *err)
 {
     struct scope_audience *audience = find_audience(scope, row->id);
+    if (audience == NULL)
+        return true; /* only audiences that a filter names are queried */
     audience->is_cohort = strcmp(row->kind, "cohort") == 0;
     audience->is_deleted = row->deleted;
     audience->status = row->status;
