@@ -82,6 +82,12 @@ export class Arguments {
     });
   }
 
+  /** `limit`, where other parameters that may be absent stand beside it. */
+  pages() {
+    const { limit, ...others } = this.make({}, 'different');
+    return limit !== undefined && Object.keys(others).some((name) => !this.#isRequired(name)) ? ['limit'] : [];
+  }
+
   /** The languages of the content, when there is one. */
   formats() {
     return parametersOf(this.#operation).format?.enum ?? [];

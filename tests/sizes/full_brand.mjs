@@ -10,7 +10,6 @@ import { acceptedArguments } from './series.mjs';
 
 const RESOURCES = join(dirname(fileURLToPath(import.meta.url)), '../../schemas/resources');
 const deletes = new Set(readdirSync(RESOURCES).filter((file) => /"deleted"/.test(readFileSync(join(RESOURCES, file), 'utf8'))).map((file) => file.replace('.json', '')));
-const PAGE = 100;
 const ROWS_APART = 1000;
 
 const creates = ({ built, route, reach, mode, path, result, price }) =>
@@ -42,13 +41,13 @@ async function largestAccepted(place, operation, args) {
   return { answer };
 }
 
-async function fillWith(place, operation, { bodyBytes, fillBytes }) {
+async function fillWith(place, operation, { bodyBytes, fillBytes, fillCalls }) {
   const { args, refused } = await acceptedArguments(place, operation, { bodyBytes });
   const { scale, answer } = refused ? { answer: refused } : await largestAccepted(place, operation, args);
   if (scale === undefined) return `${operation.id}: ${answer.body?.error?.message ?? answer.status}`;
   noteIds(place, operation, answer.body);
   let bytes = args.bytes(args.make(scale, 'different')).used;
-  for (let i = 1; i < PAGE && bytes < fillBytes; i++) {
+  for (let i = 1; i < fillCalls && bytes < fillBytes; i++) {
     const made = args.make(scale, 'different', i * ROWS_APART);
     const again = await place.call(operation, made);
     if (!again.ok) return `${operation.id}: ${again.body?.error?.message ?? again.status}`;

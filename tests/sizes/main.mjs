@@ -20,8 +20,8 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const MIB = 1024 * 1024;
 const policies = JSON.parse(readFileSync(join(ROOT, 'schemas/policies.json'), 'utf8'));
 const FORMS = {
-  short: { isShort: true, fractions: [1 / 8, 1], fillBytes: 8 * MIB },
-  long: { isShort: false, fractions: [1 / 8, 1 / 4, 1 / 2, 1], fillBytes: 64 * MIB },
+  short: { isShort: true, fractions: [1 / 8, 1], fillBytes: 4 * MIB, fillCalls: 8 },
+  long: { isShort: false, fractions: [1 / 8, 1 / 4, 1 / 2, 1], fillBytes: 32 * MIB, fillCalls: 100 },
 };
 
 const [formName = 'short', ...only] = process.argv.slice(2);
@@ -110,11 +110,13 @@ async function runOperation(operation) {
     return;
   }
   const variants = [args];
-  for (const name of args.alternatives()) {
-    const alone = await acceptedArguments(place, operation, { ...options, only: name });
-    if (alone.refused === undefined) variants.push(alone.args);
+  // A filter may leave a page empty, so pages are read without one as well.
+  const alone = new Set([...args.alternatives(), ...args.pages()]);
+  for (const name of alone) {
+    const variant = await acceptedArguments(place, operation, { ...options, only: name });
+    if (variant.refused === undefined) variants.push(variant.args);
   }
-  for (const format of args.formats().slice(1)) {
+  for (const format of form.isShort ? [] : args.formats().slice(1)) {
     const other = await acceptedArguments(place, operation, { ...options, format });
     if (other.refused === undefined) variants.push(other.args);
   }

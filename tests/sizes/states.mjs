@@ -43,6 +43,7 @@ const operationsOf = (catalogue) => (id) => catalogue.operations.get(id);
 // ---- Recipients as wide as contacts can be ----
 
 const SAVED_AT_ONCE = 6;
+const PATH_SHARE = 0.5; // a merge field is at most 256 bytes long
 
 async function saveWide(place, operation, values, from, to) {
   const fields = values.fieldNames(0, 100).map((name, index) => [name, values.text(2000, index)]);
@@ -57,7 +58,7 @@ async function saveWide(place, operation, values, from, to) {
 async function wideRecipients(bounded, catalogue, { sizes, named, distribution, send = {} }) {
   const operation = operationsOf(catalogue);
   const place = await Place.fresh(bounded);
-  const values = new Values({ scale: FULL, distribution, idOf: () => undefined, enums: new Map() });
+  const values = new Values({ scale: { ...FULL, names: PATH_SHARE }, distribution, idOf: () => undefined, enums: new Map() });
   let saved = 0;
   const result = await pointsOf(bounded, sizes, async (size) => {
     const names = await saveWide(place, operation, values, saved, size);
@@ -113,7 +114,7 @@ async function chainOver(place, operation, cohorts) {
 /** What reads an audience that names audiences, over `size` cohorts. */
 async function* chains(start, form, catalogue) {
   const operation = operationsOf(catalogue);
-  const sizes = form.isShort ? [75, 600] : [75, 150, 300, 600];
+  const sizes = form.isShort ? [70, 560] : [70, 140, 280, 560]; // at most 600 audiences are read
   const reads = {
     'search by audience': (audienceId) => ['contacts.search', { audienceId, count: true }],
     'search by filter': (audienceId, cohorts) => ['contacts.search', { filters: membership(cohorts) }],
@@ -174,30 +175,42 @@ async function* journal(start, form) {
 
 // ---- Many bodies at once ----
 
-/** Bodies as large as a route takes, `size` at once: by strangers, who get nothing, and by a key, whom the server may put off. */
+const MESSAGE_BYTES = 8 * 1024 * 1024;
+const META = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 'sizes', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': {} };
+const MCP_HEADERS = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'save_contact' };
+const rowsOf = (bytes) => `[${Array.from({ length: Math.floor(bytes / 26) - 40 }, () => '{"email":"a@example.com"}').join()}]`;
+
+/** The routes of the largest bodies: {path: {text, headers}}. */
+function largestBodies(catalogue) {
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'save_contact', arguments: { contacts: 0 }, _meta: META } };
+  const found = { '/mcp': { text: JSON.stringify(message).replace('"contacts":0', `"contacts":${rowsOf(MESSAGE_BYTES)}`), headers: MCP_HEADERS } };
+  for (const { route, maxBodyBytes, body, built } of catalogue.operations.values()) {
+    if (!built || !route?.startsWith('POST ') || maxBodyBytes === undefined || body?.contacts === undefined) continue;
+    found[route.slice('POST '.length)] = { text: `{"contacts":${rowsOf(maxBodyBytes)}}`, headers: {} };
+  }
+  return found;
+}
+
+/** Bodies as large as a route takes, `size` at once: of strangers, who are refused, and of a key, whom the server may put off. */
 async function* bodies(start, form, catalogue) {
-  const routes = {
-    '/v1/contacts': Math.max(...[...catalogue.operations.values()].map(({ maxBodyBytes = 0 }) => maxBodyBytes)),
-    '/mcp': 8 * 1024 * 1024,
-  };
   const callers = {
-    'a wrong key': { headers: { authorization: 'Bearer nonsense' }, statuses: [401] },
-    'no key': { headers: { authorization: null }, statuses: [401] },
-    'a key': { headers: {}, statuses: [200, 400, 413, 503] },
+    'a wrong key': { credential: { authorization: 'Bearer nonsense' }, statuses: [401] },
+    'no key': { credential: { authorization: null }, statuses: [401] },
+    'a key': { credential: {}, statuses: [200, 400, 413, 503] },
   };
-  for (const [path, bytes] of Object.entries(routes)) {
-    for (const [who, { headers, statuses }] of Object.entries(callers)) {
+  for (const [path, { text, headers }] of Object.entries(largestBodies(catalogue))) {
+    for (const [who, { credential, statuses }] of Object.entries(callers)) {
       const bounded = await start();
       await bounded.restart();
-      const text = `{"contacts":[${'{"email":"a@example.com"},'.repeat(Math.floor(bytes / 26) - 2)}{}]}`;
+      const brand = { 'x-brand-id': await bounded.installation.brandId() };
       const result = await pointsOf(bounded, form.isShort ? [12] : [3, 6, 12, 24], async (size) => ({
         bytes: size * text.length,
         call: async () => {
-          const client = bounded.client({ 'x-brand-id': (await bounded.installation.brandId()), ...headers }, size);
+          const client = bounded.client({ ...brand, ...headers, ...credential }, size);
           const answers = await Promise.all(Array.from({ length: size }, () => client.post(path, text).catch((error) => ({ status: error.message }))));
           client.close();
           const other = answers.find(({ status }) => !statuses.includes(status));
-          return { ok: true, status: answers[0].status, problem: other && `answered ${other.status}` };
+          return { ok: true, status: answers[0].status, problem: other && `answered ${other.status} ${JSON.stringify(other.body ?? '').slice(0, 100)}` };
         },
       }), { hasJobs: false });
       yield { input: `${path} by ${who}`, ...result };
