@@ -52,11 +52,12 @@ static bool capture_message(struct message_cache *cache, struct sender *sender, 
     return capture_maildir_deliver(sender->config.outbox, name, message.data, message.size, err);
 }
 
-/* A message that cannot be composed is a result of its recipient. Any other failure passes, so the attempt returns to the queue:
- * then this gives false. */
+/* A message that cannot be composed, or not in the memory of one message, is a result of its recipient. After any other failure
+ * the attempt returns to the queue; then this gives false. */
 static bool decide_captured(struct sender *sender, struct attempt *attempt, const struct error *why)
 {
-    bool is_returned = why->code != ERR_NONE && why->code != ERR_INVALID_REQUEST;
+    bool is_final = why->code == ERR_NONE || why->code == ERR_INVALID_REQUEST || why->code == ERR_PAYLOAD_TOO_LARGE;
+    bool is_returned = !is_final;
     struct queued_batch *batch = item_batch(attempt->item);
     pthread_mutex_lock(&sender->mutex);
     struct delivery_result result = batch->batch.results[attempt_index(attempt)];

@@ -1,5 +1,7 @@
 #include "sender/message_cache.h"
 
+#include "base/guard.h"
+
 enum { SIGNATURES_MAX_BYTES = 16 * 1024 };
 
 void message_cache_init(struct message_cache *cache, struct crash_slot *slot)
@@ -28,9 +30,22 @@ static bool use_batch(struct message_cache *cache, const struct sender *sender, 
     return true;
 }
 
-static bool compose_and_sign(struct message_cache *cache, const struct sender *sender, const struct attempt *attempt,
-                             struct bytes *ret_signatures, struct bytes *ret_message, struct error *err)
+struct composing {
+    struct message_cache *cache;
+    const struct sender *sender;
+    const struct attempt *attempt;
+    struct bytes *ret_signatures;
+    struct bytes *ret_message;
+};
+
+static bool compose_and_sign(void *context, struct error *err)
 {
+    const struct composing *composing = context;
+    struct message_cache *cache = composing->cache;
+    const struct sender *sender = composing->sender;
+    const struct attempt *attempt = composing->attempt;
+    struct bytes *ret_signatures = composing->ret_signatures;
+    struct bytes *ret_message = composing->ret_message;
     const struct queued_batch *batch = item_batch(attempt->item);
     size_t index = attempt_index(attempt);
     *ret_signatures = (struct bytes){ .size = 0 };
@@ -54,7 +69,10 @@ bool message_cache_compose(struct message_cache *cache, const struct sender *sen
 {
     const struct journal_key *key = &attempt->key;
     crash_slot_fill(cache->slot, CRASH_SLOT_RECIPIENT, key->brand_id, key->send_id, key->ordinal);
-    bool done = compose_and_sign(cache, sender, attempt, ret_signatures, ret_message, err);
+    struct composing composing = { cache, sender, attempt, ret_signatures, ret_message };
+    bool done = guard_run(compose_and_sign, &composing, "message", err);
+    if (err->code == ERR_PAYLOAD_TOO_LARGE)
+        cache->serial = 0; /* the composer was left in the middle of a message */
     crash_slot_empty(cache->slot);
     return done;
 }

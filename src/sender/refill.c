@@ -7,6 +7,7 @@
 #include "sender/delivery_queue.h"
 
 #include "base/clock.h"
+#include "base/guard.h"
 
 #include <stdlib.h>
 
@@ -150,8 +151,15 @@ static void hold_uncertain_recipients(const struct sender *sender, struct delive
     }
 }
 
-static bool fetch_batch(struct refill *refill, struct queued_batch *queued, struct error *err)
+struct fetching {
+    struct refill *refill;
+    struct queued_batch *queued;
+};
+
+static bool fetch_batch(void *context, struct error *err)
 {
+    struct refill *refill = ((const struct fetching *)context)->refill;
+    struct queued_batch *queued = ((const struct fetching *)context)->queued;
     struct work work = sender_work(refill->sender, queued->item.arena, refill->conn);
     struct delivery_batch *batch = &queued->batch;
     if (!delivery_fetch(&work, batch, err))
@@ -166,14 +174,20 @@ static bool fetch_batch(struct refill *refill, struct queued_batch *queued, stru
     return true;
 }
 
-/* Reads the recipients of a batch. The crash slot names its range meanwhile: that of retries is the range of the first one. */
+/* The first ordinal of the range of a batch; that of retries is the range of the first one. */
+static int64_t range_of(const struct delivery_batch *batch)
+{
+    return (batch->ordinals[0] - 1) / DELIVERY_RANGE_SIZE * DELIVERY_RANGE_SIZE + 1;
+}
+
+/* Reads the recipients of a batch. The crash slot names its range meanwhile. */
 static bool read_batch(struct refill *refill, struct queued_batch *queued, struct error *err)
 {
     const struct delivery_batch *batch = &queued->batch;
     struct crash_slot *slot = crash_slot_of(refill->sender->slots, SLOT_OF_REFILL);
-    int64_t range = (batch->ordinals[0] - 1) / DELIVERY_RANGE_SIZE * DELIVERY_RANGE_SIZE + 1;
-    crash_slot_fill(slot, CRASH_SLOT_RANGE, batch->brand_id, batch->send_id, range);
-    bool done = fetch_batch(refill, queued, err);
+    crash_slot_fill(slot, CRASH_SLOT_RANGE, batch->brand_id, batch->send_id, range_of(batch));
+    struct fetching fetching = { refill, queued };
+    bool done = guard_run(fetch_batch, &fetching, "batch of recipients", err);
     crash_slot_empty(slot);
     return done;
 }
@@ -194,7 +208,21 @@ static void enqueue_batch(struct refill *refill, struct queued_batch *queued)
         delivery_workers_wake(sender);
 }
 
-/* Defers a send whose batch could not be read, so that others go on. An error that will not pass ends the send. */
+static bool set_aside_batch(struct refill *refill, const struct delivery_batch *batch, struct error *err)
+{
+    struct set_aside aside = {
+        .owner = refill->sender->config.owner,
+        .brand_id = batch->brand_id,
+        .send_id = batch->send_id,
+        .from_ordinal = range_of(batch),
+        .ordinals = { batch->ordinals, batch->ordinal_count },
+        .reason = "the recipients of this range need more memory than one batch may use",
+    };
+    return set_aside_recipients(refill->sender, refill->conn, &aside, err);
+}
+
+/* Defers a send whose batch could not be read, so that others go on. An error that will not pass ends the send; a batch that is too
+ * large is set aside. */
 static bool handle_fetch_failure(struct refill *refill, const struct delivery_batch *batch, const struct error *why,
                                  struct error *err)
 {
@@ -204,6 +232,8 @@ static bool handle_fetch_failure(struct refill *refill, const struct delivery_ba
         return false;
     }
     sender_log("sender.fetch", why);
+    if (why->code == ERR_PAYLOAD_TOO_LARGE)
+        return set_aside_batch(refill, batch, err);
     defer_send(refill, batch->send_id);
     if (error_info(why->code)->retryable || db_error_is_retryable(why))
         return true;

@@ -109,7 +109,7 @@ static bool take_audience(struct filter_scope *scope, const struct contact_audie
 {
     struct scope_audience *audience = find_audience(scope, row->id);
     if (audience == NULL)
-        return true; /* only audiences that a filter names are queried */
+        return true; /* not asked for */
     audience->is_cohort = strcmp(row->kind, "cohort") == 0;
     audience->is_deleted = row->deleted;
     audience->status = row->status;
