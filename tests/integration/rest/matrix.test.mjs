@@ -8,9 +8,10 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalogue } from '../../cases/runner/catalogue.mjs';
 import { Installation } from '../../lib/installation.mjs';
+import { FILTERS } from '../../lib/resource_kinds.mjs';
 import { problemOf, shown } from './matrix_answers.mjs';
 import { Requests, routesOf } from './matrix_requests.mjs';
-import { FILTERS, Fixture, sums } from './matrix_fixture.mjs';
+import { Fixture, sums } from './matrix_fixture.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const CONNECTIONS = 8;
