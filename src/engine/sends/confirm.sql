@@ -30,14 +30,14 @@ select c.email, c.first_name, c.last_name, c.user_id,
 -- Marks a token as used by a send. No row when it was used or declined before. Tokens that expired more than a day ago are deleted.
 -- name: send_confirmation_use :one
 -- params: brand_id bigint, token_hash bytea, send_id bigint, expires_at timestamptz, now timestamptz
--- columns: send_id bigint
+-- columns: brand_id bigint
 with forgotten as (
     delete from send_confirmations where brand_id = :brand_id and expires_at < :now::timestamptz - interval '1 day'
 )
 insert into send_confirmations (brand_id, token_hash, send_id, expires_at)
 values (:brand_id, :token_hash, :send_id, :expires_at)
     on conflict do nothing
-returning send_id;
+returning brand_id;
 
 -- Marks a token as declined. A token that was used by a send stays so.
 -- name: send_confirmation_decline :one
