@@ -34,10 +34,12 @@ enum arg_kind {
     ARG_JSON,        /* const json_t *, NULL when absent: an object or array that the engine reads */
 };
 
-/* ARG_OBJECT_LIST: `items` points to `count` generated structs. Generated code has a typed twin. */
+/* ARG_OBJECT_LIST: `items` points to `count` generated structs. Generated code has a typed twin. `faults` has the error of each
+ * item that could not be decoded, NULL for the others; it is NULL when there is none. */
 struct arg_list {
     const void *items;
     size_t count;
+    const struct error *const *faults;
 };
 
 enum arg_place { ARG_IN_PATH, ARG_IN_QUERY, ARG_IN_BODY };
@@ -52,6 +54,7 @@ struct arg_field {
     bool has_default;
     bool single;    /* ARG_TEXT_LIST: one bare text is accepted too */
     bool list_too;  /* ARG_JSON of an object: a bare array is accepted too */
+    bool rows;      /* ARG_OBJECT_LIST: a fault of an item is kept in the list and does not refuse the call (D-143) */
     int id_kind;    /* ARG_ID: enum id_kind of crypto/ids.h */
     double minimum; /* value bounds of numbers; -INFINITY and INFINITY when open */
     double maximum;
@@ -179,11 +182,11 @@ struct operation {
     int status;       /* the status of a successful answer */
     int query_budget; /* maximum round trips to the database by the work itself */
     bool built;
-    bool open;              /* the contract leaves details open */
-    bool idempotent_key;    /* honours Idempotency-Key */
-    bool asks_confirmation; /* an assistant may get a preview first, to be confirmed */
+    bool open;                         /* the contract leaves details open */
+    bool idempotent_key;               /* honours Idempotency-Key */
+    bool asks_confirmation;            /* an assistant may get a preview first, to be confirmed */
     const struct job_declaration *job; /* the job that the operation enqueues, NULL when none */
-    bool waits;             /* takes a tool's waitSeconds: answered when the observed work has ended, or the time is over */
+    bool waits; /* takes a tool's waitSeconds: answered when the observed work has ended, or the time is over */
     const struct arg_shape *args;
     op_handler *handler;                        /* NULL for `single` and for operations that are not built */
     const struct op_single *single;             /* NULL unless a read marked single */

@@ -18,6 +18,9 @@ struct decoder {
 
 static bool decode_object(const struct decoder *decoder, const struct arg_shape *shape, const json_t *object, void *out,
                           struct error *err);
+static bool decode_members(const struct decoder *decoder, const struct arg_shape *shape, const json_t *object, void *out,
+                           struct error *err);
+static bool refuse_unknown_members(const struct arg_shape *shape, const json_t *object, struct error *err);
 
 static void *member(void *out, const struct arg_field *field)
 {
@@ -318,6 +321,23 @@ static bool decode_object_field(const struct decoder *decoder, const struct arg_
     return true;
 }
 
+/* Items have no name of their own. */
+static bool decode_item(const struct decoder *decoder, const struct arg_field *field, const json_t *item, void *out,
+                        struct error *err)
+{
+    if (!json_is_object(item))
+        return fail(err, ERR_INVALID_REQUEST, NULL, "Each item of %s must be an object.", field->name);
+    return decode_members(decoder, field->object, item, out, err);
+}
+
+static const struct error *keep_fault(struct arena *arena, struct error *err)
+{
+    struct error *kept = arena_alloc(arena, sizeof(*kept));
+    *kept = *err;
+    error_clear(err);
+    return kept;
+}
+
 static bool decode_object_list(const struct decoder *decoder, const struct arg_field *field, const json_t *value, void *out,
                                struct error *err)
 {
@@ -328,19 +348,23 @@ static bool decode_object_list(const struct decoder *decoder, const struct arg_f
         return false;
 
     char *items = arena_array(decoder->arena, count, field->object->size);
+    const struct error **faults = NULL;
     for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(value, i);
         char path[ERROR_PARAM_MAX_BYTES];
         item_param_path(path, field, i);
-        const json_t *item = json_array_get(value, i);
-        struct arg_field named = { .name = path };
-        if (!json_is_object(item))
-            return refuse_type(&named, "an object", err);
-        if (!decode_object(decoder, field->object, item, items + i * field->object->size, err)) {
+        bool ok = !json_is_object(item) || refuse_unknown_members(field->object, item, err);
+        if (ok && decode_item(decoder, field, item, items + i * field->object->size, err))
+            continue;
+        if (!ok || !field->rows) {
             error_param_prefix(err, path);
             return false;
         }
+        if (faults == NULL)
+            faults = arena_array(decoder->arena, count, sizeof(*faults));
+        faults[i] = keep_fault(decoder->arena, err);
     }
-    *(struct arg_list *)out = (struct arg_list){ .items = items, .count = count };
+    *(struct arg_list *)out = (struct arg_list){ .items = items, .count = count, .faults = faults };
     return true;
 }
 
@@ -438,14 +462,25 @@ static bool refuse_unknown_key(const struct arg_shape *shape, const char *name, 
     return fail(err, ERR_INVALID_REQUEST, name, "%.80s is not a known key.", name);
 }
 
-static bool decode_object(const struct decoder *decoder, const struct arg_shape *shape, const json_t *object, void *out,
-                          struct error *err)
+static bool refuse_unknown_members(const struct arg_shape *shape, const json_t *object, struct error *err)
 {
     const char *name;
     json_t *ignored;
     json_object_foreach (json_for_iteration(object), name, ignored)
         if (field_named(shape, name) == NULL)
             return refuse_unknown_key(shape, name, err);
+    return true;
+}
+
+static bool decode_object(const struct decoder *decoder, const struct arg_shape *shape, const json_t *object, void *out,
+                          struct error *err)
+{
+    return refuse_unknown_members(shape, object, err) && decode_members(decoder, shape, object, out, err);
+}
+
+static bool decode_members(const struct decoder *decoder, const struct arg_shape *shape, const json_t *object, void *out,
+                           struct error *err)
+{
     for (size_t i = 0; i < shape->count; i++) {
         const struct arg_field *field = &shape->fields[i];
         const json_t *value = json_object_get(object, field->name);

@@ -7,7 +7,7 @@ void contact_args_consent(struct contact_change *change, const struct contact_co
         change->proof = (struct contact_proof){ consent->source, consent->captured_at, consent->policy_version, consent->evidence };
 }
 
-struct contact_change contact_args_row(const struct contact_input *row)
+static struct contact_change row_change(const struct contact_input *row)
 {
     struct contact_change change = {
         .email = row->email.value,
@@ -21,4 +21,14 @@ struct contact_change contact_args_row(const struct contact_input *row)
     };
     contact_args_consent(&change, row->consent);
     return change;
+}
+
+struct contact_change *contact_args_rows(struct arena *arena, struct contact_input_list rows)
+{
+    struct contact_change *changes = arena_array(arena, rows.count, sizeof(*changes));
+    for (size_t i = 0; i < rows.count; i++) {
+        changes[i] = row_change(&rows.items[i]);
+        changes[i].fault = rows.faults != NULL ? rows.faults[i] : NULL;
+    }
+    return changes;
 }

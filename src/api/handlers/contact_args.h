@@ -10,5 +10,5 @@
 /* Sets the proof of consent; `consent` is NULL when none was given. */
 void contact_args_consent(struct contact_change *change, const struct contact_consent *consent) NONNULL(1);
 
-/* Turns a row of a batch into a change. */
-struct contact_change contact_args_row(const struct contact_input *row) NONNULL(1);
+/* Turns the rows of a batch into changes. */
+struct contact_change *contact_args_rows(struct arena *arena, struct contact_input_list rows) NONNULL(1) RETURNS_NONNULL;

@@ -58,9 +58,7 @@ bool op_contacts_save_batch(struct op_context *ctx, const struct contacts_save_b
                             struct error *err)
 {
     size_t count = args->contacts.count;
-    struct contact_change *changes = arena_array(ctx->work.arena, count, sizeof(*changes));
-    for (size_t i = 0; i < count; i++)
-        changes[i] = contact_args_row(&args->contacts.items[i]);
+    struct contact_change *changes = contact_args_rows(ctx->work.arena, args->contacts);
     struct contact_batch batch;
     if (!contact_save_batch(&ctx->work, changes, count, &batch, err))
         return false;

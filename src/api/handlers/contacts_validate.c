@@ -65,9 +65,7 @@ bool op_contacts_save_batch_validated(struct op_context *ctx, const struct conta
     size_t count = args->contacts.count;
     if (!validation_check_credits(&ctx->work, (int64_t)count, err))
         return false;
-    struct contact_change *changes = arena_array(ctx->work.arena, count, sizeof(*changes));
-    for (size_t i = 0; i < count; i++)
-        changes[i] = contact_args_row(&args->contacts.items[i]);
+    struct contact_change *changes = contact_args_rows(ctx->work.arena, args->contacts);
     if (count > VALIDATION_MAX_WAITED_FOR)
         return save_many(ctx, changes, count, reply, err);
     ctx->items = (int64_t)count;

@@ -25,8 +25,7 @@ static void put_names(struct output *out, const struct param *param)
     put(out, "const char *const %s_names[] = {\n", param->type_name);
     size_t i;
     const json_t *value;
-    json_array_foreach(enum_values(param), i, value)
-    {
+    json_array_foreach (enum_values(param), i, value) {
         put(out, "    \"%s\",\n", json_string_value(value));
     }
     put(out, "    NULL,\n};\n\n");
@@ -114,6 +113,9 @@ static void put_arg_field(struct output *out, const struct param *param, const c
     }
     if (member_true(param->schema, "listToo")) {
         put(out, ", .list_too = true");
+    }
+    if (member_true(param->schema, "rows")) {
+        put(out, ", .rows = true");
     }
     put_kind_members(out, param);
     put_default(out, param);
@@ -220,8 +222,7 @@ static const char *put_keys_elsewhere(struct output *out, const struct catalogue
     put(out, "static const struct key_elsewhere %s_elsewhere[] = {\n", op->c_name);
     const char *name;
     json_t *message;
-    json_object_foreach(keys, name, message)
-    {
+    json_object_foreach (keys, name, message) {
         put(out, "    { \"%s\", ", name);
         put_c_string(out, json_string_value(message));
         put(out, " },\n");
@@ -252,8 +253,7 @@ static void put_when(struct output *out, const struct op_decl *op)
     }
     const char *argument;
     json_t *value;
-    json_object_foreach(equals, argument, value)
-    {
+    json_object_foreach (equals, argument, value) {
         put(out, "      .when = { WHEN_EQUALS, \"%s\", ", argument);
         put_c_string(out, json_text(value));
         put(out, ", ");
@@ -268,8 +268,7 @@ static const char *satisfying_scopes(const struct catalogue *all, const char *sc
     const char *bits = text("SCOPE_%s", upper_case(scope));
     const char *name;
     json_t *row;
-    json_object_foreach(json_object_get(all->policies, "scopes"), name, row)
-    {
+    json_object_foreach (json_object_get(all->policies, "scopes"), name, row) {
         if (list_has(json_object_get(row, "implies"), scope)) {
             bits = text("%s | SCOPE_%s", bits, upper_case(name));
         }

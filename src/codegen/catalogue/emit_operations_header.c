@@ -12,8 +12,7 @@ static void put_param_enum(struct output *out, const struct param *param)
     }
     size_t i;
     const json_t *value;
-    json_array_foreach(enum_values(param), i, value)
-    {
+    json_array_foreach (enum_values(param), i, value) {
         const char *constant = enum_constant(param, json_string_value(value));
         if (tokens) {
             put(out, "    %s = 1u << %zu,\n", constant, i);
@@ -76,7 +75,8 @@ static void put_object(struct output *out, const struct param *param)
     put_members(out, param->fields, param->field_count);
     put(out, "};\n");
     if (param->kind == PARAM_OBJECT_LIST) {
-        put(out, "struct %s_list {\n    const struct %s *items;\n    size_t count;\n};\n", param->type_name, param->type_name);
+        put(out, "struct %s_list {\n    const struct %s *items;\n    size_t count;\n    const struct error *const *faults;\n};\n",
+            param->type_name, param->type_name);
     }
     put(out, "\n");
 }

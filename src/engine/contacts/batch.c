@@ -40,7 +40,9 @@ static void check_rows(struct batch_work *batch, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct error error = { .code = ERR_NONE };
         struct normalized_contact *ready = &batch->ready[batch->ready_count];
-        if (contact_normalize(batch->work, &batch->changes[i], &batch->registry, ready, &error)) {
+        if (batch->changes[i].fault != NULL) {
+            reject_row(batch, i, batch->changes[i].fault);
+        } else if (contact_normalize(batch->work, &batch->changes[i], &batch->registry, ready, &error)) {
             ready->index = i;
             batch->ready_count++;
         } else {

@@ -33,6 +33,7 @@ struct contact_proof {
 
 /* The members to save of one contact. Members that are NULL or not set stay unchanged. */
 struct contact_change {
+    const struct error *fault; /* of a row that could not be read, which is refused with this error; NULL: none */
     const char *email;
     struct opt_text first_name; /* a NULL value clears, as does "" */
     struct opt_text last_name;

@@ -26,6 +26,9 @@ static const char *const reserved_names[] = {
     "email", "firstName", "lastName", "userId", "source", "subscribed", "subscriptionGroups",
 };
 
+/* Custom fields of these names could not be told from what a filter means by them. */
+static const char *const filter_names[] = { "createdAt", "updatedAt", "id", "audience" };
+
 enum field_type field_type_from_name(const char *name)
 {
     for (enum field_type type = FIELD_STRING; type <= FIELD_BOOL; type++)
@@ -96,12 +99,22 @@ static bool is_letters_and_digits(const char *name)
     return true;
 }
 
-bool field_name_is_core(const char *name)
+static bool is_among(const char *name, const char *const *names, size_t count)
 {
-    for (size_t i = 0; i < ARRAY_COUNT(reserved_names); i++)
-        if (strcmp(name, reserved_names[i]) == 0)
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
             return true;
     return false;
+}
+
+bool field_name_is_core(const char *name)
+{
+    return is_among(name, reserved_names, ARRAY_COUNT(reserved_names));
+}
+
+bool field_name_is_built_in(const char *name)
+{
+    return field_name_is_core(name) || is_among(name, filter_names, ARRAY_COUNT(filter_names));
 }
 
 bool field_name_normalize(struct arena *arena, const char *given, const char **ret_name, struct error *err)
@@ -115,6 +128,8 @@ bool field_name_normalize(struct arena *arena, const char *given, const char **r
     *ret_name = name;
     if (field_name_is_core(name))
         return fail(err, ERR_INVALID_REQUEST, NULL, "%s is a core field and cannot be a custom field.", name);
+    if (field_name_is_built_in(name))
+        return fail(err, ERR_INVALID_REQUEST, NULL, "%s is a built-in field and cannot be a custom field; use another name.", name);
     return true;
 }
 

@@ -29,7 +29,10 @@ enum field_type field_type_from_name(const char *name) NONNULL(1) PURE;
 /* True for the name of a core field, which every contact has. */
 bool field_name_is_core(const char *name) NONNULL(1) PURE;
 
-/* Normalizes a name to camelCase. Errors: INVALID_REQUEST when it cannot be a custom field; for the name of a core field,
+/* True for the name of a core field or of another built-in one that a filter understands (D-147). */
+bool field_name_is_built_in(const char *name) NONNULL(1) PURE;
+
+/* Normalizes a name to camelCase. Errors: INVALID_REQUEST when it cannot be a custom field; for the name of a built-in field,
  * *ret_name is set nevertheless. */
 MUST_CHECK bool field_name_normalize(struct arena *arena, const char *given, const char **ret_name, struct error *err)
     NONNULL(1, 2, 3, 4);

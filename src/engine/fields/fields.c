@@ -93,7 +93,8 @@ bool field_find_for_deletion(const struct work *work, const char *given_name, co
     bool can_be = field_name_normalize(work->arena, given_name, ret_name, &why);
     if (field_name_is_core(*ret_name))
         return fail(err, ERR_CORE_FIELD_IMMUTABLE, "fieldName", "%s is a core field and cannot be deleted.", *ret_name);
-    if (!can_be)
+    /* A field that was defined before its name was built in can be deleted. */
+    if (!can_be && !field_name_is_built_in(*ret_name))
         return true;
     struct contact_fields_find_params find = { .brand_id = work->brand_id, .names = { ret_name, 1 } };
     struct contact_fields_find_row *found;

@@ -33,9 +33,20 @@ static json_t *proof_json(const struct contact_proof *proof)
     return object;
 }
 
+static json_t *fault_json(const struct error *fault)
+{
+    json_t *object = json_object();
+    set_text(object, "code", error_info(fault->code)->name);
+    set_text(object, "param", fault->param);
+    set_text(object, "message", fault->message);
+    return object;
+}
+
 static json_t *change_json(const struct contact_change *change)
 {
     json_t *object = json_object();
+    if (change->fault != NULL)
+        json_object_set_new(object, "fault", fault_json(change->fault));
     set_text(object, "email", change->email);
     set_optional_text(object, "firstName", change->first_name);
     set_optional_text(object, "lastName", change->last_name);
@@ -77,11 +88,23 @@ static struct contact_proof read_proof(const json_t *object)
     };
 }
 
-static struct contact_change read_change(const json_t *object)
+static const struct error *read_fault(struct arena *arena, const json_t *object)
+{
+    if (object == NULL)
+        return NULL;
+    struct error *fault = arena_alloc(arena, sizeof(*fault));
+    const char *message = json_get_text(object, "message");
+    fail(fault, error_code_from_name(json_get_text(object, "code"), ERR_INVALID_REQUEST), json_get_text(object, "param"), "%s",
+         message != NULL ? message : "");
+    return fault;
+}
+
+static struct contact_change read_change(struct arena *arena, const json_t *object)
 {
     const json_t *subscribed = json_object_get(object, "subscribed");
     const json_t *consent = json_object_get(object, "consent");
     struct contact_change change = {
+        .fault = read_fault(arena, json_object_get(object, "fault")),
         .email = json_get_text(object, "email"),
         .first_name = read_opt_text(object, "firstName"),
         .last_name = read_opt_text(object, "lastName"),
@@ -102,7 +125,7 @@ struct contact_change *contact_changes_read(struct arena *arena, const json_t *a
     size_t count = json_array_size(array);
     struct contact_change *changes = arena_array(arena, count, sizeof(*changes));
     for (size_t i = 0; i < count; i++)
-        changes[i] = read_change(json_array_get(array, i));
+        changes[i] = read_change(arena, json_array_get(array, i));
     *ret_count = count;
     return changes;
 }

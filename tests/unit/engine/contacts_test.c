@@ -59,7 +59,7 @@ static void test_names_converge(void **state) /* R-365 */
     }
 }
 
-static void test_names_refused(void **state) /* */
+static void test_names_refused(void **state) /* R-364, D-147 */
 {
     (void)state;
     static const char *const refused[] = {
@@ -75,6 +75,10 @@ static void test_names_refused(void **state) /* R-364 */
         "source",
         "subscribed",
         "subscription_groups",
+        "createdAt",
+        "updated_at",
+        "ID",
+        "audience",
         "zero\xe2\x80\x8bwidth",
         "0123456789012345678901234567890123456789012345678901234567890123x",
     };
