@@ -248,6 +248,10 @@ static void credentials_are_found(void **state)
     ask("GET", "/v1/things", "Authorization: bearer key1\r\nX-Api-Key: key2\r\nX-Brand-Id: b1\r\nUser-Agent: ua/1\r\n", NULL);
     assert_has("\"kind\":1,\"secret\":\"key1\",\"brand\":\"b1\"");
     assert_has("\"client\":\"ua/1\"");
+    ask("GET", "/v1/things", "X-Api-Key: key1\r\nX-Brand-Id:\r\n", NULL);
+    assert_has("\"secret\":\"key1\",\"brand\":null");
+    ask("GET", "/v1/things", "X-Api-Key: key1\r\nX-Brand-Id:  \r\n", NULL);
+    assert_has("\"secret\":\"key1\",\"brand\":null");
     ask("GET", "/v1/things", "X-API-Key: key2\r\nCookie: __session=s\r\n", NULL);
     assert_has("\"kind\":1,\"secret\":\"key2\"");
     ask("GET", "/v1/things", "Authorization: Basic eDp5\r\n", NULL);
@@ -351,9 +355,15 @@ static void documents_and_metrics_are_served(void **state)
     assert_has("3.1.0");
     ask("POST", "/openapi.json", "", "");
     assert_status(405);
+    ask("GET", "/docs/errors", "", NULL);
+    assert_status(200);
+    assert_has("id=\"RATE_LIMITED\"");
+    assert_null(strstr(answer.body, "src="));
+    ask("POST", "/docs/errors", "", "");
+    assert_status(405);
     client_ask(http_server_metrics_port(server), "GET", "/metrics", "", NULL, &answer);
     assert_status(200);
-    assert_has("posthorn_http_requests_total 2\n");
+    assert_has("posthorn_http_requests_total 4\n");
     client_ask(http_server_metrics_port(server), "GET", "/v1/things", "", NULL, &answer);
     assert_status(404);
 }
