@@ -174,5 +174,9 @@ extern const struct operation *const api_unsubscribe[];
 /* The error envelope of the contract: {"error":{code,type,message,param?,suggestion,docs,retryAfter?,details?}}. */
 void api_write_error(struct json_writer *json, const struct error *err) NONNULL(1, 2);
 
+/* Sets where the page `errors` is, to which the member docs leads: URL/errors#CODE. For the whole process, which must keep the text.
+ */
+void api_set_docs_url(const char *url) NONNULL(1);
+
 /* A new request id. */
 char *api_request_id(struct arena *arena) NONNULL(1) RETURNS_NONNULL;

@@ -245,15 +245,14 @@ static bool decode_tokens(const struct arg_field *field, const json_t *value, vo
     const char *text;
     if (!plain_text(field, value, &text, err))
         return false;
-    while (*text != '\0') {
+    for (;;) {
         size_t size = strcspn(text, ",");
         if (!add_token(field, text, size, bits, err))
             return false;
-        text += size;
-        if (*text == ',')
-            text++;
+        if (text[size] == '\0')
+            return true;
+        text += size + 1;
     }
-    return true;
 }
 
 static bool decode_time(const struct arg_field *field, const json_t *value, void *out, struct error *err)

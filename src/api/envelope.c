@@ -8,7 +8,15 @@
 #include <stdatomic.h>
 #include <string.h>
 
-    static const char docs_base[] = POSTHORN_DOCS_URL "/errors#";
+enum { DOCS_MAX_BYTES = 512 };
+
+/* Where the page `errors` is published. */
+static const char *_Atomic docs_url = POSTHORN_DOCS_URL;
+
+void api_set_docs_url(const char *url)
+{
+    atomic_store_explicit(&docs_url, url, memory_order_release);
+}
 
 void api_write_error(struct json_writer *json, const struct error *err)
 {
@@ -24,8 +32,8 @@ void api_write_error(struct json_writer *json, const struct error *err)
     json_member_text(json, "suggestion", info->suggestion);
     json_key(json, "docs");
     BUF_SCOPE docs;
-    buf_init(&docs, 256);
-    buf_printf(&docs, "%s%s", docs_base, info->name);
+    buf_init(&docs, DOCS_MAX_BYTES);
+    buf_printf(&docs, "%s/errors#%s", atomic_load_explicit(&docs_url, memory_order_acquire), info->name);
     json_text(json, buf_text(&docs));
     if (err->retry_after_s > 0)
         json_member_int(json, "retryAfter", err->retry_after_s);

@@ -89,6 +89,8 @@ static const struct option table[] = {
       "folder whose files import_contacts_csv may read by path (default: none)" },
     { "--public-url", "POSTHORN_PUBLIC_URL", OPTION_WEB_ADDRESS, offsetof(struct options, public_url), JOBS | COMMAND_MCP | CALLS,
       "URL", "public address of this server; images of imported designs are then hosted here" },
+    { "--docs-url", "POSTHORN_DOCS_URL", OPTION_WEB_ADDRESS, offsetof(struct options, docs_url), SERVERS, "URL",
+      "address of documents of your own; errors link to the page errors there (default: /docs of this server)" },
     { "--fetch-allow-loopback", "POSTHORN_FETCH_ALLOW_LOOPBACK", OPTION_SWITCH, offsetof(struct options, fetch_allow_loopback),
       JOBS | COMMAND_MCP | CALLS, NULL, "DANGEROUS, for tests: fetches images from this machine too" },
     { "--render-dir", "POSTHORN_RENDER_DIR", OPTION_TEXT, offsetof(struct options, render_dir), JOBS | COMMAND_MCP | CALLS, "DIR",

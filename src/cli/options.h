@@ -47,6 +47,7 @@ struct options {
     int64_t idle_s;
     int64_t confirm_above; /* -1: off */
     const char *public_url;
+    const char *docs_url; /* NULL: of the server itself */
     const char *import_root; /* absolute path */
     bool fetch_allow_loopback;
     const char *render_dir;

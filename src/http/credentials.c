@@ -20,7 +20,9 @@ static const char *cookie_value(struct arena *arena, const char *cookies, const 
 
 struct credentials credentials_read(struct arena *arena, const struct header_values *headers, bool with_session)
 {
-    struct credentials credentials = { .kind = CREDENTIAL_NONE, .brand = headers->values[HEADER_X_BRAND_ID] };
+    const char *brand = headers->values[HEADER_X_BRAND_ID];
+    bool has_brand = brand != NULL && brand[strspn(brand, " \t")] != '\0'; /* an empty header is as none */
+    struct credentials credentials = { .kind = CREDENTIAL_NONE, .brand = has_brand ? brand : NULL };
     const char *authorization = headers->values[HEADER_AUTHORIZATION];
     const char *cookies = headers->values[HEADER_COOKIE];
     if (authorization != NULL) {

@@ -15,6 +15,7 @@ struct guard {
     struct text_list hosts;
     struct text_list origins;
     struct text_list proxies;
+    const char *public_url; /* NULL: none */
 };
 
 static const char *const loopback_hosts[] = { "localhost", "127.0.0.1", "::1" };
@@ -115,10 +116,38 @@ bool guard_origin_is_known(const struct guard *guard, const char *origin)
     return authority != NULL && host_part_read(authority, &part) && host_part_is_known(guard, &part);
 }
 
-bool guard_origin_is_host(const char *origin, const char *host)
+/* The size of an authority without the default port of its scheme. */
+static size_t size_without_port(const char *authority, size_t size, bool is_https)
+{
+    const char *port = is_https ? ":443" : ":80";
+    size_t port_size = strlen(port);
+    bool has_port = size > port_size && memcmp(authority + size - port_size, port, port_size) == 0;
+    return has_port ? size - port_size : size;
+}
+
+static bool is_same_authority(const char *left, size_t left_size, const char *right, size_t right_size, bool is_https)
+{
+    left_size = size_without_port(left, left_size, is_https);
+    return left_size == size_without_port(right, right_size, is_https) && strncasecmp(left, right, left_size) == 0;
+}
+
+static bool is_https(const char *origin)
+{
+    return strncasecmp(origin, "https:", 6) == 0;
+}
+
+bool guard_origin_is_own(const struct guard *guard, const char *origin, const char *scheme, const char *host)
 {
     const char *authority = origin_authority(origin);
-    return authority != NULL && host != NULL && strcasecmp(authority, host) == 0;
+    if (authority == NULL)
+        return false;
+    bool secure = is_https(origin);
+    if (host != NULL && strcasecmp(scheme, secure ? "https" : "http") == 0 &&
+        is_same_authority(authority, strlen(authority), host, strlen(host), secure))
+        return true;
+    const char *public_authority = guard->public_url != NULL ? origin_authority(guard->public_url) : NULL;
+    return public_authority != NULL && is_https(guard->public_url) == secure &&
+           is_same_authority(authority, strlen(authority), public_authority, strcspn(public_authority, "/?#"), secure);
 }
 
 bool guard_peer_is_trusted(const struct guard *guard, const struct sockaddr *peer)
@@ -175,6 +204,7 @@ bool guard_new(struct arena *arena, const struct guard_config *config, const str
     guard->hosts = copy_list(arena, config->allowed_hosts);
     guard->origins = copy_list(arena, config->allowed_origins);
     guard->proxies = copy_list(arena, config->trusted_proxies);
+    guard->public_url = arena_dup(arena, config->public_url);
     if (!guard_check(guard, err))
         return false;
     *ret_guard = guard;

@@ -20,6 +20,7 @@ struct guard_config {
     const char *const *allowed_hosts;   /* NULL-terminated names, without ports; NULL: none */
     const char *const *allowed_origins; /* NULL-terminated "scheme://host[:port]"; NULL: none */
     const char *const *trusted_proxies; /* NULL-terminated numeric addresses; NULL: none */
+    const char *public_url;             /* of this server, with http or https; NULL: none */
 };
 
 /* Errors: INVALID_REQUEST with the option whose entry cannot be read. */
@@ -35,8 +36,9 @@ bool guard_origin_is_known(const struct guard *guard, const char *origin) NONNUL
 /* True when the operator allowed exactly this origin. */
 bool guard_origin_is_listed(const struct guard *guard, const char *origin) NONNULL(1, 2);
 
-/* True when the host and port of the origin equal `host`; the scheme is ignored. */
-bool guard_origin_is_host(const char *origin, const char *host) NONNULL(1);
+/* True when the origin is that of this server: scheme, host and port equal those of the request, or of the public URL. A default
+ * port may be left out. */
+bool guard_origin_is_own(const struct guard *guard, const char *origin, const char *scheme, const char *host) NONNULL(1, 2, 3);
 
 /* True when the peer is a proxy whose X-Forwarded-… headers are trusted. */
 bool guard_peer_is_trusted(const struct guard *guard, const struct sockaddr *peer) NONNULL(1);

@@ -33,6 +33,7 @@ static const struct header_row rows[HEADER_COUNT] = {
     [HEADER_X_BRAND_ID] = { "x-brand-id", true },
     [HEADER_X_FORWARDED_FOR] = { "x-forwarded-for", false },
     [HEADER_X_FORWARDED_HOST] = { "x-forwarded-host", false },
+    [HEADER_X_FORWARDED_PROTO] = { "x-forwarded-proto", false },
 };
 
 /* Headers by length of name: at most four candidates, so that an ordinary request needs few comparisons. */
@@ -47,7 +48,7 @@ static const unsigned char by_length[][5] = {
     [14] = { HEADER_CONTENT_LENGTH, HEADER_MCP_SESSION_ID, HEADER_SEC_FETCH_SITE },
     [15] = { HEADER_IDEMPOTENCY_KEY, HEADER_X_FORWARDED_FOR },
     [16] = { HEADER_X_FORWARDED_HOST },
-    [17] = { HEADER_TRANSFER_ENCODING },
+    [17] = { HEADER_TRANSFER_ENCODING, HEADER_X_FORWARDED_PROTO },
     [20] = { HEADER_MCP_PROTOCOL_VERSION },
 };
 

@@ -15,6 +15,14 @@ const char *http_exchange_host(const struct http_exchange *exchange)
     return exchange->headers.values[HEADER_HOST];
 }
 
+const char *http_exchange_scheme(const struct http_exchange *exchange)
+{
+    const char *forwarded = exchange->headers.values[HEADER_X_FORWARDED_PROTO];
+    if (forwarded != NULL && guard_peer_is_trusted(exchange->server->guard, http_exchange_peer(exchange)))
+        return forwarded;
+    return "http";
+}
+
 void http_exchange_log_refusal(struct http_exchange *exchange, int status, const char *code)
 {
     atomic_fetch_add_explicit(&exchange->server->refused, 1, memory_order_relaxed);

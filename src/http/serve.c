@@ -108,6 +108,8 @@ static const struct http_endpoint *choose_endpoint(const struct http_exchange *e
         return &mcp_endpoint;
     if (exchange->server->api != NULL && path_is(exchange, "/openapi.json"))
         return &document_endpoint;
+    if (exchange->server->api != NULL && path_is(exchange, "/docs/errors"))
+        return &error_page_endpoint;
     if (exchange->server->open_asset != NULL && asset_path(exchange))
         return &asset_endpoint;
     if (exchange->server->api != NULL && download_path(exchange))

@@ -127,7 +127,8 @@ static void server_release(struct http_server *server)
 
 static bool server_start_all(struct http_server *server, const struct http_server_config *config, struct error *err)
 {
-    const struct guard_config guard = { config->allowed_hosts, config->allowed_origins, config->trusted_proxies };
+    const struct guard_config guard = { config->allowed_hosts, config->allowed_origins, config->trusted_proxies,
+                                        config->public_url };
     struct socket_address address;
     if (!check_bounds(config, err) || !socket_address_parse(config->listen, "listen", &address, err) ||
         !guard_new(server->arena, &guard, &address, &server->guard, err))

@@ -1,7 +1,7 @@
 /*
  * HTTP server: the MCP server at /mcp, the REST API under /v1, the OpenAPI
- * document at /openapi.json, hosted images at /assets/…, unsubscribe pages at
- * /u/…, and metrics on a listener of its own.
+ * document at /openapi.json, the error codes at /docs/errors, hosted images at
+ * /assets/…, unsubscribe pages at /u/…, and metrics on a listener of its own.
  *
  * A few libmicrohttpd threads run event loops for all input and output. A call
  * that is answered in memory is answered there. Any other call suspends its
@@ -40,6 +40,7 @@ struct http_server_config {
     const char *const *allowed_hosts;   /* NULL-terminated, further names that Host may have at /mcp; NULL: none */
     const char *const *allowed_origins; /* NULL-terminated, further origins that may call /mcp; NULL: none */
     const char *const *trusted_proxies; /* NULL-terminated addresses whose X-Forwarded-… headers are trusted; NULL: none */
+    const char *public_url;             /* of this server; its pages may write with a session cookie; NULL: none */
 
     unsigned io_threads;        /* 0: 2 */
     unsigned max_connections;   /* 0: 4096, over all threads */

@@ -50,6 +50,7 @@ struct http_server {
 extern const struct http_endpoint rest_endpoint;        /* /v1/…, and 404 for every unknown path */
 extern const struct http_endpoint mcp_endpoint;         /* /mcp */
 extern const struct http_endpoint document_endpoint;    /* /openapi.json */
+extern const struct http_endpoint error_page_endpoint;  /* /docs/errors */
 extern const struct http_endpoint asset_endpoint;       /* /assets/… */
 extern const struct http_endpoint download_endpoint;    /* /downloads/… */
 extern const struct http_endpoint unsubscribe_endpoint; /* /u/… */
@@ -63,6 +64,9 @@ bool unsubscribe_path(const struct http_exchange *exchange) NONNULL(1);
 
 /* The host name in the request: Host, or X-Forwarded-Host from a trusted proxy. NULL when absent. */
 const char *http_exchange_host(const struct http_exchange *exchange) NONNULL(1);
+
+/* The scheme of the request: http, or that of X-Forwarded-Proto from a trusted proxy. */
+const char *http_exchange_scheme(const struct http_exchange *exchange) NONNULL(1) RETURNS_NONNULL;
 
 /* Counts and logs a request that is refused before it becomes a call. Neither path nor arguments are logged. */
 void http_exchange_log_refusal(struct http_exchange *exchange, int status, const char *code) NONNULL(1, 3);

@@ -71,6 +71,20 @@ static struct mcp_server *mcp_new(const struct catalogue_provider *product)
     return mcp_server_new(catalogue_provider_of(product), &defaults);
 }
 
+/* The documents of the operator, or those that a server at `server_url` has; NULL: none is known. */
+static void publish_docs_url(struct arena *arena, const struct options *options, const char *server_url)
+{
+    const char *url = options->public_url != NULL ? options->public_url : server_url;
+    if (options->docs_url != NULL) {
+        api_set_docs_url(options->docs_url);
+    } else if (url != NULL) {
+        size_t size = strlen(url);
+        while (size > 0 && url[size - 1] == '/')
+            size--;
+        api_set_docs_url(arena_printf(arena, "%.*s/docs", (int)size, url));
+    }
+}
+
 /* ---- posthorn mcp ---- */
 
 int command_mcp(const struct process *process, const struct options *options)
@@ -79,6 +93,7 @@ int command_mcp(const struct process *process, const struct options *options)
     int out_fd;
     if (!mcp_stdio_claim(&out_fd, &err))
         return command_failed(&err);
+    publish_docs_url(process->arena, options, NULL);
     struct api_config config = service_config(process, options, job_runner_process_name(process->arena, "mcp"));
     struct api *api = api_new(&config);
     struct catalogue_provider *product = NULL;
@@ -154,6 +169,13 @@ static void log_listening(const struct http_server *server, const struct options
     log_end(&line);
 }
 
+/* The host that this machine reaches the listener by. */
+static const char *listening_host(struct arena *arena, const char *listen)
+{
+    const char *host = arena_dup_bytes(arena, listen, (size_t)(strrchr(listen, ':') - listen));
+    return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "[::]") == 0 ? "localhost" : host;
+}
+
 /* A number of an option for a bound that the server checks. */
 static unsigned bounded_number(int64_t number)
 {
@@ -170,6 +192,7 @@ static bool serve_until_stopped(struct arena *arena, const struct options *optio
         .allowed_hosts = options_list(arena, options->allowed_hosts),
         .allowed_origins = options_list(arena, options->allowed_origins),
         .trusted_proxies = options_list(arena, options->trusted_proxies),
+        .public_url = options->public_url,
         .max_per_peer = bounded_number(options->max_per_peer),
         .body_memory_mib = bounded_number(options->body_memory_mib),
         .open_asset = open_asset,
@@ -182,6 +205,7 @@ static bool serve_until_stopped(struct arena *arena, const struct options *optio
         asset_store_free(assets);
         return false;
     }
+    publish_docs_url(arena, options, arena_printf(arena, "http://%s:%u", listening_host(arena, config.listen), http_server_port(server)));
     log_listening(server, options);
     while (!signals_wait(POLL_MS))
         continue;

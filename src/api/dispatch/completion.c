@@ -51,9 +51,13 @@ static void count_call(struct api *api, const struct call *call, int64_t took_us
         atomic_fetch_add_explicit(&counters->failures, 1, memory_order_relaxed);
 }
 
-/* Every SERVICE_UNAVAILABLE error carries a retry hint. */
+enum { RETRY_AFTER_MAX_S = 60 };
+
+/* Every SERVICE_UNAVAILABLE error carries a retry hint. No hint is longer than a rate window. */
 static void hint_retry(struct error *err)
 {
+    if (err->retry_after_s > RETRY_AFTER_MAX_S)
+        err->retry_after_s = RETRY_AFTER_MAX_S;
     if (err->code == ERR_SERVICE_UNAVAILABLE && err->retry_after_s == 0)
         err->retry_after_s = 1;
 }

@@ -247,9 +247,10 @@ static bool session_may_write(const struct http_exchange *exchange, const struct
     if (strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0)
         return true;
     const char *origin = exchange->headers.values[HEADER_ORIGIN];
+    const struct guard *guard = exchange->server->guard;
     if (origin != NULL)
-        return guard_origin_is_host(origin, http_exchange_host(exchange)) ||
-               guard_origin_is_listed(exchange->server->guard, origin);
+        return guard_origin_is_own(guard, origin, http_exchange_scheme(exchange), http_exchange_host(exchange)) ||
+               guard_origin_is_listed(guard, origin);
     const char *site = exchange->headers.values[HEADER_SEC_FETCH_SITE];
     return site == NULL || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
 }

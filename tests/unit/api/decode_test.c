@@ -329,8 +329,8 @@ static void test_tokens(void **state)
     assert_int_equal(args.include, 5);
     taken("{\"include\":[\"green\",\"green\"]}");
     assert_int_equal(args.include, 2);
-    taken("{\"include\":\"\"}");
-    assert_int_equal(args.include, 0);
+    refused("{\"include\":\"\"}", "include", "one of: red, green, blue");
+    refused("{\"include\":\"red,\"}", "include", "one of");
     taken("{\"include\":[]}");
     assert_int_equal(args.include, 0);
     refused("{\"include\":\"red,purple\"}", "include", "one of: red, green, blue");

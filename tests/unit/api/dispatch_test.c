@@ -639,6 +639,8 @@ static void test_error_envelopes(void **state)
     assert_int_equal(json_get_int(json_object_get(object, "details"), "a", 0), 1);
     const char *docs = json_get_text(object, "docs");
     assert_true(text_starts_with(docs, "http") && strstr(docs, "#RATE_LIMITED") != NULL);
+    api_set_docs_url("https://mail.example/docs");
+    assert_non_null(strstr(envelope(&err), "\"docs\":\"https://mail.example/docs/errors#RATE_LIMITED\""));
 
     error_clear(&err);
     fail(&err, ERR_INTERNAL_ERROR, NULL, "An unexpected error happened.");

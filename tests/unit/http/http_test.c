@@ -248,6 +248,10 @@ static void credentials_are_found(void **state)
     ask("GET", "/v1/things", "Authorization: bearer key1\r\nX-Api-Key: key2\r\nX-Brand-Id: b1\r\nUser-Agent: ua/1\r\n", NULL);
     assert_has("\"kind\":1,\"secret\":\"key1\",\"brand\":\"b1\"");
     assert_has("\"client\":\"ua/1\"");
+    ask("GET", "/v1/things", "X-Api-Key: key1\r\nX-Brand-Id:\r\n", NULL);
+    assert_has("\"secret\":\"key1\",\"brand\":null");
+    ask("GET", "/v1/things", "X-Api-Key: key1\r\nX-Brand-Id:  \r\n", NULL);
+    assert_has("\"secret\":\"key1\",\"brand\":null");
     ask("GET", "/v1/things", "X-API-Key: key2\r\nCookie: __session=s\r\n", NULL);
     assert_has("\"kind\":1,\"secret\":\"key2\"");
     ask("GET", "/v1/things", "Authorization: Basic eDp5\r\n", NULL);
@@ -281,10 +285,45 @@ static void a_cookie_writes_only_from_its_own_origin(void **state)
     assert_status(200);
     ask("PATCH", "/v1/things/1", "Cookie: __session=s\r\nSec-Fetch-Site: same-origin\r\n", "{}");
     assert_status(200);
-    ask("PATCH", "/v1/things/1", "Host: app.example:8\r\nCookie: __session=s\r\nOrigin: https://app.example:8\r\n", "{}");
+    static const char app[] = "Host: app.example:8\r\nCookie: __session=s\r\n";
+    static const struct {
+        const char *origin;
+        int status;
+    } own[] = { { "http://app.example:8", 200 }, { "HTTP://APP.example:8", 200 }, { "https://app.example:8", 403 },
+                { "http://app.example", 403 },   { "http://app.example:80", 403 } };
+    for (size_t i = 0; i < ARRAY_COUNT(own); i++) {
+        char headers[200];
+        snprintf(headers, sizeof(headers), "%sOrigin: %s\r\n", app, own[i].origin);
+        ask("PATCH", "/v1/things/1", headers, "{}");
+        assert_status(own[i].status);
+    }
+    ask("PATCH", "/v1/things/1", "Host: app.example\r\nCookie: __session=s\r\nOrigin: http://app.example:80\r\n", "{}");
     assert_status(200);
     ask("PATCH", "/v1/things/1", "X-API-Key: k\r\nOrigin: https://evil.example\r\n", "{}");
     assert_status(200);
+}
+
+/* A proxy that ends TLS says so, or the public URL does; a client cannot. */
+static void a_cookie_knows_the_scheme_behind_a_proxy(void **state)
+{
+    (void)state;
+    static const char headers[] = "Host: app.example\r\nCookie: __session=s\r\nOrigin: https://app.example\r\n"
+                                  "X-Forwarded-Proto: https\r\n";
+    const char *const proxies[] = { "127.0.0.1", NULL };
+    const struct http_server_config configs[] = {
+        { .listen = "127.0.0.1:0" },
+        { .listen = "127.0.0.1:0", .trusted_proxies = proxies },
+        { .listen = "127.0.0.1:0", .public_url = "https://app.example/mail" },
+        { .listen = "127.0.0.1:0", .public_url = "http://app.example" },
+    };
+    const int statuses[] = { 403, 200, 200, 403 };
+    for (size_t i = 0; i < ARRAY_COUNT(configs); i++) {
+        start_with(&configs[i]);
+        ask("PATCH", "/v1/things/1", headers, "{}");
+        assert_status(statuses[i]);
+        if (i + 1 < ARRAY_COUNT(configs))
+            stop_server(state);
+    }
 }
 
 /* Old browsers send the form of another site without a word about where it comes from. */
@@ -316,9 +355,15 @@ static void documents_and_metrics_are_served(void **state)
     assert_has("3.1.0");
     ask("POST", "/openapi.json", "", "");
     assert_status(405);
+    ask("GET", "/docs/errors", "", NULL);
+    assert_status(200);
+    assert_has("id=\"RATE_LIMITED\"");
+    assert_null(strstr(answer.body, "src="));
+    ask("POST", "/docs/errors", "", "");
+    assert_status(405);
     client_ask(http_server_metrics_port(server), "GET", "/metrics", "", NULL, &answer);
     assert_status(200);
-    assert_has("posthorn_http_requests_total 2\n");
+    assert_has("posthorn_http_requests_total 4\n");
     client_ask(http_server_metrics_port(server), "GET", "/v1/things", "", NULL, &answer);
     assert_status(404);
 }
@@ -395,6 +440,7 @@ int main(void)
         WITH_SERVER(contradictory_headers_are_refused),
         WITH_SERVER(credentials_are_found),
         WITH_SERVER(a_cookie_writes_only_from_its_own_origin),
+        WITH_OWN_SERVER(a_cookie_knows_the_scheme_behind_a_proxy),
         WITH_SERVER(a_cookie_sends_no_form),
         WITH_SERVER(documents_and_metrics_are_served),
         cmocka_unit_test(bad_configurations_are_refused),
