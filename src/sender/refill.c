@@ -187,7 +187,8 @@ static bool read_batch(struct refill *refill, struct queued_batch *queued, struc
     crash_slot_fill(slot, CRASH_SLOT_RANGE, batch->brand_id, batch->send_id, range);
     bool done = fetch_batch(refill, queued, err);
     crash_slot_empty(slot);
-    return done;
+    struct delivery_forget_crashes_params forget = { .brand_id = batch->brand_id, .send_id = batch->send_id, .ordinal = range };
+    return done && (!batch->has_crashed || sql_delivery_forget_crashes(refill->conn, queued->item.arena, &forget, NULL, err));
 }
 
 static void enqueue_batch(struct refill *refill, struct queued_batch *queued)
