@@ -241,32 +241,49 @@ static bool is_place_open(size_t place, struct place_counts counts)
     return counts.unblocked < bound && counts.waiting < QUEUE_WAITING_MAX;
 }
 
-/* Whether the brand of this batch has enough batches of its kind. */
-static bool is_brand_full(const struct sender *sender, const struct queued_batch *one, struct place_counts counts)
+/* Bytes of the batches of a brand, or of all with brand 0. Batches without a waiting attempt count, too. */
+static size_t queue_bytes(const struct sender *sender, int64_t brand_id)
+{
+    size_t bytes = 0;
+    for (const struct queued_batch *batch = queue_first_batch(sender); batch != NULL; batch = queue_next_batch(batch))
+        if (brand_id == 0 || batch->batch.brand_id == brand_id)
+            bytes += arena_used_bytes(batch->item.arena);
+    return bytes;
+}
+
+/* Whether a brand has enough batches of a kind, or enough bytes. */
+static bool is_brand_full(const struct sender *sender, int64_t brand_id, size_t place, struct place_counts counts)
 {
     size_t count = 0;
     for (const struct queued_batch *batch = queue_first_batch(sender); batch != NULL; batch = queue_next_batch(batch))
-        count += batch->item.waiting > 0 && place_of(batch) == place_of(one) && batch->batch.brand_id == one->batch.brand_id;
-    return count >= (counts.waiting < QUEUE_CROWDED ? QUEUE_OF_BRAND_MAX : 1);
+        count += batch->item.waiting > 0 && place_of(batch) == place && batch->batch.brand_id == brand_id;
+    return count >= (counts.waiting < QUEUE_CROWDED ? QUEUE_OF_BRAND_MAX : 1) ||
+           queue_bytes(sender, brand_id) >= QUEUE_OF_BRAND_MAX_BYTES;
+}
+
+static bool has_room_at_all(const struct sender *sender)
+{
+    return decided_batches(sender) < QUEUE_BATCHES_DECIDED_MAX && queue_bytes(sender, 0) < QUEUE_MAX_BYTES;
 }
 
 void queue_find_room(const struct sender *sender, bool has_relays, struct arena *arena, struct delivery_lease_request *request)
 {
     struct place_counts counts[DELIVERY_PLACES];
     int64_t *places = arena_array(arena, DELIVERY_PLACES, sizeof(*places));
+    bool has_room = has_room_at_all(sender);
     size_t batches = 0;
-    bool has_room = decided_batches(sender) < QUEUE_BATCHES_DECIDED_MAX;
     request->places = (struct int_list){ places, 0 };
     for (size_t place = 0; place < DELIVERY_PLACES; place++) {
         counts[place] = count_place(sender, place);
-        batches += counts[place].waiting;
         if (has_room && (has_relays || !(place & DELIVERY_RELAYED)) && is_place_open(place, counts[place]))
             places[request->places.count++] = (int64_t)place;
     }
+    for (const struct queued_batch *batch = queue_first_batch(sender); batch != NULL; batch = queue_next_batch(batch))
+        batches++;
     int64_t *full = arena_array(arena, batches + 1, sizeof(*full));
     request->full = (struct int_list){ full, 0 };
     for (const struct queued_batch *batch = queue_first_batch(sender); batch != NULL; batch = queue_next_batch(batch))
-        if (batch->item.waiting > 0 && is_brand_full(sender, batch, counts[place_of(batch)]))
+        if (is_brand_full(sender, batch->batch.brand_id, place_of(batch), counts[place_of(batch)]))
             full[request->full.count++] = batch->batch.brand_id * DELIVERY_PLACES + (int64_t)place_of(batch);
 }
 

@@ -30,6 +30,9 @@ enum {
     QUEUE_CROWDED = 8,             /* from so many waiting batches on, a brand gets one only */
     QUEUE_WAITING_MAX = 24,        /* waiting batches, blocked or not */
     QUEUE_BATCHES_DECIDED_MAX = 8, /* batches that wait for the result writer only; beyond it no batch is leased at all */
+    /* Bytes of the arenas of all batches, and of those of a brand. The replies of the database take as much again. */
+    QUEUE_MAX_BYTES = 56 * 1024 * 1024,
+    QUEUE_OF_BRAND_MAX_BYTES = 24 * 1024 * 1024,
 };
 
 /* A lease lasts DELIVERY_LEASE_S. A process whose last renewal is older than this sends nothing to relays, since another process

@@ -40,6 +40,7 @@ bool delivery_take_range(const struct work *work, const struct delivery_lease_re
         .ordinal_count = count,
         .date_us = row->date,
         .is_fresh = !row->was_begun,
+        .has_crashed = row->has_crashed,
         .is_abandoned = row->is_abandoned,
         .is_unsure = row->is_abandoned, /* the former owner may still write results */
     };
@@ -82,6 +83,7 @@ bool delivery_take_retries(const struct work *work, const struct delivery_lease_
         .send_id = rows[0].send_id,
         .ordinals = ordinals,
         .ordinal_count = count,
+        .has_crashed = true,
     };
     return true;
 }

@@ -67,6 +67,7 @@ struct delivery_batch {
     size_t ordinal_count;
     struct opt_int date_us; /* the date of the messages of a range */
     bool is_fresh;          /* the range was never leased before */
+    bool has_crashed;       /* a process may have ended while it read this range; always true for retries */
     bool is_part;           /* a part of a range or of its retries: settling it does not close the range */
     bool is_unsure;         /* another process, or an earlier try, may have settled some recipients */
     bool is_for_results;    /* nothing is composed: no fields are read, and the design need not be usable */

@@ -96,7 +96,7 @@ update email_usage u
 -- which knows more. A range that was taken over stays marked: what its former owner sent is unknown, also to a third process.
 -- name: delivery_take_range :one
 -- params: owner text, lease_s integer, after_brand bigint, places bigint[], full bigint[], put_off bigint[], recoverable text[], now timestamptz
--- columns: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, is_abandoned boolean, was_begun boolean, date timestamptz null
+-- columns: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, is_abandoned boolean, was_begun boolean, date timestamptz null, has_crashed boolean
 with waiting as (
     select o.brand_id, o.send_id, o.from_ordinal, o.lease_owner, o.started_at
       from (select s.brand_id, s.id
@@ -124,7 +124,9 @@ update send_ranges r
        started_at = coalesce(r.started_at, :now), is_abandoned = r.is_abandoned or w.lease_owner is not null
   from waiting w
  where r.brand_id = w.brand_id and r.send_id = w.send_id and r.from_ordinal = w.from_ordinal
-returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, r.is_abandoned, w.started_at is not null, r.started_at;
+returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, r.is_abandoned, w.started_at is not null, r.started_at,
+          exists (select 1 from send_crashes k
+                   where k.brand_id = r.brand_id and k.send_id = r.send_id and k.ordinal = r.from_ordinal and k.is_range);
 
 -- Leases due retries of one send: the send whose retry has waited longest; transactional and automation mail comes first.
 -- name: delivery_take_retries :many
@@ -428,6 +430,11 @@ select distinct t.brand_id, t.send_id, t.ordinal, t.is_range, 1, :now::timestamp
     on conflict (brand_id, send_id, ordinal, is_range)
        do update set crashes = k.crashes + 1, crashed_at = excluded.crashed_at
 returning k.brand_id, k.send_id, k.ordinal, k.is_range, k.crashes::bigint;
+
+-- Forgets the crashes of a range whose recipients could be read after all: only crashes in a row count.
+-- name: delivery_forget_crashes :exec
+-- params: brand_id bigint, send_id bigint, ordinal bigint
+delete from send_crashes where brand_id = :brand_id and send_id = :send_id and ordinal = :ordinal and is_range;
 
 -- Those of these sends that are not running any more: paused, canceled or given up.
 -- name: delivery_stopped_sends :many

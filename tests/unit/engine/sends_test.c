@@ -972,6 +972,22 @@ static void test_a_range_that_ends_its_process_is_set_aside(void **state)
     assert_int_equal(outbox_count(), 500);
 }
 
+/* Only crashes in a row count: a range that could be read meanwhile is not to blame. */
+static void test_a_range_that_is_read_loses_its_crashes(void **state)
+{
+    (void)state;
+    make_contacts(10);
+    outbox_empty();
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
+    begin(send_id);
+    run_sql("insert into send_crashes values (%lld, %lld, 1, true, 2, now())", (long long)work.brand_id, (long long)send_id);
+    run_workers_until("select count(*) from sends where status = 'completed'", 1);
+    assert_int_equal(number_of("select count(*) from send_crashes"), 0);
+    assert_int_equal(outbox_count(), 10);
+}
+
 /* The operator can stop what the API may not: a running send. */
 static void test_the_operator_stops_a_running_send(void **state)
 {
@@ -1293,6 +1309,7 @@ int main(void)
         TEST(test_wide_retries_are_read_by_bytes),
         TEST(test_a_recipient_that_ends_its_process_is_set_aside),
         TEST(test_a_range_that_ends_its_process_is_set_aside),
+        TEST(test_a_range_that_is_read_loses_its_crashes),
         TEST(test_the_operator_stops_a_running_send),
         TEST(test_consent_is_checked_when_composing),
         TEST(test_what_cannot_be_composed_fails_alone),

@@ -212,6 +212,20 @@ static void test_a_slow_destination_holds_up_nobody_else(void **state)
     assert_false(has_room(99, DELIVERY_RELAYED));
 }
 
+/* Wide recipients count by their bytes, also when all attempts of their batches are in progress. */
+static void test_the_queue_is_bounded_by_bytes(void **state)
+{
+    (void)state;
+    struct queued_batch *wide = add_batch_of(1, false);
+    arena_alloc(wide->item.arena, QUEUE_OF_BRAND_MAX_BYTES);
+    attempt_start(&sender, &wide->item.attempts[0]);
+    attempt_start(&sender, &wide->item.attempts[1]);
+    assert_false(has_room(1, DELIVERY_RELAYED));
+    assert_true(has_room(2, DELIVERY_RELAYED));
+    arena_alloc(add_batch_of(2, false)->item.arena, QUEUE_MAX_BYTES - QUEUE_OF_BRAND_MAX_BYTES);
+    assert_false(has_room(3, DELIVERY_RELAYED));
+}
+
 /* The refill thread need not wait for its next look when a batch has no waiting attempt any more. */
 static void test_the_last_start_wakes_the_refill(void **state)
 {
@@ -231,6 +245,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_brand_leaves_room_for_others, begin, end),
         cmocka_unit_test_setup_teardown(test_urgent_mail_has_its_own_places, begin, end),
         cmocka_unit_test_setup_teardown(test_a_slow_destination_holds_up_nobody_else, begin, end),
+        cmocka_unit_test_setup_teardown(test_the_queue_is_bounded_by_bytes, begin, end),
         cmocka_unit_test_setup_teardown(test_the_last_start_wakes_the_refill, begin, end),
     };
     return cmocka_run_group_tests_name("sender_delivery_queue", tests, NULL, NULL);
