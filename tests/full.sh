@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The long form of the suite: tests/run.sh, once more with four busy loops beside it, then clang, ThreadSanitizer, the static
-# analysers, the fuzzers, the full fault runs, the scenario at a million contacts, and twenty rules broken on purpose.
+# analysers, the fuzzers, the full fault runs, all sizes, the scenario at a million contacts, and twenty rules broken on purpose.
 # POSTHORN_FUZZ_SECONDS (default 60) is the time of each fuzzer. Not part of what decides a landing.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -74,6 +74,7 @@ step fuzz fuzzers
 step faults env POSTHORN_FAULT_ROUNDS=100 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/recovery/faults.test.mjs'
 step journal env POSTHORN_JOURNAL_RECORDS=1000000 build/debug/sender_journal_test
 step fault-table bash tests/faults.sh
+step sizes bash tests/sizes.sh
 step commits env POSTHORN_FAULT_ROUNDS=10 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/recovery/shared_commits.test.mjs'
 step imports env POSTHORN_FAULT_ROUNDS=20 POSTHORN_LIBREOFFICE=1 bash -c '. tests/node22.sh && "$NODE" --test --test-concurrency=1 "tests/integration/imports/*.test.mjs"'
 step scenario env SCENARIO_CONTACTS=1000000 bash tests/scenario/run.sh

@@ -49,15 +49,28 @@ static struct principal local_owner(void)
     };
 }
 
+bool auth_is_well_formed(const struct credentials *credentials)
+{
+    switch (credentials->kind) {
+    case CREDENTIAL_NONE:
+        return false;
+    case CREDENTIAL_API_KEY:
+        return api_key_is_well_formed(credentials->secret);
+    case CREDENTIAL_SESSION:
+        return session_token_is_well_formed(credentials->secret);
+    case CREDENTIAL_LOCAL_OWNER:
+        return true;
+    }
+    return false;
+}
+
 bool auth_principal_cached(struct auth *auth, const struct credentials *credentials, struct principal *ret_who)
 {
     if (credentials->kind == CREDENTIAL_LOCAL_OWNER) {
         *ret_who = local_owner();
         return true;
     }
-    bool is_secret = (credentials->kind == CREDENTIAL_API_KEY && api_key_is_well_formed(credentials->secret)) ||
-                     (credentials->kind == CREDENTIAL_SESSION && session_token_is_well_formed(credentials->secret));
-    if (!is_secret)
+    if (!auth_is_well_formed(credentials))
         return false;
     unsigned char hash[SECRET_HASH_BYTES];
     secret_hash(credentials->secret, hash);

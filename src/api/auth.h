@@ -15,6 +15,9 @@ struct auth *auth_new(const char *fixed_brand) RETURNS_NONNULL;
 void auth_free(struct auth *auth);
 void auth_forget(struct auth *auth) NONNULL(1);
 
+/* True when the credential has the form that its kind requires; every other one is refused. */
+bool auth_is_well_formed(const struct credentials *credentials) NONNULL(1) PURE;
+
 /* Looks for the caller without the database: false when the database must be asked. The organization of the local owner is known
  * only once the installation is open; dispatch fills it in. */
 bool auth_principal_cached(struct auth *auth, const struct credentials *credentials, struct principal *ret_who) NONNULL(1, 2, 3);

@@ -111,8 +111,13 @@ struct call {
     struct call_input input;
     struct credentials credentials;
     const char *idempotency_key; /* NULL when none */
-    const char *confirmation;    /* the token of a confirmed preview, NULL when none */
+    const char *confirmation;    /* the token of a preview that the user has answered, NULL when none */
+    bool is_declined;            /* the user has declined that preview; otherwise it is confirmed */
     int64_t wait_s;              /* how long to wait for the end of the observed work; 0: answer at once */
+    /* Fills `input` from a body that is not parsed yet. Dispatch calls it once, on an executor thread, after the credential has
+     * passed; `who` is filled. NULL: `input` is complete. */
+    void (*read_input)(struct call *call);
+    bool reads_much; /* read_input takes long: it runs in the pool of slow calls */
     const char *request_id;      /* req_ + 32 hex */
     const char *client;          /* name/version that the client reports, NULL when unknown */
     void (*on_completed)(struct call *call);
@@ -131,6 +136,20 @@ struct call {
 
     struct call_state *state; /* dispatch's own */
 };
+
+/* ---- Judging a call by its headers, before its body is collected and parsed ---- */
+
+/* True when the credential has the form of a key or session. One of another form is refused without the database. */
+bool api_credential_is_well_formed(const struct credentials *credentials) NONNULL(1) PURE;
+
+/* Looks for the caller without the database; false when the database must be asked. Any thread. */
+bool api_find_caller(struct api *api, const struct credentials *credentials, struct principal *ret_who) NONNULL(1, 2, 3);
+
+/* True when the rate limit of one of the candidates has room for a call of this caller. Counts nothing. Errors: RATE_LIMITED. */
+MUST_CHECK bool api_has_rate_left(struct api *api, const struct principal *who, const struct operation *const *candidates,
+                                  struct error *err) NONNULL(1, 2, 3, 4);
+
+/* ---- Running ---- */
 
 /* True when api_submit would answer the call before it returns: it needs no thread hop, so the transport suspends nothing. */
 bool api_is_immediate(struct api *api, struct call *call) NONNULL(1, 2);

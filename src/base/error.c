@@ -37,6 +37,16 @@ bool error_with_details(struct error *err, const char *details_json)
     return false;
 }
 
+bool error_set_param(struct error *err, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(err->param, sizeof(err->param), format, arguments);
+    va_end(arguments);
+    utf8_drop_malformed(err->param);
+    return false;
+}
+
 void error_param_prefix(struct error *err, const char *prefix)
 {
     char joined[ERROR_PARAM_MAX_BYTES * 2];

@@ -61,6 +61,9 @@ bool error_because(struct error *err, const char *format, ...) NONNULL(1, 2) PRI
 /* Attaches the `details` object; `details_json` must live as long as the error. Returns false. */
 bool error_with_details(struct error *err, const char *details_json) NONNULL(1, 2);
 
+/* Sets the param. It is truncated at its bound and kept valid UTF-8, so it may contain names that a caller gave. Returns false. */
+bool error_set_param(struct error *err, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3);
+
 /* Prefixes the param with the path of its container: "filters.0" + "field". */
 void error_param_prefix(struct error *err, const char *prefix) NONNULL(1, 2);
 

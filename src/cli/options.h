@@ -37,6 +37,8 @@ struct options {
     const char *allowed_hosts;
     const char *allowed_origins;
     const char *trusted_proxies;
+    int64_t max_per_peer;    /* 0: the default */
+    int64_t body_memory_mib; /* 0: the default */
     const char *url;
     const char *key;
     const char *idempotency_key;

@@ -12,8 +12,9 @@
  *     -- columns: id bigint, first_name text null
  *     select id, first_name from contacts where brand_id = :brand_id and email_key = :email_key;
  *
- * `:one` returns one row or none, `:many` returns rows, `:exec` returns the
- * number of changed rows. With `-- row: contact`, queries of one file with the
+ * `:one` returns one row or none, `:many` returns rows, `:page` returns rows up
+ * to a bound of bytes and whether that cut them, `:exec` returns the number of
+ * changed rows. With `-- row: contact`, queries of one file with the
  * same columns share struct contact_row. The output is OUT_DIR/sql/<stem>.h and
  * .c for each file, and OUT_DIR/sql/all_statements.h and .c for the drift test.
  * One call takes all files, because names must be unique among them.

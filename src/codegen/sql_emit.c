@@ -39,6 +39,9 @@ static void emit_signature(struct buf *out, const struct sql_query *query)
     case SQL_MANY:
         buf_printf(out, "struct %s_row **ret_rows, size_t *ret_count, ", query->row);
         break;
+    case SQL_PAGE:
+        buf_printf(out, "struct %s_row **ret_rows, struct db_page *ret_page, ", query->row);
+        break;
     case SQL_EXEC:
         buf_add_text(out, "int64_t *ret_affected, ");
         break;
@@ -57,7 +60,7 @@ static void emit_nonnull(struct buf *out, const struct sql_query *query)
         next++;
     else
         buf_printf(out, ", %u", next++);
-    if (query->kind == SQL_MANY)
+    if (query->kind == SQL_MANY || query->kind == SQL_PAGE)
         buf_printf(out, ", %u", next++);
     buf_printf(out, ", %u);\n", next);
 }
@@ -101,7 +104,9 @@ static void emit_fields(struct buf *out, const char *table, const char *struct_n
 
 static void emit_statement(struct buf *out, const struct sql_query *query)
 {
-    static const char *const results[] = { [SQL_ONE] = "DB_ONE", [SQL_MANY] = "DB_MANY", [SQL_EXEC] = "DB_EXEC" };
+    static const char *const results[] = {
+        [SQL_ONE] = "DB_ONE", [SQL_MANY] = "DB_MANY", [SQL_PAGE] = "DB_PAGE", [SQL_EXEC] = "DB_EXEC"
+    };
     buf_printf(out,
                "const struct db_statement %s_statement = {\n"
                "    .name = \"%s\",\n"
@@ -140,6 +145,10 @@ static void emit_function(struct buf *out, const struct sql_query *query)
     case SQL_MANY:
         buf_add_text(out, "    *ret_rows = rows.rows;\n"
                           "    *ret_count = rows.count;\n");
+        break;
+    case SQL_PAGE:
+        buf_add_text(out, "    *ret_rows = rows.rows;\n"
+                          "    *ret_page = (struct db_page){ rows.count, rows.is_cut };\n");
         break;
     case SQL_EXEC:
         buf_add_text(out, "    if (ret_affected != NULL)\n"

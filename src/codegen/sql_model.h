@@ -37,7 +37,7 @@ struct sql_field_list {
     size_t count;
 };
 
-enum sql_kind { SQL_ONE, SQL_MANY, SQL_EXEC };
+enum sql_kind { SQL_ONE, SQL_MANY, SQL_PAGE, SQL_EXEC };
 
 struct sql_query {
     const char *path;

@@ -150,17 +150,19 @@ static void read_query_name(struct reader *reader, const char *text, struct sql_
     char kind[16] = "";
     char rest[2] = "";
     if (sscanf(text, "%127s %15s %1s", name, kind, rest) != 2)
-        generator_fail(reader->path, reader->line, "expected \"-- name: query_name :one|:many|:exec\"");
+        generator_fail(reader->path, reader->line, "expected \"-- name: query_name :one|:many|:page|:exec\"");
     query->name = checked_name(reader, arena_dup(reader->arena, name));
     query->row = query->name;
     if (strcmp(kind, ":one") == 0)
         query->kind = SQL_ONE;
     else if (strcmp(kind, ":many") == 0)
         query->kind = SQL_MANY;
+    else if (strcmp(kind, ":page") == 0)
+        query->kind = SQL_PAGE;
     else if (strcmp(kind, ":exec") == 0)
         query->kind = SQL_EXEC;
     else
-        generator_fail(reader->path, reader->line, "the kind %s must be :one, :many or :exec", kind);
+        generator_fail(reader->path, reader->line, "the kind %s must be :one, :many, :page or :exec", kind);
 }
 
 /* Copies the quoted text at the reader, with its delimiters. A doubled quote needs no special case: it ends one quoted text and

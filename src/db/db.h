@@ -55,10 +55,14 @@ struct db_field {
 enum db_result {
     DB_ONE,  /* at most one row; more is an error */
     DB_MANY, /* rows */
+    DB_PAGE, /* rows up to DB_PAGE_MAX_BYTES, at least one; the others are dropped as they arrive */
     DB_EXEC, /* the number of rows changed */
 };
 
-enum { DB_MAX_PARAMS = 1024 };
+enum {
+    DB_MAX_PARAMS = 1024,
+    DB_PAGE_MAX_BYTES = 8 * 1024 * 1024, /* of the values of a DB_PAGE */
+};
 
 struct db_statement {
     const char *name; /* unique; the prepared statement's name. "": used for one call and not kept prepared */
@@ -75,6 +79,13 @@ struct db_rows {
     void *rows; /* array of row structs; NULL when none */
     size_t count;
     int64_t affected; /* rows changed, for writes */
+    bool is_cut;      /* rows of a DB_PAGE were dropped */
+};
+
+/* The rows of a DB_PAGE, from a generated function. */
+struct db_page {
+    size_t count;
+    bool is_cut;
 };
 
 /* ---- A database and its connections ---- */

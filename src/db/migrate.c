@@ -1,14 +1,13 @@
 #include "db/migrate.h"
 
 #include "base/buf.h"
+#include "db/advisory_locks.h"
 #include "db/conn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { MIGRATION_SQL_MAX_BYTES = 4 * 1024 * 1024 };
-
-/* The lock's key is a number without any other use in the database. A migration may take longer than a call. */
-static const char lock_sql[] = "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(7241884311);";
 
 static const char state_sql[] = "CREATE SCHEMA IF NOT EXISTS posthorn;"
                                 "CREATE TABLE IF NOT EXISTS posthorn.schema_migrations ("
@@ -65,13 +64,21 @@ static bool apply(struct db_conn *conn, const struct db_migration *migration, st
     return false;
 }
 
+/* A migration may take longer than a call. */
+static bool lock_migrations(struct db_conn *conn, struct error *err)
+{
+    char sql[128];
+    snprintf(sql, sizeof(sql), "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(%d, 0);", ADVISORY_LOCK_MIGRATION);
+    return db_script(conn, sql, err);
+}
+
 /* Applies the next migration in its own transaction. The lock makes other processes wait until it is done. */
 static bool apply_next(struct db_conn *conn, int *ret_version, struct error *err)
 {
     DB_TX tx;
     if (!db_tx_begin(conn, &tx, err))
         return false;
-    if (!db_script(conn, lock_sql, err) || !db_script(conn, state_sql, err) || !db_schema_version(conn, ret_version, err))
+    if (!lock_migrations(conn, err) || !db_script(conn, state_sql, err) || !db_schema_version(conn, ret_version, err))
         return false;
     if (*ret_version > db_schema_version_newest())
         return refuse_newer(*ret_version, err);

@@ -130,12 +130,14 @@ static bool receive_call(struct db_conn *conn, struct arena *arena, struct db_ca
 {
     if (call->prepares && !receive_prepare(conn, call))
         return false;
-    PG_RESULT_SCOPE result = take_command_result(conn);
+    bool is_page = call->statement->result == DB_PAGE;
+    PG_RESULT_SCOPE result = is_page ? pipeline_take_page(conn, arena, call) : take_command_result(conn);
     if (result == NULL)
         return false;
     ExecStatusType status = PQresultStatus(result);
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
-        (void)!db_decode(arena, call->statement, TAKE_PTR(result), &call->rows, &call->error);
+        if (!is_page)
+            (void)!db_decode(arena, call->statement, TAKE_PTR(result), &call->rows, &call->error);
     } else if (status == PGRES_FATAL_ERROR) {
         db_fail_with_result(&call->error, result, call->statement);
         note_stale_plan(conn, call);

@@ -27,5 +27,9 @@ enum db_sync {
 MUST_CHECK bool pipeline_run(struct db_conn *conn, struct arena *arena, struct db_call *calls, size_t count, enum db_sync sync,
                              struct error *err) NONNULL(1, 2, 6);
 
+/* Receives the rows of a DB_PAGE into the call, and returns the result that ends them; NULL when the connection broke. Rows beyond
+ * DB_PAGE_MAX_BYTES take no memory. The first fault of decoding is in the error of the call. */
+PGresult *pipeline_take_page(struct db_conn *conn, struct arena *arena, struct db_call *call) NONNULL(1, 2, 3);
+
 /* Clears a transaction that the server has ended. */
 void tx_ended(struct db_tx *tx) NONNULL(1);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "http/exchange.h"
+#include "http/peer_counts.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -27,6 +28,8 @@ struct connection {
     atomic_bool gone; /* the peer has closed its sending side */
     struct http_exchange *spare;
     struct connection *next_free;
+    bool is_counted; /* for `peer`; the serving thread only */
+    struct gate_address peer;
 
     /* Under the lock. */
     pthread_mutex_t lock;
@@ -41,7 +44,8 @@ struct connections {
     atomic_uint open_count;
     atomic_uint now_s; /* monotonic time at the last tick */
     pthread_mutex_t lock;
-    struct connection *free_slots; /* under the lock */
+    struct connection *free_slots; /* under the lock, like the next member */
+    struct peer_counts *peers;
     int epoll_fd;
     int stop_fd;
     pthread_t thread;
@@ -88,7 +92,9 @@ static bool is_timed_out(const struct connection *connection, enum phase phase)
     bool ended = atomic_load_explicit(&connection->gone, memory_order_relaxed);
     switch (phase) {
     case PHASE_HEADERS:
-        return ended || waited_s > config->idle_timeout_s + config->request_timeout_s;
+        return ended || waited_s > config->header_timeout_s;
+    case PHASE_IDLE: /* libmicrohttpd counts it anew with each byte of a request line that never ends */
+        return ended || waited_s > config->idle_timeout_s + config->header_timeout_s;
     case PHASE_BODY:
         return ended || waited_s > config->request_timeout_s;
     case PHASE_WORK:
@@ -164,6 +170,7 @@ static void connections_release(struct connections *all)
     if (all->stop_fd >= 0)
         close(all->stop_fd);
     pthread_mutex_destroy(&all->lock);
+    peer_counts_free(all->peers);
     free(all->slots);
     free(all);
 }
@@ -176,6 +183,7 @@ bool connections_new(const struct connections_config *config, struct connections
         abort();
     all->config = *config;
     all->slots = slots;
+    all->peers = peer_counts_new(config->max_connections, config->max_per_peer);
     pthread_mutex_init(&all->lock, NULL);
     for (unsigned i = config->max_connections; i-- > 0;) {
         slots[i] = (struct connection){ .all = all, .fd = -1, .next_free = all->free_slots };
@@ -211,15 +219,27 @@ void connections_free(struct connections *connections)
 
 /* ---- A connection ---- */
 
-struct connection *connection_open(struct connections *connections, int fd)
+/* Takes a free slot and counts it for its peer; NULL when either is not possible. */
+static struct connection *take_slot(struct connections *connections, const struct gate_address *peer)
 {
     pthread_mutex_lock(&connections->lock);
     struct connection *connection = connections->free_slots;
-    if (connection != NULL)
+    if (connection != NULL && (peer == NULL || peer_counts_add(connections->peers, peer)))
         connections->free_slots = connection->next_free;
+    else
+        connection = NULL;
     pthread_mutex_unlock(&connections->lock);
+    return connection;
+}
+
+struct connection *connection_open(struct connections *connections, int fd, const struct gate_address *peer)
+{
+    struct connection *connection = take_slot(connections, peer);
     if (connection == NULL)
         return NULL;
+    connection->is_counted = peer != NULL;
+    if (peer != NULL)
+        connection->peer = *peer;
 
     pthread_mutex_lock(&connection->lock);
     connection->fd = fd;
@@ -236,6 +256,16 @@ struct connection *connection_open(struct connections *connections, int fd)
     return connection;
 }
 
+void connection_uncount(struct connection *connection)
+{
+    if (!connection->is_counted)
+        return;
+    connection->is_counted = false;
+    pthread_mutex_lock(&connection->all->lock);
+    peer_counts_remove(connection->all->peers, &connection->peer);
+    pthread_mutex_unlock(&connection->all->lock);
+}
+
 void connection_close(struct connection *connection)
 {
     struct connections *all = connection->all;
@@ -246,6 +276,7 @@ void connection_close(struct connection *connection)
     connection->watched = NULL;
     pthread_mutex_unlock(&connection->lock);
     http_exchange_unref(TAKE_PTR(connection->spare));
+    connection_uncount(connection);
 
     pthread_mutex_lock(&all->lock);
     connection->next_free = all->free_slots;

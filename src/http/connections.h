@@ -21,12 +21,14 @@
 
 struct connection;
 struct connections;
+struct gate_address;
 struct http_exchange;
 
 /* The phase of a connection, which sets its time-out. */
 enum phase {
     PHASE_CLOSED,
-    PHASE_HEADERS, /* idle, or receiving the head of a request: idle + request time-out */
+    PHASE_HEADERS, /* a new connection, or receiving the head of a request: header time-out */
+    PHASE_IDLE,    /* between two requests: idle time-out */
     PHASE_BODY,    /* receiving the body: request time-out */
     PHASE_WORK,    /* waiting for the response: call time-out */
     PHASE_SENDING, /* sending the response: ten idle time-outs, besides libmicrohttpd's own idle time-out */
@@ -35,6 +37,8 @@ enum phase {
 
 struct connections_config {
     unsigned max_connections;
+    unsigned max_per_peer; /* of one client address */
+    unsigned header_timeout_s;
     unsigned idle_timeout_s;
     unsigned request_timeout_s;
     unsigned call_timeout_s;
@@ -49,8 +53,12 @@ MUST_CHECK bool connections_new(const struct connections_config *config, struct 
 /* Joins the watch thread. Every connection must be closed. NULL is allowed. */
 void connections_free(struct connections *connections);
 
-/* Takes a slot for an accepted socket; NULL when all slots are in use. */
-struct connection *connection_open(struct connections *connections, int fd) NONNULL(1);
+/* Takes a slot for an accepted socket; NULL when all slots are in use, or as many as `peer` may have. `peer` NULL: the connection
+ * is not counted for an address. */
+struct connection *connection_open(struct connections *connections, int fd, const struct gate_address *peer) NONNULL(1);
+
+/* The connection carries the requests of several clients: it no longer counts for its address. */
+void connection_uncount(struct connection *connection) NONNULL(1);
 
 /* Call this before the socket is closed. */
 void connection_close(struct connection *connection) NONNULL(1);

@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 enum {
-    BODY_KEPT_BYTES = 64 * 1024,         /* body storage up to this size is kept for the next request */
+    BODY_KEPT_BYTES = 4 * 1024,          /* body storage up to this size is kept for the next request */
+    CLAIM_BYTES = 16 * 1024,             /* claimed at a time for a body in chunks */
     STREAM_MAX_BYTES = 16 * 1024 * 1024, /* unsent bytes: two results of the largest size */
 };
 
@@ -18,6 +19,7 @@ struct http_exchange *http_exchange_new(struct http_server *server)
     if (exchange == NULL)
         abort();
     exchange->server = server;
+    exchange->body_memory = body_memory_ref(server->body_memory);
     exchange->arena = arena_new(0);
     exchange->refs = 1;
     exchange->answer_fd = -1;
@@ -55,6 +57,8 @@ void http_exchange_unref(struct http_exchange *exchange)
     close_answer_file(exchange);
     arena_free(exchange->arena);
     buf_done(&exchange->body);
+    body_memory_release(exchange->body_memory, &exchange->body_share);
+    body_memory_unref(exchange->body_memory);
     buf_done(&exchange->stream);
     pthread_mutex_destroy(&exchange->lock);
     free(exchange);
@@ -74,6 +78,7 @@ void http_exchange_reset(struct http_exchange *exchange)
     else
         buf_clear(&exchange->body);
     buf_done(&exchange->stream);
+    body_memory_release(exchange->body_memory, &exchange->body_share);
 
     exchange->endpoint = NULL;
     exchange->endpoint_state = NULL;
@@ -83,6 +88,9 @@ void http_exchange_reset(struct http_exchange *exchange)
     exchange->begun = false;
     exchange->body_complete = false;
     exchange->too_large = false;
+    exchange->drops_body = false;
+    if (exchange->body_refusal.code != ERR_NONE)
+        error_clear(&exchange->body_refusal);
     exchange->state = HTTP_EXCHANGE_READING;
     exchange->was_suspended = false;
     exchange->answer = NULL;
@@ -103,6 +111,17 @@ void http_exchange_suspend(struct http_exchange *exchange)
     pthread_mutex_unlock(&exchange->lock);
     exchange->was_suspended = true;
     MHD_suspend_connection(exchange->mhd);
+}
+
+uint64_t http_exchange_declared_bytes(const struct http_exchange *exchange)
+{
+    const char *length = exchange->headers.values[HEADER_CONTENT_LENGTH];
+    return length != NULL ? strtoull(length, NULL, 10) : 0;
+}
+
+bool http_exchange_is_chunked(const struct http_exchange *exchange)
+{
+    return exchange->headers.values[HEADER_TRANSFER_ENCODING] != NULL;
 }
 
 const struct sockaddr *http_exchange_peer(const struct http_exchange *exchange)
@@ -131,6 +150,34 @@ static void exchange_set_state(struct http_exchange *exchange, enum http_exchang
     exchange->state = next;
     if (resume)
         MHD_resume_connection(exchange->mhd);
+}
+
+static void claim_or_drop(struct http_exchange *exchange, size_t bytes)
+{
+    if (!body_memory_claim(exchange->body_memory, &exchange->body_share, bytes, &exchange->body_refusal))
+        exchange->drops_body = true;
+}
+
+bool http_exchange_claim_tree(void *context, size_t tree_bytes, struct error *err)
+{
+    struct http_exchange *exchange = context;
+    return tree_bytes <= HTTP_EXCHANGE_QUICK_TREE_BYTES ||
+           body_memory_claim(exchange->body_memory, &exchange->body_share, tree_bytes, err);
+}
+
+void http_exchange_claim_body(struct http_exchange *exchange)
+{
+    size_t bytes = (size_t)http_exchange_declared_bytes(exchange);
+    if (bytes > 0 && bytes <= exchange->max_body_bytes)
+        claim_or_drop(exchange, bytes);
+}
+
+void http_exchange_continue(struct http_exchange *exchange)
+{
+    pthread_mutex_lock(&exchange->lock);
+    if (exchange->state == HTTP_EXCHANGE_SUSPENDED)
+        exchange_set_state(exchange, HTTP_EXCHANGE_READING);
+    pthread_mutex_unlock(&exchange->lock);
 }
 
 bool http_exchange_answer(struct http_exchange *exchange, int status, const char *content_type, const char *bytes, size_t size)
@@ -207,6 +254,24 @@ void http_exchange_stream_end(struct http_exchange *exchange)
 }
 
 /* ---- For the server and the watch thread ---- */
+
+void http_exchange_add_body(struct http_exchange *exchange, const char *bytes, size_t size)
+{
+    exchange->body_seen_bytes += size;
+    if (exchange->body_seen_bytes > exchange->max_body_bytes)
+        exchange->too_large = exchange->drops_body = true;
+    size_t needed = exchange->body.size + size;
+    size_t claimed = exchange->body_share.bytes;
+    if (!exchange->drops_body && needed > claimed) /* chunks have no declared length */
+        claim_or_drop(exchange, needed - claimed > CLAIM_BYTES ? needed - claimed : (size_t)CLAIM_BYTES);
+    if (exchange->drops_body) {
+        buf_done(&exchange->body);
+        return;
+    }
+    if (exchange->body.size == 0)
+        buf_room(&exchange->body, claimed); /* one allocation for a body of declared length */
+    buf_add(&exchange->body, bytes, size);
+}
 
 ptrdiff_t http_exchange_stream_read(struct http_exchange *exchange, char *ret_bytes, size_t max_bytes)
 {

@@ -2,11 +2,13 @@
  * Exchange: one HTTP request and its response, between libmicrohttpd and an
  * endpoint (REST, /mcp, a fixed document).
  *
- * The endpoint has three steps: `begin` when the headers are complete, `run`
- * when the body is complete, `release` when the response has been sent. `run`
- * answers at once, or suspends the exchange and answers later from any thread.
- * A suspended exchange gets `give_up` when the client disconnects, the time is
- * over or the server stops.
+ * The endpoint has four steps: `begin` when the headers are complete, `admit`
+ * before the body is collected, `run` when the body is complete, `release` when
+ * the response has been sent. `admit` may suspend the exchange until it is known
+ * whether the body is wanted; until then the client's bytes stay in the socket.
+ * `run` answers at once, or suspends the exchange and answers later from any
+ * thread. A suspended exchange gets `give_up` when the client disconnects, the
+ * time is over or the server stops.
  *
  * The exchange and its arena belong to the connection's thread. While the
  * exchange is suspended or streaming, any thread may call the functions marked
@@ -18,6 +20,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/compiler.h"
+#include "http/body_memory.h"
 #include "http/headers.h"
 
 #include <pthread.h>
@@ -40,9 +43,13 @@ enum give_up_reason {
 };
 
 struct http_endpoint {
-    /* The headers are complete. Sets max_body_bytes, or answers already. */
+    /* The headers are complete. Sets max_body_bytes. */
     void (*begin)(struct http_exchange *exchange);
-    /* The body is complete. Answers now, or suspends the exchange and answers later. */
+    /* A body follows that is not too large. Sets drops_body when `run` will refuse the request anyway. May suspend the exchange;
+     * http_exchange_continue ends that. NULL: every body is collected. */
+    void (*admit)(struct http_exchange *exchange);
+    /* The body is complete; or it is dropped and the answer does not wait for its end. Answers now, or suspends the exchange and
+     * answers later. */
     void (*run)(struct http_exchange *exchange);
     /* The wait must end. Called on the watch thread or the connection's thread, without the lock; possibly more than once, and
      * after the answer. NULL for an endpoint that never suspends. */
@@ -58,7 +65,13 @@ enum http_exchange_state {
     HTTP_EXCHANGE_STREAMING, /* the response is an event stream */
 };
 
-enum { HTTP_EXCHANGE_MAX_HEADERS = 12 };
+enum {
+    HTTP_EXCHANGE_MAX_HEADERS = 12,
+    /* A body of at most this size is collected before its credential is looked up, and is parsed on the connection's thread when
+     * the caller is known. */
+    HTTP_EXCHANGE_QUICK_BODY_BYTES = 16 * 1024,
+    HTTP_EXCHANGE_QUICK_TREE_BYTES = 64 * 1024, /* of a tree that needs no claim */
+};
 
 struct http_exchange_header {
     const char *name;
@@ -82,11 +95,15 @@ struct http_exchange {
     const char *query;  /* behind '?', NULL when none */
     struct header_values headers;
     struct buf body;
+    struct body_memory *body_memory; /* a reference */
+    struct body_share body_share;    /* the memory of the body and its tree */
+    struct error body_refusal;       /* the body was dropped because there was no memory for it */
     size_t max_body_bytes;
     uint64_t body_seen_bytes;
     bool begun;
     bool body_complete;
     bool too_large;
+    bool drops_body; /* what arrives of the body is dropped */
 
     /* The response. Under the lock once suspended. */
     enum http_exchange_state state;
@@ -122,6 +139,12 @@ void http_exchange_reset(struct http_exchange *exchange) NONNULL(1);
 /* Suspends the connection. From now on any thread may answer. */
 void http_exchange_suspend(struct http_exchange *exchange) NONNULL(1);
 
+/* The length of the body that the headers declare; 0 without one or when it comes in chunks. */
+uint64_t http_exchange_declared_bytes(const struct http_exchange *exchange) NONNULL(1);
+
+/* True when the body comes in chunks, so that its length is not known. */
+bool http_exchange_is_chunked(const struct http_exchange *exchange) NONNULL(1);
+
 /* The peer's address; NULL when unknown. */
 const struct sockaddr *http_exchange_peer(const struct http_exchange *exchange) NONNULL(1);
 
@@ -130,6 +153,15 @@ const struct sockaddr *http_exchange_peer(const struct http_exchange *exchange) 
 /* Adds a header to the response; both texts must live as long as the response. Call it before http_exchange_answer or
  * http_exchange_stream. */
 void http_exchange_add_header(struct http_exchange *exchange, const char *name, const char *value) NONNULL(1, 2, 3);
+
+/* Claims memory for the JSON tree of the body; context is the exchange (struct json_bounds). */
+bool http_exchange_claim_tree(void *exchange, size_t tree_bytes, struct error *err) NONNULL(1, 3);
+
+/* Claims the memory for the body that follows. Without memory the body is dropped, and body_refusal says why. */
+void http_exchange_claim_body(struct http_exchange *exchange) NONNULL(1);
+
+/* Ends the suspension by `admit`: the body is read now. */
+void http_exchange_continue(struct http_exchange *exchange) NONNULL(1);
 
 /* Sends the whole response and ends the suspension. The bytes must live until `release`. False: it was answered already. */
 bool http_exchange_answer(struct http_exchange *exchange, int status, const char *content_type, const char *bytes, size_t size)
@@ -148,6 +180,9 @@ bool http_exchange_stream_add(struct http_exchange *exchange, const char *bytes,
 void http_exchange_stream_end(struct http_exchange *exchange) NONNULL(1);
 
 /* ---- For the server and the watch thread ---- */
+
+/* Collects a part of the body, or drops it. */
+void http_exchange_add_body(struct http_exchange *exchange, const char *bytes, size_t size) NONNULL(1, 2);
 
 /* The reader for MHD_create_response_from_callback: the number of bytes copied, or -1 at the end. Suspends the connection and
  * returns 0 when there is no data yet. */

@@ -1,5 +1,6 @@
 #include "http/serve.h"
 
+#include "http/address_gate.h"
 #include "http/connections.h"
 #include "http/guard.h"
 #include "http/server_state.h"
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 enum {
     CONNECTION_POOL_BYTES = 16 * 1024,  /* for the request line and headers; above it libmicrohttpd answers 431 */
@@ -23,13 +25,31 @@ static struct connection *connection_of(struct MHD_Connection *mhd)
     return info != NULL ? info->socket_context : NULL;
 }
 
+/* Takes a slot for a new connection. The connections of a trusted proxy are not counted for its address. */
+static struct connection *open_connection(struct http_server *server, struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *address = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const struct sockaddr *client = address != NULL ? address->client_addr : NULL;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info == NULL)
+        return NULL;
+    struct gate_address peer = { .bytes = { 0 } };
+    (void)gate_address_of_peer(client, &peer); /* false for loopback, which is counted here */
+    bool is_counted = !guard_peer_is_trusted(server->guard, client);
+    struct connection *connection = connection_open(server->connections, info->connect_fd, is_counted ? &peer : NULL);
+    if (connection != NULL)
+        return connection;
+    atomic_fetch_add_explicit(&server->connections_refused, 1, memory_order_relaxed);
+    shutdown(info->connect_fd, SHUT_RDWR); /* libmicrohttpd sees the shutdown and closes the socket */
+    return NULL;
+}
+
 static void on_connection(void *context, struct MHD_Connection *mhd, void **ret_connection,
                           enum MHD_ConnectionNotificationCode code)
 {
     struct http_server *server = context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-        *ret_connection = info != NULL ? connection_open(server->connections, info->connect_fd) : NULL;
+        *ret_connection = open_connection(server, mhd);
     } else if (*ret_connection != NULL) {
         connection_close(*ret_connection);
         *ret_connection = NULL;
@@ -67,6 +87,7 @@ static void *on_request_line(void *context, const char *target, struct MHD_Conne
         return NULL;
     struct http_exchange **spare = connection_spare(connection);
     struct http_exchange *exchange = *spare != NULL ? TAKE_PTR(*spare) : http_exchange_new(context);
+    connection_set_phase(connection, PHASE_HEADERS);
     exchange->connection = connection;
     exchange->mhd = mhd;
     exchange->target = arena_dup(exchange->arena, without_authority(target));
@@ -96,22 +117,46 @@ static const struct http_endpoint *choose_endpoint(const struct http_exchange *e
     return &rest_endpoint;
 }
 
-static void exchange_run(struct http_exchange *exchange)
+/* Watched only after the endpoint has suspended the exchange, because a call cannot be cancelled before it is submitted. */
+static void watch_suspended(struct http_exchange *exchange)
 {
-    connection_set_phase(exchange->connection, PHASE_WORK);
-    exchange->endpoint->run(exchange);
-    if (!exchange->was_suspended)
-        return;
-    /* Watched only now, because a call cannot be cancelled before it is submitted. */
     atomic_fetch_add_explicit(&exchange->server->suspended, 1, memory_order_relaxed);
     if (!connection_watch(exchange->connection, exchange))
         http_exchange_give_up(exchange, GIVE_UP_CLIENT_GONE);
 }
 
-static uint64_t declared_length(const struct http_exchange *exchange)
+static void exchange_run(struct http_exchange *exchange)
 {
-    const char *length = exchange->headers.values[HEADER_CONTENT_LENGTH];
-    return length != NULL ? strtoull(length, NULL, 10) : 0;
+    connection_set_phase(exchange->connection, PHASE_WORK);
+    exchange->endpoint->run(exchange);
+    if (exchange->was_suspended)
+        watch_suspended(exchange);
+}
+
+/* Judges the body before it is collected. */
+static void exchange_admit(struct http_exchange *exchange)
+{
+    bool has_body = http_exchange_is_chunked(exchange) || http_exchange_declared_bytes(exchange) > 0;
+    if (has_body && !exchange->drops_body && exchange->endpoint->admit != NULL)
+        exchange->endpoint->admit(exchange);
+    if (exchange->was_suspended) {
+        connection_set_phase(exchange->connection, PHASE_WORK);
+        watch_suspended(exchange);
+        return;
+    }
+    if (!exchange->drops_body && exchange->body_share.bytes == 0)
+        http_exchange_claim_body(exchange);
+    connection_set_phase(exchange->connection, PHASE_BODY);
+}
+
+/* A proxy on this machine needs no option: its requests name the clients that they come from. */
+static void uncount_local_proxy(struct http_exchange *exchange)
+{
+    struct gate_address address;
+    const char *forwarded_for = exchange->headers.values[HEADER_X_FORWARDED_FOR];
+    if (forwarded_for != NULL && !gate_address_of_peer(http_exchange_peer(exchange), &address) &&
+        gate_address_of_forwarded(forwarded_for, &address))
+        connection_uncount(exchange->connection);
 }
 
 static void exchange_begin(struct http_exchange *exchange, const char *method)
@@ -121,31 +166,26 @@ static void exchange_begin(struct http_exchange *exchange, const char *method)
     headers_read(exchange->mhd, &exchange->headers);
     atomic_fetch_add_explicit(&exchange->server->requests, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&exchange->server->active, 1, memory_order_relaxed);
+    uncount_local_proxy(exchange);
     exchange->closes = exchange->headers.contradictory;
     exchange->endpoint = choose_endpoint(exchange);
     exchange->endpoint->begin(exchange);
 
-    uint64_t length = declared_length(exchange);
+    uint64_t length = http_exchange_declared_bytes(exchange);
     exchange->too_large = length > exchange->max_body_bytes;
-    bool too_much = exchange->too_large && (length > DRAIN_MAX_BYTES || exchange->headers.values[HEADER_EXPECT] != NULL);
-    /* The request is answered now, which closes the connection, when its body is too large to drop, is not sent yet (Expect), or
-     * has an unclear length. */
-    if (too_much || exchange->headers.contradictory)
-        exchange_run(exchange);
-    connection_set_phase(exchange->connection, PHASE_BODY);
+    exchange->drops_body = exchange->too_large || exchange->headers.contradictory;
+    exchange_admit(exchange);
 }
 
-static bool exchange_add_body(struct http_exchange *exchange, const char *bytes, size_t size)
+/* The connection was resumed: the exchange is answered, or its body is admitted. */
+static void exchange_resumed(struct http_exchange *exchange)
 {
-    exchange->body_seen_bytes += size;
-    if (exchange->body_seen_bytes > exchange->max_body_bytes)
-        exchange->too_large = true;
-    if (!exchange->too_large) {
-        buf_add(&exchange->body, bytes, size);
-        return true;
-    }
-    buf_clear(&exchange->body);
-    return exchange->body_seen_bytes <= DRAIN_MAX_BYTES;
+    exchange->was_suspended = false;
+    atomic_fetch_sub_explicit(&exchange->server->suspended, 1, memory_order_relaxed);
+    if (exchange->body_complete)
+        return;
+    connection_unwatch(exchange->connection);
+    connection_set_phase(exchange->connection, PHASE_BODY);
 }
 
 /* ---- Answers ---- */
@@ -190,6 +230,24 @@ static enum MHD_Result queue_answer(struct http_exchange *exchange)
     return result;
 }
 
+/* True when the answer cannot wait for the end of the body: it is too large to drop, is not sent yet (Expect), or has an unclear
+ * length. The answer then closes the connection. */
+static bool must_answer_before_body(const struct http_exchange *exchange)
+{
+    bool too_much = http_exchange_declared_bytes(exchange) > DRAIN_MAX_BYTES || exchange->headers.values[HEADER_EXPECT] != NULL;
+    return exchange->headers.contradictory || (exchange->drops_body && too_much);
+}
+
+/* The end of the call for the headers, which libmicrohttpd repeats after each resumption until the body is read or an answer is
+ * there. */
+static enum MHD_Result leave_head(struct http_exchange *exchange)
+{
+    if (!exchange->was_suspended && exchange->state == HTTP_EXCHANGE_READING && must_answer_before_body(exchange))
+        exchange_run(exchange);
+    bool goes_on = exchange->was_suspended || exchange->state == HTTP_EXCHANGE_READING;
+    return goes_on ? MHD_YES : queue_answer(exchange);
+}
+
 /* Called when the headers are complete, for every part of the body, at its end, and after every resumption. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, const char *url, const char *method,
                                   const char *version, const char *upload, size_t *upload_size, void **request)
@@ -203,21 +261,24 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
         return MHD_NO;
     if (!exchange->begun) {
         exchange_begin(exchange, method);
-        return exchange->state == HTTP_EXCHANGE_READING ? MHD_YES : queue_answer(exchange);
+        return leave_head(exchange);
     }
+    bool was_resumed = exchange->was_suspended;
+    if (was_resumed)
+        exchange_resumed(exchange);
+    if (was_resumed && !exchange->body_complete)
+        return leave_head(exchange);
     if (*upload_size > 0) {
-        bool taken = exchange_add_body(exchange, upload, *upload_size);
+        http_exchange_add_body(exchange, upload, *upload_size);
         *upload_size = 0;
-        return taken ? MHD_YES : MHD_NO;
+        return exchange->body_seen_bytes <= DRAIN_MAX_BYTES ? MHD_YES : MHD_NO;
     }
     if (!exchange->body_complete) {
         exchange->body_complete = true;
-        exchange_run(exchange);
+        if (exchange->state == HTTP_EXCHANGE_READING)
+            exchange_run(exchange);
         if (exchange->was_suspended)
             return MHD_YES; /* even when it is already answered: it is resumed, and this function is called again */
-    } else if (exchange->was_suspended) {
-        exchange->was_suspended = false;
-        atomic_fetch_sub_explicit(&exchange->server->suspended, 1, memory_order_relaxed);
     }
     return queue_answer(exchange);
 }
@@ -243,7 +304,7 @@ static void on_exchange_completed(void *context, struct MHD_Connection *mhd, voi
             exchange->endpoint->release(exchange);
         atomic_fetch_sub_explicit(&server->active, 1, memory_order_release);
     }
-    connection_set_phase(connection, PHASE_HEADERS);
+    connection_set_phase(connection, PHASE_IDLE);
 
     /* The exchange is no longer watched, so no new reference can appear. */
     if (http_exchange_is_unshared(exchange)) {

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "http/address_gate.h"
+#include "http/body_memory.h"
 #include "http/connections.h"
 #include "http/endpoints/metrics.h"
 #include "http/endpoints/routes.h"
@@ -21,9 +22,15 @@
 enum {
     DEFAULT_IO_THREADS = 2,
     DEFAULT_MAX_CONNECTIONS = 4096,
+    DEFAULT_MAX_PER_PEER = 512,
+    DEFAULT_HEADER_TIMEOUT_S = 10,
     DEFAULT_IDLE_TIMEOUT_S = 75,
     DEFAULT_REQUEST_TIMEOUT_S = 60,
     DEFAULT_CALL_TIMEOUT_S = 330,
+    DEFAULT_BODY_MEMORY_MIB = 128,
+    LEAST_BODY_MEMORY_MIB = 96, /* one body with its tree, at three quarters */
+    LIMIT_BODY_MEMORY_MIB = 64 * 1024,
+    MIB = 1024 * 1024,
     LIMIT_IO_THREADS = 64,
     LIMIT_CONNECTIONS = 100000,
     LIMIT_TIMEOUT_S = 24 * 3600,
@@ -44,8 +51,14 @@ static bool check_bounds(const struct http_server_config *config, struct error *
         return fail(err, ERR_INVALID_REQUEST, "io-threads", "At most %d threads are accepted.", LIMIT_IO_THREADS);
     if (config->max_connections > LIMIT_CONNECTIONS)
         return fail(err, ERR_INVALID_REQUEST, "max-connections", "At most %d connections are accepted.", LIMIT_CONNECTIONS);
+    if (config->max_per_peer > LIMIT_CONNECTIONS)
+        return fail(err, ERR_INVALID_REQUEST, "connections-per-address", "At most %d connections are accepted.", LIMIT_CONNECTIONS);
+    if (config->body_memory_mib != 0 &&
+        (config->body_memory_mib < LEAST_BODY_MEMORY_MIB || config->body_memory_mib > LIMIT_BODY_MEMORY_MIB))
+        return fail(err, ERR_INVALID_REQUEST, "body-memory", "The memory for request bodies must be %d to %d MiB.",
+                    LEAST_BODY_MEMORY_MIB, LIMIT_BODY_MEMORY_MIB);
     if (config->idle_timeout_s > LIMIT_TIMEOUT_S || config->request_timeout_s > LIMIT_TIMEOUT_S ||
-        config->call_timeout_s > LIMIT_TIMEOUT_S)
+        config->header_timeout_s > LIMIT_TIMEOUT_S || config->call_timeout_s > LIMIT_TIMEOUT_S)
         return fail(err, ERR_INVALID_REQUEST, "timeout", "A time-out must be at most %d seconds.", LIMIT_TIMEOUT_S);
     return true;
 }
@@ -55,6 +68,7 @@ static void server_tick(void *context)
     struct http_server *server = context;
     if (server->mcp != NULL)
         mcp_server_tick(server->mcp);
+    body_memory_trim(server->body_memory);
 }
 
 static bool start_connections(struct http_server *server, const struct http_server_config *config, unsigned max_connections,
@@ -62,6 +76,8 @@ static bool start_connections(struct http_server *server, const struct http_serv
 {
     const struct connections_config connections = {
         .max_connections = max_connections,
+        .max_per_peer = given_or(config->max_per_peer, DEFAULT_MAX_PER_PEER),
+        .header_timeout_s = given_or(config->header_timeout_s, DEFAULT_HEADER_TIMEOUT_S),
         .idle_timeout_s = given_or(config->idle_timeout_s, DEFAULT_IDLE_TIMEOUT_S),
         .request_timeout_s = given_or(config->request_timeout_s, DEFAULT_REQUEST_TIMEOUT_S),
         .call_timeout_s = given_or(config->call_timeout_s, DEFAULT_CALL_TIMEOUT_S),
@@ -104,6 +120,7 @@ static void server_release(struct http_server *server)
     if (server->daemon != NULL)
         MHD_stop_daemon(server->daemon);
     connections_free(server->connections);
+    body_memory_unref(server->body_memory);
     arena_free(server->arena);
     free(server);
 }
@@ -130,6 +147,7 @@ bool http_server_start(const struct http_server_config *config, struct api *api,
         abort();
     server->arena = arena_new(0);
     server->gate = address_gate_new(server->arena);
+    server->body_memory = body_memory_new((size_t)given_or(config->body_memory_mib, DEFAULT_BODY_MEMORY_MIB) * MIB);
     server->api = api;
     server->mcp = mcp;
     server->open_asset = config->open_asset;

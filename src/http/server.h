@@ -42,7 +42,10 @@ struct http_server_config {
     const char *const *trusted_proxies; /* NULL-terminated addresses whose X-Forwarded-… headers are trusted; NULL: none */
 
     unsigned io_threads;        /* 0: 2 */
-    unsigned max_connections;   /* 0: 1024, over all threads */
+    unsigned max_connections;   /* 0: 4096, over all threads */
+    unsigned max_per_peer;      /* 0: 512; connections of one client address that is no proxy */
+    unsigned header_timeout_s;  /* 0: 10; for the headers of a request, from its first line or the start of the connection */
+    unsigned body_memory_mib;   /* 0: 128; for all request bodies and their JSON trees; beyond it 503 */
     unsigned idle_timeout_s;    /* 0: 75; an idle connection is closed, and so is one whose peer does not read */
     unsigned request_timeout_s; /* 0: 60; for the whole request to arrive */
     unsigned call_timeout_s;    /* 0: 330; after it a call is cancelled and answered 503 */
@@ -58,12 +61,14 @@ struct http_server_config {
 
 /* Counters for the metrics page and for tests. */
 struct http_server_figures {
-    uint64_t requests;    /* since the start */
-    uint64_t refused;     /* refused before a call: host, origin, size, form */
-    uint64_t abandoned;   /* whose client disconnected before the response */
-    unsigned connections; /* open now */
-    unsigned suspended;   /* waiting for a call now */
-    unsigned streams;     /* event streams open now */
+    uint64_t requests;            /* since the start */
+    uint64_t refused;             /* refused before a call: host, origin, size, form */
+    uint64_t abandoned;           /* whose client disconnected before the response */
+    uint64_t connections_refused; /* beyond the bound of all, or of one address */
+    unsigned connections;         /* open now */
+    unsigned suspended;           /* waiting for a call now */
+    unsigned streams;             /* event streams open now */
+    uint64_t body_bytes;          /* memory claimed for request bodies now */
 };
 
 /* Binds and serves until stopped. `api` NULL: no REST API; `mcp` NULL: no /mcp. Errors: INVALID_REQUEST (an address or a bound

@@ -23,6 +23,7 @@ struct http_server {
     struct mcp_server *mcp; /* NULL: no /mcp */
     struct guard *guard;
     struct address_gate *gate;
+    struct body_memory *body_memory;
     struct route_table *routes;
     struct connections *connections;
     struct MHD_Daemon *daemon;
@@ -37,6 +38,7 @@ struct http_server {
     atomic_uint_fast64_t requests;
     atomic_uint_fast64_t refused;
     atomic_uint_fast64_t abandoned;
+    atomic_uint_fast64_t connections_refused;
     atomic_uint active; /* requests whose response is not sent yet */
     atomic_uint suspended;
     atomic_uint streams;

@@ -21,8 +21,8 @@ enum {
     RETRY_MAX_S = 300,
     CRASHES_MAX = 50, /* at least the max_attempts of every type */
     JOB_MAX_SUBJECTS = 8,
-    NETWORK_THREADS = 8,
-    NETWORK_SHARE = 4, /* of one organization */
+    NETWORK_THREADS = 6, /* an import of images has up to 50 MB in memory */
+    NETWORK_SHARE = 3,   /* of one organization */
 };
 static const int64_t tidy_every_us = 60 * US_PER_S;
 static const int64_t keep_settled_us = INT64_C(24) * 3600 * US_PER_S;

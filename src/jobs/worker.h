@@ -12,7 +12,7 @@ struct workers;
 
 enum { WORKER_DEFAULT_THREADS = 3 };
 
-/* Starts up to `threads` workers (WORKER_DEFAULT_THREADS when 0), and up to 8 for jobs that wait for other machines. Of several
+/* Starts up to `threads` workers (WORKER_DEFAULT_THREADS when 0), and up to 6 for jobs that wait for other machines. Of several
  * threads, one organization has at most all but one, or half of those that wait. `services` is borrowed. */
 struct workers *workers_start(struct installation *installation, const struct job_services *services, int threads)
     NONNULL(1, 2) RETURNS_NONNULL;

@@ -16,6 +16,7 @@
 #include "mcp/server.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,6 +28,7 @@ enum {
     SERVE_GRACE_MS = 7000, /* cancelled calls get two more seconds, so that a shutdown takes at most ten */
     STATEMENT_TIMEOUT_MS = 60000,
     POLL_MS = 1000,
+    MMAP_THRESHOLD_BYTES = 256 * 1024,
     DESCRIPTORS = 8192, /* for all connections and other open files */
 };
 
@@ -152,6 +154,12 @@ static void log_listening(const struct http_server *server, const struct options
     log_end(&line);
 }
 
+/* A number of an option for a bound that the server checks. */
+static unsigned bounded_number(int64_t number)
+{
+    return number < UINT32_MAX ? (unsigned)number : UINT32_MAX;
+}
+
 static bool serve_until_stopped(struct arena *arena, const struct options *options, struct api *api, struct mcp_server *mcp,
                                 struct error *err)
 {
@@ -162,6 +170,8 @@ static bool serve_until_stopped(struct arena *arena, const struct options *optio
         .allowed_hosts = options_list(arena, options->allowed_hosts),
         .allowed_origins = options_list(arena, options->allowed_origins),
         .trusted_proxies = options_list(arena, options->trusted_proxies),
+        .max_per_peer = bounded_number(options->max_per_peer),
+        .body_memory_mib = bounded_number(options->body_memory_mib),
         .open_asset = open_asset,
         .assets_context = assets,
         .write_metrics = write_metrics,
@@ -204,6 +214,8 @@ int command_serve(const struct process *process, const struct options *options)
 {
     signals_block();
     allow_descriptors();
+    /* Large buffers, such as bodies, go back to the system when they are freed. glibc would raise a threshold that is not set. */
+    mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
     struct error err = { .code = ERR_NONE };
     struct limit_store *limit_store = NULL;
     if (options->limit_store != NULL && !limit_redis_new(options->limit_store, &limit_store, &err))

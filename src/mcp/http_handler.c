@@ -398,17 +398,34 @@ static void read_batch(struct mcp_http_handler *handler, const json_t *messages,
     handler->batch = mcp_batch_new(handler->server, handler->arena, messages, &callbacks, handler);
 }
 
+/* Refuses a body that cannot be read. */
+static void refuse_body(struct mcp_http_handler *handler, const struct error *err)
+{
+    if (err->code == ERR_SERVICE_UNAVAILABLE) {
+        mcp_write_error(&handler->out, err);
+        handler->answer.http_status = 503;
+        handler->answer.retry_after_s = err->retry_after_s;
+        return;
+    }
+    refuse_http(handler, err->code == ERR_PAYLOAD_TOO_LARGE ? 413 : 400, NULL, RPC_PARSE_ERROR, err->message);
+}
+
 static void read_post(struct mcp_http_handler *handler, const struct mcp_http_request *http, const struct mcp_headers *headers)
 {
     if (!handler->accepts_json && !handler->accepts_stream) {
         refuse_http(handler, 406, NULL, RPC_INVALID_REQUEST, "Accept must name application/json or text/event-stream.");
         return;
     }
-    struct json_bounds bounds = { .max_bytes = handler->server->config.message_max_bytes };
+    const struct json_bounds bounds = {
+        .max_bytes = handler->server->config.message_max_bytes,
+        .max_tree_bytes = JSON_CALLER_TREE_MAX_BYTES,
+        .claim = http->claim_tree,
+        .claim_context = http->claim_context,
+    };
     struct error err = { 0 };
     const json_t *json = NULL;
     if (!json_read(handler->arena, http->body, http->body_size, bounds, &json, &err))
-        refuse_http(handler, err.code == ERR_PAYLOAD_TOO_LARGE ? 413 : 400, NULL, RPC_PARSE_ERROR, err.message);
+        refuse_body(handler, &err);
     else if (json_is_array(json))
         read_batch(handler, json, headers);
     else

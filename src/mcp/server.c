@@ -126,3 +126,13 @@ void mcp_write_refusal(struct buf *out, int rpc_code, const char *message)
 {
     rpc_error(out, NULL, rpc_code, message, NULL);
 }
+
+void mcp_write_error(struct buf *out, const struct error *err)
+{
+    BUF_SCOPE data;
+    buf_init(&data, 64 * 1024);
+    struct json_writer json;
+    json_writer_init(&json, &data);
+    api_write_error(&json, err);
+    rpc_error(out, NULL, RPC_SERVER_ERROR, err->message, buf_text(&data));
+}

@@ -73,6 +73,9 @@ struct mcp_http_request {
     enum mcp_http_method method;
     const char *body; /* POST only */
     size_t body_size;
+    /* Claims memory for the tree of the body, as in struct json_bounds; NULL: not wanted. */
+    bool (*claim_tree)(void *context, size_t tree_bytes, struct error *err);
+    void *claim_context;
     bool accepts_json;         /* Accept allows application/json, or a wildcard of it */
     bool accepts_event_stream; /* Accept allows text/event-stream, or a wildcard of it */
     struct credentials credentials;
@@ -105,7 +108,8 @@ struct mcp_sink {
     void (*finish)(void *transport, const struct mcp_answer *answer);
 };
 
-/* Reads and checks one request. Never fails: a refused request is a handler with an answer. `sink` is static. */
+/* Reads and checks one request, on any thread. Parsing a large body takes long. Never fails: a refused request is a handler with an
+ * answer. `sink` is static. */
 struct mcp_http_handler *mcp_http_handler_new(struct mcp_server *server, const struct mcp_http_request *request,
                                               const struct mcp_sink *sink, void *transport) NONNULL(1, 2, 3) RETURNS_NONNULL;
 
@@ -123,6 +127,9 @@ void mcp_http_handler_release(struct mcp_http_handler *handler) NONNULL(1);
 
 /* Writes a JSON-RPC error without an id, for refusals before a handler exists (403, 405, 413, 415). */
 void mcp_write_refusal(struct buf *out, int rpc_code, const char *message) NONNULL(1, 3);
+
+/* The same for an error of the service (401, 503); its envelope is the data. */
+void mcp_write_error(struct buf *out, const struct error *err) NONNULL(1, 2);
 
 /* ---- Stdio ---- */
 

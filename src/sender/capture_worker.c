@@ -33,7 +33,7 @@ static struct attempt *wait_for_attempt(struct sender *sender)
     while (!sender->is_stopping && (attempt = find_capture_attempt(sender)) == NULL)
         pthread_cond_wait(&sender->capture_wanted, &sender->mutex);
     if (attempt != NULL)
-        attempt_start(attempt);
+        attempt_start(sender, attempt);
     pthread_mutex_unlock(&sender->mutex);
     return attempt;
 }

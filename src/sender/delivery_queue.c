@@ -99,13 +99,19 @@ static void fill_batch_attempts(struct queued_batch *queued)
     queued->unwritten_since_us = clock_monotonic_us();
 }
 
+static bool is_urgent(struct queue_item *item)
+{
+    return item->kind == ITEM_SINGLE_MESSAGE || item_batch(item)->is_urgent;
+}
+
+/* Behind all items, or behind all urgent ones. */
 static void append_item(struct sender *sender, struct queue_item *item)
 {
     struct queue_item **end = &sender->queue;
-    while (*end != NULL)
+    while (*end != NULL && (!is_urgent(item) || is_urgent(*end)))
         end = &(*end)->next;
+    item->next = *end;
     *end = item;
-    item->next = NULL;
 }
 
 void queue_add_batch(struct sender *sender, struct queued_batch *batch)
@@ -196,12 +202,72 @@ size_t queue_waiting_batches(const struct sender *sender, enum route route)
     return count;
 }
 
-size_t queue_decided_batches(const struct sender *sender)
+static size_t decided_batches(const struct sender *sender)
 {
     size_t count = 0;
     for (const struct queued_batch *batch = queue_first_batch(sender); batch != NULL; batch = queue_next_batch(batch))
         count += batch->item.waiting == 0 && batch->item.in_progress == 0;
     return count;
+}
+
+static_assert((DELIVERY_CAPTURED | DELIVERY_RELAYED | DELIVERY_URGENT) == DELIVERY_PLACES - 1, "a place is two bits");
+
+static size_t place_of(const struct queued_batch *batch)
+{
+    size_t route = batch->item.route == ROUTE_RELAY ? DELIVERY_RELAYED : DELIVERY_CAPTURED;
+    return route + (batch->is_urgent ? DELIVERY_URGENT : 0);
+}
+
+struct place_counts {
+    size_t waiting;
+    size_t unblocked;
+};
+
+static struct place_counts count_place(const struct sender *sender, size_t place)
+{
+    struct place_counts counts = { .waiting = 0 };
+    for (const struct queued_batch *batch = queue_first_batch(sender); batch != NULL; batch = queue_next_batch(batch)) {
+        if (batch->item.waiting == 0 || place_of(batch) != place)
+            continue;
+        counts.waiting++;
+        counts.unblocked += !batch->is_blocked;
+    }
+    return counts;
+}
+
+static bool is_place_open(size_t place, struct place_counts counts)
+{
+    size_t bound = place & DELIVERY_URGENT ? QUEUE_URGENT_PLACES_MAX : QUEUE_PLACES_MAX;
+    return counts.unblocked < bound && counts.waiting < QUEUE_WAITING_MAX;
+}
+
+/* Whether the brand of this batch has enough batches of its kind. */
+static bool is_brand_full(const struct sender *sender, const struct queued_batch *one, struct place_counts counts)
+{
+    size_t count = 0;
+    for (const struct queued_batch *batch = queue_first_batch(sender); batch != NULL; batch = queue_next_batch(batch))
+        count += batch->item.waiting > 0 && place_of(batch) == place_of(one) && batch->batch.brand_id == one->batch.brand_id;
+    return count >= (counts.waiting < QUEUE_CROWDED ? QUEUE_OF_BRAND_MAX : 1);
+}
+
+void queue_find_room(const struct sender *sender, bool has_relays, struct arena *arena, struct delivery_lease_request *request)
+{
+    struct place_counts counts[DELIVERY_PLACES];
+    int64_t *places = arena_array(arena, DELIVERY_PLACES, sizeof(*places));
+    size_t batches = 0;
+    bool has_room = decided_batches(sender) < QUEUE_BATCHES_DECIDED_MAX;
+    request->places = (struct int_list){ places, 0 };
+    for (size_t place = 0; place < DELIVERY_PLACES; place++) {
+        counts[place] = count_place(sender, place);
+        batches += counts[place].waiting;
+        if (has_room && (has_relays || !(place & DELIVERY_RELAYED)) && is_place_open(place, counts[place]))
+            places[request->places.count++] = (int64_t)place;
+    }
+    int64_t *full = arena_array(arena, batches + 1, sizeof(*full));
+    request->full = (struct int_list){ full, 0 };
+    for (const struct queued_batch *batch = queue_first_batch(sender); batch != NULL; batch = queue_next_batch(batch))
+        if (batch->item.waiting > 0 && is_brand_full(sender, batch, counts[place_of(batch)]))
+            full[request->full.count++] = batch->batch.brand_id * DELIVERY_PLACES + (int64_t)place_of(batch);
 }
 
 /* ---- Attempts ---- */
@@ -211,11 +277,19 @@ size_t attempt_index(const struct attempt *attempt)
     return (size_t)(attempt - attempt->item->attempts);
 }
 
-void attempt_start(struct attempt *attempt)
+void batch_set_blocked(struct sender *sender, struct queued_batch *batch, bool is_blocked)
+{
+    if (is_blocked && !batch->is_blocked)
+        refill_wake(sender);
+    batch->is_blocked = is_blocked;
+}
+
+void attempt_start(struct sender *sender, struct attempt *attempt)
 {
     attempt->state = ATTEMPT_IN_PROGRESS;
-    attempt->item->waiting--;
     attempt->item->in_progress++;
+    if (--attempt->item->waiting == 0 && attempt->item->kind == ITEM_BATCH)
+        refill_wake(sender);
 }
 
 void attempt_return(struct sender *sender, struct attempt *attempt)
@@ -240,8 +314,6 @@ void attempt_decide(struct sender *sender, struct attempt *attempt, const struct
     if (batch->unwritten++ == 0)
         batch->unwritten_since_us = clock_monotonic_us();
     batch->batch.results[attempt_index(attempt)] = *result;
-    if (batch->item.waiting == 0)
-        pthread_cond_signal(&sender->refill_wanted);
     if (batch->item.waiting == 0 && batch->item.in_progress == 0)
         pthread_cond_broadcast(&sender->results_ready);
 }

@@ -19,10 +19,17 @@
 
 #include <pthread.h>
 
-/* Back-pressure: at the first bound the refill thread leases no batch of this route, at the second one no batch at all. */
+/* Back-pressure. A batch waits when it has a waiting attempt. It is blocked when a worker with a free connection found no attempt
+ * of it that may leave, because their destinations are at their bounds. Each route has places for marketing mail and places of its
+ * own for urgent mail (transactional and automation). A blocked batch takes no place, so a slow destination holds up nobody else.
+ */
 enum {
-    QUEUE_BATCHES_WAITING_MAX = 4, /* batches of each route with a waiting attempt */
-    QUEUE_BATCHES_DECIDED_MAX = 8, /* batches that wait for the result writer only */
+    QUEUE_PLACES_MAX = 4,          /* waiting batches that are not blocked */
+    QUEUE_URGENT_PLACES_MAX = 2,   /* the same of urgent mail */
+    QUEUE_OF_BRAND_MAX = 3,        /* waiting batches of a brand, blocked or not */
+    QUEUE_CROWDED = 8,             /* from so many waiting batches on, a brand gets one only */
+    QUEUE_WAITING_MAX = 24,        /* waiting batches, blocked or not */
+    QUEUE_BATCHES_DECIDED_MAX = 8, /* batches that wait for the result writer only; beyond it no batch is leased at all */
 };
 
 /* A lease lasts DELIVERY_LEASE_S. A process whose last renewal is older than this sends nothing to relays, since another process
@@ -76,6 +83,8 @@ struct queued_batch {
     int64_t unwritten_since_us; /* monotonic: of the oldest result that is unwritten, or the last try to write */
     bool is_lease_lost;         /* another process has the lease: waiting attempts are dropped */
     bool is_being_written;
+    bool is_urgent;  /* transactional or automation mail */
+    bool is_blocked; /* the destinations of its waiting attempts are at their bounds */
 };
 
 struct queued_message {
@@ -94,10 +103,10 @@ struct sender {
     struct crash_slots *slots;
 
     pthread_mutex_t mutex;
-    pthread_cond_t refill_wanted;   /* the refill thread: the queue has room, or something is new in the database */
+    int refill_fd;                  /* eventfd; wakes the refill thread: the queue has room */
     pthread_cond_t results_ready;   /* the result writer, and callers of sender_deliver */
     pthread_cond_t capture_wanted;  /* the capture worker */
-    struct queue_item *queue;       /* single messages first, then batches, oldest first */
+    struct queue_item *queue;       /* single messages first, then urgent batches, then others, each oldest first */
     bool is_stopping;               /* nothing more is leased or sent */
     bool workers_ended;             /* the result writer writes what is left, and ends */
     bool has_dropped_attempts;      /* a batch left the queue with waiting attempts; its leases are to be released */
@@ -138,8 +147,10 @@ void queue_move_last(struct sender *sender, struct queued_batch *batch) NONNULL(
 
 /* Number of batches of this route with a waiting attempt. */
 size_t queue_waiting_batches(const struct sender *sender, enum route route) NONNULL(1);
-/* Number of batches that wait for the result writer only. */
-size_t queue_decided_batches(const struct sender *sender) NONNULL(1);
+/* The work for which the queue has room: fills `places` and `full` of the request, in the arena. `has_relays`: whether this process
+ * can send to relays. */
+void queue_find_room(const struct sender *sender, bool has_relays, struct arena *arena, struct delivery_lease_request *request)
+    NONNULL(1, 3, 4);
 
 /* ---- delivery_queue.c: attempts, with the mutex held ---- */
 
@@ -147,7 +158,7 @@ size_t queue_decided_batches(const struct sender *sender) NONNULL(1);
 size_t attempt_index(const struct attempt *attempt) NONNULL(1);
 
 /* From waiting to in progress. */
-void attempt_start(struct attempt *attempt) NONNULL(1);
+void attempt_start(struct sender *sender, struct attempt *attempt) NONNULL(1, 2);
 /* From in progress back to waiting. */
 void attempt_return(struct sender *sender, struct attempt *attempt) NONNULL(1, 2);
 /* From in progress to decided, for an attempt of a batch. The texts of `result` are in the item's arena. */
@@ -160,8 +171,13 @@ bool single_message_is_wanted(struct sender *sender, const struct queued_message
 /* Ends its attempt: returned to the queue when it was not sent, else reported to the caller. */
 void single_message_end(struct sender *sender, struct queued_message *message, const struct smtp_outcome *outcome) NONNULL(1, 2, 3);
 
+/* Marks whether all waiting attempts of the batch have destinations at their bounds. */
+void batch_set_blocked(struct sender *sender, struct queued_batch *batch, bool is_blocked) NONNULL(1, 2);
+
 /* ---- Threads ---- */
 
+/* Wakes the refill thread. Any thread may call it, with or without the mutex. */
+void refill_wake(struct sender *sender) NONNULL(1);
 void *refill_run(void *sender);
 void *result_writer_run(void *sender);
 void *capture_worker_run(void *sender);

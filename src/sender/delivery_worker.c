@@ -41,11 +41,16 @@ static bool may_send(const struct sender *sender)
            now_us >= sender->journal_pause_until_us;
 }
 
+static const char *domain_of(const char *email)
+{
+    const char *at = strrchr(email, '@');
+    return at != NULL ? at + 1 : email;
+}
+
 /* Whether a connection is free for a message to this address. */
 static bool has_connection_for(const struct delivery_worker *worker, const char *email)
 {
-    const char *at = strrchr(email, '@');
-    return smtp_event_loop_has_room(worker->loop, at != NULL ? at + 1 : email);
+    return smtp_event_loop_has_room(worker->loop, domain_of(email));
 }
 
 static struct attempt *find_single_message(const struct delivery_worker *worker)
@@ -57,19 +62,34 @@ static struct attempt *find_single_message(const struct delivery_worker *worker)
     return NULL;
 }
 
-static struct attempt *find_in_batch(const struct delivery_worker *worker, struct queued_batch *batch)
+/* A destination without room is asked for once, however many attempts of the batch it has in a row. */
+static struct attempt *find_startable(const struct delivery_worker *worker, struct queued_batch *batch)
 {
     struct queue_item *item = &batch->item;
-    if (batch->is_lease_lost)
-        return NULL;
+    const char *refused = NULL;
     for (size_t i = item->first_waiting; item->waiting > 0 && i < item->count; i++) {
         struct attempt *attempt = &item->attempts[i];
-        if (attempt->state != ATTEMPT_WAITING)
+        const char *email = batch->batch.recipients[i].email;
+        if (attempt->state != ATTEMPT_WAITING) {
             item->first_waiting += i == item->first_waiting;
-        else if (has_connection_for(worker, batch->batch.recipients[i].email))
+            continue;
+        }
+        if (refused != NULL && strcmp(domain_of(email), refused) == 0)
+            continue;
+        if (has_connection_for(worker, email))
             return attempt;
+        refused = domain_of(email);
     }
     return NULL;
+}
+
+static struct attempt *find_in_batch(const struct delivery_worker *worker, struct queued_batch *batch)
+{
+    if (batch->is_lease_lost || batch->item.waiting == 0)
+        return NULL;
+    struct attempt *attempt = find_startable(worker, batch);
+    batch_set_blocked(worker->sender, batch, attempt == NULL);
+    return attempt;
 }
 
 /* A worker stays with the batch whose composer is in its cache. */
@@ -81,11 +101,11 @@ static struct attempt *find_in_cached_batch(const struct delivery_worker *worker
     return batch != NULL ? find_in_batch(worker, batch) : NULL;
 }
 
-static struct attempt *find_in_any_batch(const struct delivery_worker *worker)
+static struct attempt *find_in_any_batch(const struct delivery_worker *worker, bool is_urgent)
 {
     struct attempt *attempt = NULL;
     for (struct queued_batch *batch = queue_first_batch(worker->sender); batch != NULL; batch = queue_next_batch(batch))
-        if (batch->item.route == ROUTE_RELAY && (attempt = find_in_batch(worker, batch)) != NULL)
+        if (batch->item.route == ROUTE_RELAY && batch->is_urgent == is_urgent && (attempt = find_in_batch(worker, batch)) != NULL)
             return attempt;
     return NULL;
 }
@@ -96,9 +116,11 @@ static struct attempt *find_attempt(const struct delivery_worker *worker)
         return NULL;
     struct attempt *attempt = find_single_message(worker);
     if (attempt == NULL)
+        attempt = find_in_any_batch(worker, true);
+    if (attempt == NULL)
         attempt = find_in_cached_batch(worker);
     if (attempt == NULL)
-        attempt = find_in_any_batch(worker);
+        attempt = find_in_any_batch(worker, false);
     return attempt;
 }
 
@@ -107,7 +129,7 @@ static struct attempt *take_attempt(struct delivery_worker *worker)
     pthread_mutex_lock(&worker->sender->mutex);
     struct attempt *attempt = find_attempt(worker);
     if (attempt != NULL)
-        attempt_start(attempt);
+        attempt_start(worker->sender, attempt);
     pthread_mutex_unlock(&worker->sender->mutex);
     return attempt;
 }

@@ -86,6 +86,24 @@ static const char *find_stale_owner(const char *folder, const struct journal_fil
     return found;
 }
 
+struct text_list journal_stale_owners(const struct journal_location *location, struct arena *arena)
+{
+    const struct journal_file_head head = journal_make_head(location);
+    const char *folder = arena_printf(arena, "%s/journal", location->data_dir);
+    const char **owners = arena_array(arena, STALE_FILES_MAX, sizeof(*owners));
+    size_t count = 0;
+    DIR *dir = opendir(folder);
+    const struct dirent *each;
+    while (dir != NULL && count < STALE_FILES_MAX && (each = readdir(dir)) != NULL) {
+        const char *owner = owner_in_name(arena, each->d_name);
+        if (owner != NULL && is_stale_file(dirfd(dir), each->d_name, &head))
+            owners[count++] = owner;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return (struct text_list){ owners, count };
+}
+
 /* One process at a time reads the stale journals of a folder. Gives -1 while another one does. */
 static int lock_folder(const char *folder, struct arena *arena)
 {

@@ -13,6 +13,8 @@
 
 #include "sender/journal.h"
 
+#include "base/values.h"
+
 enum { JOURNAL_INDEX_RECORDS = 512 * 1024 };
 
 struct journal_entry {
@@ -32,6 +34,10 @@ struct stale_journal {
  * another process holds the lock. */
 MUST_CHECK bool journal_find_stale(const struct journal_location *location, struct arena *arena, struct stale_journal *ret_stale)
     NONNULL(1, 2, 3);
+
+/* The owners of all stale journals of this installation in the folder, in the arena. A journal that another process looks at right
+ * now may be missing. */
+struct text_list journal_stale_owners(const struct journal_location *location, struct arena *arena) NONNULL(1, 2);
 
 /* Unlocks the folder. With `remove` the files of this journal are removed. */
 void journal_close_stale(const struct stale_journal *stale, bool remove) NONNULL(1);

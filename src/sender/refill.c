@@ -8,8 +8,12 @@
 
 #include "base/clock.h"
 #include "base/guard.h"
+#include "base/text.h"
+#include "sender/journal_reader.h"
 
+#include <poll.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { IDLE_WAIT_MS = 500, RECONNECT_WAIT_MS = 500, DEFERRED_SENDS_MAX = 64 };
 static const int64_t recover_every_us = INT64_C(2) * US_PER_S;
@@ -35,13 +39,20 @@ static bool refill_is_stopping(struct sender *sender)
     return stopping;
 }
 
-static void wait_until_wanted(struct sender *sender, int wait_ms)
+void refill_wake(struct sender *sender)
 {
-    struct timespec until = clock_deadline(wait_ms);
-    pthread_mutex_lock(&sender->mutex);
-    if (!sender->is_stopping)
-        pthread_cond_clockwait(&sender->refill_wanted, &sender->mutex, CLOCK_MONOTONIC, &until);
-    pthread_mutex_unlock(&sender->mutex);
+    uint64_t one = 1;
+    ssize_t written = write(sender->refill_fd, &one, sizeof(one));
+    (void)written; /* a full counter wakes as well */
+}
+
+/* Waits until the queue has room or the database has something new. `database_fd` is -1 without a connection. */
+static void wait_until_wanted(struct sender *sender, int database_fd, int wait_ms)
+{
+    uint64_t count;
+    struct pollfd fds[] = { { .fd = sender->refill_fd, .events = POLLIN }, { .fd = database_fd, .events = POLLIN } };
+    if (poll(fds, ARRAY_COUNT(fds), wait_ms) > 0 && (fds[0].revents & POLLIN) && read(sender->refill_fd, &count, sizeof(count)) < 0)
+        return; /* nothing was there after all */
 }
 
 /* ---- Stray leases ---- */
@@ -165,6 +176,7 @@ static bool fetch_batch(void *context, struct error *err)
     if (!delivery_fetch(&work, batch, err))
         return false;
     queued->item.route = batch->send->is_sandbox ? ROUTE_CAPTURE : ROUTE_RELAY;
+    queued->is_urgent = !text_equal(batch->send->message_class, "marketing");
     work.organization_id = batch->organization_id;
     work.brand_id = batch->brand_id;
     bool is_signed = !batch->send->is_sandbox && !refill->sender->config.leaves_unsigned;
@@ -284,19 +296,31 @@ static bool recover_journals(struct refill *refill, struct error *err)
     return true;
 }
 
-/* With the mutex held. Back-pressure: a route is not wanted while enough batches wait for its workers or the result writer. */
+/* With the mutex held. */
 static struct delivery_lease_request make_request(const struct refill *refill, struct arena *arena)
 {
     const struct sender *sender = refill->sender;
-    bool has_room = queue_decided_batches(sender) < QUEUE_BATCHES_DECIDED_MAX;
-    return (struct delivery_lease_request){
+    struct delivery_lease_request request = {
         .owner = sender->config.owner,
         .after_brand = refill->last_brand,
-        .to_outbox = has_room && queue_waiting_batches(sender, ROUTE_CAPTURE) < QUEUE_BATCHES_WAITING_MAX,
-        .to_relay =
-            has_room && sender->config.relays != NULL && queue_waiting_batches(sender, ROUTE_RELAY) < QUEUE_BATCHES_WAITING_MAX,
         .put_off = deferred_sends_now(refill, arena),
+        .recoverable = journal_stale_owners(&sender->journal_location, arena),
     };
+    queue_find_room(sender, sender->config.relays != NULL, arena, &request);
+    return request;
+}
+
+/* A notification may have come with the reply to a statement; then nothing of it is left in the socket. */
+static bool wait_for_work(struct refill *refill, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct db_notice notice;
+    bool got;
+    if (!db_notice_take(refill->conn, arena, 0, &got, &notice, err))
+        return false;
+    if (!got)
+        wait_until_wanted(refill->sender, db_socket(refill->conn), IDLE_WAIT_MS);
+    return true;
 }
 
 /* Leases a batch, or waits when the queue is full or the database has nothing to send. */
@@ -308,22 +332,11 @@ static bool refill_once(struct refill *refill, struct error *err)
         return false;
     pthread_mutex_lock(&sender->mutex);
     struct delivery_lease_request request = make_request(refill, arena);
-    bool is_idle = sender->queue == NULL;
     pthread_mutex_unlock(&sender->mutex);
     bool found = false;
-    bool wants = request.to_outbox || request.to_relay;
-    if (wants && !lease_batch(refill, &request, &found, err))
+    if (request.places.count > 0 && !lease_batch(refill, &request, &found, err))
         return false;
-    if (found)
-        return true;
-    /* Items in the queue may make room at any moment. The condition variable reports that, a database notification does not. */
-    if (!wants || !is_idle) {
-        wait_until_wanted(sender, IDLE_WAIT_MS);
-        return true;
-    }
-    struct db_notice notice;
-    bool got;
-    return db_notice_take(refill->conn, arena, IDLE_WAIT_MS, &got, &notice, err);
+    return found || wait_for_work(refill, err);
 }
 
 static bool refill_connect(struct refill *refill, struct error *err)
@@ -342,7 +355,7 @@ void *refill_run(void *argument)
         sender_log("sender.refill", &err);
         db_disconnect(refill.conn);
         refill.conn = NULL;
-        wait_until_wanted(refill.sender, RECONNECT_WAIT_MS);
+        wait_until_wanted(refill.sender, -1, RECONNECT_WAIT_MS);
     }
     db_disconnect(refill.conn);
     return NULL;

@@ -103,7 +103,7 @@ static void finish_batch(struct sender *sender, struct queued_batch *queued, con
         sender->has_dropped_attempts |= queued->item.waiting > 0 || queued->batch.is_part;
         queue_remove(sender, &queued->item);
     }
-    pthread_cond_signal(&sender->refill_wanted);
+    refill_wake(sender);
     pthread_mutex_unlock(&sender->mutex);
     if (is_over)
         arena_free(queued->item.arena);

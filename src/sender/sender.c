@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 /* ---- Starting ---- */
 
@@ -45,7 +47,9 @@ bool sender_start(const struct sender_config *config, struct sender **ret_sender
     sender->slots = crash_slots_open(config->data_dir, config->owner);
     sender->leases_renewed_us = clock_monotonic_us();
     pthread_mutex_init(&sender->mutex, NULL);
-    pthread_cond_init(&sender->refill_wanted, NULL);
+    sender->refill_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (sender->refill_fd < 0)
+        abort();
     pthread_cond_init(&sender->results_ready, NULL);
     pthread_cond_init(&sender->capture_wanted, NULL);
     start_threads(sender);
@@ -59,7 +63,7 @@ static void set_and_wake_all(struct sender *sender, bool *flag)
 {
     pthread_mutex_lock(&sender->mutex);
     *flag = true;
-    pthread_cond_broadcast(&sender->refill_wanted);
+    refill_wake(sender);
     pthread_cond_broadcast(&sender->results_ready);
     pthread_cond_broadcast(&sender->capture_wanted);
     pthread_mutex_unlock(&sender->mutex);
@@ -97,7 +101,7 @@ void sender_stop(struct sender *sender)
         journal_remove(sender->journal);
     else
         journal_close(sender->journal);
-    pthread_cond_destroy(&sender->refill_wanted);
+    close(sender->refill_fd);
     pthread_cond_destroy(&sender->results_ready);
     pthread_cond_destroy(&sender->capture_wanted);
     pthread_mutex_destroy(&sender->mutex);

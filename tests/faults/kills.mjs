@@ -113,9 +113,10 @@ async function runCampaign({ mailing, sink, random, kills, log, skipped }) {
   return { figures, counted: blows.filter(({ late }) => !late).length };
 }
 
-export async function runKills({ kills, recipients, random, startSink, script, options = {}, log }) {
+export async function runKills({ kills, recipients, random, startSink, script, options = {}, onReady, log }) {
   const sink = await startSink();
   const mailing = await Mailing.prepare({ addresses: addressesOf(recipients, script), sinks: [sink], options });
+  await onReady?.(mailing);
   const all = [];
   let done = 0;
   let skipped = new Set();

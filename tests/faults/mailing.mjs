@@ -22,6 +22,7 @@ export const disposeAll = () => Promise.all([...mailings].map((mailing) => maili
 export class Mailing {
   #databaseUrl;
   #counted = {};
+  letter = LETTER;
 
   /** `options` as those of an installation; `start` is called before the first call, for what must run beside it. */
   static async prepare({ addresses, sinks = [], options = {}, isSandbox = false, start = async () => {} }) {
@@ -55,7 +56,7 @@ export class Mailing {
 
   /** Sends a fresh letter to everybody; `more` are further arguments. */
   async start(more = {}) {
-    const { emailId } = await this.installation.call('import_email', { content: LETTER, title: 'Letter', subjectLine: 'Hello' });
+    const { emailId } = await this.installation.call('import_email', { content: this.letter, title: 'Letter', subjectLine: 'Hello' });
     this.#counted = await this.#eventCounts();
     const send = { emailId, domainId: this.domainId, audienceId: 'all', subject: 'Hello {{ firstName }}', ...(this.from && { from: this.from }), ...more };
     const startedAt = Date.now();

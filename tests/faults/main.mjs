@@ -17,6 +17,7 @@ import { canMount, fullForJournal, fullForOutbox } from './disks.mjs';
 import { runKills, runKillsAmidRetries, runStops } from './kills.mjs';
 import { disposeAll } from './mailing.mjs';
 import * as relays from './relays.mjs';
+import * as sizes from './sizes.mjs';
 import * as workers from './workers.mjs';
 
 const SEED = Number(process.env.POSTHORN_FAULT_SEED ?? Date.now() % 1_000_000);
@@ -36,6 +37,8 @@ const ROWS = [
   { name: 'killed', size: [RECIPIENTS, RECIPIENTS], run: (context) => runKills({ kills: KILLS, ...context }) },
   { name: 'any-killed', size: [ANY_RECIPIENTS, ANY_RECIPIENTS], run: (context) => runAnyKills({ rounds: ROUNDS, ...context }) },
   { name: 'killed-amid-retries', size: [10_000], run: (context) => runKillsAmidRetries({ kills: 15, ...context }) },
+  { name: 'large-journal', size: [20_000, 2000], run: (context) => sizes.largeJournal({ records: isShort ? 100_000 : 1_000_000, ...context }) },
+  { name: 'wide-recipients', size: [2000, 600], run: (context) => sizes.wideRecipients({ kills: isShort ? 2 : 10, wide: isShort ? 40 : 180, ...context }) },
   { name: 'stopped', size: [10_000], run: runStops },
   { name: 'drops-after-dot', size: [10_000, 1000], run: relays.dropsAfterDot },
   { name: 'drops-mid-data', size: [10_000], run: relays.dropsMidData },
@@ -49,6 +52,7 @@ const ROWS = [
   { name: 'journal-full', size: [10_000, 2000], run: fullForJournal, unless: () => !canMount(join(folder, 'mount')) && 'nothing can be mounted here' },
   { name: 'outbox-full', size: [5000], run: fullForOutbox, unless: () => !canMount(join(folder, 'mount')) && 'nothing can be mounted here' },
   { name: 'one-of-two-workers', size: [20_000, 4000], run: workers.sameFolder },
+  { name: 'leases-end-early', size: [20_000, 4000], run: workers.leasesEndEarly },
   { name: 'one-of-two-hosts', size: [20_000], run: workers.otherFolders },
   { name: 'one-of-two-freezes', size: [20_000], run: workers.oneOfTwoFreezes },
   { name: 'database-restarts', size: [10_000], run: workers.databaseRestarts },

@@ -15,6 +15,7 @@ const LIMIT_MS = 240_000;
 const RANGES_IN_HAND = 6; // of a process: those that wait, and those its hands are at
 const RANGE_SIZE = 500;
 const CONNECTIONS = 10;
+const LEASE_S = 60;
 const IDLE_MS = 70_000; // longer than a lease, and than a sender is believed to be there
 
 /** `posthorn worker` with the installation's settings but for `environment`; its log goes to the installation's folder. */
@@ -48,10 +49,10 @@ async function prepare({ recipients, sinks, postgres, startWorkers, options = {}
 }
 
 /** Two workers, each with a sink of its own, so that what they do is told apart. */
-async function prepareTwo({ recipients, startSink, folderOfSecond }) {
+async function prepareTwo({ recipients, startSink, folderOfSecond, postgres = new Postgres() }) {
   const sinks = [await startSink(), await startSink()];
   const { mailing, workers } = await prepare({
-    recipients, sinks: [sinks[0]], postgres: new Postgres(),
+    recipients, sinks: [sinks[0]], postgres,
     startWorkers: (installation) => [
       startWorker(installation, 'first'),
       startWorker(installation, 'second', { POSTHORN_RELAY: sinks[1].url(), ...folderOfSecond(installation) }),
@@ -63,11 +64,11 @@ async function prepareTwo({ recipients, startSink, folderOfSecond }) {
 
 const recordsOf = (sinks) => sinks.flatMap((sink) => sink.takeRecords()).sort((a, b) => (a.atNs < b.atNs ? -1 : 1));
 
-async function oneOfTwoDies({ recipients, startSink, random, log, folderOfSecond }) {
-  const { sinks, mailing, workers } = await prepareTwo({ recipients, startSink, folderOfSecond });
+async function oneOfTwoDies({ recipients, startSink, random, log, folderOfSecond, postgres, afterKill }) {
+  const { sinks, mailing, workers } = await prepareTwo({ recipients, startSink, folderOfSecond, postgres });
   const send = await mailing.start();
   await untilSent(sinks[1], 0, 1 + random.below(recipients / 4));
-  const blow = await killCounted(sinks[1], () => kill(workers[1].pid));
+  const blow = await killCounted(sinks[1], () => { kill(workers[1].pid); afterKill?.(); });
   log(`  killed the second of two workers, ${blow.sessions} sessions open, ${blow.messages} messages of its own`);
   await mailing.ended(send, LIMIT_MS);
   const shares = await Promise.all(sinks.map(async (sink) => (await sink.stats()).messages));
@@ -79,6 +80,18 @@ export async function sameFolder(context) {
   const { mailing, records, outcome, blow, shares } = await oneOfTwoDies({ ...context, folderOfSecond: () => ({}) });
   const figures = verify({ addresses: mailing.addresses, records, outcome, kills: [blow] });
   return { ...figures, disturbance: `1 kill, shares ${shares.join(' and ')}` };
+}
+
+/** The leases of the dead worker end at once, before its journal is read: the clock of the database jumps with the kill. */
+export async function leasesEndEarly(context) {
+  const postgres = new Postgres();
+  const clock = new Clock(join(postgres.folder, 'clock'));
+  postgres.environment = { ...process.env, ...clock.environment };
+  const { mailing, records, outcome, blow, shares } = await oneOfTwoDies({
+    ...context, postgres, folderOfSecond: () => ({}), afterKill: () => clock.setSeconds(LEASE_S + 1),
+  });
+  const figures = verify({ addresses: mailing.addresses, records, outcome, kills: [blow] });
+  return { ...figures, disturbance: `1 kill and a jump, shares ${shares.join(' and ')}` };
 }
 
 /** Nobody can read the journal: what was leased is uncertain as a whole, once its lease is over. */

@@ -1,7 +1,8 @@
 // Processes as Linux shows them under /proc: which belong to a test, what they hold open, whether they are still alive. And the waits
 // of the tests.
 
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 
 const PAGE_KIB = 4;
 
@@ -30,6 +31,34 @@ export const commandLine = (pid) => unless('', () => readFileSync(`/proc/${pid}/
 export const openDescriptors = (pid) => readdirSync(`/proc/${pid}/fd`).length;
 export const descriptorNames = (pid) => readdirSync(`/proc/${pid}/fd`).map((fd) => unless('gone', () => readlinkSync(`/proc/${pid}/fd/${fd}`)));
 export const residentKib = (pid) => Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_KIB;
+
+const statusKib = (pid, name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]);
+
+/** The most memory that a process has had resident since its start or the last resetPeak. */
+export const peakKib = (pid) => statusKib(pid, 'VmHWM');
+
+/** The peak is from now on that of what follows (proc(5), clear_refs). */
+export const resetPeak = (pid) => writeFileSync(`/proc/${pid}/clear_refs`, '5');
+
+/** Refuses a process more than `kib` of data beyond what it has mapped now. Its children get the same limit, and may raise it. */
+export const limitData = (pid, kib) => {
+  const bytes = (statusKib(pid, 'VmData') + kib) * 1024;
+  execFileSync('prlimit', ['--pid', String(pid), `--data=${bytes}:`]);
+};
+
+const TICK_US = 10_000; // the clock of proc(5), of which there are 100 a second on every machine that Debian supports
+
+/**
+ * Processor time that a process has used, in microseconds. The threads tell theirs exactly; those that have ended are only in
+ * the sum of the process, which counts whole ticks.
+ */
+export function processorUs(pid) {
+  const threads = readdirSync(`/proc/${pid}/task`).map((thread) => unless('0', () => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1')));
+  const exact = threads.reduce((sum, text) => sum + Number(text.split(' ')[0]) / 1000, 0);
+  const fields = statFields(pid);
+  const whole = fields === null ? 0 : (Number(fields[11]) + Number(fields[12])) * TICK_US;
+  return Math.max(exact, whole - TICK_US);
+}
 
 /** How much a process has written so far, to files and to sockets (proc(5), wchar). */
 export const writtenBytes = (pid) => Number(/^wchar: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))[1]);

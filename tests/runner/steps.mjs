@@ -53,6 +53,11 @@ function faultTasks(root) {
   }));
 }
 
+/** The shortened harness of sizes; its parts have installations of their own. */
+const sizeTasks = () => ['operations', 'states'].map((name) => ({
+  name, command: ['node', 'tests/sizes/main.mjs', 'short', name], countsAsTest: true, weight: 1, estimate: 45,
+}));
+
 // ---- The steps ----
 
 function single(name, needs, command, more = {}) {
@@ -89,9 +94,10 @@ export function allSteps(root) {
     single('scenario', ['build-release'], ['bash', 'tests/scenario/run.sh'], { estimate: 60 }),
     single('conformance', ['build-release'], ['bash', 'tests/conformance.sh'], { estimate: 40 }),
     { name: 'faults', needs: ['build-release'], tasks: () => [...nodeTasks(root, 'tests/faults', WAITING), ...faultTasks(root)] },
+    { name: 'sizes', needs: ['build-release'], tasks: () => [...nodeTasks(root, 'tests/sizes', WAITING), ...sizeTasks()] },
     { name: 'integration', needs: ['build-release'], tasks: () => nodeTasks(root, 'tests/integration', WAITING) },
     // What the clients of all steps saw, all together.
-    single('replies', ['openapi', 'cases', 'pages', 'clients', 'sdk', 'scenario', 'conformance', 'faults', 'integration', 'sidecar', 'unit'],
+    single('replies', ['openapi', 'cases', 'pages', 'clients', 'sdk', 'scenario', 'conformance', 'faults', 'sizes', 'integration', 'sidecar', 'unit'],
       ['node', 'tests/openapi/report.mjs', 'build/test-logs/replies.jsonl'], { weight: 0.25, runsAnyway: true }),
   ];
 }

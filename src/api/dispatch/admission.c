@@ -30,18 +30,35 @@ static bool check_scope(const struct call *call, struct error *err)
     return fail(err, ERR_INSUFFICIENT_PERMISSIONS, op->scope, "This key lacks the scope %s.", op->scope);
 }
 
+/* All calls of a session share one window. NULL: the operation has no limit. */
+static const struct rate_policy *policy_of(const struct operation *op, const struct principal *who)
+{
+    return op->policy != NULL && who->kind == CREDENTIAL_SESSION ? &rate_policies[RATE_SESSIONS] : op->policy;
+}
+
+static bool refuse_rate(const struct rate_policy *policy, const struct rate_state *rate, struct error *err)
+{
+    err->retry_after_s = rate->wait_s;
+    return fail(err, ERR_RATE_LIMITED, NULL, "More than %lld calls in %d seconds.", (long long)rate->limit, policy->window_s);
+}
+
 static bool check_rate(struct api *api, struct call *call, struct error *err)
 {
-    const struct rate_policy *policy = call->op->policy;
-    if (policy == NULL)
-        return true;
-    /* All calls of a session share one window. */
-    if (call->who.kind == CREDENTIAL_SESSION)
-        policy = &rate_policies[RATE_SESSIONS];
-    if (limits_admit(api->limits, &call->who, policy, clock_now_us(), &call->rate))
-        return true;
-    err->retry_after_s = call->rate.wait_s;
-    return fail(err, ERR_RATE_LIMITED, NULL, "More than %lld calls in %d seconds.", (long long)call->rate.limit, policy->window_s);
+    const struct rate_policy *policy = policy_of(call->op, &call->who);
+    return policy == NULL || limits_admit(api->limits, &call->who, policy, clock_now_us(), &call->rate) ||
+           refuse_rate(policy, &call->rate, err);
+}
+
+bool api_has_rate_left(struct api *api, const struct principal *who, const struct operation *const *candidates, struct error *err)
+{
+    const struct rate_policy *policy = NULL;
+    struct rate_state rate = { .limit = 0 };
+    for (; *candidates != NULL; candidates++) {
+        policy = policy_of(*candidates, who);
+        if (policy == NULL || limits_have_room(api->limits, who, policy, clock_now_us(), &rate))
+            return true;
+    }
+    return policy == NULL || refuse_rate(policy, &rate, err);
 }
 
 /* A brand that is still being extracted accepts reads only; its extraction writes to it. */

@@ -62,15 +62,26 @@ static struct call_state *begin_call(struct api *api, struct call *call)
     call->rate = limits_unlimited(call->op->policy, clock_now_us());
     call->error = (struct error){ .code = ERR_NONE };
     state->has_principal = call->op->reach == REACH_PUBLIC || auth_principal_cached(api->auth, &call->credentials, &call->who);
+    state->must_read = call->read_input != NULL;
     return state;
 }
 
+/* A call without a well-formed credential is refused by the first check. */
 static bool needs_no_database(const struct call_state *state)
 {
     const struct operation *op = state->call->op;
-    /* A call without a credential is refused by the checks, without the database. */
-    bool principal_is_decided = state->has_principal || state->call->credentials.kind == CREDENTIAL_NONE;
-    return principal_is_decided && op->mode == OP_MEMORY && op->reach != REACH_BRAND;
+    bool is_refused = op->reach != REACH_PUBLIC && !auth_is_well_formed(&state->call->credentials);
+    return is_refused || (state->has_principal && !state->must_read && op->mode == OP_MEMORY && op->reach != REACH_BRAND);
+}
+
+bool api_credential_is_well_formed(const struct credentials *credentials)
+{
+    return auth_is_well_formed(credentials);
+}
+
+bool api_find_caller(struct api *api, const struct credentials *credentials, struct principal *ret_who)
+{
+    return auth_principal_cached(api->auth, credentials, ret_who);
 }
 
 bool api_is_immediate(struct api *api, struct call *call)
@@ -137,7 +148,7 @@ static bool park_waiting_call(struct api *api, struct call_state *state)
 static bool must_be_queued_again(const struct call_state *state)
 {
     const struct operation *op = state->call->op;
-    bool is_quick = op->pool != POOL_SLOW && (op->single != NULL || op->single_write != NULL);
+    bool is_quick = op->mode == OP_MEMORY || (op->pool != POOL_SLOW && (op->single != NULL || op->single_write != NULL));
     return !dispatch_knows_caller(state) && !is_quick;
 }
 
@@ -171,6 +182,37 @@ void dispatch_run_alone(struct api *api, struct call_state *state, struct db_con
         dispatch_finish(api, state, ok, &err);
 }
 
+static void submit_begun(struct api *api, struct call_state *state)
+{
+    if (!needs_no_database(state)) {
+        dispatch_queue(api, state);
+        return;
+    }
+    struct error err = { .code = ERR_NONE };
+    bool ok = run_read(api, state, NULL, &err);
+    dispatch_finish(api, state, ok, &err);
+}
+
+/* Reads the input of an authenticated caller. The operation is final only then. */
+static void read_and_submit(struct api *api, struct call_state *state, struct db_conn *conn)
+{
+    struct call *call = state->call;
+    struct error err = { .code = ERR_NONE };
+    struct work work = dispatch_work(api, state, call->arena, conn);
+    bool ok = dispatch_start(api, state, conn, &err) &&
+              (state->has_principal || auth_principal(api->auth, &work, &call->credentials, &call->who, &err));
+    if (!ok) {
+        dispatch_finish(api, state, false, &err);
+        return;
+    }
+    state->has_principal = true;
+    call->read_input(call);
+    state->must_read = false;
+    call->op = choose_operation(call);
+    call->rate = limits_unlimited(call->op->policy, clock_now_us());
+    submit_begun(api, state);
+}
+
 static bool shares_commit(const struct call_state *state)
 {
     return state->call->op->single_write != NULL && !state->runs_alone;
@@ -179,7 +221,9 @@ static bool shares_commit(const struct call_state *state)
 void dispatch_run(void *context, struct db_conn *conn, struct call_state *const *states, size_t count)
 {
     struct api *api = context;
-    if (shares_commit(states[0]))
+    if (states[0]->must_read)
+        read_and_submit(api, states[0], conn);
+    else if (shares_commit(states[0]))
         dispatch_run_writes(api, conn, states, count);
     else if (count > 1)
         dispatch_run_reads(api, conn, states, count);
@@ -191,14 +235,7 @@ void dispatch_run(void *context, struct db_conn *conn, struct call_state *const 
 
 void api_submit(struct api *api, struct call *call)
 {
-    struct call_state *state = begin_call(api, call);
-    if (!needs_no_database(state)) {
-        dispatch_queue(api, state);
-        return;
-    }
-    struct error err = { .code = ERR_NONE };
-    bool ok = run_read(api, state, NULL, &err);
-    dispatch_finish(api, state, ok, &err);
+    submit_begun(api, begin_call(api, call));
 }
 
 void api_cancel(struct api *api, struct call *call)

@@ -32,7 +32,8 @@ struct call_state {
     struct call_state *next; /* in an executor's queue or the list of parked calls */
     struct turn turn;        /* in an executor's queue */
     bool runs_alone;         /* not part of a group commit or batch */
-    bool has_principal;      /* call->who came from the cache */
+    bool must_read;          /* call->read_input is still to be called, so `op` is not final */
+    bool has_principal;      /* call->who is filled: from the cache, or before the input was read */
     bool admitted;           /* passed the checks; they are not repeated when the call is queued again */
     enum call_phase phase;   /* guarded by api->calls_lock once submitted, like the next two */
     bool cancelled;

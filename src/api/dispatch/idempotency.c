@@ -14,7 +14,7 @@ enum { IDEMPOTENCY_KEY_MAX_CHARS = 100 };
 static void make_fingerprint(struct call_state *state, struct arena *arena)
 {
     const struct call *call = state->call;
-    json_t *all = json_in_arena(arena, json_object());
+    json_auto_t *all = json_object(); /* its references keep the input alive, so it is not kept */
     if (json_is_object(call->input.body))
         json_object_update(all, json_for_iteration(call->input.body));
     const struct name_value_list lists[] = { call->input.path, call->input.query };

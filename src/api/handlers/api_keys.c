@@ -3,7 +3,7 @@
 #include "api/key_scopes.h"
 #include "api/op_context.h"
 #include "catalogue/operations.h"
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 
 /* Writes the members of the resource "apiKey" into an open object. */
 static void write_key_members(const struct op_context *ctx, const struct api_key_row *key, struct json_writer *json)
@@ -25,19 +25,19 @@ bool op_api_keys_list(struct op_context *ctx, const struct api_keys_list_args *a
         .limit = args->limit + 1,
     };
     struct api_key_row *keys;
-    size_t count;
-    if (!sql_api_key_page(ctx->work.conn, ctx->work.arena, &params, &keys, &count, err))
+    struct db_page found;
+    if (!sql_api_key_page(ctx->work.conn, ctx->work.arena, &params, &keys, &found, err))
         return false;
 
     struct json_writer *json = &reply->json;
-    size_t shown = page_begin(json, args->limit, count);
-    for (size_t i = 0; i < shown; i++) {
+    struct page page = page_begin(json, args->limit, found);
+    while (page_next_row(&page)) {
         json_object_begin(json);
-        write_key_members(ctx, &keys[i], json);
+        write_key_members(ctx, &keys[page.shown - 1], json);
         json_object_end(json);
     }
-    struct page_cursor end = { .id = shown > 0 ? keys[shown - 1].id : 0 };
-    page_end(json, args->limit, page_next(&ctx->work, binding, args->limit, count, end));
+    struct page_cursor end = { .id = page.shown > 0 ? keys[page.shown - 1].id : 0 };
+    page_end(&page, &ctx->work, binding, end);
     json_object_end(json);
     return true;
 }

@@ -81,6 +81,14 @@ bool op_audiences_duplicate(struct op_context *ctx, const struct audiences_dupli
            reply_audience(ctx, audience, count, reply);
 }
 
+static bool create_cohort(struct op_context *ctx, const struct audience_selection *selection, struct reply *reply,
+                          struct error *err)
+{
+    struct audience_row *audience;
+    return audience_create_cohort(&ctx->work, selection, &audience, err) && enqueue_build(ctx, audience, reply, err) &&
+           reply_audience(ctx, audience, (struct opt_int){ .set = false }, reply);
+}
+
 bool op_audiences_create_from_events(struct op_context *ctx, const struct audiences_create_from_events_args *args,
                                      struct reply *reply, struct error *err)
 {
@@ -95,7 +103,27 @@ bool op_audiences_create_from_events(struct op_context *ctx, const struct audien
         .audience_ids = args->audience_ids,
         .recipient = args->recipient,
     };
-    struct audience_row *audience;
-    return audience_create_cohort(&ctx->work, &selection, &audience, err) && enqueue_build(ctx, audience, reply, err) &&
-           reply_audience(ctx, audience, (struct opt_int){ .set = false }, reply);
+    return create_cohort(ctx, &selection, reply, err);
+}
+
+bool op_audiences_create_from_cohort(struct op_context *ctx, const struct audiences_create_from_cohort_args *args,
+                                     struct reply *reply, struct error *err)
+{
+    const struct event_cohort *cohort = args->cohort;
+    struct audience_selection selection = {
+        .name = args->name,
+        .event_types = cohort->event_types,
+        .from_us = cohort->from,
+        .to_us = cohort->to,
+        .send_id = cohort->send_id,
+        .email_id = cohort->email_id,
+        .automation_ids = cohort->automation_ids,
+        .audience_ids = cohort->audience_ids,
+        .recipient = cohort->recipient,
+    };
+    if (create_cohort(ctx, &selection, reply, err))
+        return true;
+    if (err->param[0] != '\0')
+        error_param_prefix(err, "cohort");
+    return false;
 }

@@ -4,7 +4,7 @@
 #include "api/op_context.h"
 #include "catalogue/operations.h"
 #include "engine/assets/assets.h"
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 
 /* Options about reading a website are refused as long as websites are not read. Otherwise they would be ignored without notice. */
 static bool refuse_website_options(const struct brands_create_args *args, struct error *err)
@@ -52,16 +52,16 @@ bool op_brands_list(struct op_context *ctx, const struct brands_list_args *args,
         .limit = args->limit + 1,
     };
     struct brand_row *brands;
-    size_t count;
-    if (!sql_brand_page(ctx->work.conn, ctx->work.arena, &params, &brands, &count, err))
+    struct db_page found;
+    if (!sql_brand_page(ctx->work.conn, ctx->work.arena, &params, &brands, &found, err))
         return false;
 
-    size_t shown = page_begin(&reply->json, args->limit, count);
-    for (size_t i = 0; i < shown; i++)
-        if (!brand_write(&ctx->work, &brands[i], &reply->json, err))
+    struct page page = page_begin(&reply->json, args->limit, found);
+    while (page_next_row(&page))
+        if (!brand_write(&ctx->work, &brands[page.shown - 1], &reply->json, err))
             return false;
-    struct page_cursor end = { .id = shown > 0 ? brands[shown - 1].id : 0 };
-    page_end(&reply->json, args->limit, page_next(&ctx->work, binding, args->limit, count, end));
+    struct page_cursor end = { .id = page.shown > 0 ? brands[page.shown - 1].id : 0 };
+    page_end(&page, &ctx->work, binding, end);
     json_object_end(&reply->json);
     return true;
 }
@@ -77,10 +77,10 @@ bool op_brands_get(struct op_context *ctx, const struct brands_get_args *args, s
         .limit = 1,
     };
     struct brand_row *brands;
-    size_t count;
-    if (!sql_brand_page(ctx->work.conn, ctx->work.arena, &params, &brands, &count, err))
+    struct db_page found;
+    if (!sql_brand_page(ctx->work.conn, ctx->work.arena, &params, &brands, &found, err))
         return false;
-    if (count == 0)
+    if (found.count == 0)
         return fail(err, ERR_BRAND_NOT_FOUND, "brandId", "No brand with this id in the organization.");
     return brand_write(&ctx->work, &brands[0], &reply->json, err);
 }

@@ -106,14 +106,6 @@ bool op_contacts_search(struct op_context *ctx, const struct contacts_search_arg
     struct contact_page page;
     if (!contact_find(&ctx->work, &search, &page, err))
         return false;
-    struct json_writer *json = &reply->json;
-    page_begin(json, args->limit, page.count);
-    for (size_t i = 0; i < page.count; i++) {
-        json_object_begin(json);
-        contact_write_members(&ctx->work, &page.contacts[i], json);
-        json_object_end(json);
-    }
-    page_end(json, args->limit, page.next);
-    json_object_end(json);
+    contact_write_page(&ctx->work, &search, &page, &reply->json);
     return true;
 }

@@ -19,8 +19,7 @@ struct patch {
 static bool refuse_field(const char *name, const char *wanted, struct error *err)
 {
     fail(err, ERR_INVALID_REQUEST, NULL, "%s %s.", name, wanted);
-    snprintf(err->param, sizeof(err->param), "fields.%s", name);
-    return false;
+    return error_set_param(err, "fields.%s", name);
 }
 
 /* The same bounds as those of the members at the top level. */
@@ -122,7 +121,7 @@ static bool correct_param(const struct contacts_update_args *args, struct error 
     if (strncmp(err->param, custom, size) == 0 && json_object_get(args->custom_fields, err->param + size) == NULL) {
         char name[ERROR_PARAM_MAX_BYTES];
         snprintf(name, sizeof(name), "%s", err->param + size);
-        snprintf(err->param, sizeof(err->param), "fields.%.*s", (int)(sizeof(err->param) - sizeof("fields.")), name);
+        error_set_param(err, "fields.%s", name);
     }
     return false;
 }

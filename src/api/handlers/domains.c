@@ -3,7 +3,7 @@
 #include "api/op_context.h"
 #include "catalogue/jobs.h"
 #include "catalogue/operations.h"
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 
 bool op_domains_list(struct op_context *ctx, const struct domains_list_args *args, struct reply *reply, struct error *err)
 {
@@ -18,15 +18,15 @@ bool op_domains_list(struct op_context *ctx, const struct domains_list_args *arg
         .limit = args->limit + 1,
     };
     struct domain_row *domains;
-    size_t count;
-    if (!sql_domain_page(ctx->work.conn, ctx->work.arena, &params, &domains, &count, err))
+    struct db_page found;
+    if (!sql_domain_page(ctx->work.conn, ctx->work.arena, &params, &domains, &found, err))
         return false;
 
-    size_t shown = page_begin(&reply->json, args->limit, count);
-    for (size_t i = 0; i < shown; i++)
-        domain_write(&ctx->work, &domains[i], &reply->json);
-    struct page_cursor end = { .id = shown > 0 ? domains[shown - 1].id : 0 };
-    page_end(&reply->json, args->limit, page_next(&ctx->work, binding, args->limit, count, end));
+    struct page page = page_begin(&reply->json, args->limit, found);
+    while (page_next_row(&page))
+        domain_write(&ctx->work, &domains[page.shown - 1], &reply->json);
+    struct page_cursor end = { .id = page.shown > 0 ? domains[page.shown - 1].id : 0 };
+    page_end(&page, &ctx->work, binding, end);
     json_object_end(&reply->json);
     return true;
 }

@@ -15,6 +15,20 @@ static void reply_preview(struct op_context *ctx, const struct send_preview *pre
     send_write_preview(preview, &reply->json);
 }
 
+/* The user has declined the preview: its token is used up and nothing is sent. */
+static bool decline(struct op_context *ctx, struct reply *reply, struct error *err)
+{
+    if (!confirm_decline(&ctx->work, ctx->call->confirmation, ctx->call->who.key_id, err))
+        return false;
+    reply->status = 200;
+    reply->keep_no_key = true;
+    json_object_begin(&reply->json);
+    json_member_text(&reply->json, "status", "not_sent");
+    json_member_text(&reply->json, "message", "The user did not agree; nothing was sent.");
+    json_object_end(&reply->json);
+    return true;
+}
+
 static const char *text_or_none(const char *text)
 {
     return text != NULL && text[0] != '\0' ? text : NULL;
@@ -22,6 +36,8 @@ static const char *text_or_none(const char *text)
 
 bool op_sends_create(struct op_context *ctx, const struct sends_create_args *args, struct reply *reply, struct error *err)
 {
+    if (ctx->call->is_declined)
+        return decline(ctx, reply, err);
     if (args->gradual_send != NULL)
         return fail(err, ERR_NOT_IMPLEMENTED, "gradualSend", "Gradual sends are not available yet; leave gradualSend out.");
     struct send_request request = {
@@ -60,6 +76,8 @@ bool op_sends_create(struct op_context *ctx, const struct sends_create_args *arg
 
 bool op_sends_test(struct op_context *ctx, const struct sends_test_args *args, struct reply *reply, struct error *err)
 {
+    if (ctx->call->is_declined)
+        return decline(ctx, reply, err);
     struct send_request request = {
         .email_id = args->email_id,
         .domain_id = args->domain_id,

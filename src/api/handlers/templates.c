@@ -2,6 +2,7 @@
 #include "engine/templates/gallery.h"
 
 #include "api/op_context.h"
+#include "base/text.h"
 #include "catalogue/operations.h"
 
 static const char *category_name(enum email_category category)
@@ -9,10 +10,20 @@ static const char *category_name(enum email_category category)
     return category != EMAIL_CATEGORY_ABSENT ? email_category_names[category - 1] : NULL;
 }
 
+/* D-145: semantic is true, false, or a text, which is then the query. */
+static bool check_semantic(const char *semantic, const char *query, struct error *err)
+{
+    if (semantic == NULL || text_equal(semantic, "false"))
+        return true;
+    if (!text_equal(semantic, "true") && query != NULL)
+        return fail(err, ERR_INVALID_REQUEST, "semantic", "Pass the text in query or in semantic, not in both.");
+    return fail(err, ERR_NOT_IMPLEMENTED, "semantic", "Semantic search is not available; leave semantic out.");
+}
+
 bool op_templates_list(struct op_context *ctx, const struct templates_list_args *args, struct reply *reply, struct error *err)
 {
-    if (args->semantic)
-        return fail(err, ERR_NOT_IMPLEMENTED, "semantic", "Semantic search is not available; leave semantic out.");
+    if (!check_semantic(args->semantic, args->query, err))
+        return false;
     struct gallery_filter filter = { .query = args->query, .category = category_name(args->category), .brand = args->brand };
     return gallery_list_templates(&ctx->work, &filter, true, args->limit, args->cursor, &reply->json, err);
 }

@@ -45,8 +45,9 @@ struct rate_state limits_unlimited(const struct rate_policy *policy, int64_t now
     return full_window(policy != NULL && policy->limit > 0 ? policy->limit : DEFAULT_LIMIT, now_us);
 }
 
-bool limits_admit(struct limits *limits, const struct principal *who, const struct rate_policy *policy, int64_t now_us,
-                  struct rate_state *ret_rate)
+/* Asks the store about the window; `counts` says whether this call is counted in it. */
+static bool ask_window(struct limits *limits, const struct principal *who, const struct rate_policy *policy, int64_t now_us,
+                       bool counts, struct rate_state *ret_rate)
 {
     *ret_rate = limits_unlimited(policy, now_us);
     if (policy->limit <= 0 || who->rate_multiplier <= 0)
@@ -60,7 +61,8 @@ bool limits_admit(struct limits *limits, const struct principal *who, const stru
         .policy = policy,
     };
     struct limit_count count;
-    if (!limits->store->operations->count(limits->store, &window, limit, now_us, &count)) {
+    /* A store admits nothing to a window without room, so it does not count this call. */
+    if (!limits->store->operations->count(limits->store, &window, counts ? limit : 0, now_us, &count)) {
         *ret_rate = full_window(limit, now_us);
         return true;
     }
@@ -72,5 +74,17 @@ bool limits_admit(struct limits *limits, const struct principal *who, const stru
         .reset_s = count.reset_s,
         .wait_s = wait_s > 0 ? wait_s : 1,
     };
-    return count.admitted;
+    return counts ? count.admitted : count.counted < limit;
+}
+
+bool limits_admit(struct limits *limits, const struct principal *who, const struct rate_policy *policy, int64_t now_us,
+                  struct rate_state *ret_rate)
+{
+    return ask_window(limits, who, policy, now_us, true, ret_rate);
+}
+
+bool limits_have_room(struct limits *limits, const struct principal *who, const struct rate_policy *policy, int64_t now_us,
+                      struct rate_state *ret_rate)
+{
+    return ask_window(limits, who, policy, now_us, false, ret_rate);
 }

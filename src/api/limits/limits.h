@@ -18,6 +18,10 @@ void limits_free(struct limits *limits);
 bool limits_admit(struct limits *limits, const struct principal *who, const struct rate_policy *policy, int64_t now_us,
                   struct rate_state *ret_rate) NONNULL(1, 2, 3, 5);
 
+/* True when limits_admit would admit a call now. Counts nothing. */
+bool limits_have_room(struct limits *limits, const struct principal *who, const struct rate_policy *policy, int64_t now_us,
+                      struct rate_state *ret_rate) NONNULL(1, 2, 3, 5);
+
 /* The rate state of a caller without a limit: a full window. */
 struct rate_state limits_unlimited(const struct rate_policy *policy, int64_t now_us);
 

@@ -15,16 +15,14 @@ static json_t *help_scopes(const struct catalogue *all)
     return rows;
 }
 
-/* A metered operation has no published price: its cost is null. */
 static json_t *help_prices(const struct catalogue *all)
 {
     json_t *rows = json_array();
     const char *name;
     json_t *price;
     json_object_foreach(json_object_get(all->policies, "prices"), name, price) {
-        bool metered = strcmp(member_text(price, "kind"), "metered") == 0;
-        json_t *cost = metered ? json_null() : json_integer((json_int_t)member_number(price, "credits", 0));
-        json_t *row = json_pack("{s:s, s:o}", "operation", name, "cost", cost);
+        json_t *row = json_pack("{s:s, s:I, s:O}", "operation", name, "cost", (json_int_t)member_number(price, "credits", 0), "kind",
+                                json_object_get(price, "kind"));
         if (member_text(price, "unit") != NULL) {
             json_object_set(row, "unit", json_object_get(price, "unit"));
         }

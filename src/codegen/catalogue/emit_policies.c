@@ -37,7 +37,7 @@ static void emit_policies_header(const struct catalogue *all, const char *folder
     output_close(&out);
 }
 
-/* Plans and credit prices have a header of their own, because the engine includes it without the other policies. */
+/* Plans, credit prices and daily bounds have a header of their own, because the engine includes it without the other policies. */
 static void emit_plans_header(const struct catalogue *all, const char *folder)
 {
     struct output out;
@@ -52,6 +52,10 @@ static void emit_plans_header(const struct catalogue *all, const char *folder)
     json_t *row;
     json_object_foreach(json_object_get(all->policies, "prices"), name, row) {
         put(&out, "    CREDITS_%s = %.0f,\n", upper_case(name), member_number(row, "credits", 0));
+    }
+    put(&out, "};\n\n/* Bounds of a day (UTC), of each brand or organization as schemas/policies.json declares. */\nenum daily_bound {\n");
+    json_object_foreach(json_object_get(all->policies, "dailyBounds"), name, row) {
+        put(&out, "    DAILY_%s = %.0f,\n", upper_case(name), member_number(row, "limit", 0));
     }
     put(&out, "};\n");
     output_close(&out);

@@ -50,6 +50,20 @@ static void lint_prices(json_t *prices)
     }
 }
 
+static void lint_daily_bounds(json_t *bounds)
+{
+    static const char *const known[] = { "limit=i", "unit=s", NULL };
+    const char *name;
+    json_t *row;
+    json_object_foreach(bounds, name, row) {
+        lint_members(row, known, text("%s: daily bound %s", where, name));
+        lint_text(row, "unit", text("%s: daily bound %s", where, name));
+        if (member_number(row, "limit", 0) < 1) {
+            problem(where, "daily bound %s needs a limit", name);
+        }
+    }
+}
+
 static void lint_plans(json_t *plans)
 {
     static const char *const known[] = { "name=s", "credits=iz", "emailSends=iz", NULL };
@@ -63,7 +77,7 @@ static void lint_plans(json_t *plans)
 
 void lint_policies(const struct catalogue *all)
 {
-    static const char *const known[] = { "counts=o", "bodyBytes=i", "scopes=o", "rates=o", "prices=o", "plans=o", NULL };
+    static const char *const known[] = { "counts=o", "bodyBytes=i", "scopes=o", "rates=o", "prices=o", "dailyBounds=o", "plans=o", NULL };
     lint_members(all->policies, known, where);
     if (member_number(all->policies, "bodyBytes", 0) < 1) {
         problem(where, "bodyBytes must bound the size of bodies");
@@ -71,5 +85,6 @@ void lint_policies(const struct catalogue *all)
     lint_scopes(json_object_get(all->policies, "scopes"));
     lint_rates(json_object_get(all->policies, "rates"));
     lint_prices(json_object_get(all->policies, "prices"));
+    lint_daily_bounds(json_object_get(all->policies, "dailyBounds"));
     lint_plans(json_object_get(all->policies, "plans"));
 }

@@ -76,6 +76,9 @@ const char *rate_list(const struct catalogue *all)
     json_object_foreach(json_object_get(all->policies, "rates"), name, rate) {
         list = text("%s- %s: %.0f in %.0f s\n", list, name, member_number(rate, "limit", 0), member_number(rate, "windowS", 60));
     }
+    json_object_foreach(json_object_get(all->policies, "dailyBounds"), name, rate) {
+        list = text("%s- %s: %.0f a day (UTC) of each %s\n", list, name, member_number(rate, "limit", 0), member_text(rate, "unit"));
+    }
     return list;
 }
 

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 #include "mail/address.h"
 
 static const int64_t day_us = INT64_C(86400) * US_PER_S;
@@ -97,8 +97,8 @@ bool analytics_overview(const struct work *work, struct window window, struct js
 /* ---- Events ---- */
 
 static bool find_of_send(const struct work *work, const struct event_filter *filter, const char *recipient_key,
-                         const struct page_cursor *cursor_start, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
-                         struct error *err)
+                         const struct page_cursor *cursor_start, int64_t limit, struct event_row **ret_rows,
+                         struct db_page *ret_page, struct error *err)
 {
     struct event_page_of_send_params params = {
         .brand_id = work->brand_id,
@@ -112,12 +112,12 @@ static bool find_of_send(const struct work *work, const struct event_filter *fil
         .id = cursor_start->id,
         .limit = limit,
     };
-    return sql_event_page_of_send(work->conn, work->arena, &params, ret_rows, ret_count, err);
+    return sql_event_page_of_send(work->conn, work->arena, &params, ret_rows, ret_page, err);
 }
 
 static bool find_of_recipient(const struct work *work, const struct event_filter *filter, const char *recipient_key,
-                              const struct page_cursor *cursor_start, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
-                              struct error *err)
+                              const struct page_cursor *cursor_start, int64_t limit, struct event_row **ret_rows,
+                              struct db_page *ret_page, struct error *err)
 {
     struct event_page_of_recipient_params params = {
         .brand_id = work->brand_id,
@@ -130,21 +130,21 @@ static bool find_of_recipient(const struct work *work, const struct event_filter
         .id = cursor_start->id,
         .limit = limit,
     };
-    return sql_event_page_of_recipient(work->conn, work->arena, &params, ret_rows, ret_count, err);
+    return sql_event_page_of_recipient(work->conn, work->arena, &params, ret_rows, ret_page, err);
 }
 
 static bool find_event_page(const struct work *work, const struct event_filter *filter, const char *recipient_key,
-                            const struct page_cursor *cursor_start, int64_t limit, struct event_row **ret_rows, size_t *ret_count,
-                            struct error *err)
+                            const struct page_cursor *cursor_start, int64_t limit, struct event_row **ret_rows,
+                            struct db_page *ret_page, struct error *err)
 {
     *ret_rows = NULL;
-    *ret_count = 0;
+    *ret_page = (struct db_page){ .count = 0 };
     if (filter->of_automation)
         return true;
     if (filter->send_id != 0)
-        return find_of_send(work, filter, recipient_key, cursor_start, limit, ret_rows, ret_count, err);
+        return find_of_send(work, filter, recipient_key, cursor_start, limit, ret_rows, ret_page, err);
     if (recipient_key != NULL)
-        return find_of_recipient(work, filter, recipient_key, cursor_start, limit, ret_rows, ret_count, err);
+        return find_of_recipient(work, filter, recipient_key, cursor_start, limit, ret_rows, ret_page, err);
     struct event_page_params params = {
         .brand_id = work->brand_id,
         .event_type = filter->event_type,
@@ -155,7 +155,7 @@ static bool find_event_page(const struct work *work, const struct event_filter *
         .id = cursor_start->id,
         .limit = limit,
     };
-    return sql_event_page(work->conn, work->arena, &params, ret_rows, ret_count, err);
+    return sql_event_page(work->conn, work->arena, &params, ret_rows, ret_page, err);
 }
 
 static void write_event(const struct work *work, const struct event_row *event, struct json_writer *json)
@@ -199,18 +199,18 @@ bool analytics_events(const struct work *work, const struct event_filter *filter
                      (long long)(window->has_from ? window->from_us : 0), (long long)(window->has_to ? window->to_us : 0));
     struct page_cursor cursor_start;
     struct event_row *rows;
-    size_t count;
+    struct db_page found;
     if (!page_cursor_read(work, binding, cursor, &cursor_start, err) ||
-        !find_event_page(work, filter, key, &cursor_start, limit + 1, &rows, &count, err))
+        !find_event_page(work, filter, key, &cursor_start, limit + 1, &rows, &found, err))
         return false;
 
-    size_t shown = page_begin(json, limit, count);
-    for (size_t i = 0; i < shown; i++)
-        write_event(work, &rows[i], json);
+    struct page page = page_begin(json, limit, found);
+    while (page_next_row(&page))
+        write_event(work, &rows[page.shown - 1], json);
     struct page_cursor end = { .set = false };
-    if (shown > 0)
-        end = (struct page_cursor){ .number = rows[shown - 1].occurred_at, .id = rows[shown - 1].id };
-    page_end(json, limit, page_next(work, binding, limit, count, end));
+    if (page.shown > 0)
+        end = (struct page_cursor){ .number = rows[page.shown - 1].occurred_at, .id = rows[page.shown - 1].id };
+    page_end(&page, work, binding, end);
     write_range(filter->window, json);
     json_object_end(json);
     return true;

@@ -17,7 +17,7 @@ select date_trunc(:unit, c.hour, b.time_zone) as at,
  order by 1;
 
 -- The events of a brand in a window, newest first (keyset pagination).
--- name: event_page :many
+-- name: event_page :page
 -- row: event
 -- params: brand_id bigint, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
 -- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null
@@ -31,7 +31,7 @@ select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id
  limit :limit;
 
 -- The events of one send in a window, newest first (keyset pagination).
--- name: event_page_of_send :many
+-- name: event_page_of_send :page
 -- row: event
 -- params: brand_id bigint, send_id bigint, recipient_key text null, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
 -- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null
@@ -46,7 +46,7 @@ select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id
  limit :limit;
 
 -- The events of one address in a window, newest first (keyset pagination).
--- name: event_page_of_recipient :many
+-- name: event_page_of_recipient :page
 -- row: event
 -- params: brand_id bigint, recipient_key text, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
 -- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null

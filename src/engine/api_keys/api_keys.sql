@@ -14,7 +14,7 @@ returning id, brand_id, name, preview, scopes, rate_multiplier, created_at, last
 select id from brands where organization_id = :organization_id and id = :brand_id and status <> 'deleting';
 
 -- A page of an organization's keys, newest first (keyset pagination); `before_id` 0 begins with the newest.
--- name: api_key_page :many
+-- name: api_key_page :page
 -- params: organization_id bigint, before_id bigint, limit bigint
 -- row: api_key
 -- columns: id bigint, brand_id bigint null, name text, preview text, scopes integer, rate_multiplier float8, created_at timestamptz, last_used_at timestamptz null, revoked_at timestamptz null

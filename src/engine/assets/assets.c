@@ -1,7 +1,7 @@
 #include "engine/assets/assets.h"
 
 #include "base/text.h"
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 #include "sql/assets.h"
 
 #include <string.h>
@@ -103,8 +103,8 @@ static bool read_shape(const struct work *work, const char *text, struct shape *
 }
 
 static bool find_asset_page(const struct work *work, const struct asset_filter *filter, const struct shape *shape,
-                            const struct page_cursor *cursor_start, int64_t limit, struct asset_row **ret_rows, size_t *ret_count,
-                            struct error *err)
+                            const struct page_cursor *cursor_start, int64_t limit, struct asset_row **ret_rows,
+                            struct db_page *ret_page, struct error *err)
 {
     if (filter->oldest_first) {
         struct asset_page_oldest_params params = {
@@ -117,7 +117,7 @@ static bool find_asset_page(const struct work *work, const struct asset_filter *
             .after_id = cursor_start->id,
             .limit = limit,
         };
-        return sql_asset_page_oldest(work->conn, work->arena, &params, ret_rows, ret_count, err);
+        return sql_asset_page_oldest(work->conn, work->arena, &params, ret_rows, ret_page, err);
     }
     struct asset_page_newest_params params = {
         .brand_id = work->brand_id,
@@ -129,7 +129,7 @@ static bool find_asset_page(const struct work *work, const struct asset_filter *
         .before_id = cursor_start->set ? cursor_start->id : INT64_MAX,
         .limit = limit,
     };
-    return sql_asset_page_newest(work->conn, work->arena, &params, ret_rows, ret_count, err);
+    return sql_asset_page_newest(work->conn, work->arena, &params, ret_rows, ret_page, err);
 }
 
 /* The ratio of width to height in lowest terms. */
@@ -176,15 +176,15 @@ bool asset_list(const struct work *work, const struct asset_filter *filter, int6
     struct shape shape;
     struct page_cursor cursor_start;
     struct asset_row *rows;
-    size_t count;
+    struct db_page found;
     if (!read_shape(work, filter->aspect_ratio, &shape, err) || !page_cursor_read(work, binding, cursor, &cursor_start, err) ||
-        !find_asset_page(work, filter, &shape, &cursor_start, limit + 1, &rows, &count, err))
+        !find_asset_page(work, filter, &shape, &cursor_start, limit + 1, &rows, &found, err))
         return false;
-    size_t shown = page_begin(json, limit, count);
-    for (size_t i = 0; i < shown; i++)
-        write_asset(work, &rows[i], json);
-    struct page_cursor last = { .id = shown > 0 ? rows[shown - 1].id : 0 };
-    page_end(json, limit, page_next(work, binding, limit, count, last));
+    struct page page = page_begin(json, limit, found);
+    while (page_next_row(&page))
+        write_asset(work, &rows[page.shown - 1], json);
+    struct page_cursor last = { .id = page.shown > 0 ? rows[page.shown - 1].id : 0 };
+    page_end(&page, work, binding, last);
     json_object_end(json);
     return true;
 }

@@ -15,7 +15,7 @@ select :brand_id, decode(g.hash, 'hex'), g.type, g.bytes, g.width, g.height, g.f
     on conflict (brand_id, hash) do nothing;
 
 -- The images of a brand before an id, newest first (keyset pagination).
--- name: asset_page_newest :many
+-- name: asset_page_newest :page
 -- params: brand_id bigint, type text null, kind text null, shape text null, min_ratio float8 null, max_ratio float8 null, before_id bigint, limit bigint
 -- row: asset
 -- columns: id bigint, hash bytea, type text, kind text, width bigint, height bigint, created_at timestamptz
@@ -29,7 +29,7 @@ select id, hash, type, kind, width, height, created_at
  limit :limit;
 
 -- The images of a brand after an id, oldest first (keyset pagination).
--- name: asset_page_oldest :many
+-- name: asset_page_oldest :page
 -- params: brand_id bigint, type text null, kind text null, shape text null, min_ratio float8 null, max_ratio float8 null, after_id bigint, limit bigint
 -- row: asset
 -- columns: id bigint, hash bytea, type text, kind text, width bigint, height bigint, created_at timestamptz

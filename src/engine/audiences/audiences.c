@@ -2,7 +2,7 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 #include "engine/filters/filter.h"
 
 #include <string.h>
@@ -105,7 +105,7 @@ bool audience_list(const struct work *work, bool counted, bool with_builds, int6
     static const char binding[] = "audiences.list";
     struct page_cursor cursor_start;
     struct audience_row *rows;
-    size_t count;
+    struct db_page found;
     if (!page_cursor_read(work, binding, cursor, &cursor_start, err))
         return false;
     struct audience_page_params params = {
@@ -114,18 +114,20 @@ bool audience_list(const struct work *work, bool counted, bool with_builds, int6
         .id = cursor_start.id,
         .limit = limit + 1,
     };
-    if (!sql_audience_page(work->conn, work->arena, &params, &rows, &count, err))
+    if (!sql_audience_page(work->conn, work->arena, &params, &rows, &found, err))
         return false;
-    size_t shown = count > (size_t)limit ? (size_t)limit : count;
-    struct opt_int *counts = arena_array(work->arena, shown, sizeof(*counts));
-    if (counted && !count_all(work, rows, shown, counts, err))
+    size_t most = found.count > (size_t)limit ? (size_t)limit : found.count;
+    struct opt_int *counts = arena_array(work->arena, most, sizeof(*counts));
+    if (counted && !count_all(work, rows, most, counts, err))
         return false;
 
-    page_begin(json, limit, count);
-    for (size_t i = 0; i < shown; i++)
+    struct page page = page_begin(json, limit, found);
+    while (page_next_row(&page)) {
+        size_t i = page.shown - 1;
         audience_write(work, &rows[i], (struct audience_parts){ .count = counts[i], .build = with_builds }, json);
-    struct page_cursor end = { .id = shown > 0 ? rows[shown - 1].id : 0 };
-    page_end(json, limit, page_next(work, binding, limit, count, end));
+    }
+    struct page_cursor end = { .id = page.shown > 0 ? rows[page.shown - 1].id : 0 };
+    page_end(&page, work, binding, end);
     json_object_end(json);
     return true;
 }

@@ -72,7 +72,7 @@ struct audience_selection {
 };
 
 /* Writes a cohort with a pending build. The caller enqueues the job and stores it with audience_set_job.
- * Errors: INVALID_REQUEST, AUDIENCE_NOT_FOUND. */
+ * Errors: INVALID_REQUEST, AUDIENCE_NOT_FOUND, SEND_NOT_FOUND, EMAIL_NOT_FOUND. */
 MUST_CHECK bool audience_create_cohort(const struct work *work, const struct audience_selection *selection,
                                        struct audience_row **ret_audience, struct error *err) NONNULL(1, 2, 3, 4);
 

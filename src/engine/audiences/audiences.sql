@@ -1,5 +1,5 @@
 -- The audiences of a brand, newest first (keyset pagination).
--- name: audience_page :many
+-- name: audience_page :page
 -- row: audience
 -- params: brand_id bigint, from_start boolean, id bigint, limit bigint
 -- columns: id bigint, name text, kind text, filters jsonb, selection jsonb null, readiness text null, build_job bigint null, events_scanned bigint, stamped_contacts bigint, enqueued_at timestamptz null, completed_at timestamptz null, created_at timestamptz, updated_at timestamptz
@@ -111,3 +111,10 @@ update audiences
        scanned_at = coalesce(:last_at, scanned_at), scanned_id = coalesce(:last_id, scanned_id),
        completed_at = case when :readiness in ('ready', 'failed') then :now::timestamptz end
  where brand_id = :brand_id and id = :id;
+
+-- Whether a send and a design are in the brand.
+-- name: audience_subjects :one
+-- params: brand_id bigint, send_id bigint, email_id bigint
+-- columns: has_send boolean, has_email boolean
+select exists (select 1 from sends where brand_id = :brand_id and id = :send_id),
+       exists (select 1 from emails where brand_id = :brand_id and id = :email_id);

@@ -73,6 +73,25 @@ static bool write_audience_ids(const struct work *work, const struct text_list *
     return true;
 }
 
+/* Checks that the send and the design belong to the brand. A deleted design still has its events. */
+static bool check_subjects(const struct work *work, const struct audience_selection *selection, struct error *err)
+{
+    struct audience_subjects_params params = {
+        .brand_id = work->brand_id,
+        .send_id = selection->send_id,
+        .email_id = selection->email_id,
+    };
+    struct audience_subjects_row *found;
+    if (selection->send_id == 0 && selection->email_id == 0)
+        return true;
+    if (!sql_audience_subjects(work->conn, work->arena, &params, &found, err))
+        return false;
+    if (selection->send_id != 0 && !found->has_send)
+        return fail(err, ERR_SEND_NOT_FOUND, "sendId", "No send with this id in this brand.");
+    return selection->email_id == 0 || found->has_email ||
+           fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email with this id in this brand.");
+}
+
 static bool write_recipient(const struct work *work, const char *recipient, struct json_writer *json, struct error *err)
 {
     struct address address;
@@ -88,7 +107,8 @@ static bool write_selection(const struct work *work, const struct audience_selec
                             struct error *err)
 {
     int64_t to_us;
-    if (!check_event_types(work, &selection->event_types, err) || !check_window(work, selection, &to_us, err))
+    if (!check_event_types(work, &selection->event_types, err) || !check_window(work, selection, &to_us, err) ||
+        !check_subjects(work, selection, err))
         return false;
     struct buf *out = buf_in_arena(work->arena, SELECTION_MAX_BYTES);
     struct json_writer json;

@@ -9,7 +9,7 @@ select id, name, domain, status, identity, email_design, image_style, time_zone,
 
 -- A page of an organization's brands, oldest first (keyset pagination). `only_id` 0 means all brands; a member's session sees only
 -- its brands. The long documents emailDesign and imageStyle are returned only with `only_id`.
--- name: brand_page :many
+-- name: brand_page :page
 -- params: organization_id bigint, only_id bigint, member_session_id bigint, after_id bigint, limit bigint
 -- row: brand
 -- columns: id bigint, name text, domain text null, status text, identity jsonb, email_design text null, image_style text null, time_zone text, locale text, created_at timestamptz, updated_at timestamptz

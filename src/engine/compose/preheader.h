@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 
-/* Copies prepared HTML and inserts the hidden `preview_text` at the start of its body. Filler after it keeps the design's text
- * out of the preview. Placeholders in the text are kept. HTML without a body tag is copied unchanged. */
+/* Copies prepared HTML, inserts the hidden `preview_text` at the start of its body, and leaves the design's own preheader out.
+ * Filler after the text keeps the design's text out of the preview. Placeholders in the text are kept. HTML without a body tag is
+ * copied unchanged. */
 char *email_html_with_preview(struct arena *arena, const char *html, const char *preview_text) NONNULL(1, 2, 3) RETURNS_NONNULL;

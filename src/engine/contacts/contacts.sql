@@ -165,7 +165,7 @@ with given as (
 select id, email_key from leaving;
 
 -- The first page of contacts, newest first.
--- name: contact_page_first :many
+-- name: contact_page_first :page
 -- params: brand_id bigint, limit bigint
 -- row: contact
 -- columns: id bigint, email text, first_name text null, last_name text null, user_id text null, source text, subscribed boolean, subscription_groups jsonb, custom_fields jsonb, consent jsonb null, created_at timestamptz, updated_at timestamptz, inserted boolean
@@ -177,7 +177,7 @@ select id, email, first_name, last_name, user_id, source, subscribed, subscripti
  limit :limit;
 
 -- A further page of contacts, newest first (keyset pagination).
--- name: contact_page_after :many
+-- name: contact_page_after :page
 -- params: brand_id bigint, at timestamptz, id bigint, limit bigint
 -- row: contact
 -- columns: id bigint, email text, first_name text null, last_name text null, user_id text null, source text, subscribed boolean, subscription_groups jsonb, custom_fields jsonb, consent jsonb null, created_at timestamptz, updated_at timestamptz, inserted boolean

@@ -31,8 +31,7 @@ static bool check_groups(const json_t *groups, struct error *err)
             continue;
         fail(err, ERR_INVALID_REQUEST, NULL, "subscriptionGroups maps ids of at most %d characters to true or false.",
              SUBSCRIPTION_GROUP_MAX_CHARS);
-        snprintf(err->param, sizeof(err->param), "subscriptionGroups.%s", group);
-        return false;
+        return error_set_param(err, "subscriptionGroups.%s", group);
     }
     return true;
 }

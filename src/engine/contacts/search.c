@@ -181,7 +181,7 @@ static const char *binding_of(const struct work *work, const struct contact_sear
 /* All contacts, newest first. This is the most frequent search, so it has prepared statements. A further page is an index range
  * scan. */
 static bool find_newest(const struct work *work, const struct contact_search *search, const struct page_cursor *cursor,
-                        const struct contact_row **ret_rows, size_t *ret_count, struct error *err)
+                        const struct contact_row **ret_rows, struct db_page *ret_page, struct error *err)
 {
     struct contact_page_first_params first = { .brand_id = work->brand_id, .limit = search->limit + 1 };
     struct contact_page_after_params after = {
@@ -193,12 +193,12 @@ static bool find_newest(const struct work *work, const struct contact_search *se
     if (!ok)
         return false;
     *ret_rows = rows.rows;
-    *ret_count = rows.count;
+    *ret_page = (struct db_page){ rows.count, rows.is_cut };
     return true;
 }
 
 static bool find_matching(const struct work *work, const struct contact_search *search, const struct page_cursor *cursor,
-                          const struct contact_row **ret_rows, size_t *ret_count, struct error *err)
+                          const struct contact_row **ret_rows, struct db_page *ret_page, struct error *err)
 {
     struct search_sql sql;
     struct db_rows rows;
@@ -215,7 +215,7 @@ static bool find_matching(const struct work *work, const struct contact_search *
     if (!search_sql_run(&sql, work->conn, &contact_page_first_statement, &rows, err))
         return false;
     *ret_rows = rows.rows;
-    *ret_count = rows.count;
+    *ret_page = (struct db_page){ rows.count, rows.is_cut };
     return true;
 }
 
@@ -224,7 +224,7 @@ bool contact_find(const struct work *work, const struct contact_search *search, 
     const char *binding = binding_of(work, search);
     struct page_cursor cursor;
     const struct contact_row *contacts;
-    size_t found;
+    struct db_page found;
     bool is_everybody = search->text == NULL && search->filters == NULL && search->audience_id == 0;
     bool is_newest = is_everybody && search->order_by == CONTACT_BY_CREATED && search->descending;
     if (!page_cursor_read(work, binding, search->cursor, &cursor, err))
@@ -232,16 +232,29 @@ bool contact_find(const struct work *work, const struct contact_search *search, 
     if (is_newest ? !find_newest(work, search, &cursor, &contacts, &found, err)
                   : !find_matching(work, search, &cursor, &contacts, &found, err))
         return false;
-    size_t count = found > (size_t)search->limit ? (size_t)search->limit : found;
-    struct page_cursor last = { .set = false };
-    if (count > 0)
-        last = last_contact_cursor(work, search->order_by, &contacts[count - 1]);
-    *ret_page = (struct contact_page){
-        .contacts = contacts,
-        .count = count,
-        .next = page_next(work, binding, search->limit, found, last),
-    };
+    size_t count = found.count > (size_t)search->limit ? (size_t)search->limit : found.count;
+    *ret_page = (struct contact_page){ .contacts = contacts, .count = count, .found = found };
+    if (found.count > count || found.is_cut) {
+        struct page_cursor last = last_contact_cursor(work, search->order_by, &contacts[count - 1]);
+        ret_page->next = page_cursor(work, binding, &last);
+    }
     return true;
+}
+
+void contact_write_page(const struct work *work, const struct contact_search *search, const struct contact_page *contacts,
+                        struct json_writer *json)
+{
+    struct page page = page_begin(json, search->limit, contacts->found);
+    while (page_next_row(&page)) {
+        json_object_begin(json);
+        contact_write_members(work, &contacts->contacts[page.shown - 1], json);
+        json_object_end(json);
+    }
+    struct page_cursor last = { .set = false };
+    if (page.shown > 0)
+        last = last_contact_cursor(work, search->order_by, &contacts->contacts[page.shown - 1]);
+    page_end(&page, work, binding_of(work, search), last);
+    json_object_end(json);
 }
 
 bool contact_count(const struct work *work, const struct contact_search *search, int64_t *ret_count, struct error *err)

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "engine/contacts/contacts.h"
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 
 enum contact_order_field { CONTACT_BY_CREATED, CONTACT_BY_UPDATED, CONTACT_BY_EMAIL, CONTACT_BY_FIRST_NAME, CONTACT_BY_LAST_NAME };
 
@@ -25,13 +25,18 @@ struct contact_search {
 struct contact_page {
     const struct contact_row *contacts;
     size_t count;
-    const char *next; /* cursor; NULL on the last page */
+    const char *next;     /* cursor; NULL on the last page */
+    struct db_page found; /* with the extra row that shows that there are more */
 };
 
 /* Finds a page. In an order by name, contacts without this name come last.
  * Errors: INVALID_REQUEST, AUDIENCE_NOT_FOUND, AUDIENCE_BUILD_ACTIVE. */
 MUST_CHECK bool contact_find(const struct work *work, const struct contact_search *search, struct contact_page *ret_page,
                              struct error *err) NONNULL(1, 2, 3, 4);
+
+/* Writes a page, an object with data and pagination. It ends early when the contacts are wide. */
+void contact_write_page(const struct work *work, const struct contact_search *search, const struct contact_page *page,
+                        struct json_writer *json) NONNULL(1, 2, 3, 4);
 
 /* Counts the matching contacts; order, cursor and limit are ignored. Errors: as contact_find. */
 MUST_CHECK bool contact_count(const struct work *work, const struct contact_search *search, int64_t *ret_count, struct error *err)

@@ -1,5 +1,5 @@
 /*
- * Pages and cursors (keyset pagination). A cursor contains the sort key of the
+ * Cursors of pages (keyset pagination). A cursor contains the sort key of the
  * last returned row, so deleting rows that were read skips no other row. It is a
  * sealed token, bound to its query (organization, brand, operation, filters,
  * order), and valid for 24 hours. Its reader learns none of the numbers in it.
@@ -31,29 +31,3 @@ MUST_CHECK bool page_cursor_read(const struct work *work, const char *binding, c
 
 char *page_cursor(const struct work *work, const char *binding, const struct page_cursor *position)
     NONNULL(1, 2, 3) RETURNS_NONNULL;
-
-/*
- * The result of a list, {"data":[…],"pagination":{…}}. Queries select limit + 1 rows; the extra row only shows that there are
- * more.
- *
- *     size_t shown = page_begin(json, limit, count);
- *     for (size_t i = 0; i < shown; i++) write rows[i];
- *     page_end(json, limit, page_next(work, binding, limit, count, position of the last row shown));
- *
- * The object stays open for further members; the caller ends it.
- */
-size_t page_begin(struct json_writer *json, int64_t limit, size_t count) NONNULL(1);
-void page_end(struct json_writer *json, int64_t limit, const char *next) NONNULL(1);
-
-/* The cursor after `last` if `count` rows are more than a page, else NULL. */
-const char *page_next(const struct work *work, const char *binding, int64_t limit, size_t count, struct page_cursor last)
-    NONNULL(1, 2);
-
-/*
- * Offset pagination, for lists that are compiled in or short (R-175). The position is the number of rows on earlier pages.
- * page_offset_end closes the object.
- */
-MUST_CHECK bool page_offset_read(const struct work *work, const char *binding, const char *cursor, size_t *ret_offset,
-                                 struct error *err) NONNULL(1, 2, 4, 5);
-void page_offset_end(const struct work *work, const char *binding, int64_t limit, size_t next_offset, bool is_last,
-                     struct json_writer *json) NONNULL(1, 2, 6);

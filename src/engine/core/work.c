@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "db/advisory_locks.h"
 #include "sql/work.h"
 
 #include <string.h>
@@ -52,8 +53,9 @@ static bool load_settings(struct db_conn *conn, struct arena *arena, const struc
 
 static bool make_defaults(struct db_conn *conn, struct arena *arena, struct engine *engine, struct error *err)
 {
+    struct defaults_lock_params lock = { .lock = ADVISORY_LOCK_DEFAULTS };
     struct defaults_find_row *found;
-    if (!sql_defaults_lock(conn, arena, NULL, err) || !sql_defaults_find(conn, arena, &found, err))
+    if (!sql_defaults_lock(conn, arena, &lock, NULL, err) || !sql_defaults_find(conn, arena, &found, err))
         return false;
 
     int64_t now_us = clock_now_us();

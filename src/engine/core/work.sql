@@ -11,7 +11,8 @@ insert into settings (name, value) values (:name, :value)
 
 -- Only one process at a time creates the defaults; the lock ends with the transaction.
 -- name: defaults_lock :exec
-select pg_advisory_xact_lock(7305792610001);
+-- params: lock integer
+select pg_advisory_xact_lock(:lock, 0);
 
 -- The oldest organization and its oldest brand, which the local owner uses.
 -- name: defaults_find :one

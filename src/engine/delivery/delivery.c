@@ -15,9 +15,10 @@ bool delivery_take_range(const struct work *work, const struct delivery_lease_re
         .owner = request->owner,
         .lease_s = DELIVERY_LEASE_S,
         .after_brand = request->after_brand,
-        .to_outbox = request->to_outbox,
-        .to_relay = request->to_relay,
+        .places = request->places,
+        .full = request->full,
         .put_off = request->put_off,
+        .recoverable = request->recoverable,
         .now = work->now_us,
     };
     struct delivery_take_range_row *row;
@@ -39,8 +40,8 @@ bool delivery_take_range(const struct work *work, const struct delivery_lease_re
         .ordinal_count = count,
         .date_us = row->date,
         .is_fresh = !row->was_begun,
-        .is_abandoned = row->abandoned_by != NULL,
-        .is_unsure = row->abandoned_by != NULL, /* the former owner may still write results */
+        .is_abandoned = row->is_abandoned,
+        .is_unsure = row->is_abandoned, /* the former owner may still write results */
     };
     return true;
 }
@@ -58,8 +59,8 @@ bool delivery_take_retries(const struct work *work, const struct delivery_lease_
     struct delivery_take_retries_params params = {
         .owner = request->owner,
         .lease_s = DELIVERY_LEASE_S,
-        .to_outbox = request->to_outbox,
-        .to_relay = request->to_relay,
+        .places = request->places,
+        .full = request->full,
         .put_off = request->put_off,
         .limit = DELIVERY_RETRIES_MAX,
         .now = work->now_us,

@@ -70,7 +70,7 @@ struct delivery_batch {
     bool is_part;           /* a part of a range or of its retries: settling it does not close the range */
     bool is_unsure;         /* another process, or an earlier try, may have settled some recipients */
     bool is_for_results;    /* nothing is composed: no fields are read, and the design need not be usable */
-    bool is_abandoned;      /* a former owner disappeared without releasing its lease */
+    bool is_abandoned;      /* a former owner disappeared without releasing its lease; what it sent is unknown */
     const struct delivery_send_row *send;
     struct composer_design design;
     const struct delivery_recipients_row *recipients; /* recipients without an outcome */
@@ -78,13 +78,22 @@ struct delivery_batch {
     size_t count;
 };
 
+/* A kind of work, as a bit for the route and one for the class of the message. */
+enum delivery_place {
+    DELIVERY_CAPTURED = 0, /* to the capture maildir */
+    DELIVERY_RELAYED = 2,
+    DELIVERY_URGENT = 1, /* transactional and automation mail */
+    DELIVERY_PLACES = 4,
+};
+
 /* The work that a sender process can take now. */
 struct delivery_lease_request {
     const char *owner;
-    int64_t after_brand; /* the brand served last */
-    bool to_outbox;      /* sends to the capture maildir */
-    bool to_relay;
-    struct int_list put_off; /* sends to exclude for now */
+    int64_t after_brand;          /* the brand served last */
+    struct int_list places;       /* the kinds of work that have room; enum delivery_place */
+    struct int_list full;         /* brands that have enough in the queue: brand id * DELIVERY_PLACES + place */
+    struct int_list put_off;      /* sends to exclude for now */
+    struct text_list recoverable; /* owners whose journals can be read here: their ranges are not taken over */
 };
 
 /* Leases the next range. The rows of the batch are not fetched yet: its `send` is NULL. */
@@ -117,6 +126,6 @@ char *delivery_message_name(const struct work *work, const struct delivery_batch
 /* ---- Settling ---- */
 
 /* Writes the outcomes that are not settled, in one transaction: results, retries, events, statistics and suppressions. Closes the
- * range when no recipient is open, and ends the send after its last recipient. Results that another process has written stay
- * unchanged. Marks the written results as settled. */
+ * range when no recipient is open, and ends the send after its last recipient. Results that another process has written stay, and
+ * are marked uncertain when this one took over the range and sent as well. Marks the written results as settled. */
 MUST_CHECK bool delivery_settle(const struct work *work, struct delivery_batch *batch, struct error *err) NONNULL(1, 2, 3);

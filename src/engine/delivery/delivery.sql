@@ -37,8 +37,8 @@ update sends
 
 -- Serialises the allowance checks of one organization.
 -- name: delivery_allowance_lock :exec
--- params: organization_id bigint
-select pg_advisory_xact_lock(7305792610002 + :organization_id);
+-- params: lock integer, organization_id bigint
+select pg_advisory_xact_lock(:lock, hashint8(:organization_id));
 
 -- Turns off the statement timeout: expanding millions of contacts can take longer than a caller's statement may.
 -- name: delivery_disable_timeout :exec
@@ -71,33 +71,48 @@ select count from total;
 -- name: delivery_analyze :exec
 analyze send_recipients;
 
--- Counts messages against the allowance of the period in which the send began. A negative number returns allowance.
+-- Counts the recipients of a send that begins against the allowance of the period.
 -- name: delivery_count_usage :exec
 -- params: organization_id bigint, at timestamptz, count bigint
 insert into email_usage (organization_id, period_start, sent)
-values (:organization_id, date_trunc('month', :at at time zone 'UTC')::date, greatest(:count::bigint, 0))
-    on conflict (organization_id, period_start) do update set sent = greatest(email_usage.sent + :count::bigint, 0);
+values (:organization_id, date_trunc('month', :at at time zone 'UTC')::date, :count)
+    on conflict (organization_id, period_start) do update set sent = email_usage.sent + excluded.sent;
 
--- Leases the next range to a sender process. Brands take turns (round robin), starting after the brand served last. A send of
--- the brand is chosen at random. A leased range becomes free when its lease has expired and its owner has no connection. A clock
--- jump alone does not take a range from a connected process.
+-- Corrects the allowance of a send by results. Recipients that were not mailed use none. When the send was canceled or given up,
+-- that has returned the allowance of all recipients without a result: then those that were mailed after all are counted again.
+-- Runs behind delivery_count, whose lock of the statistics keeps the send from ending meanwhile.
+-- name: delivery_correct_usage :exec
+-- params: organization_id bigint, brand_id bigint, send_id bigint, mailed bigint, unmailed bigint
+update email_usage u
+   set sent = greatest(u.sent + case when s.status in ('running', 'paused') then -:unmailed::bigint else :mailed::bigint end, 0)
+  from sends s
+ where s.brand_id = :brand_id and s.id = :send_id and u.organization_id = :organization_id
+   and u.period_start = date_trunc('month', s.started_at at time zone 'UTC')::date;
+
+-- Leases the next range to a sender process. Transactional and automation mail comes first. Brands take turns (round robin),
+-- starting after the brand served last. A send of the brand is chosen at random. `places` and `full` are those of
+-- struct delivery_lease_request. A leased range becomes free when its lease has expired and its owner has no connection. A clock
+-- jump alone does not take a range from a connected process. A range of a process whose journal can be read here is left to recovery,
+-- which knows more. A range that was taken over stays marked: what its former owner sent is unknown, also to a third process.
 -- name: delivery_take_range :one
--- params: owner text, lease_s integer, after_brand bigint, to_outbox boolean, to_relay boolean, put_off bigint[], now timestamptz
--- columns: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, abandoned_by text null, was_begun boolean, date timestamptz null
+-- params: owner text, lease_s integer, after_brand bigint, places bigint[], full bigint[], put_off bigint[], recoverable text[], now timestamptz
+-- columns: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, is_abandoned boolean, was_begun boolean, date timestamptz null
 with waiting as (
     select o.brand_id, o.send_id, o.from_ordinal, o.lease_owner, o.started_at
       from (select s.brand_id, s.id
               from sends s
               join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
+             cross join lateral (select case when d.kind = 'sandbox' then 0 else 2 end
+                                        + case when s.message_class = 'marketing' then 0 else 1 end as place) p
              where s.status = 'running' and s.id <> all (:put_off::bigint[])
-               and case when d.kind = 'sandbox' then :to_outbox::boolean else :to_relay::boolean end
-             order by s.brand_id <= :after_brand, s.brand_id, random()) s
+               and p.place = any (:places::bigint[]) and s.brand_id * 4 + p.place <> all (:full::bigint[])
+             order by s.message_class = 'marketing', s.brand_id <= :after_brand, s.brand_id, random()) s
      cross join lateral (
             select r.*
               from send_ranges r
              where r.brand_id = s.brand_id and r.send_id = s.id and r.next_ordinal <= r.to_ordinal
                and (r.lease_owner is null
-                    or (r.lease_until < clock_timestamp()
+                    or (r.lease_until < clock_timestamp() and r.lease_owner <> all (:recoverable::text[])
                         and not exists (select 1 from pg_stat_activity a where a.application_name = r.lease_owner)))
              order by r.from_ordinal
              limit 1
@@ -106,23 +121,29 @@ with waiting as (
 )
 update send_ranges r
    set lease_owner = :owner, lease_until = clock_timestamp() + make_interval(secs => :lease_s),
-       started_at = coalesce(r.started_at, :now)
+       started_at = coalesce(r.started_at, :now), is_abandoned = r.is_abandoned or w.lease_owner is not null
   from waiting w
  where r.brand_id = w.brand_id and r.send_id = w.send_id and r.from_ordinal = w.from_ordinal
-returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, w.lease_owner, w.started_at is not null, r.started_at;
+returning r.brand_id, r.send_id, r.from_ordinal, r.to_ordinal, r.is_abandoned, w.started_at is not null, r.started_at;
 
--- Leases due retries of one send: the send whose retry has waited longest.
+-- Leases due retries of one send: the send whose retry has waited longest; transactional and automation mail comes first.
 -- name: delivery_take_retries :many
--- params: owner text, lease_s integer, to_outbox boolean, to_relay boolean, put_off bigint[], limit integer, now timestamptz
+-- params: owner text, lease_s integer, places bigint[], full bigint[], put_off bigint[], limit integer, now timestamptz
 -- columns: brand_id bigint, send_id bigint, ordinal bigint
 with longest as (
-    select y.brand_id, y.send_id
-      from send_retries y
-      join sends s on s.brand_id = y.brand_id and s.id = y.send_id and s.status = 'running'
+    select s.brand_id, s.id as send_id
+      from sends s
       join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
-     where y.lease_owner is null and y.due_at <= :now and s.id <> all (:put_off::bigint[])
-       and case when d.kind = 'sandbox' then :to_outbox::boolean else :to_relay::boolean end
-     order by y.due_at
+     cross join lateral (select case when d.kind = 'sandbox' then 0 else 2 end
+                                + case when s.message_class = 'marketing' then 0 else 1 end as place) p
+     cross join lateral (select y.due_at
+                           from send_retries y
+                          where y.brand_id = s.brand_id and y.send_id = s.id and y.lease_owner is null and y.due_at <= :now
+                          order by y.due_at
+                          limit 1) o
+     where s.status = 'running' and s.id <> all (:put_off::bigint[])
+       and p.place = any (:places::bigint[]) and s.brand_id * 4 + p.place <> all (:full::bigint[])
+     order by s.message_class = 'marketing', o.due_at
      limit 1
 ), due as (
     select y.brand_id, y.send_id, y.ordinal
@@ -143,7 +164,8 @@ returning y.brand_id, y.send_id, y.ordinal;
 -- its type; the name '' means all fields (engine/compose/merge_fields.h). A range omits recipients with a result or a queued
 -- retry. Retries omit those that are not leased to `owner`. Each "limit 1" forces a lookup by the whole key, also while the
 -- tables have no statistics yet. The rows are those in front of the one with which the custom fields exceed `max_bytes`, and that
--- one; `eligible` counts all. A field that is stored without compression is not read for its size.
+-- one; `eligible` counts all. The date is that of the range; only a damaged journal names recipients of a range that has not begun.
+-- A field that is stored without compression is not read for its size.
 -- name: delivery_recipients :many
 -- params: brand_id bigint, send_id bigint, ordinals bigint[], fields text[], is_fresh boolean, is_retry boolean, owner text, date timestamptz null, max_bytes bigint
 -- columns: ordinal bigint, email text, email_key text, contact_id bigint null, was_contact boolean, subscribed boolean null, is_invalid boolean, attempts bigint, first_at timestamptz null, uncertain boolean, date timestamptz, first_name text null, last_name text null, user_id text null, fields text[], eligible bigint
@@ -173,7 +195,8 @@ select e.ordinal, e.email, e.email_key, e.contact_id, e.was_contact, e.subscribe
        coalesce(:date::timestamptz,
                 (select g.started_at from send_ranges g
                   where g.brand_id = :brand_id and g.send_id = :send_id and g.from_ordinal <= e.ordinal
-                  order by g.from_ordinal desc limit 1)),
+                  order by g.from_ordinal desc limit 1),
+                now()),
        e.first_name, e.last_name, e.user_id,
        array(select case jsonb_typeof(v.value) when 'null' then null when 'object' then 'j' || v.value::text
                                                when 'array' then 'j' || v.value::text
@@ -224,6 +247,16 @@ select y.ordinal, y.attempts::bigint
 select ordinal from send_results where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[])
  union all
 select ordinal from send_retries where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[]);
+
+-- Marks results and retries that another process wrote while this one sent to the same recipients, who may have got two copies.
+-- name: delivery_mark_doubled :exec
+-- params: brand_id bigint, send_id bigint, ordinals bigint[]
+with results as (
+    update send_results set uncertain = true
+     where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[]) and not uncertain
+)
+update send_retries set uncertain = true
+ where brand_id = :brand_id and send_id = :send_id and ordinal = any (:ordinals::bigint[]) and not uncertain;
 
 -- Closes a range. Each of its recipients has a result or a queued retry.
 -- name: delivery_close_range :exec
@@ -314,21 +347,24 @@ update sends s
        failed_at = case when t.failed + t.held > 0 and t.delivered = 0 then :now::timestamptz end,
        updated_at = :now
   from send_stats t
- where s.brand_id = :brand_id and s.id = :id and s.status = 'running'
+ where s.brand_id = :brand_id and s.id = :id and s.status = 'running' and s.started_at is not null
    and t.brand_id = s.brand_id and t.send_id = s.id
    and not exists (select 1 from send_ranges r
                     where r.brand_id = s.brand_id and r.send_id = s.id and r.next_ordinal <= r.to_ordinal)
    and not exists (select 1 from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id)
 returning s.status;
 
--- Ends a send that cannot continue and returns the allowance of the recipients it did not reach.
+-- Ends a send that cannot continue and returns the allowance of the recipients without a result. The lock of the statistics comes
+-- first, as in delivery_count.
 -- name: delivery_fail :exec
 -- params: organization_id bigint, brand_id bigint, id bigint, error text, now timestamptz
-with ended as (
+with figures as (
+    select * from send_stats where brand_id = :brand_id and send_id = :id for update
+), ended as (
     update sends s
        set status = case when t.delivered > 0 then 'partially_completed' else 'failed' end,
            error = :error, failed_at = :now, pause_reason = null, updated_at = :now
-      from send_stats t
+      from figures t
      where s.brand_id = :brand_id and s.id = :id and s.status in ('scheduled', 'queued', 'running', 'paused')
        and t.brand_id = s.brand_id and t.send_id = s.id
     returning s.started_at, s.recipient_count - t.delivered - t.bounced - t.skipped - t.failed - t.held as unused

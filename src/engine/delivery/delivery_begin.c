@@ -1,4 +1,6 @@
 #include "engine/delivery/delivery.h"
+
+#include "db/advisory_locks.h"
 #include "engine/sends/sends.h"
 #include "engine/sends/target.h"
 
@@ -21,7 +23,7 @@ static bool check_allowance(const struct work *work, const struct delivery_send_
     if (!left.set)
         return true;
 
-    struct delivery_allowance_lock_params lock = { .organization_id = work->organization_id };
+    struct delivery_allowance_lock_params lock = { .lock = ADVISORY_LOCK_ALLOWANCE, .organization_id = work->organization_id };
     int64_t count = (int64_t)send->inline_keys.count;
     if (!sql_delivery_allowance_lock(work->conn, work->arena, &lock, NULL, err) || !send_allowance_left(work, &left, err))
         return false;

@@ -40,6 +40,8 @@ struct settlement {
     struct result_columns bounced;
     const char **suppressed; /* hashes */
     size_t suppressed_count;
+    int64_t *doubled; /* recipients of this batch whose result another process has written */
+    size_t doubled_count;
     int64_t counts[DELIVERY_LATER + 1];
     bool any_open;
 };
@@ -145,6 +147,14 @@ static bool find_foreign(const struct work *work, const struct delivery_batch *b
     return true;
 }
 
+/* Whether a foreign result is of another copy: without an abandoned lease it is the result of this process, whose commit was not
+ * confirmed. */
+static bool may_be_doubled(const struct delivery_batch *batch, size_t index)
+{
+    enum delivery_outcome outcome = batch->results[index].outcome;
+    return batch->is_abandoned && (outcome == DELIVERY_DELIVERED || outcome == DELIVERY_HELD || outcome == DELIVERY_LATER);
+}
+
 static struct settlement gather_results(const struct work *work, const struct delivery_batch *batch, const bool *foreign)
 {
     size_t capacity = batch->count + 1;
@@ -154,12 +164,15 @@ static struct settlement gather_results(const struct work *work, const struct de
         .delivered = result_columns_new(work->arena, capacity),
         .bounced = result_columns_new(work->arena, capacity),
         .suppressed = arena_array(work->arena, capacity, sizeof(char *)),
+        .doubled = arena_array(work->arena, capacity, sizeof(int64_t)),
     };
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->results[i].outcome == DELIVERY_OPEN)
             all.any_open = true;
         else if (!batch->results[i].is_settled && !foreign[i])
             gather_result(&all, work, batch, i);
+        else if (!batch->results[i].is_settled && may_be_doubled(batch, i))
+            all.doubled[all.doubled_count++] = batch->recipients[i].ordinal;
     }
     return all;
 }
@@ -235,7 +248,7 @@ static void add_events(const struct delivery_batch *batch, const struct work *wo
     db_batch_add(statements, &delivery_activity_statement, &activity);
 }
 
-/* Adds the statistics, the returned allowance and the suppressions. */
+/* Adds the statistics, the allowance and the suppressions. */
 static void add_counts(const struct delivery_batch *batch, const struct work *work, const struct settlement *all,
                        struct db_batch *statements)
 {
@@ -249,12 +262,12 @@ static void add_counts(const struct delivery_batch *batch, const struct work *wo
         .held = all->counts[DELIVERY_HELD],
         .at = work->now_us,
     };
-    /* A recipient that was not mailed uses no allowance. */
-    int64_t unused = counts.skipped + counts.failed;
-    struct delivery_count_usage_params usage = {
+    struct delivery_correct_usage_params usage = {
         .organization_id = batch->organization_id,
-        .at = batch->send->started_at.value,
-        .count = -unused,
+        .brand_id = batch->brand_id,
+        .send_id = batch->send_id,
+        .mailed = counts.delivered + counts.bounced + counts.held,
+        .unmailed = counts.skipped + counts.failed,
     };
     struct delivery_suppress_params suppress = {
         .brand_id = batch->brand_id,
@@ -263,10 +276,10 @@ static void add_counts(const struct delivery_batch *batch, const struct work *wo
     };
     if (all->suppressed_count > 0)
         db_batch_add(statements, &delivery_suppress_statement, &suppress);
-    if (unused > 0)
-        db_batch_add(statements, &delivery_count_usage_statement, &usage);
     /* Locks the statistics row until the commit, so that the last of several processes sees that no recipient is open. */
     db_batch_add(statements, &delivery_count_statement, &counts);
+    if (usage.mailed + usage.unmailed > 0)
+        db_batch_add(statements, &delivery_correct_usage_statement, &usage);
 }
 
 static bool write_results_and_commit(const struct work *work, struct delivery_batch *batch, const struct settlement *all,
@@ -279,6 +292,9 @@ static bool write_results_and_commit(const struct work *work, struct delivery_ba
     add_retries(batch, all, statements);
     add_events(batch, work, &all->delivered, (struct text_list){ delivered, ARRAY_COUNT(delivered) }, statements);
     add_events(batch, work, &all->bounced, (struct text_list){ bounced, ARRAY_COUNT(bounced) }, statements);
+    struct delivery_mark_doubled_params doubled = { batch->brand_id, batch->send_id, { all->doubled, all->doubled_count } };
+    if (all->doubled_count > 0)
+        db_batch_add(statements, &delivery_mark_doubled_statement, &doubled);
     if (!all->any_open && !batch->is_part && batch->from_ordinal > 0) {
         struct delivery_close_range_params close = { batch->brand_id, batch->send_id, batch->from_ordinal, batch->owner };
         db_batch_add(statements, &delivery_close_range_statement, &close);

@@ -1,5 +1,6 @@
 #include "engine/domains/check.h"
 
+#include "db/advisory_locks.h"
 #include "mail/dns_auth_records.h"
 
 #include <string.h>
@@ -105,7 +106,7 @@ static bool evaluate_answers(const struct work *work, const struct domain_check 
 /* Locks the name, then checks that no other brand has verified it meanwhile. */
 static bool lock_unclaimed_name(const struct work *work, const char *name, struct error *err)
 {
-    struct domain_name_lock_params params = { .name = name };
+    struct domain_name_lock_params params = { .lock = ADVISORY_LOCK_DOMAIN_NAME, .name = name };
     return sql_domain_name_lock(work->conn, work->arena, &params, NULL, err) && domain_check_unclaimed(work, name, err);
 }
 

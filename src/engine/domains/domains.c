@@ -96,10 +96,10 @@ static bool find_domain_row(const struct work *work, int64_t domain_id, struct d
 {
     struct domain_page_params params = single_domain_params(work, domain_id);
     struct domain_row *rows;
-    size_t count;
-    if (!sql_domain_page(work->conn, work->arena, &params, &rows, &count, err))
+    struct db_page found;
+    if (!sql_domain_page(work->conn, work->arena, &params, &rows, &found, err))
         return false;
-    *ret_domain = count > 0 ? rows : NULL;
+    *ret_domain = found.count > 0 ? rows : NULL;
     return true;
 }
 

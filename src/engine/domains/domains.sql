@@ -1,6 +1,6 @@
 -- A page of a brand's sending domains, oldest first (keyset pagination). Each row contains the keys to publish, used keys first.
 -- `only_id` 0 means all domains.
--- name: domain_page :many
+-- name: domain_page :page
 -- params: brand_id bigint, only_id bigint, sendable_only boolean, after_id bigint, limit bigint
 -- row: domain
 -- columns: id bigint, name text, kind text, status text, trusted boolean, sending_purpose text, default_sender_name text null, default_from_email text null, default_reply_to text null, created_at timestamptz, updated_at timestamptz, verified_at timestamptz null, published text[], selectors text[], algorithms text[], public_keys text[], used boolean[]
@@ -34,8 +34,8 @@ select organization_id = :organization_id
 
 -- Locks a name, so that only one brand at a time verifies it. A later statement sees the changes made during the wait.
 -- name: domain_name_lock :exec
--- params: name text
-select pg_advisory_xact_lock(hashtextextended('domain ' || :name::text, 0));
+-- params: lock integer, name text
+select pg_advisory_xact_lock(:lock, hashtext(:name));
 
 -- Inserts a sending domain that is not verified yet.
 -- name: domain_insert :one

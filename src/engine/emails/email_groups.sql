@@ -13,7 +13,7 @@ insert into email_groups (brand_id, name, created_at) values (:brand_id, :name, 
 returning id;
 
 -- The folders of a brand by name, with the number of their designs (keyset pagination).
--- name: email_group_page :many
+-- name: email_group_page :page
 -- row: email_group
 -- params: brand_id bigint, from_start boolean, key text null, id bigint, limit bigint
 -- columns: id bigint, name text, email_count bigint, sort_key text

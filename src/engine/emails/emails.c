@@ -2,7 +2,7 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 #include "engine/emails/groups.h"
 #include "template/template.h"
 
@@ -19,7 +19,7 @@ static struct opt_int group_of_filter(const struct work *work, const char *group
 }
 
 static bool find_email_page(const struct work *work, const struct email_filter *filter, const struct page_cursor *cursor_start,
-                            int64_t limit, struct email_summary_row **ret_rows, size_t *ret_count, struct error *err)
+                            int64_t limit, struct email_summary_row **ret_rows, struct db_page *ret_page, struct error *err)
 {
     if (filter->by_created) {
         struct email_page_by_created_params params = {
@@ -32,7 +32,7 @@ static bool find_email_page(const struct work *work, const struct email_filter *
             .id = cursor_start->id,
             .limit = limit,
         };
-        return sql_email_page_by_created(work->conn, work->arena, &params, ret_rows, ret_count, err);
+        return sql_email_page_by_created(work->conn, work->arena, &params, ret_rows, ret_page, err);
     }
     struct email_page_by_updated_params params = {
         .brand_id = work->brand_id,
@@ -44,7 +44,7 @@ static bool find_email_page(const struct work *work, const struct email_filter *
         .id = cursor_start->id,
         .limit = limit,
     };
-    return sql_email_page_by_updated(work->conn, work->arena, &params, ret_rows, ret_count, err);
+    return sql_email_page_by_updated(work->conn, work->arena, &params, ret_rows, ret_page, err);
 }
 
 bool email_list(const struct work *work, const struct email_filter *filter, int64_t limit, const char *cursor,
@@ -54,20 +54,20 @@ bool email_list(const struct work *work, const struct email_filter *filter, int6
                                        filter->status != NULL ? filter->status : "", filter->by_created);
     struct page_cursor cursor_start;
     struct email_summary_row *rows;
-    size_t count;
+    struct db_page found;
     if (!page_cursor_read(work, binding, cursor, &cursor_start, err) ||
-        !find_email_page(work, filter, &cursor_start, limit + 1, &rows, &count, err))
+        !find_email_page(work, filter, &cursor_start, limit + 1, &rows, &found, err))
         return false;
 
-    size_t shown = page_begin(json, limit, count);
-    for (size_t i = 0; i < shown; i++)
-        email_write_summary(work, &rows[i], json);
+    struct page page = page_begin(json, limit, found);
+    while (page_next_row(&page))
+        email_write_summary(work, &rows[page.shown - 1], json);
     struct page_cursor end = { .set = false };
-    if (shown > 0) {
-        const struct email_summary_row *last = &rows[shown - 1];
+    if (page.shown > 0) {
+        const struct email_summary_row *last = &rows[page.shown - 1];
         end = (struct page_cursor){ .number = filter->by_created ? last->created_at : last->listed_at, .id = last->id };
     }
-    page_end(json, limit, page_next(work, binding, limit, count, end));
+    page_end(&page, work, binding, end);
     json_object_end(json);
     return true;
 }

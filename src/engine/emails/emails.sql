@@ -1,6 +1,6 @@
 -- The designs of a brand by last change, newest first (keyset pagination). A design that is being generated counts from its
 -- creation.
--- name: email_page_by_updated :many
+-- name: email_page_by_updated :page
 -- row: email_summary
 -- params: brand_id bigint, status text null, any_group boolean, group_id bigint null, from_start boolean, at timestamptz, id bigint, limit bigint
 -- columns: id bigint, title text, status text, group_id bigint null, group_name text null, version_id bigint null, preview_image text null, created_at timestamptz, listed_at timestamptz
@@ -15,7 +15,7 @@ select e.id, e.title, e.status, g.id, g.name, e.latest_version_id, e.preview_ima
  limit :limit;
 
 -- The designs of a brand by creation, newest first (keyset pagination).
--- name: email_page_by_created :many
+-- name: email_page_by_created :page
 -- row: email_summary
 -- params: brand_id bigint, status text null, any_group boolean, group_id bigint null, from_start boolean, at timestamptz, id bigint, limit bigint
 -- columns: id bigint, title text, status text, group_id bigint null, group_name text null, version_id bigint null, preview_image text null, created_at timestamptz, listed_at timestamptz

@@ -1,7 +1,7 @@
 #include "engine/emails/groups.h"
 
 #include "base/text.h"
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 
 #include <string.h>
 #include <strings.h>
@@ -77,17 +77,17 @@ bool email_group_list(const struct work *work, int64_t limit, const char *cursor
         .limit = limit + 1,
     };
     struct email_group_row *groups;
-    size_t count;
-    if (!sql_email_group_page(work->conn, work->arena, &params, &groups, &count, err))
+    struct db_page found;
+    if (!sql_email_group_page(work->conn, work->arena, &params, &groups, &found, err))
         return false;
 
-    size_t shown = page_begin(json, limit, count);
-    for (size_t i = 0; i < shown; i++)
-        email_group_write(work, &groups[i], json);
+    struct page page = page_begin(json, limit, found);
+    while (page_next_row(&page))
+        email_group_write(work, &groups[page.shown - 1], json);
     struct page_cursor end = { .set = false };
-    if (shown > 0)
-        end = (struct page_cursor){ .text = groups[shown - 1].sort_key, .id = groups[shown - 1].id };
-    page_end(json, limit, page_next(work, list_binding, limit, count, end));
+    if (page.shown > 0)
+        end = (struct page_cursor){ .text = groups[page.shown - 1].sort_key, .id = groups[page.shown - 1].id };
+    page_end(&page, work, list_binding, end);
     json_object_end(json);
     return true;
 }

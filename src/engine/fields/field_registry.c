@@ -208,8 +208,7 @@ struct field_registry field_registry_new(struct arena *arena)
 
 static bool name_in_param(struct error *err, const char *given)
 {
-    snprintf(err->param, sizeof(err->param), "customFields.%s", given);
-    return false;
+    return error_set_param(err, "customFields.%s", given);
 }
 
 static bool check_field_value(const json_t *value, enum field_type type, struct error *err)

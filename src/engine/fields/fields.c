@@ -36,16 +36,15 @@ bool field_list(const struct work *work, int64_t limit, const char *cursor, stru
         !sql_contact_fields_find(work->conn, work->arena, &params, &custom, &count, err))
         return false;
     size_t core_count = ARRAY_COUNT(core_fields);
-    size_t from = offset < core_count + count ? offset : core_count + count;
-    size_t left = core_count + count - from;
-    size_t shown = page_begin(json, limit, left);
-    for (size_t i = from; i < from + shown; i++) {
+    struct page page = page_offset_begin(json, limit, offset, core_count + count);
+    while (page_next_row(&page)) {
+        size_t i = offset + page.shown - 1;
         if (i < core_count)
             write_field(core_fields[i].name, core_fields[i].type, true, json);
         else
             write_field(custom[i - core_count].name, custom[i - core_count].type, false, json);
     }
-    page_offset_end(work, binding, limit, from + shown, shown == left, json);
+    page_offset_end(&page, work, binding, offset);
     return true;
 }
 

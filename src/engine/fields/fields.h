@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 #include "engine/fields/field_registry.h"
 
 enum { FIELD_CLEAR_STEP = 5000 }; /* contacts scanned in one transaction of a deletion */

@@ -104,8 +104,7 @@ static bool read_custom_field(struct reader *reader, const char *given, struct f
     condition->subject = SUBJECT_CUSTOM;
     if (field_name_normalize(reader->arena, given, &condition->name, err))
         return true;
-    snprintf(err->param, sizeof(err->param), "%s.field", condition->path);
-    return false;
+    return error_set_param(err, "%s.field", condition->path);
 }
 
 static bool read_condition_field(struct reader *reader, const char *name, struct filter_condition *condition, struct error *err)

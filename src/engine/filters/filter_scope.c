@@ -108,8 +108,8 @@ static bool read_audience_filter(const struct work *work, const struct contact_a
 static bool take_audience(struct filter_scope *scope, const struct contact_audiences_named_row *row, struct error *err)
 {
     struct scope_audience *audience = find_audience(scope, row->id);
-    if (audience == NULL)
-        return true; /* not asked for */
+    if (audience == NULL) /* was not asked for */
+        return true;
     audience->is_cohort = strcmp(row->kind, "cohort") == 0;
     audience->is_deleted = row->deleted;
     audience->status = row->status;
@@ -157,6 +157,7 @@ static bool load_level(struct filter_scope *scope, bool needs_fields, struct int
         return true;
     const struct db_rows *rows = db_batch_rows(batch, audiences_at);
     const struct contact_audiences_named_row *found = rows->rows;
+    scope->is_cut = scope->is_cut || rows->is_cut;
     for (size_t i = 0; i < rows->count; i++)
         if (!take_audience(scope, &found[i], err))
             return false;

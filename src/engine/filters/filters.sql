@@ -1,5 +1,5 @@
 -- Audiences by their ids, including deleted ones, because other audiences can refer to them.
--- name: contact_audiences_named :many
+-- name: contact_audiences_named :page
 -- params: brand_id bigint, ids bigint[]
 -- columns: id bigint, kind text, status text, deleted boolean, filters jsonb
 select id, kind, materialization_status, deleted_at is not null, filters

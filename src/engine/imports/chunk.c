@@ -57,15 +57,13 @@ static bool refuse_custom_cell(const struct import_column *column, struct error 
         fail(err, ERR_INVALID_REQUEST, NULL, "This field no longer exists.");
     else
         fail(err, ERR_FIELD_TYPE_MISMATCH, NULL, "The value of this field must be %s.", field_type_holds(column->type));
-    snprintf(err->param, sizeof(err->param), "customFields.%s", column->name);
-    return false;
+    return error_set_param(err, "customFields.%s", column->name);
 }
 
 static bool read_custom_cell(struct row_reader *reader, const struct import_column *column, const char *text, struct error *err)
 {
     if (column->type == FIELD_STRING && !check_length(text, FIELD_TEXT_MAX_CHARS, NULL, err)) {
-        snprintf(err->param, sizeof(err->param), "customFields.%s", column->name);
-        return false;
+        return error_set_param(err, "customFields.%s", column->name);
     }
     struct json_writer json;
     if (reader->custom.size > 0)

@@ -5,7 +5,14 @@
 
 #include <string.h>
 
-enum { SHOWN_HEADERS = 20, SHOWN_POINTS = 60, HEADER_MAX_BYTES = 512, NAME_JSON_MAX_BYTES = 1024 };
+enum { SHOWN_HEADERS = 20, SHOWN_POINTS = 60, HEADER_MAX_BYTES = 512 };
+
+/* The longest name of a field in UTF-8, with the bytes that json_quote reserves for escapes. */
+enum {
+    CHARACTER_MAX_BYTES = 4,
+    ESCAPE_MAX_BYTES = 6,
+    NAME_JSON_MAX_BYTES = FIELD_NAME_MAX_CHARS * CHARACTER_MAX_BYTES * ESCAPE_MAX_BYTES + 2,
+};
 
 static const char *const core_names[COLUMN_KIND_COUNT] = {
     [COLUMN_EMAIL] = "email",    [COLUMN_FIRST_NAME] = "firstName", [COLUMN_LAST_NAME] = "lastName",
@@ -107,8 +114,7 @@ static bool read_column(struct arena *arena, struct import_columns *columns, str
             return true;
         fail(err, ERR_INVALID_REQUEST, NULL, "%s",
              json_is_string(mapped) ? error.message : "A mapping value must be a field name, or null to skip the column.");
-        snprintf(err->param, sizeof(err->param), "mapping.%s", column->header);
-        return false;
+        return error_set_param(err, "mapping.%s", column->header);
     }
     if (column->header[0] == '\0') {
         import_warn(columns, "COLUMN_SKIPPED", NULL, arena_printf(arena, "Column %zu has no name and was skipped.", index + 1));
@@ -150,8 +156,7 @@ static bool check_mapping(struct arena *arena, const struct import_columns *colu
         if (known)
             continue;
         fail(err, ERR_INVALID_REQUEST, NULL, "The file has no such column. The columns are: %s.", list_headers(arena, columns));
-        snprintf(err->param, sizeof(err->param), "mapping.%s", header);
-        return false;
+        return error_set_param(err, "mapping.%s", header);
     }
     return true;
 }

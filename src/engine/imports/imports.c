@@ -27,8 +27,7 @@ static bool check_import_request(const struct work *work, const struct import_re
         if (json_is_null(name) || json_is_string(name))
             continue;
         fail(err, ERR_INVALID_REQUEST, NULL, "A mapping value must be a field name, or null to skip the column.");
-        snprintf(err->param, sizeof(err->param), "mapping.%s", header);
-        return false;
+        return error_set_param(err, "mapping.%s", header);
     }
     return true;
 }

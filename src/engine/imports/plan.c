@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLAN_JSON_MAX_BYTES = 1024 * 1024, SNIFF_MAX_BYTES = 4 * CSV_BLOCK_BYTES };
+/* A plan has the longest names of CSV_MAX_CELLS columns several times, with escapes. */
+enum { PLAN_JSON_MAX_BYTES = 8 * 1024 * 1024, SNIFF_MAX_BYTES = 4 * CSV_BLOCK_BYTES };
 
 /* The state while the plan is made from the beginning of the text. */
 struct plan_builder {

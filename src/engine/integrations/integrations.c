@@ -1,6 +1,6 @@
 #include "engine/integrations/integrations.h"
 
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 
 bool integration_list(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json, struct error *err)
 {
@@ -8,10 +8,9 @@ bool integration_list(const struct work *work, int64_t limit, const char *cursor
     size_t offset;
     if (!page_offset_read(work, binding, cursor, &offset, err))
         return false;
-    page_begin(json, limit, 0);
-    size_t end = offset + (size_t)limit;
-    for (size_t i = offset; i < integration_provider_count && i < end; i++) {
-        const struct integration_provider *provider = &integration_providers[i];
+    struct page page = page_offset_begin(json, limit, offset, integration_provider_count);
+    while (page_next_row(&page)) {
+        const struct integration_provider *provider = &integration_providers[offset + page.shown - 1];
         json_object_begin(json);
         json_member_text(json, "provider", provider->key);
         json_member_text(json, "name", provider->name);
@@ -19,6 +18,6 @@ bool integration_list(const struct work *work, int64_t limit, const char *cursor
         json_member_bool(json, "connected", false);
         json_object_end(json);
     }
-    page_offset_end(work, binding, limit, end, integration_provider_count <= end, json);
+    page_offset_end(&page, work, binding, offset);
     return true;
 }

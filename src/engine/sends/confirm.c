@@ -87,13 +87,16 @@ static bool refuse_token(struct error *err)
                 "confirmationToken is not valid. Copy it from the preview, or call without it for a new preview.");
 }
 
-static bool check_caller(const struct work *work, const struct confirmable *asked, const struct confirmed *confirmed,
-                         struct error *err)
+static bool check_caller(const struct work *work, int64_t key_id, const struct confirmed *confirmed, struct error *err)
 {
-    bool is_callers = confirmed->organization_id == work->organization_id && confirmed->brand_id == work->brand_id &&
-                      confirmed->key_id == asked->request->key_id;
-    if (!is_callers)
-        return fail(err, ERR_INVALID_REQUEST, param, "This confirmationToken belongs to another caller or another brand.");
+    bool is_callers =
+        confirmed->organization_id == work->organization_id && confirmed->brand_id == work->brand_id && confirmed->key_id == key_id;
+    return is_callers ||
+           fail(err, ERR_INVALID_REQUEST, param, "This confirmationToken belongs to another caller or another brand.");
+}
+
+static bool check_expiry(const struct work *work, const struct confirmed *confirmed, struct error *err)
+{
     return confirmed->expires_at_us > work->now_us ||
            fail(err, ERR_INVALID_REQUEST, param,
                 "This confirmation has expired. Call without confirmationToken for a new preview.");
@@ -141,8 +144,9 @@ bool confirm_check(const struct work *work, const struct confirmable *asked, boo
     if (request->confirmation != NULL) {
         if (!open_token(work, request->confirmation, &confirmed))
             return refuse_token(err);
-        return check_caller(work, asked, &confirmed, err) && check_arguments(work, asked, &confirmed, err) &&
-               count_now(work, asked, &count, err) && check_growth(confirmed.recipient_count, count, err);
+        return check_caller(work, request->key_id, &confirmed, err) && check_expiry(work, &confirmed, err) &&
+               check_arguments(work, asked, &confirmed, err) && count_now(work, asked, &count, err) &&
+               check_growth(confirmed.recipient_count, count, err);
     }
     if (!count_now(work, asked, &count, err))
         return false;
@@ -152,14 +156,21 @@ bool confirm_check(const struct work *work, const struct confirmable *asked, boo
     return true;
 }
 
+/* ---- Using up a token ---- */
+
+/* Hashes the payload, not the token text: the same payload has more than one base64url encoding. */
+static void hash_token(const struct confirmed *confirmed, unsigned char ret_hash[SECRET_HASH_BYTES])
+{
+    sha256(confirmed, sizeof(*confirmed), ret_hash);
+}
+
 bool confirm_use(const struct work *work, const char *token, int64_t send_id, struct error *err)
 {
     struct confirmed confirmed = { .expires_at_us = 0 };
     unsigned char hash[SECRET_HASH_BYTES];
     if (!open_token(work, token, &confirmed))
         return refuse_token(err);
-    /* Hashes the payload, not the token text: the same payload has more than one base64url encoding. */
-    sha256(&confirmed, sizeof(confirmed), hash);
+    hash_token(&confirmed, hash);
     struct send_confirmation_use_params params = {
         .brand_id = work->brand_id,
         .token_hash = { hash, sizeof(hash) },
@@ -171,5 +182,27 @@ bool confirm_use(const struct work *work, const char *token, int64_t send_id, st
     if (!sql_send_confirmation_use(work->conn, work->arena, &params, &row, err))
         return false;
     return row != NULL ||
-           fail(err, ERR_INVALID_REQUEST, param, "This confirmationToken has already been used. Each token confirms one send.");
+           fail(err, ERR_INVALID_REQUEST, param,
+                "This confirmationToken has already been used or declined. Call without confirmationToken for a new preview.");
+}
+
+bool confirm_decline(const struct work *work, const char *token, int64_t key_id, struct error *err)
+{
+    struct confirmed confirmed = { .expires_at_us = 0 };
+    unsigned char hash[SECRET_HASH_BYTES];
+    if (!open_token(work, token, &confirmed))
+        return refuse_token(err);
+    if (!check_caller(work, key_id, &confirmed, err))
+        return false;
+    hash_token(&confirmed, hash);
+    struct send_confirmation_decline_params params = {
+        .brand_id = work->brand_id,
+        .token_hash = { hash, sizeof(hash) },
+        .expires_at = confirmed.expires_at_us,
+    };
+    struct send_confirmation_decline_row *row;
+    if (!sql_send_confirmation_decline(work->conn, work->arena, &params, &row, err))
+        return false;
+    return !row->was_sent || fail(err, ERR_INVALID_REQUEST, param,
+                                  "The send was confirmed before, so it cannot be declined. Cancel the send instead.");
 }

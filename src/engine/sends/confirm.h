@@ -4,7 +4,7 @@
  * and a token. The same call with the token sends. The token is bound to the
  * organization, the brand, the credential, the checked request (including design
  * version and sender), and the number of recipients. It expires after a quarter
- * of an hour and confirms one send.
+ * of an hour and confirms one send, unless the user declines it.
  *
  * Private to the sends module, except the preview, which transports show.
  */
@@ -41,6 +41,8 @@ struct confirmable {
     const struct send_request *request;
     const struct checked_request *checked;
     struct text_list keys; /* of an inline list: keys that can be mailed; items NULL: the target is not an inline list */
+    const struct send_skipped *skipped; /* the other addresses of an inline list */
+    size_t skipped_count;
 };
 
 /* `ret_is_due`: the request needs a confirmation. A request with a token is checked against it, and then needs none.
@@ -55,6 +57,10 @@ MUST_CHECK bool confirm_preview(const struct work *work, const struct confirmabl
 /* Marks the token as used by the send. confirm_check has accepted it before.
  * Errors: INVALID_REQUEST (confirmationToken) when it was used before. */
 MUST_CHECK bool confirm_use(const struct work *work, const char *token, int64_t send_id, struct error *err) NONNULL(1, 2, 4);
+
+/* Uses up the token of a preview that its user has declined. It may be declined again.
+ * Errors: INVALID_REQUEST (confirmationToken) when the send was made already, or the token is not one of this caller. */
+MUST_CHECK bool confirm_decline(const struct work *work, const char *token, int64_t key_id, struct error *err) NONNULL(1, 2, 4);
 
 /* Makes the token of a request. */
 char *confirm_seal(const struct work *work, const struct confirmable *asked, int64_t recipient_count, int64_t *ret_expires_at_us)

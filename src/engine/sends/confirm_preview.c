@@ -14,6 +14,7 @@ enum {
     SENDER_MAX_CHARS = 500,
     MUCH_MORE = 2,      /* warn above this multiple of the largest send so far */
     UNUSUAL_ABOVE = 50, /* recipients; smaller sends get no warning */
+    SKIPPED_MAX_BYTES = SEND_INLINE_MAX * 1024,
 };
 
 /* The state while a preview is built. */
@@ -156,15 +157,23 @@ static void warn_of_recipient_count(struct preview_builder *builder)
              (long long)largest->value);
 }
 
+/* "ada@example.com (unsubscribed), bob@example.com (suppressed)" */
+static const char *skipped_in_words(const struct preview_builder *builder)
+{
+    struct buf *words = buf_in_arena(builder->work->arena, SKIPPED_MAX_BYTES);
+    for (size_t i = 0; i < builder->asked->skipped_count; i++)
+        buf_printf(words, "%s%s (%s)", i > 0 ? ", " : "", builder->asked->skipped[i].email, builder->asked->skipped[i].reason);
+    return buf_text(words);
+}
+
 static void warn_of_delivery(struct preview_builder *builder, const struct composer_sample *sample)
 {
     const struct checked_request *checked = builder->asked->checked;
     struct opt_int scheduled_at_us = builder->asked->request->scheduled_at_us;
     if (!sample->shows_link)
         warn(builder, "The design shows no unsubscribe link; a footer with one is added.");
-    if (builder->asked->keys.items != NULL && checked->list.count > builder->asked->keys.count)
-        warn(builder, "%zu of the addresses are unsubscribed or suppressed and are skipped.",
-             checked->list.count - builder->asked->keys.count);
+    if (builder->asked->skipped_count > 0)
+        warn(builder, "%zu of the addresses get no mail: %s.", builder->asked->skipped_count, skipped_in_words(builder));
     if (scheduled_at_us.set)
         warn(builder, "The send starts at %s%s.", clock_iso(builder->work->arena, scheduled_at_us.value),
              builder->asked->keys.items != NULL ? "" : ", for the recipients in the target at that time");

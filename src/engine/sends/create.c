@@ -181,25 +181,33 @@ static bool check_lookup(const struct work *work, const struct send_request *req
     return request->scheduled_at_us.set || check_allowance_left(work, found->allowance, checked, err);
 }
 
-static bool is_refused(const char *key, const struct db_rows *refused)
+/* The reason why an address of an inline list gets no mail; NULL when it gets some. */
+static const char *refusal_of(const char *key, const struct db_rows *refused)
 {
     const struct send_inline_refused_row *rows = refused->rows;
     for (size_t i = 0; i < refused->count; i++)
         if (strcmp(rows[i].key, key) == 0)
-            return true;
-    return false;
+            return rows[i].reason;
+    return NULL;
 }
 
-/* The keys of an inline list that can be mailed. */
-static struct text_list eligible_keys(const struct work *work, const struct checked_request *checked, const struct lookup *found)
+/* Divides an inline list into the keys that can be mailed and the addresses that are skipped. */
+static struct text_list divide_list(const struct work *work, const struct inline_list *list, const struct db_rows *refused,
+                                    struct send_accepted *accepted)
 {
-    if (checked->list.count == 0)
+    if (list->count == 0)
         return (struct text_list){ .items = NULL };
-    const char **keys = arena_array(work->arena, checked->list.count, sizeof(*keys));
+    const char **keys = arena_array(work->arena, list->count, sizeof(*keys));
+    struct send_skipped *skipped = arena_array(work->arena, list->count, sizeof(*skipped));
     size_t count = 0;
-    for (size_t i = 0; i < checked->list.count; i++)
-        if (!is_refused(checked->list.keys[i], found->eligible))
-            keys[count++] = checked->list.keys[i];
+    for (size_t i = 0; i < list->count; i++) {
+        const char *reason = refusal_of(list->keys[i], refused);
+        if (reason == NULL)
+            keys[count++] = list->keys[i];
+        else
+            skipped[accepted->skipped_count++] = (struct send_skipped){ list->mailboxes[i], reason };
+    }
+    accepted->skipped = skipped;
     return (struct text_list){ keys, count };
 }
 
@@ -219,9 +227,16 @@ bool send_create(const struct work *work, const struct send_request *request, st
         .status = request->scheduled_at_us.set ? "scheduled" : "queued",
         .scheduled_at_us = request->scheduled_at_us,
     };
-    struct confirmable asked = { .request = request, .checked = &checked, .keys = eligible_keys(work, &checked, &found) };
+    struct text_list keys = divide_list(work, &checked.list, found.eligible, ret_accepted);
+    struct confirmable asked = {
+        .request = request,
+        .checked = &checked,
+        .keys = keys,
+        .skipped = ret_accepted->skipped,
+        .skipped_count = ret_accepted->skipped_count,
+    };
     bool confirm_first;
-    if (!confirm_check(work, &asked, &confirm_first, err))
+    if (!confirm_check(work, &asked, &confirm_first, err) || !send_request_check_relay(checked.domain, err))
         return false;
     if (confirm_first)
         return confirm_preview(work, &asked, &ret_accepted->preview, err);

@@ -187,13 +187,32 @@ bool send_request_check_domain(const struct send_domain_row *domain, const char 
     if (purpose != NULL && strcmp(domain->sending_purpose, purpose) != 0)
         return fail(err, ERR_DOMAIN_PURPOSE_NOT_ALLOWED, "domainId", "The domain %s is for %s mail; a campaign is %s mail.",
                     domain->name, domain->sending_purpose, purpose);
+    return true;
+}
+
+bool send_request_check_relay(const struct send_domain_row *domain, struct error *err)
+{
     return domain->is_sandbox || domain->has_relay ||
-           fail(err, ERR_SERVICE_UNAVAILABLE, "domainId",
-                "No running process has a relay to send for %s (--relay). Mail of the sandbox domain is captured in the outbox.",
+           fail(err, ERR_DOMAIN_NOT_READY, "domainId",
+                "No mail can leave for %s: no running process has a relay. The operator starts one with --relay. Mail of the "
+                "sandbox "
+                "domain is captured in the outbox.",
                 domain->name);
 }
 
 /* ---- The preview text ---- */
+
+bool send_request_check_preview(const struct work *work, const char *preview_text, struct error *err)
+{
+    struct bytes ignored;
+    if (preview_text == NULL)
+        return true;
+    const char *html = email_html_with_preview(work->arena, "<body></body>", preview_text);
+    if (template_compile(work->arena, TEMPLATE_HTML, html, strlen(html), &ignored, err))
+        return true;
+    error_param_prefix(err, "previewText");
+    return false;
+}
 
 bool send_request_replace_preview(const struct work *work, int64_t version_id, const char *preview_text, struct bytes *ret_code,
                                   struct error *err)

@@ -57,9 +57,16 @@ MUST_CHECK bool send_request_check_email(const char *status, struct opt_int vers
 /* Fails with EMAIL_NOT_FOUND. Always false. */
 bool send_request_no_email(struct error *err) NONNULL(1);
 
-/* Checks that the domain (NULL: not found) can deliver. `purpose` NULL accepts any sending purpose.
- * Errors: DOMAIN_NOT_FOUND, DOMAIN_NOT_READY, DOMAIN_PURPOSE_NOT_ALLOWED, SERVICE_UNAVAILABLE. */
+/* Checks that the domain (NULL: not found) is verified. `purpose` NULL accepts any sending purpose.
+ * Errors: DOMAIN_NOT_FOUND, DOMAIN_NOT_READY, DOMAIN_PURPOSE_NOT_ALLOWED. */
 MUST_CHECK bool send_request_check_domain(const struct send_domain_row *domain, const char *purpose, struct error *err) NONNULL(3);
+
+/* Checks that a process can deliver mail of the domain. Comes after all checks of arguments, because the caller cannot mend it.
+ * Errors: DOMAIN_NOT_READY, which no client retries. */
+MUST_CHECK bool send_request_check_relay(const struct send_domain_row *domain, struct error *err) NONNULL(1, 2);
+
+/* Checks a preview text (NULL: none) without its design. Errors: INVALID_REQUEST (previewText). */
+MUST_CHECK bool send_request_check_preview(const struct work *work, const char *preview_text, struct error *err) NONNULL(1, 3);
 
 /* Compiles the HTML of a version with another preview text. Errors: EMAIL_NOT_FOUND, INVALID_REQUEST (previewText). */
 MUST_CHECK bool send_request_replace_preview(const struct work *work, int64_t version_id, const char *preview_text,

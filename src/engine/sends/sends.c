@@ -1,7 +1,8 @@
 #include "engine/sends/sends.h"
 
 #include "base/text.h"
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
+#include "sql/delivery.h"
 
 static bool send_not_found(struct error *err)
 {
@@ -34,10 +35,10 @@ bool send_get(const struct work *work, int64_t send_id, bool with_events, struct
 }
 
 static bool find_send_page(const struct work *work, const struct send_filter *filter, const struct page_cursor *cursor_start,
-                           int64_t limit, struct send_row **ret_rows, size_t *ret_count, struct error *err)
+                           int64_t limit, struct send_row **ret_rows, struct db_page *ret_page, struct error *err)
 {
     *ret_rows = NULL;
-    *ret_count = 0;
+    *ret_page = (struct db_page){ .count = 0 };
     if (filter->of_automation)
         return true;
     if (filter->email_id != 0) {
@@ -49,7 +50,7 @@ static bool find_send_page(const struct work *work, const struct send_filter *fi
             .id = cursor_start->id,
             .limit = limit,
         };
-        return sql_send_page_of_email(work->conn, work->arena, &params, ret_rows, ret_count, err);
+        return sql_send_page_of_email(work->conn, work->arena, &params, ret_rows, ret_page, err);
     }
     struct send_page_params params = {
         .brand_id = work->brand_id,
@@ -59,7 +60,7 @@ static bool find_send_page(const struct work *work, const struct send_filter *fi
         .id = cursor_start->id,
         .limit = limit,
     };
-    return sql_send_page(work->conn, work->arena, &params, ret_rows, ret_count, err);
+    return sql_send_page(work->conn, work->arena, &params, ret_rows, ret_page, err);
 }
 
 bool send_list(const struct work *work, const struct send_filter *filter, int64_t limit, const char *cursor,
@@ -69,18 +70,18 @@ bool send_list(const struct work *work, const struct send_filter *filter, int64_
                                        filter->status != NULL ? filter->status : "", filter->of_automation);
     struct page_cursor cursor_start;
     struct send_row *rows;
-    size_t count;
+    struct db_page found;
     if (!page_cursor_read(work, binding, cursor, &cursor_start, err) ||
-        !find_send_page(work, filter, &cursor_start, limit + 1, &rows, &count, err))
+        !find_send_page(work, filter, &cursor_start, limit + 1, &rows, &found, err))
         return false;
 
-    size_t shown = page_begin(json, limit, count);
-    for (size_t i = 0; i < shown; i++)
-        send_write(work, &rows[i], NULL, 0, json);
+    struct page page = page_begin(json, limit, found);
+    while (page_next_row(&page))
+        send_write(work, &rows[page.shown - 1], NULL, 0, json);
     struct page_cursor end = { .set = false };
-    if (shown > 0)
-        end = (struct page_cursor){ .number = rows[shown - 1].created_at, .id = rows[shown - 1].id };
-    page_end(json, limit, page_next(work, binding, limit, count, end));
+    if (page.shown > 0)
+        end = (struct page_cursor){ .number = rows[page.shown - 1].created_at, .id = rows[page.shown - 1].id };
+    page_end(&page, work, binding, end);
     json_object_end(json);
     return true;
 }
@@ -133,9 +134,12 @@ bool send_pause_running(const struct work *work, int64_t send_id, struct error *
 bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
 {
     struct send_resume_params resume = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
+    struct delivery_complete_params complete = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
     struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t resumed = db_batch_add(batch, &send_resume_statement, &resume);
+    /* The last results may have come during the pause. */
+    db_batch_add(batch, &delivery_complete_statement, &complete);
     size_t found = db_batch_add(batch, &send_find_statement, &find);
     if (!db_batch_run(batch, err))
         return false;

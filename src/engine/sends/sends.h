@@ -32,25 +32,33 @@ struct send_request {
 
 /* ---- Campaigns ---- */
 
+/* An address of an inline list that gets no mail. */
+struct send_skipped {
+    const char *email;
+    const char *reason; /* unsubscribed or suppressed */
+};
+
 struct send_accepted {
     int64_t id;
     const char *status; /* queued or scheduled */
     struct opt_int scheduled_at_us;
+    const struct send_skipped *skipped; /* in the order of the list */
+    size_t skipped_count;
     const struct send_preview *preview; /* not NULL: nothing was written, the send needs a confirmation first */
 };
 
 /* Checks a campaign and writes its row, or returns a preview to confirm. The caller enqueues the job and stores it with
  * send_set_job. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_NOT_READY, EMAIL_ALREADY_SENT, DOMAIN_NOT_FOUND, DOMAIN_NOT_READY,
- * DOMAIN_PURPOSE_NOT_ALLOWED, AUDIENCE_NOT_FOUND, NOT_IMPLEMENTED, NO_ELIGIBLE_RECIPIENTS, SEND_QUOTA_EXCEEDED,
- * SERVICE_UNAVAILABLE. */
+ * DOMAIN_PURPOSE_NOT_ALLOWED, AUDIENCE_NOT_FOUND, NOT_IMPLEMENTED, NO_ELIGIBLE_RECIPIENTS, SEND_QUOTA_EXCEEDED. */
 MUST_CHECK bool send_create(const struct work *work, const struct send_request *request, struct send_accepted *ret_accepted,
                             struct error *err) NONNULL(1, 2, 3, 4);
 
 /* Stores the job that begins the send. Canceling the send removes this job from the queue. */
 MUST_CHECK bool send_set_job(const struct work *work, int64_t send_id, int64_t job_id, struct error *err) NONNULL(1, 4);
 
-/* Cancels a send that has not begun, or is paused, and returns it. A canceled send is returned unchanged.
- * Errors: SEND_NOT_FOUND, SEND_NOT_CANCELLABLE. */
+/* Cancels a send that has not begun, or is paused, and returns it. A canceled send is returned unchanged. Recipients without a
+ * result give back their allowance; those in progress are counted when they were mailed. Errors: SEND_NOT_FOUND,
+ * SEND_NOT_CANCELLABLE. */
 MUST_CHECK bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
     NONNULL(1, 3, 4);
 
@@ -62,7 +70,8 @@ MUST_CHECK bool send_pause(const struct work *work, int64_t send_id, struct erro
  * seconds; messages that have left by then are counted. */
 MUST_CHECK bool send_pause_running(const struct work *work, int64_t send_id, struct error *err) NONNULL(1, 3);
 
-/* Resumes a manually paused send, and returns it. Errors: SEND_NOT_FOUND, SEND_NOT_RESUMABLE. */
+/* Resumes a manually paused send, and returns it; without an open recipient the send ends. Errors: SEND_NOT_FOUND,
+ * SEND_NOT_RESUMABLE. */
 MUST_CHECK bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
     NONNULL(1, 3, 4);
 

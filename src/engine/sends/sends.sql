@@ -62,11 +62,32 @@ select id, status, scheduled_at, started_at, completed_at
 -- The addresses of an inline list that must not be mailed: unsubscribed contacts and suppressed addresses.
 -- name: send_inline_refused :many
 -- params: brand_id bigint, keys text[], hashes text[]
--- columns: key text
-select t.key
+-- columns: key text, reason text
+select t.key, case when s.reason is null or s.reason in ('unsubscribe', 'unsubscribed') then 'unsubscribed' else 'suppressed' end
   from unnest(:keys::text[], :hashes::text[]) as t (key, hash)
- where exists (select 1 from contacts c where c.brand_id = :brand_id and c.email_key = t.key and not c.subscribed)
-    or exists (select 1 from suppressions s where s.brand_id = :brand_id and s.address_hash = decode(t.hash, 'hex'));
+  left join suppressions s on s.brand_id = :brand_id and s.address_hash = decode(t.hash, 'hex')
+ where s.reason is not null
+    or exists (select 1 from contacts c where c.brand_id = :brand_id and c.email_key = t.key and not c.subscribed);
+
+-- The reason why an address is suppressed. No row when it is not.
+-- name: send_test_suppression :one
+-- params: brand_id bigint, address_hash bytea
+-- columns: reason text
+select reason from suppressions where brand_id = :brand_id and address_hash = :address_hash;
+
+-- Counts a test message of the brand today (UTC). No row when the bound is reached. The counts of earlier days are deleted.
+-- name: send_test_count :one
+-- params: brand_id bigint, bound bigint, now timestamptz
+-- columns: sent bigint
+with today as materialized (
+    select (:now::timestamptz at time zone 'UTC')::date as day
+), forgotten as (
+    delete from test_sends t using today d where t.brand_id = :brand_id and t.day < d.day - 1
+)
+insert into test_sends as t (brand_id, day, sent)
+select :brand_id, d.day, 1 from today d
+    on conflict (brand_id, day) do update set sent = t.sent + 1 where t.sent < :bound
+returning t.sent;
 
 -- The plan of an organization and its sends in the current period (calendar month, UTC).
 -- name: send_allowance :one
@@ -118,7 +139,7 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
  where s.brand_id = :brand_id and s.id = :id;
 
 -- The campaign sends of a brand, newest first (keyset pagination).
--- name: send_page :many
+-- name: send_page :page
 -- row: send
 -- params: brand_id bigint, status text null, from_start boolean, at timestamptz, id bigint, limit bigint
 -- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint
@@ -138,7 +159,7 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
  limit :limit;
 
 -- The campaign sends of one design, newest first (keyset pagination).
--- name: send_page_of_email :many
+-- name: send_page_of_email :page
 -- row: send
 -- params: brand_id bigint, email_id bigint, status text null, from_start boolean, id bigint, limit bigint
 -- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint
@@ -167,17 +188,29 @@ select event_type, occurred_at, recipient_email
  order by occurred_at desc, id desc
  limit :limit;
 
--- Cancels a send that has not begun, or is paused, and removes the job that would begin it from the queue.
+-- Cancels a send that has not begun, or is paused, and removes the job that would begin it from the queue. A send that has begun
+-- returns the allowance of its recipients without a result. The lock of the statistics comes first, as when results are written.
 -- name: send_cancel :exec
 -- params: brand_id bigint, id bigint, now timestamptz
-with canceled as (
-    update sends
+with figures as (
+    select * from send_stats where brand_id = :brand_id and send_id = :id for update
+), canceled as (
+    update sends s
        set status = 'canceled', pause_reason = null, updated_at = :now
-     where brand_id = :brand_id and id = :id and status in ('scheduled', 'queued', 'paused')
-    returning job_id
+      from figures t, brands b
+     where s.brand_id = :brand_id and s.id = :id and s.status in ('scheduled', 'queued', 'paused')
+       and t.brand_id = s.brand_id and t.send_id = s.id and b.id = s.brand_id
+    returning s.job_id, b.organization_id, s.started_at,
+              s.recipient_count - t.delivered - t.bounced - t.skipped - t.failed - t.held as unused
 ), dropped as (
     update jobs set state = 'canceled', settled_at = :now
      where id = (select job_id from canceled) and state = 'queued'
+), returned as (
+    update email_usage u
+       set sent = greatest(u.sent - c.unused, 0)
+      from canceled c
+     where c.started_at is not null and u.organization_id = c.organization_id
+       and u.period_start = date_trunc('month', c.started_at at time zone 'UTC')::date
 )
 select 1 from canceled;
 

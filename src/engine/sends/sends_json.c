@@ -119,12 +119,31 @@ void send_write(const struct work *work, const struct send_row *send, const stru
     json_object_end(json);
 }
 
+static void write_skipped(const struct send_accepted *accepted, struct json_writer *json)
+{
+    json_key(json, "skipped");
+    json_object_begin(json);
+    json_member_int(json, "count", (int64_t)accepted->skipped_count);
+    json_key(json, "recipients");
+    json_array_begin(json);
+    for (size_t i = 0; i < accepted->skipped_count; i++) {
+        json_object_begin(json);
+        json_member_text(json, "email", accepted->skipped[i].email);
+        json_member_text(json, "reason", accepted->skipped[i].reason);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_object_end(json);
+}
+
 void send_write_accepted(const struct work *work, const struct send_accepted *accepted, struct json_writer *json)
 {
     json_object_begin(json);
     json_member_id(json, work, "sendId", ID_SEND, accepted->id);
     json_member_text(json, "status", accepted->status);
     json_member_time_if(json, "scheduledAt", accepted->scheduled_at_us);
+    if (accepted->skipped_count > 0)
+        write_skipped(accepted, json);
     json_object_end(json);
 }
 

@@ -1,6 +1,7 @@
 #include "engine/sends/test_message.h"
 
 #include "base/text.h"
+#include "catalogue/plans.h"
 #include "engine/compose/composer.h"
 #include "engine/compose/message_id.h"
 #include "engine/sends/send_request.h"
@@ -9,43 +10,92 @@
 
 /* ---- Checks ---- */
 
-bool send_check_test(const struct work *work, const struct send_request *request, struct test_send_payload *ret_test,
-                     struct error *err)
+static bool refuse_suppressed(const struct address *to, const struct send_test_suppression_row *suppression, struct error *err)
 {
-    struct checked_request checked = { .target = "inline" };
-    struct address to;
-    if (request->to.count != 1)
-        return fail(err, ERR_INVALID_REQUEST, "to", "to must contain exactly one address for a test message.");
-    if (!send_request_parse_address(work, request->to.items[0], "to", &to, err) ||
-        !send_request_compile_subject(work, request->subject, &checked.subject_code, err))
-        return false;
+    if (suppression == NULL)
+        return true;
+    return fail(err, ERR_NO_ELIGIBLE_RECIPIENTS, "to",
+                "%s is suppressed in this brand (%s), so it gets no mail, not even a test. Send the test to another address.",
+                to->mailbox, suppression->reason);
+}
 
+/* Tests are not counted against the plan, so each brand has a bound of its own. */
+static bool count_test(const struct work *work, struct error *err)
+{
+    struct send_test_count_params params = { .brand_id = work->brand_id, .bound = DAILY_TEST_SENDS, .now = work->now_us };
+    struct send_test_count_row *counted;
+    if (!sql_send_test_count(work->conn, work->arena, &params, &counted, err))
+        return false;
+    return counted != NULL ||
+           fail(err, ERR_SEND_QUOTA_EXCEEDED, NULL,
+                "This brand has sent its %d test messages of today. The next day begins at 00:00 UTC.", DAILY_TEST_SENDS);
+}
+
+/* The rows that a test needs. */
+struct test_lookup {
+    const struct send_email_find_row *email;
+    const struct send_domain_row *domain;
+    const struct send_test_suppression_row *suppression;
+};
+
+static bool look_up_test(const struct work *work, const struct send_request *request, const struct address *to,
+                         struct test_lookup *ret_found, struct error *err)
+{
+    unsigned char hash[SECRET_HASH_BYTES];
     struct send_email_find_params email = { .brand_id = work->brand_id, .id = request->email_id };
     struct send_domain_for_test_params domain = {
         .organization_id = work->organization_id,
         .brand_id = work->brand_id,
         .id = request->domain_id,
     };
+    struct send_test_suppression_params suppression = { .brand_id = work->brand_id, .address_hash = { hash, sizeof(hash) } };
+    address_hash(work->engine->address_key, to->key, hash);
+
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t emails = db_batch_add(batch, &send_email_find_statement, &email);
     size_t domains = db_batch_add(batch, &send_domain_for_test_statement, &domain);
+    size_t suppressions = db_batch_add(batch, &send_test_suppression_statement, &suppression);
     if (!db_batch_run(batch, err))
         return false;
-    const struct send_email_find_row *found = db_batch_rows(batch, emails)->rows;
-    checked.domain = db_batch_rows(batch, domains)->rows;
-    if (found == NULL)
-        return send_request_no_email(err);
-    if (!send_request_check_email(found->status, found->version_id, err) || !send_request_check_domain(checked.domain, NULL, err))
-        return false;
+    *ret_found = (struct test_lookup){
+        .email = db_batch_rows(batch, emails)->rows,
+        .domain = db_batch_rows(batch, domains)->rows,
+        .suppression = db_batch_rows(batch, suppressions)->rows,
+    };
+    return true;
+}
 
+static bool check_test_sender(const struct work *work, const struct send_request *request, struct checked_request *checked,
+                              struct error *err)
+{
     /* without a domain in the request, the default sender is forced. */
     struct send_request sender = *request;
     if (request->domain_id == 0)
         sender.from_email = sender.from_name = NULL;
-    if (!send_request_choose_sender(work, &sender, &checked, err))
+    return send_request_choose_sender(work, &sender, checked, err);
+}
+
+bool send_check_test(const struct work *work, const struct send_request *request, struct test_send_payload *ret_test,
+                     struct error *err)
+{
+    struct checked_request checked = { .target = "inline" };
+    struct test_lookup found;
+    struct address to;
+    if (request->to.count != 1)
+        return fail(err, ERR_INVALID_REQUEST, "to", "to must contain exactly one address for a test message.");
+    if (!send_request_parse_address(work, request->to.items[0], "to", &to, err) ||
+        !send_request_compile_subject(work, request->subject, &checked.subject_code, err) ||
+        !send_request_check_preview(work, request->preview_text, err) || !look_up_test(work, request, &to, &found, err))
+        return false;
+    if (found.email == NULL)
+        return send_request_no_email(err);
+    checked.domain = found.domain;
+    if (!send_request_check_email(found.email->status, found.email->version_id, err) ||
+        !send_request_check_domain(checked.domain, NULL, err) || !check_test_sender(work, request, &checked, err) ||
+        !refuse_suppressed(&to, found.suppression, err) || !send_request_check_relay(checked.domain, err) || !count_test(work, err))
         return false;
     *ret_test = (struct test_send_payload){
-        .email_version_id = found->version_id.value,
+        .email_version_id = found.email->version_id.value,
         .to = to.mailbox,
         .to_key = to.key,
         .subject = request->subject,

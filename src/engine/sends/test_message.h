@@ -8,8 +8,9 @@
 #include "catalogue/jobs.h"
 #include "engine/sends/sends.h"
 
-/* Checks a request for exactly one address and makes the payload of its job.
- * Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_NOT_READY, DOMAIN_NOT_FOUND, DOMAIN_NOT_READY, SERVICE_UNAVAILABLE. */
+/* Checks a request for exactly one address that is not suppressed, counts it against the brand's daily bound, and makes the payload
+ * of its job. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_NOT_READY, DOMAIN_NOT_FOUND, DOMAIN_NOT_READY,
+ * NO_ELIGIBLE_RECIPIENTS, SEND_QUOTA_EXCEEDED. */
 MUST_CHECK bool send_check_test(const struct work *work, const struct send_request *request, struct test_send_payload *ret_test,
                                 struct error *err) NONNULL(1, 2, 3, 4);
 

@@ -1,7 +1,7 @@
 #include "engine/templates/gallery.h"
 
 #include "base/text.h"
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 
 #include <string.h>
 #include <strings.h>
@@ -37,17 +37,15 @@ bool gallery_list_templates(const struct work *work, const struct gallery_filter
     if (!page_offset_read(work, binding, cursor, &offset, err))
         return false;
 
-    page_begin(json, limit, 0);
-    size_t matching = 0;
-    size_t end = offset + (size_t)limit;
-    for (size_t i = 0; i < gallery_template_count && matching <= end; i++) {
-        if (!matches_filter(&gallery_templates[i], filter))
-            continue;
-        if (matching >= offset && matching < end)
-            gallery_write_template(work, &gallery_templates[i], with_html ? GALLERY_HTML : 0, json);
-        matching++;
-    }
-    page_offset_end(work, binding, limit, end, matching <= end, json);
+    const struct gallery_template **matching = arena_array(work->arena, gallery_template_count, sizeof(*matching));
+    size_t count = 0;
+    for (size_t i = 0; i < gallery_template_count; i++)
+        if (matches_filter(&gallery_templates[i], filter))
+            matching[count++] = &gallery_templates[i];
+    struct page page = page_offset_begin(json, limit, offset, count);
+    while (page_next_row(&page))
+        gallery_write_template(work, matching[offset + page.shown - 1], with_html ? GALLERY_HTML : 0, json);
+    page_offset_end(&page, work, binding, offset);
     return true;
 }
 
@@ -121,13 +119,12 @@ bool gallery_list_flows(const struct work *work, int64_t limit, const char *curs
     size_t offset;
     if (!page_offset_read(work, binding, cursor, &offset, err))
         return false;
-    page_begin(json, limit, 0);
-    size_t end = offset + (size_t)limit;
-    for (size_t i = offset; i < gallery_flow_count && i < end; i++) {
-        write_flow_members(&gallery_flows[i], json);
+    struct page page = page_offset_begin(json, limit, offset, gallery_flow_count);
+    while (page_next_row(&page)) {
+        write_flow_members(&gallery_flows[offset + page.shown - 1], json);
         json_object_end(json);
     }
-    page_offset_end(work, binding, limit, end, gallery_flow_count <= end, json);
+    page_offset_end(&page, work, binding, offset);
     return true;
 }
 

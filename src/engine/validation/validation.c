@@ -119,9 +119,7 @@ bool validation_round_open(const struct work *work, int64_t job_id, int64_t vali
     *ret_round = (struct validation_round){ .validation_id = validation_id, .job_id = job_id };
     struct validation_find_params find = { .brand_id = work->brand_id, .validation_id = validation_id };
     struct validation_find_row *validation;
-    int64_t limit;
-    if (!sql_validation_find(work->conn, work->arena, &find, &validation, err) ||
-        !ledger_hold_items(work, job_id, CREDITS_CONTACT_VALIDATION, VALIDATION_ROUND_TARGETS, &limit, err))
+    if (!sql_validation_find(work->conn, work->arena, &find, &validation, err))
         return false;
     if (validation == NULL)
         return true;
@@ -129,12 +127,15 @@ bool validation_round_open(const struct work *work, int64_t job_id, int64_t vali
         .brand_id = work->brand_id,
         .validation_id = validation_id,
         .cursor_id = validation->cursor_id,
-        .limit = limit,
+        .limit = VALIDATION_ROUND_TARGETS,
     };
     struct validation_targets_row *targets;
-    size_t count;
-    if (!sql_validation_targets(work->conn, work->arena, &params, &targets, &count, err))
+    size_t found;
+    int64_t payable;
+    if (!sql_validation_targets(work->conn, work->arena, &params, &targets, &found, err) ||
+        !ledger_hold_items(work, job_id, CREDITS_CONTACT_VALIDATION, (int64_t)found, &payable, err))
         return false;
+    size_t count = (size_t)payable;
     ret_round->is_open = true;
     ret_round->from_cursor = validation->cursor_id;
     ret_round->to_cursor = count > 0 ? targets[count - 1].contact_id : validation->cursor_id;

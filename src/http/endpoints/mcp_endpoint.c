@@ -1,9 +1,15 @@
 /*
  * /mcp: the Streamable HTTP transport of the Model Context Protocol. src/mcp
  * handles the messages. This file applies the rules of HTTP: allowed callers
- * (Host, Origin), method and media type, and it sends the response or the event
- * stream.
+ * (Host, Origin), method and media type, the credential before the message is
+ * parsed, and it sends the response or the event stream.
+ *
+ * A small message of a known caller is handled on the connection's thread.
+ * Before any other one, a call looks the caller up (the gate): for a large
+ * message once before it is collected and once before it is parsed, on the
+ * thread of that call.
  */
+#include "api/call.h"
 #include "http/credentials.h"
 #include "http/guard.h"
 #include "http/server_state.h"
@@ -17,6 +23,25 @@ enum { RPC_INVALID_REQUEST = -32600 }; /* JSON-RPC 2.0 §5.1 */
 
 static const char json_media[] = "application/json";
 static const char allowed_methods[] = "GET, POST, DELETE, OPTIONS";
+
+enum mcp_step {
+    MCP_STEP_IDLE,   /* no gate runs and no message is parsed on another thread */
+    MCP_STEP_GATED,  /* the gate runs */
+    MCP_STEP_READING /* another thread parses the message and starts its work */
+};
+
+struct mcp_state {
+    struct http_exchange *exchange;
+    struct credentials credentials;
+    struct error refusal; /* found before the message was parsed */
+    struct call gate;
+    /* Under the exchange's lock: */
+    enum mcp_step step;
+    bool gave_up; /* while the message was read, with this reason */
+    enum give_up_reason give_up_reason;
+    bool abandoned;
+    struct mcp_http_handler *handler; /* until one thread takes it to release it */
+};
 
 /* ---- The sink: any thread ---- */
 
@@ -81,6 +106,18 @@ static void answer_rpc_refusal(struct http_exchange *exchange, int status, const
 {
     struct buf *body = buf_in_arena(exchange->arena, SIZE_MAX);
     mcp_write_refusal(body, RPC_INVALID_REQUEST, sentence);
+    http_exchange_answer(exchange, status, json_media, body->data, body->size);
+}
+
+static void answer_error(struct http_exchange *exchange, const struct error *err)
+{
+    int status = error_info(err->code)->http_status;
+    struct buf *body = buf_in_arena(exchange->arena, SIZE_MAX);
+    mcp_write_error(body, err);
+    if (status == MHD_HTTP_UNAUTHORIZED)
+        http_exchange_add_header(exchange, "www-authenticate", "Bearer");
+    if (status == MHD_HTTP_SERVICE_UNAVAILABLE && err->retry_after_s > 0)
+        http_exchange_add_header(exchange, "retry-after", arena_printf(exchange->arena, "%" PRId64, err->retry_after_s));
     http_exchange_answer(exchange, status, json_media, body->data, body->size);
 }
 
@@ -155,70 +192,292 @@ static const char *mcp_header_value(const void *headers, const char *name)
     return MHD_lookup_connection_value(exchange->mhd, MHD_HEADER_KIND, name);
 }
 
-/* ---- The endpoint; its state is the handler of src/mcp until one thread takes it to release it ---- */
+/* ---- From the request to the handler ---- */
 
-static void mcp_begin(struct http_exchange *exchange)
+static bool message_is_large(const struct http_exchange *exchange)
 {
-    exchange->max_body_bytes = mcp_server_message_max_bytes(exchange->server->mcp);
+    return exchange->body.size > HTTP_EXCHANGE_QUICK_BODY_BYTES;
 }
 
-static void mcp_run(struct http_exchange *exchange)
+static struct mcp_http_handler *make_handler(struct http_exchange *exchange, enum mcp_http_method method)
 {
-    enum mcp_http_method method;
-    if (!is_allowed(exchange) || !read_method(exchange, &method) || !body_is_acceptable(exchange, method))
-        return;
+    const struct mcp_state *state = exchange->endpoint_state;
     const char *accept = exchange->headers.values[HEADER_ACCEPT];
     const struct mcp_http_request request = {
         .method = method,
         .body = buf_text(&exchange->body),
         .body_size = exchange->body.size,
+        .claim_tree = http_exchange_claim_tree,
+        .claim_context = exchange,
         .accepts_json = accept_takes(accept, "application", "json"),
         .accepts_event_stream = accept_takes(accept, "text", "event-stream"),
-        .credentials = credentials_read(exchange->arena, &exchange->headers, false),
+        .credentials = state->credentials,
         .header = mcp_header_value,
         .headers = exchange,
     };
-    struct mcp_http_handler *mcp = mcp_http_handler_new(exchange->server->mcp, &request, &sink, exchange);
-    exchange->endpoint_state = mcp;
-    if (!mcp_http_handler_is_immediate(mcp))
+    return mcp_http_handler_new(exchange->server->mcp, &request, &sink, exchange);
+}
+
+static void run_handler(struct http_exchange *exchange, enum mcp_http_method method)
+{
+    struct mcp_state *state = exchange->endpoint_state;
+    state->handler = make_handler(exchange, method);
+    if (!mcp_http_handler_is_immediate(state->handler))
         http_exchange_suspend(exchange);
-    mcp_http_handler_run(mcp);
+    mcp_http_handler_run(state->handler);
 }
 
 /* Under the lock. The thread that gets the handler releases it, without the lock. */
-static struct mcp_http_handler *take_mcp(struct http_exchange *exchange)
+static struct mcp_http_handler *take_handler(struct mcp_state *state)
 {
-    return TAKE_PTR(exchange->endpoint_state);
+    return TAKE_PTR(state->handler);
+}
+
+static void release_handler(struct mcp_http_handler *handler)
+{
+    if (handler != NULL)
+        mcp_http_handler_release(handler);
+}
+
+/* ---- The gate ---- */
+
+static void fill_gate(struct mcp_state *state, void (*on_completed)(struct call *gate))
+{
+    struct http_exchange *exchange = state->exchange;
+    state->gate = (struct call){
+        .arena = exchange->arena,
+        .transport = TRANSPORT_MCP_HTTP,
+        .caller = { .is_remote = true },
+        .candidates = api_connection_check,
+        .credentials = state->credentials,
+        .request_id = api_request_id(exchange->arena),
+        .on_completed = on_completed,
+        .transport_data = state,
+        .credit_cost = -1,
+    };
+}
+
+static void start_gate(struct mcp_state *state)
+{
+    struct http_exchange *exchange = state->exchange;
+    state->step = MCP_STEP_GATED;
+    http_exchange_suspend(exchange);
+    api_submit(exchange->server->api, &state->gate);
+}
+
+/* Under the lock. False when the server has answered and abandoned the gate; then the caller drops the reference. */
+static bool leave_gate(struct mcp_state *state, enum mcp_step next)
+{
+    state->step = next;
+    return !state->abandoned;
+}
+
+/* The caller of a large message is known, or is not. */
+static void on_admission_completed(struct call *gate)
+{
+    struct mcp_state *state = gate->transport_data;
+    struct http_exchange *exchange = state->exchange;
+    pthread_mutex_lock(&exchange->lock);
+    bool open = leave_gate(state, MCP_STEP_IDLE);
+    if (open && gate->ok) {
+        exchange->body_share.organization_id = gate->who.organization_id;
+        http_exchange_claim_body(exchange);
+    } else if (open) {
+        state->refusal = gate->error;
+        exchange->drops_body = true;
+    }
+    if (open)
+        http_exchange_continue(exchange);
+    pthread_mutex_unlock(&exchange->lock);
+    if (!open)
+        http_exchange_unref(exchange);
+}
+
+/* Parses the message and starts its work. The exchange is suspended, so its headers are valid. */
+static void read_on_this_thread(struct mcp_state *state)
+{
+    struct http_exchange *exchange = state->exchange;
+    struct mcp_http_handler *handler = make_handler(exchange, MCP_HTTP_POST);
+    if (message_is_large(exchange))
+        buf_done(&exchange->body);
+    pthread_mutex_lock(&exchange->lock);
+    state->handler = handler;
+    pthread_mutex_unlock(&exchange->lock);
+    mcp_http_handler_run(handler);
+
+    pthread_mutex_lock(&exchange->lock);
+    state->step = MCP_STEP_IDLE;
+    bool gave_up = state->gave_up;
+    pthread_mutex_unlock(&exchange->lock);
+    if (gave_up)
+        http_exchange_give_up(exchange, state->give_up_reason);
+}
+
+static void on_caller_found(struct call *gate)
+{
+    struct mcp_state *state = gate->transport_data;
+    struct http_exchange *exchange = state->exchange;
+    http_exchange_ref(exchange); /* the answer may be sent before the handler's start returns */
+    pthread_mutex_lock(&exchange->lock);
+    bool open = leave_gate(state, gate->ok ? MCP_STEP_READING : MCP_STEP_IDLE);
+    if (open && !gate->ok)
+        answer_error(exchange, &gate->error);
+    pthread_mutex_unlock(&exchange->lock);
+    if (open && gate->ok) {
+        exchange->body_share.organization_id = gate->who.organization_id;
+        read_on_this_thread(state);
+    }
+    if (!open)
+        http_exchange_unref(exchange);
+    http_exchange_unref(exchange);
+}
+
+static void read_nothing(struct call *gate)
+{
+    (void)gate;
+}
+
+/* Looks the caller up on another thread, where the message is then parsed. */
+static void start_reading(struct mcp_state *state)
+{
+    fill_gate(state, on_caller_found);
+    /* A call with input to read is not completed on this thread, and a large input is read in the pool of slow calls. */
+    state->gate.read_input = read_nothing;
+    state->gate.reads_much = message_is_large(state->exchange);
+    start_gate(state);
+}
+
+static void on_credential_refused(struct call *gate)
+{
+    struct mcp_state *state = gate->transport_data;
+    state->refusal = gate->error;
+}
+
+/* The call that refuses a credential of a wrong form completes at once. */
+static void refuse_credential(struct mcp_state *state)
+{
+    fill_gate(state, on_credential_refused);
+    api_submit(state->exchange->server->api, &state->gate);
+}
+
+/* ---- The endpoint ---- */
+
+static void mcp_begin(struct http_exchange *exchange)
+{
+    struct mcp_state *state = arena_alloc(exchange->arena, sizeof(*state));
+    state->exchange = exchange;
+    state->credentials = credentials_read(exchange->arena, &exchange->headers, false);
+    exchange->endpoint_state = state;
+    exchange->max_body_bytes = mcp_server_message_max_bytes(exchange->server->mcp);
+}
+
+/* True when the headers are those of a message that mcp_run will handle. */
+static bool is_message(const struct http_exchange *exchange)
+{
+    const struct guard *guard = exchange->server->guard;
+    const char *origin = exchange->headers.values[HEADER_ORIGIN];
+    const char *content_type = exchange->headers.values[HEADER_CONTENT_TYPE];
+    return strcmp(exchange->method, "POST") == 0 && content_type != NULL && content_type_is_json(content_type) &&
+           guard_host_is_known(guard, http_exchange_host(exchange)) && (origin == NULL || guard_origin_is_known(guard, origin));
+}
+
+static void mcp_admit(struct http_exchange *exchange)
+{
+    struct mcp_state *state = exchange->endpoint_state;
+    bool needs_key = exchange->server->api != NULL;
+    bool is_small = !http_exchange_is_chunked(exchange) && http_exchange_declared_bytes(exchange) <= HTTP_EXCHANGE_QUICK_BODY_BYTES;
+    if (!is_message(exchange) || (needs_key && !api_credential_is_well_formed(&state->credentials))) {
+        exchange->drops_body = true;
+    } else if (needs_key && !is_small) {
+        fill_gate(state, on_admission_completed);
+        start_gate(state);
+    }
+}
+
+static void mcp_run(struct http_exchange *exchange)
+{
+    struct mcp_state *state = exchange->endpoint_state;
+    struct api *api = exchange->server->api;
+    enum mcp_http_method method;
+    if (!is_allowed(exchange) || !read_method(exchange, &method) || !body_is_acceptable(exchange, method))
+        return;
+    if (state->refusal.code == ERR_NONE)
+        state->refusal = exchange->body_refusal;
+    if (api != NULL && !api_credential_is_well_formed(&state->credentials))
+        refuse_credential(state);
+    struct principal who;
+    bool is_small_post = method == MCP_HTTP_POST && !message_is_large(exchange);
+    if (state->refusal.code != ERR_NONE)
+        answer_error(exchange, &state->refusal);
+    else if (api == NULL || method != MCP_HTTP_POST || (is_small_post && api_find_caller(api, &state->credentials, &who)))
+        run_handler(exchange, method);
+    else
+        start_reading(state);
+}
+
+/* Under the lock: ends the wait for the gate. */
+static void give_up_gate(struct mcp_state *state, enum give_up_reason reason)
+{
+    struct http_exchange *exchange = state->exchange;
+    if (reason != GIVE_UP_ABANDON) {
+        api_cancel(exchange->server->api, &state->gate);
+    } else if (!state->abandoned) {
+        state->abandoned = true;
+        exchange->drops_body = true;
+        http_exchange_ref(exchange); /* until the gate completes */
+        answer_rpc_refusal(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "The server is stopping.");
+    }
+}
+
+/* Under the lock: ends the work of the handler. Returns the handler to release, or NULL. */
+static struct mcp_http_handler *give_up_work(struct mcp_state *state, enum give_up_reason reason)
+{
+    struct http_exchange *exchange = state->exchange;
+    struct mcp_http_handler *handler = NULL;
+    if (exchange->state == HTTP_EXCHANGE_SUSPENDED) {
+        handler = take_handler(state);
+        const char *sentence = reason == GIVE_UP_TIMEOUT ? "The call took too long." : "The server is stopping.";
+        answer_rpc_refusal(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, sentence);
+    } else if (exchange->state == HTTP_EXCHANGE_STREAMING && reason != GIVE_UP_TIMEOUT) {
+        handler = take_handler(state);
+        http_exchange_stream_end(exchange);
+    }
+    return handler;
 }
 
 static void mcp_give_up(struct http_exchange *exchange, enum give_up_reason reason)
 {
-    struct mcp_http_handler *mcp = NULL;
+    struct mcp_state *state = exchange->endpoint_state;
+    struct mcp_http_handler *handler = NULL;
     pthread_mutex_lock(&exchange->lock);
-    if (exchange->state == HTTP_EXCHANGE_SUSPENDED) {
-        mcp = take_mcp(exchange);
-        const char *sentence = reason == GIVE_UP_TIMEOUT ? "The call took too long." : "The server is stopping.";
-        answer_rpc_refusal(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, sentence);
-    } else if (exchange->state == HTTP_EXCHANGE_STREAMING && reason != GIVE_UP_TIMEOUT) {
-        mcp = take_mcp(exchange);
-        http_exchange_stream_end(exchange);
+    switch (state->step) {
+    case MCP_STEP_GATED:
+        give_up_gate(state, reason);
+        break;
+    case MCP_STEP_READING: /* the thread that reads gives up when it is done */
+        state->gave_up = true;
+        state->give_up_reason = reason;
+        break;
+    case MCP_STEP_IDLE:
+        handler = give_up_work(state, reason);
+        break;
     }
     pthread_mutex_unlock(&exchange->lock);
-    if (mcp != NULL)
-        mcp_http_handler_release(mcp);
+    release_handler(handler);
 }
 
 static void mcp_release(struct http_exchange *exchange)
 {
+    struct mcp_state *state = exchange->endpoint_state;
     pthread_mutex_lock(&exchange->lock);
-    struct mcp_http_handler *mcp = take_mcp(exchange);
+    struct mcp_http_handler *handler = take_handler(state);
     pthread_mutex_unlock(&exchange->lock);
-    if (mcp != NULL)
-        mcp_http_handler_release(mcp);
+    release_handler(handler);
 }
 
 const struct http_endpoint mcp_endpoint = {
     .begin = mcp_begin,
+    .admit = mcp_admit,
     .run = mcp_run,
     .give_up = mcp_give_up,
     .release = mcp_release,

@@ -33,9 +33,12 @@ static void write_page(struct http_server *server, struct buf *out)
     write_metric(out, "requests_total", "counter", "Requests since the start.", figures.requests);
     write_metric(out, "refused_total", "counter", "Requests refused before they became a call.", figures.refused);
     write_metric(out, "abandoned_total", "counter", "Requests whose client disconnected before the response.", figures.abandoned);
+    write_metric(out, "connections_refused_total", "counter", "Connections closed because there were too many.",
+                 figures.connections_refused);
     write_metric(out, "connections", "gauge", "Open connections.", figures.connections);
     write_metric(out, "suspended", "gauge", "Requests waiting for their call.", figures.suspended);
     write_metric(out, "streams", "gauge", "Open event streams.", figures.streams);
+    write_metric(out, "body_bytes", "gauge", "Memory claimed for request bodies and their JSON.", figures.body_bytes);
     if (server->write_metrics != NULL)
         server->write_metrics(server->metrics_context, out);
 }

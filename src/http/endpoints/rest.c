@@ -28,9 +28,13 @@ enum {
 
 struct rest_state {
     struct http_exchange *exchange;
+    struct api *api; /* outlives the server, whose end an abandoned call does not wait for */
     struct route_match match;
     struct call call;
-    bool gave_up; /* under the exchange's lock, as the next two */
+    struct call gate;          /* authenticates the caller before a large body is collected */
+    bool is_gated;             /* the gate runs; under the exchange's lock */
+    struct arena *input_arena; /* the tree of a large body; NULL: it is in the arena of the exchange */
+    bool gave_up;              /* under the exchange's lock, as the next two */
     enum give_up_reason give_up_reason;
     bool abandoned;
     char limit[NUMBER_BYTES];
@@ -111,6 +115,7 @@ static void on_rest_call_completed(struct call *call)
 {
     struct rest_state *rest = call->transport_data;
     struct http_exchange *exchange = rest->exchange;
+    arena_free(TAKE_PTR(rest->input_arena)); /* here, because freeing a large tree takes long */
     pthread_mutex_lock(&exchange->lock);
     bool abandoned = rest->abandoned;
     if (!abandoned) {
@@ -131,6 +136,12 @@ static void on_rest_call_completed(struct call *call)
 
 /* ---- From the request to the call ---- */
 
+/* The route needs no credential. */
+static bool is_public(const struct rest_state *rest)
+{
+    return rest->match.route->candidates[0]->reach == REACH_PUBLIC;
+}
+
 /* CSRF: an old browser sends no header about the page (session_may_write), but the content type shows a form. An empty form is
  * enough for an operation without arguments, so with a cookie the type of an empty body is checked, too. */
 static bool could_be_form(const struct rest_state *rest)
@@ -138,26 +149,71 @@ static bool could_be_form(const struct rest_state *rest)
     return rest->call.credentials.kind == CREDENTIAL_SESSION && strcmp(rest->exchange->method, "POST") == 0;
 }
 
-static void read_body(struct rest_state *rest)
+static bool body_is_large(const struct http_exchange *exchange)
+{
+    return exchange->body.size > HTTP_EXCHANGE_QUICK_BODY_BYTES;
+}
+
+/* Parses the body; `who` of the call is known. */
+static void parse_body(struct rest_state *rest)
 {
     struct http_exchange *exchange = rest->exchange;
     struct call_input *input = &rest->call.input;
+    const struct json_bounds bounds = {
+        .max_bytes = exchange->max_body_bytes,
+        .max_tree_bytes = JSON_CALLER_TREE_MAX_BYTES,
+        .claim = http_exchange_claim_tree,
+        .claim_context = exchange,
+    };
+    struct arena *arena = exchange->arena;
+    if (body_is_large(exchange))
+        arena = rest->input_arena = arena_new(0);
+    exchange->body_share.organization_id = rest->call.who.organization_id;
+    if (!json_read(arena, exchange->body.data, exchange->body.size, bounds, &input->body, &input->refusal))
+        input->body = NULL;
+    if (body_is_large(exchange))
+        buf_done(&exchange->body);
+}
+
+static void read_rest_input(struct call *call)
+{
+    parse_body(call->transport_data);
+}
+
+/* False when there is no body, or it is refused before it is parsed. */
+static bool body_must_be_parsed(struct rest_state *rest)
+{
+    struct http_exchange *exchange = rest->exchange;
+    struct error *refusal = &rest->call.input.refusal;
     const char *content_type = exchange->headers.values[HEADER_CONTENT_TYPE];
-    if (exchange->too_large) {
-        fail(&input->refusal, ERR_PAYLOAD_TOO_LARGE, NULL, "The body must have at most %zu bytes.", exchange->max_body_bytes);
-        return;
+    if (refusal->code != ERR_NONE)
+        return false;
+    if (exchange->too_large)
+        return fail(refusal, ERR_PAYLOAD_TOO_LARGE, NULL, "The body must have at most %zu bytes.", exchange->max_body_bytes);
+    if (exchange->body_refusal.code != ERR_NONE) {
+        *refusal = exchange->body_refusal;
+        return false;
     }
     if (exchange->body.size == 0 && !could_be_form(rest))
+        return false;
+    if (content_type != NULL && !content_type_is_json(content_type))
+        return fail(refusal, ERR_INVALID_REQUEST, "Content-Type", "The body must be JSON, sent as application/json.");
+    return exchange->body.size > 0;
+}
+
+/* A small body is parsed here when its caller is known, which is quicker than to pass it to another thread. */
+static void take_body(struct rest_state *rest)
+{
+    struct http_exchange *exchange = rest->exchange;
+    struct call *call = &rest->call;
+    if (!body_must_be_parsed(rest))
         return;
-    if (content_type != NULL && !content_type_is_json(content_type)) {
-        fail(&input->refusal, ERR_INVALID_REQUEST, "Content-Type", "The body must be JSON, sent as application/json.");
-        return;
-    }
-    if (exchange->body.size == 0)
-        return;
-    struct json_bounds bounds = { .max_bytes = exchange->max_body_bytes };
-    if (!json_read(exchange->arena, exchange->body.data, exchange->body.size, bounds, &input->body, &input->refusal))
-        input->body = NULL;
+    call->reads_much = body_is_large(exchange);
+    bool is_known = is_public(rest) || api_find_caller(rest->api, &call->credentials, &call->who);
+    if (is_known && !call->reads_much)
+        parse_body(rest);
+    else
+        call->read_input = read_rest_input;
 }
 
 static void fill_rest_call(struct rest_state *rest)
@@ -177,8 +233,8 @@ static void fill_rest_call(struct rest_state *rest)
     call->transport_data = rest;
     call->credit_cost = -1;
     call->input.path = rest->match.parameters;
-    if (query_read(exchange->arena, exchange->query, &call->input.query, &call->input.refusal))
-        read_body(rest);
+    if (!query_read(exchange->arena, exchange->query, &call->input.query, &call->input.refusal))
+        call->input.query = (struct name_value_list){ NULL, 0 };
 }
 
 /* CSRF check. A page of another origin can make the browser send the session cookie, but it cannot forge the headers about the
@@ -198,26 +254,97 @@ static bool session_may_write(const struct http_exchange *exchange, const struct
     return site == NULL || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0;
 }
 
+/* ---- Before the body ---- */
+
+/* True when the first check refuses the call, whatever its body. */
+static bool lacks_credential(const struct rest_state *rest)
+{
+    return !is_public(rest) && !api_credential_is_well_formed(&rest->call.credentials);
+}
+
+/* Decides about the body of a caller that the gate has looked up. The checks of the call report the refusal again, at its place in
+ * their order; this one is kept for a call that they would let through by now. */
+static void on_gate_completed(struct call *gate)
+{
+    struct rest_state *rest = gate->transport_data;
+    struct http_exchange *exchange = rest->exchange;
+    struct error *refusal = &rest->call.input.refusal;
+    bool wanted = gate->ok;
+    if (!wanted)
+        *refusal = gate->error;
+    else
+        wanted = api_has_rate_left(rest->api, &gate->who, rest->call.candidates, refusal);
+
+    pthread_mutex_lock(&exchange->lock);
+    rest->is_gated = false;
+    bool abandoned = rest->abandoned;
+    if (!abandoned) {
+        exchange->drops_body = !wanted;
+        exchange->body_share.organization_id = gate->who.organization_id;
+        if (wanted)
+            http_exchange_claim_body(exchange);
+        http_exchange_continue(exchange);
+    }
+    pthread_mutex_unlock(&exchange->lock);
+    if (abandoned)
+        http_exchange_unref(exchange);
+}
+
+/* Looks the caller up while the client's bytes wait in the socket. */
+static void start_gate(struct rest_state *rest)
+{
+    struct http_exchange *exchange = rest->exchange;
+    const struct call *call = &rest->call;
+    rest->gate = (struct call){
+        .arena = call->arena,
+        .transport = call->transport,
+        .caller = call->caller,
+        .candidates = api_connection_check,
+        .credentials = call->credentials,
+        .request_id = call->request_id,
+        .client = call->client,
+        .on_completed = on_gate_completed,
+        .transport_data = rest,
+        .credit_cost = -1,
+    };
+    if (!api_is_immediate(rest->api, &rest->gate)) {
+        rest->is_gated = true;
+        http_exchange_suspend(exchange);
+    }
+    api_submit(rest->api, &rest->gate);
+}
+
+static void rest_admit(struct http_exchange *exchange)
+{
+    struct rest_state *rest = exchange->endpoint_state;
+    bool is_small = !http_exchange_is_chunked(exchange) && http_exchange_declared_bytes(exchange) <= HTTP_EXCHANGE_QUICK_BODY_BYTES;
+    if (rest->match.route == NULL || rest->call.input.refusal.code != ERR_NONE || lacks_credential(rest) ||
+        !session_may_write(exchange, &rest->call))
+        exchange->drops_body = true;
+    else if (!is_small && !is_public(rest))
+        start_gate(rest);
+}
+
 /* ---- The endpoint ---- */
 
 static void rest_begin(struct http_exchange *exchange)
 {
     struct rest_state *rest = arena_alloc(exchange->arena, sizeof(*rest));
     rest->exchange = exchange;
+    rest->api = exchange->server->api;
     rest->call.request_id = api_request_id(exchange->arena);
     exchange->endpoint_state = rest;
     if (exchange->server->routes != NULL)
         rest->match =
             route_match(exchange->server->routes, exchange->arena, exchange->method, exchange->target, exchange->path_size);
-
-    size_t max_bytes = BODY_DEFAULT_MAX_BYTES;
-    if (rest->match.route != NULL) {
-        for (const struct operation *const *candidate = rest->match.route->candidates; *candidate != NULL; candidate++) {
-            if ((*candidate)->max_body_bytes > max_bytes)
-                max_bytes = (*candidate)->max_body_bytes;
-        }
+    exchange->max_body_bytes = BODY_DEFAULT_MAX_BYTES;
+    if (rest->match.route == NULL)
+        return;
+    for (const struct operation *const *candidate = rest->match.route->candidates; *candidate != NULL; candidate++) {
+        if ((*candidate)->max_body_bytes > exchange->max_body_bytes)
+            exchange->max_body_bytes = (*candidate)->max_body_bytes;
     }
-    exchange->max_body_bytes = max_bytes;
+    fill_rest_call(rest);
 }
 
 static void refuse_route(struct rest_state *rest)
@@ -247,18 +374,19 @@ static void rest_run(struct http_exchange *exchange)
         refuse_request(rest, ERR_INVALID_REQUEST, NULL, "The headers contradict each other.");
         return;
     }
-    if (exchange->too_large && !exchange->body_complete) {
-        refuse_request(rest, ERR_PAYLOAD_TOO_LARGE, NULL, "The body is too large for this operation.");
-        return;
-    }
-    fill_rest_call(rest);
     if (!session_may_write(exchange, &rest->call)) {
         refuse_request(rest, ERR_INSUFFICIENT_PERMISSIONS, "Origin", "A session cookie may write only from a page of this server.");
         return;
     }
-    if (!api_is_immediate(exchange->server->api, &rest->call))
+    take_body(rest);
+    if (!api_is_immediate(rest->api, &rest->call))
         http_exchange_suspend(exchange);
-    api_submit(exchange->server->api, &rest->call);
+    api_submit(rest->api, &rest->call);
+}
+
+static struct call *running_call(struct rest_state *rest)
+{
+    return rest->is_gated ? &rest->gate : &rest->call;
 }
 
 /* Cancelling holds the lock, so that `on_completed` cannot return meanwhile; it may be called from inside. */
@@ -270,20 +398,22 @@ static void rest_give_up(struct http_exchange *exchange, enum give_up_reason rea
         struct error err = { .code = ERR_NONE };
         rest->abandoned = true;
         rest->give_up_reason = GIVE_UP_STOPPING;
+        exchange->drops_body = true;
         http_exchange_ref(exchange); /* until the call completes */
         describe_give_up(rest, &err);
         add_common_headers(rest);
         answer_rest_error(rest, &err);
     } else if (exchange->state == HTTP_EXCHANGE_SUSPENDED && !rest->gave_up) {
-        rest->gave_up = true;
+        rest->gave_up = !rest->is_gated;
         rest->give_up_reason = reason;
-        api_cancel(exchange->server->api, &rest->call);
+        api_cancel(rest->api, running_call(rest));
     }
     pthread_mutex_unlock(&exchange->lock);
 }
 
 const struct http_endpoint rest_endpoint = {
     .begin = rest_begin,
+    .admit = rest_admit,
     .run = rest_run,
     .give_up = rest_give_up,
 };

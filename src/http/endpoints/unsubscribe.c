@@ -158,6 +158,10 @@ static bool check_unsubscribe_request(struct unsubscribe_state *state)
         refuse_unsubscribe(exchange, MHD_HTTP_TOO_MANY_REQUESTS, "RATE_LIMITED", UNSUBSCRIBE_LATER);
         return false;
     }
+    if (exchange->body_refusal.code != ERR_NONE) {
+        refuse_unsubscribe(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE", UNSUBSCRIBE_LATER);
+        return false;
+    }
     if (exchange->headers.contradictory || (state->leaves && (exchange->too_large || !says_one_click(&exchange->body)))) {
         refuse_unsubscribe(exchange, MHD_HTTP_BAD_REQUEST, "INVALID_REQUEST", UNSUBSCRIBE_FORM);
         return false;

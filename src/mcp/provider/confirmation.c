@@ -4,8 +4,8 @@
  * client of 2026-07-28 that can show a form gets the question as a result of
  * type input_required, with the token as its requestState. It repeats the call
  * with the person's answer. Any other client gets the preview as an ordinary
- * result. The token is sealed, bound to caller and call, and accepted once by
- * the engine, in any process.
+ * result. The token is sealed and bound to caller and call. The engine accepts
+ * it once, in any process; a declined one it accepts no more.
  */
 #include "base/json_read.h"
 #include "base/text.h"
@@ -71,20 +71,4 @@ bool provider_ask_consent(const struct provider_call *provider_call)
     json_member_text(&json, "requestState", reply->confirmation);
     mcp_result_end(request, &json);
     return true;
-}
-
-void provider_answer_refused(struct provider_call *provider_call)
-{
-    static const char body[] = "{\"status\":\"not_sent\",\"message\":\"The user did not agree; nothing was sent.\"}";
-    struct json_writer json;
-    mcp_result_begin(provider_call->request, &json);
-    json_key(&json, "content");
-    json_array_begin(&json);
-    json_object_begin(&json);
-    json_member_text(&json, "type", "text");
-    json_member_text(&json, "text", body);
-    json_object_end(&json);
-    json_array_end(&json);
-    json_member_raw(&json, "structuredContent", body);
-    mcp_result_end(provider_call->request, &json);
 }

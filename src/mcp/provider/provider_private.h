@@ -68,9 +68,6 @@ enum provider_consent provider_consent_of(const struct mcp_request *request, con
  * cannot show forms. */
 MUST_CHECK bool provider_ask_consent(const struct provider_call *call) NONNULL(1);
 
-/* Answers that the person refused. */
-void provider_answer_refused(struct provider_call *call) NONNULL(1);
-
 /* ---- results (tool_result.c) ---- */
 
 /* Answers with the error envelope as the text of a result with isError. */

@@ -195,16 +195,13 @@ void provider_tools_call(const struct catalogue_provider *catalogue, struct mcp_
     }
     const char *token;
     enum provider_consent consent = provider_consent_of(request, tool, &token);
-    if (consent == CONSENT_REFUSED) {
-        provider_check(catalogue, request, provider_answer_refused);
-        return;
-    }
     struct provider_call *provider_call = provider_call_new(catalogue, request, tool->candidates, answer_tool_call);
     provider_call->tool = tool;
     struct call *call = &provider_call->call;
     tool_prepare(tool, arguments, call);
-    if (consent == CONSENT_GIVEN)
+    if (consent != CONSENT_NOT_ASKED)
         call->confirmation = token;
+    call->is_declined = consent == CONSENT_REFUSED;
     if (request->message_bytes > largest_message(tool))
         fail(&call->input.refusal, ERR_PAYLOAD_TOO_LARGE, NULL, "A call of %s may have at most %zu bytes.", tool->name,
              largest_message(tool));

@@ -113,15 +113,29 @@ test('a client with forms is asked by one, and its person decides', LIMIT, async
   assert.notEqual(declined.isError, true);
   assert.deepEqual(await sendsOf(place), []);
 
-  const forged = await call({ ...place.order, subject: 'Something else' }, answerOf(asked, YES));
+  // What was declined stays declined, in whatever form the token comes back.
+  const afterwards = await call(place.order, answerOf(asked, YES));
+  assert.ok(afterwards.isError);
+  assert.match(afterwards.content[0].text, /used or declined/);
+  assert.equal((await place.mcp.call('send_email', { ...place.order, confirmationToken: asked.requestState })).body.error.param, 'confirmationToken');
+  for (const answer of [{ action: 'decline' }, { action: 'cancel' }, { action: 'accept', content: { send: false } }])
+    assert.equal((await call(place.order, answerOf(asked, answer))).structuredContent.status, 'not_sent');
+  const trial = await call({ emailId: place.order.emailId, subject: 'Trial', test: true, to: ['me@example.com'] }, answerOf(asked, { action: 'decline' }));
+  assert.equal(trial.structuredContent.status, 'not_sent');
+  assert.deepEqual(await sendsOf(place), []);
+
+  const anew = await call(place.order);
+  const forged = await call({ ...place.order, subject: 'Something else' }, answerOf(anew, YES));
   assert.ok(forged.isError);
   assert.match(forged.content[0].text, /confirmationToken/);
   assert.deepEqual(await sendsOf(place), []);
 
-  const accepted = await call(place.order, answerOf(asked, YES));
+  const accepted = await call(place.order, answerOf(anew, YES));
   assert.equal(accepted.resultType, 'complete');
   assert.equal(accepted.structuredContent.status, 'queued');
-  assert.ok((await call(place.order, answerOf(asked, YES))).isError, 'an answer counts once');
+  assert.ok((await call(place.order, answerOf(anew, YES))).isError, 'an answer counts once');
+  const tooLate = await call(place.order, answerOf(anew, { action: 'decline' }));
+  assert.ok(tooLate.isError, 'a send that was made cannot be declined');
   assert.equal((await sendsOf(place)).length, 1);
 });
 

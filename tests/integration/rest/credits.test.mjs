@@ -47,7 +47,7 @@ describe('credits', { timeout: 600_000 }, () => {
     const published = new Map(operations.map((row) => [row.operation, row]));
     for (const [name, cost] of Object.entries(PRICES)) assert.equal(published.get(name)?.cost, cost, name);
     assert.equal(published.get('contactValidation').unit, 'address');
-    for (const name of METERED) assert.ok(published.has(name), name);
+    for (const name of METERED) assert.deepEqual([published.get(name)?.cost, published.get(name)?.kind], [1, 'metered'], name);
     assert.ok(![...published.keys()].some((name) => /figma/i.test(name)), 'a frame of a design tool is free');
   });
 

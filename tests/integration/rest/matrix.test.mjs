@@ -8,9 +8,10 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalogue } from '../../cases/runner/catalogue.mjs';
 import { Installation } from '../../lib/installation.mjs';
+import { FILTERS } from '../../lib/resource_kinds.mjs';
 import { problemOf, shown } from './matrix_answers.mjs';
 import { Requests, routesOf } from './matrix_requests.mjs';
-import { FILTERS, Fixture, sums } from './matrix_fixture.mjs';
+import { Fixture, sums } from './matrix_fixture.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const CONNECTIONS = 8;
@@ -29,6 +30,7 @@ const usable = ({ ids: { own } }) => ({
   'apiKeys.create': { elsewhere: ['brandId'] }, // every brand of the organization is an administrator's
   'audiences.update': { body: { name: 'Matrix' } },
   'audiences.createFromEvents': { body: { eventTypes: ['sent'], from: '2026-11-01T00:00:00Z' } },
+  'audiences.createFromCohort': { body: { cohort: { eventTypes: ['sent'], from: '2026-11-01T00:00:00Z' } } },
   'audiences.create': { body: { name: 'Matrix', filters: FILTERS } },
   'contacts.update': { body: { firstName: 'Matrix' } },
   'emails.update': { body: { title: 'Matrix' } },

@@ -2,47 +2,12 @@
 // and sums over every table that tell whether anything was written.
 
 import { sql } from '../../lib/database.mjs';
+import { kindOf, PREFIXES, Resources } from '../../lib/resource_kinds.mjs';
 
 const SESSIONS = 3;
 const ANY_ID = '2222222222222'; // of the right form in every alphabet that ids may have; names nothing
-const BY_NAME = {
-  emailId: 'email', groupId: 'group', audienceId: 'audience', templateId: 'template', slug: 'flow', email: 'contact', fieldName: 'field',
-  domainId: 'domain', keyId: 'key',
-};
 /** Told apart from ids by their form. */
 const NAMES = { contact: ['nobody@example.com', 'no+body@example.com', 'nobody%40example.com@example.com'], field: ['noSuchField'] };
-const PREFIXES = {
-  email: 'eml', version: 'ver', send: 'snd', domain: 'dom', audience: 'aud', group: 'grp', run: 'run', audienceRun: 'aru', trigger: 'trg',
-  instance: 'ins', automation: 'aut', insight: 'isg', audit: 'adt', preview: 'prv', test: 'tst', key: 'key', brand: 'brd', import: 'imp',
-};
-
-/** How one of each kind is made over REST in the brand of a client; `made` holds what was made before. */
-const MAKERS = {
-  email: async (client) => (await created(client, '/v1/emails/import', { content: '<p>Hi</p>', title: 'Matrix' })).emailId,
-  version: async (client, made) => (await client.get(`/v1/emails/${made.email}?include=versions`)).body.versions[0].emailVersionId,
-  group: async (client) => (await created(client, '/v1/email-groups', { name: 'Matrix' })).groupId,
-  audience: async (client) => (await created(client, '/v1/audiences', { name: 'Matrix', filters: FILTERS })).audienceId,
-  domain: async (client) => (await client.get('/v1/domains')).body.data[0].domainId,
-  contact: async (client) => (await created(client, '/v1/contacts', { email: 'matrix@example.com', customFields: { plan: 'pro' } })).email,
-  field: async () => 'plan',
-  send: async (client, made) => (await created(client, '/v1/sends', {
-    emailId: made.email, domainId: made.domain, subject: 'Hi', to: ['matrix@example.com'], scheduledAt: new Date(Date.now() + 864e5).toISOString(),
-  })).sendId,
-};
-
-export const FILTERS = { logic: 'and', filters: [{ field: 'email', operator: 'contains', value: 'matrix' }] };
-
-async function created(client, path, body) {
-  const answer = await client.post(path, body);
-  if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
-}
-
-async function resources(client, brandId) {
-  const made = { brand: brandId };
-  for (const [kind, make] of Object.entries(MAKERS)) made[kind] = await make(client, made);
-  return made;
-}
 
 export class Fixture {
   #administrators;
@@ -58,7 +23,7 @@ export class Fixture {
     await fixture.#makeSessions(installation);
     for (const [whose, brandId] of [['own', fixture.brands.own], ['other', fixture.brands.other]]) {
       const client = server.client(await installation.key('--brand', brandId));
-      fixture.ids[whose] = await resources(client, brandId);
+      fixture.ids[whose] = await new Resources(client, brandId).all();
       client.close();
     }
     fixture.ids.own.key = fixture.#keyIds.own;
@@ -135,9 +100,7 @@ export class Fixture {
   // ---- Ids ----
 
   /** Of which kind is what a parameter names; undefined where it names no resource. */
-  kindOf(name, { format }) {
-    return format?.startsWith('id:') ? format.slice(3) : BY_NAME[name];
-  }
+  kindOf = kindOf;
 
   unknownId(kind) {
     return `${PREFIXES[kind] ?? 'xxx'}_${ANY_ID}`;

@@ -38,7 +38,7 @@ const figures = ({ stats, delivery }) => ({ sent: stats.sent, delivered: stats.d
 
 test('a public domain is refused without a relay, and nothing is kept of the order', LIMIT, async (t) => {
   const { mailing, installation } = await mailingFor(t, [address('ada')], { hasRelay: false });
-  await assert.rejects(mailing.start(), /SERVICE_UNAVAILABLE.*--relay/, 'it says what is missing');
+  await assert.rejects(mailing.start(), /DOMAIN_NOT_READY.*--relay/, 'it says what is missing');
   assert.equal(await mailing.sql('select count(*) from sends'), '0');
   assert.deepEqual(installation.outbox(), []);
 });

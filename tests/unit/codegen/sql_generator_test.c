@@ -127,7 +127,7 @@ static void test_bad_files_are_refused(void **state)
         { HEAD("a", ":exec") "-- columns: x bigint\nselect 1;", "is :exec and must not declare columns" },
         { HEAD("a", ":exec") "-- row: thing\nselect 1;", "is :exec and must not name a row" },
         { HEAD("a", ":one") "select 1;", "returns rows and must declare columns" },
-        { HEAD("a", ":some") "select 1;", "must be :one, :many or :exec" },
+        { HEAD("a", ":some") "select 1;", "must be :one, :many, :page or :exec" },
         { HEAD("A", ":exec") "select 1;", "is not a name of lower-case letters" },
         { HEAD("a", "") "select 1;", "expected \"-- name:" },
         { HEAD("a", ":exec"), "a has no statement" },

@@ -407,6 +407,72 @@ static void test_refusal_is_not_waited_for(void **state)
     db_free(refused);
 }
 
+/* ---- Pages ---- */
+
+static const struct db_field wide_fields[] = { FIELD(pair, small, DB_INTEGER, true), FIELD(pair, words, DB_TEXT, true) };
+#define WIDE_PAGE(statement_name, text)                                                                                            \
+    static const struct db_statement statement_name = {                                                                            \
+        .name = #statement_name,                                                                                                   \
+        .result = DB_PAGE,                                                                                                         \
+        .sql = (text),                                                                                                             \
+        .columns = wide_fields,                                                                                                    \
+        .column_count = ARRAY_COUNT(wide_fields),                                                                                  \
+        .row_size = sizeof(struct pair),                                                                                           \
+    }
+WIDE_PAGE(wide_rows, "select n, repeat('x', 1000000) from generate_series(1, 40) n");
+WIDE_PAGE(one_wide_row, "select n, repeat('x', 9000000) from generate_series(1, 2) n");
+WIDE_PAGE(narrow_rows, "select n, n::text from generate_series(1, 40) n");
+WIDE_PAGE(failing_rows, "select n, (100 / (n - 30))::text from generate_series(1, 40) n");
+WIDE_PAGE(no_rows, "select 1, 'x' where false");
+
+static void assert_page(const struct db_batch *batch, size_t index, size_t count, bool is_cut)
+{
+    const struct db_rows *rows = db_batch_rows(batch, index);
+    const struct pair *row = rows->rows;
+    assert_int_equal(rows->count, count);
+    assert_int_equal(rows->is_cut, is_cut);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(row[i].small.value, i + 1);
+}
+
+/* A page is cut where its rows are too large, beside other statements of the pipeline. */
+static void test_pages_are_bounded(void **state)
+{
+    (void)state;
+    struct error err;
+    struct db_batch *batch = db_batch_new(conn, arena);
+    const struct db_statement *statements[] = { &wide_rows, &count_items, &narrow_rows, &one_wide_row, &no_rows, &narrow_rows };
+    fresh_items();
+    for (size_t i = 0; i < ARRAY_COUNT(statements); i++)
+        db_batch_add(batch, statements[i], NULL);
+    assert_ok(db_batch_run(batch, &err), &err);
+    assert_page(batch, 0, 8, true);
+    assert_int_equal(strlen(((const struct pair *)db_batch_rows(batch, 0)->rows)[7].words), 1000000);
+    assert_int_equal(db_batch_rows(batch, 1)->count, 1);
+    assert_page(batch, 2, 40, false);
+    assert_page(batch, 3, 1, true);
+    assert_page(batch, 4, 0, false);
+    assert_page(batch, 5, 40, false);
+    assert_true(arena_used_bytes(arena) < 64 * 1024);
+}
+
+/* A statement that fails after some rows, and those behind it. */
+static void test_pages_fail(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    struct db_batch *batch = db_batch_new(conn, arena);
+    db_batch_add(batch, &failing_rows, NULL);
+    db_batch_add(batch, &narrow_rows, NULL);
+    assert_false(db_batch_run(batch, &err));
+    assert_string_equal(err.sqlstate, "22012");
+    batch = db_batch_new(conn, arena);
+    db_batch_add(batch, &narrow_rows, NULL);
+    error_clear(&err);
+    assert_ok(db_batch_run(batch, &err), &err);
+    assert_page(batch, 0, 40, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +480,8 @@ int main(void)
         TEST(test_nothing_is_committed_without_room),
         TEST(test_batch_is_one_round_trip),
         TEST(test_batch_fails_whole),
+        TEST(test_pages_are_bounded),
+        TEST(test_pages_fail),
         TEST(test_batch_each_fails_alone),
         TEST(test_large_batch_does_not_hang),
         TEST(test_failed_prepare_is_forgotten),

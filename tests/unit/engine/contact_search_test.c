@@ -283,6 +283,46 @@ static void test_long_names_page(void **state)
     assert_int_equal(seen, PEOPLE);
 }
 
+/* The contacts of a written page; `ret_next` is its cursor, NULL on the last page. */
+static size_t write_contacts(const struct contact_search *search, const char **ret_next)
+{
+    struct contact_page page = find(search);
+    struct buf *out = buf_in_arena(arena, 3 * PAGE_MAX_BYTES);
+    struct json_writer json;
+    struct error err;
+    const json_t *read;
+    json_writer_init(&json, out);
+    contact_write_page(&work, search, &page, &json);
+    assert_ok(json_read(arena, buf_text(out), out->size, (struct json_bounds){ .max_bytes = out->size }, &read, &err), &err);
+    *ret_next = json_get_text(json_object_get(read, "pagination"), "cursor");
+    return json_array_size(json_object_get(read, "data"));
+}
+
+/* pages of wide contacts end early, in the reply and in the memory of the rows, and a walk finds each contact once. */
+static void test_wide_contacts_page(void **state)
+{
+    (void)state;
+    enum { PEOPLE = 15, WIDE_BYTES = 1000 * 1000 };
+    for (enum contact_order_field by = CONTACT_BY_CREATED; by <= CONTACT_BY_EMAIL; by++) {
+        work.brand_id = new_brand();
+        run_sql("insert into contacts (brand_id, email, email_key, source, subscribed, custom_fields, created_at, updated_at)"
+                "select %lld, n || '@one.com', n || '@one.com', 'API', true, jsonb_build_object('a', repeat('x', %d)), now(), now()"
+                "  from generate_series(1, %d) n",
+                (long long)work.brand_id, WIDE_BYTES, PEOPLE);
+        struct contact_search search = { .order_by = by, .descending = true, .limit = 100 };
+        struct contact_page first = find(&search);
+        assert_int_equal(first.count, DB_PAGE_MAX_BYTES / WIDE_BYTES);
+        assert_true(first.found.is_cut);
+        size_t seen = 0;
+        do {
+            size_t count = write_contacts(&search, &search.cursor);
+            assert_in_range(count, 1, PAGE_MAX_BYTES / WIDE_BYTES);
+            seen += count;
+        } while (search.cursor != NULL && seen < 2 * PEOPLE);
+        assert_int_equal(seen, PEOPLE);
+    }
+}
+
 /* rows that were read may go; nothing is skipped and nothing comes twice, in every order. */
 static void test_walks_survive_deletes(void **state)
 {
@@ -356,6 +396,7 @@ int main(void)
         CONTACTS_TEST(test_text),
         CONTACTS_TEST(test_orders),
         CONTACTS_TEST(test_long_names_page),
+        CONTACTS_TEST(test_wide_contacts_page),
         CONTACTS_TEST(test_walks_survive_deletes),
         CONTACTS_TEST(test_cursors_are_bound),
         CONTACTS_TEST(test_count),

@@ -251,6 +251,58 @@ static void test_preview_goes_behind_the_body_tag(void **state)
     assert_string_equal(email_html_with_preview(arena, "<p>Bare</p>", "A"), "<p>Bare</p>");
 }
 
+/* The body with the new preview text and what is behind it. */
+static const char *behind_preview(const char *body)
+{
+    const char *whole = email_html_with_preview(arena, arena_printf(arena, "<html><body>%s</body></html>", body), "New");
+    const char *filler = strstr(whole, "&zwnj;");
+    assert_non_null(filler);
+    return strstr(filler, "</div>") + strlen("</div>");
+}
+
+/* the preview text of the send is the only one. */
+static void test_preview_replaces_that_of_the_design(void **state)
+{
+    (void)state;
+    /* As MJML, React Email and people write it. */
+    static const char *const preheaders[] = {
+        "<div style=\"display:none;font-size:1px;max-height:0px;opacity:0;overflow:hidden;\">Old</div>",
+        "<div style=\"display: NONE;overflow:hidden\" data-skip-in-text=\"true\">Old<div> \xc2\xa0</div></div>",
+        "<span class=\"a>b\" style=\"color:#fff; max-height: 0\">Old <b>one</b><br /></span>",
+        "<p style=\"visibility:hidden\">Old</p>",
+        "<p style=\"opacity:0\">Old</p>",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(preheaders); i++) {
+        const char *body = arena_printf(
+            arena, "<!--[if mso]><p>%0200d</p><![endif]--><table><tr><td>%s<p>Text</p></td></tr></table>", 0, preheaders[i]);
+        const char *expected = arena_printf(
+            arena, "<!--[if mso]><p>%0200d</p><![endif]--><table><tr><td><p>Text</p></td></tr></table></body></html>", 0);
+        assert_string_equal(behind_preview(body), expected);
+    }
+    /* The tags of templates stay in pairs. */
+    assert_string_equal(behind_preview("<p style=\"display:none\">{% if a %}Old {{ b }}{% endif %}</p>Text"),
+                        "{% if a %}{% endif %}Text</body></html>");
+}
+
+static void test_preview_leaves_the_rest(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "Text",
+        "<p style=\"opacity:0.5;max-height:0.5px\">Text</p>",
+        "<p data-style=\"display:none\">Text</p>",
+        "<div style=\"display:none\" class=\"phone\"><a href=\"https://example.com/\">Menu</a></div><p>Text</p>",
+        "<img style=\"display:none\" src=\"https://example.com/a.png\" /><p>Text</p>",
+        "<!-- <p style=\"display:none\">a</p> --><p>Text</p>",
+        "<p style=\"display:none\">It does not end",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(bodies); i++)
+        assert_string_equal(behind_preview(bodies[i]), arena_printf(arena, "%s</body></html>", bodies[i]));
+    /* Behind visible text a hidden element is not a preheader. */
+    const char *late = arena_printf(arena, "<p>%0121d</p><p style=\"display:none\">Variant</p>", 0);
+    assert_string_equal(behind_preview(late), arena_printf(arena, "%s</body></html>", late));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +316,8 @@ int main(void)
         TEST(test_list_filters),
         TEST(test_versions),
         TEST(test_preview_goes_behind_the_body_tag),
+        TEST(test_preview_replaces_that_of_the_design),
+        TEST(test_preview_leaves_the_rest),
     };
     return cmocka_run_group_tests_name("engine_emails", tests, world_begin, world_end);
 }

@@ -2,7 +2,7 @@
 #include "fixtures/temp_folder.h"
 
 #include "base/json_read.h"
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 #include "engine/templates/gallery.h"
 
 #include <string.h>

@@ -323,6 +323,22 @@ static void test_long_values_fail(void **state)
     assert_string_equal(error_at(result, 0, "field"), "customFields.note");
 }
 
+/* a column whose name has as many characters as a field can have, in the longest encoding. */
+static void test_longest_column_name(void **state)
+{
+    (void)state;
+    char name[FIELD_NAME_MAX_CHARS * 4 + 1] = "";
+    for (size_t i = 0; i < FIELD_NAME_MAX_CHARS; i++)
+        memcpy(name + 4 * i, "\xf0\x9d\x90\x80", 4);
+    const char *wide = arena_printf(arena, "%02001d", 7);
+    const json_t *result = import_text(arena_printf(arena, "email,%s\na@example.com,gold\nb@example.com,%s\n", name, wide));
+    assert_summary(result, 1, 0, 0, 0, 1);
+    assert_value("a@example.com", "custom_fields", arena_printf(arena, "{\"%s\": \"gold\"}", name));
+    /* The report cuts the name at a character. */
+    const char *field = error_at(result, 0, "field");
+    assert_int_equal(strncmp(field, "customFields.\xf0\x9d\x90\x80", 17), 0);
+}
+
 /* Kept are 10,000 of the rows that failed; the others are counted. */
 static void test_errors_are_bounded(void **state)
 {
@@ -856,6 +872,7 @@ int main(void)
         TEST(test_later_rows_win),
         TEST(test_rows_that_fail),
         TEST(test_long_values_fail),
+        TEST(test_longest_column_name),
         TEST(test_errors_are_bounded),
         TEST(test_subscribed_is_left_alone),
         TEST(test_suppressions_hold),

@@ -3,8 +3,9 @@
 #include "fixtures/own_fail.h"
 
 #include "base/clock.h"
+#include "base/json_read.h"
 #include "base/text.h"
-#include "engine/core/page_cursor.h"
+#include "engine/core/page.h"
 
 #include <string.h>
 
@@ -133,6 +134,20 @@ static void test_age(void **state)
     assert_int_equal(read_place(cursor).id, 2);
 }
 
+static void write_numbers(struct page *page)
+{
+    while (page_next_row(page))
+        json_int(page->json, (int64_t)page->shown);
+}
+
+/* The cursor of a written page; NULL when it has none. */
+static const char *cursor_in(const struct buf *out)
+{
+    static const char before[] = "\"cursor\":\"";
+    const char *start = strstr(buf_text(out), before);
+    return start != NULL ? arena_dup_bytes(arena, start + strlen(before), strcspn(start + strlen(before), "\"")) : NULL;
+}
+
 /* A catalogue is paged by offset, and its cursor is bound like any other. */
 static void test_offsets(void **state)
 {
@@ -145,11 +160,11 @@ static void test_offsets(void **state)
     assert_int_equal(offset, 0);
 
     json_writer_init(&json, out);
-    page_begin(&json, 3, 0);
-    page_offset_end(&work, binding, 3, 3, false, &json);
+    struct page page = page_offset_begin(&json, 3, 0, 4);
+    write_numbers(&page);
+    page_offset_end(&page, &work, binding, 0);
     assert_non_null(strstr(buf_text(out), "\"hasMore\":true"));
-    const char *start = strstr(buf_text(out), "\"cursor\":\"") + strlen("\"cursor\":\"");
-    const char *cursor = arena_dup_bytes(arena, start, strcspn(start, "\""));
+    const char *cursor = cursor_in(out);
     assert_true(page_offset_read(&work, binding, cursor, &offset, &err));
     assert_int_equal(offset, 3);
     assert_false(page_offset_read(&work, "another", cursor, &offset, &err));
@@ -157,8 +172,9 @@ static void test_offsets(void **state)
 
     buf_clear(out);
     json_writer_init(&json, out);
-    page_begin(&json, 3, 0);
-    page_offset_end(&work, binding, 3, 6, true, &json);
+    page = page_offset_begin(&json, 3, 6, 4);
+    write_numbers(&page);
+    page_offset_end(&page, &work, binding, 6);
     assert_string_equal(buf_text(out), "{\"data\":[],\"pagination\":{\"limit\":3,\"cursor\":null,\"hasMore\":false}}");
 }
 
@@ -202,14 +218,12 @@ static const char *write_page(struct buf *out, size_t found)
 {
     struct json_writer json;
     json_writer_init(&json, out);
-    size_t shown = page_begin(&json, 3, found);
-    for (size_t i = 1; i <= shown; i++)
-        json_int(&json, (int64_t)i);
-    const char *next = page_next(&work, binding, 3, found, (struct page_cursor){ .id = (int64_t)shown });
-    page_end(&json, 3, next);
+    struct page page = page_begin(&json, 3, (struct db_page){ .count = found });
+    write_numbers(&page);
+    page_end(&page, &work, binding, (struct page_cursor){ .id = (int64_t)page.shown });
     json_member_bool(&json, "extra", true);
     json_object_end(&json);
-    return next;
+    return cursor_in(out);
 }
 
 /* R-010, R-011, R-012: data and pagination; the cursor is null exactly when there is no more. */
@@ -236,6 +250,50 @@ static void test_pages(void **state)
     assert_int_equal(read_place(next).id, 3);
 }
 
+/* A page of texts of this size; gives the number of rows. */
+static size_t write_wide_page(struct db_page found, size_t row_bytes, const char **ret_next)
+{
+    struct json_writer json;
+    struct buf *out = buf_in_arena(arena, 2 * PAGE_MAX_BYTES);
+    char *text = arena_alloc(arena, row_bytes + 1);
+    memset(text, 'x', row_bytes);
+    json_writer_init(&json, out);
+    struct page page = page_begin(&json, 10, found);
+    while (page_next_row(&page)) {
+        json_array_begin(&json);
+        json_text(&json, text);
+        json_array_end(&json);
+    }
+    page_end(&page, &work, binding, (struct page_cursor){ .id = (int64_t)page.shown });
+    json_object_end(&json);
+    const json_t *read;
+    struct json_bounds bounds = { .max_bytes = out->size };
+    if (!json_read(arena, buf_text(out), out->size, bounds, &read, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(json_array_size(json_object_get(read, "data")), page.shown);
+    *ret_next = cursor_in(out);
+    return page.shown;
+}
+
+/* R-012: a page ends with a cursor before it is too large, and has at least one row. */
+static void test_wide_rows(void **state)
+{
+    (void)state;
+    const char *next;
+    assert_int_equal(write_wide_page((struct db_page){ .count = 11 }, PAGE_MAX_BYTES / 4 - 10, &next), 4);
+    assert_int_equal(read_place(next).id, 4);
+    assert_int_equal(write_wide_page((struct db_page){ .count = 4 }, PAGE_MAX_BYTES / 4 - 10, &next), 4);
+    assert_null(next);
+    /* One row alone, and one that even the buffer would not have with another one. */
+    assert_int_equal(write_wide_page((struct db_page){ .count = 2 }, PAGE_MAX_BYTES + 1, &next), 1);
+    assert_int_equal(read_place(next).id, 1);
+    assert_int_equal(write_wide_page((struct db_page){ .count = 1 }, PAGE_MAX_BYTES + 1, &next), 1);
+    assert_null(next);
+    /* The database has left out rows. */
+    assert_int_equal(write_wide_page((struct db_page){ .count = 2, .is_cut = true }, 1, &next), 2);
+    assert_int_equal(read_place(next).id, 2);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -250,6 +308,7 @@ int main(void)
         TEST(test_offsets),
         TEST(test_tampering),
         TEST(test_pages),
+        TEST(test_wide_rows),
     };
     return cmocka_run_group_tests_name("engine: page", tests, NULL, NULL);
 }

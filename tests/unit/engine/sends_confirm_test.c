@@ -148,7 +148,7 @@ static void test_a_preview_of_a_list_counts_whom_it_reaches(void **state)
     const struct send_preview *preview = preview_of(&request);
     assert_int_equal(preview->recipient_count, 2);
     assert_string_equal(preview->sample_recipient, "r0002@example.com");
-    assert_true(warns(preview, "1 of the addresses are unsubscribed or suppressed"));
+    assert_true(warns(preview, "1 of the addresses get no mail: r0001@example.com (unsubscribed)."));
     assert_true(warns(preview, "firstName is missing for 1 of 2"));
     assert_null(strstr(send_preview_question(arena, preview), "all subscribed"));
     assert_non_null(strstr(send_preview_question(arena, preview), "Send this email to 2 recipients (the listed addresses), now?"));

@@ -5,6 +5,8 @@
 #include "fixtures/engine_fixture.h"
 
 #include "base/text.h"
+#include "db/advisory_locks.h"
+#include "engine/analytics/partitions.h"
 #include "engine/delivery/delivery.h"
 #include "engine/ledger/ledger.h"
 #include "engine/operator/operator.h"
@@ -237,10 +239,20 @@ static void test_domain_must_be_able(void **state) /* R-250 */
     run_sql("update domains set status = 'verified'");
     assert_refused(&request, ERR_DOMAIN_PURPOSE_NOT_ALLOWED, "domainId");
     run_sql("update domains set sending_purpose = 'marketing'");
-    assert_refused(&request, ERR_SERVICE_UNAVAILABLE, "domainId");
+    assert_refused(&request, ERR_DOMAIN_NOT_READY, "domainId");
+    /* D-146: the caller can mend its arguments, so they are checked first. */
+    struct send_request wrong = request;
+    wrong.reply_to = "nobody";
+    assert_refused(&wrong, ERR_INVALID_REQUEST, "replyTo");
+    wrong = request;
+    wrong.preview_text = "{{ broken";
+    assert_refused(&wrong, ERR_INVALID_REQUEST, "previewText");
+    wrong = request;
+    wrong.confirmation = "made up";
+    assert_refused(&wrong, ERR_INVALID_REQUEST, "confirmationToken");
     run_sql("insert into senders (owner, relays, state, started_at, seen_at) values"
             " ('silent', '{relay.example:25}', '[]', now(), now() - interval '61 seconds'), ('without', '{}', '[]', now(), now())");
-    assert_refused(&request, ERR_SERVICE_UNAVAILABLE, "domainId");
+    assert_refused(&request, ERR_DOMAIN_NOT_READY, "domainId");
     run_sql("update senders set seen_at = now() - interval '50 seconds' where owner = 'silent'");
     int64_t job_id;
     create_send(&request, &job_id);
@@ -363,7 +375,13 @@ static void test_scheduled_send_waits_for_room(void **state) /* R-263, R-277 */
 static struct delivery_lease_request wish_of(const char *owner)
 {
     static const int64_t none[1];
-    return (struct delivery_lease_request){ .owner = owner, .to_outbox = true, .put_off = { none, 0 } };
+    static const char *const no_owners[1];
+    static const int64_t captured[] = { DELIVERY_CAPTURED, DELIVERY_CAPTURED | DELIVERY_URGENT };
+    return (struct delivery_lease_request){ .owner = owner,
+                                            .places = { captured, ARRAY_COUNT(captured) },
+                                            .full = { none, 0 },
+                                            .put_off = { none, 0 },
+                                            .recoverable = { no_owners, 0 } };
 }
 
 /* Takes and delivers a range, without settling it, as if the process died before the commit. */
@@ -513,6 +531,74 @@ static void test_a_lost_range_adds_only_what_is_new(void **state)
     settle(&other);
     assert_int_equal(number_of("select count(*) from send_results"), 10);
     assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
+}
+
+/* A process took over what another one may have sent. The results that the journal of the other one proves come first; those that
+ * both sent to are marked. */
+static void test_a_recipient_that_two_processes_sent_to_is_uncertain(void **state)
+{
+    (void)state;
+    make_contacts(10);
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    begin(create_send(&request, &job_id));
+    struct delivery_batch first;
+    struct delivery_batch second;
+    deliver_without_settling("me", &first);
+    run_sql("update send_ranges set lease_until = now() - interval '1 second'");
+    deliver_without_settling("another", &second);
+    assert_true(second.is_abandoned);
+    for (size_t i = 6; i < 10; i++)
+        first.results[i].outcome = DELIVERY_OPEN;
+    first.is_unsure = first.is_part = true;
+    settle(&first);
+    assert_int_equal(number_of("select count(*) from send_results where uncertain"), 0);
+    second.results[0].outcome = DELIVERY_BOUNCED;
+    second.results[0].reason = "block";
+    settle(&second);
+    assert_int_equal(number_of("select count(*) from send_results"), 10);
+    assert_int_equal(number_of("select count(*) from send_results where uncertain"), 9);
+    assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
+}
+
+/* The process that took a range over may end as well: a third one knows no more. */
+static void test_an_abandoned_range_stays_marked(void **state)
+{
+    (void)state;
+    make_contacts(10);
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    begin(create_send(&request, &job_id));
+    struct delivery_batch batch;
+    deliver_without_settling("me", &batch);
+    assert_false(batch.is_abandoned);
+    run_sql("update send_ranges set lease_until = now() - interval '1 second'");
+    deliver_without_settling("another", &batch);
+    run_sql("update send_ranges set lease_owner = null, lease_until = null");
+    deliver_without_settling("a third", &batch);
+    assert_true(batch.is_abandoned);
+    settle(&batch);
+    assert_int_equal(number_of("select count(*) from send_results where uncertain"), 10);
+}
+
+/* The lease of a killed process may end before its journal is read, as when the clock of the database jumps. */
+static void test_a_range_with_a_journal_is_left_to_recovery(void **state)
+{
+    (void)state;
+    make_contacts(10);
+    int64_t job_id;
+    struct error err;
+    bool found;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    begin(create_send(&request, &job_id));
+    struct delivery_batch batch;
+    deliver_without_settling("me", &batch);
+    run_sql("update send_ranges set lease_until = now() - interval '61 seconds'");
+    const char *const owners[] = { "me" };
+    struct delivery_lease_request wish = wish_of("another");
+    wish.recoverable = (struct text_list){ owners, 1 };
+    assert_ok(delivery_take_range(&work, &wish, &batch, &found, &err), &err);
+    assert_false(found);
 }
 
 /* Brands take turns, however much the first of them has. */
@@ -683,6 +769,62 @@ static void test_the_journal_of_an_earlier_attempt_says_nothing(void **state)
     assert_int_equal(number_of("select count(*) from send_results where outcome = 'delivered' and uncertain"), 1);
 }
 
+/* ---- Turns ---- */
+
+static bool takes_range(struct delivery_lease_request request, struct delivery_batch *batch)
+{
+    struct error err;
+    bool found;
+    assert_ok(delivery_take_range(&work, &request, batch, &found, &err), &err);
+    return found;
+}
+
+/* A request names the kinds of work that have room, and the brands that have enough of a kind. Urgent mail comes first. */
+static void test_a_request_says_what_has_room(void **state)
+{
+    (void)state;
+    make_contacts(1600);
+    int64_t job_id;
+    struct delivery_batch batch;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    begin(create_send(&request, &job_id));
+    request.subject = "Urgent";
+    request.email_id = design_of(html, text);
+    int64_t urgent = create_send(&request, &job_id);
+    begin(urgent);
+    run_sql("update sends set message_class = 'transactional' where id = %lld", (long long)urgent);
+
+    struct delivery_lease_request wish = wish_of("me");
+    assert_true(takes_range(wish, &batch));
+    assert_int_equal(batch.send_id, urgent);
+    const int64_t relayed[] = { DELIVERY_RELAYED, DELIVERY_RELAYED | DELIVERY_URGENT };
+    const int64_t marketing[] = { DELIVERY_CAPTURED };
+    wish.places = (struct int_list){ relayed, 2 };
+    assert_false(takes_range(wish, &batch));
+    wish.places = (struct int_list){ marketing, 1 };
+    assert_true(takes_range(wish, &batch));
+    assert_int_not_equal(batch.send_id, urgent);
+    const int64_t full[] = { work.brand_id * DELIVERY_PLACES + DELIVERY_CAPTURED };
+    wish.full = (struct int_list){ full, 1 };
+    assert_false(takes_range(wish, &batch));
+    wish = wish_of("me");
+    wish.full = (struct int_list){ full, 1 };
+    assert_true(takes_range(wish, &batch));
+    assert_int_equal(batch.send_id, urgent);
+
+    run_sql("insert into send_retries (brand_id, send_id, ordinal, attempts, first_at, due_at)"
+            "select brand_id, send_id, ordinal, 1, now(), now() - interval '1 minute' from send_recipients where ordinal < 10");
+    struct error err;
+    bool found;
+    assert_ok(delivery_take_retries(&work, &wish, &batch, &found, &err), &err);
+    assert_int_equal(batch.send_id, urgent);
+    assert_ok(delivery_take_retries(&work, &wish, &batch, &found, &err), &err);
+    assert_false(found);
+    wish.full = (struct int_list){ full, 0 };
+    assert_ok(delivery_take_retries(&work, &wish, &batch, &found, &err), &err);
+    assert_int_equal(batch.ordinal_count, 9);
+}
+
 /* ---- Wide recipients ---- */
 
 /* Each has 800,000 bytes of custom fields. */
@@ -742,7 +884,7 @@ static void test_wide_retries_are_read_by_bytes(void **state)
     begin(send_id);
     run_sql("insert into send_retries (brand_id, send_id, ordinal, attempts, first_at, due_at)"
             "select brand_id, send_id, ordinal, 1, now(), now() - interval '1 minute' from send_recipients");
-    run_sql("update send_ranges set next_ordinal = to_ordinal + 1, started_at = now()");
+    run_sql("update send_ranges set next_ordinal = to_ordinal + 1");
     struct error err;
     bool found;
     struct delivery_batch batch;
@@ -976,6 +1118,94 @@ static void test_cancel_after_the_beginning(void **state) /* R-274, A-02 */
     assert_int_equal(number_of("select count(*) from sends where pause_reason is not null"), 0);
 }
 
+/* What waits in hand when a send ends has returned its allowance: those that were mailed after all are counted, once. */
+static void test_an_ended_send_returns_its_allowance_once(void **state) /* */
+{
+    (void)state;
+    make_contacts(600);
+    struct error err;
+    struct delivery_batch batch;
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
+    begin(send_id);
+    deliver_without_settling("me", &batch);
+    assert_ok(delivery_give_up(&work, send_id, "Delivery stopped.", &err), &err);
+    assert_int_equal(number_of("select sent from email_usage"), 0);
+    for (size_t i = 0; i < 100; i++)
+        batch.results[i].outcome = i < 50 ? DELIVERY_SKIPPED : DELIVERY_FAILED;
+    settle(&batch);
+    assert_int_equal(number_of("select delivered from send_stats"), 400);
+    assert_int_equal(number_of("select sent from email_usage"), 400);
+}
+
+static void test_a_cancel_after_the_beginning_returns_the_allowance(void **state) /* */
+{
+    (void)state;
+    make_contacts(1200);
+    struct delivery_batch settled;
+    struct delivery_batch in_hand;
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
+    begin(send_id);
+    deliver_without_settling("me", &settled);
+    deliver_without_settling("me", &in_hand);
+    settled.results[0].outcome = DELIVERY_SKIPPED;
+    settle(&settled);
+    assert_int_equal(number_of("select sent from email_usage"), 1199);
+    run_sql("update sends set status = 'paused', pause_reason = 'manual'");
+    in_hand.results[0].outcome = DELIVERY_SKIPPED;
+    for (size_t i = 10; i < 500; i++)
+        in_hand.results[i].outcome = DELIVERY_OPEN;
+    settle(&in_hand);
+    assert_int_equal(number_of("select sent from email_usage"), 1198);
+    assert_canceled(send_id);
+    assert_canceled(send_id);
+    assert_int_equal(number_of("select sent from email_usage"), 499 + 9);
+    in_hand.results[10].outcome = DELIVERY_DELIVERED;
+    in_hand.results[11].outcome = DELIVERY_SKIPPED;
+    settle(&in_hand);
+    assert_int_equal(number_of("select sent from email_usage"), 499 + 10);
+}
+
+/* The last results came while the send was paused. */
+static void test_resuming_a_send_without_open_recipients_ends_it(void **state) /* */
+{
+    (void)state;
+    make_contacts(10);
+    struct error err;
+    struct send_row *send;
+    struct delivery_batch batch;
+    int64_t job_id;
+    struct send_request request = send_request_to_all(design_of(html, text));
+    int64_t send_id = create_send(&request, &job_id);
+    begin(send_id);
+    deliver_without_settling("me", &batch);
+    run_sql("update sends set status = 'paused', pause_reason = 'manual'");
+    settle(&batch);
+    assert_int_equal(number_of("select count(*) from sends where status = 'paused'"), 1);
+    assert_ok(send_resume(&work, send_id, &send, &err), &err);
+    assert_string_equal(send->status, "completed");
+}
+
+/* The lock of an organization's allowance is not that of another use. */
+static void test_advisory_locks_have_classes(void **state)
+{
+    (void)state;
+    struct error err;
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    for (int64_t organization = 1; organization <= 3; organization++) {
+        struct delivery_allowance_lock_params lock = { .lock = ADVISORY_LOCK_ALLOWANCE, .organization_id = organization };
+        assert_ok(sql_delivery_allowance_lock(conn, arena, &lock, NULL, &err), &err);
+    }
+    assert_ok(event_partitions_make(conn, arena, work.now_us, &err), &err);
+    assert_int_equal(number_of("select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()"), 4);
+    assert_int_equal(
+        number_of("select count(distinct classid) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()"), 2);
+}
+
 /* ---- The message ---- */
 
 static void test_preview_text_is_replaced(void **state) /* */
@@ -1050,11 +1280,15 @@ int main(void)
         TEST(test_range_belongs_to_one_process),
         TEST(test_a_living_process_keeps_its_range),
         TEST(test_a_lost_range_adds_only_what_is_new),
+        TEST(test_a_recipient_that_two_processes_sent_to_is_uncertain),
+        TEST(test_an_abandoned_range_stays_marked),
+        TEST(test_a_range_with_a_journal_is_left_to_recovery),
         TEST(test_brands_take_turns),
         TEST(test_every_outcome_is_counted_once),
         TEST(test_an_attempt_is_settled_once),
         TEST(test_a_retry_beside_a_result_goes),
         TEST(test_the_journal_of_an_earlier_attempt_says_nothing),
+        TEST(test_a_request_says_what_has_room),
         TEST(test_wide_recipients_are_read_by_bytes),
         TEST(test_wide_retries_are_read_by_bytes),
         TEST(test_a_recipient_that_ends_its_process_is_set_aside),
@@ -1066,6 +1300,10 @@ int main(void)
         TEST(test_giving_up_ends_the_send),
         TEST(test_cancel_before_the_beginning),
         TEST(test_cancel_after_the_beginning),
+        TEST(test_an_ended_send_returns_its_allowance_once),
+        TEST(test_a_cancel_after_the_beginning_returns_the_allowance),
+        TEST(test_resuming_a_send_without_open_recipients_ends_it),
+        TEST(test_advisory_locks_have_classes),
         TEST(test_preview_text_is_replaced),
         TEST(test_test_message_leaves_no_trace),
     };

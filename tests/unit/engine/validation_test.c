@@ -146,10 +146,13 @@ static void credits_run_out(void **state)
     assert_int_equal(err.code, ERR_INSUFFICIENT_CREDITS);
 }
 
+static const char held[] = "select coalesce(sum(credits), 0)::bigint from credit_holds";
+
 /* When no domain can be asked the round waits for better times: nothing is kept, charged or passed over. */
 static void dns_is_away(void **state)
 {
     (void)state;
+    run_sql("update organizations set plan = 'trial'");
     make_contacts("broken.test", 5);
     int64_t job_id;
     validate_all(&job_id);
@@ -157,12 +160,14 @@ static void dns_is_away(void **state)
     assert_int_equal(number_of("select count(*) from contact_validations"), 0);
     assert_int_equal(used(), 0);
     assert_int_equal(number_of("select count(*) from validation_targets"), 5);
+    assert_int_equal(number_of(held), 10); /* until it is tried again */
 
     /* It was the last try. */
     run_sql("update jobs set attempts = 40, run_after = now()");
     run_workers_until("select count(*) from jobs where state = 'failed' and result_status = 503", 1);
     assert_int_equal(number_of("select unchecked from validations where ended_at is not null"), 5);
     assert_int_equal(number_of("select count(*) from validation_targets"), 0);
+    assert_int_equal(number_of(held), 0);
 }
 
 /* A round that a crash repeats is settled once. */
@@ -174,8 +179,10 @@ static void a_round_is_settled_once(void **state)
     int64_t job_id;
     int64_t id = validate_all(&job_id);
     struct validation_round round;
+    run_sql("update organizations set plan = 'trial'");
     assert_ok(validation_round_open(&work, 1, id, &round, &err), &err);
     assert_int_equal(round.list.count, 3);
+    assert_int_equal(number_of(held), 6); /* no more than the round can cost */
     const enum mail_domain answers[] = { MAIL_DOMAIN_ACCEPTS };
     address_list_judge(arena, &round.list, answers);
     struct validation_totals_row *totals;
@@ -183,6 +190,7 @@ static void a_round_is_settled_once(void **state)
     assert_null(totals);
     assert_false(validation_round_settle(&work, &round, &totals, &err));
     assert_int_equal(used(), 6);
+    assert_int_equal(number_of(held), 0);
 }
 
 static void deleted_contacts_are_passed_over(void **state)

@@ -153,7 +153,9 @@ static void a_client_gone_before_its_body_leaves_nothing(void **state)
 static void slow_clients_are_cut_off(void **state)
 {
     (void)state;
-    const struct http_server_config config = { .listen = "127.0.0.1:0", .idle_timeout_s = 1, .request_timeout_s = 1 };
+    const struct http_server_config config = {
+        .listen = "127.0.0.1:0", .header_timeout_s = 1, .idle_timeout_s = 1, .request_timeout_s = 1
+    };
     start_with(&config);
     static struct client head;
     static struct client body;
@@ -251,6 +253,57 @@ static void stopping_answers_what_runs(void **state)
     client_close(&listening);
 }
 
+static bool is_served(struct client *asking, const char *headers)
+{
+    char request[200];
+    snprintf(request, sizeof(request), "GET /v1/things HTTP/1.1\r\nHost: x\r\n%s\r\n", headers);
+    return client_send(asking, request, 0) && client_read(asking, &answer, false, PATIENCE_MS) && answer.status == 200;
+}
+
+static void idle_connections_of_one_address_are_bounded(void **state)
+{
+    (void)state;
+    enum { ALLOWED = 3 };
+    static struct client clients[ALLOWED + 1];
+    const struct http_server_config config = { .listen = "127.0.0.1:0", .max_per_peer = ALLOWED };
+    start_with(&config);
+    for (int i = 0; i < ALLOWED; i++)
+        client_open(&clients[i], port);
+    WAIT_UNTIL(http_server_figures(server).connections == ALLOWED);
+    client_open(&clients[ALLOWED], port);
+    assert_true(client_is_closed(&clients[ALLOWED], PATIENCE_MS));
+    client_close(&clients[ALLOWED]);
+    assert_int_equal(http_server_figures(server).connections_refused, 1);
+
+    /* A proxy on this machine names the address of its client, and is not counted from then on. */
+    assert_true(is_served(&clients[0], "X-Forwarded-For: 192.0.2.7\r\n"));
+    client_open(&clients[ALLOWED], port);
+    assert_true(is_served(&clients[ALLOWED], ""));
+    for (int i = 0; i <= ALLOWED; i++)
+        client_close(&clients[i]);
+    WAIT_UNTIL(http_server_figures(server).connections == 0);
+    for (int i = 0; i < ALLOWED; i++) {
+        client_open(&clients[i], port);
+        assert_true(is_served(&clients[i], ""));
+        client_close(&clients[i]);
+    }
+}
+
+static void a_trusted_proxy_is_not_bounded(void **state)
+{
+    (void)state;
+    static struct client clients[3];
+    const char *const proxies[] = { "127.0.0.1", NULL };
+    const struct http_server_config config = { .listen = "127.0.0.1:0", .max_per_peer = 1, .trusted_proxies = proxies };
+    start_with(&config);
+    for (int i = 0; i < 3; i++) {
+        client_open(&clients[i], port);
+        assert_true(is_served(&clients[i], ""));
+    }
+    for (int i = 0; i < 3; i++)
+        client_close(&clients[i]);
+}
+
 static void many_connections_at_once_get_their_own_answers(void **state)
 {
     (void)state;
@@ -290,6 +343,8 @@ int main(void)
         WITH_OWN_SERVER(a_call_past_its_time_is_cancelled),
         WITH_OWN_SERVER(a_slow_reader_gets_everything_or_is_cut_off),
         WITH_OWN_SERVER(connections_are_bounded),
+        WITH_OWN_SERVER(idle_connections_of_one_address_are_bounded),
+        WITH_OWN_SERVER(a_trusted_proxy_is_not_bounded),
         WITH_SERVER(many_connections_at_once_get_their_own_answers),
         WITH_SERVER(stopping_answers_what_runs),
     };

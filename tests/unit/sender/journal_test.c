@@ -137,8 +137,13 @@ static void test_an_ended_process_leaves_its_last_records(void **state)
     reply(journal, 6, 451, "Later");
     dot(journal, 6);     /* another attempt, without a reply */
     assert_none_stale(); /* its process lives */
+    assert_int_equal(journal_stale_owners(&(struct journal_location){ data, installation }, arena).count, 0);
     journal_close(journal);
 
+    struct journal_location location = { data, installation };
+    struct text_list owners = journal_stale_owners(&location, arena);
+    assert_int_equal(owners.count, 1);
+    assert_string_equal(owners.items[0], "posthorn worker 01");
     struct found_journal found = stale_journal();
     assert_string_equal(found.owner, "posthorn worker 01");
     assert_int_equal(found.count, 3);

@@ -1,0 +1,15 @@
+/*
+ * Advisory locks: the numbers of all locks of this program in a database. Each
+ * use has a class of its own, the first key of pg_advisory_xact_lock(class, key),
+ * so that locks of two uses never meet. The second key is the object, or a hash
+ * of it: two objects of the same hash wait for each other, which is harmless.
+ */
+#pragma once
+
+enum advisory_lock {
+    ADVISORY_LOCK_MIGRATION = 730579261,
+    ADVISORY_LOCK_DEFAULTS = 730579262,    /* the first organization and its brand are made */
+    ADVISORY_LOCK_ALLOWANCE = 730579263,   /* key: organization; the allowance is compared with a send */
+    ADVISORY_LOCK_PARTITIONS = 730579264,  /* make_event_partitions, a function of migration 0018 */
+    ADVISORY_LOCK_DOMAIN_NAME = 730579265, /* key: name; a sending domain is verified */
+};

@@ -1,0 +1,3 @@
+-- A declined confirmation is used up, too. It belongs to no send.
+
+alter table send_confirmations alter column send_id drop not null;

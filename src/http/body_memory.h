@@ -1,0 +1,47 @@
+/*
+ * Body memory: one bound for the request bodies of all connections and for the
+ * JSON trees that are parsed from them.
+ *
+ * A request claims memory before it uses it. A claim that exceeds the bound is
+ * refused, and so is one by which an organization would hold more than three
+ * quarters of it, so that no organization can keep the others from sending.
+ * Organizations are counted in a table of fixed size; those that hash to the
+ * same entry share it, and a random seed makes this unpredictable.
+ *
+ * A share belongs to one thread at a time. The account is thread-safe. It is
+ * reference-counted, because an abandoned request outlives its server.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct body_memory;
+
+/* The memory that one request has claimed. Zeroed: nothing. */
+struct body_share {
+    int64_t organization_id; /* of further claims; 0: the caller is not known yet */
+    size_t bytes;
+    size_t organization_bytes; /* the part that was claimed for the organization */
+};
+
+/* With one reference. Three quarters of `max_bytes` must be enough for one request. */
+struct body_memory *body_memory_new(size_t max_bytes) RETURNS_NONNULL;
+struct body_memory *body_memory_ref(struct body_memory *memory) NONNULL(1) RETURNS_NONNULL;
+void body_memory_unref(struct body_memory *memory) NONNULL(1);
+
+/* Claims `bytes` more. Errors: SERVICE_UNAVAILABLE with a time to retry after; then nothing was claimed. */
+MUST_CHECK bool body_memory_claim(struct body_memory *memory, struct body_share *share, size_t bytes, struct error *err)
+    NONNULL(1, 2, 4);
+
+/* Gives back all that the request has claimed. */
+void body_memory_release(struct body_memory *memory, struct body_share *share) NONNULL(1, 2);
+
+/* The bytes that are claimed now. */
+size_t body_memory_used(const struct body_memory *memory) NONNULL(1);
+
+/* Returns freed memory to the system when much was released since the last call. Call it about once a second. */
+void body_memory_trim(struct body_memory *memory) NONNULL(1);
