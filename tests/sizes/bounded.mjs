@@ -7,6 +7,7 @@ import { sql } from '../lib/database.mjs';
 import { Installation } from '../lib/installation.mjs';
 import { isAlive, limitData, peakKib, processorUs, resetPeak, residentKib, until } from '../lib/processes.mjs';
 import { NameServer } from '../lib/dns_server.mjs';
+import { Lost } from './lost.mjs';
 
 const MIB_KIB = 1024;
 /** The most memory that may be resident, and at which growth a process is started again, so that the next series sees its own. */
@@ -20,9 +21,6 @@ const DATA_FACTOR = 2;
 const SETTLE_LIMIT_MS = 120_000;
 const OPEN_WORK = `select (select count(*) from jobs where state in ('queued', 'running') and run_after <= now())
   + (select count(*) from sends where status in ('queued', 'running'))`;
-
-/** A process ended, or its work did not. */
-export class Lost extends Error {}
 
 class Watched {
   constructor(name, pid) {
