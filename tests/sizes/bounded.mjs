@@ -51,8 +51,8 @@ export class Bounded {
   /** `options` are settings of the installation. */
   static async start(options = {}) {
     const bounded = new Bounded();
-    // Every name that ends with .com has an MX, so addresses can be checked.
-    bounded.names = await NameServer.prepare(['mx-host=example.com,mx.example.com,10', 'address=/com/192.0.2.1']);
+    // Every name that ends with .com has an address, so addresses can be checked.
+    bounded.names = await NameServer.prepare(['local=/com/', 'address=/com/192.0.2.1']);
     await bounded.names.start();
     bounded.installation = new Installation({
       DNS_SERVERS: bounded.names.place, IDLE: 600, CONFIRM_ABOVE: 'off', LOG_LEVEL: 'warning', ...options,

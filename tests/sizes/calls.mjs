@@ -14,6 +14,7 @@ import { Lost } from './lost.mjs';
 
 /** The refusals of any call that no size may bring: the service failed, or said that it has no room for one call alone. */
 const FAILURES = ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE', 'RATE_LIMITED'];
+const ASKED_MAX = 5;
 const STILL_RUNNING = /job is still running/;
 const OPENAPI = JSON.parse(readFileSync(join(dirname(BINARY), 'generated/catalogue/openapi.json'), 'utf8'));
 
@@ -83,9 +84,9 @@ export class Place {
   /** {ok, status, body}. A caller of a job that takes long asks again, as the answer says, until the job has ended. */
   async call(operation, args, transport = transportsOf(this.bounded.catalogue, operation)[0]) {
     const key = operation.mode === 'job' && operation.idempotencyKey ? randomUUID() : undefined;
-    for (;;) {
+    for (let asked = 1; ; asked++) {
       const answer = await this.#callOnce(operation, args, transport, key);
-      if (key === undefined || !STILL_RUNNING.test(answer.body?.error?.message)) return answer;
+      if (key === undefined || asked === ASKED_MAX || !STILL_RUNNING.test(answer.body?.error?.message)) return answer;
       if (!this.bounded.isWhole) throw new Lost('runner ended');
     }
   }
