@@ -7,6 +7,7 @@ import { sql } from '../lib/database.mjs';
 import { Installation } from '../lib/installation.mjs';
 import { isAlive, limitData, peakKib, processorUs, resetPeak, residentKib, until } from '../lib/processes.mjs';
 import { NameServer } from '../lib/dns_server.mjs';
+import { Lost } from './lost.mjs';
 
 const MIB_KIB = 1024;
 /** The most memory that may be resident, and at which growth a process is started again, so that the next series sees its own. */
@@ -20,9 +21,6 @@ const DATA_FACTOR = 2;
 const SETTLE_LIMIT_MS = 120_000;
 const OPEN_WORK = `select (select count(*) from jobs where state in ('queued', 'running') and run_after <= now())
   + (select count(*) from sends where status in ('queued', 'running'))`;
-
-/** A process ended, or its work did not. */
-export class Lost extends Error {}
 
 class Watched {
   constructor(name, pid) {
@@ -53,8 +51,8 @@ export class Bounded {
   /** `options` are settings of the installation. */
   static async start(options = {}) {
     const bounded = new Bounded();
-    // Every name that ends with .com has an MX, so addresses can be checked.
-    bounded.names = await NameServer.prepare(['mx-host=example.com,mx.example.com,10', 'address=/com/192.0.2.1']);
+    // Every name that ends with .com has an address, so addresses can be checked.
+    bounded.names = await NameServer.prepare(['local=/com/', 'address=/com/192.0.2.1']);
     await bounded.names.start();
     bounded.installation = new Installation({
       DNS_SERVERS: bounded.names.place, IDLE: 600, CONFIRM_ABOVE: 'off', LOG_LEVEL: 'warning', ...options,

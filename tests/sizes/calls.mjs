@@ -1,6 +1,7 @@
 // Calls of operations, over REST or as a tool: where an operation works (a brand of its own, or the one that is full), and what its
 // answer must be.
 
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { asRequest, toolFor } from '../cases/runner/catalogue.mjs';
@@ -9,9 +10,12 @@ import { BINARY } from '../lib/installation.mjs';
 import { McpHttpClient } from '../lib/mcp_http_client.mjs';
 import { Resources } from '../lib/resource_kinds.mjs';
 import { kindsOf } from './arguments.mjs';
+import { Lost } from './lost.mjs';
 
 /** The refusals of any call that no size may bring: the service failed, or said that it has no room for one call alone. */
 const FAILURES = ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE', 'RATE_LIMITED'];
+const ASKED_MAX = 5;
+const STILL_RUNNING = /job is still running/;
 const OPENAPI = JSON.parse(readFileSync(join(dirname(BINARY), 'generated/catalogue/openapi.json'), 'utf8'));
 
 const documented = ({ route }) => {
@@ -77,14 +81,23 @@ export class Place {
     return reach === 'organization' ? { 'x-brand-id': null } : {};
   }
 
-  /** {ok, status, body}. */
+  /** {ok, status, body}. A caller of a job that takes long asks again, as the answer says, until the job has ended. */
   async call(operation, args, transport = transportsOf(this.bounded.catalogue, operation)[0]) {
+    const key = operation.mode === 'job' && operation.idempotencyKey ? randomUUID() : undefined;
+    for (let asked = 1; ; asked++) {
+      const answer = await this.#callOnce(operation, args, transport, key);
+      if (key === undefined || asked === ASKED_MAX || !STILL_RUNNING.test(answer.body?.error?.message)) return answer;
+      if (!this.bounded.isWhole) throw new Lost('runner ended');
+    }
+  }
+
+  async #callOnce(operation, args, transport, key) {
     if (transport === 'mcp') {
       const { tool, choose } = toolFor(this.bounded.catalogue, operation.id);
-      return this.#tools.call(tool.name, { ...args, ...choose });
+      return this.#tools.call(tool.name, { ...args, ...choose, ...(key && { idempotencyKey: key }) });
     }
     const { method, path, body } = asRequest(operation, args);
-    const answer = await this.#client.request(method, path, body, this.#headers(operation));
+    const answer = await this.#client.request(method, path, body, { ...this.#headers(operation), ...(key && { 'idempotency-key': key }) });
     return { ...answer, ok: answer.status < 400 };
   }
 

@@ -133,6 +133,11 @@ async function guarded(name, run) {
   }
 }
 
+// What was started ends with this process, also before its time.
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => replace().catch(() => {}).finally(() => process.exit(1)));
+}
+
 const began = performance.now();
 console.log(heading());
 try {

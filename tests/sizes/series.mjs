@@ -1,9 +1,10 @@
 // The series of an operation: which sizes it is called with, and the verdict about what they cost.
 
 import { Arguments, enumsOf } from './arguments.mjs';
-import { BOUNDS_MIB, Lost } from './bounded.mjs';
+import { BOUNDS_MIB } from './bounded.mjs';
 import { exampleOf, problemOf, transportsOf } from './calls.mjs';
 import { exponentOf, isTooSteep } from './growth.mjs';
+import { Lost } from './lost.mjs';
 import { DISTRIBUTIONS } from './values.mjs';
 
 const US_FLOOR = 25_000;

@@ -8,8 +8,9 @@ import { promisify } from 'node:util';
 import { BINARY } from '../lib/installation.mjs';
 import { isAlive, until } from '../lib/processes.mjs';
 import { Sink } from '../lib/smtp_sink.mjs';
-import { Bounded, Lost } from './bounded.mjs';
+import { Bounded } from './bounded.mjs';
 import { Place } from './calls.mjs';
+import { Lost } from './lost.mjs';
 import { verdict } from './series.mjs';
 import { Values } from './values.mjs';
 
