@@ -50,7 +50,7 @@ struct arg_field {
     bool required;
     bool nullable;
     bool has_default;
-    bool single;    /* ARG_TEXT_LIST: one bare text is accepted too */
+    bool single;    /* ARG_TEXT_LIST: one bare text is accepted too; ARG_TEXT: true and false are */
     bool list_too;  /* ARG_JSON of an object: a bare array is accepted too */
     int id_kind;    /* ARG_ID: enum id_kind of crypto/ids.h */
     double minimum; /* value bounds of numbers; -INFINITY and INFINITY when open */
