@@ -52,7 +52,7 @@ struct arg_field {
     bool required;
     bool nullable;
     bool has_default;
-    bool single;    /* ARG_TEXT_LIST: one bare text is accepted too */
+    bool single;    /* ARG_TEXT_LIST: one bare text is accepted too; ARG_TEXT: true and false are */
     bool list_too;  /* ARG_JSON of an object: a bare array is accepted too */
     bool rows;      /* ARG_OBJECT_LIST: a fault of an item is kept in the list and does not refuse the call (D-143) */
     int id_kind;    /* ARG_ID: enum id_kind of crypto/ids.h */

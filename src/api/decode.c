@@ -74,7 +74,7 @@ static const json_t *coerce(const struct decoder *decoder, const struct arg_fiel
         return json_is_string(value) ? json_in_text(decoder, value) : value;
     case ARG_TEXT:
     case ARG_ENUM:
-        if (json_is_integer(value) || json_is_boolean(value))
+        if (json_is_integer(value) || (field->single && json_is_boolean(value)))
             return json_in_arena(decoder->arena, json_string(json_compact(decoder->arena, value)));
         return value;
     case ARG_ID:
@@ -150,8 +150,7 @@ static bool check_number_range(const struct arg_field *field, double value, stru
 static bool decode_integer(const struct arg_field *field, const json_t *value, void *out, struct error *err)
 {
     /* 5.0 is the integer 5 in JSON Schema. */
-    bool whole =
-        json_is_real(value) && floor(json_real_value(value)) == json_real_value(value) && fabs(json_real_value(value)) < 9e15;
+    bool whole = json_is_real(value) && floor(json_real_value(value)) == json_real_value(value) && fabs(json_real_value(value)) < 9e15;
     if (!json_is_integer(value) && !whole)
         return refuse_type(field, "a whole number", err);
     int64_t number = whole ? (int64_t)json_real_value(value) : json_integer_value(value);
@@ -234,7 +233,7 @@ static bool decode_tokens(const struct arg_field *field, const json_t *value, vo
     if (json_is_array(value)) {
         size_t index;
         const json_t *item;
-        json_array_foreach (value, index, item) {
+        json_array_foreach(value, index, item) {
             if (!json_is_string(item))
                 return refuse_type(field, "a list of texts", err);
             if (!add_token(field, json_string_value(item), json_string_length(item), bits, err))
@@ -465,7 +464,7 @@ static bool refuse_unknown_members(const struct arg_shape *shape, const json_t *
 {
     const char *name;
     json_t *ignored;
-    json_object_foreach (json_for_iteration(object), name, ignored)
+    json_object_foreach(json_for_iteration(object), name, ignored)
         if (field_named(shape, name) == NULL)
             return refuse_unknown_key(shape, name, err);
     return true;
@@ -525,7 +524,7 @@ static bool refuse_unknown_body(const struct arg_shape *shape, const json_t *bod
         return fail(err, ERR_INVALID_REQUEST, NULL, "The body must be a JSON object.");
     const char *name;
     json_t *ignored;
-    json_object_foreach (json_for_iteration(body), name, ignored) {
+    json_object_foreach(json_for_iteration(body), name, ignored) {
         const struct arg_field *field = field_named(shape, name);
         if (field == NULL || field->place != ARG_IN_BODY)
             return refuse_unknown_key(shape, name, err);

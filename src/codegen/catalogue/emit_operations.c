@@ -108,7 +108,7 @@ static void put_arg_field(struct output *out, const struct param *param, const c
     if (is_nullable(param)) {
         put(out, ", .nullable = true");
     }
-    if (member_true(param->schema, "single")) {
+    if (member_true(param->schema, "single") || member_true(param->schema, "booleanToo")) {
         put(out, ", .single = true");
     }
     if (member_true(param->schema, "listToo")) {

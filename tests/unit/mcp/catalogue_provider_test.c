@@ -128,6 +128,7 @@ static struct {
     char body[1024];
     char key[64];
     char confirmation[64];
+    bool is_declined;
     enum error_code refusal;
     bool has_progress;
 } asked;
@@ -165,6 +166,7 @@ static void record(const struct call *call)
              call->input.body != NULL ? json_canonical(call->arena, call->input.body) : "(none)");
     snprintf(asked.key, sizeof(asked.key), "%s", call->idempotency_key != NULL ? call->idempotency_key : "");
     snprintf(asked.confirmation, sizeof(asked.confirmation), "%s", call->confirmation != NULL ? call->confirmation : "");
+    asked.is_declined = call->is_declined;
 }
 
 void api_submit(struct api *api, struct call *call)
@@ -360,6 +362,7 @@ static void test_the_answer_of_a_person(void **state)
     engine.body = "{\"status\":\"queued\"}";
     assert_has(call_send(state, can, ANSWERED("{\"action\":\"accept\",\"content\":{\"send\":true}}")), "queued");
     assert_string_equal(asked.confirmation, "T");
+    assert_false(asked.is_declined);
     assert_int_equal(asked.calls, 1);
 
     static const char *const refusals[] = {
@@ -368,12 +371,15 @@ static void test_the_answer_of_a_person(void **state)
         ANSWERED("{\"action\":\"cancel\",\"content\":{\"send\":true}}"),
     };
     for (size_t i = 0; i < ARRAY_COUNT(refusals); i++) {
+        /* The engine uses up the token. */
+        engine.body = "{\"status\":\"not_sent\"}";
         const char *answer = call_send(state, can, refusals[i]);
         assert_has(answer, "\"structuredContent\":{\"status\":\"not_sent\"");
-        assert_has(answer, "nothing was sent");
         assert_lacks(answer, "isError");
+        assert_string_equal(asked.confirmation, "T");
+        assert_true(asked.is_declined);
     }
-    assert_int_equal(asked.calls, 1);
+    assert_int_equal(asked.calls, 4);
 
     static const char *const none[] = {
         ANSWERED("{\"action\":\"accept\"}"),
