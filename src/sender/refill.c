@@ -201,7 +201,9 @@ static bool read_batch(struct refill *refill, struct queued_batch *queued, struc
     struct fetching fetching = { refill, queued };
     bool done = guard_run(fetch_batch, &fetching, "batch of recipients", err);
     crash_slot_empty(slot);
-    struct delivery_forget_crashes_params forget = { .brand_id = batch->brand_id, .send_id = batch->send_id, .ordinal = range };
+    struct delivery_forget_crashes_params forget = { .brand_id = batch->brand_id,
+                                                     .send_id = batch->send_id,
+                                                     .ordinal = range_of(batch) };
     return done && (!batch->has_crashed || sql_delivery_forget_crashes(refill->conn, queued->item.arena, &forget, NULL, err));
 }
 
