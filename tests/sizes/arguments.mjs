@@ -174,9 +174,14 @@ export class Arguments {
       return true;
     }
     const wanted = /^(\w+)_NOT_FOUND$/.exec(code)?.[1].toLowerCase();
-    const kind = kindOf(name, schema);
-    if (kind !== undefined && this.plainIds[kind] !== this.ids[kind] && this.#give(name, this.plainIds[kind])) return true;
-    return this.#give(name, this.ids[wanted]) || this.#give(name, this.example[name]) || this.#give(name, 'x'.repeat(Math.min(schema.maxLength ?? UNKNOWN_CHARS, UNKNOWN_CHARS)));
+    return this.givePlain(param) || this.#give(name, this.ids[wanted]) || this.#give(name, this.example[name]) || this.#give(name, 'x'.repeat(Math.min(schema.maxLength ?? UNKNOWN_CHARS, UNKNOWN_CHARS)));
+  }
+
+  /** In place of the largest resource one that any operation takes. */
+  givePlain(param) {
+    const [name] = this.#declared(withoutIndexes(param ?? ''));
+    const kind = name === undefined ? undefined : kindOf(name, parametersOf(this.#operation)[name]);
+    return kind !== undefined && this.plainIds[kind] !== this.ids[kind] && this.#give(name, this.plainIds[kind]);
   }
 
   #valueOf(schema, name) {

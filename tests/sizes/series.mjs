@@ -41,7 +41,7 @@ export async function acceptedArguments(place, operation, options) {
     if (answer.ok) return { args };
     const { code, param } = answer.body?.error ?? {};
     const isSpecific = operation.errors?.includes(code) && !/_NOT_FOUND$|^NOT_IMPLEMENTED$/.test(code);
-    if (isSpecific || !args.giveWay(code, param)) return { args, refused: answer };
+    if (isSpecific ? !args.givePlain(param) : !args.giveWay(code, param)) return { args, refused: answer };
   }
   return { args, refused: { body: { error: { code: 'endless', message: 'no end of refusals' } } } };
 }
@@ -60,9 +60,11 @@ export function seriesOf(catalogue, operation, args, form) {
   const plain = { operation, args, dimensions: [], distribution: 'different', transport: transportsOf(catalogue, operation)[0] };
   if (dimensions.length === 0) return [plain];
   const found = [];
-  for (const some of chosen(dimensions, form)) {
+  // In the shortened form a parameter that made way for another one is measured once.
+  const isOnce = form.isShort && args.only !== undefined;
+  for (const some of isOnce ? [dimensions] : chosen(dimensions, form)) {
     const made = new Set();
-    for (const distribution of DISTRIBUTIONS) {
+    for (const distribution of isOnce ? ['multi-byte'] : DISTRIBUTIONS) {
       const text = JSON.stringify(args.make(Object.fromEntries(some.map((name) => [name, 0.02])), distribution));
       if (!made.has(text)) found.push({ ...plain, dimensions: some, distribution });
       made.add(text);
