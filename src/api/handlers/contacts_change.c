@@ -18,8 +18,8 @@ struct patch {
 
 static bool refuse_field(const char *name, const char *wanted, struct error *err)
 {
-    fail(err, ERR_INVALID_REQUEST, NULL, "%s %s.", name, wanted);
-    snprintf(err->param, sizeof(err->param), "fields.%s", name);
+    fail(err, ERR_INVALID_REQUEST, name, "%s %s.", name, wanted);
+    error_param_prefix(err, "fields");
     return false;
 }
 
@@ -120,9 +120,8 @@ static bool correct_param(const struct contacts_update_args *args, struct error 
     static const char custom[] = "customFields.";
     size_t size = strlen(custom);
     if (strncmp(err->param, custom, size) == 0 && json_object_get(args->custom_fields, err->param + size) == NULL) {
-        char name[ERROR_PARAM_MAX_BYTES];
-        snprintf(name, sizeof(name), "%s", err->param + size);
-        snprintf(err->param, sizeof(err->param), "fields.%.*s", (int)(sizeof(err->param) - sizeof("fields.")), name);
+        memmove(err->param, err->param + size, strlen(err->param + size) + 1);
+        error_param_prefix(err, "fields");
     }
     return false;
 }

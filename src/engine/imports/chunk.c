@@ -51,22 +51,26 @@ static bool check_length(const char *text, size_t max_chars, const char *field, 
     return fail(err, ERR_INVALID_REQUEST, field, "The value can have at most %zu characters.", max_chars);
 }
 
+static bool name_custom_field(const struct import_column *column, struct error *err)
+{
+    error_param_prefix(err, column->name);
+    error_param_prefix(err, "customFields");
+    return false;
+}
+
 static bool refuse_custom_cell(const struct import_column *column, struct error *err)
 {
     if (column->type == FIELD_NONE)
         fail(err, ERR_INVALID_REQUEST, NULL, "This field no longer exists.");
     else
         fail(err, ERR_FIELD_TYPE_MISMATCH, NULL, "The value of this field must be %s.", field_type_holds(column->type));
-    snprintf(err->param, sizeof(err->param), "customFields.%s", column->name);
-    return false;
+    return name_custom_field(column, err);
 }
 
 static bool read_custom_cell(struct row_reader *reader, const struct import_column *column, const char *text, struct error *err)
 {
-    if (column->type == FIELD_STRING && !check_length(text, FIELD_TEXT_MAX_CHARS, NULL, err)) {
-        snprintf(err->param, sizeof(err->param), "customFields.%s", column->name);
-        return false;
-    }
+    if (column->type == FIELD_STRING && !check_length(text, FIELD_TEXT_MAX_CHARS, NULL, err))
+        return name_custom_field(column, err);
     struct json_writer json;
     if (reader->custom.size > 0)
         buf_add_char(&reader->custom, ',');

@@ -94,6 +94,13 @@ static bool name_column(struct arena *arena, struct import_column *column, const
     return field_name_normalize(arena, wanted, &column->name, err);
 }
 
+static bool name_mapping(const char *header, struct error *err)
+{
+    error_param_prefix(err, header);
+    error_param_prefix(err, "mapping");
+    return false;
+}
+
 /* Chooses the field of a column: by the caller's mapping, else by its header. */
 static bool read_column(struct arena *arena, struct import_columns *columns, struct import_column *column, size_t index,
                         const json_t *mapping, const char *param, struct error *err)
@@ -107,8 +114,7 @@ static bool read_column(struct arena *arena, struct import_columns *columns, str
             return true;
         fail(err, ERR_INVALID_REQUEST, NULL, "%s",
              json_is_string(mapped) ? error.message : "A mapping value must be a field name, or null to skip the column.");
-        snprintf(err->param, sizeof(err->param), "mapping.%s", column->header);
-        return false;
+        return name_mapping(column->header, err);
     }
     if (column->header[0] == '\0') {
         import_warn(columns, "COLUMN_SKIPPED", NULL, arena_printf(arena, "Column %zu has no name and was skipped.", index + 1));
@@ -150,8 +156,7 @@ static bool check_mapping(struct arena *arena, const struct import_columns *colu
         if (known)
             continue;
         fail(err, ERR_INVALID_REQUEST, NULL, "The file has no such column. The columns are: %s.", list_headers(arena, columns));
-        snprintf(err->param, sizeof(err->param), "mapping.%s", header);
-        return false;
+        return name_mapping(header, err);
     }
     return true;
 }

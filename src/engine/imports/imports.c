@@ -26,8 +26,8 @@ static bool check_import_request(const struct work *work, const struct import_re
     json_object_foreach (json_for_iteration(request->mapping), header, name) {
         if (json_is_null(name) || json_is_string(name))
             continue;
-        fail(err, ERR_INVALID_REQUEST, NULL, "A mapping value must be a field name, or null to skip the column.");
-        snprintf(err->param, sizeof(err->param), "mapping.%s", header);
+        fail(err, ERR_INVALID_REQUEST, header, "A mapping value must be a field name, or null to skip the column.");
+        error_param_prefix(err, "mapping");
         return false;
     }
     return true;
