@@ -22,6 +22,7 @@ struct json_scan {
     struct json_measure measure;
     unsigned depth;
     size_t longest;
+    size_t run; /* bytes of the number or word so far */
     bool in_number;
 };
 
@@ -30,6 +31,16 @@ static void scan_text(struct json_scan *scan, size_t start, size_t end)
 {
     size_t size = end - start;
     scan->measure.tree_bytes += TEXT_BYTES + size;
+    if (size > scan->longest)
+        scan->longest = size;
+}
+
+/* Counts a byte of a number or a word. Unlike that of a text, no value holds their bytes, so the copy that the lexer makes while it
+ * grows is counted here. */
+static void scan_plain(struct json_scan *scan)
+{
+    scan->run++;
+    size_t size = scan->run + scan->run / 2;
     if (size > scan->longest)
         scan->longest = size;
 }
@@ -53,6 +64,7 @@ static void scan_number(struct json_scan *scan)
     if (!scan->in_number)
         scan->measure.tree_bytes += NUMBER_BYTES;
     scan->in_number = true;
+    scan_plain(scan);
 }
 
 static void scan_mark(struct json_scan *scan, char byte)
@@ -78,11 +90,18 @@ static void scan_mark(struct json_scan *scan, char byte)
     case 'E':
     case '.':
     case '+':
-        return; /* within a number */
+        scan_plain(scan); /* within a number */
+        return;
     default:
+        if ((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z')) {
+            scan_plain(scan);
+            scan->in_number = false;
+            return;
+        }
         break;
     }
     scan->in_number = false;
+    scan->run = 0;
 }
 
 struct json_measure json_text_measure(const char *text, size_t size)
@@ -93,6 +112,7 @@ struct json_measure json_text_measure(const char *text, size_t size)
             size_t end = text_end(text, size, i + 1);
             scan_text(&scan, i + 1, end);
             scan.in_number = false;
+            scan.run = 0;
             i = end;
         } else if (text[i] == '-' || (text[i] >= '0' && text[i] <= '9')) {
             scan_number(&scan);

@@ -263,6 +263,12 @@ static bool read_next_record(FILE *file, struct journal_record *ret_record)
            fread(&ret_record->body, ret_record->head.size, 1, file) == 1 && is_whole(ret_record);
 }
 
+/* Other records are not written, and a checksum finds torn records only. */
+static bool names_recipient(const struct journal_key *key)
+{
+    return key->ordinal >= 1;
+}
+
 static void index_file(struct journal_reader *reader, size_t number)
 {
     struct journal_record record;
@@ -273,7 +279,7 @@ static void index_file(struct journal_reader *reader, size_t number)
     for (; read_next_record(file, &record); offset += sizeof(record.head) + record.head.size) {
         const struct journal_key *key = &record.body.key;
         reader->figures.records += reader->pass == 0;
-        if (pass_of(reader, key) != reader->pass)
+        if (!names_recipient(key) || pass_of(reader, key) != reader->pass)
             continue;
         make_index_room(reader);
         uint64_t place = (uint64_t)number << OFFSET_BITS | offset;
@@ -292,6 +298,12 @@ static void run_pass(struct journal_reader *reader)
 
 /* ---- The entries of a range ---- */
 
+/* A reply with values that this version does not know counts as a dot record: the message may have arrived. */
+static bool is_reply(const struct journal_record_body *body)
+{
+    return body->kind == JOURNAL_RECORD_REPLY && body->end <= SMTP_UNCERTAIN && body->stage <= SMTP_STAGE_FINAL;
+}
+
 static void read_entry(const struct journal_reader *reader, const struct index_entry *found, struct arena *arena,
                        struct journal_entry *ret_entry)
 {
@@ -305,7 +317,7 @@ static void read_entry(const struct journal_reader *reader, const struct index_e
     if (!is_known)
         *body = (struct journal_record_body){ .kind = JOURNAL_RECORD_DOT };
     memset((char *)body + record.head.size, 0, is_known ? sizeof(*body) - record.head.size : 0);
-    *ret_entry = (struct journal_entry){ .key = body->key, .has_reply = body->kind == JOURNAL_RECORD_REPLY };
+    *ret_entry = (struct journal_entry){ .key = body->key, .has_reply = is_reply(body) };
     ret_entry->key.brand_id = found->brand_id;
     ret_entry->key.send_id = found->send_id;
     ret_entry->key.ordinal = found->ordinal;

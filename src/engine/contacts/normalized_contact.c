@@ -29,7 +29,7 @@ static bool check_groups(const json_t *groups, struct error *err)
     json_object_foreach (json_for_iteration(groups), group, wanted) {
         if (json_is_boolean(wanted) && group[0] != '\0' && utf8_length(group) <= SUBSCRIPTION_GROUP_MAX_CHARS)
             continue;
-        fail(err, ERR_INVALID_REQUEST, NULL, "subscriptionGroups maps ids of at most %d characters to true or false.",
+        fail(err, ERR_INVALID_REQUEST, group, "subscriptionGroups maps ids of at most %d characters to true or false.",
              SUBSCRIPTION_GROUP_MAX_CHARS);
         return error_set_param(err, "subscriptionGroups.%s", group);
     }

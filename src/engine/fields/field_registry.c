@@ -63,9 +63,11 @@ static bool is_all_capitals(const char *word, size_t size)
     return true;
 }
 
+/* A name that begins with a digit keeps its capitals, because a name can end as 2024Q1, which must stay as it is. */
 static void add_word(char *name, size_t at, const char *word, size_t size)
 {
-    bool lowers = is_all_capitals(word, size);
+    bool begins_with_digit = at == 0 && size > 0 && word[0] >= '0' && word[0] <= '9';
+    bool lowers = is_all_capitals(word, size) && !begins_with_digit;
     for (size_t i = 0; i < size; i++)
         name[at + i] = (char)(lowers && is_upper(word[i]) ? word[i] + ('a' - 'A') : word[i]);
     if (at == 0 && is_upper(name[0]))

@@ -62,9 +62,8 @@ static bool refuse_custom_cell(const struct import_column *column, struct error 
 
 static bool read_custom_cell(struct row_reader *reader, const struct import_column *column, const char *text, struct error *err)
 {
-    if (column->type == FIELD_STRING && !check_length(text, FIELD_TEXT_MAX_CHARS, NULL, err)) {
+    if (column->type == FIELD_STRING && !check_length(text, FIELD_TEXT_MAX_CHARS, NULL, err))
         return error_set_param(err, "customFields.%s", column->name);
-    }
     struct json_writer json;
     if (reader->custom.size > 0)
         buf_add_char(&reader->custom, ',');

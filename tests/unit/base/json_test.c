@@ -433,6 +433,14 @@ static void test_the_memory_of_a_tree_is_known_before_parsing(void **state)
     text[0] = text[SHAPE_BYTES - 1] = '"';
     size_t taken = memory_of(text, SHAPE_BYTES);
     assert_in_range(json_text_measure(text, SHAPE_BYTES).tree_bytes, taken, 3 * taken);
+    /* A number and a word, which is refused when it ends. */
+    static const char *const starts[] = { "0.1", "-1", "true" };
+    for (size_t i = 0; i < ARRAY_COUNT(starts); i++) {
+        memset(text, starts[i][strlen(starts[i]) - 1], SHAPE_BYTES);
+        memcpy(text, starts[i], strlen(starts[i]));
+        taken = memory_of(text, SHAPE_BYTES);
+        assert_in_range(json_text_measure(text, SHAPE_BYTES).tree_bytes, taken, 3 * taken);
+    }
     json_set_alloc_funcs(malloc, free);
 }
 

@@ -1,6 +1,8 @@
 /* Saving contacts on a real PostgreSQL: merging, custom fields, subscription, and concurrent batches. */
 #include "fixtures/contacts_brand.h"
 
+#include "base/text.h"
+
 #include <pthread.h>
 #include <string.h>
 
@@ -49,12 +51,18 @@ static void test_names_converge(void **state) /* R-365 */
         { "plan", "plan" },
         { "VIP", "vip" },
         { "orders 2024", "orders2024" },
+        { "2024_q1", "2024Q1" },
+        { "2024Q1", "2024Q1" },
+        { "2FA code", "2FACode" },
         { "ma\xc3\x9f_stab", "ma\xc3\x9fStab" },
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct error err;
         const char *name;
         assert_ok(field_name_normalize(arena, cases[i].given, &name, &err), &err);
+        assert_string_equal(name, cases[i].name);
+        /* The name of a field is a name of it, too. */
+        assert_ok(field_name_normalize(arena, name, &name, &err), &err);
         assert_string_equal(name, cases[i].name);
     }
 }
@@ -149,6 +157,41 @@ static void test_merging_keeps_what_is_not_given(void **state) /* R-356, R-362 *
                                                  "\"policyVersion\":\"2\",\"evidence\":\"tick\"}"));
     assert_int_equal(merged.contact->created_at, work.now_us - US_PER_S);
     assert_int_equal(merged.contact->updated_at, work.now_us);
+}
+
+/* `count` letters of two bytes. */
+static const char *long_word(size_t count)
+{
+    char *word = arena_alloc(arena, 2 * count + 1);
+    for (size_t i = 0; i < count; i++)
+        memcpy(word + 2 * i, "\xc3\xa9", 2);
+    return word;
+}
+
+static void assert_cut_between_characters(const struct contact_change *change)
+{
+    struct error err = { .code = ERR_NONE };
+    struct contact_saved saved;
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_false(contact_save(&work, change, &saved, &err));
+    assert_true(utf8_is_valid(err.param, strlen(err.param)));
+    assert_in_range(strlen(err.param), ERROR_PARAM_MAX_BYTES - 2, ERROR_PARAM_MAX_BYTES - 1);
+}
+
+/* Half a character would make the JSON of the answer invalid. */
+static void test_a_long_name_is_cut_between_characters(void **state)
+{
+    (void)state;
+    const char *name = long_word(150);
+    static const char *const prefixes[] = { "", "x", "xy" };
+    for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
+        const char *group = arena_printf(arena, "{\"%s%s\":1}", prefixes[i], name);
+        struct contact_change change = { .email = "ann@example.com", .subscription_groups = json_of(group) };
+        assert_cut_between_characters(&change);
+        change = (struct contact_change){ .email = "ann@example.com", .custom_fields = json_of(group) };
+        assert_cut_between_characters(&change);
+    }
 }
 
 static void test_refusals_name_the_field(void **state)
@@ -527,6 +570,7 @@ int main(void)
         CONTACTS_TEST(test_names_refused),
         CONTACTS_TEST(test_defaults),
         CONTACTS_TEST(test_merging_keeps_what_is_not_given),
+        CONTACTS_TEST(test_a_long_name_is_cut_between_characters),
         CONTACTS_TEST(test_refusals_name_the_field),
         CONTACTS_TEST(test_brands_are_apart),
         CONTACTS_TEST(test_round_trips_of_one),

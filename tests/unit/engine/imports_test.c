@@ -451,6 +451,22 @@ static char *repeated(const char *piece, size_t count)
     return arena_dup(arena, buf_text(out));
 }
 
+/* Half a character in param would make the JSON of the answer invalid. */
+static void test_a_long_column_name_is_cut_between_characters(void **state)
+{
+    (void)state;
+    const char *name = repeated("\xc3\xa9", 100);
+    const char *param = arena_printf(arena, "mapping.%s", repeated("\xc3\xa9", 59));
+    struct import_request request = { .csv = "email\na@example.com\n" };
+    request.mapping = json_of(arena_printf(arena, "{\"%s\": \"city\"}", name));
+    assert_refused(&request, param, "The file has no such column.");
+    request.mapping = json_of(arena_printf(arena, "{\"%s\": 5}", name));
+    assert_refused(&request, param, "null to skip the column");
+    request.csv = arena_printf(arena, "email,%s\na@example.com,x\n", name);
+    request.mapping = json_of(arena_printf(arena, "{\"%s\": \"first.name\"}", name));
+    assert_refused(&request, param, "letters and digits");
+}
+
 /* An error that makes the whole text unusable is reported before anything is stored. R-364: reserved names are no custom fields. */
 static void test_unusable_texts(void **state)
 {
@@ -879,6 +895,7 @@ int main(void)
         TEST(test_headers_are_understood),
         TEST(test_fields_are_created),
         TEST(test_mapping),
+        TEST(test_a_long_column_name_is_cut_between_characters),
         TEST(test_unusable_texts),
         TEST(test_wide_rows_fail),
         TEST(test_types_are_inferred),

@@ -222,6 +222,25 @@ static void test_a_damaged_record_ends_the_reading(void **state)
     close_stale(&found, true);
 }
 
+/* A checksum does not prove that this version wrote the record. */
+static void test_a_record_without_meaning_proves_nothing(void **state)
+{
+    (void)state;
+    struct journal *journal = open_journal("a");
+    struct journal_mark mark = { .offset = 0 };
+    struct journal_key key = key_of(1);
+    struct smtp_outcome outcome = { .end = (enum smtp_end)7, .stage = SMTP_STAGE_FINAL, .relay = "relay:25" };
+    dot(journal, INT64_MIN);
+    dot(journal, 0);
+    assert_true(journal_add_reply(journal, &key, &outcome, &mark));
+    journal_close(journal);
+    struct found_journal found = stale_journal();
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.entries[0].key.ordinal, 1);
+    assert_false(found.entries[0].has_reply);
+    close_stale(&found, true);
+}
+
 /* Files that nothing needs are removed. The last record of a recipient counts, whichever file it is in. */
 static void test_a_full_file_is_followed_by_the_next(void **state)
 {
@@ -412,6 +431,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_journal_of_another_installation_is_ignored, begin, end),
         cmocka_unit_test_setup_teardown(test_a_torn_record_ends_the_reading, begin, end),
         cmocka_unit_test_setup_teardown(test_a_damaged_record_ends_the_reading, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_record_without_meaning_proves_nothing, begin, end),
         cmocka_unit_test_setup_teardown(test_a_full_file_is_followed_by_the_next, begin, end),
         cmocka_unit_test_setup_teardown(test_an_old_record_is_carried_to_the_current_file, begin, end),
         cmocka_unit_test_setup_teardown(test_a_journal_is_bounded, begin, end),
