@@ -1,5 +1,7 @@
 #include "api/auth.h"
 
+#include "base/panic.h"
+
 #include "api/ttl_cache.h"
 #include "catalogue/policies.h"
 #include "sql/auth.h"
@@ -17,7 +19,7 @@ struct auth *auth_new(const char *fixed_brand)
 {
     struct auth *auth = calloc(1, sizeof(*auth));
     if (auth == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     auth->fixed_brand = fixed_brand;
     auth->principals = ttl_cache_new(sizeof(struct principal));
     auth->brands = ttl_cache_new(sizeof(enum brand_state));

@@ -7,6 +7,7 @@
 #include "api/tool_call.h"
 #include "base/clock.h"
 #include "base/json_read.h"
+#include "base/panic.h"
 #include "base/text.h"
 #include "crypto/keys.h"
 
@@ -49,7 +50,7 @@ static void name_process(struct posthorn *posthorn)
 static const char *keep_option(struct posthorn *posthorn, size_t slot, const char *text)
 {
     if (text != NULL && (posthorn->texts[slot] = strdup(text)) == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     return posthorn->texts[slot];
 }
 
@@ -115,7 +116,7 @@ static struct posthorn_reply *reply_new(const char *body, size_t size)
 {
     struct posthorn_reply *reply = calloc(1, sizeof(*reply) + size + 1);
     if (reply == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     char *copy = (char *)(reply + 1);
     memcpy(copy, body, size);
     reply->body = copy;

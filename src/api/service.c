@@ -1,5 +1,7 @@
 #include "api/service.h"
 
+#include "base/panic.h"
+
 #include "api/dispatch/dispatch.h"
 #include "crypto/keys.h"
 
@@ -49,7 +51,7 @@ struct api *api_new(const struct api_config *config)
     struct api *api = calloc(1, sizeof(*api));
     struct op_counters *counters = calloc(operation_count, sizeof(*counters));
     if (api == NULL || counters == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     api->config = *config;
     api->counters = counters;
     api->installation = installation_new(&config->installation);

@@ -1,6 +1,7 @@
 #include "api/ttl_cache.h"
 
 #include "base/clock.h"
+#include "base/panic.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ struct ttl_cache *ttl_cache_new(size_t value_size)
 {
     struct ttl_cache *cache = calloc(1, sizeof(*cache));
     if (cache == NULL || value_size > TTL_CACHE_VALUE_MAX_BYTES)
-        abort();
+        panic(PANIC_NO_MEMORY);
     cache->value_size = value_size;
     pthread_mutex_init(&cache->lock, NULL);
     return cache;

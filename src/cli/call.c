@@ -8,6 +8,7 @@
 
 #include "api/catalogue.h"
 #include "base/json_read.h"
+#include "base/panic.h"
 #include "cli/local.h"
 #include "cli/remote.h"
 #include "cli/values.h"
@@ -104,7 +105,7 @@ static int list_tools(struct arena *arena, const json_t *list, const char *wante
             found = true;
             CLEANUP(json_dump_free) char *text = json_dumps(tool, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
             if (text == NULL)
-                abort();
+                panic(PANIC_NO_MEMORY);
             print_json_text(arena, stdout, text);
         }
     }

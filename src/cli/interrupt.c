@@ -1,5 +1,7 @@
 #include "cli/interrupt.h"
 
+#include "base/panic.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -54,7 +56,7 @@ void interrupt_begin(void (*stop)(void *context), void *context)
     interrupt.stop = stop;
     interrupt.context = context;
     if (pthread_create(&interrupt.wait_thread, NULL, wait_for_interrupt, NULL) != 0)
-        abort();
+        panic(PANIC_NO_THREAD);
 }
 
 void interrupt_end(void)

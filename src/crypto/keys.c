@@ -1,5 +1,7 @@
 #include "crypto/keys.h"
 
+#include "base/panic.h"
+
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,7 @@ static const char key_digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
 void crypto_start(void)
 {
     if (sodium_init() < 0)
-        abort();
+        panic("libsodium cannot be initialized");
 }
 
 void random_bytes(void *bytes, size_t size)

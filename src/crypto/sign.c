@@ -1,5 +1,7 @@
 #include "crypto/sign.h"
 
+#include "base/panic.h"
+
 #include "crypto/secret.h"
 
 #include <openssl/err.h>
@@ -23,12 +25,6 @@ struct sign_context {
 struct digest {
     EVP_MD_CTX *context;
 };
-
-static NORETURN void out_of_memory(void)
-{
-    fprintf(stderr, "posthorn: signatures: out of memory\n");
-    abort();
-}
 
 /* The message of OpenSSL is the private cause, which is only logged. */
 static bool fail_openssl(struct error *err, const char *what)
@@ -170,7 +166,7 @@ struct sign_context *sign_context_new(struct arena *arena, const struct sign_key
     context->algorithm = key->algorithm;
     /* A loaded key can sign, so a failure means that memory is exhausted. */
     if (!(key->algorithm == SIGN_RSA_SHA256 ? begin_rsa(context, key->pkey) : begin_ed25519(context, key->pkey)))
-        out_of_memory();
+        panic(PANIC_NO_MEMORY);
     return context;
 }
 
@@ -201,7 +197,7 @@ struct digest *digest_new(struct arena *arena)
     struct digest *digest = arena_alloc(arena, sizeof(*digest));
     digest->context = EVP_MD_CTX_new();
     if (digest->context == NULL || EVP_DigestInit_ex2(digest->context, EVP_sha256(), NULL) != 1)
-        out_of_memory();
+        panic(PANIC_NO_MEMORY);
     arena_defer(arena, release_digest, digest->context);
     return digest;
 }
@@ -210,7 +206,7 @@ struct digest *digest_new(struct arena *arena)
 static void require(int done)
 {
     if (done != 1)
-        out_of_memory();
+        panic(PANIC_NO_MEMORY);
 }
 
 void digest_begin(struct digest *digest)

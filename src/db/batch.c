@@ -1,5 +1,7 @@
 #include "db/pipeline.h"
 
+#include "base/panic.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +64,7 @@ bool db_batch_run(struct db_batch *batch, struct error *err)
 bool db_batch_run_commit(struct db_batch *batch, struct db_tx *tx, struct error *err)
 {
     if (tx->conn != batch->conn)
-        abort();
+        panic("a batch is committed in the transaction of another connection");
     if (batch->count == 0)
         return db_tx_commit(tx, err);
     if (!pipeline_run(batch->conn, batch->arena, batch->calls, batch->count, DB_SYNC_COMMIT, err))
@@ -74,14 +76,14 @@ bool db_batch_run_commit(struct db_batch *batch, struct db_tx *tx, struct error 
 bool db_batch_run_each(struct db_batch *batch, struct error *err)
 {
     if (batch->conn->tx_open)
-        abort();
+        panic("statements with transactions of their own are sent inside a transaction");
     return batch->count == 0 || pipeline_run(batch->conn, batch->arena, batch->calls, batch->count, DB_SYNC_EACH, err);
 }
 
 static const struct db_call *call_at(const struct db_batch *batch, size_t index)
 {
     if (index >= batch->count)
-        abort();
+        panic("a statement of a batch does not exist");
     return &batch->calls[index];
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/panic.h"
 #include "db/db_errors.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ struct db *db_new(const struct db_config *config)
 {
     struct db *db = calloc(1, sizeof(*db));
     if (db == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     db->url = strdup(config->url);
     db->application_name = strdup(config->application_name != NULL ? config->application_name : "posthorn");
     db->statement_timeout_ms = config->statement_timeout_ms;
@@ -36,7 +37,7 @@ struct db *db_new(const struct db_config *config)
     db->is_served = config->is_served;
     db->reach_data = config->reach_data;
     if (db->url == NULL || db->application_name == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     return db;
 }
 
@@ -134,7 +135,7 @@ static bool conn_open(struct db_conn *conn, struct error *err)
 {
     conn->pg = open_pg(conn->db);
     if (conn->pg == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     PQsetNoticeReceiver(conn->pg, discard_notice, NULL);
     if (PQstatus(conn->pg) != CONNECTION_OK || !set_session(conn) || PQenterPipelineMode(conn->pg) != 1) {
         char reason[ERROR_CAUSE_MAX_BYTES];
@@ -184,7 +185,7 @@ bool db_connect(struct db *db, int wait_ms, struct db_conn **ret_conn, struct er
         return false;
     struct db_conn *conn = calloc(1, sizeof(*conn));
     if (conn == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     conn->db = db;
     pthread_mutex_init(&conn->lock, NULL);
 

@@ -1,5 +1,7 @@
 #include "db/conn.h"
 
+#include "base/panic.h"
+
 #include "db/db_errors.h"
 
 #include <limits.h>
@@ -23,7 +25,7 @@ bool db_copy_begin(struct db_conn *conn, const char *copy_sql, struct error *err
 bool db_copy_put(struct db_conn *conn, const char *text, size_t size, struct error *err)
 {
     if (!conn->copying)
-        abort();
+        panic("rows are copied without a COPY");
     if (size > INT_MAX)
         return fail(err, ERR_PAYLOAD_TOO_LARGE, NULL, "The data is too large.");
     return PQputCopyData(conn->pg, text, (int)size) == 1 || conn_lost(conn, err);
@@ -32,7 +34,7 @@ bool db_copy_put(struct db_conn *conn, const char *text, size_t size, struct err
 bool db_copy_end(struct db_conn *conn, int64_t *ret_rows, struct error *err)
 {
     if (!conn->copying)
-        abort();
+        panic("rows are copied without a COPY");
     conn->round_trips++;
     conn_running_begin(conn);
     PG_RESULT_SCOPE result = conn_finish_copy(conn, NULL);

@@ -1,5 +1,7 @@
 #include "db/conn.h"
 
+#include "base/panic.h"
+
 #include <stdlib.h>
 
 enum { FIRST_CAPACITY = 64 };
@@ -24,7 +26,7 @@ static void resize(struct prepared_set *set, size_t capacity, const struct db_st
     struct prepared_set old = *set;
     *set = (struct prepared_set){ .slots = calloc(capacity, sizeof(*set->slots)), .capacity = capacity };
     if (set->slots == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     for (size_t i = 0; i < old.capacity; i++) {
         if (old.slots[i] != NULL && old.slots[i] != without) {
             set->slots[statement_slot(set, old.slots[i])] = old.slots[i];

@@ -1,11 +1,13 @@
 #include "db/pipeline.h"
 
+#include "base/panic.h"
+
 #include <stdlib.h>
 
 bool db_tx_begin(struct db_conn *conn, struct db_tx *ret_tx, struct error *err)
 {
     if (conn->tx_open)
-        abort();
+        panic("a transaction begins inside another");
     ret_tx->conn = NULL;
     /* Detects a lost server before the transaction reads anything. */
     if (!conn_ready(conn, err))
@@ -26,7 +28,7 @@ void tx_ended(struct db_tx *tx)
 bool db_tx_commit(struct db_tx *tx, struct error *err)
 {
     if (tx->conn == NULL)
-        abort();
+        panic("a transaction is committed twice");
     /* Without a sent BEGIN there is nothing to commit. */
     if (!tx->conn->begin_pending) {
         ARENA_SCOPE none = arena_new(0);

@@ -1,5 +1,7 @@
 #include "http/body_memory.h"
 
+#include "base/panic.h"
+
 #include "crypto/keys.h"
 
 #include <malloc.h>
@@ -26,7 +28,7 @@ struct body_memory *body_memory_new(size_t max_bytes)
 {
     struct body_memory *memory = calloc(1, sizeof(*memory));
     if (memory == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     memory->max_bytes = max_bytes;
     memory->refs = 1;
     random_bytes(&memory->seed, sizeof(memory->seed));

@@ -1,6 +1,7 @@
 #include "http/connections.h"
 
 #include "base/clock.h"
+#include "base/panic.h"
 #include "http/exchange.h"
 #include "http/peer_counts.h"
 
@@ -180,7 +181,7 @@ bool connections_new(const struct connections_config *config, struct connections
     struct connections *all = calloc(1, sizeof(*all));
     struct connection *slots = calloc(config->max_connections, sizeof(*slots));
     if (all == NULL || slots == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     all->config = *config;
     all->slots = slots;
     all->peers = peer_counts_new(config->max_connections, config->max_per_peer);

@@ -1,5 +1,7 @@
 #include "http/exchange.h"
 
+#include "base/panic.h"
+
 #include "http/server_state.h"
 
 #include <microhttpd.h>
@@ -17,7 +19,7 @@ struct http_exchange *http_exchange_new(struct http_server *server)
 {
     struct http_exchange *exchange = calloc(1, sizeof(*exchange));
     if (exchange == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     exchange->server = server;
     exchange->body_memory = body_memory_ref(server->body_memory);
     exchange->arena = arena_new(0);
@@ -133,7 +135,7 @@ const struct sockaddr *http_exchange_peer(const struct http_exchange *exchange)
 void http_exchange_add_header(struct http_exchange *exchange, const char *name, const char *value)
 {
     if (exchange->answer_header_count == HTTP_EXCHANGE_MAX_HEADERS)
-        abort(); /* the header list of an endpoint is fixed, and shorter */
+        panic("an endpoint adds too many headers");
     exchange->answer_headers[exchange->answer_header_count++] = (struct http_exchange_header){ name, value };
 }
 

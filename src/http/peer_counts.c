@@ -1,5 +1,7 @@
 #include "http/peer_counts.h"
 
+#include "base/panic.h"
+
 #include "crypto/keys.h"
 
 #include <stdlib.h>
@@ -27,7 +29,7 @@ struct peer_counts *peer_counts_new(unsigned max_connections, unsigned max_per_p
     struct peer *peers = calloc(max_connections, sizeof(*peers));
     struct peer **buckets = calloc(max_connections, sizeof(struct peer *));
     if (counts == NULL || peers == NULL || buckets == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     *counts =
         (struct peer_counts){ .max_per_peer = max_per_peer, .bucket_count = max_connections, .buckets = buckets, .peers = peers };
     random_bytes(&counts->seed, sizeof(counts->seed));

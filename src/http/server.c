@@ -3,6 +3,7 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/panic.h"
 #include "http/address_gate.h"
 #include "http/body_memory.h"
 #include "http/connections.h"
@@ -145,7 +146,7 @@ bool http_server_start(const struct http_server_config *config, struct api *api,
 {
     struct http_server *server = calloc(1, sizeof(*server));
     if (server == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     server->arena = arena_new(0);
     server->gate = address_gate_new(server->arena);
     server->body_memory = body_memory_new((size_t)given_or(config->body_memory_mib, DEFAULT_BODY_MEMORY_MIB) * MIB);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/guard.h"
 #include "base/log.h"
+#include "base/panic.h"
 #include "catalogue/job_types.h"
 #include "engine/analytics/partitions.h"
 #include "engine/ledger/ledger.h"
@@ -380,7 +381,7 @@ struct workers *workers_start(struct installation *installation, const struct jo
 {
     struct workers *workers = calloc(1, sizeof(*workers));
     if (workers == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     workers->installation = installation;
     workers->services = *services;
     int work_threads = threads > 0 ? threads : WORKER_DEFAULT_THREADS;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/panic.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -228,7 +229,7 @@ struct worker_pool *worker_pool_start(const struct worker_pool_config *config)
     struct worker_pool *pool = calloc(1, sizeof(*pool));
     struct worker *threads = calloc((size_t)config->threads, sizeof(*threads));
     if (pool == NULL || threads == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     pool->config = *config;
     pool->threads = threads;
     pthread_mutex_init(&pool->lock, NULL);
@@ -236,7 +237,7 @@ struct worker_pool *worker_pool_start(const struct worker_pool_config *config)
     pthread_mutex_lock(&pool->lock);
     keep_watch(pool);
     if (pool->thread_count == 0)
-        abort();
+        panic(PANIC_NO_THREAD);
     pthread_mutex_unlock(&pool->lock);
     return pool;
 }

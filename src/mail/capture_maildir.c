@@ -1,6 +1,7 @@
 #include "mail/capture_maildir.h"
 
 #include "base/clock.h"
+#include "base/panic.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -139,7 +140,7 @@ bool capture_maildir_open(const char *path, struct capture_maildir_bounds bounds
 {
     struct capture_maildir *maildir = malloc(sizeof(*maildir));
     if (maildir == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     *maildir = (struct capture_maildir){ .tmp_fd = -1, .new_fd = -1, .cur_fd = -1, .bounds = bounds, .sync = sync };
     pthread_mutex_init(&maildir->mutex, NULL);
     if (!open_folders(maildir, path, err) || !remove_tmp_files(maildir->tmp_fd, err) || !measure_locked(maildir, err)) {

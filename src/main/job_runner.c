@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/panic.h"
 #include "base/text.h"
 #include "db/cluster.h"
 #include "engine/assets/asset_store.h"
@@ -114,7 +115,7 @@ bool job_runner_start(struct installation *installation, const struct options *o
         return false;
     struct job_runner *jobs = calloc(1, sizeof(*jobs));
     if (jobs == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     struct program_files files;
     program_files_find(arena, options, &files);
     const char *missing = program_files_missing(arena, &files);
@@ -125,7 +126,7 @@ bool job_runner_start(struct installation *installation, const struct options *o
     jobs->assets = asset_folder_new(options->data_dir);
     jobs->image_program = strdup(files.image_program);
     if (jobs->image_program == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     const char *outbox = arena_printf(arena, "%s/outbox", options->data_dir);
     if (!capture_maildir_open(outbox, bounds, CAPTURE_MAILDIR_SYNC_NONE, &jobs->outbox, err) ||
         !dns_new(options->dns_servers, &jobs->dns, err) || !start_sender(jobs, installation, options, err)) {

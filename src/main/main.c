@@ -9,6 +9,7 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/panic.h"
 #include "base/text.h"
 #include "crypto/keys.h"
 
@@ -128,7 +129,7 @@ static void pass_by_environment(const struct options *options)
     };
     for (size_t i = 0; i < ARRAY_COUNT(settings); i++)
         if (settings[i].value != NULL && setenv(settings[i].variable, settings[i].value, 1) != 0)
-            abort();
+            panic(PANIC_NO_MEMORY);
 }
 
 /* The command line of the runner. It reads all other options from the environment, as this process did. */

@@ -6,6 +6,8 @@
  */
 #include "mcp/core.h"
 
+#include "base/panic.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +56,7 @@ struct mcp_listener *mcp_listener_open(struct mcp_server *server, const struct m
 {
     struct mcp_listener *listener = calloc(1, sizeof(*listener));
     if (listener == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     struct arena *arena = arena_new(0);
     *listener = (struct mcp_listener){
         .server = server,
@@ -166,7 +168,7 @@ void mcp_announce(struct mcp_server *server, enum mcp_change change, const char 
         count++;
     struct mcp_listener **listeners = calloc(count + 1, sizeof(*listeners));
     if (listeners == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     count = 0;
     for (struct mcp_listener *listener = server->listeners; listener != NULL; listener = listener->next) {
         listener->references++;

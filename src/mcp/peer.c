@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "base/panic.h"
 #include "base/text.h"
 #include "mcp/core.h"
 
@@ -123,7 +124,7 @@ bool mcp_peer_ask(struct mcp_peer *peer, struct mcp_request *request, mcp_on_rep
 {
     struct mcp_ask *ask = calloc(1, sizeof(*ask));
     if (ask == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     pthread_mutex_lock(&peer->lock);
     bool has_space = peer->ask_count < MCP_PEER_MAX_ASKS && request->ask == NULL && !request->stopped;
     if (has_space) {
@@ -229,7 +230,7 @@ bool mcp_peer_watch(struct mcp_peer *peer, const char *uri)
     if (!known && has_space) {
         peer->watched[peer->watched_count] = strdup(uri);
         if (peer->watched[peer->watched_count++] == NULL)
-            abort();
+            panic(PANIC_NO_MEMORY);
     }
     pthread_mutex_unlock(&peer->watch_lock);
     return known || has_space;

@@ -1,6 +1,7 @@
 #include "mcp/session.h"
 
 #include "base/clock.h"
+#include "base/panic.h"
 #include "base/text.h"
 #include "mcp/stream.h"
 
@@ -25,7 +26,7 @@ struct mcp_session_table *mcp_session_table_new(unsigned max_count, int64_t idle
 {
     struct mcp_session_table *sessions = calloc(1, sizeof(*sessions));
     if (sessions == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     sessions->max_count = max_count;
     sessions->idle_us = idle_us;
     return sessions;
@@ -115,7 +116,7 @@ static void ensure_owner_key(struct mcp_server *server)
 {
     struct mcp_session_table *sessions = server->sessions;
     if (sodium_init() < 0)
-        abort();
+        panic("libsodium cannot be initialized");
     pthread_mutex_lock(&server->lock);
     if (!sessions->has_owner_key)
         randombytes_buf(sessions->owner_key, sizeof(sessions->owner_key));
@@ -128,7 +129,7 @@ struct mcp_session *mcp_session_begin(struct mcp_server *server, const struct cr
     struct mcp_session_table *sessions = server->sessions;
     struct mcp_session *session = calloc(1, sizeof(*session));
     if (session == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     ensure_owner_key(server);
     unsigned char random[MCP_SESSION_ID_CHARS / 2];
     randombytes_buf(random, sizeof(random));
@@ -202,7 +203,7 @@ static struct mcp_session **snapshot_sessions(struct mcp_server *server, size_t 
     pthread_mutex_lock(&server->lock);
     struct mcp_session **all = calloc((size_t)server->sessions->count + 1, sizeof(struct mcp_session *));
     if (all == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     size_t count = 0;
     for (struct mcp_session *session = server->sessions->oldest; session != NULL; session = session->newer) {
         session->references++;

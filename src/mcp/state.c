@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "base/json_read.h"
+#include "base/panic.h"
 #include "base/text.h"
 #include "mcp/core.h"
 
@@ -30,7 +31,7 @@ struct mcp_state_table *mcp_state_table_new(void)
 {
     struct mcp_state_table *states = calloc(1, sizeof(*states));
     if (states == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     pthread_mutex_init(&states->lock, NULL);
     return states;
 }
@@ -49,10 +50,10 @@ static void ensure_key(struct mcp_state_table *states)
     pthread_mutex_lock(&states->lock);
     if (states->used == NULL) {
         if (sodium_init() < 0)
-            abort();
+            panic("libsodium cannot be initialized");
         states->used = calloc(USED_SLOTS, sizeof(*states->used));
         if (states->used == NULL)
-            abort();
+            panic(PANIC_NO_MEMORY);
         randombytes_buf(states->key, sizeof(states->key));
     }
     pthread_mutex_unlock(&states->lock);

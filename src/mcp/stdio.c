@@ -8,6 +8,7 @@
  */
 #include "base/clock.h"
 #include "base/json_read.h"
+#include "base/panic.h"
 #include "mcp/batch.h"
 
 #include <errno.h>
@@ -520,7 +521,7 @@ static struct stdio *stdio_new(struct mcp_server *server, const struct credentia
     struct stdio *stdio = calloc(1, sizeof(*stdio));
     struct stat status;
     if (stdio == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     int pipe_bytes = fcntl(out_fd, F_GETPIPE_SZ);
     *stdio = (struct stdio){
         .server = server,
@@ -534,7 +535,7 @@ static struct stdio *stdio_new(struct mcp_server *server, const struct credentia
         .references = 1,
     };
     if (stdio->wake_fd < 0)
-        abort();
+        panic(PANIC_NO_DESCRIPTOR);
     mcp_peer_init(&stdio->peer, server);
     pthread_mutex_init(&stdio->lock, NULL);
     buf_init(&stdio->spare_out, MCP_ANSWER_MAX_BYTES);

@@ -1,6 +1,7 @@
 #include "mcp/stream.h"
 
 #include "base/clock.h"
+#include "base/panic.h"
 #include "base/text.h"
 #include "mcp/http_handler.h"
 
@@ -104,7 +105,7 @@ static void add_event(struct mcp_server *server, struct mcp_stream *stream, cons
 {
     struct event *event = malloc(sizeof(*event) + frame->size);
     if (event == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     *event = (struct event){ .number = stream->last_number, .size = frame->size };
     memcpy(event->bytes, frame->data, frame->size);
     if (stream->last != NULL)
@@ -127,7 +128,7 @@ struct mcp_stream *mcp_stream_new(struct mcp_session *session)
     }
     struct mcp_stream *stream = calloc(1, sizeof(*stream));
     if (stream == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     stream->number = ++session->last_stream_number;
     stream->next = session->streams;
     session->streams = stream;

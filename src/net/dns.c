@@ -1,6 +1,7 @@
 #include "net/dns.h"
 
 #include "base/clock.h"
+#include "base/panic.h"
 #include "net/dns_channel.h"
 
 #include <arpa/nameser.h>
@@ -283,7 +284,7 @@ void dns_find_mail(struct dns *dns, const char *const *domains, size_t count, in
 {
     struct dns_batch dns_batch = { .dns = dns, .lookups = calloc(count + 1, sizeof(struct lookup)) };
     if (dns_batch.lookups == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     for (size_t i = 0; i < count; i++) {
         ret_answers[i] = DNS_MAIL_UNKNOWN;
         if (!cache_find(dns, domains[i], &ret_answers[i]))
@@ -302,7 +303,7 @@ void dns_find_mail(struct dns *dns, const char *const *domains, size_t count, in
 static void init_ares(void)
 {
     if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS)
-        abort();
+        panic(PANIC_NO_MEMORY);
 }
 
 /* Each server needs a UDP and a TCP socket, and c-ares reports 16 sockets at most. */
@@ -327,7 +328,7 @@ bool dns_new(const char *servers, struct dns **ret_dns, struct error *err)
 
     struct dns *dns = calloc(1, sizeof(*dns));
     if (dns == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     dns->servers = servers != NULL ? strdup(servers) : NULL;
     pthread_mutex_init(&dns->lock, NULL);
     *ret_dns = dns;

@@ -1,11 +1,11 @@
 #include "net/dns_records.h"
 
 #include "base/clock.h"
+#include "base/panic.h"
 #include "net/dns_answers.h"
 #include "net/dns_channel.h"
 
 #include <arpa/nameser.h>
-#include <assert.h>
 #include <string.h>
 
 struct record_query {
@@ -38,7 +38,8 @@ void dns_find_records(struct dns *dns, struct arena *arena, struct dns_question 
     struct record_query record_queries[DNS_QUESTIONS_MAX];
     size_t open = count;
     ares_channel channel;
-    assert(count <= DNS_QUESTIONS_MAX);
+    if (count > DNS_QUESTIONS_MAX)
+        panic("too many DNS questions at once");
     for (size_t i = 0; i < count; i++) {
         questions[i].is_answered = false;
         questions[i].found = (struct text_list){ NULL, 0 };

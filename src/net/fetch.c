@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/panic.h"
 #include "net/guard_address.h"
 
 #include <curl/curl.h>
@@ -301,7 +302,7 @@ static void start_next(struct transfer *transfer)
         transfer->until_us = until_us < fetch->until_us ? until_us : fetch->until_us;
         transfer->url = curl_url();
         if (transfer->url == NULL)
-            abort();
+            panic(PANIC_NO_MEMORY);
         if (set_target(transfer, fetch->urls[transfer->index])) {
             start_hop(transfer);
             return;
@@ -391,7 +392,7 @@ static void start_slots(struct fetch *fetch)
         struct transfer *transfer = &fetch->slots[i];
         *transfer = (struct transfer){ .fetch = fetch, .curl = curl_easy_init() };
         if (transfer->curl == NULL)
-            abort();
+            panic(PANIC_NO_MEMORY);
         buf_init(&transfer->body, fetch->config->max_bytes + 1);
     }
     for (unsigned i = 0; i < parallel; i++)
@@ -421,7 +422,7 @@ void fetch_all(const struct fetch_config *config, const char *const *urls, size_
     pthread_once(&once, init_libcurl);
     CLEANUP(fetch_free) struct fetch *fetch = calloc(1, sizeof(*fetch));
     if (fetch == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     *fetch = (struct fetch){
         .config = config,
         .urls = urls,
@@ -430,7 +431,7 @@ void fetch_all(const struct fetch_config *config, const char *const *urls, size_
         .until_us = clock_monotonic_us() + config->all_ms * US_PER_MS,
     };
     if (fetch->multi == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     start_slots(fetch);
     while (fetch->running > 0 && !fetch->is_over) {
         int running;

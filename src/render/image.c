@@ -1,6 +1,7 @@
 #include "render/image.h"
 
 #include "base/clock.h"
+#include "base/panic.h"
 #include "base/text.h"
 #include "render/child.h"
 
@@ -34,7 +35,7 @@ struct image_checker *image_checker_new(const char *program)
 {
     struct image_checker *checker = calloc(1, sizeof(*checker));
     if (checker == NULL || (checker->program = strdup(program)) == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     checker->child = CHILD_NONE;
     return checker;
 }

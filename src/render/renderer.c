@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "base/panic.h"
 #include "render/child.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ struct renderer *renderer_new(const struct renderer_config *config)
 {
     struct renderer *renderer = calloc(1, sizeof(*renderer));
     if (renderer == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     renderer->arena = arena_new(0);
     renderer->config = *config;
     renderer->config.node_path = arena_dup(renderer->arena, config->node_path);

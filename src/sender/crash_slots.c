@@ -1,8 +1,8 @@
 #include "sender/crash_slots.h"
 
 #include "base/log.h"
+#include "base/panic.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ struct crash_slots *crash_slots_open(const char *data_dir, const char *owner)
 {
     struct crash_slots *slots = calloc(1, sizeof(*slots));
     if (slots == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     slots_path(data_dir, owner, slots->path);
     slots->items = map_file(slots->path);
     if (slots->items != NULL)
@@ -49,7 +49,7 @@ struct crash_slots *crash_slots_open(const char *data_dir, const char *owner)
     log_event(LOG_WARNING, "sender.slots", "%s cannot be written. Messages that end the process are not counted.", slots->path);
     slots->items = mmap(NULL, file_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (slots->items == MAP_FAILED)
-        abort();
+        panic(PANIC_NO_MEMORY);
     return slots;
 }
 
@@ -65,7 +65,8 @@ void crash_slots_close(struct crash_slots *slots, bool remove)
 
 struct crash_slot *crash_slot_of(struct crash_slots *slots, size_t number)
 {
-    assert(number < CRASH_SLOTS_MAX);
+    if (number >= CRASH_SLOTS_MAX)
+        panic("a thread has no crash slot");
     return &slots->items[number];
 }
 

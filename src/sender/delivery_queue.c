@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/panic.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -38,14 +39,14 @@ struct queued_message *queued_message_new(void)
 struct queued_batch *item_batch(struct queue_item *item)
 {
     if (item->kind != ITEM_BATCH)
-        abort();
+        panic("an item of the queue is not a batch");
     return (struct queued_batch *)item;
 }
 
 struct queued_message *item_single_message(struct queue_item *item)
 {
     if (item->kind != ITEM_SINGLE_MESSAGE)
-        abort();
+        panic("an item of the queue is not a single message");
     return (struct queued_message *)item;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/panic.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -317,7 +318,7 @@ static void start_worker(struct sender *sender, struct delivery_worker *worker, 
     message_cache_init(&worker->cache, crash_slot_of(sender->slots, SLOT_OF_FIRST_WORKER + number));
     worker->loop = smtp_event_loop_new(sender->config.relays, sender->worker_count, sender->config.helo_name, &worker->events);
     if (pthread_create(&worker->thread, NULL, worker_run, worker) != 0)
-        abort();
+        panic(PANIC_NO_THREAD);
 }
 
 void delivery_workers_start(struct sender *sender)
@@ -325,7 +326,7 @@ void delivery_workers_start(struct sender *sender)
     sender->worker_count = sender->config.relays != NULL ? sender->config.delivery_workers : 0;
     sender->workers = calloc((size_t)sender->worker_count + 1, sizeof(*sender->workers));
     if (sender->workers == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     for (int i = 0; i < sender->worker_count; i++)
         start_worker(sender, &sender->workers[i], (size_t)i);
 }

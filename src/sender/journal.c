@@ -1,4 +1,5 @@
 #include "base/log.h"
+#include "base/panic.h"
 #include "base/text.h"
 #include "sender/journal_format.h"
 
@@ -90,7 +91,7 @@ bool journal_open(const struct journal_location *location, const char *owner, st
 {
     struct journal *journal = calloc(1, sizeof(*journal));
     if (journal == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     pthread_mutex_init(&journal->mutex, NULL);
     snprintf(journal->folder, sizeof(journal->folder), "%.3800s/journal", location->data_dir);
     journal->head = journal_make_head(location);

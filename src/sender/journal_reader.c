@@ -1,9 +1,9 @@
 #include "sender/journal_reader.h"
 
 #include "base/log.h"
+#include "base/panic.h"
 #include "sender/journal_format.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -226,7 +226,7 @@ static void make_index_room(struct journal_reader *reader)
     reader->room += reader->room > 0 ? reader->room / 2 : 1024;
     reader->index = realloc(reader->index, reader->room * sizeof(*reader->index));
     if (reader->index == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     if (reader->room * sizeof(*reader->index) > reader->figures.max_bytes)
         reader->figures.max_bytes = reader->room * sizeof(*reader->index);
 }
@@ -376,8 +376,9 @@ struct journal_reader *journal_reader_new(const struct stale_journal *stale, int
 {
     struct journal_reader *reader = calloc(1, sizeof(*reader));
     if (reader == NULL)
-        abort();
-    assert(stale->path_count <= STALE_FILES_MAX);
+        panic(PANIC_NO_MEMORY);
+    if (stale->path_count > STALE_FILES_MAX)
+        panic("a journal has too many files");
     reader->stale = stale;
     reader->range_size = range_size;
     for (size_t i = 0; i < stale->path_count; i++)

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/panic.h"
 #include "sender/delivery_queue.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void start_threads(struct sender *sender)
     if (pthread_create(&sender->capture_worker_thread, NULL, capture_worker_run, sender) != 0 ||
         pthread_create(&sender->result_writer_thread, NULL, result_writer_run, sender) != 0 ||
         pthread_create(&sender->refill_thread, NULL, refill_run, sender) != 0)
-        abort();
+        panic(PANIC_NO_THREAD);
 }
 
 bool sender_start(const struct sender_config *config, struct sender **ret_sender, struct error *err)
@@ -39,7 +40,7 @@ bool sender_start(const struct sender_config *config, struct sender **ret_sender
         return false;
     struct sender *sender = calloc(1, sizeof(*sender));
     if (sender == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     sender->config = *config;
     sender->engine = installation_engine(config->installation);
     sender->journal_location = location;
@@ -49,7 +50,7 @@ bool sender_start(const struct sender_config *config, struct sender **ret_sender
     pthread_mutex_init(&sender->mutex, NULL);
     sender->refill_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (sender->refill_fd < 0)
-        abort();
+        panic(PANIC_NO_DESCRIPTOR);
     pthread_cond_init(&sender->results_ready, NULL);
     pthread_cond_init(&sender->capture_wanted, NULL);
     start_threads(sender);

@@ -1,8 +1,8 @@
 #include "smtp/session_private.h"
 
-#include "smtp/connect.h"
+#include "base/panic.h"
 
-#include <assert.h>
+#include "smtp/connect.h"
 
 /* A write that does not reach the final dot ends after this size, so that before_dot is not called earlier than needed. */
 enum { CHUNK_BYTES = 128 * 1024 };
@@ -11,7 +11,8 @@ enum { CHUNK_BYTES = 128 * 1024 };
 
 static void pending_reply_add(struct smtp_session *session, enum smtp_step step, uint64_t end)
 {
-    assert(session->pending_count < SMTP_MAX_PENDING_REPLIES);
+    if (session->pending_count >= SMTP_MAX_PENDING_REPLIES)
+        panic("an SMTP session waits for too many replies");
     unsigned at = (session->pending_first + session->pending_count++) % SMTP_MAX_PENDING_REPLIES;
     session->pending_replies[at] = (struct smtp_pending_reply){ .step = step, .end = end };
 }
@@ -84,7 +85,8 @@ void smtp_write_more(struct smtp_session *session)
 
 static void start_writing(struct smtp_session *session, const struct buf *bytes)
 {
-    assert(session->out == NULL);
+    if (session->out != NULL)
+        panic("an SMTP session already writes a message");
     session->out = bytes;
     session->out_at = 0;
     smtp_write_more(session);

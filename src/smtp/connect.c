@@ -1,6 +1,7 @@
 #include "smtp/connect.h"
 
 #include "base/clock.h"
+#include "base/panic.h"
 #include "smtp/watch.h"
 
 #include <stdio.h>
@@ -117,7 +118,7 @@ static int on_timer(CURLM *multi, long timeout_ms, void *context)
 static void init_curl(void)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        abort();
+        panic(PANIC_NO_MEMORY);
 }
 
 void smtp_connect_init(struct smtp_event_loop *loop)
@@ -126,7 +127,7 @@ void smtp_connect_init(struct smtp_event_loop *loop)
     pthread_once(&once, init_curl);
     loop->multi = curl_multi_init();
     if (loop->multi == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     loop->curl_due_us = INT64_MAX;
     curl_multi_setopt(loop->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
     curl_multi_setopt(loop->multi, CURLMOPT_SOCKETDATA, loop);
@@ -167,7 +168,7 @@ static void set_address(CURL *curl, const struct smtp_settings *settings, const 
     char path[300];
     CURLU *url = curl_url();
     if (url == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     snprintf(port, sizeof(port), "%d", settings->port);
     snprintf(path, sizeof(path), "/%s", helo_name);
     curl_url_set(url, CURLUPART_SCHEME, settings->tls == SMTP_TLS_AT_ONCE ? "smtps" : "smtp", 0);
@@ -186,7 +187,7 @@ void smtp_connect_begin(struct smtp_session *session)
     const struct smtp_settings *settings = &session->relay->settings;
     CURL *curl = curl_easy_init();
     if (curl == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     session->curl = curl;
     session->fd = -1;
     session->greetings = 0;

@@ -1,5 +1,7 @@
 #include "smtp/destinations.h"
 
+#include "base/panic.h"
+
 #include "smtp/relay.h"
 
 #include <assert.h>
@@ -24,7 +26,7 @@ struct smtp_destinations *smtp_destinations_new(void)
 {
     struct smtp_destinations *destinations = calloc(1, sizeof(*destinations));
     if (destinations == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     return destinations;
 }
 
@@ -72,7 +74,8 @@ static void close_gap(struct smtp_destinations *destinations, size_t hole)
 void smtp_destinations_end(struct smtp_destinations *destinations, uint64_t key)
 {
     size_t at = destination_slot(destinations, key);
-    assert(destinations->slots[at].count > 0);
+    if (destinations->slots[at].count == 0)
+        panic("a destination has no messages");
     if (--destinations->slots[at].count == 0)
         close_gap(destinations, at);
 }

@@ -1,11 +1,11 @@
 #include "smtp/event_loop.h"
 
 #include "base/clock.h"
+#include "base/panic.h"
 #include "smtp/connect.h"
 #include "smtp/session.h"
 #include "smtp/watch.h"
 
-#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,16 +23,17 @@ static void watch_wake(struct smtp_event_loop *loop)
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (loop->epoll_fd < 0 || loop->wake_fd < 0 || epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->wake_fd, &event) < 0)
-        abort();
+        panic(PANIC_NO_DESCRIPTOR);
 }
 
 struct smtp_event_loop *smtp_event_loop_new(struct smtp_relays *relays, int loop_count, const char *helo_name,
                                             const struct smtp_events *events)
 {
     struct smtp_event_loop *loop = calloc(1, sizeof(*loop));
-    assert(relays->count > 0 && loop_count > 0);
+    if (relays->count == 0 || loop_count <= 0)
+        panic("an event loop without relays");
     if (loop == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     *loop = (struct smtp_event_loop){
         .relays = relays,
         .events = *events,
@@ -47,7 +48,7 @@ struct smtp_event_loop *smtp_event_loop_new(struct smtp_relays *relays, int loop
     }
     loop->sessions = calloc(loop->session_count, sizeof(*loop->sessions));
     if (loop->sessions == NULL || loop->helo_name == NULL || loop->next_call == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     for (uint32_t i = 0; i < loop->session_count; i++)
         smtp_session_init(&loop->sessions[i], loop, i);
     watch_wake(loop);

@@ -1,6 +1,7 @@
 /* Parses the relay addresses of the operator and makes the set. smtp/relay_state.c has the state of a relay. */
 #include "smtp/relay.h"
 
+#include "base/panic.h"
 #include "base/text.h"
 #include "smtp/relay_state.h"
 
@@ -117,7 +118,7 @@ static char *relay_url_part(CURLU *url, CURLUPart part, unsigned flags)
     char *copy = strdup(text);
     curl_free(text);
     if (copy == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     return copy;
 }
 
@@ -194,7 +195,7 @@ bool smtp_settings_read(const char *text, struct smtp_settings *ret_settings, co
         .final_timeout_s = 600,
     };
     if (url == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     *ret_why = "it is not an address of the form smtp://user:password@host:port?tls=required";
     if (strlen(text) > URL_MAX_BYTES || curl_url_set(url, CURLUPART_URL, text, 0) != CURLUE_OK)
         return false;
@@ -242,7 +243,7 @@ bool smtp_relays_new(const char *const *urls, struct smtp_relays **ret_relays, s
 
     struct smtp_relays *relays = calloc(1, sizeof(*relays));
     if (relays == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     pthread_mutex_init(&relays->lock, NULL);
     for (; relays->count < count; relays->count++) {
         if (read_relay(relays, relays->count, urls[relays->count], err))

@@ -1,8 +1,9 @@
 #include "smtp/session_private.h"
 
+#include "base/panic.h"
+
 #include "smtp/connect.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { READ_BYTES = 8192, CODE_CLOSING = 421, CODE_GO_AHEAD = 354 };
@@ -36,7 +37,8 @@ static void record_reply(struct smtp_transaction *transaction, enum smtp_stage s
 static void settle_refused(struct smtp_session *session)
 {
     struct smtp_transaction *transaction = session->upcoming;
-    assert(transaction != NULL);
+    if (transaction == NULL)
+        panic("a reply belongs to no transaction");
     session->upcoming = NULL;
     session->must_reset = true;
     session->did_work = true;

@@ -1,6 +1,7 @@
 #include "template/filter.h"
 
-#include <assert.h>
+#include "base/panic.h"
+
 #include <string.h>
 
 /* Liquid: the argument replaces nil, false, empty text and empty lists. With allow_false, false is kept. */
@@ -69,7 +70,8 @@ static const struct template_filter_info filters[TEMPLATE_FILTER_COUNT] = {
 
 const struct template_filter_info *template_filter_info(unsigned filter)
 {
-    assert(filter < TEMPLATE_FILTER_COUNT);
+    if (filter >= TEMPLATE_FILTER_COUNT)
+        panic("a compiled template names an unknown filter");
     return &filters[filter];
 }
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "crypto/seal.h"
+#include "engine/core/page.h"
 #include "engine/core/page_cursor.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "api/dispatch/dispatch.h"
 #include "api/dispatch/fair_queue.h"
 #include "base/clock.h"
+#include "base/panic.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ struct executor *executor_new(const struct executor_config *config)
     struct executor *executor = calloc(1, sizeof(*executor));
     pthread_t *threads = calloc((size_t)config->threads, sizeof(*threads));
     if (executor == NULL || threads == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     executor->config = *config;
     executor->threads = threads;
     executor->queue = fair_queue_new(share_of(config->threads), share_of(config->batchers));

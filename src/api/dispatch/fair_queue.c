@@ -1,5 +1,7 @@
 #include "api/dispatch/fair_queue.h"
 
+#include "base/panic.h"
+
 #include "api/dispatch/dispatch.h"
 
 #include <stdlib.h>
@@ -53,7 +55,7 @@ struct fair_queue *fair_queue_new(int max_threads, int max_batchers)
 {
     struct fair_queue *queue = calloc(1, sizeof(*queue));
     if (queue == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     queue->max_threads = max_threads;
     queue->max_batchers = max_batchers;
     return queue;
@@ -86,7 +88,7 @@ static struct queue_organization *organization_of(struct fair_queue *queue, int6
         return organization;
     organization = calloc(1, sizeof(*organization));
     if (organization == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     struct queue_organization **bucket = &queue->organizations[bucket_of((uint64_t)organization_id)];
     *organization = (struct queue_organization){ .organization_id = organization_id, .next_in_bucket = *bucket };
     *bucket = organization;
@@ -169,7 +171,7 @@ static struct brand_line *line_of(struct fair_queue *queue, const struct call_st
         return line;
     line = calloc(1, sizeof(*line));
     if (line == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     struct brand_line **bucket = line_bucket(queue, organization, state->turn.brand);
     *line =
         (struct brand_line){ .organization = organization, .kind = kind, .brand = state->turn.brand, .next_in_bucket = *bucket };

@@ -1,5 +1,7 @@
 #include "api/dispatch/in_flight_keys.h"
 
+#include "base/panic.h"
+
 #include "api/dispatch/dispatch.h"
 
 #include <stdlib.h>
@@ -25,7 +27,7 @@ struct in_flight_keys *in_flight_keys_new(void)
 {
     struct in_flight_keys *in_flight = calloc(1, sizeof(*in_flight));
     if (in_flight == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     pthread_mutex_init(&in_flight->lock, NULL);
     return in_flight;
 }
@@ -68,7 +70,7 @@ bool in_flight_keys_enter(struct in_flight_keys *in_flight, int64_t organization
     if (first) {
         struct in_flight_key *work = calloc(1, sizeof(*work));
         if (work == NULL)
-            abort();
+            panic(PANIC_NO_MEMORY);
         work->organization_id = organization_id;
         memcpy(work->key_hash, key_hash, SECRET_HASH_BYTES);
         *link = work;

@@ -3,6 +3,7 @@
 #include "api/dispatch/dispatch.h"
 #include "base/clock.h"
 #include "base/json_read.h"
+#include "base/panic.h"
 #include "sql/parked_calls.h"
 
 #include <poll.h>
@@ -31,11 +32,11 @@ struct parked_calls *parked_calls_new(struct api *api)
 {
     struct parked_calls *parked = calloc(1, sizeof(*parked));
     if (parked == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     parked->api = api;
     parked->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (parked->wake_fd < 0)
-        abort();
+        panic(PANIC_NO_DESCRIPTOR);
     pthread_mutex_init(&parked->lock, NULL);
     return parked;
 }
@@ -335,7 +336,7 @@ void parked_calls_add(struct parked_calls *parked, struct call_state *state, int
     if (!parked->started)
         parked->started = pthread_create(&parked->thread, NULL, parked_calls_thread, parked) == 0;
     if (!parked->started)
-        abort();
+        panic(PANIC_NO_THREAD);
     pthread_mutex_unlock(&parked->lock);
 }
 

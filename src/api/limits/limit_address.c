@@ -1,5 +1,6 @@
 #include "api/limits/limit_address.h"
 
+#include "base/panic.h"
 #include "base/text.h"
 
 #include <curl/curl.h>
@@ -38,7 +39,7 @@ static char *copy_url_part(CURLU *url, CURLUPart part, unsigned flags)
     char *taken = strdup(text);
     curl_free(text);
     if (taken == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     return taken;
 }
 
@@ -89,7 +90,7 @@ static bool read_store_server(CURLU *url, struct limit_address *address, const c
         return false;
     address->port = (int)number;
     if (asprintf(&address->name, "redis://%s:%d/%d", host, address->port, address->database) < 0)
-        abort();
+        panic(PANIC_NO_MEMORY);
     /* The host name has no brackets around an IPv6 address. */
     size_t size = strlen(host);
     bool has_brackets = size > 2 && host[0] == '[' && host[size - 1] == ']';
@@ -112,7 +113,7 @@ static bool read_store_socket(CURLU *url, struct limit_address *address, const c
     if (query != NULL && !read_database_number(query + sizeof(parameter) - 1, &address->database, ret_why))
         return false;
     if (asprintf(&address->name, "unix://%s?db=%d", address->socket_path, address->database) < 0)
-        abort();
+        panic(PANIC_NO_MEMORY);
     return true;
 }
 
@@ -142,7 +143,7 @@ static bool set_url(CURLU *url, const char *text)
         return false;
     CLEANUP(secret_free) char *whole = NULL;
     if (asprintf(&whole, "%s%.*ssocket%s", socket_scheme, size, login, login + size) < 0)
-        abort();
+        panic(PANIC_NO_MEMORY);
     return curl_url_set(url, CURLUPART_URL, whole, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK;
 }
 
@@ -151,7 +152,7 @@ bool limit_address_read(const char *text, struct limit_address *ret_address, con
     CLEANUP(url_free) CURLU *url = curl_url();
     struct limit_address address = { .port = DEFAULT_PORT };
     if (url == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     *ret_why = "it must have the form redis://user:password@host:port/0 or unix:///path?db=0";
     if (strlen(text) > URL_MAX_BYTES || !set_url(url, text))
         return false;

@@ -1,6 +1,7 @@
 #include "api/limits/limit_connection.h"
 
 #include "base/clock.h"
+#include "base/panic.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,7 +102,7 @@ struct limit_connection *limit_connect(const struct limit_address *address, cons
     fcntl(context->fd, F_SETFD, FD_CLOEXEC);
     struct limit_connection *connection = calloc(1, sizeof(*connection));
     if (connection == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     connection->context = context;
     if (set_up_session(connection, address, ret_why))
         return connection;

@@ -2,6 +2,7 @@
 #include "api/limits/limit_store.h"
 
 #include "base/clock.h"
+#include "base/panic.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static struct window *find_or_add_window(struct shard *shard, uint64_t hash, con
     }
     struct window *window = calloc(1, sizeof(*window));
     if (window == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     *window = (struct window){ .next = *head, .kind = wanted->kind, .id = wanted->id, .policy = wanted->policy, .newest_s = now_s };
     *head = window;
     shard->count++;
@@ -142,7 +143,7 @@ struct limit_store *limit_memory_new(void)
     static const struct limit_store_operations kind = { memory_count, memory_answers, memory_close };
     struct memory_store *memory = calloc(1, sizeof(*memory));
     if (memory == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     memory->base.operations = &kind;
     for (size_t i = 0; i < SHARDS; i++)
         pthread_mutex_init(&memory->shards[i].lock, NULL);

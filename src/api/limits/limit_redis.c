@@ -3,6 +3,7 @@
 #include "api/limits/limit_connection.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/panic.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -198,7 +199,7 @@ bool limit_redis_new(const char *address, struct limit_store **ret_store, struct
         return fail(err, ERR_INVALID_REQUEST, "--limit-store", "The address of --limit-store is not valid: %s.", why_refused);
     struct redis_store *redis = calloc(1, sizeof(*redis));
     if (redis == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     redis->base.operations = &kind;
     redis->address = read;
     redis->answers = true;
@@ -207,7 +208,7 @@ bool limit_redis_new(const char *address, struct limit_store **ret_store, struct
     if (!probe_store(redis, why))
         note_failure(redis, why);
     if (pthread_create(&redis->retry_thread, NULL, retry_loop, redis) != 0)
-        abort();
+        panic(PANIC_NO_THREAD);
     *ret_store = &redis->base;
     return true;
 }

@@ -1,6 +1,7 @@
 #include "api/limits/limits.h"
 
 #include "base/clock.h"
+#include "base/panic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ struct limits *limits_new(struct limit_store *store, const char *installation)
 {
     struct limits *limits = calloc(1, sizeof(*limits));
     if (limits == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     limits->store = store != NULL ? store : limit_memory_new();
     limits->installation = installation;
     return limits;

@@ -1,5 +1,7 @@
 #include "http/endpoints/metrics.h"
 
+#include "base/panic.h"
+
 #include "http/server_state.h"
 #include "http/socket_address.h"
 
@@ -87,7 +89,7 @@ bool metrics_listener_new(const char *listen, struct http_server *server, struct
 
     struct metrics_listener *listener = calloc(1, sizeof(*listener));
     if (listener == NULL)
-        abort();
+        panic(PANIC_NO_MEMORY);
     listener->server = server;
     listener->port = socket_address_bound_port(fd);
     listener->daemon =

@@ -1,5 +1,6 @@
 #include "http/endpoints/routes.h"
 
+#include "base/panic.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -79,10 +80,10 @@ static void add_route(struct arena *arena, struct node *root, const struct route
 
     for (size_t i = 0; i < node->method_count; i++) {
         if (strcmp(node->methods[i]->method, route->method) == 0)
-            abort();
+            panic("two routes have the same method and path");
     }
     if (node->method_count == ROUTE_MAX_METHODS)
-        abort();
+        panic("a path has too many methods");
     node->methods[node->method_count++] = route;
 }
 

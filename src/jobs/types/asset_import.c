@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/log.h"
+#include "base/panic.h"
 #include "base/text.h"
 #include "engine/core/job_payload.h"
 #include "net/fetch.h"
@@ -310,7 +311,7 @@ static bool rewrite(struct asset_import *work, const json_t *prepared, struct im
     *ret_warning = json_get_text(answer, "warning");
     json_t *changed = json_in_arena(work->arena, json_copy(json_for_iteration(prepared)));
     if (json_object_set(changed, "html", json_object_get(answer, "html")) != 0)
-        abort();
+        panic(PANIC_NO_MEMORY);
     imported_assets->prepared = changed;
     return true;
 }

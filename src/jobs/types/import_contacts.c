@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "base/guard.h"
+#include "base/panic.h"
 #include "catalogue/job_types.h"
 #include "engine/imports/imports.h"
 
@@ -137,7 +138,7 @@ static bool pump_start(struct pump *pump, struct job *job, const struct import *
             return false;
         shard->is_started = pthread_create(&shard->thread, NULL, shard_thread, shard) == 0;
         if (!shard->is_started)
-            abort();
+            panic(PANIC_NO_THREAD);
     }
     return true;
 }

@@ -4,6 +4,7 @@
  * operation under a URI.
  */
 #include "base/json_read.h"
+#include "base/panic.h"
 #include "base/text.h"
 #include "catalogue/mcp_texts.h"
 #include "mcp/provider/provider_private.h"
@@ -82,7 +83,7 @@ static json_t *fill_arguments(struct arena *arena, const char *args_json, const 
 {
     json_t *arguments = json_in_arena(arena, json_loads(args_json, 0, NULL));
     if (arguments == NULL)
-        abort(); /* generated at build time */
+        panic(PANIC_NO_MEMORY); /* generated at build time */
     const char *name;
     json_t *value;
     void *next;
