@@ -67,8 +67,7 @@ describe('every operation refuses bad input', { timeout: 600_000 }, () => {
   });
 
   /** Sends what was generated, and fails when an answer is not the expected one, a table changed, or a kind is missing. */
-  async function walk(t, kinds, changing = []) {
-    const list = requests.take();
+  async function walk(t, kinds, changing = [], list = requests.take()) {
     const before = await sums(installation, changing);
     const counts = Object.fromEntries(kinds.map((kind) => [kind, 0]));
     const problems = [];
@@ -116,6 +115,11 @@ describe('every operation refuses bad input', { timeout: 600_000 }, () => {
   test('values that the declaration does not take are refused by name (R-007, R-034)', async (t) => {
     for (const route of routes) for (const operation of route.operations) requests.values(route, operation);
     await walk(t, ['path value', 'query value', 'body value', 'body value within', 'missing', 'missing within']);
+  });
+
+  test('a fault of a row of a batch fails that row (D-143)', async (t) => {
+    // The call itself succeeds, so it is in the audit log, and the check of addresses is a job.
+    await walk(t, ['failed row'], ['audit_log', 'jobs', 'job_waiters', 'credit_usage', 'credit_holds'], requests.takeFailedRows());
   });
 
   test('bodies are JSON objects and say so (R-001, R-006)', async (t) => {

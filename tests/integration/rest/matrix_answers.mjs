@@ -12,6 +12,7 @@ export function problemOf({ expected }, { status, headers, body }) {
   if (!/^req_[0-9a-f]{32}$/.test(headers['x-request-id'])) return 'no request id';
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) if (!/^\d+$/.test(headers[name])) return `no ${name}`;
   if (expected.deleted !== undefined) return body.deleted === expected.deleted ? null : 'deleted something';
+  if (expected.failsRow) return body.summary?.failed > 0 && body.summary.failed === body.errors?.length ? null : 'no row failed';
 
   const { error } = body;
   if (Object.keys(body).join() !== 'error' || !Object.keys(error).every((name) => ENVELOPE.includes(name))) return 'not the envelope';

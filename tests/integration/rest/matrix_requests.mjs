@@ -6,6 +6,8 @@ import { badQueryValues, badValues, objectsWithin, requiredOf, sample } from './
 
 const refusal = (status, code, param) => ({ status, code, param });
 const invalid = (param) => refusal(400, 'INVALID_REQUEST', param);
+// A fault of one row of a batch fails that row, not the call (D-143).
+const FAILED_ROW = { status: 200, failsRow: true };
 const MUTABLE = ['POST', 'PUT', 'PATCH'];
 const QUERY_MAX_PAIRS = 64;
 const KEY_MAX_CHARS = 100;
@@ -37,6 +39,7 @@ const chosen = (route, query, body) => route.operations.find((operation) => hold
 
 export class Requests {
   #made = [];
+  #failedRows = [];
 
   /** `fixture`: keys, brands and ids; see matrix_fixture.mjs. `policies`: the declared ones. */
   constructor(fixture, policies) {
@@ -84,9 +87,9 @@ export class Requests {
     const target = pattern.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name]));
     const asked = typeof query === 'string' ? query : new URLSearchParams({ ...base.query, ...query }).toString();
     const sent = body ?? (MUTABLE.includes(method) ? base.body : undefined);
-    this.#made.push({
-      kind, what, operation, method, target: asked === '' ? target : `${target}?${asked}`, body: sent, headers, expected,
-    });
+    const request = { what, operation, method, target: asked === '' ? target : `${target}?${asked}`, body: sent, headers, expected };
+    if (expected.failsRow) this.#failedRows.push({ ...request, kind: 'failed row' });
+    else this.#made.push({ ...request, kind });
   }
 
   #addBehind(kind, what, operation, request, expected) {
@@ -96,6 +99,11 @@ export class Requests {
 
   take() {
     return this.#made.splice(0);
+  }
+
+  /** The requests of which one row is refused, and not the call. */
+  takeFailedRows() {
+    return this.#failedRows.splice(0);
   }
 
   // ---- Who asks ----
@@ -154,10 +162,12 @@ export class Requests {
     if (operation.reach !== 'brand') return;
     this.#add('brand', 'none named', operation, { headers: keys.organization }, refusal(400, 'BRAND_ID_REQUIRED'));
     this.#add('order', 'no brand, a malformed body', operation, { headers: keys.organization, body: '{' }, refusal(400, 'BRAND_ID_REQUIRED'));
-    for (const [what, brand] of Object.entries({ 'of another organization': brands.foreign, unknown: brands.unknown, nonsense: 'nonsense', empty: '' })) {
+    for (const [what, brand] of Object.entries({ 'of another organization': brands.foreign, unknown: brands.unknown, nonsense: 'nonsense' })) {
       this.#add('brand', what, operation, { headers: naming(keys.organization, brand) }, refusal(404, 'BRAND_NOT_FOUND'));
       this.#add('brand', `${what}, by a brand key`, operation, { headers: naming(keys.brand, brand) }, refusal(403, 'BRAND_SCOPE_MISMATCH'));
     }
+    // An empty header names none.
+    this.#add('brand', 'empty', operation, { headers: naming(keys.organization, '') }, refusal(400, 'BRAND_ID_REQUIRED'));
     const member = this.fixture.member();
     this.#add('brand', 'none named, by a member', operation, { headers: member }, refusal(400, 'BRAND_ID_REQUIRED'));
     this.#add('brand', 'one that the member may not reach', operation, { headers: naming(member, brands.other), body: '{' },
@@ -196,7 +206,9 @@ export class Requests {
     for (const [name, schema] of Object.entries(operation.body)) {
       for (const { schema: object, param, wrap } of objectsWithin(schema, name, this.#ids)) {
         const required = requiredOf(object, this.#ids);
-        const within = (what, key) => body(what, { ...base, [name]: wrap({ ...required, [key]: 'x' }) }, `${param}.${key}`);
+        const isInRow = schema.rows && param !== `${name}.0`;
+        const within = (what, key) => this.#addBehind('body key', what, operation,
+          { body: { ...base, [name]: wrap({ ...required, [key]: 'x' }) } }, isInRow ? FAILED_ROW : invalid(`${param}.${key}`));
         within('unknown, within', 'nonsense');
         within('brandId, within', 'brandId');
         for (const member of Object.keys(object.properties)) if (snakeCase(member) !== member) within('snake_case, within', snakeCase(member));
@@ -216,7 +228,13 @@ export class Requests {
     }
     if (chosen(route, query, body) !== operation) return;
     const asked = new URLSearchParams(query).toString();
-    this.#addBehind(kind, what, operation, { path: request.path, query: asked, body: operation.body ? body : undefined }, invalid(param));
+    this.#addBehind(kind, what, operation, { path: request.path, query: asked, body: operation.body ? body : undefined },
+      this.#isOfRow(operation, param) ? FAILED_ROW : invalid(param));
+  }
+
+  #isOfRow(operation, param) {
+    const [name, ...inner] = param.split('.');
+    return inner.length > 0 && operation.body?.[name]?.rows === true;
   }
 
   values(route, operation) {
@@ -294,9 +312,9 @@ export class Requests {
     const blank = Buffer.alloc(most + 1, 0x20);
     this.#addBehind('oversized body', 'one byte too many', operation, { body: blank }, tooLarge);
     this.#addBehind('oversized body', 'one byte too many, in chunks', operation, { body: [blank.subarray(0, most), blank.subarray(most)] }, tooLarge);
-    // A body too large to be read and dropped is refused at once, for any caller.
+    // A body too large to be read and dropped is refused at once.
     const announced = { 'content-length': DRAINED_BYTES + 1, expect: '100-continue' };
-    this.#add('oversized body', 'announced', operation, { body: '', headers: announced }, tooLarge);
+    this.#addBehind('oversized body', 'announced', operation, { body: '', headers: announced }, tooLarge);
   }
 
   idempotency(operation) {
