@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The long form of the suite: tests/run.sh, once more with four busy loops beside it, then clang, ThreadSanitizer, the static
 # analysers, the fuzzers, the full fault runs, all sizes, the scenario at a million contacts, and twenty rules broken on purpose.
-# POSTHORN_FUZZ_SECONDS (default 60) is the time of each fuzzer. Not part of what decides a landing.
+# POSTHORN_FUZZ_SECONDS (default 60) is the time of each fuzzer of C; the log of html-fuzz names its seed. Not part of what decides a
+# landing.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -71,6 +72,7 @@ step tsan thread_sanitizer
 step analyzer analyzer
 step tidy tidy
 step fuzz fuzzers
+step html-fuzz env THIRD_PARTY_INSTALL=build/third_party bash -c '. tests/node22.sh && "$NODE" tests/fuzz/html/main.mjs 10000 "$RANDOM"'
 step faults env POSTHORN_FAULT_ROUNDS=100 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/recovery/faults.test.mjs'
 step journal env POSTHORN_JOURNAL_RECORDS=1000000 build/debug/sender_journal_test
 step fault-table bash tests/faults.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks with independent parsers and engines: composed messages (mailparser, postal-mime), their signatures (mailauth, dkimpy),
-# templates (liquidjs) and headers of images (libvips, by sharp).
+# templates (liquidjs), headers of images (libvips, by sharp) and prepared HTML (Chromium with DOMPurify).
 #
 #     tests/third_party.sh BUILD_DIR [messages] [templates] [seed]
 #
@@ -24,3 +24,4 @@ npm_tree "$here" "$THIRD_PARTY_INSTALL"
 "$NODE" "$here/image_headers.mjs" "$build/posthorn-image" 200 "$seed"
 npm_tree "$posthorn_root/src/render/sidecar" "$posthorn_root/src/render/sidecar"
 "$NODE" "$here/template_carry.mjs" "$build/template_driver"
+"$NODE" "$posthorn_root/tests/fuzz/html/main.mjs" "${HTML_DOCUMENTS:-100}" "$seed"
