@@ -40,7 +40,7 @@ export class Campaign {
   }
 
   get runner() {
-    return Number(readFileSync(path.join(this.folder.path, 'runner.pid'), 'utf8'));
+    return Number.parseInt(readFileSync(path.join(this.folder.path, 'runner.pid'), 'utf8'), 10);
   }
 
   // The processes of the database.

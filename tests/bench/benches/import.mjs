@@ -71,7 +71,7 @@ async function importFile(folder, name, outcome, count) {
   if (summary[outcome] !== count) throw new Error(`the import says ${JSON.stringify(summary)}`);
 }
 
-const runnerOf = (folder) => Number(readFileSync(path.join(folder.path, 'runner.pid'), 'utf8'));
+const runnerOf = (folder) => Number.parseInt(readFileSync(path.join(folder.path, 'runner.pid'), 'utf8'), 10);
 
 // Six columns, two of them custom. The addresses are in no order.
 async function writeFile(name, isChanged) {
