@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/panic.h"
+#include "base/unwind.h"
 #include "net/dns_answers.h"
 #include "net/dns_channel.h"
 
@@ -16,18 +17,34 @@ struct record_query {
 
 /* ---- Answers ---- */
 
-static void on_record_answer(void *argument, int status, int timeouts, unsigned char *answer, int size)
+struct record_answer {
+    const struct record_query *query;
+    int status;
+    const unsigned char *bytes;
+    int size;
+};
+
+static void read_answer(void *context)
+{
+    const struct record_answer *answer = context;
+    struct dns_question *question = answer->query->question;
+    if (answer->status == ARES_ENODATA || answer->status == ARES_ENOTFOUND)
+        question->is_answered = dns_denies(answer->bytes, answer->size);
+    else if (answer->status == ARES_SUCCESS && question->type == DNS_TXT)
+        question->is_answered = dns_read_texts(answer->query->arena, answer->bytes, answer->size, &question->found);
+    else if (answer->status == ARES_SUCCESS)
+        question->is_answered = dns_read_mail_hosts(answer->query->arena, answer->bytes, answer->size, &question->found);
+}
+
+/* Called by c-ares, whose functions cannot be left by unwind_throw. An answer that does not fit into the arena is none. */
+static void on_record_answer(void *argument, int status, int timeouts, unsigned char *bytes, int size)
 {
     (void)timeouts;
-    struct record_query *record_query = argument;
-    struct dns_question *question = record_query->question;
+    const struct record_query *record_query = argument;
+    struct record_answer answer = { record_query, status, bytes, size };
     (*record_query->open)--;
-    if (status == ARES_ENODATA || status == ARES_ENOTFOUND)
-        question->is_answered = dns_denies(answer, size);
-    else if (status == ARES_SUCCESS && question->type == DNS_TXT)
-        question->is_answered = dns_read_texts(record_query->arena, answer, size, &question->found);
-    else if (status == ARES_SUCCESS)
-        question->is_answered = dns_read_mail_hosts(record_query->arena, answer, size, &question->found);
+    if (!unwind_catch(read_answer, &answer))
+        record_query->question->is_answered = false;
 }
 
 /* ---- Queries ---- */
