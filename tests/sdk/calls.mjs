@@ -155,7 +155,6 @@ export const OLDER = [
     args: () => [{ name: 'Adas', filters: { logicalOperator: 'and', filters: [{ field: 'firstName', operator: 'equals', value: 'Ada' }] } }],
   },
   { method: 'audiences.update', args: ({ audienceId }) => [{ audienceId, expectedUpdatedAt: '2026-01-01T00:00:00Z' }], param: 'expectedUpdatedAt' },
-  { method: 'audiences.fromEvents', args: ({ since }) => [{ cohort: { eventTypes: ['delivered'], from: since } }], param: 'cohort' },
   { method: 'emails.clone', args: ({ emailId, groupId }) => [{ emailId, targetGroupId: groupId }], param: 'targetGroupId' },
   { method: 'emails.import', args: ({ groupId }) => [{ format: 'html', content: '<p>Hi</p>', targetGroupId: groupId }], param: 'targetGroupId' },
   { method: 'emails.list', args: () => [{ status: 'complete' }], param: 'status' },

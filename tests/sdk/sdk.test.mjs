@@ -229,14 +229,16 @@ describe('the published client', { timeout: 600_000 }, () => {
     assert.equal(summary.failed, 0);
     const [refused, served] = exchanges.slice(-2);
     assert.deepEqual([refused.status, served.status], [429, 200]);
-    assert.deepEqual(slept, [Number(refused.answer.get('retry-after')) * 1000]);
+    assert.equal(slept.at(-1), Number(refused.answer.get('retry-after')) * 1000);
+    // A window counts whole seconds, so its calls leave it after up to 61; Retry-After is at most 60.
+    assert.ok(slept.length <= 2 && slept[0] <= 60_000, slept.join());
     assert.equal(refused.headers.get('idempotency-key'), served.headers.get('idempotency-key'));
 
     const hasty = watchedClient(config({ apiKey: slow, maxRetries: 0 })).client;
     let refusal;
     for (let i = 0; i < 11 && !refusal; i++) ({ error: refusal } = await outcomeOf(hasty.contacts.upsertMany({ contacts: [{ email: 'a@example.com' }] })));
     assert.deepEqual([refusal.status, refusal.code, refusal.type], [429, 'RATE_LIMITED', 'rate_limit']);
-    assert.ok(refusal.retryAfter >= 1 && refusal.retryAfter <= 61, `${refusal.retryAfter} s`); // a second begun counts whole
+    assert.ok(refusal.retryAfter >= 1 && refusal.retryAfter <= 60, `${refusal.retryAfter} s`);
     assert.equal(refusal.retryAfter, refusal.body.error.retryAfter);
   });
 
