@@ -83,7 +83,7 @@ test('messages in one piece, byte by byte and pipelined are taken and recorded o
   }
   assert.deepEqual((await slow.replies(4)).at(-1), '250 2.0.0');
   const records = sink.takeRecords();
-  assert.deepEqual(records.map(({ recipient, messageId, session, replied }) => [recipient, messageId, session.split('/')[1], replied]),
+  assert.deepEqual(records.map(({ recipient, messageId, session, replied }) => [recipient, messageId, session.split('/').at(-1), replied]),
     [['a@example.com', '<1>', '1', true], ['b@example.com', '<2>', '1', true], ['c@example.com', '<3>', '2', true]]);
   const { messages, sessions, quit, open } = await sink.stats();
   assert.deepEqual({ messages, sessions, quit, open }, { messages: 3, sessions: 2, quit: 1, open: 1 });

@@ -453,7 +453,8 @@ static void test_pages_are_bounded(void **state)
     assert_page(batch, 3, 1, true);
     assert_page(batch, 4, 0, false);
     assert_page(batch, 5, 40, false);
-    assert_true(arena_used_bytes(arena) < 64 * 1024);
+    /* The results themselves count, and little more: eight wide rows of a page, and one that is wider than a page. */
+    assert_in_range(arena_used_bytes(arena), 17 * 1000 * 1000, 18 * 1000 * 1000);
 }
 
 /* A statement that fails after some rows, and those behind it. */
