@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/panic.h"
+#include "base/unwind.h"
 #include "sql/parked_calls.h"
 
 #include <poll.h>
@@ -241,6 +242,43 @@ static struct int_list parked_jobs(struct parked_calls *parked, struct arena *ar
     return (struct int_list){ ids, used };
 }
 
+struct jobs_query {
+    struct db_conn *conn;
+    struct arena *arena;
+    struct int_list ids;
+    struct parked_jobs_row *jobs;
+    size_t count;
+    bool ok;
+    struct error *err;
+};
+
+static void run_jobs_query(void *context)
+{
+    struct jobs_query *query = context;
+    struct parked_jobs_params params = { .ids = query->ids };
+    query->ok = sql_parked_jobs(query->conn, query->arena, &params, &query->jobs, &query->count, query->err);
+}
+
+static void handle_jobs(struct parked_calls *parked, const struct jobs_query *query)
+{
+    for (size_t i = 0; i < query->count; i++)
+        handle_job(parked, &query->jobs[i]);
+}
+
+/* The answers of many jobs may need more memory than one arena has. One answer always fits. */
+static bool poll_one_by_one(struct parked_calls *parked, struct db_conn *conn, struct int_list ids, struct error *err)
+{
+    for (size_t i = 0; i < ids.count; i++) {
+        ARENA_SCOPE arena = arena_new(0);
+        struct jobs_query query = { .conn = conn, .arena = arena, .ids = { &ids.items[i], 1 }, .err = err };
+        run_jobs_query(&query);
+        if (!query.ok)
+            return false;
+        handle_jobs(parked, &query);
+    }
+    return true;
+}
+
 static bool poll_jobs(struct parked_calls *parked, struct db_conn *conn, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
@@ -249,16 +287,17 @@ static bool poll_jobs(struct parked_calls *parked, struct db_conn *conn, struct 
     while (got)
         if (!db_notice_take(conn, arena, 0, &got, &notice, err))
             return false;
-    struct parked_jobs_params params = { .ids = parked_jobs(parked, arena) };
-    if (params.ids.count == 0)
+    struct int_list ids = parked_jobs(parked, arena);
+    ARENA_SCOPE answers = arena_new(0);
+    struct jobs_query query = { .conn = conn, .arena = answers, .ids = ids, .err = err };
+    if (ids.count == 0)
         return true;
-    struct parked_jobs_row *jobs;
-    size_t count;
-    if (!sql_parked_jobs(conn, arena, &params, &jobs, &count, err))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        handle_job(parked, &jobs[i]);
-    return true;
+    /* Only the query may be left: completing a call must not stop in the middle. */
+    if (!unwind_catch(run_jobs_query, &query))
+        return poll_one_by_one(parked, conn, ids, err);
+    if (query.ok)
+        handle_jobs(parked, &query);
+    return query.ok;
 }
 
 /* ---- The thread ---- */

@@ -328,6 +328,25 @@ static void test_cancelling_too_late(void **state)
     assert_int_equal(number_of("select count(*) from jobs where cancel_asked"), 0);
 }
 
+/* The answers of several jobs together need more memory than an arena may have. */
+static void test_large_answers_at_once(void **state)
+{
+    (void)state;
+    enum { CALLS = 5, ANSWER_BYTES = 20 * 1000 * 1000 };
+    struct visit *visits[CALLS];
+    for (int i = 0; i < CALLS; i++) {
+        visits[i] = begin(NULL);
+        await_parked(visits[i]);
+    }
+    run_sql("update jobs set state = 'done', result_status = 200, result_body = repeat('x', %d), settled_at = now()",
+            (int)ANSWER_BYTES);
+    for (int i = 0; i < CALLS; i++) {
+        finish(visits[i]);
+        assert_true(visits[i]->call.ok);
+        assert_int_equal(visits[i]->call.reply.body->size, ANSWER_BYTES);
+    }
+}
+
 /* ---- Joining a job by its key ---- */
 
 static void test_duplicates_share_a_job(void **state)
@@ -594,6 +613,7 @@ int main(void)
         PLAN_TEST(test_a_deadline),
         PLAN_TEST(test_a_cancelled_caller_asks_its_job_to_stop),
         PLAN_TEST(test_cancelling_too_late),
+        PLAN_TEST(test_large_answers_at_once),
         PLAN_TEST(test_duplicates_share_a_job),
         PLAN_TEST(test_one_of_several_callers_leaves),
         PLAN_TEST(test_a_caller_of_another_server_waits),
