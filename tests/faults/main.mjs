@@ -47,7 +47,8 @@ const ROWS = [
   { name: 'is-away', size: [5000], run: relays.isAway },
   { name: 'refuses-half', size: [5000, 1000], run: relays.refusesHalf },
   { name: 'changes-its-mind', size: [5000, 1000], run: relays.changesItsMind },
-  { name: 'uncertain-hold', size: [20_000, 2000], run: relays.holds },
+  // Left out of the short run: on a busy machine, a range whose journal cannot be read yet may be held whole.
+  { name: 'uncertain-hold', size: [20_000], run: relays.holds },
   { name: 'one-of-two-stalls', size: [20_000, 2000], run: relays.oneOfTwoStalls },
   { name: 'journal-full', size: [10_000, 2000], run: fullForJournal, unless: () => !canMount(join(folder, 'mount')) && 'nothing can be mounted here' },
   { name: 'outbox-full', size: [5000], run: fullForOutbox, unless: () => !canMount(join(folder, 'mount')) && 'nothing can be mounted here' },
