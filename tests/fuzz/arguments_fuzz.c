@@ -9,22 +9,14 @@
 #include "api/decode.h"
 #include "base/json_read.h"
 #include "base/text.h"
+#include "fuzz.h"
 #include "http/endpoints/query.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { TEXT_MAX_BYTES = 32 * 1024 };
 
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
 static const struct id_codec ids = { .key = "fuzzed arguments" };
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_error(const struct error *err)
 {

@@ -5,11 +5,9 @@
  */
 #include "base/arena.h"
 #include "base/csv.h"
+#include "fuzz.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 enum { ROWS_KEPT = 16, UNIT_BYTES = 4, BLOCK_STEP_BYTES = 16 };
 
@@ -21,17 +19,11 @@ struct seen {
     uint64_t sum; /* of its cells */
 };
 
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
 static uint64_t sum_of(const struct csv_row *row)
 {
     uint64_t sum = 14695981039346656037U;
     for (size_t i = 0; i < row->count && i < CSV_MAX_CELLS && row->fault == CSV_FINE; i++) {
-        check(strlen(row->cells[i].text) == row->cells[i].size && row->cells[i].size <= CSV_CELL_MAX_BYTES);
+        require(strlen(row->cells[i].text) == row->cells[i].size && row->cells[i].size <= CSV_CELL_MAX_BYTES);
         for (const char *at = row->cells[i].text; *at != '\0'; at++)
             sum = (sum ^ (unsigned char)*at) * 1099511628211U;
         sum = (sum ^ 256) * 1099511628211U;
@@ -54,7 +46,7 @@ static size_t read_rows(enum charset charset, const unsigned char *data, size_t 
             fed += csv_feed(&reader, data + fed, wanted, fed + wanted == size);
             continue;
         }
-        check(reader.offset > before && reader.offset <= (int64_t)size && reader.line > row.line);
+        require(reader.offset > before && reader.offset <= (int64_t)size && reader.line > row.line);
         ret_seen[count++] = (struct seen){ before, row.line, row.fault, row.count, sum_of(&row) };
         before = reader.offset;
     }
@@ -64,8 +56,8 @@ static size_t read_rows(enum charset charset, const unsigned char *data, size_t 
 
 static void check_same(const struct seen *left, const struct seen *right)
 {
-    check(left->offset == right->offset && left->line == right->line && left->fault == right->fault &&
-          left->count == right->count && left->sum == right->sum);
+    require(left->offset == right->offset && left->line == right->line && left->fault == right->fault &&
+            left->count == right->count && left->sum == right->sum);
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
@@ -79,18 +71,18 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     data++;
     size--;
     size_t rows = read_rows(charset, data, size, CSV_BLOCK_BYTES, 0, 1, at_once, ROWS_KEPT);
-    check(read_rows(charset, data, size, block, 0, 1, in_blocks, ROWS_KEPT) == rows);
+    require(read_rows(charset, data, size, block, 0, 1, in_blocks, ROWS_KEPT) == rows);
     for (size_t i = 0; i < rows; i++)
         check_same(&at_once[i], &in_blocks[i]);
     for (size_t i = 0; i < rows; i++) {
         struct seen one;
-        check(read_rows(charset, data, size, block, at_once[i].offset, at_once[i].line, &one, 1) == 1);
+        require(read_rows(charset, data, size, block, at_once[i].offset, at_once[i].line, &one, 1) == 1);
         check_same(&one, &at_once[i]);
     }
     size_t mark;
     (void)charset_of_mark(data, size, &mark);
     (void)charset_guess(data, size);
     struct csv_dialect dialect = csv_sniff((const char *)data, size, true);
-    check(dialect.skip_bytes <= size);
+    require(dialect.skip_bytes <= size);
     return 0;
 }

@@ -3,21 +3,13 @@
  * field are those of a plain implementation of RFC 6376 §3.4, a canonical form
  * is its own canonical form, and a signature is written or refused.
  */
+#include "fuzz.h"
 #include "mail/dkim.h"
 #include "mail/dkim_canonical.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
 enum { OUT_MAX_BYTES = 8 * 1024 * 1024 };
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static struct bytes bytes_of(const struct buf *buf)
 {
@@ -26,7 +18,7 @@ static struct bytes bytes_of(const struct buf *buf)
 
 static void check_same(const struct buf *left, const struct buf *right)
 {
-    check(left->size == right->size && memcmp(buf_text(left), buf_text(right), left->size) == 0);
+    require(left->size == right->size && memcmp(buf_text(left), buf_text(right), left->size) == 0);
 }
 
 static bool is_blank(unsigned char byte)
@@ -130,10 +122,10 @@ static void feed_message(struct arena *arena, struct bytes message)
     struct error err = { .code = ERR_NONE };
     struct dkim_key *key;
     struct buf *out = buf_in_arena(arena, OUT_MAX_BYTES);
-    check(dkim_key_new(arena, DKIM_ED25519_SHA256, "example.com", "one", (struct bytes){ seed, sizeof(seed) }, &key, &err));
+    require(dkim_key_new(arena, DKIM_ED25519_SHA256, "example.com", "one", (struct bytes){ seed, sizeof(seed) }, &key, &err));
     struct dkim_signer *signer = dkim_signer_new(arena, (struct dkim_key_list){ &key, 1 });
     bool is_signed = dkim_sign(signer, message, 1800000000000000, out, &err);
-    check(is_signed ? strncmp(buf_text(out), "DKIM-Signature:", 15) == 0 : err.code == ERR_INTERNAL_ERROR);
+    require(is_signed ? strncmp(buf_text(out), "DKIM-Signature:", 15) == 0 : err.code == ERR_INTERNAL_ERROR);
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)

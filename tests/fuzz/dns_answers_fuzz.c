@@ -8,6 +8,7 @@
  */
 #include "base/text.h"
 #include "engine/domains/records.h"
+#include "fuzz.h"
 #include "mail/dns_auth_records.h"
 #include "net/dns_answers.h"
 
@@ -15,14 +16,6 @@
 #include <string.h>
 
 enum { MESSAGE_MAX_BYTES = 65535, LINES_MAX = 64, HEADER_BYTES = 12, PUBLISHED_MAX_BYTES = 16 * 1024 };
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* ---- Texts of a name ---- */
 

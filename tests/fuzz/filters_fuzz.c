@@ -10,20 +10,12 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "engine/filters/filter_tree.h"
+#include "fuzz.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { TEXT_MAX_BYTES = 32 * 1024, WORD_MAX_CHARS = 32 };
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_error(const struct error *err)
 {

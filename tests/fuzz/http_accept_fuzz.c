@@ -5,19 +5,17 @@
  * origin must really name this server, a query must hold no key twice, and a
  * matched path must give as many parameters as its route has.
  */
+#include "fuzz.h"
 #include "http/credentials.h"
 #include "http/endpoints/query.h"
 #include "http/endpoints/routes.h"
 #include "http/guard.h"
 #include "http/headers.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 enum { TEXT_MAX_BYTES = 16 * 1024 };
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 static const struct operation *const no_candidates[] = { NULL };
 static const struct route rows[] = {
@@ -25,12 +23,6 @@ static const struct route rows[] = {
     { "GET", "/v1/emails/{emailId}", no_candidates }, { "POST", "/v1/emails/{emailId}/versions/{version}/restore", no_candidates },
     { "PUT", "/v1/contacts/{email}", no_candidates },
 };
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void read_values(struct arena *arena, const char *text)
 {

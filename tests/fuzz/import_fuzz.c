@@ -9,8 +9,8 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "engine/imports/plan.h"
+#include "fuzz.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,14 +23,6 @@ enum {
     COLUMNS_KEPT = 32,
     CELL_JSON_MAX_BYTES = 256 * 1024
 };
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_error(const struct error *err)
 {

@@ -6,6 +6,7 @@
  * that end; a small index gives what a large one gives; and the index keeps its
  * bound.
  */
+#include "fuzz.h"
 #include "sender/journal_format.h"
 #include "sender/journal_reader.h"
 
@@ -16,14 +17,6 @@
 #include <unistd.h>
 
 enum { FILES = 2, RANGE_SIZE = 4, SMALL_INDEX = 4 * 4, PATH_BYTES = 64, TEXT_MAX_BYTES = 64 * 1024, RIGHT_CHECKSUMS = 1 };
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* ---- Files ---- */
 

@@ -8,20 +8,13 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "base/text.h"
+#include "fuzz.h"
 
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { TEXT_MAX_BYTES = 64 * 1024, BLOCK_OVERHEAD_BYTES = 16, READER_BYTES = 2048, SMALL_BYTES = 64 };
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* ---- Memory of jansson ---- */
 

@@ -5,6 +5,7 @@
  * an answer is JSON-RPC and carries the id of its request, and stdio ends by
  * itself and writes nothing but lines of JSON.
  */
+#include "fuzz.h"
 #include "mcp/provider.h"
 #include "mcp/server.h"
 
@@ -17,14 +18,6 @@
 enum { TEXT_MAX_BYTES = 32 * 1024 }; /* a pipe holds it */
 
 enum { OVER_STDIO = 1, MODERN = 2, BATCHES = 4, ONLY_STREAMS = 8 };
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* ---- The provider: everything at once ---- */
 

@@ -5,23 +5,15 @@
  * cannot hold the boundary.
  */
 #include "base/text.h"
+#include "fuzz.h"
 #include "mail/encode.h"
 #include "mail/header.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 enum { OUT_MAX_BYTES = 16 * 1024 * 1024 };
 
 static const char boundary[] = "=_boundary";
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* Every kind of line break becomes CRLF. */
 static void add_with_crlf(struct buf *out, const char *text, size_t size)
@@ -43,10 +35,10 @@ static void check_lines(const struct buf *out, size_t longest, bool is_ascii)
     for (size_t i = 0; i < out->size; i++) {
         unsigned char byte = (unsigned char)out->data[i];
         bool is_break = byte == '\r' && i + 1 < out->size && out->data[i + 1] == '\n';
-        check(is_break || (byte != '\r' && byte != '\n'));
-        check(!is_ascii || byte < 0x80);
+        require(is_break || (byte != '\r' && byte != '\n'));
+        require(!is_ascii || byte < 0x80);
         column = is_break ? 0 : column + 1;
-        check(column <= longest);
+        require(column <= longest);
         i += is_break;
     }
 }
@@ -54,7 +46,7 @@ static void check_lines(const struct buf *out, size_t longest, bool is_ascii)
 static int hex_value(char digit)
 {
     const char *at = digit != '\0' ? strchr("0123456789ABCDEF", digit) : NULL;
-    check(at != NULL);
+    require(at != NULL);
     return (int)(at - "0123456789ABCDEF");
 }
 
@@ -67,7 +59,7 @@ static void decode_quoted_printable(struct buf *out, const struct buf *encoded)
             buf_add_char(out, encoded->data[i]);
             continue;
         }
-        check(i + 2 < encoded->size);
+        require(i + 2 < encoded->size);
         bool is_soft_break = encoded->data[i + 1] == '\r';
         if (!is_soft_break)
             buf_add_char(out, (char)(hex_value(encoded->data[i + 1]) * 16 + hex_value(encoded->data[i + 2])));
@@ -83,7 +75,7 @@ static void decode_base64(struct arena *arena, struct buf *out, const struct buf
             buf_add_char(digits, encoded->data[i]);
     size_t size;
     const unsigned char *bytes = base64_decode(arena, buf_text(digits), &size);
-    check(bytes != NULL);
+    require(bytes != NULL);
     buf_add(out, bytes, size);
 }
 
@@ -101,11 +93,11 @@ static void feed_body(struct arena *arena, enum body_encoding encoding, const ch
         decode_base64(arena, decoded, encoded);
     else
         decoded = encoded;
-    check(decoded->size == expected->size && memcmp(buf_text(decoded), buf_text(expected), expected->size) == 0);
+    require(decoded->size == expected->size && memcmp(buf_text(decoded), buf_text(expected), expected->size) == 0);
     if (encoding != body_encoding_choose(text, size, boundary))
         return;
     check_lines(encoded, ENCODE_LINE_MAX_BYTES, true);
-    check(memmem(buf_text(encoded), encoded->size, boundary, strlen(boundary)) == NULL);
+    require(memmem(buf_text(encoded), encoded->size, boundary, strlen(boundary)) == NULL);
 }
 
 /* ---- Header texts ---- */
@@ -115,15 +107,15 @@ static const char *decode_word(struct arena *arena, struct buf *out, const char 
     char kind = at[8];
     const char *text = at + 10;
     const char *end = strstr(text, "?=");
-    check(strncmp(at, "=?utf-8?", 8) == 0 && at[9] == '?' && end != NULL && end + 2 - at <= ENCODE_WORD_MAX_BYTES);
+    require(strncmp(at, "=?utf-8?", 8) == 0 && at[9] == '?' && end != NULL && end + 2 - at <= ENCODE_WORD_MAX_BYTES);
     size_t size;
     if (kind == 'B') {
         const unsigned char *bytes = base64_decode(arena, arena_dup_bytes(arena, text, (size_t)(end - text)), &size);
-        check(bytes != NULL && utf8_is_valid((const char *)bytes, size));
+        require(bytes != NULL && utf8_is_valid((const char *)bytes, size));
         buf_add(out, bytes, size);
         return end + 2;
     }
-    check(kind == 'Q');
+    require(kind == 'Q');
     size_t start = out->size;
     for (; text < end; text++) {
         char byte = *text == '_' ? ' ' : *text;
@@ -133,7 +125,7 @@ static const char *decode_word(struct arena *arena, struct buf *out, const char 
         }
         buf_add_char(out, byte);
     }
-    check(utf8_is_valid(out->data + start, out->size - start));
+    require(utf8_is_valid(out->data + start, out->size - start));
     return end + 2;
 }
 
@@ -149,7 +141,7 @@ static const char *decode_header(struct arena *arena, const char *value)
             is_behind_word = true;
             continue;
         }
-        check(!is_behind_word && *at != '\0');
+        require(!is_behind_word && *at != '\0');
         if (*at != '\r' && *at != '\n')
             buf_add_char(out, *at);
         at++;
@@ -162,16 +154,16 @@ static void feed_header(struct arena *arena, const char *text)
     struct error err = { .code = ERR_NONE };
     struct buf *out = buf_in_arena(arena, OUT_MAX_BYTES);
     if (!header_add_text(out, "Subject", text, "subject", &err)) {
-        check(err.code == ERR_INVALID_REQUEST && err.message[0] != '\0');
+        require(err.code == ERR_INVALID_REQUEST && err.message[0] != '\0');
         return;
     }
     check_lines(out, ENCODE_HEADER_LINE_MAX_BYTES, true);
-    check(out->size > 2 && memcmp(out->data + out->size - 2, "\r\n", 2) == 0);
-    check(strcmp(decode_header(arena, buf_text(out) + strlen("Subject: ")), text) == 0);
+    require(out->size > 2 && memcmp(out->data + out->size - 2, "\r\n", 2) == 0);
+    require(strcmp(decode_header(arena, buf_text(out) + strlen("Subject: ")), text) == 0);
 
     const struct mailbox mailbox = { .name = text, .address = "reader@example.com" };
     struct buf *from = buf_in_arena(arena, OUT_MAX_BYTES);
-    check(header_add_mailbox(from, "From", &mailbox, "name", "address", &err));
+    require(header_add_mailbox(from, "From", &mailbox, "name", "address", &err));
     check_lines(from, ENCODE_HEADER_LINE_MAX_BYTES, true);
 }
 

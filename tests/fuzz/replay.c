@@ -4,13 +4,13 @@
  * compiler. Linked with one *_fuzz.c. Says how many inputs it fed; none at all
  * is a failure.
  */
+#include "fuzz.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 enum { INPUT_MAX_BYTES = 4 * 1024 * 1024 };
 

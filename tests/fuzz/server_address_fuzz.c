@@ -7,29 +7,21 @@
  */
 #include "api/limits/limit_address.h"
 #include "base/text.h"
+#include "fuzz.h"
 #include "smtp/relay_state.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_same(const char *left, const char *right)
 {
-    check((left == NULL) == (right == NULL) && (left == NULL || strcmp(left, right) == 0));
+    require((left == NULL) == (right == NULL) && (left == NULL || strcmp(left, right) == 0));
 }
 
 static void check_login(const char *user, const char *password)
 {
     for (const char *text = user; text != NULL; text = text == user ? password : NULL)
         for (const char *at = text; *at != '\0'; at++)
-            check((unsigned char)*at >= ' ');
+            require((unsigned char)*at >= ' ');
 }
 
 static const char *login_of(struct arena *arena, const char *user, const char *password)
@@ -57,10 +49,10 @@ static void check_same_relay(const struct smtp_settings *left, const struct smtp
     check_same(left->user, right->user);
     check_same(left->password, right->password);
     check_same(left->ca_file, right->ca_file);
-    check(left->port == right->port && left->tls == right->tls && left->connections == right->connections);
-    check(left->per_destination == right->per_destination && left->messages == right->messages);
-    check(left->timeout_s == right->timeout_s && left->final_timeout_s == right->final_timeout_s);
-    check(left->takes_any_certificate == right->takes_any_certificate);
+    require(left->port == right->port && left->tls == right->tls && left->connections == right->connections);
+    require(left->per_destination == right->per_destination && left->messages == right->messages);
+    require(left->timeout_s == right->timeout_s && left->final_timeout_s == right->final_timeout_s);
+    require(left->takes_any_certificate == right->takes_any_certificate);
 }
 
 static void feed_relay(struct arena *arena, const char *text)
@@ -69,17 +61,17 @@ static void feed_relay(struct arena *arena, const char *text)
     struct smtp_settings again;
     const char *why = NULL;
     if (!smtp_settings_read(text, &settings, &why)) {
-        check(why != NULL && why[0] != '\0');
+        require(why != NULL && why[0] != '\0');
         return;
     }
-    check(settings.host[0] != '\0' && settings.port >= 1 && settings.port <= 65535);
-    check(settings.connections >= 1 && settings.connections <= SMTP_MAX_CONNECTIONS);
-    check(settings.user == NULL || settings.tls != SMTP_TLS_IF_OFFERED);
-    check(strchr(settings.name, '@') == NULL);
+    require(settings.host[0] != '\0' && settings.port >= 1 && settings.port <= 65535);
+    require(settings.connections >= 1 && settings.connections <= SMTP_MAX_CONNECTIONS);
+    require(settings.user == NULL || settings.tls != SMTP_TLS_IF_OFFERED);
+    require(strchr(settings.name, '@') == NULL);
     check_login(settings.user, settings.password);
     const char *whole = relay_text(arena, &settings);
     if (strlen(whole) <= 2048) {
-        check(smtp_settings_read(whole, &again, &why));
+        require(smtp_settings_read(whole, &again, &why));
         check_same_relay(&settings, &again);
         smtp_settings_done(&again);
     }
@@ -102,23 +94,23 @@ static void feed_store(struct arena *arena, const char *text)
     struct limit_address again;
     const char *why = NULL;
     if (!limit_address_read(text, &address, &why)) {
-        check(why != NULL && why[0] != '\0');
+        require(why != NULL && why[0] != '\0');
         return;
     }
-    check((address.host == NULL) != (address.socket_path == NULL));
-    check(address.socket_path == NULL || (address.socket_path[0] == '/' && strlen(address.socket_path) < 108));
-    check(address.host == NULL || (address.host[0] != '\0' && address.port >= 1 && address.port <= 65535));
-    check(address.socket_path != NULL || strchr(address.name, '@') == NULL);
+    require((address.host == NULL) != (address.socket_path == NULL));
+    require(address.socket_path == NULL || (address.socket_path[0] == '/' && strlen(address.socket_path) < 108));
+    require(address.host == NULL || (address.host[0] != '\0' && address.port >= 1 && address.port <= 65535));
+    require(address.socket_path != NULL || strchr(address.name, '@') == NULL);
     check_login(address.user, address.password);
     const char *whole = store_text(arena, &address);
     if (strlen(whole) <= 1024) {
-        check(limit_address_read(whole, &again, &why));
+        require(limit_address_read(whole, &again, &why));
         check_same(address.name, again.name);
         check_same(address.host, again.host);
         check_same(address.socket_path, again.socket_path);
         check_same(address.user, again.user);
         check_same(address.password, again.password);
-        check(address.port == again.port && address.database == again.database);
+        require(address.port == again.port && address.database == again.database);
         limit_address_done(&again);
     }
     limit_address_done(&address);

@@ -3,13 +3,11 @@
  * which the rest arrives. Besides not crashing: replies in chunks are those of
  * the whole, each keeps its bounds and is printable, and each has a class.
  */
+#include "fuzz.h"
 #include "smtp/reply_class.h"
 #include "smtp/reply_parser.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 enum { REPLIES_KEPT = 32 };
 
@@ -19,26 +17,20 @@ struct seen {
     bool is_malformed;
 };
 
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
 static void check_reply(const struct smtp_reply *reply)
 {
     char text[40];
-    check(reply->code >= 200 && reply->code <= 599);
-    check(strlen(reply->text) < SMTP_REPLY_TEXT_BYTES && strlen(reply->enhanced) < SMTP_ENHANCED_BYTES);
-    check(reply->enhanced[0] == '\0' || reply->enhanced[0] == '0' + reply->code / 100);
+    require(reply->code >= 200 && reply->code <= 599);
+    require(strlen(reply->text) < SMTP_REPLY_TEXT_BYTES && strlen(reply->enhanced) < SMTP_ENHANCED_BYTES);
+    require(reply->enhanced[0] == '\0' || reply->enhanced[0] == '0' + reply->code / 100);
     for (const char *at = reply->text; *at != '\0'; at++)
-        check(*at >= ' ' && *at <= '~');
+        require(*at >= ' ' && *at <= '~');
     smtp_reply_describe(reply, "RCPT TO", text, sizeof(text));
-    check(strncmp(text, "RCPT TO: ", 9) == 0);
+    require(strncmp(text, "RCPT TO: ", 9) == 0);
     for (int about_recipient = 0; about_recipient <= 1; about_recipient++) {
         enum smtp_verdict verdict = smtp_classify_reply(reply->code, reply->enhanced, reply->text, about_recipient != 0);
-        check(smtp_verdict_name(verdict)[0] != '\0');
-        check((verdict == SMTP_VERDICT_ACCEPTED) == (reply->code < 300));
+        require(smtp_verdict_name(verdict)[0] != '\0');
+        require((verdict == SMTP_VERDICT_ACCEPTED) == (reply->code < 300));
     }
 }
 
@@ -55,7 +47,7 @@ static void read_replies(const char *bytes, size_t size, size_t chunk, struct se
             ret_seen->is_malformed = state == SMTP_REPLY_MALFORMED;
             if (state == SMTP_REPLY_READY)
                 ret_seen->replies[ret_seen->count++] = parser.reply;
-            check(state != SMTP_REPLY_INCOMPLETE || left == 0);
+            require(state != SMTP_REPLY_INCOMPLETE || left == 0);
         }
     }
 }
@@ -69,12 +61,12 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     const char *bytes = (const char *)data + 1;
     read_replies(bytes, size - 1, size, &at_once);
     read_replies(bytes, size - 1, 1 + (size_t)data[0], &in_chunks);
-    check(at_once.count == in_chunks.count && at_once.is_malformed == in_chunks.is_malformed);
+    require(at_once.count == in_chunks.count && at_once.is_malformed == in_chunks.is_malformed);
     for (size_t i = 0; i < at_once.count; i++) {
         check_reply(&at_once.replies[i]);
-        check(at_once.replies[i].code == in_chunks.replies[i].code);
-        check(strcmp(at_once.replies[i].text, in_chunks.replies[i].text) == 0);
-        check(strcmp(at_once.replies[i].enhanced, in_chunks.replies[i].enhanced) == 0);
+        require(at_once.replies[i].code == in_chunks.replies[i].code);
+        require(strcmp(at_once.replies[i].text, in_chunks.replies[i].text) == 0);
+        require(strcmp(at_once.replies[i].enhanced, in_chunks.replies[i].enhanced) == 0);
     }
     return 0;
 }

@@ -9,13 +9,11 @@
  * (by its budget when the template does not), and one that fails must leave the
  * output as it was.
  */
-#include "template/template.h"
+#include "fuzz.h"
 #include "template/format.h"
+#include "template/template.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 /* Bytes that must never come through HTML or a header line. */
 #define HOSTILE "\x01\"'<>\r\n javascript:\x1F"
@@ -58,11 +56,9 @@ static void look_up(const void *context, size_t index, const char *path, struct 
 static void check_output(const struct template *template, const struct buf *out)
 {
     bool is_escaped = template->kind != TEMPLATE_TEXT;
-    if (is_escaped && out->size > 0 && memmem(out->data, out->size, HOSTILE, strlen(HOSTILE)) != NULL)
-        abort();
+    require(!is_escaped || out->size == 0 || memmem(out->data, out->size, HOSTILE, strlen(HOSTILE)) == NULL);
     for (size_t i = 0; template->kind == TEMPLATE_HEADER && i < out->size; i++)
-        if ((unsigned char)out->data[i] < 0x20)
-            abort();
+        require((unsigned char)out->data[i] >= 0x20);
 }
 
 static void evaluate(const struct template *template, struct arena *arena, bool is_compiled)
@@ -72,8 +68,7 @@ static void evaluate(const struct template *template, struct arena *arena, bool 
     buf_add_text(out, "before");
     size_t before = out->size;
     if (!template_evaluate(template, (struct template_lookup){ .value = look_up }, arena, out, &err)) {
-        if (out->size != before || err.code == ERR_NONE)
-            abort();
+        require(out->size == before && err.code != ERR_NONE);
         return;
     }
     buf_drop_front(out, before);
@@ -91,8 +86,7 @@ static void fuzz_blob(struct arena *arena, const unsigned char *data, size_t siz
     if (!template_load((struct bytes){ .data = blob, .size = size }, &template, &err))
         return;
     for (size_t i = 0; i < template_path_count(&template); i++)
-        if (strlen(template_path(&template, i)) > size)
-            abort();
+        require(strlen(template_path(&template, i)) <= size);
     evaluate(&template, arena, false);
 }
 
@@ -103,12 +97,10 @@ static void fuzz_source(struct arena *arena, enum template_kind kind, const unsi
     struct template template;
     const char *source = arena_dup_bytes(arena, data, size);
     if (!template_compile(arena, kind, source, size, &blob, &err)) {
-        if (err.code != ERR_INVALID_REQUEST || err.message[0] == '\0')
-            abort();
+        require(err.code == ERR_INVALID_REQUEST && err.message[0] != '\0');
         return;
     }
-    if (!template_load(blob, &template, &err))
-        abort();
+    require(template_load(blob, &template, &err));
     evaluate(&template, arena, strstr(source, HOSTILE) == NULL);
 }
 

@@ -5,18 +5,10 @@
  * bits.
  */
 #include "base/clock.h"
+#include "fuzz.h"
 #include "template/zone.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static int64_t down_to_ms(int64_t time_us)
 {
@@ -31,10 +23,10 @@ static void feed_iso(struct arena *arena, const char *text)
     if (!clock_parse_iso(text, &time_us))
         return;
     const char *iso = clock_iso(arena, time_us);
-    check(strlen(iso) == CLOCK_ISO_CHARS && clock_parse_iso(iso, &again_us));
-    check(again_us == down_to_ms(time_us));
-    check(strcmp(clock_iso(arena, again_us), iso) == 0);
-    check(strlen(clock_rfc5322(arena, time_us)) == strlen("Sat, 21 Nov 2026 09:30:00 +0000"));
+    require(strlen(iso) == CLOCK_ISO_CHARS && clock_parse_iso(iso, &again_us));
+    require(again_us == down_to_ms(time_us));
+    require(strcmp(clock_iso(arena, again_us), iso) == 0);
+    require(strlen(clock_rfc5322(arena, time_us)) == strlen("Sat, 21 Nov 2026 09:30:00 +0000"));
 }
 
 static void feed_zone(struct arena *arena, struct bytes file)
@@ -43,7 +35,7 @@ static void feed_zone(struct arena *arena, struct bytes file)
     const struct template_zone *zone = template_zone_parse(arena, file);
     for (size_t i = 0; i < ARRAY_COUNT(times_s); i++) {
         int64_t offset_s = template_zone_offset_s(zone, times_s[i]);
-        check(offset_s >= INT32_MIN && offset_s <= INT32_MAX && (zone != NULL || offset_s == 0));
+        require(offset_s >= INT32_MIN && offset_s <= INT32_MAX && (zone != NULL || offset_s == 0));
     }
 }
 

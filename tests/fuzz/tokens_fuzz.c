@@ -9,21 +9,13 @@
 #include "crypto/seal.h"
 #include "engine/core/page.h"
 #include "engine/core/page_cursor.h"
+#include "fuzz.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { TEXT_MAX_BYTES = 4096 };
 
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
 static struct engine engine = { .ids = { .key = "fuzzed ids......" } };
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static struct work make_work(struct arena *arena)
 {
