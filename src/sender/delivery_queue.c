@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- Items and their types ---- */
 
@@ -293,6 +294,13 @@ void queue_find_room(const struct sender *sender, bool has_relays, struct arena 
 size_t attempt_index(const struct attempt *attempt)
 {
     return (size_t)(attempt - attempt->item->attempts);
+}
+
+void refill_wake(struct sender *sender)
+{
+    uint64_t one = 1;
+    ssize_t written = write(sender->refill_fd, &one, sizeof(one));
+    (void)written; /* a full counter wakes as well */
 }
 
 void batch_set_blocked(struct sender *sender, struct queued_batch *batch, bool is_blocked)

@@ -167,6 +167,12 @@ void attempt_return(struct sender *sender, struct attempt *attempt) NONNULL(1, 2
 /* From in progress to decided, for an attempt of a batch. The texts of `result` are in the item's arena. */
 void attempt_decide(struct sender *sender, struct attempt *attempt, const struct delivery_result *result) NONNULL(1, 2, 3);
 
+/* Wakes the refill thread. Any thread may call it, with or without the mutex. */
+void refill_wake(struct sender *sender) NONNULL(1);
+
+/* Marks whether all waiting attempts of the batch have destinations at their bounds. */
+void batch_set_blocked(struct sender *sender, struct queued_batch *batch, bool is_blocked) NONNULL(1, 2);
+
 /* ---- single_message.c: for delivery workers ---- */
 
 /* Whether the caller still waits. A caller that has gone got an error, so its message is not sent. */
@@ -174,13 +180,8 @@ bool single_message_is_wanted(struct sender *sender, const struct queued_message
 /* Ends its attempt: returned to the queue when it was not sent, else reported to the caller. */
 void single_message_end(struct sender *sender, struct queued_message *message, const struct smtp_outcome *outcome) NONNULL(1, 2, 3);
 
-/* Marks whether all waiting attempts of the batch have destinations at their bounds. */
-void batch_set_blocked(struct sender *sender, struct queued_batch *batch, bool is_blocked) NONNULL(1, 2);
-
 /* ---- Threads ---- */
 
-/* Wakes the refill thread. Any thread may call it, with or without the mutex. */
-void refill_wake(struct sender *sender) NONNULL(1);
 void *refill_run(void *sender);
 void *result_writer_run(void *sender);
 void *capture_worker_run(void *sender);

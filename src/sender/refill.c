@@ -39,13 +39,6 @@ static bool refill_is_stopping(struct sender *sender)
     return stopping;
 }
 
-void refill_wake(struct sender *sender)
-{
-    uint64_t one = 1;
-    ssize_t written = write(sender->refill_fd, &one, sizeof(one));
-    (void)written; /* a full counter wakes as well */
-}
-
 /* Waits until the queue has room or the database has something new. `database_fd` is -1 without a connection. */
 static void wait_until_wanted(struct sender *sender, int database_fd, int wait_ms)
 {

@@ -161,13 +161,18 @@ void dispatch_run_reads(struct api *api, struct db_conn *conn, struct call_state
  * alone. */
 void dispatch_run_writes(struct api *api, struct db_conn *conn, struct call_state *const *states, size_t count) NONNULL(1, 2, 3);
 
-/* ---- dispatch.c ---- */
+/* ---- run_alone.c ---- */
 
 /* What base/guard.h calls the computation that has passed a bound of memory. */
 #define DISPATCH_GUARDED "call"
 
+/* Runs an OP_MEMORY or OP_READ call. `conn` is NULL for a call that needs no database. */
+MUST_CHECK bool dispatch_read(struct api *api, struct call_state *state, struct db_conn *conn, struct error *err) NONNULL(1, 2, 4);
+
 /* Runs one call to completion. */
 void dispatch_run_alone(struct api *api, struct call_state *state, struct db_conn *conn) NONNULL(1, 2, 3);
+
+/* ---- dispatch.c ---- */
 
 /* Runs calls to completion on an executor's connection. */
 void dispatch_run(void *api, struct db_conn *conn, struct call_state *const *states, size_t count);
