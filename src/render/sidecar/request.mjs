@@ -66,9 +66,9 @@ function checkReplaceText({ content, subject = null, replacements }) {
 function checkReplacement(replacement, index) {
   const { find, with: text, all = false } = replacement ?? {};
   const isText = (value, least, most) => typeof value === 'string' && value.length >= least && value.length <= most;
-  if (!isText(find, 1, LIMITS.findChars)) throw invalidRequest(`replacements.${index}.find`, `find must be a text of 1 to ${LIMITS.findChars} characters.`);
-  if (!isText(text, 0, LIMITS.withChars)) throw invalidRequest(`replacements.${index}.with`, `with must be a text of at most ${LIMITS.withChars} characters.`);
-  if (typeof all !== 'boolean') throw invalidRequest(`replacements.${index}.all`, 'all must be true or false.');
+  if (!isText(find, 1, LIMITS.findChars)) throw invalidRequest(`replacements.${index}.find`, `The text find must have 1 to ${LIMITS.findChars} characters.`);
+  if (!isText(text, 0, LIMITS.withChars)) throw invalidRequest(`replacements.${index}.with`, `The text with must have at most ${LIMITS.withChars} characters.`);
+  if (typeof all !== 'boolean') throw invalidRequest(`replacements.${index}.all`, 'The member all must be true or false.');
   return { find, with: text, all };
 }
 

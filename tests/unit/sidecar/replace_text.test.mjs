@@ -150,7 +150,7 @@ const REFUSED = {
   'a merge tag without an end': ['<p>a {{ b }}</p>', [['a', '{{ a']], 'not complete', 'replacements.0.with'],
   'an end without a merge tag': ['<p>a {{ b }}</p>', [['a', 'x %}']], 'not complete'],
   'a merge tag with the text beside it': ['<p>{x b}</p>', [['x', '{ a'], [' b', '}']], 'become a merge tag'],
-  'the same text': ['<p>a</p>', [['a', 'a']], 'the same text', 'replacements.0.with'],
+  'the same text': ['<p>a</p>', [['a', 'a']], 'are the same', 'replacements.0.with'],
   'nothing that is seen': ['<p>a b</p>', [['\u00ad \u200b', 'x']], 'a reader sees', 'replacements.0.find'],
   'two replacements of one text': ['<p>Hello big world</p>', [['Hello big', 'x'], ['big world', 'y']], 'overlap', 'replacements.1.find'],
   'one good and one bad replacement': ['<p>Hello</p>', [['Hello', 'x'], ['Bye', 'y']], 'Found 0 times', 'replacements.1.find'],

@@ -89,10 +89,10 @@ function readReplacement({ find, with: text, all }, index) {
   const param = `replacements.${index}`;
   const folded = foldText(find.toWellFormed());
   const written = text.toWellFormed().replace(/\r\n?/g, '\n').replace(CONTROL, '');
-  if (folded.trim() === '') throw invalidRequest(`${param}.find`, 'find must have a character that a reader sees.');
-  if (find === text) throw invalidRequest(`${param}.with`, 'find and with are the same text.');
+  if (folded.trim() === '') throw invalidRequest(`${param}.find`, 'The text find must have a character that a reader sees.');
+  if (find === text) throw invalidRequest(`${param}.with`, 'The texts find and with are the same.');
   const rest = [...templatesIn(written)].reduceRight((left, { start, end }) => `${left.slice(0, start)} ${left.slice(end)}`, written);
-  if (DELIMITER.test(rest)) throw invalidRequest(`${param}.with`, 'with has a merge tag that is not complete: {{ … }} or {% … %}.');
+  if (DELIMITER.test(rest)) throw invalidRequest(`${param}.with`, 'The text with has a merge tag that is not complete: {{ … }} or {% … %}.');
   return { index, param, find: folded, text: written, all, outlook: 0 };
 }
 
@@ -142,19 +142,19 @@ function joins(text, unit) {
 
 function notFound({ param, find, outlook }, before, found) {
   const name = `${param}.find`;
-  const what = `“${quote(clip(find, 60))}”`;
+  const what = `The text “${quote(clip(find, 60))}”`;
   if (found.some(({ segment }) => segment.place === 'unsubscribe link')) {
     return invalidRequest(name, `${what} is only in the unsubscribe link, which cannot be changed.`);
   }
   if (outlook > 0) return invalidRequest(name, `${what} is only in a part for Outlook (a conditional comment), which cannot be changed.`);
   if ([before.subject, before.reader].some(({ text }) => findText(text, find, undefined, 1).length > 0)) {
-    return invalidRequest(name, `Found 0 times: ${what} is only there as a part of a merge tag or of a character. Give the whole of it.`);
+    return invalidRequest(name, `${what} is there only as a part of a merge tag or of a character. Give the whole of it.`);
   }
   const nearest = nearestText(find, [before.subject, before.reader]);
   if (nearest?.crosses) return invalidRequest(name, `${what} spans several paragraphs or cells. Give one replacement for each of them.`);
   const hint = nearest ? ` The nearest is “${quote(nearest.text)}” (${nearest.place}).` : '';
-  const form = MARKUP.test(find) ? ' find is the text as a reader sees it, without markup.' : '';
-  return invalidRequest(name, `Found 0 times: ${what} is not in the design.${hint}${form}`);
+  const form = MARKUP.test(find) ? ' Give the text as a reader sees it, without markup.' : '';
+  return invalidRequest(name, `Found 0 times. ${what} is not in the design.${hint}${form}`);
 }
 
 function ambiguous({ param }, matches) {
