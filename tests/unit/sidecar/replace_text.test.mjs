@@ -133,6 +133,7 @@ const REFUSED = {
   'many places': [`<p>${'Sale '.repeat(30)}</p>`, [['Sale', 'x']], 'Found 30 times'],
   'the inside of a merge tag': ['<p>{{ first }}</p>', [['first', 'x']], 'merge tag'],
   'the beginning of a merge tag': ['<p>a {{ first }}</p>', [['a {{', 'x']], 'merge tag'],
+  'the end of a merge tag': ['<p>{{ first }} a</p>', [['first }} a', 'x']], 'merge tag'],
   'a part of an emoji': ['<p>👩‍💻</p>', [['👩', 'x']], 'part of a merge tag or of a character'],
   'a letter without its accent': ['<p>cafe\u0301</p>', [['cafe', 'x']], 'The nearest is “café” (text)'],
   'a style sheet': ['<style>@media print { .sprng { color: red } }</style><p class="sprng">x</p>', [['sprng', 'x']], 'Found 0 times'],
