@@ -111,7 +111,8 @@ struct contact_removal {
     struct text_list not_found; /* addresses as given, without duplicates; includes texts that are not addresses */
 };
 
-/* Deletes up to CONTACTS_MAX_BATCH_ROWS contacts and their activity. One round trip. */
+/* Deletes up to CONTACTS_MAX_BATCH_ROWS contacts and their activity. An item of `emails` may be NULL and is passed over. One round
+ * trip. */
 MUST_CHECK bool contact_remove(const struct work *work, struct text_list emails, struct contact_removal *ret_removal,
                                struct error *err) NONNULL(1, 3, 4);
 
