@@ -98,6 +98,22 @@ test('validation follows an import in the background (R-366)', LIMIT, async (t) 
   assert.equal(targets, '1');
 });
 
+test('the longest names of 490 columns in characters of four bytes keep their values (R-371)', LIMIT, async (t) => {
+  const installation = installationFor(t);
+  // 64 characters each, the longest name: mathematical letters, whose order makes the names different.
+  const nameOf = (i) => String.fromCodePoint(...Array.from({ length: 64 }, (_, at) => 0x1d400 + (at < 2 ? [i % 26, Math.floor(i / 26)][at] : 0)));
+  const names = Array.from({ length: 490 }, (_, i) => nameOf(i));
+  const csvOf = (value) => `email,${names.join(',')}\nann@example.com,${names.map((_, i) => `${value} ${i}`).join(',')}\n`;
+  for (const [value, changed] of [['new', 'inserted'], ['old', 'updated']]) {
+    const { status, summary, errors } = await installation.call('import_contacts_csv', { csv: csvOf(value) });
+    assert.equal(status, 'completed');
+    assert.deepEqual(errors, []);
+    assert.equal(summary[changed], 1, changed);
+    const [stored] = await sql(installation, "select custom_fields::text from contacts where email_key = 'ann@example.com'");
+    assert.deepEqual(JSON.parse(stored), Object.fromEntries(names.map((name, i) => [name, `${value} ${i}`])));
+  }
+});
+
 // Sanitizers keep much more than the program does.
 const isSanitized = readFileSync(BINARY).includes('__asan_init');
 
