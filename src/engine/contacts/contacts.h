@@ -21,6 +21,7 @@ enum {
     CONTACTS_MAX_BATCH_ROWS = 1000,
     CONTACTS_BATCH_IDS = 8, /* ids in the result of a batch */
     SUBSCRIPTION_GROUP_MAX_CHARS = 64,
+    CONTACT_GROUPS_MAX = 100, /* subscription groups of one contact; as maxProperties of subscriptionGroups */
 };
 
 /* Proof of consent. Texts are NULL when not given. */
