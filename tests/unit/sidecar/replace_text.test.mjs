@@ -122,6 +122,7 @@ const REFUSED = {
   'no such text': ['<p>Spring</p>', [['Autumn', 'x']], 'Found 0 times', 'replacements.0.find'],
   'a typing error': ['<p>Big Spring sale today</p>', [['Sprng sale', 'x']], 'The nearest is “Spring sale” (text)'],
   'another case': ['<p>Big Spring Sale today</p>', [['spring sale', 'x']], 'The nearest is “Spring Sale” (text)'],
+  'white space at the end of a paragraph': ['<p>Hello you</p><p>x</p>', [['Hello you\n', 'x']], 'The nearest is “Hello you” (text)'],
   'other quotes': ['<p>It’s here</p>', [['It\'s', 'x']], 'The nearest is “It’s” (text)'],
   'one long word': ['<p>unbelievable</p>', [['unbeleivable', 'x']], 'The nearest is “unbelievable” (text)'],
   markup: ['<p>Hello <b>you</b></p>', [['<b>you</b>', 'x']], 'without markup'],

@@ -43,7 +43,8 @@ function fold(text) {
 }
 
 function foldedMatches(find, reader) {
-  return findText(fold(reader.text), fold(find), undefined, 1).map((at) => partOf(reader, at, at + find.length));
+  const wanted = find.trim();
+  return findText(fold(reader.text), fold(wanted), undefined, 1).map((at) => partOf(reader, at, at + wanted.length));
 }
 
 function crossingMatches(find, { text }) {
