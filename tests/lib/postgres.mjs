@@ -4,7 +4,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive, kill, until } from './processes.mjs';
+import { isAlive, kill, processesOf, until } from './processes.mjs';
 
 const VERSIONS = '/usr/lib/postgresql';
 
@@ -48,6 +48,8 @@ export class Postgres {
   }
 
   async start() {
+    // The sessions of a killed server end when they have executed their statements. Until then no other server starts.
+    await until('the sessions of the earlier server have ended', () => processesOf(this.data).length === 0);
     const options = ['-D', this.data, '-k', this.folder, '-c', 'listen_addresses='];
     this.#process = spawn(this.#program('postgres'), options, { ...this.#user, env: this.environment, cwd: this.folder, stdio: 'ignore' });
     const pidFile = join(this.data, 'postmaster.pid');
