@@ -4,7 +4,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive, kill, processesOf, until } from './processes.mjs';
+import { isAlive, kill, until } from './processes.mjs';
 
 const VERSIONS = '/usr/lib/postgresql';
 
@@ -48,17 +48,24 @@ export class Postgres {
   }
 
   async start() {
-    // The sessions of a killed server end when they have executed their statements. Until then no other server starts.
-    await until('the sessions of the earlier server have ended', () => processesOf(this.data).length === 0);
+    this.#spawn();
+    await until('PostgreSQL is ready', () => {
+      // A new server refuses to start as long as a session of a killed one lives.
+      if (!isAlive(this.pid)) this.#spawn();
+      return this.#isReady();
+    });
+  }
+
+  #spawn() {
     const options = ['-D', this.data, '-k', this.folder, '-c', 'listen_addresses='];
     this.#process = spawn(this.#program('postgres'), options, { ...this.#user, env: this.environment, cwd: this.folder, stdio: 'ignore' });
-    const pidFile = join(this.data, 'postmaster.pid');
-    // One that was killed leaves its file behind.
-    const isReady = () => {
-      const lines = existsSync(pidFile) ? readFileSync(pidFile, 'latin1').split('\n') : [];
-      return Number(lines[0]) === this.pid && lines.some((line) => line.startsWith('ready'));
-    };
-    await until('PostgreSQL is ready', isReady);
+  }
+
+  /** A killed server leaves its file behind. */
+  #isReady() {
+    const file = join(this.data, 'postmaster.pid');
+    const lines = existsSync(file) ? readFileSync(file, 'latin1').split('\n') : [];
+    return Number(lines[0]) === this.pid && lines.some((line) => line.startsWith('ready'));
   }
 
   /** Ends it by a signal: SIGINT is its fast shutdown, SIGQUIT the immediate one. */
