@@ -140,13 +140,14 @@ static struct {
     int64_t bound_brand_id; /* of the credential */
     bool key_is_bad;
     bool progress;
+    bool is_slow; /* calls are not answered on the thread that reads them */
 } engine;
 
 bool api_is_immediate(struct api *api, struct call *call)
 {
     (void)api;
     (void)call;
-    return true;
+    return !engine.is_slow;
 }
 
 void api_cancel(struct api *api, struct call *call)
@@ -393,6 +394,109 @@ static void test_the_answer_of_a_person(void **state)
         assert_string_equal(asked.confirmation, "");
     }
 #undef ANSWERED
+}
+
+/* A legacy client that has initialized with this version and these capabilities, and has called the tool. */
+static struct case_stdio *call_send_legacy(void **state, const char *version, const char *capabilities)
+{
+    char message[1024];
+    struct case_stdio *client = case_stdio_new(server_of(state));
+    snprintf(message, sizeof(message),
+             "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%s\",\"capabilities\":%s}}",
+             version, capabilities);
+    case_stdio_line(client, message);
+    assert_has(case_stdio_next(client), version);
+    case_stdio_line(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"send_thing\"}}");
+    return client;
+}
+
+static int set_up_preview(void **state)
+{
+    int failed = set_up(state);
+    engine.is_slow = true;
+    engine.question = "Send it?";
+    engine.body = "{\"status\":\"confirmation_required\"}";
+    return failed;
+}
+
+static void test_a_legacy_client_is_asked_during_the_call(void **state)
+{
+    struct case_stdio *client = call_send_legacy(state, "2025-11-25", "{\"elicitation\":{\"form\":{}}}");
+    const char *question = case_stdio_next(client);
+    assert_has(question,
+               "\"id\":\"ask-1\",\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\",\"message\":\"Send it?\"");
+    assert_has(question, "\"requestedSchema\":{\"type\":\"object\"");
+    assert_int_equal(asked.calls, 1);
+    engine.body = "{\"status\":\"queued\"}";
+    case_stdio_line(client,
+                    "{\"jsonrpc\":\"2.0\",\"id\":\"ask-1\",\"result\":{\"action\":\"accept\",\"content\":{\"send\":true}}}");
+    assert_has(case_stdio_next(client), "\"structuredContent\":{\"status\":\"queued\"}");
+    assert_int_equal(asked.calls, 2);
+    assert_string_equal(asked.confirmation, "T");
+    assert_false(asked.is_declined);
+    case_stdio_free(client);
+}
+
+static void test_a_person_declines_during_the_call(void **state)
+{
+    struct case_stdio *client = call_send_legacy(state, "2025-06-18", "{\"elicitation\":{}}");
+    const char *question = case_stdio_next(client);
+    assert_has(question, "\"params\":{\"message\":\"Send it?\"");
+    assert_lacks(question, "mode"); /* 2025-06-18 has none */
+    engine.body = "{\"status\":\"not_sent\"}";
+    case_stdio_line(client, "{\"jsonrpc\":\"2.0\",\"id\":\"ask-1\",\"result\":{\"action\":\"decline\"}}");
+    assert_has(case_stdio_next(client), "not_sent");
+    assert_true(asked.is_declined);
+    case_stdio_free(client);
+}
+
+/* The preview has a token that the assistant can use. */
+static void test_without_an_answer_the_call_returns_the_preview(void **state)
+{
+    static const char *const none[] = {
+        "\"error\":{\"code\":-32601,\"message\":\"no\"}",
+        "\"result\":{\"action\":\"accept\"}",
+        "\"result\":{\"action\":\"accept\",\"content\":{\"send\":\"yes\"}}",
+        "\"result\":{}",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(none); i++) {
+        struct case_stdio *client = call_send_legacy(state, "2025-11-25", "{\"elicitation\":{}}");
+        assert_has(case_stdio_next(client), "elicitation/create");
+        char message[256];
+        snprintf(message, sizeof(message), "{\"jsonrpc\":\"2.0\",\"id\":\"ask-1\",%s}", none[i]);
+        case_stdio_line(client, message);
+        assert_has(case_stdio_next(client), "confirmation_required");
+        assert_string_equal(asked.confirmation, "");
+        case_stdio_free(client);
+    }
+    assert_int_equal(asked.calls, ARRAY_COUNT(none));
+}
+
+static void test_legacy_clients_without_forms_get_the_preview(void **state)
+{
+    static const char *const others[][2] = {
+        { "2025-11-25", "{}" },
+        { "2025-11-25", "{\"elicitation\":{\"url\":{}}}" },
+        { "2025-03-26", "{\"elicitation\":{}}" }, /* this version has no elicitation */
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++) {
+        struct case_stdio *client = call_send_legacy(state, others[i][0], others[i][1]);
+        assert_has(case_stdio_next(client), "\"structuredContent\":{\"status\":\"confirmation_required\"}");
+        case_stdio_free(client);
+    }
+}
+
+static void test_a_cancelled_question_is_not_answered(void **state)
+{
+    struct case_stdio *client = call_send_legacy(state, "2025-11-25", "{\"elicitation\":{}}");
+    assert_has(case_stdio_next(client), "elicitation/create");
+    case_stdio_line(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}");
+    case_stdio_line(client,
+                    "{\"jsonrpc\":\"2.0\",\"id\":\"ask-1\",\"result\":{\"action\":\"accept\",\"content\":{\"send\":true}}}");
+    case_stdio_line(client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}");
+    assert_has(case_stdio_next(client), "\"id\":2");
+    assert_int_equal(asked.calls, 1);
+    case_stdio_free(client);
 }
 
 static void test_a_token_is_an_argument_of_the_tool(void **state)
@@ -676,6 +780,11 @@ int main(void)
         WITH(test_a_person_is_asked_by_a_form),
         WITH(test_who_has_no_form_gets_the_preview),
         WITH(test_the_answer_of_a_person),
+        cmocka_unit_test_setup_teardown(test_a_legacy_client_is_asked_during_the_call, set_up_preview, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_person_declines_during_the_call, set_up_preview, tear_down),
+        cmocka_unit_test_setup_teardown(test_without_an_answer_the_call_returns_the_preview, set_up_preview, tear_down),
+        cmocka_unit_test_setup_teardown(test_legacy_clients_without_forms_get_the_preview, set_up_preview, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_cancelled_question_is_not_answered, set_up_preview, tear_down),
         WITH(test_a_token_is_an_argument_of_the_tool),
         WITH(test_unknown_tools),
         WITH(test_errors_of_the_engine),
