@@ -102,6 +102,7 @@ struct mcp_request {
     bool answered;
     bool admitted;            /* the provider has passed the request back to the core */
     bool stopped;             /* the client has cancelled or abandoned it */
+    _Atomic bool is_given_up; /* the server has, because it took too long or the server stops */
     bool is_silenced;         /* the client must not get an answer */
     bool takes_answer_only;   /* the client accepts no messages before the answer */
     pthread_mutex_t *guard;   /* recursive; the lock of its peer or HTTP handler */

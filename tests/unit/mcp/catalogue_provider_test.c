@@ -157,6 +157,11 @@ void api_cancel(struct api *api, struct call *call)
     asked.cancelled++;
 }
 
+void api_stop(struct api *api, struct call *call)
+{
+    api_cancel(api, call);
+}
+
 static void record(const struct call *call)
 {
     asked.calls++;
