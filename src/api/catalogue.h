@@ -217,7 +217,8 @@ struct tool {
     const char *description; /* for a model, with the cost at its end */
     const char *cost;        /* what a call costs, one sentence */
     const char *toolset;
-    bool built; /* at least one of its operations is */
+    bool built;  /* at least one of its operations is */
+    bool listed; /* built, and able to do something: what it needs can be connected to this server */
     bool read_only;
     bool destructive;
     bool idempotent;
@@ -234,6 +235,7 @@ struct tool {
     const char *default_json;         /* arguments set when absent and the chosen operation takes them, object text or NULL */
     const char *adapter;              /* projection of the result in src/mcp, NULL: as it is */
     const char *help;                 /* focused help, Markdown */
+    const char *instead;              /* what to do in place of a tool that is not listed, a sentence that names tools; or NULL */
 };
 extern const struct tool tools[];
 extern const size_t tool_count;

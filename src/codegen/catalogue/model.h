@@ -77,6 +77,7 @@ struct tool_decl {
     const char *domain;
     const char *name;
     bool built;                   /* at least one of its operations is */
+    bool listed;                  /* built, and a provider of the category that it needs can be connected */
     const struct op_decl **ops;   /* in the order in which their conditions or values are checked */
     const char *
         *choosers; /* parallel to ops: the value of choose_by, or the argument whose presence chooses the operation, or NULL */
@@ -111,6 +112,9 @@ struct catalogue {
 
 /* Reads every declaration. Errors of form are reported; an unreadable part is absent. */
 void read_catalogue(struct catalogue *all, const char *root) NONNULL(1, 2);
+
+/* The tool of this name, NULL when there is none. */
+const struct tool_decl *find_tool(const struct catalogue *all, const char *name) NONNULL(1);
 
 /* The operation of this id, NULL when there is none. */
 const struct op_decl *find_op(const struct catalogue *all, const char *id) NONNULL(1, 2);

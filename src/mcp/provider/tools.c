@@ -67,7 +67,7 @@ static const char *tool_list(const struct catalogue_provider *catalogue, int vis
     json_array_begin(&json);
     for (size_t i = 0; i < catalogue->tool_count; i++) {
         const struct tool *tool = catalogue->tools[i];
-        if (visibility == VISIBLE_TO_ORGANIZATION || !tool->organization)
+        if (tool->listed && (visibility == VISIBLE_TO_ORGANIZATION || !tool->organization))
             json_raw(&json, tool->list_json);
     }
     json_array_end(&json);
@@ -123,6 +123,26 @@ static const struct tool *find_tool(const struct catalogue_provider *catalogue, 
     return NULL;
 }
 
+/* A tool that is declared and not built yet; NULL when there is none of this name. */
+static const struct tool *find_unbuilt_tool(const char *name)
+{
+    for (size_t i = 0; i < tool_count; i++) {
+        if (!tools[i].built && strcmp(tools[i].name, name) == 0)
+            return &tools[i];
+    }
+    return NULL;
+}
+
+/* The model gets a result that it can act on. A protocol error would often not reach it. */
+static void answer_unbuilt_tool(struct provider_call *provider_call)
+{
+    const struct tool *tool = provider_call->tool;
+    struct error err = { .code = ERR_NONE };
+    fail(&err, ERR_NOT_IMPLEMENTED, NULL, "%s is not available in this version. %s", tool->name,
+         tool->instead != NULL ? tool->instead : "");
+    provider_answer_error(provider_call->request, &err);
+}
+
 static const char *unknown_tool(struct arena *arena, const char *name)
 {
     return arena_printf(arena, "There is no tool named %.64s.", name);
@@ -134,7 +154,7 @@ size_t provider_tool_names(const struct provider_call *call, const char *prefix,
     bool brand = provider_is_brand_connection(call);
     for (size_t i = 0; i < call->catalogue->tool_count; i++) {
         const struct tool *tool = call->catalogue->tools[i];
-        if (strncmp(tool->name, prefix, strlen(prefix)) != 0 || (brand && tool->organization))
+        if (strncmp(tool->name, prefix, strlen(prefix)) != 0 || !tool->listed || (brand && tool->organization))
             continue;
         if (count < max_count)
             ret_names[count] = tool->name;
@@ -183,6 +203,11 @@ void provider_tools_call(const struct catalogue_provider *catalogue, struct mcp_
         return;
     }
     const struct tool *tool = find_tool(catalogue, name);
+    const struct tool *unbuilt = tool == NULL ? find_unbuilt_tool(name) : NULL;
+    if (unbuilt != NULL) {
+        provider_check(catalogue, request, answer_unbuilt_tool)->tool = unbuilt;
+        return;
+    }
     /* The brand of a key is known only after the call. The brand of the connection is known before. */
     if (tool == NULL || (tool->organization && request->credentials.brand != NULL)) {
         provider_refuse(catalogue, request, unknown_tool(request->arena, name));

@@ -50,6 +50,7 @@ const struct tool tools[] = {
     { .name = "list_things",
       .toolset = "things",
       .built = true,
+      .listed = true,
       .read_only = true,
       .list_json = "{\"name\":\"list_things\"}",
       .arguments = list_arguments,
@@ -59,6 +60,7 @@ const struct tool tools[] = {
     { .name = "get_thing",
       .toolset = "things",
       .built = true,
+      .listed = true,
       .read_only = true,
       .list_json = "{\"name\":\"get_thing\"}",
       .arguments = get_arguments,
@@ -67,6 +69,7 @@ const struct tool tools[] = {
     { .name = "control_thing",
       .toolset = "control",
       .built = true,
+      .listed = true,
       .list_json = "{\"name\":\"control_thing\"}",
       .arguments = control_arguments,
       .candidates = control_candidates,
@@ -75,18 +78,27 @@ const struct tool tools[] = {
     { .name = "send_thing",
       .toolset = "sending",
       .built = true,
+      .listed = true,
       .list_json = "{\"name\":\"send_thing\"}",
       .arguments = send_arguments,
       .candidates = send_candidates },
     { .name = "create_world",
       .toolset = "worlds",
       .built = true,
+      .listed = true,
       .organization = true,
       .list_json = "{\"name\":\"create_world\"}",
       .arguments = no_arguments,
       .candidates = list_candidates },
+    { .name = "idle_thing", /* built, and what it needs cannot be connected */
+      .toolset = "things",
+      .built = true,
+      .list_json = "{\"name\":\"idle_thing\"}",
+      .arguments = no_arguments,
+      .candidates = list_candidates },
     { .name = "future_thing",
       .toolset = "things",
+      .instead = "Use list_things.",
       .list_json = "{\"name\":\"future_thing\"}",
       .arguments = no_arguments,
       .candidates = list_candidates },
@@ -518,7 +530,6 @@ static void test_unknown_tools(void **state)
 {
     assert_has(call_tool(state, "no_such", "{}", NULL),
                "\"error\":{\"code\":-32602,\"message\":\"There is no tool named no_such.\"");
-    assert_has(call_tool(state, "future_thing", "{}", NULL), "\"code\":-32602");
     assert_int_equal(asked.calls, 0);
     int status = 0;
     engine.key_is_bad = true;
@@ -527,6 +538,26 @@ static void test_unknown_tools(void **state)
     assert_has(call_tool(state, "list_things", "7", &status), "\"code\":-32000");
     engine.key_is_bad = false;
     assert_has(call_tool(state, "list_things", "7", &status), "arguments must be an object");
+}
+
+static void test_an_unbuilt_tool_says_what_to_use(void **state)
+{
+    const char *answer = call_tool(state, "future_thing", "{}", NULL);
+    assert_has(answer, "\"isError\":true");
+    assert_has(answer, "{\\\"error\\\":{\\\"code\\\":\\\"NOT_IMPLEMENTED\\\"");
+    assert_has(answer, "future_thing is not available in this version. Use list_things.");
+    assert_int_equal(asked.checks, 1);
+    assert_int_equal(asked.calls, 0);
+    int status = 0;
+    engine.key_is_bad = true;
+    assert_lacks(call_tool(state, "future_thing", "{}", &status), "list_things");
+    assert_int_equal(status, 401);
+}
+
+static void test_a_tool_that_cannot_work_is_not_listed(void **state)
+{
+    assert_lacks(case_post_modern(server_of(state), "tools/list", NULL, "", NULL), "idle_thing");
+    assert_has(call_tool(state, "idle_thing", "{}", NULL), "structuredContent");
 }
 
 static void test_errors_of_the_engine(void **state)
@@ -792,6 +823,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_cancelled_question_is_not_answered, set_up_preview, tear_down),
         WITH(test_a_token_is_an_argument_of_the_tool),
         WITH(test_unknown_tools),
+        WITH(test_an_unbuilt_tool_says_what_to_use),
+        WITH(test_a_tool_that_cannot_work_is_not_listed),
         WITH(test_errors_of_the_engine),
         WITH(test_each_tool_bounds_its_message),
         WITH(test_a_page_that_does_not_fit_is_refused_whole),
