@@ -225,6 +225,7 @@ struct tool {
     bool open_world;
     bool organization;     /* hidden from brand connections */
     const char *list_json; /* its complete object in tools/list; NULL when not built, as is the schema */
+    const char *organization_json; /* the same with the argument brandId, for a connection that is bound to no brand; NULL: the same */
     const char *input_schema_json;
     const char *const *arguments;              /* names in its input schema, NULL-terminated */
     const struct operation *const *candidates; /* NULL-terminated; `choose_by` or their own conditions decide */

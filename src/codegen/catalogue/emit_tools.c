@@ -65,6 +65,7 @@ static void put_tool(struct output *out, const struct catalogue *all, size_t at)
     put_member(out, "cost", tool_cost(all, tool));
     if (tool->built) {
         put_member(out, "list_json", json_text(tool->list_object));
+        put_member(out, "organization_json", tool->organization_object != NULL ? json_text(tool->organization_object) : NULL);
         put_member(out, "input_schema_json", json_text(tool->input_schema));
     }
     put_arguments(out, tool);

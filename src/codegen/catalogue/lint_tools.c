@@ -269,7 +269,8 @@ static void lint_list_size(const struct catalogue *all)
     for (size_t i = 0; i < all->tool_count; i++) {
         if (all->tools[i].listed) {
             built++;
-            bytes += strlen(json_text(all->tools[i].list_object));
+            const json_t *largest = all->tools[i].organization_object;
+            bytes += strlen(json_text(largest != NULL ? largest : all->tools[i].list_object));
         }
     }
     if (built == 0) {

@@ -53,6 +53,7 @@ const struct tool tools[] = {
       .listed = true,
       .read_only = true,
       .list_json = "{\"name\":\"list_things\"}",
+      .organization_json = "{\"name\":\"list_things\",\"brand\":1}",
       .arguments = list_arguments,
       .candidates = list_candidates,
       .default_json = "{\"limit\":10}",
@@ -140,6 +141,7 @@ static struct {
     char body[1024];
     char key[64];
     char confirmation[64];
+    char brand[64];
     bool is_declined;
     enum error_code refusal;
     bool has_progress;
@@ -184,6 +186,7 @@ static void record(const struct call *call)
              call->input.body != NULL ? json_canonical(call->arena, call->input.body) : "(none)");
     snprintf(asked.key, sizeof(asked.key), "%s", call->idempotency_key != NULL ? call->idempotency_key : "");
     snprintf(asked.confirmation, sizeof(asked.confirmation), "%s", call->confirmation != NULL ? call->confirmation : "");
+    snprintf(asked.brand, sizeof(asked.brand), "%s", call->credentials.brand != NULL ? call->credentials.brand : "");
     asked.is_declined = call->is_declined;
 }
 
@@ -654,13 +657,51 @@ static void test_html_is_a_link_unless_asked_for(void **state)
 static void test_brand_connections_do_not_create(void **state)
 {
     const char *list = case_post_modern(server_of(state), "tools/list", NULL, "", NULL);
-    assert_has(list, "\"tools\":[{\"name\":\"list_things\"},{\"name\":\"get_thing\"},{\"name\":\"control_thing\"},{\"name\":\"send_"
-                     "thing\"},{\"name\":\"create_world\"}]");
+    assert_has(
+        list,
+        "\"tools\":[{\"name\":\"list_things\",\"brand\":1},{\"name\":\"get_thing\"},{\"name\":\"control_thing\"},{\"name\":\"send_"
+        "thing\"},{\"name\":\"create_world\"}]");
     assert_int_equal(asked.checks, 1);
     assert_lacks(call_tool(state, "create_world", "{}", NULL), "error");
     engine.bound_brand_id = 7;
     assert_lacks(case_post_modern(server_of(state), "tools/list", NULL, "", NULL), "create_world");
     assert_has(call_tool(state, "create_world", "{}", NULL), "There is no tool named create_world.");
+}
+
+static void test_a_call_names_its_brand(void **state)
+{
+    call_tool(state, "list_things", "{\"brandId\":\"brd_2\",\"limit\":1}", NULL);
+    assert_string_equal(asked.brand, "brd_2");
+    assert_string_equal(asked.body, "{\"limit\":1,\"sort\":\"new\"}");
+    call_tool(state, "list_things", "{}", NULL);
+    assert_string_equal(asked.brand, ""); /* nothing is remembered */
+    static const char *const wrong[] = { "{\"brandId\":2}", "{\"brandId\":\"\"}", "{\"brandId\":null}" };
+    for (size_t i = 0; i < ARRAY_COUNT(wrong); i++) {
+        assert_has(call_tool(state, "list_things", wrong[i], NULL), "brandId must be the id of a brand");
+        assert_string_equal(asked.brand, "");
+    }
+    /* A tool that works in no brand does not accept it. */
+    assert_has(call_tool(state, "get_thing", "{\"brandId\":\"brd_2\"}", NULL), "does not accept the argument brandId");
+}
+
+static void test_a_bound_connection_stays_in_its_brand(void **state)
+{
+    struct case_stdio *client = case_stdio_new_in(server_of(state), "brd_1");
+    static const char call[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"_meta\":{"
+        "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientCapabilities\":{}},\"name\":\"list_things\",\"arguments\":{\"brandId\":"
+        "\"%s\"}}}";
+    char message[512];
+    snprintf(message, sizeof(message), call, "brd_2");
+    case_stdio_line(client, message);
+    assert_has(case_stdio_next(client), "BRAND_SCOPE_MISMATCH");
+    assert_string_equal(asked.brand, "brd_1");
+    snprintf(message, sizeof(message), call, "brd_1");
+    case_stdio_line(client, message);
+    assert_has(case_stdio_next(client), "structuredContent");
+    assert_string_equal(asked.brand, "brd_1");
+    case_stdio_free(client);
 }
 
 static void test_lists_need_a_good_key(void **state)
@@ -688,7 +729,7 @@ static int set_up_chosen(void **state)
 static void test_an_operator_leaves_tools_out(void **state)
 {
     const char *list = case_post_modern(server_of(state), "tools/list", NULL, "", NULL);
-    assert_has(list, "\"tools\":[{\"name\":\"list_things\"},{\"name\":\"get_thing\"}]");
+    assert_has(list, "\"tools\":[{\"name\":\"list_things\",\"brand\":1},{\"name\":\"get_thing\"}]");
     assert_has(call_tool(state, "control_thing", "{}", NULL), "There is no tool");
     assert_has(call_tool(state, "create_world", "{}", NULL), "There is no tool");
 }
@@ -832,6 +873,8 @@ int main(void)
         WITH(test_what_was_done_is_never_refused),
         WITH(test_html_is_a_link_unless_asked_for),
         WITH(test_brand_connections_do_not_create),
+        WITH(test_a_call_names_its_brand),
+        WITH(test_a_bound_connection_stays_in_its_brand),
         WITH(test_lists_need_a_good_key),
         cmocka_unit_test_setup_teardown(test_an_operator_leaves_tools_out, set_up_chosen, tear_down),
         cmocka_unit_test(test_misspelt_names_are_refused),
