@@ -124,7 +124,8 @@ const struct mcp_resource mcp_resource_templates[] = {
       "{\"uriTemplate\":\"case://things/{id}/html\"}" },
 };
 const size_t mcp_resource_template_count = 2;
-const struct mcp_completion mcp_completions[] = { { "id", &op_list, "{\"limit\":100}", "id" } };
+static const char *const completion_match[] = { "title", NULL };
+const struct mcp_completion mcp_completions[] = { { "id", &op_list, "{\"limit\":100}", "id", completion_match } };
 const size_t mcp_completion_count = 1;
 
 /* ---- The engine ---- */
@@ -834,6 +835,12 @@ static void test_completion(void **state)
     snprintf(params, sizeof(params), "%s,\"argument\":{\"name\":\"id\",\"value\":\"a\"}", reference);
     assert_has(case_post_modern(server_of(state), "completion/complete", NULL, params, NULL),
                "\"completion\":{\"values\":[\"aa\",\"ab\"],\"total\":2,\"hasMore\":false}");
+    /* By name as well: names that begin as typed come first. */
+    engine.body =
+        "{\"data\":[{\"id\":\"x1\",\"title\":\"Spring Sale\"},{\"id\":\"x2\",\"title\":\"Sale\"},{\"id\":\"x3\",\"title\":null}]}";
+    snprintf(params, sizeof(params), "%s,\"argument\":{\"name\":\"id\",\"value\":\"sale\"}", reference);
+    assert_has(case_post_modern(server_of(state), "completion/complete", NULL, params, NULL),
+               "\"completion\":{\"values\":[\"x2\",\"x1\"],\"total\":2,\"hasMore\":false}");
     snprintf(params, sizeof(params), "%s,\"argument\":{\"name\":\"other\",\"value\":\"a\"}", reference);
     assert_has(case_post_modern(server_of(state), "completion/complete", NULL, params, NULL), "\"values\":[]");
     snprintf(params, sizeof(params), "%s,\"argument\":{\"name\":\"tool\",\"value\":\"list\"}", reference);
