@@ -157,9 +157,12 @@ bool api_is_immediate(struct api *api, struct call *call) NONNULL(1, 2);
 /* Runs all checks and the handler of the call. `on_completed` is called when the answer is complete. */
 void api_submit(struct api *api, struct call *call) NONNULL(1, 2);
 
-/* Cancels a call: a queued call is dropped, a running statement is cancelled, a parked job is asked to stop. `on_completed` is
+/* Cancels a call for its caller, who no longer waits: a queued call is dropped, a running statement is cancelled, a parked job is asked to stop. `on_completed` is
  * still called. Safe from any thread between api_is_immediate (or api_submit) and the return of `on_completed`. */
 void api_cancel(struct api *api, struct call *call) NONNULL(1, 2);
+
+/* Cancels a call for the server, which stops or has waited too long. The log and the counters show it as a failure. */
+void api_stop(struct api *api, struct call *call) NONNULL(1, 2);
 
 /* Candidates of a call that only authenticates; its answer is `who` (handshakes, lists). */
 extern const struct operation *const api_connection_check[];
