@@ -128,6 +128,12 @@ static const char *unknown_tool(struct arena *arena, const char *name)
     return arena_printf(arena, "There is no tool named %.64s.", name);
 }
 
+bool provider_sees_tool(const struct provider_call *call, const char *name)
+{
+    const struct tool *tool = find_tool(call->catalogue, name);
+    return tool != NULL && !(tool->organization && provider_is_brand_connection(call));
+}
+
 size_t provider_tool_names(const struct provider_call *call, const char *prefix, const char **ret_names, size_t max_count)
 {
     size_t count = 0;
@@ -161,7 +167,7 @@ static void answer_tool_call(struct provider_call *provider_call)
     if (request->transport == TRANSPORT_MCP_HTTP && error_info(call->error.code)->http_status == 401)
         mcp_refuse_error(request, &call->error);
     else
-        provider_answer_error(request, &call->error);
+        provider_answer_refusal(provider_call);
 }
 
 /* The largest message of the tool: the largest body of its operations, and the frame. */
