@@ -114,6 +114,9 @@ static void put_arg_field(struct output *out, const struct param *param, const c
     if (member_true(param->schema, "listToo")) {
         put(out, ", .list_too = true");
     }
+    if (member_true(param->schema, "ownNames")) {
+        put(out, ", .own_names = true");
+    }
     if (member_true(param->schema, "rows")) {
         put(out, ", .rows = true");
     }
@@ -196,7 +199,7 @@ static void add_key_of_read(json_t *keys, const struct op_decl *list, const stru
     }
     const char *name = text("%.*s", (int)name_end - 2, rest + 2);
     if (find_param(list, name) == NULL) {
-        json_object_set_new(keys, name, json_string(text("%s is not a filter of this list; GET %s reads one.", name, read->path)));
+        json_object_set_new(keys, name, json_string(text("%s is not a filter of this list; it names one row to read.", name)));
     }
 }
 
