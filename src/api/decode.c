@@ -360,7 +360,8 @@ static bool decode_value(const struct decoder *decoder, const struct arg_field *
 static bool decode_absent(const struct arg_field *field, void *out, struct error *err)
 {
     if (field->required)
-        return fail(err, ERR_INVALID_REQUEST, field->name, "%s is required.", field->name);
+        return fail(err, ERR_INVALID_REQUEST, field->name, "%s is required.", field->name) ||
+               (field->words != NULL && error_suggest(err, "Add %s: %s.", field->name, field->words));
     if (!field->has_default)
         return true;
     if (field->kind == ARG_TEXT)

@@ -181,8 +181,7 @@ bool decode_refuse_name(const struct decoder *decoder, const struct arg_shape *s
 {
     for (const struct key_elsewhere *key = shape->elsewhere; key != NULL && key->name != NULL; key++)
         if (strcmp(key->name, name) == 0)
-            return fail(err, ERR_INVALID_REQUEST, name, "%s", key->message) ||
-                   error_suggest(err, "Leave out %s, or the argument that it does not fit.", name);
+            return fail(err, ERR_INVALID_REQUEST, name, "%s", key->message) || error_suggest(err, "Leave out %s.", name);
     if (strcmp(name, "brandId") == 0)
         return fail(err, ERR_INVALID_REQUEST, name,
                     "brandId is not accepted here; the credential or the connection chooses the brand.") ||

@@ -57,24 +57,28 @@ static size_t min_size(size_t one, size_t other)
     return one < other ? one : other;
 }
 
-/* The number of letters to add, remove or change (Levenshtein distance), computed by rows. */
+/* The number of letters to add, remove, change, or swap with their neighbour (optimal string alignment), computed by rows. */
 static size_t edit_distance(const struct folded *left, const struct folded *right)
 {
     if (left->size == 0 || right->size == 0)
         return NOT_ALIKE;
-    size_t row[NEAREST_MAX_BYTES + 1];
-    for (size_t i = 0; i <= right->size; i++)
-        row[i] = i;
+    size_t rows[3][NEAREST_MAX_BYTES + 1];
+    for (size_t j = 0; j <= right->size; j++)
+        rows[0][j] = j;
     for (size_t i = 1; i <= left->size; i++) {
-        size_t diagonal = row[0];
+        size_t *row = rows[i % 3];
+        const size_t *above = rows[(i + 2) % 3];
+        const size_t *second = rows[(i + 1) % 3]; /* two above */
         row[0] = i;
         for (size_t j = 1; j <= right->size; j++) {
-            size_t changed = diagonal + (left->text[i - 1] != right->text[j - 1]);
-            diagonal = row[j];
-            row[j] = min_size(changed, min_size(row[j], row[j - 1]) + 1);
+            bool same = left->text[i - 1] == right->text[j - 1];
+            row[j] = min_size(above[j - 1] + !same, min_size(above[j], row[j - 1]) + 1);
+            bool swapped = i > 1 && j > 1 && left->text[i - 1] == right->text[j - 2] && left->text[i - 2] == right->text[j - 1];
+            if (swapped)
+                row[j] = min_size(row[j], second[j - 2] + 1);
         }
     }
-    return row[right->size];
+    return rows[left->size % 3][right->size];
 }
 
 static const char *find_few_other_letters(const struct folded *given, const char *const *names, size_t count)

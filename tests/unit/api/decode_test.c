@@ -464,7 +464,7 @@ static void test_the_nearest_name_is_suggested(void **state)
     suggested(INPUT_COERCED, "{\"include\":\"red,bluee\"}", "Use blue.");
     suggested(INPUT_COERCED, "{\"colour\":\"no colour at all\"}", "");
     suggested(
-        INPUT_COERCED, "{\"emial\":1}",
+        INPUT_COERCED, "{\"emialId\":1}",
         "Use emailId, or one of: title, word, note, count, maybe, rate, maybeRate, on, maybeOn, colour, shade, include, at, tags, "
         "to, inner, rows, filter, options, list.");
 }

@@ -39,6 +39,8 @@ static void test_nearest(void **state)
     assert_nearest("email_id", "emailId");
     assert_nearest("emialId", "emailId");
     assert_nearest("subjct", "subject");
+    assert_nearest("form", "from");
+    assert_nearest("tset", "test");
     assert_nearest("audience", "audienceId");
     assert_nearest("subjectLine", "subject");
     assert_nearest("preview", "previewText");
