@@ -4,6 +4,7 @@
  */
 #include "api/tool_call.h"
 #include "base/json_read.h"
+#include "base/nearest.h"
 #include "mcp/provider/provider_private.h"
 
 #include <stdlib.h>
@@ -128,6 +129,19 @@ static const char *unknown_tool(struct arena *arena, const char *name)
     return arena_printf(arena, "There is no tool named %.64s.", name);
 }
 
+/* The same, with the tool that was probably meant. Only tools that every connection sees are named. */
+static const char *unknown_name(const struct catalogue_provider *catalogue, struct arena *arena, const char *name)
+{
+    const char **names = arena_array(arena, catalogue->tool_count, sizeof(*names));
+    size_t count = 0;
+    for (size_t i = 0; i < catalogue->tool_count; i++)
+        if (!catalogue->tools[i]->organization)
+            names[count++] = catalogue->tools[i]->name;
+    const char *nearest = name_nearest(name, names, count);
+    return nearest == NULL ? unknown_tool(arena, name)
+                           : arena_printf(arena, "There is no tool named %.64s; use %s.", name, nearest);
+}
+
 bool provider_sees_tool(const struct provider_call *call, const char *name)
 {
     const struct tool *tool = find_tool(call->catalogue, name);
@@ -191,7 +205,8 @@ void provider_tools_call(const struct catalogue_provider *catalogue, struct mcp_
     const struct tool *tool = find_tool(catalogue, name);
     /* The brand of a key is known only after the call. The brand of the connection is known before. */
     if (tool == NULL || (tool->organization && request->credentials.brand != NULL)) {
-        provider_refuse(catalogue, request, unknown_tool(request->arena, name));
+        provider_refuse(catalogue, request,
+                        tool == NULL ? unknown_name(catalogue, request->arena, name) : unknown_tool(request->arena, name));
         return;
     }
     json_t *arguments = arguments_of(request);
