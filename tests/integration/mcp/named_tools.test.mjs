@@ -32,8 +32,12 @@ const DECLARED = wordsOf([[...catalogue.operations.values()].filter(({ built }) 
 const namesIn = (path, pattern) => [...readFileSync(join(ROOT, path), 'utf8').matchAll(pattern)].map(([, name]) => name);
 const OPERATORS = namesIn('src/engine/filters/filter_value.c', /^ *\{ "([a-z_]+)", VERB/gm);
 const LIQUID_FILTERS = namesIn('src/template/filter.c', /TEMPLATE_FILTER_\w+\] = \{ "([a-z_]+)"/g);
-const WORDS = new Set([...DECLARED, ...OPERATORS, ...LIQUID_FILTERS]);
+/** A custom field as a caller may write it. */
+const EXAMPLES = ['plan_name'];
+const WORDS = new Set([...DECLARED, ...OPERATORS, ...LIQUID_FILTERS, ...EXAMPLES]);
 const TOOL_NAMES = new Set(catalogue.tools.map(({ name }) => name));
+
+const ARGUMENTS = new Set([...catalogue.operations.values()].flatMap(({ path, query, body }) => Object.keys({ ...path, ...query, ...body })));
 
 async function connect(...options) {
   const client = installation.stdio(...options);
@@ -53,7 +57,8 @@ function missingNames({ names, tools }, text) {
   for (const [, tool, argument, value] of text.matchAll(/\b([a-z]+_[a-z_]+) with ([a-z][A-Za-z]+) ([a-z]+)\b/g)) {
     const schema = tools.find(({ name }) => name === tool)?.inputSchema.properties[argument];
     const values = schema?.enum ?? schema?.items?.enum ?? catalogue.operations.get('emails.get').query[argument]?.enum;
-    if (!schema || (values && !values.includes(value))) missing.push(`${tool} with ${argument} ${value}`);
+    const isArgument = ARGUMENTS.has(argument) || /[A-Z]/.test(argument); // send_email with the same arguments
+    if ((!schema && isArgument) || (values && !values.includes(value))) missing.push(`${tool} with ${argument} ${value}`);
   }
   return missing;
 }
