@@ -188,7 +188,7 @@ static void add_keys_of_form(json_t *keys, const struct op_decl *op, const struc
     }
 }
 
-/* Adds the path parameter of the route that reads one row: a list has no such filter. */
+/* Adds the path parameter of the route that reads one row: a list has no such filter. A tool refuses the name before. */
 static void add_key_of_read(json_t *keys, const struct op_decl *list, const struct op_decl *read)
 {
     size_t size = strlen(list->path);
@@ -199,7 +199,7 @@ static void add_key_of_read(json_t *keys, const struct op_decl *list, const stru
     }
     const char *name = text("%.*s", (int)name_end - 2, rest + 2);
     if (find_param(list, name) == NULL) {
-        json_object_set_new(keys, name, json_string(text("%s is not a filter of this list; it names one row to read.", name)));
+        json_object_set_new(keys, name, json_string(text("%s is not a filter of this list; GET %s reads one.", name, read->path)));
     }
 }
 
