@@ -357,11 +357,18 @@ static bool decode_value(const struct decoder *decoder, const struct arg_field *
     return decode_kind(decoder, field, value, out, err) || decode_suggest_form(decoder, field, value, err);
 }
 
+/* The words of a required argument end with ", required". */
+static bool refuse_absence(const struct arg_field *field, struct error *err)
+{
+    fail(err, ERR_INVALID_REQUEST, field->name, "%s is required.", field->name);
+    const char *end = field->words != NULL ? strstr(field->words, ", required") : NULL;
+    return end != NULL && error_suggest(err, "Add %s: %.*s.", field->name, (int)(end - field->words), field->words);
+}
+
 static bool decode_absent(const struct arg_field *field, void *out, struct error *err)
 {
     if (field->required)
-        return fail(err, ERR_INVALID_REQUEST, field->name, "%s is required.", field->name) ||
-               (field->words != NULL && error_suggest(err, "Add %s: %s.", field->name, field->words));
+        return refuse_absence(field, err);
     if (!field->has_default)
         return true;
     if (field->kind == ARG_TEXT)
