@@ -32,8 +32,9 @@ const DECLARED = wordsOf([[...catalogue.operations.values()].filter(({ built }) 
 const namesIn = (path, pattern) => [...readFileSync(join(ROOT, path), 'utf8').matchAll(pattern)].map(([, name]) => name);
 const OPERATORS = namesIn('src/engine/filters/filter_value.c', /^ *\{ "([a-z_]+)", VERB/gm);
 const LIQUID_FILTERS = namesIn('src/template/filter.c', /TEMPLATE_FILTER_\w+\] = \{ "([a-z_]+)"/g);
+const PROMPTS = namesIn('tools/mcp.json', /^      "name": "([a-z_]+)", *$/gm);
 /** A custom field as a caller may write it. */
-const EXAMPLES = ['plan_name'];
+const EXAMPLES = [...PROMPTS, 'plan_name'];
 const WORDS = new Set([...DECLARED, ...OPERATORS, ...LIQUID_FILTERS, ...EXAMPLES]);
 const TOOL_NAMES = new Set(catalogue.tools.map(({ name }) => name));
 
