@@ -79,7 +79,7 @@ struct rate_state {
     int64_t limit;
     int64_t remaining;
     int64_t reset_s; /* Unix epoch seconds */
-    int64_t wait_s;  /* wait time of a refused call, until reset_s */
+    int64_t wait_s;  /* Retry-After of a refused call: the seconds until reset_s, at least 1 */
 };
 
 /* The answer of a handler. The body is streamed into `json`. */
@@ -177,8 +177,8 @@ extern const struct operation *const api_unsubscribe[];
 /* The error envelope of the contract: {"error":{code,type,message,param?,suggestion,docs,retryAfter?,details?}}. */
 void api_write_error(struct json_writer *json, const struct error *err) NONNULL(1, 2);
 
-/* Sets where the page `errors` is, to which the member docs leads: URL/errors#CODE. For the whole process, which must keep the text.
- */
+/* Sets the URL of the documentation, for the whole process. The member `docs` of an error links to URL/errors#CODE. The text is
+ * borrowed until the process ends. */
 void api_set_docs_url(const char *url) NONNULL(1);
 
 /* A new request id. */

@@ -41,7 +41,7 @@ struct call_state {
     struct db_conn *conn; /* while the call runs: the connection that api_cancel stops */
     int64_t started_us;   /* monotonic */
     int64_t job_id;       /* the job that a parked call waits for; 0: none */
-    int64_t caller;       /* of the job, among those of this process */
+    int64_t caller;       /* number of this call among the callers of jobs in this process */
     bool committed;       /* the job is committed, so the parked call may be completed */
     int64_t deadline_us;  /* monotonic; of a parked call */
     int64_t retry_at_us;  /* monotonic; when a parked call without a job is queued again */
