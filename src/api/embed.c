@@ -5,6 +5,7 @@
 
 #include "api/service.h"
 #include "api/tool_call.h"
+#include "api/view/tool_view.h"
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/panic.h"
@@ -23,6 +24,7 @@ struct embedded_call {
     struct posthorn *posthorn;
     struct call *call;
     const struct posthorn_call *request;
+    const struct tool *tool; /* NULL: the request names an operation */
     bool completed;
 };
 
@@ -142,11 +144,15 @@ static struct posthorn_reply *error_reply(const struct error *err)
     return reply;
 }
 
-static struct posthorn_reply *reply_of(const struct call *call)
+static struct posthorn_reply *reply_of(const struct call *call, const struct tool *tool)
 {
+    struct error err = { .code = ERR_NONE };
+    const struct buf *body = call->reply.body;
     if (!call->ok)
         return error_reply(&call->error);
-    struct posthorn_reply *reply = reply_new(buf_text(call->reply.body), call->reply.body->size);
+    if (tool != NULL && !tool_view_body(tool, call, SIZE_MAX, &body, &err))
+        return error_reply(&err);
+    struct posthorn_reply *reply = reply_new(buf_text(body), body->size);
     reply->status = call->reply.status;
     reply->ok = 1;
     reply->replayed = call->replayed;
@@ -172,16 +178,17 @@ static void on_call_progress(struct call *call, double progress, double total, c
     embedded->request->progress(embedded->request->context, progress, total, message);
 }
 
-static bool prepare_embedded_call(struct call *call, const struct posthorn_call *request, struct error *err)
+static bool prepare_embedded_call(struct embedded_call *embedded, const struct posthorn_call *request, struct error *err)
 {
+    struct call *call = embedded->call;
     const json_t *arguments = NULL;
     struct json_bounds bounds = { .max_bytes = ARGUMENTS_MAX_BYTES, .max_tree_bytes = JSON_CALLER_TREE_MAX_BYTES };
     if (request->arguments != NULL &&
         !json_read(call->arena, request->arguments, strlen(request->arguments), bounds, &arguments, err))
         return false;
-    const struct tool *tool = tool_find(request->name);
-    if (tool != NULL) {
-        tool_prepare(tool, json_for_iteration(arguments), call);
+    embedded->tool = tool_find(request->name);
+    if (embedded->tool != NULL) {
+        tool_prepare(embedded->tool, json_for_iteration(arguments), call);
     } else {
         call->candidates = operation_candidates(call->arena, request->name);
         call->input = (struct call_input){ .flat = true, .body = arguments };
@@ -248,10 +255,10 @@ struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct pos
         .on_progress = request->progress != NULL ? on_call_progress : NULL,
         .transport_data = &embedded,
     };
-    if (!prepare_embedded_call(call, request, &err))
+    if (!prepare_embedded_call(&embedded, request, &err))
         return error_reply(&err);
     run_call(posthorn, &embedded);
-    return reply_of(call);
+    return reply_of(call, embedded.tool);
 }
 
 void posthorn_cancel(struct posthorn *posthorn, const char *token)
