@@ -3,7 +3,7 @@
  * every character, so the answer of a tool that takes `detail` leaves out empty
  * and technical members, groups long lists of faulty rows by code, shows the
  * first items of lists that obey `limit`, and a window of its long member. REST
- * and the command line show the whole result.
+ * and calls of an operation show the whole result.
  *
  * The tables are generated from `view` of the shapes and `long` of the tools
  * (schemas/README.md). Results are allocated in the arena of the call.

@@ -125,7 +125,8 @@ test('R-417: results have the shape of REST', LIMIT, async () => {
   ];
   const stable = (body) => ({ ...body, updatedAt: undefined });
   for (const [tool, args, method, path] of pairs) {
-    const overTool = await must(place.mcp.call(tool, args));
+    const detail = TOOLS[tool].readOnly ? { detail: 'full' } : {};
+    const overTool = await must(place.mcp.call(tool, { ...args, ...detail }));
     const overRest = await must(place.rest.call(method, path, method === 'POST' ? args : undefined));
     assert.deepEqual(stable(overTool), stable(overRest), `${tool} ${JSON.stringify(args)}`);
   }

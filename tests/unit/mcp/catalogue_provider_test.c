@@ -497,6 +497,7 @@ static void test_a_page_that_does_not_fit_is_refused_whole(void **state)
     assert_lacks(call_tool(state, "list_things", "{}", NULL), "isError");
 }
 
+/* D-149: of the body, once. */
 static void test_characters_are_counted_and_not_bytes(void **state)
 {
     engine.body = page(1, 900);
@@ -533,6 +534,7 @@ static const char *long_thing(size_t times)
     return text;
 }
 
+/* R-419 */
 static void test_a_long_text_is_refused_with_the_arguments_that_read_it(void **state)
 {
     engine.body = long_thing(100);
@@ -613,7 +615,8 @@ static void test_windows_out_of_bounds(void **state)
 
 /* ---- Short answers ---- */
 
-#define ROWS "[{\"a\":1,\"b\":null,\"updatedAt\":\"t\",\"deep\":{\"updatedAt\":\"t\",\"c\":[],\"d\":{}}},{\"e\":\"\",\"f\":0,\"g\":false}]"
+#define ROWS                                                                                                                       \
+    "[{\"a\":1,\"b\":null,\"updatedAt\":\"t\",\"deep\":{\"updatedAt\":\"t\",\"c\":[],\"d\":{}}},{\"e\":\"\",\"f\":0,\"g\":false}]"
 
 static void test_short_answers_leave_out_what_says_nothing(void **state)
 {
@@ -642,8 +645,9 @@ static const char *faults(size_t count)
     static char text[64 * 1024];
     size_t size = (size_t)snprintf(text, sizeof(text), "{\"startId\":\"s1\",\"counts\":{\"A\":900},\"errors\":[");
     for (size_t i = 0; i < count; i++)
-        size += (size_t)snprintf(text + size, sizeof(text) - size, "%s{\"index\":%zu,\"email\":null,\"code\":\"%s\",\"message\":\"m\"}",
-                                 i > 0 ? "," : "", i, i % 5 == 3 ? "A" : "B");
+        size +=
+            (size_t)snprintf(text + size, sizeof(text) - size, "%s{\"index\":%zu,\"email\":null,\"code\":\"%s\",\"message\":\"m\"}",
+                             i > 0 ? "," : "", i, i % 5 == 3 ? "A" : "B");
     snprintf(text + size, sizeof(text) - size, "]}");
     return text;
 }
@@ -656,7 +660,7 @@ static void test_many_faulty_rows_are_grouped_by_code(void **state)
     assert_non_null(content);
     assert_has(content, "{\"code\":\"B\",\"count\":48,\"rows\":\"0-2, 4-7, 9-12,");
     assert_has(content, "57, 59\",\"samples\":[{\"index\":0,\"message\":\"m\"},");
-    assert_has(content, "{\"index\":11,\"message\":\"m\"}]}"); /* the tenth sample is the last */
+    assert_has(content, "{\"index\":11,\"message\":\"m\"}]}");        /* the tenth sample is the last */
     assert_has(content, "{\"code\":\"A\",\"count\":900,\"samples\""); /* the list did not have all rows of this code */
     assert_has(content, "The resource case://starts/s1/errors has all rows.");
     assert_has(call_tool(state, "control_thing", "{\"kind\":\"start\",\"detail\":\"full\"}", NULL), engine.body);
