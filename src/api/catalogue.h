@@ -54,7 +54,7 @@ struct arg_field {
     bool has_default;
     bool single;    /* ARG_TEXT_LIST: one bare text is accepted too; ARG_TEXT: true and false are */
     bool list_too;  /* ARG_JSON of an object: a bare array is accepted too */
-    bool rows;      /* ARG_OBJECT_LIST: a fault of an item is kept in the list and does not refuse the call (D-143) */
+    bool rows; /* lists: a fault of an item does not refuse the call (D-143); it is in `faults`, and a text of a list is NULL */
     int id_kind;    /* ARG_ID: enum id_kind of crypto/ids.h */
     double minimum; /* value bounds of numbers; -INFINITY and INFINITY when open */
     double maximum;

@@ -78,7 +78,7 @@ void address_list_read(struct arena *arena, struct text_list given, struct addre
 /* Sets the verdict of every address; `domains` are the answers for the domains of the list, in their order. */
 void address_list_judge(struct arena *arena, struct address_list *list, const enum mail_domain *domains) NONNULL(1, 2);
 
-/* The number of distinct addresses of a judged list that were checked. This number is charged. */
+/* The number of distinct addresses of a judged list that were checked, without empty texts. This number is charged. */
 int64_t address_list_checked(const struct address_list *list) NONNULL(1) PURE;
 
 /* Whether an address of a judged list was checked: the DNS answered, or was not needed. */

@@ -1,5 +1,6 @@
 #include "mail/encode.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <stdint.h>
 #include <string.h>
@@ -369,14 +370,25 @@ struct word_kind {
     char *(*put)(char *at, const char *text, size_t size);
 };
 
+enum { CHARACTER_MAX_BYTES = 4 /* RFC 3629 §3 */, WORD_FRAME_BYTES = 12 };
+static_assert(ENCODE_WORD_MAX_BYTES >= WORD_FRAME_BYTES + 3 * CHARACTER_MAX_BYTES, "any character fits into a word of its own");
+
+/* The bytes of the first character. Malformed UTF-8 is cut after as many bytes as a character can have, so that every piece fits
+ * into a word. */
+static size_t character_size(const char *text, size_t size)
+{
+    size_t next = 1;
+    while (next < size && next < CHARACTER_MAX_BYTES && ((unsigned char)text[next] & 0xC0) == 0x80)
+        next++;
+    return next;
+}
+
 /* The number of bytes of `text`, in whole characters, that encode to at most `room` bytes. */
 static size_t word_take(const struct word_kind *kind, const char *text, size_t size, size_t room)
 {
     size_t taken = 0;
     while (taken < size) {
-        size_t next = taken + 1;
-        while (next < size && ((unsigned char)text[next] & 0xC0) == 0x80)
-            next++;
+        size_t next = taken + character_size(text + taken, size - taken);
         if (kind->size(text, next) > room)
             break;
         taken = next;
