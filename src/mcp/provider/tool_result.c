@@ -129,7 +129,7 @@ struct remedy {
     size_t budget;
     size_t limit;     /* a limit that fits; 0: none helps */
     const char *part; /* the long member, when it is what is too large; NULL otherwise */
-    bool drop;        /* less of include helps */
+    const char *drop; /* an argument of the call to leave out; NULL: none helps */
     const char *uri;  /* the resource; NULL: none */
 };
 
@@ -138,6 +138,15 @@ static size_t fitting_limit(const struct remedy *remedy, size_t rows)
 {
     size_t fitting = rows > 1 ? rows * remedy->budget / remedy->chars * 9 / 10 : 0;
     return rows > 1 && fitting == 0 ? 1 : fitting;
+}
+
+/* An argument that made the answer larger: include, else detail. */
+static const char *enlarging_argument(const struct provider_call *provider_call)
+{
+    const struct call *call = &provider_call->call;
+    if (json_object_get(call->input.body, "include") != NULL && !call->view.from.set)
+        return "include";
+    return provider_call->tool->takes_detail && !call->view.is_short ? "detail" : NULL;
 }
 
 static struct remedy find_remedy(const struct provider_call *provider_call, const struct buf *body)
@@ -155,8 +164,10 @@ static struct remedy find_remedy(const struct provider_call *provider_call, cons
     }
     if (takes_argument(tool, "limit"))
         remedy.limit = fitting_limit(&remedy, count_rows(body->data, body->size));
-    remedy.drop = remedy.limit == 0 && json_object_get(provider_call->call.input.body, "include") != NULL;
-    remedy.uri = remedy.limit == 0 ? result_uri(provider_call) : NULL;
+    if (remedy.limit == 0) {
+        remedy.drop = enlarging_argument(provider_call);
+        remedy.uri = result_uri(provider_call);
+    }
     return remedy;
 }
 
@@ -175,8 +186,8 @@ static const char *remedy_words(struct arena *arena, const struct remedy *remedy
         return arena_printf(arena, "Read %s in parts: repeat the call with %sFrom 0 and %sChars %zu, then go on at next%c%sFrom.%s",
                             remedy->part, remedy->part, remedy->part, window_chars(remedy), remedy->part[0] - 'a' + 'A',
                             remedy->part + 1, resource);
-    if (remedy->drop)
-        return arena_printf(arena, "Repeat the call without include.%s", resource);
+    if (remedy->drop != NULL)
+        return arena_printf(arena, "Repeat the call without %s.%s", remedy->drop, resource);
     return remedy->uri != NULL ? resource + 1 : "Ask for less of it.";
 }
 
@@ -204,11 +215,9 @@ static void refuse_size(struct provider_call *provider_call, const struct buf *b
 {
     struct arena *arena = provider_call->request->arena;
     struct remedy remedy = find_remedy(provider_call, body);
-    const char *param = remedy.limit >= 1 ? "limit" : NULL;
+    const char *param = remedy.limit >= 1 ? "limit" : remedy.drop;
     if (remedy.part != NULL)
         param = arena_printf(arena, "%sFrom", remedy.part);
-    else if (remedy.drop)
-        param = "include";
     struct error err = { 0 };
     fail(&err, ERR_RESPONSE_TOO_LARGE, param, "The result has %zu characters; the client accepts %zu. %s", remedy.chars,
          remedy.budget, remedy_words(arena, &remedy));

@@ -178,6 +178,14 @@ test('R-445: the HTML of a template is a resource, and is read in windows', LIMI
     assert.equal((await transport.read(resource)).contents[0].text, html);
     assert.equal((await readInWindows(transport, 'get_template', emailId, {})).html, html);
   }
+  const client = installation.stdio('--brand', place.brandId);
+  await client.initialize();
+  const { result } = await client.request('completion/complete', {
+    ref: { type: 'ref/resource', uri: 'posthorn://templates/{templateId}/html' },
+    argument: { name: 'templateId', value: emailId.slice(0, 6) },
+  });
+  assert.ok(result.completion.values.includes(emailId), 'the id of a template is completed');
+  await client.close();
 });
 
 test('D-149: answers of tools are short, and whole with detail full', LIMIT, async () => {

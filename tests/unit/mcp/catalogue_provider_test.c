@@ -556,6 +556,17 @@ static void test_a_refusal_names_no_argument_that_the_tool_lacks(void **state)
     assert_has(answer, "\\\"resource\\\":\\\"case://all\\\"");
 }
 
+static void test_a_refusal_names_the_argument_to_leave_out(void **state)
+{
+    engine.body = page(1, 960);
+    assert_has(call_tool(state, "get_thing", "{\"include\":[\"rows\"],\"detail\":\"full\"}", NULL),
+               "Repeat the call without include.");
+    const char *answer = call_tool(state, "get_thing", "{\"detail\":\"full\"}", NULL);
+    assert_has(answer, "Repeat the call without detail.");
+    assert_has(answer, "\\\"param\\\":\\\"detail\\\"");
+    assert_lacks(call_tool(state, "get_thing", "{}", NULL), "Repeat the call");
+}
+
 /* Reads the number behind `name` in an answer; -1 when it is absent. */
 static long number_after(const char *answer, const char *name)
 {
@@ -845,6 +856,7 @@ int main(void)
         WITH(test_html_is_a_link_unless_asked_for),
         WITH(test_a_long_text_is_refused_with_the_arguments_that_read_it),
         WITH(test_a_refusal_names_no_argument_that_the_tool_lacks),
+        WITH(test_a_refusal_names_the_argument_to_leave_out),
         WITH(test_windows_join_to_the_whole_and_split_no_escape),
         WITH(test_windows_out_of_bounds),
         WITH(test_short_answers_leave_out_what_says_nothing),
