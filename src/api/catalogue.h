@@ -233,13 +233,15 @@ struct tool {
     const char *description; /* for a model, with the cost at its end */
     const char *cost;        /* what a call costs, one sentence */
     const char *toolset;
-    bool built; /* at least one of its operations is */
+    bool built;  /* at least one of its operations is */
+    bool listed; /* built, and able to do something: what it needs can be connected to this server */
     bool read_only;
     bool destructive;
     bool idempotent;
     bool open_world;
     bool organization;     /* hidden from brand connections */
     const char *list_json; /* its complete object in tools/list; NULL when not built, as is the schema */
+    const char *organization_json; /* the same with the argument brandId, for a connection that is bound to no brand; NULL: the same */
     const char *input_schema_json;
     const char *const *arguments;              /* names in its input schema, NULL-terminated */
     const struct operation *const *candidates; /* NULL-terminated; `choose_by` or their own conditions decide */
@@ -252,6 +254,7 @@ struct tool {
     const char *long_member;          /* a text of the result that include adds, and that is read in windows; NULL: none */
     const char *long_uri;             /* the resource of that text; placeholder {argument}: the argument's value */
     const char *help;                 /* focused help, Markdown */
+    const char *instead;              /* what to do in place of a tool that is not listed, a sentence that names tools; or NULL */
 };
 extern const struct tool tools[];
 extern const size_t tool_count;

@@ -21,7 +21,7 @@ enum address_reason {
     ADDRESS_UNOBJECTIONABLE,
     ADDRESS_INVALID_SYNTAX, /* RFC 5321, RFC 6531 */
     ADDRESS_NO_SUCH_DOMAIN, /* NXDOMAIN, or a name that never has mail (RFC 6761) */
-    ADDRESS_NO_MAIL,        /* null MX (RFC 7505), or neither MX nor address */
+    ADDRESS_NO_MAIL,        /* the domain has a null MX (RFC 7505), or neither MX nor address records */
     ADDRESS_DISPOSABLE,
     ADDRESS_ROLE,
     ADDRESS_DNS_UNAVAILABLE, /* not checked: the DNS gave no answer in time */
@@ -36,7 +36,7 @@ struct address_verdict {
     const char *did_you_mean; /* a suggestion for an address with a probable typo, else NULL */
 };
 
-/* The names in the API: "valid"; "no_mail", NULL for ADDRESS_UNOBJECTIONABLE. */
+/* The names in the API, such as "valid" and "no_mail". ADDRESS_UNOBJECTIONABLE has none: NULL. */
 const char *address_status_name(enum address_status status) RETURNS_NONNULL;
 const char *address_reason_name(enum address_reason reason);
 

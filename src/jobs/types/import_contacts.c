@@ -1,12 +1,12 @@
 /*
- * The job of contacts.importCsv. A round reads the text on the thread of the
+ * The job of contacts.importCsv. A round reads the CSV text on the thread of the
  * worker; each shard saves its part of the chunks on its own thread and
  * connection. A few chunks are in flight at a time. The shards commit, so a round
  * may end anywhere: the next round continues at the positions of the shards.
  *
  * An import that is to be validated has one more round when it has saved at most
  * VALIDATION_MAX_WAITED_FOR contacts. That round checks their addresses while
- * the caller waits (D-144). More become a job of their own.
+ * the caller waits (D-144). More addresses are checked by a job of their own.
  */
 #include "base/clock.h"
 #include "base/guard.h"
@@ -24,7 +24,7 @@ enum {
     CHUNKS_UNDER_WAY = 3, /* one is being read, the others wait for the shards */
     NOTE_CHARS = 96,
 };
-/* What base/guard.h calls the computation that has passed a bound of memory. */
+/* The name of the computation in the error of base/guard.h. */
 #define IMPORT_GUARDED "import"
 static const int64_t round_us = 20 * US_PER_S; /* well within the lease of a job */
 static const int64_t progress_every_us = US_PER_S / 2;
@@ -199,7 +199,8 @@ static void tell_progress(struct round *round, const struct import_reading *read
     job_progress(round->job, (double)reading->csv.offset, (double)round->import.row->size_bytes, note);
 }
 
-/* Shard 0 keeps the errors. A chunk that it has applied already is read again only for the other shards. */
+/* Shard 0 stores the errors. If it has applied this chunk before, the chunk is read again for the other shards only. The errors of
+ * the chunk have used the budget already, so they get a budget without room. */
 static bool read_chunk(struct round *round, struct import_reading *reading, struct error *err)
 {
     struct pump *pump = &round->pump;
@@ -274,7 +275,7 @@ static int64_t import_of(const struct job *job)
 
 struct outcome {
     enum round_end end;
-    struct validation_round check; /* is_open: this was the round that validates */
+    struct validation_round check; /* is_open when this round checked the addresses */
 };
 
 /* Checks the addresses of an import that has saved its contacts. When the DNS does not answer, the warnings report it. */
@@ -308,7 +309,8 @@ static bool execute(struct job *job, struct error *err)
     return ok;
 }
 
-/* Ends the import. Without a validation by this job, or a caller who has cancelled, that is the answer. */
+/* Ends the import. If this job is to check the addresses as well, it runs again for that, and answers then. Otherwise, or when the
+ * caller has cancelled, it writes the answer now. */
 static bool settle_import(struct job *job, enum round_end end, struct json_writer *answer, struct error *err)
 {
     bool is_canceled = end == ROUND_CANCELED;
