@@ -26,7 +26,7 @@ const TOOLS = {
   get_capabilities: { ...READS, cost: 'Free.' },
   get_email_analytics: { ...READS, cost: 'Free.' },
   save_contact: { ...WRITES, cost: 'Free; 2 credits for each address that is validated.' },
-  import_contacts_csv: { ...WRITES, cost: 'Free.' },
+  import_contacts_csv: { ...WRITES, cost: 'Free; 2 credits for each address that is validated.' },
   delete_contacts: { ...DESTROYS, cost: 'Free.' },
   create_contact_field: { ...WRITES, cost: 'Free.' },
   delete_contact_field: { ...DESTROYS, cost: 'Free.' },
