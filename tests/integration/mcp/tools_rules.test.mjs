@@ -39,6 +39,7 @@ const TOOLS = {
   list_emails: { ...READS, cost: 'Free.' },
   clone_email: { ...WRITES, cost: 'Free.' },
   delete_email: { ...DESTROYS, cost: 'Free.' },
+  edit_email: { ...WRITES, cost: 'Free.' },
   delete_email_group: { ...DESTROYS, cost: 'Free.' },
   list_email_groups: { ...READS, cost: 'Free.' },
   restore_email_version: { ...WRITES, cost: 'Free.' },
