@@ -60,7 +60,7 @@ test('R-421: a connection of a brand does not leave it', LIMIT, async () => {
 test('a tool that does not work is not listed, and says what to use', LIMIT, async () => {
   const { mcp } = await makePlace(installation, server);
   const listed = new Set((await mcp.list()).map(({ name }) => name));
-  const { toolsets } = await must(mcp.call('get_capabilities'));
+  const { toolsets } = await must(mcp.call('get_capabilities', { detail: 'full' }));
   assert.deepEqual([...listed].sort(), toolsets.flatMap(({ tools }) => tools).sort());
   for (const name of toolsets.flatMap(({ notAvailable }) => notAvailable)) {
     assert.ok(!listed.has(name));
