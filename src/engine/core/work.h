@@ -39,6 +39,8 @@ struct engine {
     const char *sandbox_domain;   /* name of every brand's capture-only sending domain */
 };
 
+struct short_tokens;
+
 struct work {
     struct engine *engine;
     struct arena *arena;
@@ -46,6 +48,7 @@ struct work {
     int64_t organization_id;
     int64_t brand_id; /* 0 for work of the organization */
     int64_t now_us;
+    struct short_tokens *short_tokens; /* of a call of an assistant (short_tokens.h); NULL: the tokens are sealed */
 };
 
 /* Creates the keys and the default organization and brand if the database has none, and loads them. Idempotent; several

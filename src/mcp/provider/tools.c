@@ -199,6 +199,7 @@ void provider_tools_call(const struct catalogue_provider *catalogue, struct mcp_
     provider_call->tool = tool;
     struct call *call = &provider_call->call;
     tool_prepare(tool, arguments, call);
+    call->tool = tool->name;
     if (consent != CONSENT_NOT_ASKED)
         call->confirmation = token;
     call->is_declined = consent == CONSENT_REFUSED;
