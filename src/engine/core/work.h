@@ -55,6 +55,13 @@ struct work {
  * processes can run it at once. */
 MUST_CHECK bool engine_load(struct db_conn *conn, struct engine *engine, struct error *err) NONNULL(1, 2, 3);
 
+/* Whether an assistant gets the answer. Its answers tell more than the contract's shapes: null for figures that do not exist,
+ * rates. */
+static inline bool work_is_for_assistant(const struct work *work)
+{
+    return work->short_tokens != NULL;
+}
+
 /* An id in its wire form, in the arena of the work. */
 char *work_id(const struct work *work, enum id_kind kind, int64_t id) NONNULL(1) RETURNS_NONNULL;
 
@@ -64,4 +71,5 @@ void json_member_id(struct json_writer *json, const struct work *work, const cha
 void json_member_id_if(struct json_writer *json, const struct work *work, const char *name, enum id_kind kind, struct opt_int id)
     NONNULL(1, 2, 3);
 void json_member_time(struct json_writer *json, const char *name, int64_t time_us) NONNULL(1, 2);
+void json_member_int_or_null(struct json_writer *json, const char *name, struct opt_int value) NONNULL(1, 2);
 void json_member_time_if(struct json_writer *json, const char *name, struct opt_int time_us) NONNULL(1, 2);

@@ -126,8 +126,8 @@ static bool count_now(const struct work *work, const struct confirmable *asked, 
 {
     const struct checked_request *checked = asked->checked;
     struct send_target target = { .is_all = strcmp(checked->target, "all") == 0, .audience_id = checked->audience_id };
-    *ret_count = (int64_t)asked->keys.count;
-    return asked->keys.items != NULL || send_target_count(work, target, ret_count, err);
+    *ret_count = asked->accepted->recipient_count.value;
+    return asked->accepted->recipient_count.set || send_target_count(work, target, ret_count, err);
 }
 
 static bool check_growth(int64_t confirmed, int64_t now, struct error *err)
@@ -159,7 +159,9 @@ bool confirm_check(const struct work *work, const struct confirmable *asked, boo
         return false;
     /* The target of a scheduled send can still change until it begins. */
     bool is_target_open = request->scheduled_at_us.set && asked->keys.items == NULL;
-    *ret_is_due = is_target_open || count > request->confirm_above.value;
+    /* The caller may have meant other people. */
+    bool is_surprising = asked->accepted->skipped_count > 0 || asked->accepted->unknown_count > 0;
+    *ret_is_due = is_target_open || is_surprising || count > request->confirm_above.value;
     return true;
 }
 

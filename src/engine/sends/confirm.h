@@ -1,6 +1,7 @@
 /*
- * Send confirmation: an assistant's send to more recipients than the operator's
- * limit needs a confirmation. The first call writes nothing; it returns a preview
+ * Send confirmation: an assistant's send needs a confirmation when it has more
+ * recipients than the operator's limit, or a list with addresses that are no
+ * contact or get no mail. The first call writes nothing; it returns a preview
  * and a token. The same call with the token sends. The token is bound to the
  * organization, the brand, the credential, the checked request (including design
  * version and sender), and the number of recipients. It expires after a quarter
@@ -17,7 +18,7 @@ enum {
     CONFIRM_GROWTH = 10,        /* allowed growth of the number of recipients since the preview, */
     CONFIRM_GROWTH_PERCENT = 1, /* or in percent; the larger one applies */
     PREVIEW_TEXT_CHARS = 400,
-    PREVIEW_WARNINGS_MAX = 16,
+    PREVIEW_WARNINGS_MAX = 24, /* more than there can be */
 };
 
 struct send_preview {
@@ -41,8 +42,7 @@ struct confirmable {
     const struct send_request *request;
     const struct checked_request *checked;
     struct text_list keys; /* of an inline list: keys that can be mailed; items NULL: the target is not an inline list */
-    const struct send_skipped *skipped; /* the other addresses of an inline list */
-    size_t skipped_count;
+    const struct send_accepted *accepted; /* its figures: recipients, skipped and unknown addresses */
 };
 
 /* `ret_is_due`: the request needs a confirmation. A request with a token is checked against it, and then needs none.

@@ -15,7 +15,7 @@ bool send_get(const struct work *work, int64_t send_id, bool with_events, struct
               struct json_writer *json, struct error *err)
 {
     struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
-    struct send_events_params events = { .brand_id = work->brand_id, .send_id = send_id, .limit = SEND_EVENTS_MAX };
+    struct send_events_params events = { .brand_id = work->brand_id, .send_id = send_id, .limit = SEND_EVENTS_MAX + 1 };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t found = db_batch_add(batch, &send_find_statement, &find);
     size_t listed = with_events ? db_batch_add(batch, &send_events_statement, &events) : 0;
