@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { prepareSend, saveContacts } from '../../lib/campaign.mjs';
 import { sql } from '../../lib/database.mjs';
 import { installationFor } from '../../lib/installation.mjs';
+import { until } from '../../lib/processes.mjs';
 import { makePlace, must, stdioTransport, transportsOfKey } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 600_000 };
@@ -118,4 +119,6 @@ test('a cursor ends after a day, a confirmation after a quarter of an hour', LIM
   assert.equal((await must(place.search({ cursor: place.cursor }))).data.length, 2);
   clock.advance(DAY_S);
   await assertNoCursor(place.search({ cursor: place.cursor }));
+  const expired = async () => (await sql(installation, 'select count(*) from short_tokens where expires_at < now()'))[0];
+  await until('the expired tokens are deleted', async () => (await expired()) === '0', 300_000);
 });
