@@ -113,9 +113,15 @@ MUST_CHECK bool send_list(const struct work *work, const struct send_filter *fil
 
 /* ---- Wire shapes (sends_json.c) ---- */
 
-/* The resource "send"; `events` is NULL when they were not requested. */
-void send_write(const struct work *work, const struct send_row *send, const struct send_events_row *events, size_t event_count,
-                struct json_writer *json) NONNULL(1, 2, 5);
+/* What is read beside the row of one send; each is NULL when it was not read. */
+struct send_extras {
+    const struct db_rows *events;   /* struct send_events_row, one more than SEND_EVENTS_MAX when the list is cut */
+    const struct db_rows *left_out; /* struct send_left_out_row */
+};
+
+/* The resource "send", or "sendReport" for an assistant; `extras` may be NULL. */
+void send_write(const struct work *work, const struct send_row *send, const struct send_extras *extras, struct json_writer *json)
+    NONNULL(1, 2, 4);
 
 /* The resource "sendAccepted". */
 void send_write_accepted(const struct work *work, const struct send_accepted *accepted, struct json_writer *json) NONNULL(1, 2, 3);

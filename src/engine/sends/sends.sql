@@ -197,6 +197,17 @@ select event_type, occurred_at, recipient_email
  order by occurred_at desc, id desc
  limit :limit;
 
+-- How many recipients were left out when their turn came, by reason.
+-- name: send_left_out :many
+-- params: brand_id bigint, send_id bigint
+-- columns: reason text, recipients bigint
+select case reason when 'contact deleted' then 'deleted' when 'invalid address' then 'invalid' else coalesce(reason, 'other') end,
+       count(*)
+  from send_results
+ where brand_id = :brand_id and send_id = :send_id and outcome = 'skipped'
+ group by 1
+ order by 1;
+
 -- Cancels a send that has not begun, or is paused, and removes the job that would begin it from the queue. A send that has begun
 -- returns the allowance of its recipients without a result. The lock of the statistics comes first, as when results are written.
 -- name: send_cancel :exec

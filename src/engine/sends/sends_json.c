@@ -105,11 +105,12 @@ static void write_times(const struct send_row *send, struct json_writer *json)
 }
 
 /* One row more than SEND_EVENTS_MAX was read to see whether the list is cut. */
-static void write_events(const struct work *work, const struct send_events_row *events, size_t count, struct json_writer *json)
+static void write_events(const struct work *work, const struct db_rows *rows, struct json_writer *json)
 {
+    const struct send_events_row *events = rows->rows;
     json_key(json, "events");
     json_array_begin(json);
-    for (size_t i = 0; i < count && i < SEND_EVENTS_MAX; i++) {
+    for (size_t i = 0; i < rows->count && i < SEND_EVENTS_MAX; i++) {
         json_object_begin(json);
         json_member_text(json, "eventType", events[i].event_type);
         json_member_time(json, "occurredAt", events[i].occurred_at);
@@ -117,12 +118,22 @@ static void write_events(const struct work *work, const struct send_events_row *
         json_object_end(json);
     }
     json_array_end(json);
-    if (count > SEND_EVENTS_MAX && work_is_for_assistant(work))
+    if (rows->count > SEND_EVENTS_MAX && work_is_for_assistant(work))
         json_member_bool(json, "eventsHasMore", true);
 }
 
-void send_write(const struct work *work, const struct send_row *send, const struct send_events_row *events, size_t event_count,
-                struct json_writer *json)
+/* Recipients that were left out when their turn came, by reason. */
+static void write_left_out_results(const struct db_rows *rows, struct json_writer *json)
+{
+    const struct send_left_out_row *reasons = rows->rows;
+    json_key(json, "leftOut");
+    json_object_begin(json);
+    for (size_t i = 0; i < rows->count; i++)
+        json_member_int(json, reasons[i].reason, reasons[i].recipients);
+    json_object_end(json);
+}
+
+void send_write(const struct work *work, const struct send_row *send, const struct send_extras *extras, struct json_writer *json)
 {
     json_object_begin(json);
     json_member_id(json, work, "sendId", ID_SEND, send->id);
@@ -149,8 +160,10 @@ void send_write(const struct work *work, const struct send_row *send, const stru
     write_delivery_counts(work, send, json);
     json_member_time(json, "createdAt", send->created_at);
     json_member_time(json, "updatedAt", send->updated_at);
-    if (events != NULL)
-        write_events(work, events, event_count, json);
+    if (extras != NULL && extras->left_out != NULL && extras->left_out->count > 0)
+        write_left_out_results(extras->left_out, json);
+    if (extras != NULL && extras->events != NULL)
+        write_events(work, extras->events, json);
     json_object_end(json);
 }
 
