@@ -193,18 +193,23 @@ static json_t *infer_choice(const struct tool *tool, const json_t *arguments, js
     return inferred != NULL ? json_in_arena(arena, json_string(inferred)) : usual;
 }
 
+/* True for an argument of the operation, and for one that the tool takes for it. */
+static bool accepts_through_tool(const struct tool *tool, const struct operation *op, const char *name)
+{
+    return accepts_argument(op, name) || (op->waits && strcmp(name, wait_argument) == 0) || tool_view_accepts(tool, op, name);
+}
+
 /* Names the choices with which an argument goes. */
 static bool check_choice(const struct tool *tool, const json_t *arguments, size_t chosen, struct arena *arena, struct error *err)
 {
     const char *name;
     json_t *value;
     json_object_foreach (json_for_iteration(arguments), name, value) {
-        const struct operation *op = tool->candidates[chosen];
-        if (accepts_argument(op, name) || strcmp(name, tool->choose_by) == 0 || (op->waits && strcmp(name, wait_argument) == 0))
+        if (strcmp(name, tool->choose_by) == 0 || accepts_through_tool(tool, tool->candidates[chosen], name))
             continue;
         const char *others = "";
         for (size_t i = 0; tool->candidates[i] != NULL; i++)
-            if (accepts_argument(tool->candidates[i], name) || (tool->candidates[i]->waits && strcmp(name, wait_argument) == 0))
+            if (accepts_through_tool(tool, tool->candidates[i], name))
                 others = arena_printf(arena, "%s%s%s", others, others[0] != '\0' ? " or " : "", tool->choose_values[i]);
         return fail(err, ERR_INVALID_REQUEST, name, "%s %s does not accept the argument %.64s.", tool->choose_by,
                     tool->choose_values[chosen], name) ||

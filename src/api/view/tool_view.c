@@ -97,14 +97,31 @@ static bool accepts_limit(const struct operation *op)
     return false;
 }
 
-/* An operation with a list to cut, which takes no limit itself. */
+/* True for an operation with a list to cut, which takes no limit itself. */
+static bool cuts_lists(const struct tool *tool, const struct operation *op)
+{
+    return tool->read_only && op->view != NULL && op->view->cut != NULL && !accepts_limit(op);
+}
+
 static bool take_limit(const struct tool *tool, json_t *arguments, struct call *call, struct error *err)
 {
-    const struct operation *op = call->candidates[0];
-    if (!tool->read_only || op->view == NULL || op->view->cut == NULL || accepts_limit(op))
+    if (!cuts_lists(tool, call->candidates[0]))
         return true;
     call->view.limit = (struct opt_int){ .set = true, .value = VIEW_DEFAULT_LIMIT };
     return take_number(arguments, limit_argument, 1, VIEW_MAX_LIMIT, &call->view.limit, err);
+}
+
+static bool is_window_argument(const struct tool *tool, const char *name)
+{
+    size_t size = tool->long_member != NULL ? strlen(tool->long_member) : 0;
+    return size > 0 && strncmp(name, tool->long_member, size) == 0 &&
+           (strcmp(name + size, "From") == 0 || strcmp(name + size, "Chars") == 0);
+}
+
+bool tool_view_accepts(const struct tool *tool, const struct operation *op, const char *name)
+{
+    return (tool->takes_detail && strcmp(name, detail_argument) == 0) || is_window_argument(tool, name) ||
+           (cuts_lists(tool, op) && strcmp(name, limit_argument) == 0);
 }
 
 bool tool_view_take(const struct tool *tool, json_t *arguments, struct call *call, struct error *err)

@@ -18,6 +18,9 @@ enum {
     VIEW_SHOWN_ROWS = 10, /* a list with more faulty rows is grouped; also the samples of a group */
 };
 
+/* True for an argument of the tool's own: it chooses the part of the result of the operation, which does not get it. */
+bool tool_view_accepts(const struct tool *tool, const struct operation *op, const char *name) NONNULL(1, 2, 3);
+
 /* Removes the arguments of the view from `arguments` and fills call->view. The candidates of the call are chosen. A window adds the
  * long member to the argument include. Errors: INVALID_REQUEST, with the argument as param. */
 MUST_CHECK bool tool_view_take(const struct tool *tool, json_t *arguments, struct call *call, struct error *err)
