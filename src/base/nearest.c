@@ -8,6 +8,7 @@ enum {
     NOT_ALIKE = 1000,
     PART_MIN_BYTES = 2,  /* of a given name that is part of an accepted one: id */
     WHOLE_MIN_BYTES = 4, /* of an accepted name that is part of a given one */
+    LETTERS_MAX = 3,     /* other letters of a long name; with more, generate_email would be like delete_email */
 };
 
 /* A name without case and separators. */
@@ -84,7 +85,7 @@ static size_t edit_distance(const struct folded *left, const struct folded *righ
 static const char *find_few_other_letters(const struct folded *given, const char *const *names, size_t count)
 {
     const char *nearest = NULL;
-    size_t best = (given->size + 1) / 3 + 1; /* a greater distance means another word */
+    size_t best = min_size((given->size + 1) / 3, LETTERS_MAX) + 1; /* a greater distance means another word */
     for (size_t i = 0; i < count; i++) {
         struct folded name = fold(names[i]);
         size_t apart = edit_distance(given, &name);

@@ -4,13 +4,22 @@
 
 #include <string.h>
 
+/* "id of an audience run", from the format id:audienceRun. */
+static const char *id_in_words(const struct param *param)
+{
+    char *kind = text("%s", snake_case(member_text(param->schema, "format") + strlen("id:")));
+    for (char *at = strchr(kind, '_'); at != NULL; at = strchr(at, '_'))
+        *at = ' ';
+    return text("id of %s %s", strchr("aeiou", kind[0]) != NULL ? "an" : "a", kind);
+}
+
 static const char *type_in_words(const struct param *param)
 {
     switch (param->kind) {
     case PARAM_TEXT:
         return text("text, at most %.0f characters", member_number(param->schema, "maxLength", 0));
     case PARAM_ID:
-        return "id";
+        return id_in_words(param);
     case PARAM_INTEGER:
     case PARAM_NUMBER:
         return text("number, %g to %g", member_number(param->schema, "minimum", 0), member_number(param->schema, "maximum", 0));

@@ -51,6 +51,8 @@ static void test_nearest(void **state)
     memset(longer, 'a', sizeof(longer) - 1);
     longer[sizeof(longer) - 1] = '\0';
     assert_nearest(longer, NULL);
+    static const char *const far[] = { "delete_email" };
+    assert_null(name_nearest("generate_email", far, 1)); /* a long name with more than three other letters is another word */
     static const char *const one[] = { "emailId", "waitSeconds" };
     assert_string_equal(name_nearest("id", one, ARRAY_COUNT(one)), "emailId");
 }
