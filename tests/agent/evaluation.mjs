@@ -2,7 +2,7 @@
 // failures as sentences; main.mjs and tests/bench print them.
 
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Operator } from '../cases/runner/operator.mjs';
 import { SqlSession } from '../lib/database.mjs';
@@ -13,6 +13,7 @@ import { Places } from './places.mjs';
 import { playDeclined, playForeignIds, playGolden, playGuessing, playStumbling, playSweeping, playUnanswered, repeatAll, roundsOf, seeded } from './players.mjs';
 
 const FOLDER = join(import.meta.dirname, 'jobs');
+const RESOURCES = join(import.meta.dirname, '../../schemas/resources');
 const SIDE_BY_SIDE = 3;
 
 /** The jobs by the names of their files, of which only those that begin with one of `wanted`, if any. */
@@ -24,15 +25,26 @@ export async function loadJobs(wanted = []) {
   return jobs;
 }
 
-/** What a job waits for: tools, arguments (tool.argument) or values (tool.argument=value) that tools/list does not have. */
-export function waitsFor(job, tools) {
-  const missing = job.needs.filter((need) => {
-    const [, name, argument, value] = /^(\w+)(?:\.(\w+))?(?:=(\w+))?$/.exec(need);
-    const tool = tools.find((one) => one.name === name);
-    const property = tool?.inputSchema.properties[argument];
-    return !tool || (argument !== undefined && !property) || (value !== undefined && !property.enum?.includes(value));
-  });
+/**
+ * What a job waits for: tools, arguments (tool.argument) or values (tool.argument=value) that tools/list does not have, and members
+ * of declared results (result#member).
+ */
+export function waitsFor({ needs }, tools) {
+  const missing = needs.filter((need) => !(need.includes('#') ? hasMember(need) : hasTool(need, tools)));
   return missing.length > 0 ? missing : undefined;
+}
+
+function hasTool(need, tools) {
+  const [, name, argument, value] = /^(\w+)(?:\.(\w+))?(?:=(\w+))?$/.exec(need);
+  const tool = tools.find((one) => one.name === name);
+  const property = tool?.inputSchema.properties[argument];
+  return tool !== undefined && (argument === undefined || property !== undefined) && (value === undefined || property.enum?.includes(value));
+}
+
+function hasMember(need) {
+  const [result, member] = need.split('#');
+  const file = join(RESOURCES, `${result}.json`);
+  return existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).properties[member] !== undefined;
 }
 
 /** An installation with a server, for all jobs of a run. */
@@ -170,6 +182,8 @@ export async function evaluate(places, jobs, report) {
   const queue = [];
   for (const job of Object.values(jobs)) {
     const missing = waitsFor(job, tools);
+    // A part of a job may wait alone: the script leaves it out until it is declared.
+    job.waitingParts = Object.entries(job.parts ?? {}).filter(([, needs]) => waitsFor({ needs }, tools) !== undefined).map(([part]) => part);
     if (missing === undefined) queue.push(job);
     else waiting[job.name] = missing;
   }

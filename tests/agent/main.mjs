@@ -7,6 +7,7 @@
 
 import { checkPage, excess, pageOf, readBudgets, shrink } from './budgets.mjs';
 import { BOUNDS, evaluate, isMended, loadJobs, openWorkshop, totalsOf } from './evaluation.mjs';
+import { judgeChecks } from './judge_check.mjs';
 import { loopChecks } from './model/loop_check.mjs';
 
 const words = process.argv.slice(2);
@@ -44,10 +45,12 @@ for (const [name, figures] of Object.entries(measured)) {
   judge(above === null, `${name}: ${above}`);
 }
 
-// The job that asks the user, with a model that is a script: the loop for models is tested without one.
+// The judge must find what it is there for, and the loop for models is tested without a model.
 if (wanted.length === 0) {
-  for (const [name, body] of Object.entries(loopChecks(places, jobs['14-schedule-cancel']))) {
-    await body().then(() => passed++, (error) => failures.push(`the loop for models, ${name}: ${error.message}`));
+  const job = jobs['14-schedule-cancel'];
+  const groups = { 'the judge': judgeChecks(places, job), 'the loop for models': loopChecks(places, job) };
+  for (const [group, checks] of Object.entries(groups)) {
+    for (const [name, check] of Object.entries(checks)) await check().then(() => passed++, (error) => failures.push(`${group}, ${name}: ${error.message}`));
   }
 }
 
@@ -59,6 +62,7 @@ if (wanted.length === 0) {
   judge(checkPage(page, writes), 'docs/agents.md differs from what the run makes; run tests/agent/main.mjs shrink');
 }
 
+for (const { job } of runs) if (job.waitingParts.length > 0) console.log(`     ${job.name}: ${job.waitingParts.join(', ')} waits for ${Object.values(job.parts).flat().join(', ')}`);
 for (const [name, missing] of Object.entries(waiting)) console.log(`     ${name} waits for ${missing.join(', ')}`);
 console.log('     with a model: skipped here; tests/agent/with_model.mjs plays the jobs with one that AGENT_URL and AGENT_MODEL name');
 const left = await close();

@@ -1,6 +1,6 @@
-// Mends a refused call from its reply alone, as a careful reader would: by the name, value or tool that message, suggestion and details
-// give. It has no list of right answers. What it may add of its own is `meant`: the values that the caller wanted to give, in the place
-// that the reply names.
+// Mends a refused call from its reply alone, as a careful reader would: by the name, value, list or tool that message, suggestion and
+// details give. It has no list of right answers. `meant` is what a reader knows besides: of several names or values that the reply
+// lists, the one that fits, and the value of an argument that the reply asks for. Nothing is taken from it that the reply does not name.
 
 import { holderOf, valueAt } from './mistakes.mjs';
 
@@ -11,21 +11,31 @@ const AT_MOST = /at most (\d+)/;
 /** {args} of the mended call, or {lookup: {tool, args}} where the reply names the tool that has the right id; null when it says neither. */
 export function mend(args, error, meant, otherTools) {
   const text = [error.message, error.suggestion].filter(Boolean).join(' ');
-  const isName = UNKNOWN_NAME.test(error.message) && error.param !== undefined;
-  const candidates = isName ? nameMends(args, error, text) : valueMends(args, error, text, meant);
-  for (const mended of candidates) if (mended !== null) return { args: mended };
+  if (!/_NOT_FOUND$/.test(error.code)) {
+    const isName = UNKNOWN_NAME.test(error.message) && error.param !== undefined;
+    const candidates = isName ? nameMends(args, error, text, meant) : valueMends(args, error, text, meant);
+    for (const mended of candidates) if (mended !== null) return { args: mended };
+  }
   const lookup = lookupIn(text, args, otherTools);
-  if (lookup !== null) return { lookup };
-  return isName ? { args: edited(args, pathOf(args, error.param), () => undefined) } : null;
+  return lookup === null ? null : { lookup };
 }
 
 // ---- What the reply says ----
 
-const quoted = (text) => text.replace(/^["'`“]|["'`”]$/g, '');
-/** The one word that a suggestion tells to use. */
-const usedWord = (text) => quoted(/\b[Uu]se ([A-Za-z_$][\w.$-]*|"[^"]+")(?=[,;:)]|\.(?: |$)|$)/.exec(text)?.[1] ?? /did you mean ([\w.-]+)\?/i.exec(text)?.[1] ?? '') || null;
-/** The list of accepted names or values. */
-const listed = (error, text) => error.details?.accepted ?? /(?:one of|accepts|accepted|are|of these)[^:]{0,40}: ([\w.<>-]+(?:, (?:or |and )?[\w.<>-]+)*)/i.exec(text)?.[1].split(/, (?:or |and )?/).map((word) => word.replace(/\.$/, '')) ?? [];
+const WORD = String.raw`[A-Za-z_$][\w$-]*(?:\.[\w$-]+)*`;
+const LIST = `${WORD}(?:, (?:or |and )?${WORD})*(?: or ${WORD})?`;
+/** The one word that a suggestion tells to use, and not one of several. */
+function usedWord(text) {
+  const word = new RegExp(String.raw`(?:\b[Uu]se|[Dd]id you mean) ["'\`]?(${WORD})["'\`]?(?=[;:)?]|, or (?!one of)|\.(?: |$)|$)`).exec(text)?.[1];
+  return word ?? null;
+}
+/** The list of accepted names or values; a word before "or one of" belongs to it. */
+function listed(error, text) {
+  const [, first, rest] = new RegExp(`(?:[Uu]se (${WORD}), or )?(?:one of|accepts|accepted|are)[^:.]{0,40}: (${LIST})`).exec(text) ?? [];
+  const used = rest ?? new RegExp(`\\b[Uu]se (${WORD}, ${LIST})`).exec(text)?.[1];
+  const words = used?.split(/, (?:or |and )?| or /);
+  return error.details?.accepted ?? (words && (first ? [first, ...words] : words)) ?? [...text.matchAll(/'([^']+)'/g)].map(([, word]) => word);
+}
 
 const plain = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
 
@@ -39,11 +49,10 @@ function distance(a, b) {
   return row[b.length];
 }
 
-/** The name of a list that is written most like `wrong`; undefined when none is alike. */
-function nearest(wrong, names) {
-  const alike = (name) => (plain(name) === plain(wrong) ? 0 : plain(name).includes(plain(wrong)) || plain(wrong).includes(plain(name)) ? 1 : distance(plain(name), plain(wrong)));
-  const [best] = names.map((name) => [alike(name), name]).sort(([a], [b]) => a - b);
-  return best !== undefined && best[0] <= Math.max(1, Math.floor(plain(wrong).length / 3)) ? best[1] : undefined;
+/** The word of a list that is written most like `wrong`; undefined when none is alike. */
+function nearest(wrong, words) {
+  const [best] = words.map((word) => [distance(plain(word), plain(wrong)), word]).sort(([a], [b]) => a - b);
+  return best !== undefined && best[0] <= plain(wrong).length / 3 ? best[1] : undefined;
 }
 
 /** A param may leave out what is above the member at fault. */
@@ -74,15 +83,24 @@ function edited(args, path, change) {
 
 // ---- Names ----
 
-function* nameMends(args, error, text) {
+function* nameMends(args, error, text, meant) {
   const path = pathOf(args, error.param);
   const wrong = path.split('.').pop();
   if (/Leave out/.test(text)) yield edited(args, path, () => undefined);
-  const into = /(?:into|under|in) (\w+)[^:]{0,30}: \{/.exec(text)?.[1];
-  const right = usedWord(text) ?? nearest(wrong, listed(error, text));
-  if (right !== undefined && right !== null && right !== wrong) yield renamed(args, path, right);
+  const word = usedWord(text);
+  const [holder] = holderOf(args, path);
+  // A name that is given already is not meant a second time.
+  if (word !== null && holder[word] === undefined) yield renamed(args, path, word);
+  const into = /(?:into|under) (\w+)[^:]{0,30}: \{/.exec(text)?.[1];
   if (into !== undefined) yield movedInto(args, path, into);
+  const names = listed(error, text);
+  const fitting = names.filter((name) => valueAt(above(meant, path), name) !== undefined && holder[name] === undefined);
+  if (fitting.length > 0) yield renamed(args, path, nearest(wrong, fitting) ?? fitting[0]);
+  if (names.length > 0 || word !== null) yield edited(args, path, () => undefined);
 }
+
+/** The object of the meant call that holds the last name of a path. */
+const above = (meant, path) => holderOf(meant, path)[0] ?? {};
 
 function renamed(args, path, right) {
   const value = valueAt(args, path);
@@ -110,16 +128,20 @@ function* valueMends(args, error, text, meant) {
   if (error.param === undefined) return;
   const path = pathOf(args, error.param);
   const value = valueAt(args, path);
-  if (value === undefined) yield /required|missing|needs/i.test(text) && meant !== undefined ? edited(args, error.param, () => valueAt(meant, error.param)) : null;
+  if (value === undefined) yield /required|missing|needs|give /i.test(text) ? edited(args, error.param, () => valueAt(meant, error.param)) : null;
   const shown = /\bSend [\w.]+ as (.+?)\.(?: |$)/.exec(text)?.[1];
   if (shown !== undefined && parsed(shown) !== undefined) yield edited(args, path, () => parsed(shown));
-  const word = usedWord(text);
-  if (word !== null && typeof value === 'string') yield edited(args, path, () => word);
-  if (typeof value === 'string' && listed(error, text).length > 0) {
-    const right = nearest(value, listed(error, text));
-    if (right !== undefined) yield edited(args, path, () => right);
-  }
+  const words = listed(error, text);
+  const right = usedWord(text) ?? chosen(value, words, valueAt(meant, path));
+  if (right !== undefined) yield edited(args, path, (old) => (Array.isArray(old) ? old.map((item) => (words.includes(item) ? item : right)) : right));
+  if (words.length > 0 && valueAt(meant, path) === undefined) yield edited(args, path, () => undefined);
   yield* converted(args, path, value, text);
+}
+
+/** The value of a list that a reader takes: the one that is meant, else the one that is written alike. */
+function chosen(value, words, meant) {
+  const wanted = [meant].flat().find((one) => words.includes(one));
+  return wanted ?? (typeof value === 'string' ? nearest(value, words) : undefined);
 }
 
 const parsed = (text) => {
@@ -140,11 +162,12 @@ function* converted(args, path, value, text) {
     if (/^(true|yes|1)$/i.test(String(value))) yield edited(args, path, () => true);
     if (/^(false|no|0)$/i.test(String(value))) yield edited(args, path, () => false);
   }
-  if (/list|array/i.test(text) && typeof value === 'string') yield edited(args, path, () => parsed(value) ?? value.split(/, */));
-  if (/list|array/i.test(text) && value !== null && typeof value === 'object' && !Array.isArray(value)) yield edited(args, path, () => [value]);
+  if (/must be a list|array/i.test(text) && typeof value === 'string') yield edited(args, path, () => parsed(value) ?? value.split(/, */));
+  if (/must be a list|array/i.test(text) && value !== null && typeof value === 'object' && !Array.isArray(value)) yield edited(args, path, () => [value]);
   if (/object/i.test(text) && typeof parsed(value) === 'object') yield edited(args, path, () => parsed(value));
-  if (/must be (?:a )?text|texts|addresses/i.test(text) && Array.isArray(value) && value.every((item) => typeof item === 'object')) yield edited(args, path, (list) => list.map((item) => Object.values(item)[0]));
-  if (/must be (?:a )?text/i.test(text) && value !== null && typeof value === 'object') yield edited(args, path, () => Object.values(value)[0]);
+  const list = path.replace(/\.\d+$/, '');
+  // What is wrong with one item of a list is wrong with all.
+  if (/must be (?:a )?text/i.test(text) && list !== path) yield edited(args, list, (items) => items.map((item) => (typeof item === 'object' ? Object.values(item)[0] : item)));
   if (/zone|ISO 8601|RFC 3339/i.test(text) && typeof value === 'string') yield edited(args, path, () => withZone(value));
 }
 

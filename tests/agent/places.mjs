@@ -65,15 +65,10 @@ class Place {
     this.neighbourId = await makeBrand(NEIGHBOUR);
     this.neighbourKey = await keyOf(NEIGHBOUR);
     if (hasBrand) {
-      this.enter(await makeBrand(brandName));
+      this.brandId = await makeBrand(brandName);
       this.ownKey = await keyOf(brandName);
     }
     await this.#furnishNeighbour();
-  }
-
-  /** From now on the player works in this brand. */
-  enter(brandId) {
-    this.brandId = brandId;
   }
 
   /** The neighbour has the same things, so that a call that misses its brand finds something. */

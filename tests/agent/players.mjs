@@ -22,16 +22,10 @@ export async function seeded(places, job, lens) {
 
 /** Plays the script of a job with an assistant of the class `Kind`: the assistant, with its last answer. */
 async function play(job, place, lens, user, Kind = Assistant, ...more) {
-  let connection = await connect(place, lens, (method, params) => assistant.answerForm(params));
-  const assistant = new Kind({ request: (method, params) => connection.request(method, params) }, lens, user, ...more);
-  // The host enters a brand: it connects anew with the brand's id.
-  const enter = async (brandId) => {
-    await connection.close();
-    place.enter(brandId);
-    connection = await connect(place, lens);
-  };
+  const connection = await connect(place, lens, (method, params) => assistant.answerForm(params));
+  const assistant = new Kind(connection, lens, user, ...more);
   try {
-    assistant.answer = await job.golden(assistant, job.given(place), { enter });
+    assistant.answer = await job.golden(assistant, job.given(place));
     await job.inspect?.(connection, assistant.trace);
   } finally {
     await connection.close();
@@ -62,12 +56,12 @@ class Stumbler extends Assistant {
     const wrong = mistake.wrong(args);
     const reply = await super.attempt(tool, wrong, params);
     // A deletion of what is not there succeeds without doing anything.
-    const isAccepted = reply.ok ? reply.value.deleted !== false : reply.error.code === 'AUDIENCE_BUILD_ACTIVE';
+    const isAccepted = reply.ok ? reply.value.deleted !== false : mustWait(reply);
     if (isAccepted) return this.#note(tool, mistake, 'accepted', reply);
     const error = reply.error ?? { message: JSON.stringify(reply.value) };
     const outcome = await this.#mendedBy(tool, error, wrong, meant);
     const right = await super.attempt(tool, meant, params);
-    return this.#note(tool, mistake, right.ok ? outcome : `the right call was refused: ${JSON.stringify(right.error)}`, right, { wrong, error });
+    return this.#note(tool, mistake, right.ok || mustWait(right) ? outcome : `the right call was refused: ${JSON.stringify(right.error)}`, right, { wrong, error });
   }
 
   #mistakeOf(tool, args) {
@@ -95,6 +89,9 @@ class Stumbler extends Assistant {
     return reply;
   }
 }
+
+/** A poll is refused until its audience is built. */
+const mustWait = ({ error }) => error?.code === 'AUDIENCE_BUILD_ACTIVE';
 
 function valuesOf(value) {
   return value !== null && typeof value === 'object' ? Object.values(value).flatMap(valuesOf) : [value];

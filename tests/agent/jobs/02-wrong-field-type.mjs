@@ -59,7 +59,7 @@ export default {
       reshaped('seats beside email', ({ customFields, ...rest }) => ({ ...rest, ...customFields })),
       named('email', 'email_address'),
       asText('customFields'),
-      extra('language', 'en'),
+      { ...extra('language', 'en'), right: (args) => ({ ...args, customFields: { ...args.customFields, language: 'en' } }) },
     ],
   },
 };

@@ -35,7 +35,7 @@ export default {
       named('content', 'source'),
       named('subjectLine', 'subject'),
       named('subjectLine', 'subject_line'),
-      extra('name', 'The bulb letter'),
+      { ...extra('name', 'The bulb letter'), right: (args) => ({ ...args, title: 'The bulb letter' }) },
       extra('previewText', 'Plant now'),
       extra('format', 'HTML', 'html'),
     ],

@@ -11,7 +11,9 @@ export default {
   title: 'Report with rates and the best link',
   brief: () => 'How did the campaign "June letter" do? Give me the delivered messages, the opens and clicks, the open rate and click rate of the delivered in percent, and the link that was clicked most.',
   given: () => ({ subject: 'June letter' }),
-  needs: ['get_email_analytics'],
+  needs: ['get_email_analytics', 'sendReport#rates'],
+  // Nothing counts the clicks of a link yet.
+  parts: { 'the best link': ['sendReport#links'] },
   calls: 2,
   async seed(place) {
     await place.rest('POST', '/v1/contacts', { contacts: NAMES.map((name) => contact(place, name)) });
@@ -24,10 +26,12 @@ export default {
 
   async golden(assistant, { subject }) {
     const { data } = await assistant.call('get_email_analytics', { view: 'sends', limit: 5 });
-    const { sendId } = data.find((send) => send.subject === subject);
-    const { stats, rates, links } = await assistant.call('get_email_analytics', { view: 'send', sendId });
+    const { sendId, stats, rates } = data.find((send) => send.subject === subject);
     const percent = (rate) => `${Math.round(rate * 1000) / 10} %`;
-    return `${stats.delivered} delivered, ${stats.opened} opened (${percent(rates.openRate)}), ${stats.clicked} clicked (${percent(rates.clickRate)}); best link: ${links[0].url}.`;
+    const report = `${stats.delivered} delivered, ${stats.opened} opened (${percent(rates.open)}), ${stats.clicked} clicked (${percent(rates.click)})`;
+    if (this.waitingParts.length > 0) return `${report}.`;
+    const { links } = await assistant.call('get_email_analytics', { view: 'send', sendId });
+    return `${report}; best link: ${links[0].url}.`;
   },
   messages: NAMES.length,
   figures: {
@@ -37,12 +41,22 @@ export default {
     openRate: 'select round(100.0 * opened / delivered, 1)::float from send_stats where brand_id = $BRAND',
     clickRate: 'select round(100.0 * clicked / delivered, 1)::float from send_stats where brand_id = $BRAND',
   },
-  answer: [/https:\/\/example\.com\/best/],
 
-  check: async (place) => assert.equal(await place.sends(), 1),
+  async check(place, answer) {
+    assert.equal(await place.sends(), 1);
+    if (this.waitingParts.length === 0) assert.ok(answer.includes(BEST));
+  },
 
   mistakes: {
-    get_email_analytics: [valued('view', 'list'), valued('view', 'campaigns'), asText('limit'), named('limit', 'pageSize')],
+    get_email_analytics: [
+      valued('view', 'list'),
+      valued('view', 'campaigns'),
+      asText('limit'),
+      named('limit', 'pageSize'),
+      valued('view', 'SENDS'),
+      valued('limit', 250, 100),
+      named('view', 'report'),
+    ],
     'get_email_analytics#2': [
       valued('view', 'report'),
       valued('view', 'sends'),

@@ -14,7 +14,7 @@ export class FakeModel {
   /** `job` is played with the values `given` of its brief. */
   static async start(job, given) {
     const fake = new FakeModel();
-    fake.#script = () => job.golden(fake.#player(), given, { enter: () => {} });
+    fake.#script = () => job.golden(fake.#player(), given);
     fake.#server = http.createServer((request, response) => fake.#answer(request, response));
     await new Promise((resolve) => fake.#server.listen(0, '127.0.0.1', resolve));
     fake.url = `http://127.0.0.1:${fake.#server.address().port}/v1`;

@@ -10,17 +10,12 @@ const ANSWERS = { yes: 'Yes, go ahead.', no: 'No, do not do that.' };
 
 /** `answers` is 'yes', 'no' or nothing. Gives the assistant with its last answer and the tokens that the model used. */
 export async function playModel(model, job, place, lens, answers) {
-  let connection = await connect(place, lens);
-  const player = new Assistant({ request: (method, params) => connection.request(method, params) }, lens, () => answers);
-  const enter = async (brandId) => {
-    await connection.close();
-    place.enter(brandId);
-    connection = await connect(place, lens);
-  };
+  const connection = await connect(place, lens);
+  const player = new Assistant(connection, lens, () => answers);
   try {
     const { tools } = (await connection.request('tools/list', {})).result;
     const { instructions } = (await connection.request('server/discover', {})).result;
-    await converse(model, { instructions, tools, brief: job.brief(place) }, player, (brandId) => (job.hasBrand === false ? enter(brandId) : undefined));
+    await converse(model, { instructions, tools, brief: job.brief(place) }, player);
     await job.inspect?.(connection, player.trace);
   } finally {
     await connection.close();
@@ -29,7 +24,7 @@ export async function playModel(model, job, place, lens, answers) {
 }
 
 /** The conversation; the player gets the calls, the questions, the tokens and the last answer. */
-export async function converse(model, { instructions, tools, brief }, player, entered) {
+export async function converse(model, { instructions, tools, brief }, player) {
   const turns = [{ role: 'user', text: `${brief}\n\nIt is ${new Date().toISOString()}.` }];
   player.tokens = 0;
   let questions = 0;
@@ -39,7 +34,7 @@ export async function converse(model, { instructions, tools, brief }, player, en
     player.answer = turn.text;
     turns.push(turn);
     if (turn.calls.length > 0) {
-      turns.push({ role: 'results', results: await resultsOf(turn.calls, player, entered) });
+      turns.push({ role: 'results', results: await resultsOf(turn.calls, player) });
       continue;
     }
     const isQuestion = /\?\s*$/.test(turn.text.trim()) && questions < QUESTIONS;
@@ -50,12 +45,10 @@ export async function converse(model, { instructions, tools, brief }, player, en
   }
 }
 
-async function resultsOf(calls, player, entered) {
+async function resultsOf(calls, player) {
   const results = [];
   for (const { id, name, args } of calls) {
     const { ok, value, error } = await player.attempt(name, args);
-    // A host that makes a brand enters it.
-    if (ok && name === 'create_brand') await entered(value.brandId);
     results.push({ id, text: JSON.stringify(ok ? value : { error }) });
   }
   return results;

@@ -34,7 +34,7 @@ async function tryOnce(peer, job, model, tag) {
   try {
     const { instructions = '' } = await client.initialize();
     const { tools } = (await client.request('tools/list', {})).result;
-    await converse(model, { instructions, tools, brief: job.peer.brief(tag) }, player, () => {});
+    await converse(model, { instructions, tools, brief: job.peer.brief(tag) }, player);
     await job.peer.check(api, tag);
     return { done: true, ...player.figures, tokens: player.tokens };
   } catch {
