@@ -26,7 +26,8 @@ export function shrink(measured) {
   const budgets = readBudgets();
   for (const [name, figures] of Object.entries(measured)) {
     const old = budgets[name] ?? {};
-    budgets[name] = Object.fromEntries(Object.entries(figures).map(([what, value]) => [what, Math.min(value, old[what] ?? Infinity)]));
+    const smaller = Object.entries(figures).map(([what, value]) => [what, Math.min(value, old[what] ?? Infinity)]);
+    budgets[name] = { ...Object.fromEntries(smaller), mistakes: figures.mistakes };
   }
   const lines = Object.entries(budgets).sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, budget]) => `  ${JSON.stringify(name)}: ${JSON.stringify(budget)}`);
   writeFileSync(FILE, `{\n${lines.join(',\n')}\n}\n`);
