@@ -1,23 +1,28 @@
-// A template of the gallery becomes a design of the brand, with the brand's own name in its text.
+// A template of the gallery becomes a design of the brand, and its text says what is true of the brand.
 
 import assert from 'node:assert/strict';
 import { cutShort, extra, insteadOfId, named, valued } from '../mistakes.mjs';
 
-const THEIRS = 'Fernhill Books';
-const OURS = 'Tea Garden';
+const TEMPLATE = 'A place on the shelf';
+const CHANGES = [
+  ['The shop is open Tuesday to Sunday, ten until six.', 'The garden is open daily, nine until eight.'],
+  ['There is usually cake.', 'There is always tea.'],
+  ['Nora', 'Maria'],
+];
 
 export default {
   title: 'A template made one’s own',
-  brief: () => `Take the welcome template of ${THEIRS} called "A place on the shelf" as a design named "Our welcome", and put our name, ${OURS}, wherever its text says ${THEIRS}.`,
-  given: () => ({ brand: THEIRS, template: 'A place on the shelf', category: 'welcome', title: 'Our welcome', name: OURS }),
+  brief: () => `Take the welcome template "${TEMPLATE}" as a design named "Our welcome", and change its text: ${CHANGES.map(([find, right]) => `"${find}" becomes "${right}"`).join(', ')}.`,
+  given: () => ({ template: TEMPLATE, category: 'welcome', title: 'Our welcome', changes: CHANGES }),
   needs: ['search_templates', 'clone_email', 'edit_email.replacements'],
   calls: 3,
   seed: () => {},
 
-  async golden(assistant, { brand, template, category, title, name }) {
+  async golden(assistant, { template, category, title, changes }) {
     const { data } = await assistant.call('search_templates', { query: template, category });
     const { emailId } = await assistant.call('clone_email', { emailId: data[0].emailId, title });
-    await assistant.call('edit_email', { emailId, replacements: [{ find: brand, with: name, all: true }] });
+    const replacements = changes.map(([find, right]) => ({ find, with: right, all: true }));
+    await assistant.call('edit_email', { emailId, replacements });
     return `"${title}" is ready.`;
   },
 
@@ -25,10 +30,9 @@ export default {
     const { data } = await place.rest('GET', '/v1/emails');
     assert.deepEqual(data.map(({ title }) => title), ['Our welcome']);
     const { html } = await place.rest('GET', `/v1/emails/${data[0].emailId}?include=html`);
-    const { html: source } = await place.rest('GET', '/v1/templates/tpl_welcome_fernhill?include=html');
-    const shown = (text) => text.replace(/<[^>]*>/g, ' ');
-    assert.ok(shown(source).includes(THEIRS), 'the template names its brand');
-    assert.ok(!shown(html).includes(THEIRS) && shown(html).includes(OURS));
+    const { html: source } = await place.rest('GET', '/v1/templates/tpl_welcome_fernhill');
+    assert.equal(html, CHANGES.reduce((text, [find, right]) => text.replaceAll(find, right), source), 'every other byte stays');
+    for (const [find, right] of CHANGES) assert.ok(source.includes(find) && html.includes(right), find);
   },
 
   peer: {
