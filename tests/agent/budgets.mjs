@@ -8,6 +8,7 @@ const FILE = join(import.meta.dirname, 'budgets.json');
 const PAGE = join(import.meta.dirname, '../../docs/agents.md');
 /** The estimate of the page: English and JSON have about four characters a token. */
 const CHARACTERS_A_TOKEN = 4;
+const BUDGETED = ['calls', 'errors', 'bytes'];
 /** Counts in a result have more or fewer digits from run to run. */
 const LEEWAY_BYTES = 32;
 
@@ -17,7 +18,7 @@ export const readBudgets = () => JSON.parse(readFileSync(FILE, 'utf8'));
 export function excess(name, figures, budgets) {
   const budget = budgets[name];
   if (budget === undefined) return 'has no budget yet; run tests/agent/main.mjs shrink';
-  const above = Object.keys(budget).filter((what) => figures[what] > budget[what] + (what === 'bytes' ? LEEWAY_BYTES : 0));
+  const above = BUDGETED.filter((what) => figures[what] > budget[what] + (what === 'bytes' ? LEEWAY_BYTES : 0));
   return above.length === 0 ? null : above.map((what) => `${figures[what]} ${what}, of which the budget allows ${budget[what]}`).join('; ');
 }
 

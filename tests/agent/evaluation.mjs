@@ -48,7 +48,7 @@ function hasMember(need) {
 }
 
 /** An installation with a server, for all jobs of a run. */
-export async function openWorkshop() {
+export async function openEvaluation() {
   const installation = new Installation({ DNS_SERVERS: '127.0.0.1:1', DOCS_URL: 'https://posthorn.example/docs' });
   const server = await installation.serve();
   server.ignoreLog();

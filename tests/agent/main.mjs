@@ -6,7 +6,7 @@
 // with its reply.
 
 import { checkPage, excess, pageOf, readBudgets, shrink } from './budgets.mjs';
-import { BOUNDS, evaluate, isMended, loadJobs, openWorkshop, totalsOf } from './evaluation.mjs';
+import { BOUNDS, evaluate, isMended, loadJobs, openEvaluation, totalsOf } from './evaluation.mjs';
 import { judgeChecks } from './judge_check.mjs';
 import { loopChecks } from './model/loop_check.mjs';
 
@@ -28,25 +28,28 @@ function show(run) {
 
 const describe = ({ outcome, wrong, error }) => `${outcome}${error ? `; ${JSON.stringify(wrong).slice(0, 200)} was answered with ${JSON.stringify({ ...error, docs: undefined })}` : ''}`;
 
-const { places, close } = await openWorkshop();
-const started = performance.now();
-const { runs, waiting, tools } = await evaluate(places, jobs, show);
+// ---- Parts of the run ----
 
-const measured = {};
-for (const run of runs) {
-  passed += run.passed;
-  failures.push(...run.failures);
-  if (run.golden && run.failures.length === 0) measured[run.job.name] = { ...run.golden.figures, mistakes: run.mistakes.length };
-}
-if (writes) shrink(measured);
-const budgets = readBudgets();
-for (const [name, figures] of Object.entries(measured)) {
-  const above = excess(name, { ...figures, mistakes: 0 }, budgets);
-  judge(above === null, `${name}: ${above}`);
+/** Plays the jobs; writes and compares the budgets. */
+async function playJobs(places) {
+  const { runs, waiting, tools } = await evaluate(places, jobs, show);
+  const measured = {};
+  for (const run of runs) {
+    passed += run.passed;
+    failures.push(...run.failures);
+    if (run.golden && run.failures.length === 0) measured[run.job.name] = { ...run.golden.figures, mistakes: run.mistakes.length };
+  }
+  if (writes) shrink(measured);
+  const budgets = readBudgets();
+  for (const [name, figures] of Object.entries(measured)) {
+    const above = excess(name, figures, budgets);
+    judge(above === null, `${name}: ${above}`);
+  }
+  return { runs, waiting, tools, budgets };
 }
 
-// The judge must find what it is there for, and the loop for models is tested without a model.
-if (wanted.length === 0) {
+/** The judge must find what it is there for, and the loop for models is tested without a model. */
+async function checkFrame(places) {
   const job = jobs['14-schedule-cancel'];
   const groups = { 'the judge': judgeChecks(places, job), 'the loop for models': loopChecks(places, job) };
   for (const [group, checks] of Object.entries(groups)) {
@@ -54,20 +57,43 @@ if (wanted.length === 0) {
   }
 }
 
-const totals = totalsOf(runs, tools);
-judge(totals.listBytes <= BOUNDS.listBytes && totals.toolBytes <= BOUNDS.toolBytes, `tools/list has ${totals.listBytes} bytes, ${Math.round(totals.toolBytes)} a tool`);
-judge(totals.mended >= BOUNDS.mendedShare * totals.mistakes, `${totals.mended} of ${totals.mistakes} mistakes are mended in one call`);
-if (wanted.length === 0) {
-  const page = pageOf(jobs, budgets, waiting, { tools: totals.tools, bytes: Math.ceil(totals.listBytes / 1000) * 1000 });
-  judge(checkPage(page, writes), 'docs/agents.md differs from what the run makes; run tests/agent/main.mjs shrink');
+function judgeTotals({ bytes, mistakes, mended, listBytes, toolBytes }) {
+  judge(bytes <= BOUNDS.bytes, `all golden players have ${bytes} bytes of results`);
+  judge(listBytes <= BOUNDS.listBytes && toolBytes <= BOUNDS.toolBytes, `tools/list has ${listBytes} bytes, ${Math.round(toolBytes)} a tool`);
+  judge(mended >= BOUNDS.mendedShare * mistakes, `${mended} of ${mistakes} mistakes are mended in one call`);
 }
 
-for (const { job } of runs) if (job.waitingParts.length > 0) console.log(`     ${job.name}: ${job.waitingParts.join(', ')} waits for ${Object.values(job.parts).flat().join(', ')}`);
-for (const [name, missing] of Object.entries(waiting)) console.log(`     ${name} waits for ${missing.join(', ')}`);
-console.log('     with a model: skipped here; tests/agent/with_model.mjs plays the jobs with one that AGENT_URL and AGENT_MODEL name');
-const left = await close();
-judge(left.length === 0, `left behind: ${JSON.stringify(left)}`);
-console.log(`${totals.mended} of ${totals.mistakes} mistakes mended; ${totals.bytes} bytes; tools/list ${totals.listBytes} bytes of ${totals.tools} tools; ${Math.round((performance.now() - started) / 1000)} s`);
+function printWaiting(runs, waiting) {
+  const parts = runs.filter(({ job }) => job.waitingParts.length > 0);
+  for (const { job } of parts) console.log(`     ${job.name}: ${job.waitingParts.join(', ')} waits for ${Object.values(job.parts).flat().join(', ')}`);
+  for (const [name, missing] of Object.entries(waiting)) console.log(`     ${name} waits for ${missing.join(', ')}`);
+  console.log('     with a model: skipped here; tests/agent/with_model.mjs plays the jobs with one that AGENT_URL and AGENT_MODEL name');
+}
+
+async function runAll(places) {
+  const started = performance.now();
+  const { runs, waiting, tools, budgets } = await playJobs(places);
+  const totals = totalsOf(runs, tools);
+  judgeTotals(totals);
+  if (wanted.length === 0) {
+    await checkFrame(places);
+    const page = pageOf(jobs, budgets, waiting, { tools: totals.tools, bytes: Math.ceil(totals.listBytes / 1000) * 1000 });
+    judge(checkPage(page, writes), 'docs/agents.md differs from what the run makes; run tests/agent/main.mjs shrink');
+  }
+  printWaiting(runs, waiting);
+  const seconds = Math.round((performance.now() - started) / 1000);
+  console.log(`${totals.mended} of ${totals.mistakes} mistakes mended; ${totals.bytes} bytes; tools/list ${totals.listBytes} bytes of ${totals.tools} tools; ${seconds} s`);
+}
+
+// ---- The run ----
+
+const { places, close } = await openEvaluation();
+try {
+  await runAll(places);
+} finally {
+  const left = await close();
+  judge(left.length === 0, `left behind: ${JSON.stringify(left)}`);
+}
 for (const failure of failures) console.log(`FAILED ${failure}`);
 console.log(`${passed} passed, ${failures.length} failed`);
 process.exit(failures.length === 0 ? 0 : 1);

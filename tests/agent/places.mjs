@@ -68,11 +68,11 @@ class Place {
       this.brandId = await makeBrand(brandName);
       this.ownKey = await keyOf(brandName);
     }
-    await this.#furnishNeighbour();
+    await this.#seedNeighbour();
   }
 
   /** The neighbour has the same things, so that a call that misses its brand finds something. */
-  async #furnishNeighbour() {
+  async #seedNeighbour() {
     await this.rest('POST', '/v1/contacts', { contacts: ['ada', 'bob', 'cyd'].map((name) => ({ email: this.address(name), firstName: name })) }, this.neighbourId);
     await this.rest('POST', '/v1/email-groups', { name: 'Old' }, this.neighbourId);
     await this.rest('POST', '/v1/emails/tpl_welcome_fernhill/clone', { title: 'News' }, this.neighbourId);

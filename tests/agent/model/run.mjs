@@ -1,6 +1,6 @@
 // The run with a model: all jobs whose tools are built, in an installation of its own, and the jobs that a peer has too.
 
-import { loadJobs, listTools, openWorkshop, waitsFor } from '../evaluation.mjs';
+import { loadJobs, listTools, openEvaluation, waitsFor } from '../evaluation.mjs';
 import { modelFrom } from './model.mjs';
 import { peerFrom, tryPeer } from './peer.mjs';
 import { tryJob } from './trials.mjs';
@@ -19,7 +19,7 @@ export async function evaluateModel(wanted, print) {
   const peer = await peerFrom(process.env);
   if (peer === null) print('the peer is skipped: RESEND_API_KEY is not set, or its package is not installed');
   const jobs = await loadJobs(wanted);
-  const { places, close } = await openWorkshop();
+  const { places, close } = await openEvaluation();
   const tools = await listTools(places);
   let hasFailed = false;
   print(cells(model.name, 'done', 'calls', 'errors', 'tokens'));

@@ -1,11 +1,11 @@
 // What the jobs of assistants cost (tests/agent): bytes of results, calls beside those needed, mistakes mended, the list of tools. With
 // AGENT_URL and AGENT_MODEL, the same jobs with that model.
 
-import { BOUNDS, evaluate, loadJobs, openWorkshop, totalsOf } from '../../agent/evaluation.mjs';
+import { BOUNDS, evaluate, loadJobs, openEvaluation, totalsOf } from '../../agent/evaluation.mjs';
 import { evaluateModel } from '../../agent/model/run.mjs';
 
 export async function run(report) {
-  const { places, close } = await openWorkshop();
+  const { places, close } = await openEvaluation();
   const { runs, waiting, tools } = await evaluate(places, await loadJobs(), () => {});
   await close();
   for (const { job, golden, failures } of runs) {
