@@ -55,10 +55,9 @@ class Stumbler extends Assistant {
     const meant = mistake.right?.(structuredClone(args)) ?? args;
     const wrong = mistake.wrong(args);
     const reply = await super.attempt(tool, wrong, params);
-    // A deletion of what is not there succeeds without doing anything.
-    const isAccepted = reply.ok ? reply.value.deleted !== false : mustWait(reply);
+    const isAccepted = reply.ok ? !didNothing(reply.value) : mustWait(reply);
     if (isAccepted) return this.#note(tool, mistake, 'accepted', reply);
-    const error = reply.error ?? { message: JSON.stringify(reply.value) };
+    const error = reply.error ?? reply.value.errors?.[0] ?? { message: JSON.stringify(reply.value) };
     const outcome = await this.#mendedBy(tool, error, wrong, meant);
     const right = await super.attempt(tool, meant, params);
     return this.#note(tool, mistake, right.ok || mustWait(right) ? outcome : `the right call was refused: ${JSON.stringify(right.error)}`, right, { wrong, error });
@@ -89,6 +88,9 @@ class Stumbler extends Assistant {
     return reply;
   }
 }
+
+/** A deletion of what is not there succeeds without doing anything. */
+const didNothing = ({ deleted, deletedCount }) => deleted === false || deletedCount === 0;
 
 /** A poll is refused until its audience is built. */
 const mustWait = ({ error }) => error?.code === 'AUDIENCE_BUILD_ACTIVE';
