@@ -54,7 +54,7 @@ struct arg_field {
     bool has_default;
     bool single;    /* ARG_TEXT_LIST: one bare text is accepted too; ARG_TEXT: true and false are */
     bool list_too;  /* ARG_JSON of an object: a bare array is accepted too */
-    bool rows;      /* ARG_OBJECT_LIST: a fault of an item is kept in the list and does not refuse the call (D-143) */
+    bool rows; /* lists: a fault of an item does not refuse the call (D-143); it is in `faults`, and a text of a list is NULL */
     int id_kind;    /* ARG_ID: enum id_kind of crypto/ids.h */
     double minimum; /* value bounds of numbers; -INFINITY and INFINITY when open */
     double maximum;
@@ -217,13 +217,15 @@ struct tool {
     const char *description; /* for a model, with the cost at its end */
     const char *cost;        /* what a call costs, one sentence */
     const char *toolset;
-    bool built; /* at least one of its operations is */
+    bool built;  /* at least one of its operations is */
+    bool listed; /* built, and able to do something: what it needs can be connected to this server */
     bool read_only;
     bool destructive;
     bool idempotent;
     bool open_world;
     bool organization;     /* hidden from brand connections */
     const char *list_json; /* its complete object in tools/list; NULL when not built, as is the schema */
+    const char *organization_json; /* the same with the argument brandId, for a connection that is bound to no brand; NULL: the same */
     const char *input_schema_json;
     const char *const *arguments;              /* names in its input schema, NULL-terminated */
     const struct operation *const *candidates; /* NULL-terminated; `choose_by` or their own conditions decide */
@@ -234,6 +236,7 @@ struct tool {
     const char *default_json;         /* arguments set when absent and the chosen operation takes them, object text or NULL */
     const char *adapter;              /* projection of the result in src/mcp, NULL: as it is */
     const char *help;                 /* focused help, Markdown */
+    const char *instead;              /* what to do in place of a tool that is not listed, a sentence that names tools; or NULL */
 };
 extern const struct tool tools[];
 extern const size_t tool_count;

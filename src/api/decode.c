@@ -297,9 +297,13 @@ static bool decode_text_list(const struct decoder *decoder, const struct arg_fie
         char path[ERROR_PARAM_MAX_BYTES];
         item_param_path(path, field, i);
         struct arg_field item = { .name = bare ? field->name : path, .min_size = 1, .max_size = field->max_item_size };
-        if (!plain_text(&item, bare ? value : json_array_get(value, i), &items[i], err) ||
-            !check_text_size(&item, items[i], item.max_size, err))
+        if (plain_text(&item, bare ? value : json_array_get(value, i), &items[i], err) &&
+            check_text_size(&item, items[i], item.max_size, err))
+            continue;
+        if (!field->rows)
             return false;
+        error_clear(err);
+        items[i] = NULL;
     }
     *(struct text_list *)out = (struct text_list){ .items = items, .count = count };
     return true;

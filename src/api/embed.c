@@ -91,7 +91,7 @@ static void drain_calls(struct posthorn *posthorn)
         waited = pthread_cond_clockwait(&posthorn->completion, &posthorn->lock, CLOCK_MONOTONIC, &until);
     for (const struct embedded_call *embedded = posthorn->calls; embedded != NULL; embedded = embedded->next)
         if (!embedded->completed)
-            api_cancel(posthorn->api, embedded->call);
+            api_stop(posthorn->api, embedded->call);
     while (posthorn->calls != NULL)
         pthread_cond_wait(&posthorn->completion, &posthorn->lock);
     pthread_mutex_unlock(&posthorn->lock);

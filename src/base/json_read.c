@@ -22,8 +22,6 @@ struct json_scan {
     struct json_measure measure;
     unsigned depth;
     size_t longest;
-    size_t run; /* bytes of the number or word so far */
-    bool in_number;
 };
 
 /* Counts a text that ends before `end`. */
@@ -35,21 +33,42 @@ static void scan_text(struct json_scan *scan, size_t start, size_t end)
         scan->longest = size;
 }
 
-/* Counts a byte of a number or a word. Unlike that of a text, no value holds their bytes, so the copy that the lexer makes while it
- * grows is counted here. */
-static void scan_plain(struct json_scan *scan)
-{
-    scan->run++;
-    size_t size = scan->run + scan->run / 2;
-    if (size > scan->longest)
-        scan->longest = size;
-}
-
+/* The position of the quote that ends a text, or `size` without one. Every byte is looked at once for each of the two marks. */
 static size_t text_end(const char *text, size_t size, size_t at)
 {
-    while (at < size && text[at] != '"')
-        at += text[at] == '\\' ? 2 : 1;
-    return at < size ? at : size;
+    const char *quote = text; /* before `at`: to be searched */
+    while (at < size) {
+        if (quote < text + at)
+            quote = memchr(text + at, '"', size - at);
+        if (quote == NULL)
+            return size;
+        const char *escape = memchr(text + at, '\\', (size_t)(quote - text) - at);
+        if (escape == NULL)
+            return (size_t)(quote - text);
+        at = (size_t)(escape - text) + 2;
+    }
+    return size;
+}
+
+static bool is_plain(char byte)
+{
+    return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '-' ||
+           byte == '+' || byte == '.';
+}
+
+/* Counts a number or a word and returns its end. Unlike that of a text, no value holds their bytes, so the copy that the lexer
+ * makes while it grows is counted here. */
+static size_t scan_plain(struct json_scan *scan, const char *text, size_t size, size_t start)
+{
+    size_t end = start;
+    while (end < size && is_plain(text[end]))
+        end++;
+    if (text[start] == '-' || (text[start] >= '0' && text[start] <= '9'))
+        scan->measure.tree_bytes += NUMBER_BYTES;
+    size_t copies = (end - start) + (end - start) / 2;
+    if (copies > scan->longest)
+        scan->longest = copies;
+    return end;
 }
 
 static void scan_open(struct json_scan *scan, size_t bytes)
@@ -57,14 +76,6 @@ static void scan_open(struct json_scan *scan, size_t bytes)
     scan->measure.tree_bytes += bytes;
     if (++scan->depth > scan->measure.depth)
         scan->measure.depth = scan->depth;
-}
-
-static void scan_number(struct json_scan *scan)
-{
-    if (!scan->in_number)
-        scan->measure.tree_bytes += NUMBER_BYTES;
-    scan->in_number = true;
-    scan_plain(scan);
 }
 
 static void scan_mark(struct json_scan *scan, char byte)
@@ -86,38 +97,23 @@ static void scan_mark(struct json_scan *scan, char byte)
     case ',':
         scan->measure.tree_bytes += ITEM_BYTES;
         break;
-    case 'e':
-    case 'E':
-    case '.':
-    case '+':
-        scan_plain(scan); /* within a number */
-        return;
     default:
-        if ((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z')) {
-            scan_plain(scan);
-            scan->in_number = false;
-            return;
-        }
         break;
     }
-    scan->in_number = false;
-    scan->run = 0;
 }
 
 struct json_measure json_text_measure(const char *text, size_t size)
 {
-    struct json_scan scan = { .in_number = false };
-    for (size_t i = 0; i < size; i++) {
+    struct json_scan scan = { .depth = 0 };
+    for (size_t i = 0; i < size;) {
         if (text[i] == '"') {
             size_t end = text_end(text, size, i + 1);
             scan_text(&scan, i + 1, end);
-            scan.in_number = false;
-            scan.run = 0;
-            i = end;
-        } else if (text[i] == '-' || (text[i] >= '0' && text[i] <= '9')) {
-            scan_number(&scan);
+            i = end + 1;
+        } else if (is_plain(text[i])) {
+            i = scan_plain(&scan, text, size, i);
         } else {
-            scan_mark(&scan, text[i]);
+            scan_mark(&scan, text[i++]);
         }
     }
     scan.measure.tree_bytes += TOKEN_COPIES * scan.longest;

@@ -19,9 +19,9 @@ enum {
 struct json_bounds {
     size_t max_bytes;
     unsigned max_depth; /* JSON_READ_MAX_DEPTH when 0 */
-    bool allow_nul;     /* accept U+0000 in texts, which ends a text for most C code */
+    bool allow_nul;     /* accept U+0000 in texts; most C code takes it for the end of the text */
 
-    /* Set this for text of callers, to JSON_CALLER_TREE_MAX_BYTES or less; 0: only max_bytes bounds the tree. */
+    /* At most JSON_CALLER_TREE_MAX_BYTES for the text of a caller. 0: only max_bytes bounds the tree. */
     size_t max_tree_bytes;
     /* Called with the memory that the tree will take at most, before it is built; false refuses with the error. NULL: not wanted.
      */
@@ -35,10 +35,10 @@ struct json_bounds {
 MUST_CHECK bool json_read(struct arena *arena, const char *text, size_t size, struct json_bounds bounds, const json_t **ret_json,
                           struct error *err) NONNULL(1, 5, 6);
 
-/* What a tree of JSON text takes at most, found without building it. */
+/* The bounds of the tree that a JSON text gives, found without building the tree. */
 struct json_measure {
-    unsigned depth;    /* of nesting */
-    size_t tree_bytes; /* memory, the lexer's buffers included */
+    unsigned depth;    /* the depth of nesting */
+    size_t tree_bytes; /* the most memory that building the tree takes, the lexer's buffers included */
 };
 struct json_measure json_text_measure(const char *text, size_t size) PURE;
 

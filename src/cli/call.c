@@ -124,7 +124,7 @@ static bool tool_is_selected(const struct process *process, const struct tool *t
     bool in_set = sets == NULL;
     for (size_t i = 0; sets != NULL && sets[i] != NULL; i++)
         in_set = in_set || strcmp(sets[i], tool->toolset) == 0;
-    return tool->built && named && in_set && (!options->read_only || tool->read_only);
+    return tool->listed && named && in_set && (!options->read_only || tool->read_only);
 }
 
 static const json_t *local_tools(const struct process *process, const struct options *options)

@@ -35,7 +35,7 @@ struct command_line {
     int option_count;
 };
 
-/* True when an operation has this domain. `help` alone is the help of the program. */
+/* True when an operation has this domain. */
 bool command_line_is_domain(const char *name) NONNULL(1) PURE;
 
 /* True when the operation is a command. Operations of signed-in administrators are not. */

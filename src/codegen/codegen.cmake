@@ -3,6 +3,7 @@
 #   posthorn-sql               src/**/*.sql              → sql/<stem>.h, .c and sql/all_statements.*
 #   posthorn-embed-migrations  src/db/migrations/*.sql   → sql/migrations.c
 #   src/mail/lists/compile.mjs lists of npm packages     → mail/address_lists_data.h
+# Generated headers are declared as outputs: ninja then rebuilds what includes them in the same build that writes them anew.
 
 file(GLOB catalogue_generator CONFIGURE_DEPENDS src/codegen/catalogue/*.c)
 add_executable(posthorn-catalogue ${catalogue_generator})
@@ -12,13 +13,15 @@ target_link_libraries(posthorn-catalogue PRIVATE settings PkgConfig::JANSSON m)
 file(GLOB_RECURSE declarations CONFIGURE_DEPENDS schemas/*.json tools/*.json)
 set(catalogue_names error_codes integrations job_types jobs operations policies tools texts mcp_texts)
 list(TRANSFORM catalogue_names REPLACE "(.+)" "${generated}/catalogue/\\1.c" OUTPUT_VARIABLE catalogue_sources)
+set(catalogue_header_names error_codes integrations job_types jobs operations plans policies texts mcp_texts)
+list(TRANSFORM catalogue_header_names REPLACE "(.+)" "${generated}/catalogue/\\1.h" OUTPUT_VARIABLE catalogue_headers)
 add_custom_command(
-    OUTPUT ${catalogue_sources}
+    OUTPUT ${catalogue_sources} ${catalogue_headers}
     COMMAND posthorn-catalogue ${CMAKE_SOURCE_DIR} ${generated}
     DEPENDS posthorn-catalogue ${declarations}
     COMMENT "Generating the catalogue"
     VERBATIM)
-add_custom_target(generate-catalogue DEPENDS ${catalogue_sources})
+add_custom_target(generate-catalogue DEPENDS ${catalogue_sources} ${catalogue_headers})
 
 # The SQL generators use src/base, whose error codes come from the catalogue.
 file(GLOB sql_generator CONFIGURE_DEPENDS src/codegen/sql*.c)
@@ -37,8 +40,9 @@ foreach(file ${query_files})
     get_filename_component(stem ${file} NAME_WE)
     list(APPEND query_sources ${generated}/sql/${stem}.c)
 endforeach()
+list(TRANSFORM query_sources REPLACE "[.]c$" ".h" OUTPUT_VARIABLE query_headers)
 add_custom_command(
-    OUTPUT ${query_sources}
+    OUTPUT ${query_sources} ${query_headers}
     COMMAND posthorn-sql ${generated} ${query_files}
     DEPENDS posthorn-sql ${query_files}
     COMMENT "Generating the typed queries"

@@ -46,7 +46,7 @@ enum id_kind {
 
 enum { ID_KEY_BYTES = 16, ID_MAX_CHARS = 24 };
 
-/* The permutation of one installation. Read-only after init, shared by all threads. */
+/* The key of the permutation. Every database has its own key. Read-only after init; any thread. */
 struct id_codec {
     unsigned char key[ID_KEY_BYTES];
 };
@@ -57,5 +57,5 @@ void id_codec_init(struct id_codec *codec, const unsigned char key[ID_KEY_BYTES]
 void id_encode(const struct id_codec *codec, enum id_kind kind, int64_t id, char ret_text[ID_MAX_CHARS]) NONNULL(1, 4);
 char *id_text(const struct id_codec *codec, struct arena *arena, enum id_kind kind, int64_t id) NONNULL(1, 2) RETURNS_NONNULL;
 
-/* The bigint key of a public id; 0 when the text is not an id of this kind. */
+/* The bigint key of the row that a public id names; 0 when the text is not an id of this kind. */
 int64_t id_decode(const struct id_codec *codec, enum id_kind kind, const char *text) NONNULL(1, 3);

@@ -16,10 +16,9 @@
 #include <unistd.h>
 
 enum {
-    /* How often the lock is read without an event: without and with a descriptor of the runner's process. */
-    LOOK_MS = 1000,
-    LOOK_BESIDE_PIDFD_MS = 10000,
-    /* Between two starts by one watch; the longer one doubles from the first for a runner that ends before it is ready. */
+    LOOK_MS = 1000,               /* how often the watch reads the lock of the runner */
+    LOOK_BESIDE_PIDFD_MS = 10000, /* the same while a pidfd reports the end of the runner */
+    /* The pause between two starts by one watch. It doubles, up to the maximum, while runners end before they are ready. */
     PAUSE_MS = 1000,
     MAX_PAUSE_MS = 30000,
 };
@@ -66,7 +65,7 @@ static bool lock_start(struct cluster_watch *watch)
     return false;
 }
 
-/* The pause before the next start by this watch. */
+/* Sets the earliest time of the next start by this watch. `was_ready`: the last runner had become ready before it ended. */
 static void plan_next_start(struct cluster_watch *watch, bool was_ready)
 {
     bool doubles = !was_ready && watch->pause_us > 0;

@@ -219,7 +219,7 @@ static bool send_and_receive(struct db_conn *conn, struct arena *arena, struct d
     conn->round_trips++;
     conn->syncs_due = 0;
     conn_running_begin(conn);
-    CLEANUP(end_pipeline) struct db_conn *running = conn;
+    CLEANUP(end_pipeline) UNUSED struct db_conn *running = conn;
     bool arrived = send_all(conn, calls, count, sync) && receive_all(conn, arena, calls, count, sync, ret_error);
     if (!arrived)
         conn->syncs_due = 0; /* nothing more will arrive */

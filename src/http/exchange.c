@@ -1,5 +1,6 @@
 #include "http/exchange.h"
 
+#include "api/call.h"
 #include "base/panic.h"
 
 #include "http/server_state.h"
@@ -294,6 +295,14 @@ ptrdiff_t http_exchange_stream_read(struct http_exchange *exchange, char *ret_by
     }
     pthread_mutex_unlock(&exchange->lock);
     return read;
+}
+
+void http_exchange_cancel(struct api *api, struct call *call, enum give_up_reason reason)
+{
+    if (reason == GIVE_UP_CLIENT_GONE)
+        api_cancel(api, call);
+    else
+        api_stop(api, call);
 }
 
 void http_exchange_give_up(struct http_exchange *exchange, enum give_up_reason reason)

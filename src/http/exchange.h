@@ -29,6 +29,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct api;
+struct call;
 struct connection;
 struct http_exchange;
 struct http_server;
@@ -41,6 +43,9 @@ enum give_up_reason {
     GIVE_UP_STOPPING, /* the server stops and the grace period is over */
     GIVE_UP_ABANDON,  /* the same, and the call did not end when cancelled: answer now, abandon the call */
 };
+
+/* Cancels the call that an exchange waits for: by its caller, or by the server. */
+void http_exchange_cancel(struct api *api, struct call *call, enum give_up_reason reason) NONNULL(1, 2);
 
 struct http_endpoint {
     /* The headers are complete. Sets max_body_bytes. */

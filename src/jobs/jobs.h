@@ -65,6 +65,9 @@ struct job_type {
 /* Asks for another round at `run_after_us` instead of the end of the job (a schedule, more contacts to check). For settle. */
 void job_run_again(struct job *job, int64_t run_after_us) NONNULL(1);
 
+/* As job_run_again, at once and among the jobs that wait for other machines (the DNS). For settle. */
+void job_run_again_in_network(struct job *job) NONNULL(1);
+
 /* Names an object that this job made or changed, for the audit row. For settle. */
 void job_subject(struct job *job, const char *wire_id) NONNULL(1, 2);
 

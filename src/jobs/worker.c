@@ -25,6 +25,8 @@ enum {
     NETWORK_THREADS = 6, /* an import of images has up to 50 MB in memory */
     NETWORK_SHARE = 3,   /* of one organization */
 };
+static const char pool_of_work[] = "work";
+static const char pool_of_network[] = "network";
 static const int64_t tidy_every_us = 60 * US_PER_S;
 static const int64_t keep_settled_us = INT64_C(24) * 3600 * US_PER_S;
 static const int64_t keep_imports_us = INT64_C(30) * 24 * 3600 * US_PER_S;
@@ -48,6 +50,7 @@ struct running_job {
     struct ledger_entry entry;
     bool again;
     int64_t run_after_us;
+    const char *next_pool; /* of the next round; NULL: the same */
     const char *subjects[JOB_MAX_SUBJECTS];
 };
 
@@ -77,6 +80,12 @@ void job_charge_items(struct job *job, int64_t items)
     entry->credits *= items;
     if (entry->credit_cost >= 0)
         entry->credit_cost *= items;
+}
+
+void job_run_again_in_network(struct job *job)
+{
+    job_run_again(job, job->work.now_us);
+    running_of(job)->next_pool = pool_of_network;
 }
 
 static void notify_waiting(struct job *job)
@@ -159,6 +168,7 @@ static bool requeue(struct running_job *running, int64_t run_after_us, int attem
         .owner = running->lease_owner,
         .run_after = run_after_us,
         .attempts = attempts,
+        .pool = running->next_pool,
     };
     return sql_job_requeue(running->job.work.conn, running->job.work.arena, &params, NULL, err);
 }
@@ -181,7 +191,9 @@ static bool settle_in_transaction(struct running_job *running, struct error *err
     if (!running->type->settle(job, &json, &status, err))
         return false;
     if (running->again)
-        return requeue(running, running->run_after_us, 0, err) && db_tx_commit(&tx, err);
+        return requeue(running, running->run_after_us, 0, err) &&
+               (running->next_pool == NULL || sql_job_wake_pools(job->work.conn, job->work.arena, NULL, err)) &&
+               db_tx_commit(&tx, err);
 
     const char *body = answer->size > 0 ? buf_text(answer) : NULL;
     if (running->has_entry && !ledger_settle(&job->work, &running->entry, status, body, NULL, err))
@@ -385,8 +397,8 @@ struct workers *workers_start(struct installation *installation, const struct jo
     workers->installation = installation;
     workers->services = *services;
     int work_threads = threads > 0 ? threads : WORKER_DEFAULT_THREADS;
-    workers->work = pool_start(workers, "work", work_threads, work_threads - 1);
-    workers->network = pool_start(workers, "network", NETWORK_THREADS, NETWORK_SHARE);
+    workers->work = pool_start(workers, pool_of_work, work_threads, work_threads - 1);
+    workers->network = pool_start(workers, pool_of_network, NETWORK_THREADS, NETWORK_SHARE);
     return workers;
 }
 

@@ -104,11 +104,12 @@ update jobs
        lease_owner = null, lease_until = null
  where id = :id;
 
--- Another round of the same job, unless the lease was lost; `attempts` counts the failures in a row.
+-- Another round of the same job, unless the lease was lost; `attempts` counts the failures in a row. `pool` null: in its pool.
 -- name: job_requeue :exec
--- params: id bigint, owner text, run_after timestamptz, attempts integer
+-- params: id bigint, owner text, run_after timestamptz, attempts integer, pool text null
 update jobs
-   set state = 'queued', run_after = :run_after, turn = null, attempts = :attempts, lease_owner = null, lease_until = null
+   set state = 'queued', run_after = :run_after, turn = null, attempts = :attempts, pool = coalesce(:pool, pool), lease_owner = null,
+       lease_until = null
  where id = :id and lease_owner = :owner and state = 'running';
 
 -- Saves the progress of a running job.
@@ -127,6 +128,10 @@ select case when cancel_asked then not job_has_caller(organization_id, id) else 
 -- name: job_tell :exec
 -- params: id text
 select pg_notify('posthorn_jobs', :id);
+
+-- Wakes the pools, for a job that has changed its pool.
+-- name: job_wake_pools :exec
+select pg_notify('posthorn_work', '');
 
 -- Whether anything is queued, scheduled, running or being sent.
 -- name: job_any_open :one

@@ -254,6 +254,6 @@ int64_t address_list_checked(const struct address_list *list)
 {
     int64_t checked = 0;
     for (size_t i = 0; i < list->count; i++)
-        checked += list->items[i].first == i && address_was_checked(&list->items[i]);
+        checked += list->items[i].first == i && list->items[i].given[0] != '\0' && address_was_checked(&list->items[i]);
     return checked;
 }

@@ -21,7 +21,7 @@ enum address_reason {
     ADDRESS_UNOBJECTIONABLE,
     ADDRESS_INVALID_SYNTAX, /* RFC 5321, RFC 6531 */
     ADDRESS_NO_SUCH_DOMAIN, /* NXDOMAIN, or a name that never has mail (RFC 6761) */
-    ADDRESS_NO_MAIL,        /* null MX (RFC 7505), or neither MX nor address */
+    ADDRESS_NO_MAIL,        /* the domain has a null MX (RFC 7505), or neither MX nor address records */
     ADDRESS_DISPOSABLE,
     ADDRESS_ROLE,
     ADDRESS_DNS_UNAVAILABLE, /* not checked: the DNS gave no answer in time */
@@ -36,7 +36,7 @@ struct address_verdict {
     const char *did_you_mean; /* a suggestion for an address with a probable typo, else NULL */
 };
 
-/* The names in the API: "valid"; "no_mail", NULL for ADDRESS_UNOBJECTIONABLE. */
+/* The names in the API, such as "valid" and "no_mail". ADDRESS_UNOBJECTIONABLE has none: NULL. */
 const char *address_status_name(enum address_status status) RETURNS_NONNULL;
 const char *address_reason_name(enum address_reason reason);
 
@@ -78,7 +78,7 @@ void address_list_read(struct arena *arena, struct text_list given, struct addre
 /* Sets the verdict of every address; `domains` are the answers for the domains of the list, in their order. */
 void address_list_judge(struct arena *arena, struct address_list *list, const enum mail_domain *domains) NONNULL(1, 2);
 
-/* The number of distinct addresses of a judged list that were checked. This number is charged. */
+/* The number of distinct addresses of a judged list that were checked, without empty texts. This number is charged. */
 int64_t address_list_checked(const struct address_list *list) NONNULL(1) PURE;
 
 /* Whether an address of a judged list was checked: the DNS answered, or was not needed. */

@@ -11,7 +11,8 @@
 #include <stdbool.h>
 
 /* Whether receivers find this DKIM key (RFC 6376 §3.6.1) at its selector, and no other one. `kind` is the value of k=,
- * `public_key` that of p=. White space in the record is ignored. Quotation marks in it are not, as for receivers. */
+ * `public_key` that of p=. White space inside the value of p= is ignored. Quotation marks are not ignored, because receivers take
+ * them for a part of the value. */
 bool dns_auth_has_dkim_key(struct text_list texts, const char *kind, const char *public_key) NONNULL(2, 3) PURE;
 
 /* Whether there is exactly one SPF record, with any content (RFC 7208 §4.5). */

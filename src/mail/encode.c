@@ -1,5 +1,6 @@
 #include "mail/encode.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <stdint.h>
 #include <string.h>
@@ -29,8 +30,8 @@ static uint64_t load_word(const char *text)
     return le64toh(word);
 }
 
-/* The number of leading bytes, of eight, that quoted-printable leaves unchanged: printable, not '='. A borrow may mark wrong
- * bytes behind the first marked one, but never before it. */
+/* The number of leading bytes, of eight, that quoted-printable leaves unchanged: printable, not '='. The borrow of the
+ * subtraction may mark wrong bytes behind the first marked one, but never before it. */
 static size_t literals_of_word(uint64_t word)
 {
     uint64_t below_blank = (word - EACH_BYTE(0x20)) & ~word;
@@ -59,8 +60,8 @@ static size_t literal_run(const char *text, size_t size)
     return run;
 }
 
-/* Copies the literal run among the first `most` bytes and returns its size. It may write one word more than that, and may read one
- * word more, within the `readable` bytes of the text. */
+/* Copies the leading bytes that quoted-printable leaves unchanged, `most` at most, and returns their number. It may write up to one
+ * word behind them. It may read one word behind them too, but never more than `readable` bytes. */
 static size_t copy_literals(char *to, const char *text, size_t most, size_t readable)
 {
     size_t run = 0;
@@ -192,8 +193,8 @@ static char *put_soft_break(char *at)
     return at + 3;
 }
 
-/* Writes one line, without its break, at `at`, which has room for QP_GROWTH times its size, one break and a word. The text has
- * `readable` bytes from the start of the line. */
+/* Writes one line, without its break, at `at`, and returns the end. `at` has room for QP_GROWTH * `size` bytes, one soft break and
+ * one word. `readable` bytes can be read from the start of the line: the rest of the text, which copy_literals may read. */
 static char *quoted_printable_line(char *at, const char *line, size_t size, size_t readable)
 {
     /* A mail server may remove a blank at the end of a line (RFC 2045 §6.7 rule 3). */
@@ -369,14 +370,25 @@ struct word_kind {
     char *(*put)(char *at, const char *text, size_t size);
 };
 
+enum { CHARACTER_MAX_BYTES = 4 /* RFC 3629 §3 */, WORD_FRAME_BYTES = 12 };
+static_assert(ENCODE_WORD_MAX_BYTES >= WORD_FRAME_BYTES + 3 * CHARACTER_MAX_BYTES, "any character fits into a word of its own");
+
+/* The bytes of the first character. Malformed UTF-8 is cut after as many bytes as a character can have, so that every piece fits
+ * into a word. */
+static size_t character_size(const char *text, size_t size)
+{
+    size_t next = 1;
+    while (next < size && next < CHARACTER_MAX_BYTES && ((unsigned char)text[next] & 0xC0) == 0x80)
+        next++;
+    return next;
+}
+
 /* The number of bytes of `text`, in whole characters, that encode to at most `room` bytes. */
 static size_t word_take(const struct word_kind *kind, const char *text, size_t size, size_t room)
 {
     size_t taken = 0;
     while (taken < size) {
-        size_t next = taken + 1;
-        while (next < size && ((unsigned char)text[next] & 0xC0) == 0x80)
-            next++;
+        size_t next = taken + character_size(text + taken, size - taken);
         if (kind->size(text, next) > room)
             break;
         taken = next;

@@ -32,5 +32,6 @@ enum body_encoding body_encoding_choose(const char *text, size_t size, const cha
 void body_encode(struct buf *out, enum body_encoding encoding, const char *text, size_t size) NONNULL(1, 3);
 
 /* Appends UTF-8 text as encoded words, in the shorter of Q and B, folded onto new lines where needed. `column` is
- * the current column. A word holds whole characters. Returns the column after the last word. */
+ * the current column. A word holds whole characters. Bytes that are not UTF-8 are encoded as they are. Returns the
+ * column after the last word. */
 size_t encoded_words_add(struct buf *out, size_t column, const char *text, size_t size) NONNULL(1, 3);

@@ -134,7 +134,7 @@ static void write_renderer(struct json_writer *json, const struct process *proce
     json_member_text(json, "script", config.script_path);
     json_member_bool(json, "ok", answers);
     if (answers)
-        json_member_bool(json, "jsx", json_get_bool(answer, "jsx", false)); /* without a browser only html and mjml */
+        json_member_bool(json, "jsx", json_get_bool(answer, "jsx", false)); /* JSX needs a browser; HTML and MJML do not */
     else
         json_member_text(json, "problem", problem != NULL ? problem : err.message);
     json_object_end(json);

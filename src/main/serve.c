@@ -71,7 +71,8 @@ static struct mcp_server *mcp_new(const struct catalogue_provider *product)
     return mcp_server_new(catalogue_provider_of(product), &defaults);
 }
 
-/* The documents of the operator, or those that a server at `server_url` has; NULL: none is known. */
+/* Sets the URL of the documentation that errors link to: that of --docs-url, or of the server. `server_url` is used without a
+ * public URL; NULL: this process is no server. */
 static void publish_docs_url(struct arena *arena, const struct options *options, const char *server_url)
 {
     const char *url = options->public_url != NULL ? options->public_url : server_url;
@@ -169,14 +170,14 @@ static void log_listening(const struct http_server *server, const struct options
     log_end(&line);
 }
 
-/* The host that this machine reaches the listener by. */
+/* The host in a URL by which this machine reaches the listener. */
 static const char *listening_host(struct arena *arena, const char *listen)
 {
     const char *host = arena_dup_bytes(arena, listen, (size_t)(strrchr(listen, ':') - listen));
     return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "[::]") == 0 ? "localhost" : host;
 }
 
-/* A number of an option for a bound that the server checks. */
+/* Converts the number of an option. A number that does not fit becomes UINT32_MAX, which http_server_start refuses. */
 static unsigned bounded_number(int64_t number)
 {
     return number < UINT32_MAX ? (unsigned)number : UINT32_MAX;
@@ -226,7 +227,7 @@ static void allow_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* With a named database this process also runs the jobs. A private cluster has its runner. */
+/* Runs the jobs in this process if --database names a database. The runner of a private cluster runs them otherwise. */
 static bool start_jobs(struct api *api, const struct options *options, struct job_runner **ret_jobs, struct error *err)
 {
     if (options->database_url == NULL)

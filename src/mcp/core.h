@@ -107,7 +107,7 @@ void mcp_write_server_info(struct json_writer *json, const struct mcp_provider *
 /* Answers with a prebuilt result text. */
 void mcp_answer_raw(struct mcp_request *request, const char *result_json) NONNULL(1, 2);
 
-/* Closes the message; request->out holds the value of the result. */
+/* Ends the answer. request->out holds the message up to the value of the result. */
 void mcp_answer_closed(struct mcp_request *request) NONNULL(1);
 
 /* Answers without a body (202). */
@@ -153,29 +153,32 @@ void mcp_peer_done(struct mcp_peer *peer) NONNULL(1);
 /* Stores the result of initialize. False when the peer is already initialized. */
 MUST_CHECK bool mcp_peer_initialize(struct mcp_peer *peer, const char *version, const json_t *params) NONNULL(1, 2);
 
-/* The running requests, under the peer's lock. */
+/* Adds a request to the running requests of the peer, or removes it. The caller holds the peer's lock. */
 void mcp_peer_add_request(struct mcp_peer *peer, struct mcp_request *request) NONNULL(1, 2);
 void mcp_peer_remove_request(struct mcp_peer *peer, const struct mcp_request *request) NONNULL(1, 2);
 
 /* Handles notifications/cancelled. Unknown ids are ignored. */
 void mcp_peer_cancel(struct mcp_peer *peer, const json_t *id) NONNULL(1);
 
-/* Stops all running requests, as at the end of a connection, or only the lasting ones. They are still answered. */
+/* Stops all running requests, as at the end of a connection, or only the lasting ones. A stopped request is still answered. */
 void mcp_peer_stop(struct mcp_peer *peer, bool only_lasting) NONNULL(1);
 
-/* Adds a request to the client (an ask); false when there are too many. Returns its id. */
+/* Records an ask: a request that the server sends to the client while it executes `request`. `ret_id` is its id. False when the
+ * peer has MCP_PEER_MAX_ASKS, or `request` has an ask already or was stopped. */
 MUST_CHECK bool mcp_peer_ask(struct mcp_peer *peer, struct mcp_request *request, mcp_on_reply *on_reply, int64_t *ret_id)
     NONNULL(1, 2, 3, 4);
 
-/* Removes a request's ask; NULL when it has none. */
+/* Removes the ask of a request, and returns its callback; NULL when it has none. */
 mcp_on_reply *mcp_peer_take_ask(struct mcp_peer *peer, struct mcp_request *request) NONNULL(1, 2);
 
-/* Handles the client's answer to an ask. */
+/* Handles the client's answer: removes the ask and calls its callback. Answers to no ask are ignored. */
 void mcp_peer_reply(struct mcp_peer *peer, const struct rpc_message *message) NONNULL(1, 2);
 
-/* Ends asks whose deadline has passed; all of them when now_us is INT64_MAX. */
+/* Ends asks whose deadline has passed, with a NULL result; all of them when now_us is INT64_MAX. */
 void mcp_peer_expire_asks(struct mcp_peer *peer, int64_t now_us) NONNULL(1);
 
+/* The resources that the client of a legacy connection watches (resources/subscribe). mcp_peer_watch is false when it watches
+ * MCP_PEER_MAX_WATCHED others. */
 bool mcp_peer_watch(struct mcp_peer *peer, const char *uri) NONNULL(1, 2);
 void mcp_peer_unwatch(struct mcp_peer *peer, const char *uri) NONNULL(1, 2);
 bool mcp_peer_watches(struct mcp_peer *peer, const char *uri) NONNULL(1, 2);
@@ -196,7 +199,7 @@ struct mcp_listener *mcp_listener_open(struct mcp_server *server, const struct m
                                        void *data) NONNULL(1, 2, 5) RETURNS_NONNULL;
 void mcp_listener_close(struct mcp_listener *listener);
 
-/* subscriptions/listen: acknowledges, and stays open until its connection ends. */
+/* Serves subscriptions/listen: acknowledges the request, which stays open until its connection ends. */
 void mcp_listen(struct mcp_request *request) NONNULL(1);
 
 /* Ends a subscription or a GET stream from the server's side. */

@@ -365,6 +365,12 @@ static void stop_request(struct mcp_http_handler *handler)
         mcp_deliver(request);
 }
 
+void mcp_http_handler_give_up(struct mcp_http_handler *handler)
+{
+    if (handler->request != NULL)
+        atomic_store(&handler->request->is_given_up, true);
+}
+
 void mcp_http_handler_release(struct mcp_http_handler *handler)
 {
     if (!handler->immediate) {

@@ -47,6 +47,7 @@ static bool find_session(struct mcp_http_handler *handler, const struct mcp_head
 
 static void prepare_http_request(struct mcp_http_handler *handler, struct mcp_request *request, const struct mcp_headers *headers)
 {
+    request->takes_answer_only = !handler->accepts_stream;
     http_fill_request(handler, request);
     request->writer = &http_response_writer;
     request->writer_data = handler;

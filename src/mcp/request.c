@@ -68,6 +68,25 @@ void mcp_run(struct mcp_request *request)
         mcp_deliver(request);
 }
 
+bool mcp_restart(struct mcp_request *request, void (*start)(struct mcp_request *request))
+{
+    pthread_mutex_t *guard = request->guard;
+    pthread_mutex_lock(guard);
+    bool wanted = !request->stopped;
+    bool held_before = request->held;
+    request->held = true;
+    if (wanted)
+        start(request);
+    request->held = held_before;
+    bool deliver = request->answered && !held_before;
+    if (deliver)
+        remove_from_peer(request);
+    pthread_mutex_unlock(guard);
+    if (deliver)
+        mcp_deliver(request);
+    return wanted;
+}
+
 bool mcp_stop_guarded(struct mcp_request *request)
 {
     if (request->answered || request->stopped)
@@ -305,7 +324,7 @@ bool mcp_client_can(const struct mcp_request *request, const char *capability)
 bool mcp_ask(struct mcp_request *request, const char *method, const char *params_json, mcp_on_reply *on_reply)
 {
     int64_t id = 0;
-    if (request->era != MCP_LEGACY || request->peer == NULL || !request->deferred)
+    if (request->era != MCP_LEGACY || request->peer == NULL || !request->deferred || request->takes_answer_only)
         return false;
     if (!mcp_peer_ask(request->peer, request, on_reply, &id))
         return false;

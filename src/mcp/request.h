@@ -102,7 +102,9 @@ struct mcp_request {
     bool answered;
     bool admitted;            /* the provider has passed the request back to the core */
     bool stopped;             /* the client has cancelled or abandoned it */
+    _Atomic bool is_given_up; /* the server has, because it took too long or the server stops */
     bool is_silenced;         /* the client must not get an answer */
+    bool takes_answer_only;   /* the client accepts no messages before the answer */
     pthread_mutex_t *guard;   /* recursive; the lock of its peer or HTTP handler */
     struct mcp_request *next; /* in the peer's list while deferred */
     struct mcp_ask *ask;
@@ -150,6 +152,10 @@ bool mcp_client_can(const struct mcp_request *request, const char *capability) N
 /* Sends a request to the client (legacy era only). One at a time. False when that is not possible. */
 MUST_CHECK bool mcp_ask(struct mcp_request *request, const char *method, const char *params_json, mcp_on_reply *on_reply)
     NONNULL(1, 2, 3, 4);
+
+/* Continues a request after the client's answer: calls `start`, under the rules of start of struct mcp_provider. False, without a
+ * call, when the client has cancelled the request meanwhile. */
+MUST_CHECK bool mcp_restart(struct mcp_request *request, void (*start)(struct mcp_request *request)) NONNULL(1, 2);
 
 /* Closes the connection before the answer; a client of 2025-11-25 reconnects after `retry_ms`. */
 void mcp_hang_up(struct mcp_request *request, int retry_ms) NONNULL(1);

@@ -123,6 +123,9 @@ void mcp_http_handler_run(struct mcp_http_handler *handler) NONNULL(1);
  * cancels the call in the modern era, not in the legacy era. Frees the answer. */
 void mcp_http_handler_release(struct mcp_http_handler *handler) NONNULL(1);
 
+/* States that the server, not the client, ends the handler: its call counts as failed. Call it before the release. */
+void mcp_http_handler_give_up(struct mcp_http_handler *handler) NONNULL(1);
+
 /* ---- For refusals by the transport ---- */
 
 /* Writes a JSON-RPC error without an id, for refusals before a handler exists (403, 405, 413, 415). */

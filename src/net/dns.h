@@ -28,8 +28,8 @@ struct dns;
 
 enum dns_mail {
     DNS_MAIL_UNKNOWN,   /* no answer in time */
-    DNS_MAIL_ACCEPTED,  /* an MX, or an address as implicit MX (RFC 5321 §5.1) */
-    DNS_MAIL_REFUSED,   /* a null MX (RFC 7505), or neither MX nor address */
+    DNS_MAIL_ACCEPTED,  /* an MX record, or an address record as implicit MX (RFC 5321 §5.1) */
+    DNS_MAIL_REFUSED,   /* a null MX (RFC 7505), or neither MX nor address records */
     DNS_MAIL_NO_DOMAIN, /* NXDOMAIN */
 };
 

@@ -10,7 +10,7 @@
  * A process that died while idle is replaced without an error. The process ends
  * with the thread of the first request, so that thread should live long.
  *
- * Any thread may call; the owner frees it when no call is running.
+ * Any thread may call. The owner frees the renderer when no call is running.
  */
 #pragma once
 
@@ -21,7 +21,8 @@
 #include <stdint.h>
 
 enum {
-    /* Above the renderer's own: 45 s for a preparation, twice 20 s to start a browser, 60 s for JSX. */
+    /* Longer than these deadlines of the sidecar (limits.mjs) together: 20 s for each of two attempts to start a browser, 60 s to
+     * render a JSX design, 45 s to prepare its HTML. */
     RENDERER_DEADLINE_MS = 150000,
     RENDERER_HEAP_MB = 512,
     RENDERER_MAX_REQUEST_BYTES = 8 * 1024 * 1024,
@@ -45,7 +46,7 @@ struct renderer;
 /* Copies the configuration; does not start the process. */
 struct renderer *renderer_new(const struct renderer_config *config) NONNULL(1) RETURNS_NONNULL;
 
-/* Ends the process, if there is one. NULL is allowed. */
+/* Ends the process, if it runs. NULL is allowed. */
 void renderer_free(struct renderer *renderer);
 
 /* Prepares an email whose `format` is html, mjml or jsx. The result is the process's reply and belongs to the arena.

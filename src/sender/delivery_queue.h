@@ -217,7 +217,8 @@ MUST_CHECK bool set_aside_recipients(struct sender *sender, struct db_conn *conn
 
 /* ---- recovery.c ---- */
 
-/* Writes the results that one journal of an ended process proves. False in ret_found when there was no such journal. */
+/* Writes the results that one journal of an ended process proves. False in ret_found when there was no such journal. The journal of
+ * a process that has database sessions waits until they have ended. */
 MUST_CHECK bool recover_journal(struct sender *sender, struct db_conn *conn, bool *ret_found, struct error *err)
     NONNULL(1, 2, 3, 4);
 

@@ -57,6 +57,12 @@ bool journal_lock(int fd)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
+bool journal_is_locked(int fd)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
 /* ---- Files ---- */
 
 static void file_path(const struct journal *journal, int64_t number, char ret_path[JOURNAL_PATH_BYTES])

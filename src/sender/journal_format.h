@@ -54,3 +54,6 @@ uint32_t journal_checksum(const void *bytes, size_t size) NONNULL(1) PURE;
 
 /* Takes an open file description lock, which ends with its process. False when another process has it. */
 bool journal_lock(int fd);
+
+/* Whether another open file description has the lock. Unlike a try to take it, this does not mislead others that ask. */
+bool journal_is_locked(int fd);

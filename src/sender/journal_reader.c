@@ -57,33 +57,18 @@ static void find_paths(const char *folder, struct arena *arena, struct stale_jou
     stale->paths = paths;
 }
 
-/* A file that can be locked has no living owner. Owner names are unique, so the owner does not return. */
+/* A file that is not locked has no living owner. Owner names are unique, so the owner does not return. */
 static bool is_stale_file(int folder_fd, const char *name, const struct journal_file_head *wanted)
 {
     struct journal_file_head head;
     int fd = openat(folder_fd, name, O_RDWR | O_CLOEXEC);
-    bool stale = fd >= 0 && journal_lock(fd);
+    bool stale = fd >= 0 && !journal_is_locked(fd);
     bool ours = stale && pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) && memcmp(&head, wanted, sizeof(head)) == 0;
     if (stale && !ours)
         log_event(LOG_DEBUG, "sender.journal", "%s belongs to another installation and is ignored.", name);
     if (fd >= 0)
         close(fd);
     return ours;
-}
-
-static const char *find_stale_owner(const char *folder, const struct journal_file_head *head, struct arena *arena)
-{
-    const char *found = NULL;
-    DIR *dir = opendir(folder);
-    const struct dirent *each;
-    while (dir != NULL && found == NULL && (each = readdir(dir)) != NULL) {
-        const char *owner = owner_in_name(arena, each->d_name);
-        if (owner != NULL && is_stale_file(dirfd(dir), each->d_name, head))
-            found = owner;
-    }
-    if (dir != NULL)
-        closedir(dir);
-    return found;
 }
 
 struct text_list journal_stale_owners(const struct journal_location *location, struct arena *arena)
@@ -115,20 +100,17 @@ static int lock_folder(const char *folder, struct arena *arena)
     return -1;
 }
 
-bool journal_find_stale(const struct journal_location *location, struct arena *arena, struct stale_journal *ret_stale)
+bool journal_open_stale(const struct journal_location *location, const char *owner, struct arena *arena,
+                        struct stale_journal *ret_stale)
 {
-    const struct journal_file_head head = journal_make_head(location);
     const char *folder = arena_printf(arena, "%s/journal", location->data_dir);
-    *ret_stale = (struct stale_journal){ .lock_fd = lock_folder(folder, arena) };
+    *ret_stale = (struct stale_journal){ .owner = owner, .lock_fd = lock_folder(folder, arena) };
     if (ret_stale->lock_fd < 0)
         return false;
-    ret_stale->owner = find_stale_owner(folder, &head, arena);
-    if (ret_stale->owner == NULL) {
-        close(ret_stale->lock_fd);
-        return false;
-    }
     find_paths(folder, arena, ret_stale);
-    return true;
+    if (ret_stale->path_count == 0)
+        close(ret_stale->lock_fd);
+    return ret_stale->path_count > 0;
 }
 
 void journal_close_stale(const struct stale_journal *stale, bool remove)

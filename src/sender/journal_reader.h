@@ -30,14 +30,14 @@ struct stale_journal {
     int lock_fd; /* keeps other processes from reading stale journals of this folder */
 };
 
-/* Finds a stale journal of this installation and locks the folder until journal_close_stale. False when there is none, or when
- * another process holds the lock. */
-MUST_CHECK bool journal_find_stale(const struct journal_location *location, struct arena *arena, struct stale_journal *ret_stale)
-    NONNULL(1, 2, 3);
-
-/* The owners of all stale journals of this installation in the folder, in the arena. A journal that another process looks at right
- * now may be missing. */
+/* The owners of all stale journals of this installation in the folder, in the arena; an owner with several files is there several
+ * times. */
 struct text_list journal_stale_owners(const struct journal_location *location, struct arena *arena) NONNULL(1, 2);
+
+/* Finds the files of one of these owners and locks the folder until journal_close_stale. False when there are none any more, or
+ * when another process holds the lock. */
+MUST_CHECK bool journal_open_stale(const struct journal_location *location, const char *owner, struct arena *arena,
+                                   struct stale_journal *ret_stale) NONNULL(1, 2, 3, 4);
 
 /* Unlocks the folder. With `remove` the files of this journal are removed. */
 void journal_close_stale(const struct stale_journal *stale, bool remove) NONNULL(1);

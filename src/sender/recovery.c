@@ -207,11 +207,29 @@ static bool count_crashes(struct sender *sender, struct db_conn *conn, const cha
     return true;
 }
 
+/* An owner of a stale journal that has no database session any more; NULL without one. Its leases are all there now. The journal of
+ * the others stays, so that their work is left to recovery meanwhile. */
+static bool find_ended_owner(struct sender *sender, struct db_conn *conn, struct arena *arena, const char **ret_owner,
+                             struct error *err)
+{
+    struct delivery_end_sessions_params params = { journal_stale_owners(&sender->journal_location, arena) };
+    struct delivery_end_sessions_row *rows;
+    size_t count = 0;
+    if (params.owners.count > 0 && !sql_delivery_end_sessions(conn, arena, &params, &rows, &count, err))
+        return false;
+    *ret_owner = count > 0 ? rows[0].owner : NULL;
+    return true;
+}
+
 bool recover_journal(struct sender *sender, struct db_conn *conn, bool *ret_found, struct error *err)
 {
     ARENA_SCOPE arena = arena_new(0);
     struct stale_journal stale;
-    *ret_found = journal_find_stale(&sender->journal_location, arena, &stale);
+    const char *owner;
+    *ret_found = false;
+    if (!find_ended_owner(sender, conn, arena, &owner, err))
+        return false;
+    *ret_found = owner != NULL && journal_open_stale(&sender->journal_location, owner, arena, &stale);
     if (!*ret_found)
         return true;
     size_t written = 0;

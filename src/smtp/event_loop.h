@@ -56,8 +56,8 @@ struct smtp_events {
     /* Gives the next message, or returns false when there is none for now; after smtp_event_loop_wake the loop asks again. The
      * implementer skips messages whose recipient domain is at its bound, with smtp_event_loop_has_room. */
     bool (*next)(void *context, struct smtp_message *ret_message);
-    /* The bytes with the final dot are about to be written. False drops the session, and the message ends SMTP_NOT_SENT. It may
-     * end SMTP_NOT_SENT after true as well, when the connection is lost before the kernel gets the dot. */
+    /* Called before the bytes with the final dot are written. False drops the session, and the message ends SMTP_NOT_SENT. After
+     * true, the message ends SMTP_NOT_SENT too if the connection is lost before the kernel gets the dot. */
     bool (*before_dot)(void *context, void *tag);
     /* Reports the end of every message that `next` gave, exactly once. */
     void (*done)(void *context, void *tag, const struct smtp_outcome *outcome);
@@ -74,11 +74,12 @@ struct smtp_event_loop *smtp_event_loop_new(struct smtp_relays *relays, int loop
  * SMTP_NOT_SENT. */
 void smtp_event_loop_run(struct smtp_event_loop *loop, int stop_ms) NONNULL(1);
 
-/* From any thread: makes the loop ask `next` again, and ends smtp_event_loop_run. */
+/* Makes the loop ask `next` again. Any thread. */
 void smtp_event_loop_wake(struct smtp_event_loop *loop) NONNULL(1);
+/* Makes smtp_event_loop_run end. Any thread. */
 void smtp_event_loop_stop(struct smtp_event_loop *loop) NONNULL(1);
 
-/* Whether another message to this domain (lower case) may be in progress; for use inside `next`. True reserves one for the
+/* Whether another message to this domain (lower case) may be in progress; for use inside `next`. True reserves room for the
  * message given next, until the next call. After false, `next` is called again when a message to the domain may have ended. */
 bool smtp_event_loop_has_room(const struct smtp_event_loop *loop, const char *domain) NONNULL(1, 2);
 

@@ -32,8 +32,8 @@ static bool parse_range(struct template_parser *parser)
 
 /* The state while a path is parsed. */
 struct path {
-    struct buf *known; /* the part that is known at compile time: a path of values from outside */
-    bool is_known;     /* the whole path so far is known at compile time */
+    struct buf *known; /* the path in the list of paths; a member that is chosen at run time is [] there */
+    bool is_known;     /* `known` is the path of the value; false after a variable whose value has no path */
     bool is_loaded;    /* the value is on the stack; the rest are member operations */
 };
 

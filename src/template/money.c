@@ -1,11 +1,11 @@
 /*
- * The filter money: formats an amount in a currency for the locale of the setting
- * (Unicode CLDR, the standard pattern of each locale): {{ price | money }} or
- * {{ price | money: 'EUR' }}. The default currency is that of the setting, else
- * that of the locale. Amounts are in the main unit (12.5 is twelve and a half). A
- * currency has its sign if it is common in the locale, else its ISO 4217 code.
- * An unknown locale is formatted as English. A value that is not a number is
- * unchanged.
+ * The filter money: formats an amount in a currency: {{ price | money }} or
+ * {{ price | money: 'EUR' }}. The locale is that of struct template_setting; its
+ * format is the standard pattern of the Unicode CLDR. An unknown locale has the
+ * format of English. Without an argument the currency is that of the setting,
+ * else that of the locale. Amounts are in the main unit: 12.5 is twelve and a
+ * half. The currency of the locale, USD, EUR and GBP are written as a sign, the
+ * others as their ISO 4217 code. A value that is not a number is unchanged.
  */
 #include "template/filter.h"
 
@@ -25,7 +25,7 @@ struct money_locale {
     bool groups_from_five; /* grouping starts at five digits: 1234, but 12.345 */
     const char *minus;
     const char *currency; /* the currency of the locale */
-    const char *sign;     /* its sign in this locale */
+    const char *sign;     /* the sign of that currency in this locale */
 };
 
 /* Longer names come first. A locale that is not listed uses the entry of its language. */

@@ -118,7 +118,7 @@ struct template_value {
 /* The format of dates and money. Zeros are valid: English, US dollars, UTC, the beginning of 1970. */
 struct template_setting {
     const char *locale;               /* en, de-AT …; NULL or unknown: en */
-    const char *currency;             /* ISO 4217; NULL: USD */
+    const char *currency;             /* ISO 4217; NULL: the currency of the locale */
     const char *zone_name;            /* name of `zone`, for %Z; NULL: UTC */
     const struct template_zone *zone; /* NULL: UTC */
     int64_t now_us;                   /* the value of 'now' */

@@ -50,9 +50,10 @@ export function untilSent(sink, base, target) {
   return until(`${target} messages came`, look, CAMPAIGN_LIMIT_MS);
 }
 
-async function untilNext(sink) {
+/** Waits for one more message; no more come when all recipients have theirs. */
+async function untilNext(sink, base, recipients) {
   const { messages } = await sink.stats();
-  await untilSent(sink, messages, 1);
+  await untilSent(sink, base, Math.min(messages - base + 1, recipients));
 }
 
 /** The moments of a campaign's kills in their order, each {name, wait()}. */
@@ -64,7 +65,7 @@ function drawMoments(random, count, recipients, sink, base) {
       const ms = random.below(index === 0 ? 150 : 500);
       return { name: `${ms} ms after ${index === 0 ? 'the order' : 'a restart'}`, wait: () => pause(ms) };
     }
-    if (index > 0 && kind < 25) return { name: 'at the first message after a restart', wait: () => untilNext(sink) };
+    if (index > 0 && kind < 25) return { name: 'at the first message after a restart', wait: () => untilNext(sink, base, recipients) };
     if (index === count - 1 && kind > 70) {
       const ms = random.below(120);
       return { name: `${ms} ms after the last message`, wait: () => untilSent(sink, base, recipients).then(() => pause(ms)) };

@@ -2,11 +2,12 @@
 // with clocks that jump by a day.
 
 import { spawn } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Clock } from '../lib/clock.mjs';
 import { BINARY } from '../lib/installation.mjs';
 import { Postgres } from '../lib/postgres.mjs';
-import { kill, pause, processesOf, until } from '../lib/processes.mjs';
+import { kill, pause, until } from '../lib/processes.mjs';
 import { verify } from './verify.mjs';
 import { killCounted, untilSent } from './kills.mjs';
 import { Mailing, addressesOf } from './mailing.mjs';
@@ -82,6 +83,35 @@ export async function sameFolder(context) {
   return { ...figures, disturbance: `1 kill, shares ${shares.join(' and ')}` };
 }
 
+const SIGTERM_BIT = 1n << 14n;
+
+/** The signal has come to a process that is stopped, which does not act on it. */
+const hasTerminatePending = (pid) => {
+  const [, mask] = /^ShdPnd:\s+([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'));
+  return (BigInt(`0x${mask}`) & SIGTERM_BIT) !== 0n;
+};
+
+/** A session of the killed worker outlives it. It may still lease work, so the journal is read when it has ended. */
+export async function sessionOutlives({ recipients, startSink, random, log }) {
+  const { sinks, mailing, workers } = await prepareTwo({ recipients, startSink, folderOfSecond: () => ({}) });
+  const send = await mailing.start();
+  await untilSent(sinks[1], 0, 1 + random.below(recipients / 4));
+  // The session that has been idle for longest has no lock that others wait for.
+  const [owner, pid] = (await mailing.sql(`select a.application_name, a.pid from pg_stat_activity a join senders s on s.owner = a.application_name
+    where right(s.relays[1], ${String(sinks[1].port).length + 1}) = ':${sinks[1].port}' and a.state = 'idle'
+    order by a.state_change limit 1`)).split('|');
+  kill(Number(pid), 'SIGSTOP');
+  const blow = await killCounted(sinks[1], () => kill(workers[1].pid));
+  log(`  killed the second of two workers, ${blow.sessions} sessions open, its session ${pid} is stopped`);
+  await until('the other worker has ended the session', () => hasTerminatePending(pid));
+  const journals = readdirSync(join(mailing.installation.data, 'journal')).filter((name) => name.startsWith(`${owner}.`));
+  kill(Number(pid), 'SIGCONT');
+  await mailing.ended(send, LIMIT_MS);
+  const figures = verify({ addresses: mailing.addresses, records: recordsOf(sinks), outcome: await mailing.outcome(send), kills: [blow] });
+  if (journals.length === 0) figures.breaches.push('the journal was read while a session of its process was there');
+  return { ...figures, disturbance: '1 kill, 1 session outlives it' };
+}
+
 /** The leases of the dead worker end at once, before its journal is read: the clock of the database jumps with the kill. */
 export async function leasesEndEarly(context) {
   const postgres = new Postgres();
@@ -146,8 +176,6 @@ export async function databaseRestarts({ recipients, startSink, random, log }) {
   for (const [index, signal] of signals.entries()) {
     await untilSent(sink, 0, Math.floor((recipients * (index + random.below(100) / 100)) / (signals.length + 1)));
     await postgres.end(signal);
-    // Backends that outlive a killed server for a moment keep another one from starting.
-    await until('its backends are gone', () => processesOf(postgres.folder).length === 0);
     await pause(random.below(1500));
     await postgres.start();
     log(`  PostgreSQL was ended by ${signal} at ${(await sink.stats()).messages} messages`);

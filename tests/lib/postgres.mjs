@@ -48,15 +48,24 @@ export class Postgres {
   }
 
   async start() {
+    this.#spawn();
+    await until('PostgreSQL is ready', () => {
+      // A new server refuses to start as long as a session of a killed one lives.
+      if (!isAlive(this.pid)) this.#spawn();
+      return this.#isReady();
+    });
+  }
+
+  #spawn() {
     const options = ['-D', this.data, '-k', this.folder, '-c', 'listen_addresses='];
     this.#process = spawn(this.#program('postgres'), options, { ...this.#user, env: this.environment, cwd: this.folder, stdio: 'ignore' });
-    const pidFile = join(this.data, 'postmaster.pid');
-    // One that was killed leaves its file behind.
-    const isReady = () => {
-      const lines = existsSync(pidFile) ? readFileSync(pidFile, 'latin1').split('\n') : [];
-      return Number(lines[0]) === this.pid && lines.some((line) => line.startsWith('ready'));
-    };
-    await until('PostgreSQL is ready', isReady);
+  }
+
+  /** A killed server leaves its file behind. */
+  #isReady() {
+    const file = join(this.data, 'postmaster.pid');
+    const lines = existsSync(file) ? readFileSync(file, 'latin1').split('\n') : [];
+    return Number(lines[0]) === this.pid && lines.some((line) => line.startsWith('ready'));
   }
 
   /** Ends it by a signal: SIGINT is its fast shutdown, SIGQUIT the immediate one. */

@@ -18,6 +18,7 @@ export class StdioClient {
   #child;
   #nextId = 1;
   #waiting = new Map();
+  #wanted = [];
   #partial = '';
   #exit;
 
@@ -65,8 +66,16 @@ export class StdioClient {
     });
   }
 
-  async initialize() {
-    const client = { protocolVersion: PROTOCOL, capabilities: {}, clientInfo: { name: 'integration', version: '1' } };
+  /** The next request or notification of the server with this method, whether it has come or not. */
+  asked(method) {
+    const index = this.others.findIndex((message) => message.method === method);
+    if (index >= 0) return Promise.resolve(this.others.splice(index, 1)[0]);
+    if (this.#exit !== undefined) return Promise.reject(this.#left());
+    return new Promise((resolve, reject) => this.#wanted.push({ method, resolve, reject }));
+  }
+
+  async initialize(capabilities = {}) {
+    const client = { protocolVersion: PROTOCOL, capabilities, clientInfo: { name: 'integration', version: '1' } };
     const { result } = await this.request('initialize', client);
     this.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
     return result;
@@ -102,7 +111,7 @@ export class StdioClient {
   #finish(how) {
     this.#exit = how;
     if (this.#partial !== '' && how === 0) this.strays.push(this.#partial);
-    for (const { reject } of this.#waiting.values()) reject(this.#left());
+    for (const { reject } of [...this.#waiting.values(), ...this.#wanted]) reject(this.#left());
   }
 
   #left() {
@@ -132,7 +141,9 @@ export class StdioClient {
     }
     const waiting = message.method === undefined ? this.#waiting.get(message.id) : undefined;
     if (waiting === undefined) {
-      this.others.push(message);
+      const index = this.#wanted.findIndex(({ method }) => method === message.method);
+      if (index >= 0) this.#wanted.splice(index, 1)[0].resolve(message);
+      else this.others.push(message);
       return;
     }
     this.#waiting.delete(message.id);

@@ -10,6 +10,7 @@ export class Writers {
   /** Calls without an answer: the server died under them. */
   broken = 0;
   #ending = false;
+  #abandoned = false;
   #running;
 
   /** `clients` are one connection each; a function gives them, so that they may follow a server that moves. */
@@ -26,7 +27,7 @@ export class Writers {
   }
 
   async #saveUntilAcknowledged(client, key) {
-    for (;;) {
+    while (!this.#abandoned) {
       const began = Date.now();
       const answer = await client().post('/v1/contacts', { email: `${key}@example.com` }, { 'idempotency-key': key }).catch(() => null);
       if (answer !== null && answer.status < 300) {
@@ -54,6 +55,12 @@ export class Writers {
   end() {
     this.#ending = true;
     return Promise.all(this.#running);
+  }
+
+  /** Ends them without a reply to their last call, when a test has failed and its server has ended. */
+  abandon() {
+    this.#abandoned = true;
+    return this.end();
   }
 
   /** Every refusal was honest: 503, and when to come back. */

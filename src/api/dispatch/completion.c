@@ -16,10 +16,17 @@ const char *dispatch_transport_name(enum transport transport)
     return transport_names[transport];
 }
 
-static void log_call(const struct call_state *state, int64_t took_us)
+/* True when the call ended because its caller cancelled it, which is no fault. */
+static bool was_cancelled(const struct call *call, bool by_caller)
+{
+    return by_caller && !call->ok && call->error.code == ERR_SERVICE_UNAVAILABLE;
+}
+
+static void log_call(const struct call_state *state, int64_t took_us, bool cancelled)
 {
     const struct call *call = state->call;
-    bool fault = !call->ok && call->error.code != ERR_NOT_IMPLEMENTED && error_info(call->error.code)->http_status >= 500;
+    bool fault =
+        !call->ok && !cancelled && call->error.code != ERR_NOT_IMPLEMENTED && error_info(call->error.code)->http_status >= 500;
     enum log_level level = fault ? LOG_ERROR : LOG_INFO;
     if (!log_is_on(level))
         return;
@@ -28,26 +35,29 @@ static void log_call(const struct call_state *state, int64_t took_us)
     json_member_text(&line.json, "requestId", call->request_id);
     json_member_text(&line.json, "operation", call->op->id);
     json_member_text(&line.json, "transport", transport_names[call->transport]);
-    json_member_int(&line.json, "status", call->ok ? call->reply.status : error_info(call->error.code)->http_status);
+    if (cancelled)
+        json_member_text(&line.json, "outcome", "cancelled");
+    else
+        json_member_int(&line.json, "status", call->ok ? call->reply.status : error_info(call->error.code)->http_status);
     json_member_int(&line.json, "us", took_us);
     json_member_int(&line.json, "roundTrips", (int64_t)state->round_trips);
     json_member_int(&line.json, "keyId", call->who.key_id);
     if (call->who.session_id != 0)
         json_member_int(&line.json, "sessionId", call->who.session_id);
     json_member_int(&line.json, "brandId", state->brand_id);
-    if (!call->ok)
+    if (!call->ok && !cancelled)
         log_error_members(&line, &call->error);
     log_end(&line);
 }
 
-static void count_call(struct api *api, const struct call *call, int64_t took_us)
+static void count_call(struct api *api, const struct call *call, int64_t took_us, bool cancelled)
 {
     if (call->op->index < 0)
         return;
     struct op_counters *counters = &api->counters[call->op->index];
     atomic_fetch_add_explicit(&counters->calls, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&counters->total_us, (uint64_t)took_us, memory_order_relaxed);
-    if (!call->ok)
+    if (!call->ok && !cancelled)
         atomic_fetch_add_explicit(&counters->failures, 1, memory_order_relaxed);
 }
 
@@ -68,6 +78,7 @@ void dispatch_finish(struct api *api, struct call_state *state, bool ok, const s
     pthread_mutex_lock(&api->calls_lock);
     state->phase = CALL_DONE;
     state->conn = NULL;
+    bool by_caller = state->by_caller;
     pthread_mutex_unlock(&api->calls_lock);
 
     call->ok = ok;
@@ -78,7 +89,8 @@ void dispatch_finish(struct api *api, struct call_state *state, bool ok, const s
         call->credit_cost = -1;
     }
     int64_t took_us = clock_monotonic_us() - state->started_us;
-    count_call(api, call, took_us);
-    log_call(state, took_us);
+    bool cancelled = was_cancelled(call, by_caller);
+    count_call(api, call, took_us, cancelled);
+    log_call(state, took_us, cancelled);
     call->on_completed(call);
 }

@@ -146,17 +146,28 @@ void api_submit(struct api *api, struct call *call)
     submit_begun(api, begin_call(api, call));
 }
 
-void api_cancel(struct api *api, struct call *call)
+static void cancel_call(struct api *api, struct call *call, bool by_caller)
 {
     struct call_state *state = call->state;
     if (state == NULL)
         return;
     pthread_mutex_lock(&api->calls_lock);
     state->cancelled = true;
+    state->by_caller = state->by_caller || by_caller;
     if (state->phase == CALL_RUNNING && state->conn != NULL)
         db_cancel(state->conn);
     bool parked = state->phase == CALL_PARKED;
     pthread_mutex_unlock(&api->calls_lock);
     if (parked)
         parked_calls_wake(api->parked);
+}
+
+void api_cancel(struct api *api, struct call *call)
+{
+    cancel_call(api, call, true);
+}
+
+void api_stop(struct api *api, struct call *call)
+{
+    cancel_call(api, call, false);
 }

@@ -35,12 +35,13 @@ struct call_state {
     bool must_read;          /* call->read_input is still to be called, so `op` is not final */
     bool has_principal;      /* call->who is filled: from the cache, or before the input was read */
     bool admitted;           /* passed the checks; they are not repeated when the call is queued again */
-    enum call_phase phase;   /* guarded by api->calls_lock once submitted, like the next two */
+    enum call_phase phase;   /* guarded by api->calls_lock once submitted, like the next three */
     bool cancelled;
+    bool by_caller;       /* cancelled by the caller, not by the server */
     struct db_conn *conn; /* while the call runs: the connection that api_cancel stops */
     int64_t started_us;   /* monotonic */
     int64_t job_id;       /* the job that a parked call waits for; 0: none */
-    int64_t caller;       /* of the job, among those of this process */
+    int64_t caller;       /* number of this call among the callers of jobs in this process */
     bool committed;       /* the job is committed, so the parked call may be completed */
     int64_t deadline_us;  /* monotonic; of a parked call */
     int64_t retry_at_us;  /* monotonic; when a parked call without a job is queued again */

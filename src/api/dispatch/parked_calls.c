@@ -106,7 +106,7 @@ static struct call_state *take_early_end(struct parked_calls *parked, int64_t no
 }
 
 /* Deletes the caller from the job. The job is cancelled when the caller has cancelled and no other waits, in any process. A
- * process that stops leaves its callers there: they do not count without its connections. */
+ * process that stops deletes none: callers count only while their process has a connection. */
 static void leave_job(struct parked_calls *parked, struct db_conn *conn, const struct call_state *state, enum early_end end)
 {
     ARENA_SCOPE arena = arena_new(0);
@@ -362,7 +362,9 @@ static void *parked_calls_thread(void *argument)
 
 void parked_calls_add(struct parked_calls *parked, struct call_state *state, int64_t job_id)
 {
-    static _Atomic int64_t callers; /* several services of one process may have the same name */
+    /* Shared by all services of the process, because a row of job_waiters has the name of the service, and two services may have
+     * the same name. */
+    static _Atomic int64_t callers;
     int64_t deadline_ms = parked->api->config.job_deadline_ms;
     state->job_id = job_id;
     state->caller = ++callers;

@@ -79,10 +79,12 @@ static const enum contact_order_field order_fields[] = {
 static bool reply_count(struct op_context *ctx, const struct contact_search *search, struct reply *reply, struct error *err)
 {
     int64_t count;
-    if (!contact_count(&ctx->work, search, &count, err))
+    struct opt_int ignoring_case;
+    if (!contact_count(&ctx->work, search, &count, &ignoring_case, err))
         return false;
     json_object_begin(&reply->json);
     json_member_int(&reply->json, "count", count);
+    contact_write_ignoring_case(ignoring_case, &reply->json);
     json_object_end(&reply->json);
     return true;
 }

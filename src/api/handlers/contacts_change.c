@@ -169,6 +169,29 @@ bool op_contacts_delete(struct op_context *ctx, const struct contacts_delete_arg
     return true;
 }
 
+/* The rows without a text, as the errors of contactBatch; nothing when there are none. */
+static void write_faulty_rows(struct text_list emails, struct json_writer *json)
+{
+    bool is_open = false;
+    for (size_t i = 0; i < emails.count; i++) {
+        if (emails.items[i] != NULL)
+            continue;
+        if (!is_open) {
+            json_key(json, "errors");
+            json_array_begin(json);
+        }
+        is_open = true;
+        json_object_begin(json);
+        json_member_int(json, "index", (int64_t)i);
+        json_member_text(json, "email", NULL);
+        json_member_text(json, "code", error_info(ERR_INVALID_EMAIL)->name);
+        json_member_text(json, "message", "A row must be an address: a text of 1 to 320 characters.");
+        json_object_end(json);
+    }
+    if (is_open)
+        json_array_end(json);
+}
+
 bool op_contacts_delete_batch(struct op_context *ctx, const struct contacts_delete_batch_args *args, struct reply *reply,
                               struct error *err)
 {
@@ -183,6 +206,7 @@ bool op_contacts_delete_batch(struct op_context *ctx, const struct contacts_dele
     for (size_t i = 0; i < removal.not_found.count; i++)
         json_text(json, removal.not_found.items[i]);
     json_array_end(json);
+    write_faulty_rows(args->emails, json);
     json_object_end(json);
     return true;
 }

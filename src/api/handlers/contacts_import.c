@@ -3,17 +3,11 @@
 #include "catalogue/operations.h"
 #include "engine/imports/imports.h"
 
-bool op_contacts_import_csv(struct op_context *ctx, const struct contacts_import_csv_args *args, struct reply *reply,
-                            struct error *err)
+/* The job of the import also validates a few addresses, and charges them. */
+static bool ask_for_import(struct op_context *ctx, struct import_request request, struct reply *reply, struct error *err)
 {
-    struct import_request request = {
-        .csv = args->csv,
-        .path = args->path,
-        .mapping = args->mapping,
-        .validate = args->validate,
-        .over_http = ctx->call->caller.is_remote,
-        .may_join = ctx->call->idempotency_key == NULL,
-    };
+    request.over_http = ctx->call->caller.is_remote;
+    request.may_join = ctx->call->idempotency_key == NULL;
     struct import_asked asked;
     if (!import_create(&ctx->work, &request, &asked, err))
         return false;
@@ -25,10 +19,24 @@ bool op_contacts_import_csv(struct op_context *ctx, const struct contacts_import
            import_set_job(&ctx->work, asked.id, reply->job_id, err);
 }
 
+bool op_contacts_import_csv(struct op_context *ctx, const struct contacts_import_csv_args *args, struct reply *reply,
+                            struct error *err)
+{
+    return ask_for_import(ctx, (struct import_request){ .csv = args->csv, .path = args->path, .mapping = args->mapping }, reply,
+                          err);
+}
+
+bool op_contacts_import_csv_validated(struct op_context *ctx, const struct contacts_import_csv_validated_args *args,
+                                      struct reply *reply, struct error *err)
+{
+    struct import_request request = { .csv = args->csv, .path = args->path, .mapping = args->mapping, .validate = true };
+    return ask_for_import(ctx, request, reply, err);
+}
+
 bool op_contacts_get_import(struct op_context *ctx, const struct contacts_get_import_args *args, struct reply *reply,
                             struct error *err)
 {
-    return import_write(&ctx->work, args->import_id, &reply->json, err);
+    return import_write(&ctx->work, args->import_id, NULL, &reply->json, err);
 }
 
 /* ---- Rejected rows ---- */

@@ -7,12 +7,21 @@
 
 /* ---- contacts.validate ---- */
 
+/* A row without a text is empty in the job. It gets a verdict in its place, and it costs nothing. */
+static struct text_list rows_to_check(struct arena *arena, struct text_list emails)
+{
+    const char **rows = arena_array(arena, emails.count, sizeof(*rows));
+    for (size_t i = 0; i < emails.count; i++)
+        rows[i] = emails.items[i] != NULL ? emails.items[i] : "";
+    return (struct text_list){ rows, emails.count };
+}
+
 bool op_contacts_validate(struct op_context *ctx, const struct contacts_validate_args *args, struct reply *reply, struct error *err)
 {
     /* The final charge may be lower: each address counts once, and only checked addresses are charged. */
     if (!validation_check_credits(&ctx->work, (int64_t)args->emails.count, err))
         return false;
-    struct validate_addresses_payload payload = { .emails = args->emails };
+    struct validate_addresses_payload payload = { .emails = rows_to_check(ctx->work.arena, args->emails) };
     ctx->items = (int64_t)args->emails.count;
     return op_context_enqueue(ctx, reply, validate_addresses_job(ctx->work.arena, &payload), ctx->work.now_us, err);
 }

@@ -40,15 +40,16 @@ bool op_help_read(struct op_context *ctx, const struct help_read_args *args, str
 static const char overview[] =
     "Posthorn designs, sends and tracks email. Usual order: get_capabilities with topic account (brand, domains, audiences), "
     "save_contact, import_email, send_email with test true, then send_email, then get_email_analytics. "
-    "Ask again with topic or tool for focused help.";
+    "Ask again with a topic or a tool for focused help. Call a tool that is not available to learn what to use in its place.";
 
 static void write_tool(struct json_writer *json, const struct tool *tool)
 {
     json_object_begin(json);
     json_member_text(json, "name", tool->name);
     json_member_text(json, "title", tool->title);
-    json_member_bool(json, "available", tool->built);
+    json_member_bool(json, "available", tool->listed);
     json_member_text(json, "cost", tool->cost);
+    json_member_text_if(json, "instead", tool->instead);
     json_object_end(json);
 }
 
@@ -74,7 +75,16 @@ static bool tool_is_visible(const struct tool *tool, enum view view)
     return view == VIEW_ORGANIZATION || !tool->organization;
 }
 
-/* Writes the help on a subject. `names` lists its tools, NULL: all tools that are built; `only` selects a single tool. */
+static void write_topics(struct json_writer *json)
+{
+    json_key(json, "topics");
+    json_array_begin(json);
+    for (size_t i = 0; i < help_topic_count; i++)
+        json_text(json, help_topics[i].name);
+    json_array_end(json);
+}
+
+/* Writes the help on a subject. `names` lists its tools; `only` selects a single tool. */
 static void write_help(struct json_writer *json, enum view view, const char *subject, const char *help, const char *const *names,
                        const struct tool *only)
 {
@@ -84,16 +94,47 @@ static void write_help(struct json_writer *json, enum view view, const char *sub
     json_key(json, "tools");
     json_array_begin(json);
     for (size_t i = 0; i < tool_count; i++) {
-        bool wanted = only != NULL ? &tools[i] == only : names != NULL ? name_is_listed(tools[i].name, names) : tools[i].built;
+        bool wanted = only != NULL ? &tools[i] == only : name_is_listed(tools[i].name, names);
         if (wanted && tool_is_visible(&tools[i], view))
             write_tool(json, &tools[i]);
     }
     json_array_end(json);
-    json_key(json, "topics");
+    write_topics(json);
+    json_object_end(json);
+}
+
+/* ---- The overview ---- */
+
+/* The names of the tools of a set that are listed, or of those that are not. */
+static void write_names(struct json_writer *json, enum view view, const char *toolset, const char *member, bool listed)
+{
+    json_key(json, member);
     json_array_begin(json);
-    for (size_t i = 0; i < help_topic_count; i++)
-        json_text(json, help_topics[i].name);
+    for (size_t i = 0; i < tool_count; i++)
+        if (strcmp(tools[i].toolset, toolset) == 0 && tools[i].listed == listed && tool_is_visible(&tools[i], view))
+            json_text(json, tools[i].name);
     json_array_end(json);
+}
+
+/* The tools by toolset, by name only: tools/list describes them. The table has the tools of a set together. */
+static void write_overview(struct json_writer *json, enum view view)
+{
+    json_object_begin(json);
+    json_member_text(json, "subject", "overview");
+    json_member_text(json, "help", overview);
+    json_key(json, "toolsets");
+    json_array_begin(json);
+    for (size_t i = 0; i < tool_count; i++) {
+        if (i > 0 && strcmp(tools[i].toolset, tools[i - 1].toolset) == 0)
+            continue;
+        json_object_begin(json);
+        json_member_text(json, "name", tools[i].toolset);
+        write_names(json, view, tools[i].toolset, "tools", true);
+        write_names(json, view, tools[i].toolset, "notAvailable", false);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    write_topics(json);
     json_object_end(json);
 }
 
@@ -102,20 +143,11 @@ static pthread_once_t overview_once = PTHREAD_ONCE_INIT;
 
 static void write_overviews(void)
 {
-    size_t missing = 0;
-    for (size_t i = 0; i < tool_count; i++)
-        missing += !tools[i].built;
-    BUF_SCOPE help;
-    buf_init(&help, OVERVIEW_MAX_BYTES);
-    buf_add_text(&help, overview);
-    if (missing > 0)
-        buf_printf(&help, " %zu further tools are not available yet; the topics list them.", missing);
-
     for (int view = 0; view < VIEW_COUNT; view++) {
         struct json_writer json;
         buf_init(&overview_json[view], OVERVIEW_MAX_BYTES);
         json_writer_init(&json, &overview_json[view]);
-        write_help(&json, (enum view)view, "overview", buf_text(&help), NULL, NULL);
+        write_overview(&json, (enum view)view);
     }
 }
 

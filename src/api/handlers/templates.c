@@ -25,13 +25,13 @@ bool op_templates_list(struct op_context *ctx, const struct templates_list_args 
     if (!check_semantic(args->semantic, args->query, err))
         return false;
     struct gallery_filter filter = { .query = args->query, .category = category_name(args->category), .brand = args->brand };
-    return gallery_list_templates(&ctx->work, &filter, true, args->limit, args->cursor, &reply->json, err);
+    return gallery_list_templates(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
 }
 
 bool op_templates_search(struct op_context *ctx, const struct templates_search_args *args, struct reply *reply, struct error *err)
 {
     struct gallery_filter filter = { .query = args->query, .category = category_name(args->category), .brand = args->brand };
-    return gallery_list_templates(&ctx->work, &filter, false, args->limit, args->cursor, &reply->json, err);
+    return gallery_search_templates(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
 }
 
 static bool reply_template(const struct op_context *ctx, const char *id, const char *param, unsigned parts, struct reply *reply,

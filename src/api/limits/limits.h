@@ -22,7 +22,7 @@ bool limits_admit(struct limits *limits, const struct principal *who, const stru
 bool limits_have_room(struct limits *limits, const struct principal *who, const struct rate_policy *policy, int64_t now_us,
                       struct rate_state *ret_rate) NONNULL(1, 2, 3, 5);
 
-/* The rate state of a caller without a limit: a full window. */
+/* The rate state of a caller without a limit: all calls of the window remain. */
 struct rate_state limits_unlimited(const struct rate_policy *policy, int64_t now_us);
 
 /* True when the store answered the last request. */

@@ -167,6 +167,10 @@ static void emit_tools_page(const struct catalogue *all, const char *folder)
                                             : text(" when `%s` is given", tool->choosers[at]),
                 tool->ops[at]->built ? "" : " (not built yet)");
         }
+        const char *instead = member_text(json_object_get(tool->json, "instead"), "text");
+        if (instead != NULL) {
+            put(&out, "\n%s Instead: %s\n", tool->built ? "Not in tools/list." : "Not available in this version.", instead);
+        }
         put_rules(&out, tool->json);
         if (tool->built) {
             put(&out, "\nAs listed:\n\n```json\n%s\n```\n", json_text(tool->list_object));

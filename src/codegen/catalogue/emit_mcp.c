@@ -34,7 +34,8 @@ static void emit_mcp_header(const char *folder)
         "extern const struct mcp_resource mcp_resource_templates[];\nextern const size_t mcp_resource_template_count;\n\n"
         "/* Values for an argument or parameter: a member of each row of an operation's data. */\n"
         "struct mcp_completion {\n    const char *argument;\n    const struct operation *operation;\n    const char *args_json;\n"
-        "    const char *pick;\n};\n"
+        "    const char *pick;\n    const char *const *match; /* members that may contain what was typed, in place of `pick`; "
+        "NULL-terminated */\n};\n"
         "extern const struct mcp_completion mcp_completions[];\nextern const size_t mcp_completion_count;\n");
     output_close(&out);
 }
@@ -134,7 +135,13 @@ static void put_completions(struct output *out, json_t *completions)
     json_object_foreach(completions, argument, row) {
         put(out, "    { \"%s\", %s, ", argument, operation_pointer(row));
         put_c_string(out, json_text(json_object_get(row, "args")));
-        put(out, ", \"%s\" },\n", member_text(row, "pick"));
+        put(out, ", \"%s\", (const char *const[]){ ", member_text(row, "pick"));
+        size_t i;
+        const json_t *member;
+        json_array_foreach(json_object_get(row, "match"), i, member) {
+            put(out, "\"%s\", ", json_string_value(member));
+        }
+        put(out, "NULL } },\n");
     }
     put(out, "};\nconst size_t mcp_completion_count = %zu;\n", json_object_size(completions));
 }

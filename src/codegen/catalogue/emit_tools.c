@@ -54,8 +54,8 @@ static void put_tool(struct output *out, const struct catalogue *all, size_t at)
 {
     const struct tool_decl *tool = &all->tools[at];
     const json_t *hints = json_object_get(tool->json, "hints");
-    put(out, "    {\n      .name = \"%s\", .index = %zu, .toolset = \"%s\", .built = %s,\n", tool->name, at,
-        member_text(tool->json, "toolset"), true_or_false(tool->built));
+    put(out, "    {\n      .name = \"%s\", .index = %zu, .toolset = \"%s\", .built = %s, .listed = %s,\n", tool->name, at,
+        member_text(tool->json, "toolset"), true_or_false(tool->built), true_or_false(tool->listed));
     put(out, "      .read_only = %s, .destructive = %s, .idempotent = %s, .open_world = %s, .organization = %s,\n",
         true_or_false(member_true(hints, "readOnly")), true_or_false(member_true(hints, "destructive")),
         true_or_false(member_true(hints, "idempotent")), true_or_false(member_true(hints, "openWorld")),
@@ -65,6 +65,7 @@ static void put_tool(struct output *out, const struct catalogue *all, size_t at)
     put_member(out, "cost", tool_cost(all, tool));
     if (tool->built) {
         put_member(out, "list_json", json_text(tool->list_object));
+        put_member(out, "organization_json", tool->organization_object != NULL ? json_text(tool->organization_object) : NULL);
         put_member(out, "input_schema_json", json_text(tool->input_schema));
     }
     put_arguments(out, tool);
@@ -75,6 +76,7 @@ static void put_tool(struct output *out, const struct catalogue *all, size_t at)
     put_member(out, "default_json", preset != NULL ? json_text(preset) : NULL);
     put_member(out, "adapter", member_text(tool->json, "adapter"));
     put_member(out, "help", tool_help(all, tool));
+    put_member(out, "instead", member_text(json_object_get(tool->json, "instead"), "text"));
     put(out, "    },\n");
 }
 

@@ -151,11 +151,71 @@ static void lint_choice(const struct tool_decl *tool)
     }
 }
 
+/* True when `sentence` contains the name as a whole word. */
+static bool names_word(const char *sentence, const char *name)
+{
+    size_t size = strlen(name);
+    for (const char *at = strstr(sentence, name); at != NULL; at = strstr(at + 1, name)) {
+        bool begins = at == sentence || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+        if (begins && !isalnum((unsigned char)at[size]) && at[size] != '_') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The tools that `instead` lists must be built, and its sentence must name these and no others. */
+static void lint_instead_tools(const struct catalogue *all, const struct tool_decl *tool, const json_t *instead)
+{
+    const char *sentence = member_text(instead, "text");
+    const json_t *names = json_object_get(instead, "tools");
+    size_t i;
+    const json_t *name;
+    json_array_foreach(names, i, name) {
+        const struct tool_decl *other = find_tool(all, json_string_value(name));
+        if (other == NULL || !other->listed) {
+            problem(tool->where, "instead lists %s, which is not a tool that works", json_string_value(name));
+        }
+    }
+    for (i = 0; sentence != NULL && i < all->tool_count; i++) {
+        const char *other = all->tools[i].name;
+        if (names_word(sentence, other) != list_has(names, other)) {
+            problem(tool->where, "the text and the tools of instead must name the same tools; they differ in %s", other);
+        }
+    }
+}
+
+/* A tool that does not work says what works today. A tool that works needs no other way. */
+static void lint_instead(const struct catalogue *all, const struct tool_decl *tool)
+{
+    static const char *const known[] = { "tools=t", "text=s", NULL };
+    static const char *const known_needs[] = { "integration=s", NULL };
+    static const char *const categories[] = { "data_in", "data_out", NULL };
+    json_t *instead = json_object_get(tool->json, "instead");
+    json_t *needs = json_object_get(tool->json, "needs");
+    if (needs != NULL) {
+        lint_members(needs, known_needs, tool->where);
+        if (!is_one_of(member_text(needs, "integration"), categories)) {
+            problem(tool->where, "needs an integration of an unknown category");
+        }
+    }
+    if (tool->listed != (instead == NULL)) {
+        problem(tool->where,
+                tool->listed ? "works, so instead must be removed" : "does not work yet; instead must give the tools to use today");
+    }
+    if (instead != NULL) {
+        lint_members(instead, known, tool->where);
+        lint_text(instead, "text", tool->where);
+        lint_instead_tools(all, tool, instead);
+    }
+}
+
 static void lint_tool(const struct catalogue *all, size_t at)
 {
     static const char *const known[] = {
-        "name=s",   "title=s",   "description=s", "toolset=s", "hints=o",        "run=st", "chooseBy=o", "only=t",    "fixed=o", "default=o",
-        "describe=o", "adapter=s", "help=s",        "cost=s",    "organization=b", "brief=t", "require=t",  "output=t", "rules=t", NULL,
+        "name=s",    "title=s",   "description=s", "toolset=s", "hints=o", "run=st", "chooseBy=o",     "only=t",
+        "fixed=o",   "default=o", "describe=o",    "adapter=s", "help=s",  "cost=s", "organization=b", "brief=t",
+        "require=t", "output=t",  "rules=t",       "instead=o", "needs=o", NULL,
     };
     static const char *const known_choice[] = { "argument=s", "values=o", "present=o", "otherwise=s", NULL };
     const struct tool_decl *tool = &all->tools[at];
@@ -182,6 +242,7 @@ static void lint_tool(const struct catalogue *all, size_t at)
     lint_operations_of(tool);
     lint_word_lists(tool);
     lint_choice(tool);
+    lint_instead(all, tool);
 }
 
 /* A tool as it is listed, derived from its declaration and its operations. */
@@ -206,9 +267,10 @@ static void lint_list_size(const struct catalogue *all)
     size_t built = 0;
     size_t bytes = 0;
     for (size_t i = 0; i < all->tool_count; i++) {
-        if (all->tools[i].built) {
+        if (all->tools[i].listed) {
             built++;
-            bytes += strlen(json_text(all->tools[i].list_object));
+            const json_t *largest = all->tools[i].organization_object;
+            bytes += strlen(json_text(largest != NULL ? largest : all->tools[i].list_object));
         }
     }
     if (built == 0) {

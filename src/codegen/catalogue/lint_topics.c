@@ -6,16 +6,6 @@
 
 static const char where[] = "tools/topics.json";
 
-static bool is_declared_tool(const struct catalogue *all, const char *name)
-{
-    for (size_t i = 0; name != NULL && i < all->tool_count; i++) {
-        if (strcmp(all->tools[i].name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void lint_topic(const struct catalogue *all, json_t *topic)
 {
     static const char *const known[] = { "name=s", "title=s", "text=s", "append=s", "tools=t", NULL };
@@ -32,7 +22,7 @@ static void lint_topic(const struct catalogue *all, json_t *topic)
     size_t i;
     const json_t *tool;
     json_array_foreach(json_object_get(topic, "tools"), i, tool) {
-        if (!is_declared_tool(all, json_string_value(tool))) {
+        if (find_tool(all, json_string_value(tool)) == NULL) {
             problem(place, "names the unknown tool %s", json_is_string(tool) ? json_string_value(tool) : "");
         }
     }

@@ -200,6 +200,31 @@ static void resolve_tool_ops(const struct catalogue *all, struct tool_decl *tool
     }
 }
 
+const struct tool_decl *find_tool(const struct catalogue *all, const char *name)
+{
+    for (size_t i = 0; name != NULL && i < all->tool_count; i++) {
+        if (strcmp(all->tools[i].name, name) == 0) {
+            return &all->tools[i];
+        }
+    }
+    return NULL;
+}
+
+/* A tool that needs a provider is not listed as long as none of its category can be connected. */
+static bool is_usable(const struct catalogue *all, const struct tool_decl *tool)
+{
+    const char *needed = member_text(json_object_get(tool->json, "needs"), "integration");
+    size_t i;
+    const json_t *provider;
+    json_array_foreach(all->integrations, i, provider) {
+        const char *category = member_text(provider, "category");
+        if (needed != NULL && category != NULL && strcmp(category, needed) == 0) {
+            return true;
+        }
+    }
+    return needed == NULL;
+}
+
 static void add_tool(struct catalogue *all, const char *domain, const char *file)
 {
     json_t *declaration = read_json(all, text("tools/%s/%s", domain, file), JSON_OBJECT);
@@ -214,6 +239,7 @@ static void add_tool(struct catalogue *all, const char *domain, const char *file
         tool->name = without_json(file);
     }
     resolve_tool_ops(all, tool);
+    tool->listed = tool->built && is_usable(all, tool);
 }
 
 static void read_tools(struct catalogue *all)

@@ -298,6 +298,26 @@ static json_t *annotations(const struct tool_decl *tool)
                      member_true(hints, "openWorld"));
 }
 
+static bool works_in_a_brand(const struct tool_decl *tool)
+{
+    for (size_t i = 0; i < tool->op_count; i++) {
+        const char *reach = member_text(tool->ops[i]->json, "reach");
+        if (tool->ops[i]->built && reach != NULL && strcmp(reach, "brand") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A connection that is bound to no brand names one in each call. */
+static json_t *with_brand_argument(json_t *list_object)
+{
+    json_t *object = json_deep_copy(list_object);
+    json_t *properties = json_object_get(json_object_get(object, "inputSchema"), "properties");
+    json_object_set_new(properties, "brandId", json_pack("{s:s}", "type", "string"));
+    return object;
+}
+
 void make_tool_schemas(struct catalogue *all)
 {
     for (size_t i = 0; i < all->tool_count; i++) {
@@ -313,5 +333,8 @@ void make_tool_schemas(struct catalogue *all)
                                            member_text(tool->json, "title"), "description", tool->description, "inputSchema",
                                            tool->input_schema, "outputSchema", tool->output_schema, "annotations",
                                            annotations(tool)));
+        if (works_in_a_brand(tool)) {
+            tool->organization_object = keep(with_brand_argument(tool->list_object));
+        }
     }
 }

@@ -90,7 +90,8 @@ const char *tool_help(const struct catalogue *all, const struct tool_decl *tool)
 {
     const char *words = text("# %s\n\n%s\n", member_text(tool->json, "title"), tool->description);
     if (!tool->built) {
-        return text("%s\nThis tool is not available yet.\n", words);
+        return text("%s\nThis tool is not available in this version. %s\n", words,
+                    member_text(json_object_get(tool->json, "instead"), "text"));
     }
     const char *help = member_text(tool->json, "help");
     if (help != NULL) {

@@ -118,3 +118,25 @@ bool account_write_facts(const struct work *work, struct json_writer *json, stru
     json_object_end(json);
     return true;
 }
+
+bool account_write_suppressions(const struct work *work, struct json_writer *json, struct error *err)
+{
+    struct account_suppressions_params params = { .brand_id = work->brand_id, .most = SUPPRESSIONS_COUNTED + 1 };
+    struct account_suppressions_row *rows;
+    size_t count;
+    int64_t total = 0;
+    if (!sql_account_suppressions(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    json_key(json, "data");
+    json_array_begin(json);
+    for (size_t i = 0; i < count; i++) {
+        total += rows[i].addresses;
+        json_object_begin(json);
+        json_member_text(json, "reason", rows[i].reason);
+        json_member_int(json, "addresses", rows[i].addresses);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    json_member_bool(json, "hasMore", total > SUPPRESSIONS_COUNTED);
+    return true;
+}

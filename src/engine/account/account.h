@@ -13,6 +13,11 @@ MUST_CHECK bool account_usage(const struct work *work, struct usage_row **ret_us
 /* The resource "usage" (R-164 … R-168). */
 void account_write_usage(const struct usage_row *usage, struct json_writer *json) NONNULL(1, 2);
 
+/* Writes the suppressed addresses by reason into the open object. Only hashes of addresses are stored, so they are not listed.
+ * One round trip. */
+enum { SUPPRESSIONS_COUNTED = 20000 };
+MUST_CHECK bool account_write_suppressions(const struct work *work, struct json_writer *json, struct error *err) NONNULL(1, 2, 3);
+
 /* The resource "account": brand, usage, domains that can send, audiences. One round trip.
  * Errors: BRAND_NOT_FOUND. */
 MUST_CHECK bool account_write_facts(const struct work *work, struct json_writer *json, struct error *err) NONNULL(1, 2, 3);

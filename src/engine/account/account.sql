@@ -28,3 +28,13 @@ select id, name, filters, created_at, updated_at
 -- params: brand_id bigint
 -- columns: count bigint
 select count(*) from contacts where brand_id = :brand_id and subscribed;
+
+-- The suppressed addresses of a brand by reason, of at most `most` addresses.
+-- name: account_suppressions :many
+-- params: brand_id bigint, most bigint
+-- columns: reason text, addresses bigint
+select reason, count(*)
+  from (select reason from suppressions where brand_id = :brand_id limit :most) s
+ group by reason
+ order by count(*) desc, reason
+ limit 50;

@@ -13,17 +13,20 @@ static const struct opt_int not_counted = { .set = false };
 
 struct count_row {
     int64_t count;
+    int64_t mailable;
 };
 static const struct db_field count_columns[] = {
-    { .name = "count", .type = DB_BIGINT, .offset = offsetof(struct count_row, count) }
+    { .name = "count", .type = DB_BIGINT, .offset = offsetof(struct count_row, count) },
+    { .name = "mailable", .type = DB_BIGINT, .offset = offsetof(struct count_row, mailable) },
 };
 
-/* Begins a statement that counts the contacts c; the caller appends the condition. */
-static struct search_sql *count_query_new(const struct work *work)
+/* Begins a statement that counts the contacts c, and those that a send reaches; the caller appends the condition. */
+static struct search_sql *count_query_new(const struct work *work, bool with_mailable)
 {
     struct search_sql *sql = arena_alloc(work->arena, sizeof(*sql));
     search_sql_init(sql, work->arena);
-    search_sql_add(sql, "select count(*) from contacts c where c.brand_id = ");
+    search_sql_add(sql, with_mailable ? "select count(*), count(*) filter (where c.subscribed)" : "select count(*), 0::bigint");
+    search_sql_add(sql, " from contacts c where c.brand_id = ");
     search_sql_number(sql, work->brand_id);
     search_sql_add(sql, " and ");
     return sql;
@@ -52,10 +55,10 @@ static struct opt_int count_result(const struct db_batch *batch, size_t index)
     return (struct opt_int){ .set = true, .value = row->count };
 }
 
-/* Counts the current members of several audiences. There is no count for a cohort that is not ready, or for a filter on a deleted
- * field. */
+/* Counts the current members of several audiences, and with `ret_mailable` those of them that a send reaches. There is no count
+ * for a cohort that is not ready, or for a filter on a deleted field. */
 static bool count_all(const struct work *work, const struct audience_row *audiences, size_t count, struct opt_int *ret_counts,
-                      struct error *err)
+                      int64_t *ret_mailable, struct error *err)
 {
     const struct filter **filters = arena_array(work->arena, count, sizeof(*filters));
     const struct filter_scope *scope;
@@ -67,16 +70,20 @@ static bool count_all(const struct work *work, const struct audience_row *audien
     size_t *statement_indices = arena_array(work->arena, count, sizeof(*statement_indices));
     for (size_t i = 0; i < count; i++) {
         struct error not_countable = { .code = ERR_NONE };
-        struct search_sql *sql = count_query_new(work);
+        struct search_sql *sql = count_query_new(work, ret_mailable != NULL);
         ret_counts[i].set = filter_compile(filters[i], scope, sql, &not_countable);
         if (ret_counts[i].set)
             statement_indices[i] = add_count(work, sql, batch);
     }
     if (!db_batch_run(batch, err))
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (ret_counts[i].set)
-            ret_counts[i] = count_result(batch, statement_indices[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (!ret_counts[i].set)
+            continue;
+        ret_counts[i] = count_result(batch, statement_indices[i]);
+        if (ret_mailable != NULL)
+            ret_mailable[i] = ((const struct count_row *)db_batch_rows(batch, statement_indices[i])->rows)->mailable;
+    }
     return true;
 }
 
@@ -96,16 +103,14 @@ bool audience_get(const struct work *work, int64_t id, bool counted, struct audi
         return false;
     if (*ret_audience == NULL)
         return audience_not_found(err);
-    return !counted || count_all(work, *ret_audience, 1, ret_count, err);
+    return !counted || count_all(work, *ret_audience, 1, ret_count, NULL, err);
 }
 
-bool audience_list(const struct work *work, bool counted, bool with_builds, int64_t limit, const char *cursor,
-                   struct json_writer *json, struct error *err)
+/* Reads a page, newest first. */
+static bool find_page(const struct work *work, const char *binding, int64_t limit, const char *cursor,
+                      struct audience_row **ret_rows, struct db_page *ret_found, struct error *err)
 {
-    static const char binding[] = "audiences.list";
     struct page_cursor cursor_start;
-    struct audience_row *rows;
-    struct db_page found;
     if (!page_cursor_read(work, binding, cursor, &cursor_start, err))
         return false;
     struct audience_page_params params = {
@@ -114,11 +119,20 @@ bool audience_list(const struct work *work, bool counted, bool with_builds, int6
         .id = cursor_start.id,
         .limit = limit + 1,
     };
-    if (!sql_audience_page(work->conn, work->arena, &params, &rows, &found, err))
+    return sql_audience_page(work->conn, work->arena, &params, ret_rows, ret_found, err);
+}
+
+bool audience_list(const struct work *work, bool counted, bool with_builds, int64_t limit, const char *cursor,
+                   struct json_writer *json, struct error *err)
+{
+    static const char binding[] = "audiences.list";
+    struct audience_row *rows;
+    struct db_page found;
+    if (!find_page(work, binding, limit, cursor, &rows, &found, err))
         return false;
     size_t most = found.count > (size_t)limit ? (size_t)limit : found.count;
     struct opt_int *counts = arena_array(work->arena, most, sizeof(*counts));
-    if (counted && !count_all(work, rows, most, counts, err))
+    if (counted && !count_all(work, rows, most, counts, NULL, err))
         return false;
 
     struct page page = page_begin(json, limit, found);
@@ -129,6 +143,37 @@ bool audience_list(const struct work *work, bool counted, bool with_builds, int6
     struct page_cursor end = { .id = page.shown > 0 ? rows[page.shown - 1].id : 0 };
     page_end(&page, work, binding, end);
     json_object_end(json);
+    return true;
+}
+
+bool audience_describe(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json, struct error *err)
+{
+    static const char binding[] = "audiences.describe";
+    struct audience_row *rows;
+    struct db_page found;
+    if (!find_page(work, binding, limit, cursor, &rows, &found, err))
+        return false;
+    size_t most = found.count > (size_t)limit ? (size_t)limit : found.count;
+    struct opt_int *counts = arena_array(work->arena, most, sizeof(*counts));
+    int64_t *mailable = arena_array(work->arena, most, sizeof(*mailable));
+    if (!count_all(work, rows, most, counts, mailable, err))
+        return false;
+
+    struct page page = page_begin(json, limit, found);
+    while (page_next_row(&page)) {
+        size_t i = page.shown - 1;
+        json_object_begin(json);
+        json_member_id(json, work, "audienceId", ID_AUDIENCE, rows[i].id);
+        json_member_text(json, "name", rows[i].name);
+        if (counts[i].set) {
+            json_member_int(json, "count", counts[i].value);
+            json_member_int(json, "mailable", mailable[i]);
+        }
+        json_member_text_if(json, "materializationStatus", rows[i].readiness);
+        json_object_end(json);
+    }
+    struct page_cursor end = { .id = page.shown > 0 ? rows[page.shown - 1].id : 0 };
+    page_end(&page, work, binding, end);
     return true;
 }
 
@@ -161,7 +206,7 @@ static bool check_and_count(const struct work *work, const json_t *filters, int6
     const struct filter *filter;
     const struct filter_scope *scope;
     struct error not_countable = { .code = ERR_NONE };
-    struct search_sql *sql = count_query_new(work);
+    struct search_sql *sql = count_query_new(work, false);
     *ret_count = not_counted;
     if (!filter_check(work, filters, "filters", audience_id, &filter, &scope, err))
         return false;
@@ -210,7 +255,7 @@ bool audience_update(const struct work *work, int64_t id, const char *name, cons
         return false;
     if (*ret_audience == NULL)
         return audience_not_found(err);
-    return filters != NULL || count_all(work, *ret_audience, 1, ret_count, err);
+    return filters != NULL || count_all(work, *ret_audience, 1, ret_count, NULL, err);
 }
 
 bool audience_delete(const struct work *work, int64_t id, bool *ret_deleted, struct error *err)
@@ -253,5 +298,5 @@ bool audience_duplicate(const struct work *work, int64_t id, const char *name, s
         .now = work->now_us,
     };
     return sql_audience_insert(work->conn, work->arena, &filter, ret_audience, err) &&
-           count_all(work, *ret_audience, 1, ret_count, err);
+           count_all(work, *ret_audience, 1, ret_count, NULL, err);
 }

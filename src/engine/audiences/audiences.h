@@ -35,6 +35,11 @@ MUST_CHECK bool audience_get(const struct work *work, int64_t id, bool counted, 
 MUST_CHECK bool audience_list(const struct work *work, bool counted, bool with_builds, int64_t limit, const char *cursor,
                               struct json_writer *json, struct error *err) NONNULL(1, 6, 7);
 
+/* Writes a page of names with the number of members now, and how many of them a send reaches. The object stays open. Round trips
+ * as filter_resolve, and two more. Errors: INVALID_REQUEST (cursor). */
+MUST_CHECK bool audience_describe(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json,
+                                  struct error *err) NONNULL(1, 4, 5);
+
 /* ---- Changing ---- */
 
 /* Saves filters as an audience. They are checked like the filters of a search.

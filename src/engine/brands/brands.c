@@ -152,7 +152,8 @@ bool brand_update(const struct work *work, const struct brand_change *change, st
 
 /* ---- Writing ---- */
 
-bool brand_write(const struct work *work, const struct brand_row *brand, struct json_writer *json, struct error *err)
+bool brand_write_created(const struct work *work, const struct brand_row *brand, const char *enter, struct json_writer *json,
+                         struct error *err)
 {
     struct json_bounds bounds = { .max_bytes = IDENTITY_MAX_BYTES };
     const json_t *identity;
@@ -170,8 +171,14 @@ bool brand_write(const struct work *work, const struct brand_row *brand, struct 
     json_member_text_if(json, "imageStyle", brand->image_style);
     json_member_text(json, "timeZone", brand->time_zone);
     json_member_text(json, "locale", brand->locale);
+    json_member_text_if(json, "enter", enter);
     json_member_time(json, "createdAt", brand->created_at);
     json_member_time(json, "updatedAt", brand->updated_at);
     json_object_end(json);
     return true;
+}
+
+bool brand_write(const struct work *work, const struct brand_row *brand, struct json_writer *json, struct error *err)
+{
+    return brand_write_created(work, brand, NULL, json, err);
 }

@@ -52,3 +52,7 @@ MUST_CHECK bool brand_update(const struct work *work, const struct brand_change 
 /* The resource "brand". */
 bool brand_write(const struct work *work, const struct brand_row *brand, struct json_writer *json, struct error *err)
     NONNULL(1, 2, 3, 4);
+
+/* The same with a sentence that tells how to work in a new brand; `enter` NULL: without it. */
+bool brand_write_created(const struct work *work, const struct brand_row *brand, const char *enter, struct json_writer *json,
+                         struct error *err) NONNULL(1, 2, 4, 5);

@@ -19,6 +19,8 @@ struct batch_work {
     struct contact_refusal *refusals;
     size_t refusal_count;
     struct field_registry registry;
+    struct db_batch *queries;
+    size_t groups_at; /* index in `queries` */
 };
 
 /* ---- Checking ---- */
@@ -51,22 +53,28 @@ static void check_rows(struct batch_work *batch, size_t count)
     }
 }
 
-static bool load_field_types(struct batch_work *batch, struct error *err)
+/* Loads the types of the custom fields, and finds the contacts with too many subscription groups. */
+static bool load_stored(struct batch_work *batch, struct error *err)
 {
-    struct db_batch *queries = db_batch_new(batch->work->conn, batch->work->arena);
-    size_t fields_at = field_registry_query(&batch->registry, batch->work, queries);
-    if (!db_batch_run(queries, err))
+    const struct normalized_contact **rows = arena_array(batch->work->arena, batch->ready_count, sizeof(*rows));
+    for (size_t i = 0; i < batch->ready_count; i++)
+        rows[i] = &batch->ready[i];
+    batch->queries = db_batch_new(batch->work->conn, batch->work->arena);
+    size_t fields_at = field_registry_query(&batch->registry, batch->work, batch->queries);
+    batch->groups_at = contact_groups_ask(batch->work, rows, batch->ready_count, batch->queries);
+    if (!db_batch_run(batch->queries, err))
         return false;
-    (void)field_registry_load(&batch->registry, queries, fields_at);
+    (void)field_registry_load(&batch->registry, batch->queries, fields_at);
     return true;
 }
 
-static void reject_type_mismatches(struct batch_work *batch)
+static void reject_by_stored(struct batch_work *batch)
 {
     size_t kept = 0;
     for (size_t i = 0; i < batch->ready_count; i++) {
         struct error error = { .code = ERR_NONE };
-        if (field_registry_check(&batch->registry, &batch->ready[i].custom, &error))
+        if (field_registry_check(&batch->registry, &batch->ready[i].custom, &error) &&
+            contact_groups_check(&batch->ready[i], batch->queries, batch->groups_at, &error))
             batch->ready[kept++] = batch->ready[i];
         else
             reject_row(batch, batch->ready[i].index, &error);
@@ -166,9 +174,9 @@ bool contact_save_batch(const struct work *work, const struct contact_change *ch
         .registry = field_registry_new(work->arena),
     };
     check_rows(&batch, count);
-    if (!load_field_types(&batch, err))
+    if (!load_stored(&batch, err))
         return false;
-    reject_type_mismatches(&batch);
+    reject_by_stored(&batch);
     qsort(batch.refusals, batch.refusal_count, sizeof(struct contact_refusal), by_index);
 
     struct contact_batch result = { .refusals = batch.refusals, .refusal_count = batch.refusal_count };

@@ -54,11 +54,14 @@ bool contact_update(const struct work *work, const struct contact_change *change
     struct contact_update_params params = update_params(work, &ready, &registry);
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t fields_at = field_registry_query(&registry, work, batch);
+    size_t groups_at = contact_groups_ask(work, (const struct normalized_contact *const *)alone, ARRAY_COUNT(alone), batch);
     size_t updated_at = db_batch_add(batch, &contact_update_statement, &params);
     contact_note_unsubscribes(work, alone, ARRAY_COUNT(alone), batch);
     if (!db_batch_run(batch, err))
         return false;
 
+    if (!contact_groups_check(&ready, batch, groups_at, err))
+        return false;
     struct contact_saved saved = { .contact = db_batch_rows(batch, updated_at)->rows };
     if (saved.contact == NULL)
         return fail(err, ERR_CONTACT_NOT_FOUND, "email", "No contact has this address.");

@@ -21,6 +21,7 @@ enum {
     CONTACTS_MAX_BATCH_ROWS = 1000,
     CONTACTS_BATCH_IDS = 8, /* ids in the result of a batch */
     SUBSCRIPTION_GROUP_MAX_CHARS = 64,
+    CONTACT_GROUPS_MAX = 100, /* subscription groups of one contact; as maxProperties of subscriptionGroups */
 };
 
 /* Proof of consent. Texts are NULL when not given. */
@@ -111,7 +112,8 @@ struct contact_removal {
     struct text_list not_found; /* addresses as given, without duplicates; includes texts that are not addresses */
 };
 
-/* Deletes up to CONTACTS_MAX_BATCH_ROWS contacts and their activity. One round trip. */
+/* Deletes up to CONTACTS_MAX_BATCH_ROWS contacts and their activity. An item of `emails` may be NULL and is passed over. One round
+ * trip. */
 MUST_CHECK bool contact_remove(const struct work *work, struct text_list emails, struct contact_removal *ret_removal,
                                struct error *err) NONNULL(1, 3, 4);
 

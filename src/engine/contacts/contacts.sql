@@ -91,6 +91,23 @@ select (select count(*) from saved) - (select count(known_id) from wanted),
        (select count(*) from wanted) - (select count(*) from saved),
        array(select id from saved limit :max_ids);
 
+-- The contacts that would get more subscription groups than a contact may have. The rows of one address count together. A contact
+-- that has more already keeps them and gets no further ones.
+-- name: contact_groups_beyond :many
+-- params: brand_id bigint, email_keys text[], groups jsonb[], max_groups bigint
+-- columns: email_key text
+select g.email_key
+  from (select u.email_key, array_agg(distinct k.name) as names
+          from unnest(:email_keys::text[], :groups::jsonb[]) as u(email_key, groups)
+         cross join lateral jsonb_object_keys(u.groups) as k(name)
+         group by u.email_key) g
+  left join lateral (select array(select jsonb_object_keys(c.subscription_groups)) as names
+                       from contacts c
+                      where c.brand_id = :brand_id and c.email_key = g.email_key
+                      limit 1) has on true
+ where (select count(*) from (select unnest(g.names) union select unnest(has.names)) every)
+       > greatest(:max_groups, coalesce(cardinality(has.names), 0));
+
 -- Stores that these addresses are unsubscribed. The row survives the deletion of the contact.
 -- name: contact_unsubscribes_keep :exec
 -- params: brand_id bigint, address_hashes text[], now timestamptz

@@ -34,6 +34,16 @@ struct normalized_contact *contact_merge_normalized(struct arena *arena, const s
 /* The subscription groups as JSON text. */
 const char *contact_groups_json(struct arena *arena, const struct normalized_contact *ready) NONNULL(1, 2) RETURNS_NONNULL;
 
+/* Adds a statement to the batch that finds the contacts with too many subscription groups, before they are saved. Returns its
+ * index, CONTACT_GROUPS_NOT_ASKED when no contact gets any. */
+#define CONTACT_GROUPS_NOT_ASKED SIZE_MAX
+size_t contact_groups_ask(const struct work *work, const struct normalized_contact *const *contacts, size_t count,
+                          struct db_batch *batch) NONNULL(1, 4);
+
+/* Fails when the statement has found this contact. Errors: INVALID_REQUEST with param subscriptionGroups. */
+MUST_CHECK bool contact_groups_check(const struct normalized_contact *contact, const struct db_batch *batch, size_t index,
+                                     struct error *err) NONNULL(1, 2, 4);
+
 /* Adds statements to the batch that store or delete unsubscribes, for contacts with an explicit `subscribed`. An unsubscribe by
  * the link of a message is deleted only if the contact has a later consent. */
 void contact_note_unsubscribes(const struct work *work, struct normalized_contact *const *contacts, size_t count,

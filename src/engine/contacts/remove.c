@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* A text of the list; `key` is NULL when it is not an address. */
+/* A text of the list, NULL for a row without one; `key` is NULL when it is not an address. */
 struct listed {
     const char *given;
     const char *key;
@@ -23,7 +23,8 @@ static struct listed *read_list(const struct work *work, struct text_list emails
         struct error ignored = { .code = ERR_NONE };
         struct address address;
         list[i].given = emails.items[i];
-        if (address_parse(work->arena, text_trim(work->arena, emails.items[i]), "emails", &address, &ignored))
+        if (emails.items[i] != NULL &&
+            address_parse(work->arena, text_trim(work->arena, emails.items[i]), "emails", &address, &ignored))
             list[i].key = address.key;
     }
     return list;
@@ -64,6 +65,8 @@ static struct text_list unknown_addresses(const struct work *work, const struct 
         json_object_set_new(known, rows[i].email_key, json_true());
     for (size_t i = 0; i < count; i++) {
         const char *name = list[i].key != NULL ? list[i].key : list[i].given;
+        if (name == NULL)
+            continue;
         if (json_object_get(known, name) != NULL)
             continue;
         json_object_set_new(known, name, json_true());

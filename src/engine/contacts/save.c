@@ -15,6 +15,7 @@ struct contact_saving {
     struct field_registry registry; /* the same, with the types read in the transaction */
     size_t fields_at;               /* index in the batch, as saved_at */
     size_t saved_at;
+    size_t groups_at;
 };
 
 bool contact_save_check(const struct work *work, const struct contact_change *change, struct contact_saving **ret_saving,
@@ -69,11 +70,13 @@ void contact_save_ask(const struct work *work, struct contact_saving *const *sav
     }
     struct contact_save_params params = single_save_params(work, savings, count);
     size_t fields_at = query_fields(work, savings, count, batch);
+    size_t groups_at = contact_groups_ask(work, (const struct normalized_contact *const *)contacts, count, batch);
     size_t saved_at = db_batch_add(batch, &contact_save_statement, &params);
     contact_note_unsubscribes(work, contacts, count, batch);
     for (size_t i = 0; i < count; i++) {
         savings[i]->fields_at = fields_at;
         savings[i]->saved_at = saved_at;
+        savings[i]->groups_at = groups_at;
     }
 }
 
@@ -107,6 +110,8 @@ bool contact_save_take(const struct work *work, struct contact_saving *saving, c
 {
     const struct contact_row *row = find_saved_row(saving, db_batch_rows(batch, saving->saved_at));
     bool inserted = row != NULL && row->inserted;
+    if (!contact_groups_check(&saving->ready, batch, saving->groups_at, err))
+        return false;
     if (field_registry_load(&saving->registry, batch, saving->fields_at) && !save_again(work, saving, &row, err))
         return false;
     if (row == NULL)

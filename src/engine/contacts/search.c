@@ -46,27 +46,81 @@ static void add_text_condition(struct search_sql *sql, const char *text)
     search_sql_add(sql, "))");
 }
 
-static bool add_where(const struct work *work, const struct contact_search *search, struct search_sql *sql, struct error *err)
-{
-    const struct filter *filters[] = { NULL, NULL };
+/* The filters of a search, with the definitions that they refer to. */
+struct search_filters {
+    const struct filter *filters[2];
     const struct filter_scope *scope;
+};
+
+static bool read_filters(const struct work *work, const struct contact_search *search, struct search_filters *ret_filters,
+                         struct error *err)
+{
+    *ret_filters = (struct search_filters){ .scope = NULL };
+    const struct filter **filters = ret_filters->filters;
     if (search->filters != NULL && !filter_read(work, search->filters, "filters", search->logic, &filters[0], err))
         return false;
     if (search->audience_id != 0)
         filters[1] = filter_of_audience(work, search->audience_id, false, "audienceId");
-    if (!filter_resolve(work, filters, ARRAY_COUNT(filters), &scope, err))
-        return false;
+    return filter_resolve(work, filters, ARRAY_COUNT(ret_filters->filters), &ret_filters->scope, err);
+}
+
+static bool add_where(const struct work *work, const struct contact_search *search, const struct search_filters *where,
+                      struct search_sql *sql, struct error *err)
+{
     search_sql_add(sql, " from contacts c where c.brand_id = ");
     search_sql_number(sql, work->brand_id);
     if (search->text != NULL)
         add_text_condition(sql, search->text);
-    for (size_t i = 0; i < ARRAY_COUNT(filters); i++) {
-        if (filters[i] == NULL)
+    for (size_t i = 0; i < ARRAY_COUNT(where->filters); i++) {
+        if (where->filters[i] == NULL)
             continue;
         search_sql_add(sql, " and ");
-        if (!filter_compile(filters[i], scope, sql, err))
+        if (!filter_compile(where->filters[i], where->scope, sql, err))
             return false;
     }
+    return true;
+}
+
+/* ---- Counting ---- */
+
+struct count_row {
+    int64_t count;
+};
+static const struct db_field count_columns[] = {
+    { .name = "count", .type = DB_BIGINT, .offset = offsetof(struct count_row, count) }
+};
+static const struct db_statement counting = {
+    .result = DB_ONE,
+    .columns = count_columns,
+    .column_count = ARRAY_COUNT(count_columns),
+    .row_size = sizeof(struct count_row),
+};
+
+/* More matches than this need no look at case. */
+enum { FEW_MATCHES = 10 };
+
+/* Counts the matches again without regard to case when few match and a text is compared exactly. `ret_count` is set when more
+ * match that way; it is at most CONTACT_CASE_COUNT_MAX. */
+static bool count_ignoring_case(const struct work *work, const struct contact_search *search, const struct search_filters *where,
+                                bool has_exact_text, int64_t matched, struct opt_int *ret_count, struct error *err)
+{
+    struct search_sql sql;
+    struct db_rows rows;
+    *ret_count = (struct opt_int){ .set = false };
+    if (!has_exact_text || matched > FEW_MATCHES)
+        return true;
+    search_sql_init(&sql, work->arena);
+    sql.ignores_case = true;
+    search_sql_add(&sql, "select count(*) from (select 1");
+    if (!add_where(work, search, where, &sql, err))
+        return false;
+    search_sql_add(&sql, " limit ");
+    search_sql_number(&sql, CONTACT_CASE_COUNT_MAX);
+    search_sql_add(&sql, ") m");
+    if (!search_sql_run(&sql, work->conn, &counting, &rows, err))
+        return false;
+    int64_t count = ((const struct count_row *)rows.rows)->count;
+    *ret_count = (struct opt_int){ .set = count > matched, .value = count };
     return true;
 }
 
@@ -198,15 +252,19 @@ static bool find_newest(const struct work *work, const struct contact_search *se
 }
 
 static bool find_matching(const struct work *work, const struct contact_search *search, const struct page_cursor *cursor,
-                          const struct contact_row **ret_rows, struct db_page *ret_page, struct error *err)
+                          const struct contact_row **ret_rows, struct db_page *ret_page, struct opt_int *ret_ignoring_case,
+                          struct error *err)
 {
+    struct search_filters where;
     struct search_sql sql;
     struct db_rows rows;
+    if (!read_filters(work, search, &where, err))
+        return false;
     search_sql_init(&sql, work->arena);
     search_sql_add(&sql,
                    "select c.id, c.email, c.first_name, c.last_name, c.user_id, c.source, c.subscribed, c.subscription_groups, "
                    "c.custom_fields, c.consent, c.created_at, c.updated_at, false");
-    if (!add_where(work, search, &sql, err))
+    if (!add_where(work, search, &where, &sql, err))
         return false;
     if (cursor->set)
         add_keyset_condition(&sql, search, cursor);
@@ -216,7 +274,8 @@ static bool find_matching(const struct work *work, const struct contact_search *
         return false;
     *ret_rows = rows.rows;
     *ret_page = (struct db_page){ rows.count, rows.is_cut };
-    return true;
+    bool is_all = !cursor->set && !rows.is_cut && (int64_t)rows.count <= search->limit;
+    return !is_all || count_ignoring_case(work, search, &where, sql.has_exact_text, (int64_t)rows.count, ret_ignoring_case, err);
 }
 
 bool contact_find(const struct work *work, const struct contact_search *search, struct contact_page *ret_page, struct error *err)
@@ -225,15 +284,16 @@ bool contact_find(const struct work *work, const struct contact_search *search, 
     struct page_cursor cursor;
     const struct contact_row *contacts;
     struct db_page found;
+    struct opt_int ignoring_case = { .set = false };
     bool is_everybody = search->text == NULL && search->filters == NULL && search->audience_id == 0;
     bool is_newest = is_everybody && search->order_by == CONTACT_BY_CREATED && search->descending;
     if (!page_cursor_read(work, binding, search->cursor, &cursor, err))
         return false;
     if (is_newest ? !find_newest(work, search, &cursor, &contacts, &found, err)
-                  : !find_matching(work, search, &cursor, &contacts, &found, err))
+                  : !find_matching(work, search, &cursor, &contacts, &found, &ignoring_case, err))
         return false;
     size_t count = found.count > (size_t)search->limit ? (size_t)search->limit : found.count;
-    *ret_page = (struct contact_page){ .contacts = contacts, .count = count, .found = found };
+    *ret_page = (struct contact_page){ .contacts = contacts, .count = count, .found = found, .ignoring_case = ignoring_case };
     if (found.count > count || found.is_cut) {
         struct page_cursor last = last_contact_cursor(work, search->order_by, &contacts[count - 1]);
         ret_page->next = page_cursor(work, binding, &last);
@@ -254,29 +314,28 @@ void contact_write_page(const struct work *work, const struct contact_search *se
     if (page.shown > 0)
         last = last_contact_cursor(work, search->order_by, &contacts->contacts[page.shown - 1]);
     page_end(&page, work, binding_of(work, search), last);
+    contact_write_ignoring_case(contacts->ignoring_case, json);
     json_object_end(json);
 }
 
-bool contact_count(const struct work *work, const struct contact_search *search, int64_t *ret_count, struct error *err)
+void contact_write_ignoring_case(struct opt_int count, struct json_writer *json)
 {
-    struct count_row {
-        int64_t count;
-    };
-    static const struct db_field columns[] = {
-        { .name = "count", .type = DB_BIGINT, .offset = offsetof(struct count_row, count) }
-    };
-    static const struct db_statement counting = {
-        .result = DB_ONE,
-        .columns = columns,
-        .column_count = ARRAY_COUNT(columns),
-        .row_size = sizeof(struct count_row),
-    };
+    if (count.set)
+        json_member_int(json, "matchesIgnoringCase", count.value);
+}
+
+bool contact_count(const struct work *work, const struct contact_search *search, int64_t *ret_count,
+                   struct opt_int *ret_ignoring_case, struct error *err)
+{
+    struct search_filters where;
     struct search_sql sql;
     struct db_rows rows;
+    if (!read_filters(work, search, &where, err))
+        return false;
     search_sql_init(&sql, work->arena);
     search_sql_add(&sql, "select count(*)");
-    if (!add_where(work, search, &sql, err) || !search_sql_run(&sql, work->conn, &counting, &rows, err))
+    if (!add_where(work, search, &where, &sql, err) || !search_sql_run(&sql, work->conn, &counting, &rows, err))
         return false;
     *ret_count = ((const struct count_row *)rows.rows)->count;
-    return true;
+    return count_ignoring_case(work, search, &where, sql.has_exact_text, *ret_count, ret_ignoring_case, err);
 }

@@ -404,6 +404,18 @@ with ranges as (
 )
 delete from senders where owner = :owner;
 
+-- Ends the database sessions of processes that have ended, and returns the processes that have none. A session executes what its
+-- process has sent before it ended: it may lease work after the leases of the process were released. Sessions of another role only
+-- end by themselves.
+-- name: delivery_end_sessions :many
+-- params: owners text[]
+-- columns: owner text
+select o.owner
+  from unnest(:owners::text[]) as o (owner)
+  left join pg_stat_activity a on a.application_name = o.owner
+ group by o.owner
+having count(case when a.usename = current_user then pg_terminate_backend(a.pid) else a.pid > 0 end) = 0;
+
 -- Releases all leases of a process except these.
 -- name: delivery_keep_only :exec
 -- params: owner text, range_sends bigint[], ranges bigint[], retry_sends bigint[], retries bigint[]
@@ -445,11 +457,13 @@ select s.id
   join sends s on s.brand_id = t.brand_id and s.id = t.send_id
  where s.status <> 'running';
 
--- Releases retries whose owner disappeared. Their outcome is unknown, so they are marked uncertain.
+-- Releases retries whose owner disappeared. Their outcome is unknown, so they are marked uncertain. Retries of a process whose journal
+-- can be read here are left to recovery.
 -- name: delivery_reclaim_retries :exec
+-- params: recoverable text[]
 update send_retries y
    set lease_owner = null, lease_until = null, uncertain = true
- where y.lease_until < clock_timestamp()
+ where y.lease_until < clock_timestamp() and y.lease_owner <> all (:recoverable::text[])
    and not exists (select 1 from pg_stat_activity a where a.application_name = y.lease_owner);
 
 -- Heartbeat of a sender process, with its relays.

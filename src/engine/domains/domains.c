@@ -9,7 +9,7 @@
 
 /* The names of DKIM records prefix the domain with "ph", a number, a letter and "._domainkey."; RFC 1035 §2.3.4 limits their size.
  */
-enum { DOMAIN_NAME_MAX_BYTES = ADDRESS_DOMAIN_MAX_BYTES - 2 - 19 - 1 - 12 };
+enum { DKIM_PREFIX_MAX_BYTES = 2 + 19 + 1 + 12, DOMAIN_NAME_MAX_BYTES = ADDRESS_DOMAIN_MAX_BYTES - DKIM_PREFIX_MAX_BYTES };
 
 static const char record_ttl[] = "3600"; /* seconds */
 
@@ -116,9 +116,10 @@ bool domain_check_name(const struct work *work, const char *given, const char **
     if (!address_domain_parse(work->arena, given, "name", ret_name, err))
         return false;
     if (strlen(*ret_name) > DOMAIN_NAME_MAX_BYTES)
-        return fail(err, ERR_INVALID_REQUEST, "name",
-                    "The domain is longer than %d bytes, so the names of its DNS records would be too long.",
-                    DOMAIN_NAME_MAX_BYTES);
+        return fail(
+            err, ERR_INVALID_REQUEST, "name",
+            "The domain has more than %d bytes. The names of its DKIM records are up to %d bytes longer, and the DNS accepts %d.",
+            DOMAIN_NAME_MAX_BYTES, DKIM_PREFIX_MAX_BYTES, ADDRESS_DOMAIN_MAX_BYTES);
     return strcmp(*ret_name, work->engine->sandbox_domain) != 0 ||
            fail(err, ERR_INVALID_REQUEST, "name", "%s is the sandbox domain, which every brand already has.", *ret_name);
 }

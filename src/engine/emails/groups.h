@@ -19,7 +19,7 @@ MUST_CHECK bool email_group_clean_name(const struct work *work, const char *name
 MUST_CHECK bool email_group_find(const struct work *work, int64_t group_id, struct email_group_find_row **ret_group,
                                  struct error *err) NONNULL(1, 3, 4);
 
-/* Finds the folder with a clean name, and creates it when missing. */
+/* Finds the folder with a name, which email_group_clean_name has returned, and creates it when missing. */
 MUST_CHECK bool email_group_ensure(const struct work *work, const char *name, struct opt_int *ret_id, struct error *err)
     NONNULL(1, 2, 3, 4);
 
@@ -32,16 +32,17 @@ MUST_CHECK bool email_folder_choose(const struct work *work, const struct email_
 MUST_CHECK bool email_group_list(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json,
                                  struct error *err) NONNULL(1, 4, 5);
 
-/* Errors: INVALID_REQUEST (name), EMAIL_GROUP_NAME_CONFLICT. */
+/* Creates a folder; cleans its name. Errors: INVALID_REQUEST (name), EMAIL_GROUP_NAME_CONFLICT. */
 MUST_CHECK bool email_group_create(const struct work *work, const char *name, struct email_group_row **ret_group, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* `group_id` is as the caller wrote it. Errors: INVALID_REQUEST (name, groupId), EMAIL_GROUP_NOT_FOUND,
+/* Renames a folder; cleans its name. `group_id` is the public id. Errors: INVALID_REQUEST (name, groupId), EMAIL_GROUP_NOT_FOUND,
  * EMAIL_GROUP_NAME_CONFLICT. */
 MUST_CHECK bool email_group_rename(const struct work *work, const char *group_id, const char *name,
                                    struct email_group_row **ret_group, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
-/* Deletes a folder; its designs are in no folder then. Errors: INVALID_REQUEST (groupId). */
+/* Deletes a folder. Its designs are then in no folder. `ret_deleted` is false when there is no such folder.
+ * Errors: INVALID_REQUEST (groupId) for "ungrouped". */
 MUST_CHECK bool email_group_delete(const struct work *work, const char *group_id, bool *ret_deleted, struct error *err)
     NONNULL(1, 2, 3, 4);
 

@@ -26,7 +26,7 @@ static const char *const reserved_names[] = {
     "email", "firstName", "lastName", "userId", "source", "subscribed", "subscriptionGroups",
 };
 
-/* Custom fields of these names could not be told from what a filter means by them. */
+/* A filter takes these names for built-in fields, so it could not find a custom field with such a name (D-147). */
 static const char *const filter_names[] = { "createdAt", "updatedAt", "id", "audience" };
 
 enum field_type field_type_from_name(const char *name)
@@ -63,7 +63,8 @@ static bool is_all_capitals(const char *word, size_t size)
     return true;
 }
 
-/* A name that begins with a digit keeps its capitals, because a name can end as 2024Q1, which must stay as it is. */
+/* The first word keeps its capitals if it begins with a digit: "2024 q1" becomes 2024Q1, which must stay unchanged when it is
+ * normalized again. */
 static void add_word(char *name, size_t at, const char *word, size_t size)
 {
     bool begins_with_digit = at == 0 && size > 0 && word[0] >= '0' && word[0] <= '9';

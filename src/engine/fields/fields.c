@@ -48,6 +48,97 @@ bool field_list(const struct work *work, int64_t limit, const char *cursor, stru
     return true;
 }
 
+/* ---- Describing ---- */
+
+/* The core fields and the custom fields, in the order of a list. */
+struct field_row {
+    const char *name;
+    const char *type;
+    bool is_core;
+};
+
+static bool has_frequent_values(const struct field_row *field)
+{
+    return field->is_core ? strcmp(field->name, "source") == 0 : field_type_from_name(field->type) == FIELD_STRING;
+}
+
+static const struct field_row *all_fields(struct arena *arena, const struct contact_fields_find_row *custom, size_t count)
+{
+    size_t core_count = ARRAY_COUNT(core_fields);
+    struct field_row *rows = arena_array(arena, core_count + count, sizeof(*rows));
+    for (size_t i = 0; i < core_count; i++)
+        rows[i] = (struct field_row){ core_fields[i].name, core_fields[i].type, true };
+    for (size_t i = 0; i < count; i++)
+        rows[core_count + i] = (struct field_row){ custom[i].name, custom[i].type, false };
+    return rows;
+}
+
+static bool find_values(const struct work *work, const struct field_row *fields, size_t count,
+                        struct contact_field_values_row **ret_values, size_t *ret_count, struct error *err)
+{
+    const char **names = arena_array(work->arena, count, sizeof(*names));
+    struct text_list wanted = { .items = names };
+    for (size_t i = 0; i < count; i++)
+        if (has_frequent_values(&fields[i]))
+            names[wanted.count++] = fields[i].name;
+    struct contact_field_values_params params = {
+        .brand_id = work->brand_id,
+        .names = wanted,
+        .sample = FIELD_VALUES_SAMPLE,
+        .max_chars = FIELD_VALUE_MAX_CHARS,
+        .limit = FIELD_VALUES_SHOWN,
+    };
+    return sql_contact_field_values(work->conn, work->arena, &params, ret_values, ret_count, err);
+}
+
+static void write_described_field(const struct field_row *field, const struct contact_field_values_row *values, size_t count,
+                                  struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_text(json, "fieldName", field->name);
+    json_member_text(json, "fieldType", field->type);
+    json_member_bool(json, "isCore", field->is_core);
+    bool open = false;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(values[i].name, field->name) != 0)
+            continue;
+        if (!open) {
+            json_key(json, "values");
+            json_array_begin(json);
+            open = true;
+        }
+        json_text(json, values[i].value);
+    }
+    if (open)
+        json_array_end(json);
+    json_object_end(json);
+}
+
+bool field_describe(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json, struct error *err)
+{
+    static const char binding[] = "fields.describe";
+    struct contact_fields_find_params params = { .brand_id = work->brand_id };
+    struct contact_fields_find_row *custom;
+    struct contact_field_values_row *values;
+    size_t offset;
+    size_t custom_count;
+    size_t value_count;
+    if (!page_offset_read(work, binding, cursor, &offset, err) ||
+        !sql_contact_fields_find(work->conn, work->arena, &params, &custom, &custom_count, err))
+        return false;
+    const struct field_row *fields = all_fields(work->arena, custom, custom_count);
+    size_t total = ARRAY_COUNT(core_fields) + custom_count;
+    size_t begin = offset < total ? offset : total;
+    size_t shown = total - begin < (size_t)limit ? total - begin : (size_t)limit;
+    if (!find_values(work, fields + begin, shown, &values, &value_count, err))
+        return false;
+    struct page page = page_offset_begin(json, limit, begin, total);
+    while (page_next_row(&page))
+        write_described_field(&fields[begin + page.shown - 1], values, value_count, json);
+    page_end(&page, work, binding, (struct page_cursor){ .number = (int64_t)(begin + page.shown) });
+    return true;
+}
+
 /* ---- Creating ---- */
 
 bool field_create(const struct work *work, const char *given_name, const char *type, struct field_created *ret_created,

@@ -15,6 +15,18 @@ enum { FIELD_CLEAR_STEP = 5000 }; /* contacts scanned in one transaction of a de
 MUST_CHECK bool field_list(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json, struct error *err)
     NONNULL(1, 4, 5);
 
+/* The values of text fields in a description for assistants. */
+enum {
+    FIELD_VALUES_SAMPLE = 500, /* newest contacts that are read */
+    FIELD_VALUES_SHOWN = 5,    /* of one field */
+    FIELD_VALUE_MAX_CHARS = 40,
+};
+
+/* Writes a page as field_list does. Text fields that are not about one person also have their frequent values: those of at least
+ * two of the newest contacts. The object stays open. Two round trips. Errors: INVALID_REQUEST (cursor). */
+MUST_CHECK bool field_describe(const struct work *work, int64_t limit, const char *cursor, struct json_writer *json,
+                               struct error *err) NONNULL(1, 4, 5);
+
 struct field_created {
     const char *name; /* camelCase */
     bool is_new;

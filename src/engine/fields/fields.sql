@@ -20,6 +20,29 @@ select name, type
  where brand_id = :brand_id and (:names::text[] is null or name = any(:names))
  order by name;
 
+-- The values that several of the newest contacts have in these text fields, the most frequent first. Longer values are left out.
+-- name: contact_field_values :many
+-- params: brand_id bigint, names text[], sample bigint, max_chars bigint, limit bigint
+-- columns: name text, value text
+with sample as materialized (
+    select source, custom_fields
+      from contacts
+     where brand_id = :brand_id
+     order by id desc
+     limit :sample
+), given as (
+    select f.name, case when f.name = 'source' then s.source else s.custom_fields ->> f.name end as value
+      from sample s
+     cross join unnest(:names::text[]) as f(name)
+), counted as (
+    select name, value, row_number() over (partition by name order by count(*) desc, value) as rank
+      from given
+     where length(value) between 1 and :max_chars
+     group by name, value
+    having count(*) > 1
+)
+select name, value from counted where rank <= :limit order by name, rank;
+
 -- Removes the values of a custom field from the next contacts after an id; `last_id` null when no contacts are left.
 -- name: contact_field_clear :one
 -- params: brand_id bigint, name text, after_id bigint, limit bigint

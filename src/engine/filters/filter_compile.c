@@ -55,6 +55,14 @@ static bool add_pattern(struct search_sql *sql, const struct filter_condition *c
     return true;
 }
 
+static struct text_list lower_texts(struct arena *arena, struct text_list texts)
+{
+    const char **lowered = arena_array(arena, texts.count, sizeof(*lowered));
+    for (size_t i = 0; i < texts.count; i++)
+        lowered[i] = text_lower_unicode(arena, texts.items[i]);
+    return (struct text_list){ lowered, texts.count };
+}
+
 static bool compile_text_condition(struct search_sql *sql, const struct filter_condition *condition, enum filter_verb verb,
                                    struct error *err)
 {
@@ -74,7 +82,16 @@ static bool compile_text_condition(struct search_sql *sql, const struct filter_c
             return false;
         texts = (struct text_list){ &text, 1 };
     }
+    bool is_exact = condition->type == TYPE_TEXT;
+    struct search_fold fold = { "", "" };
+    sql->has_exact_text = sql->has_exact_text || is_exact;
+    if (is_exact && sql->ignores_case) {
+        fold = search_fold_for(texts);
+        texts = lower_texts(sql->arena, texts);
+    }
+    search_sql_add(sql, fold.open);
     filter_add_subject(sql, condition);
+    search_sql_add(sql, fold.close);
     search_sql_add(sql, many ? " = any (" : " = ");
     if (many)
         search_sql_texts(sql, texts);

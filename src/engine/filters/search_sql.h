@@ -26,8 +26,10 @@ struct search_sql {
     union search_value *values;
     size_t count;
     size_t capacity;
-    size_t conditions; /* compiled so far */
-    bool lacks_params; /* a value beyond DB_MAX_PARAMS was left out */
+    size_t conditions;   /* compiled so far */
+    bool lacks_params;   /* a value beyond DB_MAX_PARAMS was left out */
+    bool ignores_case;   /* set by the caller: equals and in compare texts without case */
+    bool has_exact_text; /* a condition compares a text by equals or in */
 };
 
 void search_sql_init(struct search_sql *sql, struct arena *arena) NONNULL(1, 2);

@@ -2,7 +2,6 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
-#include "engine/validation/validation.h"
 
 #include <string.h>
 
@@ -234,7 +233,8 @@ void import_explain_stop(const struct work *work, int64_t id, struct error *err)
 
 /* ---- Finishing ---- */
 
-bool import_finish(const struct work *work, int64_t id, enum import_end end, const char *message, struct error *err)
+bool import_finish(const struct work *work, int64_t id, enum import_end end, const char *message, int64_t waiting_job_id,
+                   bool *ret_checks_follow, struct error *err)
 {
     static const char *const statuses[] = {
         [IMPORT_COMPLETED] = "completed", [IMPORT_CANCELED] = "canceled", [IMPORT_FAILED] = "failed"
@@ -242,18 +242,20 @@ bool import_finish(const struct work *work, int64_t id, enum import_end end, con
     const struct import_row *row;
     const struct import_shard_row *shards;
     int64_t job_id = 0;
+    *ret_checks_follow = false;
     if (!find_import(work, id, &row, &shards, err))
         return false;
     if (import_has_ended(row))
         return true;
-    if (row->validation_id.set && !validation_start(work, row->validation_id.value, &job_id, err))
+    if (row->validation_id.set && !validation_start(work, row->validation_id.value, waiting_job_id, &job_id, err))
         return false;
+    *ret_checks_follow = job_id != 0 && job_id == waiting_job_id;
     struct import_finish_params finish = {
         .brand_id = work->brand_id,
         .id = id,
         .status = statuses[end],
         .message = message,
-        .validation_job = { .set = job_id != 0, .value = job_id },
+        .validation_job = { .set = job_id != 0 && !*ret_checks_follow, .value = job_id },
         .now = work->now_us,
     };
     return sql_import_finish(work->conn, work->arena, &finish, NULL, err);

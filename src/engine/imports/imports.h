@@ -13,6 +13,7 @@
 #pragma once
 
 #include "engine/imports/shard.h"
+#include "engine/validation/validation.h"
 #include "sql/imports.h"
 
 enum { IMPORT_TEXT_MAX_BYTES = 6 * 1024 * 1024, IMPORT_SHOWN_ERRORS = 100 };
@@ -68,9 +69,10 @@ const struct import_shard_row *import_hindmost(const struct import *import) NONN
 enum import_end { IMPORT_COMPLETED, IMPORT_CANCELED, IMPORT_FAILED };
 
 /* Finishes the import in the open transaction: deletes the text and starts the validation of the saved contacts. `message` is
- * the reason of a failure, else NULL. */
-MUST_CHECK bool import_finish(const struct work *work, int64_t id, enum import_end end, const char *message, struct error *err)
-    NONNULL(1, 5);
+ * the reason of a failure, else NULL. `waiting_job_id` as in validation_start; `ret_checks_follow` is true when that job makes the
+ * validation in its next round. */
+MUST_CHECK bool import_finish(const struct work *work, int64_t id, enum import_end end, const char *message, int64_t waiting_job_id,
+                              bool *ret_checks_follow, struct error *err) NONNULL(1, 6, 7);
 
 /* ---- Reporting ---- */
 
@@ -85,8 +87,10 @@ struct import_totals {
 };
 struct import_totals import_totals_of(const struct import_shard_row *shards, size_t count);
 
-/* The resource "contactImport". Errors: NOT_FOUND. */
-MUST_CHECK bool import_write(const struct work *work, int64_t id, struct json_writer *json, struct error *err) NONNULL(1, 3, 4);
+/* The resource "contactImport". `checked`: the addresses that its job has validated, for the warnings, or NULL. Errors: NOT_FOUND.
+ */
+MUST_CHECK bool import_write(const struct work *work, int64_t id, const struct validation_round *checked, struct json_writer *json,
+                             struct error *err) NONNULL(1, 4, 5);
 
 /* The rows that failed, as a CSV with their lines and reasons. Errors: NOT_FOUND. */
 MUST_CHECK bool import_error_file(const struct work *work, int64_t id, const char **ret_csv, struct error *err) NONNULL(1, 3, 4);

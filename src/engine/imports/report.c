@@ -6,8 +6,10 @@
 
 #include "base/clock.h"
 #include "base/json_read.h"
+#include "engine/validation/address_warning.h"
 
 #include <endian.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ERROR_FILE_MAX_BYTES = 64 * 1024 * 1024, LINK_NUMBERS = 3 };
@@ -73,17 +75,52 @@ static void write_errors(const struct import_view *view, struct json_writer *jso
     json_array_end(json);
 }
 
-static bool write_import_warnings(const struct work *work, const struct import_row *row, struct json_writer *json,
-                                  struct error *err)
+static int by_address(const void *left, const void *right)
+{
+    const struct address_check *const *a = left;
+    const struct address_check *const *b = right;
+    return strcmp((*a)->given, (*b)->given);
+}
+
+/* The shards give the contacts their ids in any order, so the warnings are in the order of the addresses. */
+static void write_address_warnings(const struct work *work, const struct validation_round *checked, struct json_writer *json)
+{
+    size_t count = checked->list.count;
+    const struct address_check **sorted = arena_array(work->arena, count, sizeof(*sorted));
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &checked->list.items[i];
+    qsort(sorted, count, sizeof(*sorted), by_address);
+    for (size_t i = 0; i < count; i++)
+        address_warning_write(work->arena, sorted[i], json);
+    if (checked->unpaid == 0)
+        return;
+    json_object_begin(json);
+    json_member_text(json, "code", "ADDRESS_UNCHECKED");
+    json_member_text(json, "field", "email");
+    json_member_text(
+        json, "message",
+        arena_printf(work->arena, "The credits do not suffice for all addresses. Not checked: %lld.", (long long)checked->unpaid));
+    json_object_end(json);
+}
+
+static bool write_import_warnings(const struct work *work, const struct import_row *row, const struct validation_round *checked,
+                                  struct json_writer *json, struct error *err)
 {
     struct import_plan plan = { .delimiter = ',' };
     if (row->plan != NULL && !import_plan_load(work->arena, row->plan, &plan, err))
         return false;
-    json_member_raw(json, "warnings", row->plan != NULL ? json_compact(work->arena, plan.columns.warnings) : "[]");
+    json_key(json, "warnings");
+    json_array_begin(json);
+    for (size_t i = 0; i < json_array_size(plan.columns.warnings); i++)
+        json_raw(json, json_compact(work->arena, json_array_get(plan.columns.warnings, i)));
+    if (checked != NULL)
+        write_address_warnings(work, checked, json);
+    json_array_end(json);
     return true;
 }
 
-bool import_write(const struct work *work, int64_t id, struct json_writer *json, struct error *err)
+bool import_write(const struct work *work, int64_t id, const struct validation_round *checked, struct json_writer *json,
+                  struct error *err)
 {
     struct import_view view;
     if (!view_import(work, id, IMPORT_SHOWN_ERRORS, &view, err))
@@ -98,7 +135,7 @@ bool import_write(const struct work *work, int64_t id, struct json_writer *json,
         json_text(json, view.row->fields_created.items[i]);
     json_array_end(json);
     write_errors(&view, json);
-    if (!write_import_warnings(work, view.row, json, err))
+    if (!write_import_warnings(work, view.row, checked, json, err))
         return false;
     if (view.error_count > 0 && view.row->over_http) {
         const char *base = work->engine->public_url != NULL ? work->engine->public_url : "";

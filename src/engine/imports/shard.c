@@ -47,7 +47,7 @@ static int by_key(const void *left, const void *right)
     const struct import_contact *const *a = left;
     const struct import_contact *const *b = right;
     int order = strcmp((*a)->key, (*b)->key);
-    /* The contacts of a part are in the order of the text, so their addresses compare by line. */
+    /* The array has the order of the rows in the CSV text, so the pointers compare by row. */
     return order != 0 ? order : (*a > *b) - (*a < *b);
 }
 
@@ -60,8 +60,8 @@ static bool replace_text(const char **text, const char *later)
     return differs;
 }
 
-/* Merges a later row into an earlier one. True when it changes anything. Custom fields are compared with those of the row before,
- * and joined afterwards. */
+/* Merges a later row into an earlier one. True when the later row changes anything. Its custom fields are only compared with those
+ * of the row before it; join_custom joins the custom fields of all rows. */
 static bool merge_row(struct import_contact *contact, const struct import_contact *later)
 {
     bool differs = replace_text(&contact->email, later->email);
@@ -308,7 +308,7 @@ static size_t add_update(struct attempt *attempt, struct db_batch *batch)
     return db_batch_add(batch, &import_update_statement, &update);
 }
 
-/* An explicit `subscribed` stores an unsubscribe under the hash of the address, or deletes it. */
+/* A row with `subscribed` false stores an unsubscribe under the hash of the address. A row with true deletes it. */
 static void add_unsubscribes(struct attempt *attempt, struct db_batch *batch)
 {
     const struct work *work = attempt->work;
@@ -351,7 +351,7 @@ static bool update_known(struct attempt *attempt, struct error *err)
     return true;
 }
 
-/* Every contact in the text is validated, whether it changed or not. */
+/* Adds every contact of the part to the validation, because unchanged contacts are validated too. */
 static bool add_targets(const struct import_shard *shard, const struct attempt *attempt, struct error *err)
 {
     if (shard->validation_id == 0 || attempt->count == 0)

@@ -10,7 +10,7 @@
 #include "engine/imports/chunk.h"
 
 struct import_shard {
-    struct work work; /* its arena is the shard's scratch */
+    struct work work; /* its arena is scratch memory, which each attempt to save a part empties */
     int64_t import_id;
     int64_t shard;
     int64_t validation_id; /* 0: none */

@@ -1,10 +1,12 @@
 /*
  * Send confirmation: an assistant's send to more recipients than the operator's
- * limit needs a confirmation. The first call writes nothing; it returns a preview
- * and a token. The same call with the token sends. The token is bound to the
- * organization, the brand, the credential, the checked request (including design
- * version and sender), and the number of recipients. It expires after a quarter
- * of an hour and confirms one send, unless the user declines it.
+ * limit needs a confirmation. So does a scheduled send to all or an audience,
+ * because its recipients can still change. The first call writes nothing; it
+ * returns a preview and a token. The same call with the token sends. The token is
+ * bound to the organization, the brand, the credential, the checked request
+ * (including design version and sender), and the number of recipients, which may
+ * grow a little. It expires after CONFIRM_LIFETIME_S. It confirms one send, or
+ * none when the user has declined it.
  *
  * Private to the sends module, except the preview, which transports show.
  */
@@ -45,12 +47,12 @@ struct confirmable {
     size_t skipped_count;
 };
 
-/* `ret_is_due`: the request needs a confirmation. A request with a token is checked against it, and then needs none.
+/* Decides whether a request needs a confirmation. A request with a token needs none: it is checked against the token instead.
  * Errors: INVALID_REQUEST (confirmationToken). */
 MUST_CHECK bool confirm_check(const struct work *work, const struct confirmable *asked, bool *ret_is_due, struct error *err)
     NONNULL(1, 2, 3, 4);
 
-/* Makes the preview of a request. */
+/* Makes the preview of a request that needs a confirmation, with its token. Writes nothing to the database. */
 MUST_CHECK bool confirm_preview(const struct work *work, const struct confirmable *asked, const struct send_preview **ret_preview,
                                 struct error *err) NONNULL(1, 2, 3, 4);
 
@@ -58,7 +60,7 @@ MUST_CHECK bool confirm_preview(const struct work *work, const struct confirmabl
  * Errors: INVALID_REQUEST (confirmationToken) when it was used before. */
 MUST_CHECK bool confirm_use(const struct work *work, const char *token, int64_t send_id, struct error *err) NONNULL(1, 2, 4);
 
-/* Uses up the token of a preview that its user has declined. It may be declined again.
+/* Uses up the token of a preview that the user has declined. Declining it once more is no error.
  * Errors: INVALID_REQUEST (confirmationToken) when the send was made already, or the token is not one of this caller. */
 MUST_CHECK bool confirm_decline(const struct work *work, const char *token, int64_t key_id, struct error *err) NONNULL(1, 2, 4);
 
@@ -69,5 +71,5 @@ char *confirm_seal(const struct work *work, const struct confirmable *asked, int
 /* The resource "sendConfirmation" (confirm_json.c). */
 void send_write_preview(const struct send_preview *preview, struct json_writer *json) NONNULL(1, 2);
 
-/* The same as a question for a person. */
+/* The preview as a question for a person. */
 const char *send_preview_question(struct arena *arena, const struct send_preview *preview) NONNULL(1, 2) RETURNS_NONNULL;

@@ -16,8 +16,8 @@ enum { EXPLAIN_SENDS_MAX = 50 };
 MUST_CHECK bool send_why(const struct work *work, const char *email, int64_t send_id, struct json_writer *json, struct error *err)
     NONNULL(1, 2, 4, 5);
 
-/* The same for the recipient and the send that the Message-ID of one message names. `work` has the brand of the message.
- * Errors: SEND_NOT_FOUND. */
+/* Writes the object of send_why for one message: the address and the send that its Message-ID identifies. `work` has the brand of
+ * the message. Errors: SEND_NOT_FOUND, also for a test message. */
 MUST_CHECK bool send_why_message(const struct work *work, const struct message_origin *origin, struct json_writer *json,
                                  struct error *err) NONNULL(1, 2, 3, 4);
 

@@ -56,9 +56,9 @@ MUST_CHECK bool send_create(const struct work *work, const struct send_request *
 /* Stores the job that begins the send. Canceling the send removes this job from the queue. */
 MUST_CHECK bool send_set_job(const struct work *work, int64_t send_id, int64_t job_id, struct error *err) NONNULL(1, 4);
 
-/* Cancels a send that has not begun, or is paused, and returns it. A canceled send is returned unchanged. Recipients without a
- * result give back their allowance; those in progress are counted when they were mailed. Errors: SEND_NOT_FOUND,
- * SEND_NOT_CANCELLABLE. */
+/* Cancels a send that has not begun, or is paused, and returns it. A canceled send is returned unchanged. The allowance of the
+ * recipients without a result is returned at once. A recipient who is mailed after all is counted again with the result.
+ * Errors: SEND_NOT_FOUND, SEND_NOT_CANCELLABLE. */
 MUST_CHECK bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
     NONNULL(1, 3, 4);
 
@@ -66,11 +66,11 @@ MUST_CHECK bool send_cancel(const struct work *work, int64_t send_id, struct sen
  * Errors: SEND_NOT_FOUND, SEND_NOT_PAUSABLE. */
 MUST_CHECK bool send_pause(const struct work *work, int64_t send_id, struct error *err) NONNULL(1, 3);
 
-/* Pauses a running send of any kind, for the operator. A send that does not run stays as it is. Sender processes stop within ten
- * seconds; messages that have left by then are counted. */
+/* Pauses a running send of any kind, for the operator. A send that is not running stays as it is. Sender processes stop the
+ * delivery within ten seconds. The results of messages that they sent before are recorded. */
 MUST_CHECK bool send_pause_running(const struct work *work, int64_t send_id, struct error *err) NONNULL(1, 3);
 
-/* Resumes a manually paused send, and returns it; without an open recipient the send ends. Errors: SEND_NOT_FOUND,
+/* Resumes a manually paused send, and returns it. The send ends at once when every recipient has a result. Errors: SEND_NOT_FOUND,
  * SEND_NOT_RESUMABLE. */
 MUST_CHECK bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
     NONNULL(1, 3, 4);

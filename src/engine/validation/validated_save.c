@@ -1,5 +1,6 @@
 #include "engine/validation/validated_save.h"
 
+#include "engine/validation/address_warning.h"
 #include "engine/validation/change_json.h"
 
 #include <string.h>
@@ -32,42 +33,6 @@ void validated_save_read(struct arena *arena, const struct save_validated_payloa
     address_list_read(arena, change_addresses(arena, changes, count), &ret_save->list);
 }
 
-/* ---- Warnings ---- */
-
-/* The warning code for callers; NULL: no warning. */
-static const char *warning_code(const struct address_check *check)
-{
-    if (!check->is_well_formed) /* reported as an error of its row already */
-        return NULL;
-    if (!address_was_checked(check))
-        return "ADDRESS_UNCHECKED";
-    switch (check->verdict.status) {
-    case ADDRESS_VALID:
-        return check->verdict.did_you_mean != NULL ? "ADDRESS_MISSPELLED" : NULL;
-    case ADDRESS_RISKY:
-        return "ADDRESS_RISKY";
-    case ADDRESS_INVALID:
-        break;
-    }
-    return "ADDRESS_INVALID";
-}
-
-static void write_warning(struct arena *arena, const struct address_check *check, struct json_writer *json)
-{
-    const char *code = warning_code(check);
-    if (code == NULL)
-        return;
-    const char *meant = check->verdict.did_you_mean;
-    const char *question = meant != NULL ? arena_printf(arena, " Did you mean %s?", meant) : "";
-    json_object_begin(json);
-    json_member_text(json, "code", code);
-    json_member_text(json, "field", "email");
-    json_member_text(json, "message", arena_printf(arena, "%s%s", address_reason_sentence(check->verdict.reason), question));
-    json_member_text(json, "original", check->given);
-    json_member_text_if(json, "normalized", meant);
-    json_object_end(json);
-}
-
 /* ---- Small batches, by a job ---- */
 
 static bool save_one(const struct work *work, const struct validated_save *save, struct validated_saved *saved,
@@ -83,14 +48,14 @@ static bool save_one(const struct work *work, const struct validated_save *save,
         .ids = { id, 1 },
         .checked = address_list_checked(&save->list),
     };
-    bool has_warnings = json_object_size(contact.registry.renamed) > 0 || warning_code(&save->list.items[0]) != NULL;
+    bool has_warnings = json_object_size(contact.registry.renamed) > 0 || address_warning_code(&save->list.items[0]) != NULL;
     json_object_begin(json);
     contact_write_members(work, contact.contact, json);
     if (has_warnings) {
         json_key(json, "warnings");
         json_array_begin(json);
         field_registry_write_warnings(&contact.registry, json);
-        write_warning(work->arena, &save->list.items[0], json);
+        address_warning_write(work->arena, &save->list.items[0], json);
         json_array_end(json);
     }
     json_object_end(json);
@@ -133,7 +98,7 @@ static bool save_batch(const struct work *work, const struct validated_save *sav
         if (!first[i])
             continue;
         saved->checked += address_was_checked(&list->items[i]);
-        write_warning(work->arena, &list->items[i], json);
+        address_warning_write(work->arena, &list->items[i], json);
     }
     json_array_end(json);
     json_object_end(json);
@@ -172,7 +137,7 @@ bool validated_save_many(const struct work *work, const struct contact_change *c
     int64_t validation_id;
     int64_t job_id;
     if (!validation_open(work, &validation_id, err) || !validation_add(work, validation_id, keys, err) ||
-        !validation_start(work, validation_id, &job_id, err))
+        !validation_start(work, validation_id, 0, &job_id, err))
         return false;
     *ret_ids = batch.ids;
     contact_open_batch(&batch, json);

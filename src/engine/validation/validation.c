@@ -42,7 +42,8 @@ static bool bind_job(const struct work *work, int64_t validation_id, int64_t tot
     return sql_validation_bind(work->conn, work->arena, &params, NULL, err);
 }
 
-bool validation_start(const struct work *work, int64_t validation_id, int64_t *ret_job_id, struct error *err)
+bool validation_start(const struct work *work, int64_t validation_id, int64_t waiting_job_id, int64_t *ret_job_id,
+                      struct error *err)
 {
     struct validation_count_params params = { .brand_id = work->brand_id, .validation_id = validation_id };
     struct validation_count_row *row;
@@ -51,6 +52,10 @@ bool validation_start(const struct work *work, int64_t validation_id, int64_t *r
         return false;
     if (row->total == 0)
         return validation_drop(work, validation_id, err);
+    if (waiting_job_id != 0 && row->total <= VALIDATION_MAX_WAITED_FOR) {
+        *ret_job_id = waiting_job_id;
+        return bind_job(work, validation_id, row->total, waiting_job_id, err);
+    }
     struct validate_contacts_payload payload = { .validation_id = validation_id };
     return ledger_enqueue(work, validate_contacts_job(work->arena, &payload), work->now_us, NULL, ret_job_id, err) &&
            bind_job(work, validation_id, row->total, *ret_job_id, err);
@@ -137,6 +142,7 @@ bool validation_round_open(const struct work *work, int64_t job_id, int64_t vali
         return false;
     size_t count = (size_t)payable;
     ret_round->is_open = true;
+    ret_round->unpaid = (int64_t)found - payable;
     ret_round->from_cursor = validation->cursor_id;
     ret_round->to_cursor = count > 0 ? targets[count - 1].contact_id : validation->cursor_id;
     ret_round->is_last = count == 0;
@@ -171,6 +177,24 @@ static bool end_validation(const struct work *work, int64_t validation_id, struc
     struct validation_totals_params totals = { .brand_id = work->brand_id, .validation_id = validation_id };
     return sql_validation_end(work->conn, work->arena, &params, NULL, err) &&
            sql_validation_totals(work->conn, work->arena, &totals, ret_totals, err);
+}
+
+bool validation_settle_waited(const struct work *work, const struct validation_round *round, struct error *err)
+{
+    struct validation_advance_params advance = advance_params(work, round);
+    struct validation_forget_targets_params forget = {
+        .brand_id = work->brand_id,
+        .validation_id = round->validation_id,
+        .from_cursor = round->from_cursor,
+        .to_cursor = round->to_cursor,
+    };
+    struct validation_end_params end = { .brand_id = work->brand_id, .validation_id = round->validation_id, .now = work->now_us };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    db_batch_add(batch, &validation_advance_statement, &advance);
+    add_verdicts(work, &round->list, batch);
+    db_batch_add(batch, &validation_forget_targets_statement, &forget);
+    db_batch_add(batch, &validation_end_statement, &end);
+    return db_batch_run(batch, err);
 }
 
 /* Stores the verdicts, deletes the finished targets, and charges the credits. */

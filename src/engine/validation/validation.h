@@ -45,9 +45,10 @@ MUST_CHECK bool validation_add(const struct work *work, int64_t validation_id, s
     NONNULL(1, 4);
 
 /* Starts a validation, once. Returns the id of its job (wire form: work_id(work, ID_JOB, …)), or 0 when it has no target and is
- * deleted. Targets that are added later are not checked. */
-MUST_CHECK bool validation_start(const struct work *work, int64_t validation_id, int64_t *ret_job_id, struct error *err)
-    NONNULL(1, 3, 4);
+ * deleted. Targets that are added later are not checked. `waiting_job_id`: a job whose caller waits, or 0. It is returned when the
+ * targets are at most VALIDATION_MAX_WAITED_FOR, and then makes the only round itself. */
+MUST_CHECK bool validation_start(const struct work *work, int64_t validation_id, int64_t waiting_job_id, int64_t *ret_job_id,
+                                 struct error *err) NONNULL(1, 4, 5);
 
 /* Deletes a validation that was not started, with its targets. */
 MUST_CHECK bool validation_drop(const struct work *work, int64_t validation_id, struct error *err) NONNULL(1, 3);
@@ -67,6 +68,7 @@ struct validation_round {
     bool is_last;        /* no targets are left, or no credits */
     int64_t from_cursor; /* the round has the targets after this one … */
     int64_t to_cursor;   /* … up to and including this one */
+    int64_t unpaid;      /* the next targets for which the credits do not suffice */
     struct address_list list;
 };
 
@@ -78,6 +80,11 @@ MUST_CHECK bool validation_round_open(const struct work *work, int64_t job_id, i
  * counts of all targets; else it is NULL. */
 MUST_CHECK bool validation_round_settle(const struct work *work, const struct validation_round *round,
                                         struct validation_totals_row **ret_totals, struct error *err) NONNULL(1, 2, 3, 4);
+
+/* Stores the verdicts of the only round of a validation whose caller waits, and ends the validation. The settling job charges the
+ * checked addresses and releases its hold. */
+MUST_CHECK bool validation_settle_waited(const struct work *work, const struct validation_round *round, struct error *err)
+    NONNULL(1, 2, 3);
 
 /* Ends a validation that cannot continue, and releases the hold of its job. Its verdicts stay. */
 MUST_CHECK bool validation_give_up(const struct work *work, int64_t job_id, int64_t validation_id, struct error *err) NONNULL(1, 4);

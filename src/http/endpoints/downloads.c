@@ -132,7 +132,7 @@ static void download_give_up(struct http_exchange *exchange, enum give_up_reason
         http_exchange_ref(exchange); /* until the call completes */
         answer_status(exchange, MHD_HTTP_SERVICE_UNAVAILABLE);
     } else if (exchange->state == HTTP_EXCHANGE_SUSPENDED) {
-        api_cancel(exchange->server->api, &download->call);
+        http_exchange_cancel(exchange->server->api, &download->call, reason);
     }
     pthread_mutex_unlock(&exchange->lock);
 }

@@ -420,7 +420,7 @@ static void give_up_gate(struct mcp_state *state, enum give_up_reason reason)
 {
     struct http_exchange *exchange = state->exchange;
     if (reason != GIVE_UP_ABANDON) {
-        api_cancel(exchange->server->api, &state->gate);
+        http_exchange_cancel(exchange->server->api, &state->gate, reason);
     } else if (!state->abandoned) {
         state->abandoned = true;
         exchange->drops_body = true;
@@ -436,6 +436,8 @@ static struct mcp_http_handler *give_up_work(struct mcp_state *state, enum give_
     struct mcp_http_handler *handler = NULL;
     if (exchange->state == HTTP_EXCHANGE_SUSPENDED) {
         handler = take_handler(state);
+        if (handler != NULL && reason != GIVE_UP_CLIENT_GONE)
+            mcp_http_handler_give_up(handler);
         const char *sentence = reason == GIVE_UP_TIMEOUT ? "The call took too long." : "The server is stopping.";
         answer_rpc_refusal(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, sentence);
     } else if (exchange->state == HTTP_EXCHANGE_STREAMING && reason != GIVE_UP_TIMEOUT) {

@@ -407,7 +407,7 @@ static void rest_give_up(struct http_exchange *exchange, enum give_up_reason rea
     } else if (exchange->state == HTTP_EXCHANGE_SUSPENDED && !rest->gave_up) {
         rest->gave_up = !rest->is_gated;
         rest->give_up_reason = reason;
-        api_cancel(rest->api, running_call(rest));
+        http_exchange_cancel(rest->api, running_call(rest), reason);
     }
     pthread_mutex_unlock(&exchange->lock);
 }

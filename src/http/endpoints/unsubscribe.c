@@ -215,7 +215,7 @@ static void unsubscribe_give_up(struct http_exchange *exchange, enum give_up_rea
         http_exchange_ref(exchange); /* until the call completes */
         answer_page(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, UNSUBSCRIBE_LATER, "");
     } else if (exchange->state == HTTP_EXCHANGE_SUSPENDED) {
-        api_cancel(exchange->server->api, &state->call);
+        http_exchange_cancel(exchange->server->api, &state->call, reason);
     }
     pthread_mutex_unlock(&exchange->lock);
 }

@@ -1,14 +1,19 @@
 /*
- * The job of contacts.importCsv. A round reads the text on the thread of the
+ * The job of contacts.importCsv. A round reads the CSV text on the thread of the
  * worker; each shard saves its part of the chunks on its own thread and
  * connection. A few chunks are in flight at a time. The shards commit, so a round
  * may end anywhere: the next round continues at the positions of the shards.
+ *
+ * An import that is to be validated has one more round when it has saved at most
+ * VALIDATION_MAX_WAITED_FOR contacts. That round checks their addresses while
+ * the caller waits (D-144). More addresses are checked by a job of their own.
  */
 #include "base/clock.h"
 #include "base/guard.h"
 #include "base/panic.h"
 #include "catalogue/job_types.h"
 #include "engine/imports/imports.h"
+#include "jobs/types/validate_lookup.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,7 +24,7 @@ enum {
     CHUNKS_UNDER_WAY = 3, /* one is being read, the others wait for the shards */
     NOTE_CHARS = 96,
 };
-/* What base/guard.h calls the computation that has passed a bound of memory. */
+/* The name of the computation in the error of base/guard.h. */
 #define IMPORT_GUARDED "import"
 static const int64_t round_us = 20 * US_PER_S; /* well within the lease of a job */
 static const int64_t progress_every_us = US_PER_S / 2;
@@ -194,7 +199,8 @@ static void tell_progress(struct round *round, const struct import_reading *read
     job_progress(round->job, (double)reading->csv.offset, (double)round->import.row->size_bytes, note);
 }
 
-/* Shard 0 keeps the errors. A chunk that it has applied already is read again only for the other shards. */
+/* Shard 0 stores the errors. If it has applied this chunk before, the chunk is read again for the other shards only. The errors of
+ * the chunk have used the budget already, so they get a budget without room. */
 static bool read_chunk(struct round *round, struct import_reading *reading, struct error *err)
 {
     struct pump *pump = &round->pump;
@@ -267,39 +273,83 @@ static int64_t import_of(const struct job *job)
     return payload->import_id;
 }
 
+struct outcome {
+    enum round_end end;
+    struct validation_round check; /* is_open when this round checked the addresses */
+};
+
+/* Checks the addresses of an import that has saved its contacts. When the DNS does not answer, the warnings report it. */
+static bool check_addresses(struct job *job, const struct import_row *row, struct validation_round *ret_check, struct error *err)
+{
+    bool is_left_to_another_job = !row->validation_id.set || row->validation_job.set;
+    if (is_left_to_another_job)
+        return true;
+    if (!validation_round_open(&job->work, job->id, row->validation_id.value, ret_check, err))
+        return false;
+    if (ret_check->is_open)
+        (void)validate_list(job, &ret_check->list);
+    return true;
+}
+
 static bool execute(struct job *job, struct error *err)
 {
-    enum round_end *end = arena_alloc(job->work.arena, sizeof(*end));
-    job->result = end;
+    struct outcome *outcome = arena_alloc(job->work.arena, sizeof(*outcome));
+    job->result = outcome;
     struct round *round = arena_alloc(job->work.arena, sizeof(*round));
     round->job = job;
     bool ok = import_open(&job->work, import_of(job), &round->import, err);
+    outcome->end = ROUND_COMPLETED;
     if (ok && round->import.has_ended)
-        *end = ROUND_COMPLETED;
+        ok = check_addresses(job, round->import.row, &outcome->check, err);
     else if (ok)
-        ok = run_round(round, end, err);
+        ok = run_round(round, &outcome->end, err);
     import_close(&round->import);
     if (!ok && err->code == ERR_INVALID_REQUEST)
         import_explain_stop(&job->work, import_of(job), err);
     return ok;
 }
 
+/* Ends the import. If this job is to check the addresses as well, it runs again for that, and answers then. Otherwise, or when the
+ * caller has cancelled, it writes the answer now. */
+static bool settle_import(struct job *job, enum round_end end, struct json_writer *answer, struct error *err)
+{
+    bool is_canceled = end == ROUND_CANCELED;
+    bool checks_follow;
+    if (!import_finish(&job->work, import_of(job), is_canceled ? IMPORT_CANCELED : IMPORT_COMPLETED, NULL,
+                       is_canceled ? 0 : job->id, &checks_follow, err))
+        return false;
+    job_charge_items(job, 0);
+    if (!checks_follow)
+        return import_write(&job->work, import_of(job), NULL, answer, err);
+    job_run_again_in_network(job);
+    return true;
+}
+
+static bool settle_check(struct job *job, const struct validation_round *check, struct json_writer *answer, struct error *err)
+{
+    job_charge_items(job, address_list_checked(&check->list));
+    return validation_settle_waited(&job->work, check, err) && import_write(&job->work, import_of(job), check, answer, err);
+}
+
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)
 {
     *ret_status = 200;
-    enum round_end end = *(const enum round_end *)job->result;
-    if (end == ROUND_GOES_ON) {
+    const struct outcome *outcome = job->result;
+    if (outcome->end == ROUND_GOES_ON) {
         job_run_again(job, job->work.now_us);
         return true;
     }
     job_subject(job, work_id(&job->work, ID_IMPORT, import_of(job)));
-    return import_finish(&job->work, import_of(job), end == ROUND_CANCELED ? IMPORT_CANCELED : IMPORT_COMPLETED, NULL, err) &&
-           import_write(&job->work, import_of(job), answer, err);
+    return outcome->check.is_open ? settle_check(job, &outcome->check, answer, err) : settle_import(job, outcome->end, answer, err);
 }
 
 static bool on_failure(struct job *job, const struct error *why, struct error *err)
 {
-    return import_finish(&job->work, import_of(job), IMPORT_FAILED, why->message, err);
+    const struct outcome *outcome = job->result;
+    bool ignored;
+    if (outcome != NULL && outcome->check.is_open)
+        return validation_give_up(&job->work, job->id, outcome->check.validation_id, err);
+    return import_finish(&job->work, import_of(job), IMPORT_FAILED, why->message, 0, &ignored, err);
 }
 
 const struct job_type job_import_contacts = {

@@ -8,6 +8,14 @@
 /* The resolver itself repeats lookups, and a waiting caller needs an answer soon: the job is not repeated. */
 enum { VALIDATE_MAX_ATTEMPTS = 1 };
 
+static bool any_was_checked(const struct address_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (address_was_checked(&list->items[i]))
+            return true;
+    return false;
+}
+
 static bool execute(struct job *job, struct error *err)
 {
     struct address_list *list = arena_alloc(job->work.arena, sizeof(*list));
@@ -15,13 +23,13 @@ static bool execute(struct job *job, struct error *err)
     job->result = list;
     address_list_read(job->work.arena, payload->emails, list);
     (void)validate_list(job, list);
-    return address_list_checked(list) > 0 || validate_unavailable(err);
+    return any_was_checked(list) || validate_unavailable(err);
 }
 
 static void write_check(const struct address_check *check, struct json_writer *json)
 {
     json_object_begin(json);
-    json_member_text(json, "email", check->given);
+    json_member_text(json, "email", check->given[0] != '\0' ? check->given : NULL);
     json_member_bool(json, "valid", check->verdict.status != ADDRESS_INVALID);
     json_member_text(json, "status", address_status_name(check->verdict.status));
     json_member_text_if(json, "reason", address_reason_name(check->verdict.reason));

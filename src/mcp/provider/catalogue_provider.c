@@ -1,5 +1,6 @@
 #include "mcp/provider/provider_private.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 static void answer_admitted(struct provider_call *provider_call)
@@ -62,7 +63,11 @@ static void provider_cancel(const struct mcp_provider *provider, struct mcp_requ
 {
     const struct catalogue_provider *catalogue = (const struct catalogue_provider *)provider;
     struct provider_call *call = request->provider_data;
-    if (call->call.candidates != NULL)
+    if (call->call.candidates == NULL)
+        return;
+    if (atomic_load(&request->is_given_up))
+        api_stop(catalogue->api, &call->call);
+    else
         api_cancel(catalogue->api, &call->call);
 }
 

@@ -20,6 +20,8 @@ struct catalogue_provider {
     const char *lists[MCP_LIST_COUNT][VISIBILITY_COUNT];
 };
 
+enum provider_consent { CONSENT_NOT_ASKED, CONSENT_GIVEN, CONSENT_REFUSED };
+
 struct provider_call {
     const struct catalogue_provider *catalogue;
     struct mcp_request *request;
@@ -27,6 +29,7 @@ struct provider_call {
     const struct tool *tool;
     void (*answer)(struct provider_call *call); /* writes the answer of the request from the completed call */
     const void *row;                            /* the resource or completion that the call is for */
+    enum provider_consent consent;              /* the answer of a person who was asked during the call */
 };
 
 /* Creates a call from the request; it is submitted when the request is started. */
@@ -58,15 +61,13 @@ size_t provider_tool_names(const struct provider_call *call, const char *prefix,
 
 /* ---- confirmation by a person (confirmation.c) ---- */
 
-enum provider_consent { CONSENT_NOT_ASKED, CONSENT_GIVEN, CONSENT_REFUSED };
-
 /* The person's answer to the question of an earlier call of the tool. `ret_token` is the token of that question. */
 enum provider_consent provider_consent_of(const struct mcp_request *request, const struct tool *tool, const char **ret_token)
     NONNULL(1, 2, 3);
 
-/* Answers a preview with the question whether to continue. False, without an answer, when there is no preview or the client
- * cannot show forms. */
-MUST_CHECK bool provider_ask_consent(const struct provider_call *call) NONNULL(1);
+/* Asks a person whether to continue after a preview: answers with the question (2026-07-28), or asks the client during the call
+ * (2025-06-18, 2025-11-25). False when there is no preview or the client cannot show forms; then nothing is answered. */
+MUST_CHECK bool provider_ask_consent(struct provider_call *call) NONNULL(1);
 
 /* ---- results (tool_result.c) ---- */
 

@@ -341,6 +341,42 @@ static const json_t *page_rows(const json_t *page)
     return NULL;
 }
 
+/* How well a row fits what was typed. */
+enum fit { FIT_NONE, FIT_INSIDE, FIT_BEGIN };
+
+/* The value itself must begin as typed. A name beside it, such as a title, may contain it anywhere, in any case. */
+static enum fit fit_of_row(const struct mcp_completion *completion, const json_t *row, const char *typed)
+{
+    const char *value = json_string_value(json_object_get(row, completion->pick));
+    if (value == NULL)
+        return FIT_NONE;
+    if (text_starts_with(value, typed))
+        return FIT_BEGIN;
+    for (const char *const *member = completion->match; *member != NULL; member++) {
+        const char *name = json_string_value(json_object_get(row, *member));
+        const char *at = name != NULL ? strcasestr(name, typed) : NULL;
+        if (at != NULL)
+            return at == name ? FIT_BEGIN : FIT_INSIDE;
+    }
+    return FIT_NONE;
+}
+
+/* Appends the values of the rows with this fit; returns how many there are in all. */
+static size_t take_values(const struct mcp_completion *completion, const json_t *rows, const char *typed, enum fit wanted,
+                          const char **values, size_t count)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach (json_for_iteration(rows), index, row) {
+        if (fit_of_row(completion, row, typed) != wanted)
+            continue;
+        if (count < COMPLETION_MAX_VALUES)
+            values[count] = json_string_value(json_object_get(row, completion->pick));
+        count++;
+    }
+    return count;
+}
+
 static void complete_from_rows(struct provider_call *provider_call)
 {
     const struct call *call = &provider_call->call;
@@ -357,19 +393,11 @@ static void complete_from_rows(struct provider_call *provider_call)
         mcp_refuse_error(request, &err);
         return;
     }
-    const char *prefix = typed_so_far(request);
+    const char *typed = typed_so_far(request);
     const char *values[COMPLETION_MAX_VALUES];
-    size_t total = 0;
-    size_t index;
-    json_t *row;
-    json_array_foreach (page_rows(page), index, row) {
-        const char *value = json_string_value(json_object_get(row, completion->pick));
-        if (value == NULL || !text_starts_with(value, prefix))
-            continue;
-        if (total < COMPLETION_MAX_VALUES)
-            values[total] = value;
-        total++;
-    }
+    const json_t *rows = page_rows(page);
+    size_t total = take_values(completion, rows, typed, FIT_BEGIN, values, 0);
+    total = take_values(completion, rows, typed, FIT_INSIDE, values, total);
     write_completion(request, values, total < COMPLETION_MAX_VALUES ? total : COMPLETION_MAX_VALUES, total);
 }
 

@@ -59,6 +59,12 @@ static bool check_configured_names(const char *list, const char *what, bool (*ex
     return true;
 }
 
+static const char *list_object(const struct tool *tool, int visibility)
+{
+    bool names_brand = visibility == VISIBLE_TO_ORGANIZATION && tool->organization_json != NULL;
+    return names_brand ? tool->organization_json : tool->list_json;
+}
+
 static const char *tool_list(const struct catalogue_provider *catalogue, int visibility)
 {
     struct buf *out = buf_in_arena(catalogue->arena, MCP_ANSWER_MAX_BYTES);
@@ -67,8 +73,8 @@ static const char *tool_list(const struct catalogue_provider *catalogue, int vis
     json_array_begin(&json);
     for (size_t i = 0; i < catalogue->tool_count; i++) {
         const struct tool *tool = catalogue->tools[i];
-        if (visibility == VISIBLE_TO_ORGANIZATION || !tool->organization)
-            json_raw(&json, tool->list_json);
+        if (tool->listed && (visibility == VISIBLE_TO_ORGANIZATION || !tool->organization))
+            json_raw(&json, list_object(tool, visibility));
     }
     json_array_end(&json);
     return out->data;
@@ -123,6 +129,26 @@ static const struct tool *find_tool(const struct catalogue_provider *catalogue, 
     return NULL;
 }
 
+/* A tool that is declared and not built yet; NULL when there is none of this name. */
+static const struct tool *find_unbuilt_tool(const char *name)
+{
+    for (size_t i = 0; i < tool_count; i++) {
+        if (!tools[i].built && strcmp(tools[i].name, name) == 0)
+            return &tools[i];
+    }
+    return NULL;
+}
+
+/* The model gets a result that it can act on. A protocol error would often not reach it. */
+static void answer_unbuilt_tool(struct provider_call *provider_call)
+{
+    const struct tool *tool = provider_call->tool;
+    struct error err = { .code = ERR_NONE };
+    fail(&err, ERR_NOT_IMPLEMENTED, NULL, "%s is not available in this version. %s", tool->name,
+         tool->instead != NULL ? tool->instead : "");
+    provider_answer_error(provider_call->request, &err);
+}
+
 static const char *unknown_tool(struct arena *arena, const char *name)
 {
     return arena_printf(arena, "There is no tool named %.64s.", name);
@@ -134,7 +160,7 @@ size_t provider_tool_names(const struct provider_call *call, const char *prefix,
     bool brand = provider_is_brand_connection(call);
     for (size_t i = 0; i < call->catalogue->tool_count; i++) {
         const struct tool *tool = call->catalogue->tools[i];
-        if (strncmp(tool->name, prefix, strlen(prefix)) != 0 || (brand && tool->organization))
+        if (strncmp(tool->name, prefix, strlen(prefix)) != 0 || !tool->listed || (brand && tool->organization))
             continue;
         if (count < max_count)
             ret_names[count] = tool->name;
@@ -164,6 +190,28 @@ static void answer_tool_call(struct provider_call *provider_call)
         provider_answer_error(request, &call->error);
 }
 
+/* The argument brandId is what the header X-Brand-Id is for a program: it names the brand of this call. It cannot lead out of the
+ * brand that the connection is bound to. Dispatch checks it like the header. */
+static bool take_brand(const struct tool *tool, json_t *arguments, struct call *call, struct error *err)
+{
+    static const char brand_argument[] = "brandId";
+    const json_t *given = json_object_get(arguments, brand_argument);
+    if (given == NULL || tool->organization_json == NULL)
+        return true;
+    const char *named = json_string_value(given);
+    if (named == NULL || named[0] == '\0')
+        return fail(err, ERR_INVALID_REQUEST, brand_argument,
+                    "brandId must be the id of a brand; get_capabilities with topic brands "
+                    "lists them.");
+    const char *bound = call->credentials.brand;
+    if (bound != NULL && strcmp(bound, named) != 0)
+        return fail(err, ERR_BRAND_SCOPE_MISMATCH, brand_argument,
+                    "This connection is bound to another brand. Leave brandId out, or connect to the brand %.64s.", named);
+    call->credentials.brand = arena_dup(call->arena, named);
+    json_object_del(arguments, brand_argument);
+    return true;
+}
+
 /* The largest message of the tool: the largest body of its operations, and the frame. */
 static size_t largest_message(const struct tool *tool)
 {
@@ -183,6 +231,11 @@ void provider_tools_call(const struct catalogue_provider *catalogue, struct mcp_
         return;
     }
     const struct tool *tool = find_tool(catalogue, name);
+    const struct tool *unbuilt = tool == NULL ? find_unbuilt_tool(name) : NULL;
+    if (unbuilt != NULL) {
+        provider_check(catalogue, request, answer_unbuilt_tool)->tool = unbuilt;
+        return;
+    }
     /* The brand of a key is known only after the call. The brand of the connection is known before. */
     if (tool == NULL || (tool->organization && request->credentials.brand != NULL)) {
         provider_refuse(catalogue, request, unknown_tool(request->arena, name));
@@ -198,7 +251,13 @@ void provider_tools_call(const struct catalogue_provider *catalogue, struct mcp_
     struct provider_call *provider_call = provider_call_new(catalogue, request, tool->candidates, answer_tool_call);
     provider_call->tool = tool;
     struct call *call = &provider_call->call;
+    struct error refusal = { .code = ERR_NONE };
+    bool has_brand = take_brand(tool, arguments, call, &refusal);
     tool_prepare(tool, arguments, call);
+    if (!has_brand) {
+        call->input.refusal = refusal;
+        call->input.body = NULL;
+    }
     if (consent != CONSENT_NOT_ASKED)
         call->confirmation = token;
     call->is_declined = consent == CONSENT_REFUSED;

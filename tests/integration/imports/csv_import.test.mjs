@@ -89,13 +89,36 @@ test('over HTTP the rows that failed are behind a link; paths are refused (R-371
   stranger.close();
 });
 
-test('validation follows an import in the background (R-366)', LIMIT, async (t) => {
+test('a hundred addresses of an import are checked at once, more in the background (R-366, D-144)', LIMIT, async (t) => {
   const installation = installationFor(t, { DNS_SERVERS: '127.0.0.1:9' });
-  const { validationJobId, summary } = await installation.call('import_contacts_csv', { csv: 'email\nann@example.com\nbob@example.com\n', validate: true });
-  assert.equal(summary.inserted, 2);
+  const few = await installation.call('import_contacts_csv', { csv: 'email\nann@plain.test\nbob@plain.test\n', validate: true });
+  assert.equal(few.summary.inserted, 2);
+  assert.equal(few.validationJobId, undefined);
+  assert.deepEqual(few.warnings.map(({ code, original }) => [code, original]), [['ADDRESS_UNCHECKED', 'ann@plain.test'], ['ADDRESS_UNCHECKED', 'bob@plain.test']]);
+  assert.deepEqual(await sql(installation, 'select pool from jobs'), ['network'], 'the round that waits for the DNS is not among the others');
+
+  const many = Array.from({ length: 101 }, (_, i) => `p${i}@plain.test\n`).join('');
+  const { validationJobId, summary } = await installation.call('import_contacts_csv', { csv: `email\n${many}`, validate: true });
+  assert.equal(summary.inserted, 101);
   assert.match(validationJobId, /^job_/);
   const [targets] = await sql(installation, "select count(*) from jobs where kind = 'validate_contacts'");
   assert.equal(targets, '1');
+});
+
+test('the longest names of 490 columns in characters of four bytes keep their values (R-371)', LIMIT, async (t) => {
+  const installation = installationFor(t);
+  // 64 characters each, the longest name: mathematical letters, whose order makes the names different.
+  const nameOf = (i) => String.fromCodePoint(...Array.from({ length: 64 }, (_, at) => 0x1d400 + (at < 2 ? [i % 26, Math.floor(i / 26)][at] : 0)));
+  const names = Array.from({ length: 490 }, (_, i) => nameOf(i));
+  const csvOf = (value) => `email,${names.join(',')}\nann@example.com,${names.map((_, i) => `${value} ${i}`).join(',')}\n`;
+  for (const [value, changed] of [['new', 'inserted'], ['old', 'updated']]) {
+    const { status, summary, errors } = await installation.call('import_contacts_csv', { csv: csvOf(value) });
+    assert.equal(status, 'completed');
+    assert.deepEqual(errors, []);
+    assert.equal(summary[changed], 1, changed);
+    const [stored] = await sql(installation, "select custom_fields::text from contacts where email_key = 'ann@example.com'");
+    assert.deepEqual(JSON.parse(stored), Object.fromEntries(names.map((name, i) => [name, `${value} ${i}`])));
+  }
 });
 
 // Sanitizers keep much more than the program does.

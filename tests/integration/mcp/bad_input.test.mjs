@@ -81,7 +81,7 @@ const BAD_ARGUMENTS = [
   ['search_contacts', { limit: 0 }, 'limit'],
   ['search_contacts', { limit: 1e300 }, 'limit'],
   ['search_contacts', { limit: 'ten' }, 'limit'],
-  ['search_contacts', { brandId: 'brd_0000000000000' }, 'brandId'],
+  ['search_contacts', { brandId: 7 }, 'brandId'],
   ['get_email_analytics', { view: 'everything' }, 'view'],
   ['get_capabilities', { topic: 'x'.repeat(100_000) }, 'topic'],
 ];

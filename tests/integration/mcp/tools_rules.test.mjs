@@ -40,7 +40,6 @@ const TOOLS = {
   clone_email: { ...WRITES, cost: 'Free.' },
   delete_email: { ...DESTROYS, cost: 'Free.' },
   delete_email_group: { ...DESTROYS, cost: 'Free.' },
-  export_email: { ...WRITES, cost: 'Free.' },
   list_email_groups: { ...READS, cost: 'Free.' },
   restore_email_version: { ...WRITES, cost: 'Free.' },
   save_email_group: { ...WRITES, cost: 'Free.' },

@@ -33,6 +33,13 @@ async function clientsOf(server, installation, count) {
   return Array.from({ length: count }, () => server.client(key));
 }
 
+/** Writers that end with the test, however it ends. */
+function writersOf(t, clients) {
+  const writers = new Writers('load', clients.map((client) => () => client));
+  t.after(() => writers.abandon());
+  return writers;
+}
+
 async function assertAllThere(writers, client) {
   const found = await contactsOf(client, writers.tag);
   for (const { key, id } of writers.acknowledged) assert.equal(found.get(`${key}@example.com`)?.id, id, `${key} was acknowledged`);
@@ -46,7 +53,7 @@ for (const [what, signal] of [['killed', 'SIGKILL'], ['stopped at once', 'SIGQUI
     const installation = installationFor(t);
     const server = await installation.serve('--log-level', 'info');
     const clients = await clientsOf(server, installation, CONNECTIONS);
-    const writers = new Writers('load', clients.map((client) => () => client));
+    const writers = writersOf(t, clients);
     await until('writes are acknowledged', () => writers.acknowledged.length > 100);
 
     const endedAt = Date.now();
@@ -77,7 +84,7 @@ test('a named PostgreSQL is restarted under load, in the middle of a campaign', 
   await saveContacts(call, 'named', RECIPIENTS);
   const send = await prepareSend(call);
   const sendId = await startSend(call, send);
-  const writers = new Writers('load', clients.map((client) => () => client));
+  const writers = writersOf(t, clients);
 
   for (const signal of ['SIGQUIT', 'SIGKILL']) {
     const before = writers.acknowledged.length;

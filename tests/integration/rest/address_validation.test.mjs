@@ -117,3 +117,26 @@ test('contacts are saved with their verdicts; many are checked in the background
   await until('the campaign has ended', async () => (await client.get(`/v1/sends/${send.body.sendId}`)).body.status === 'completed');
   assert.equal(installation.outbox().length, 102, 'bob, cyd and the hundred at plain.test');
 });
+
+test('an import of few contacts checks them while the caller waits, and charges what was checked (R-159, R-366, D-144)', LIMIT, async (t) => {
+  const { client, used } = await place(t);
+  const ask = { csv: 'email\nada@null.test\nbob@plain.test\neve@silent.test\nx\n', validate: true };
+  const answer = await client.post('/v1/contacts/import-csv', ask, { 'idempotency-key': 'few' });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  assert.equal(answer.headers['x-credit-cost'], '4', 'the server of eve does not answer, and x was not saved');
+  assert.deepEqual(answer.body.warnings.map(({ code, original }) => [code, original]), [['ADDRESS_INVALID', 'ada@null.test'], ['ADDRESS_UNCHECKED', 'eve@silent.test']]);
+  assert.equal(answer.body.validationJobId, undefined);
+  assert.equal(await used(), 4);
+  const again = await client.post('/v1/contacts/import-csv', ask, { 'idempotency-key': 'few' });
+  assert.deepEqual(again.body, answer.body);
+  assert.equal(again.headers['x-credit-cost'], '4');
+  assert.equal(await used(), 4);
+
+  const plain = await client.post('/v1/contacts/import-csv', { csv: 'email\ncyd@plain.test\n' });
+  assert.equal(plain.headers['x-credit-cost'], undefined);
+  const rows = Array.from({ length: 101 }, (_, i) => `p${i}@plain.test\n`).join('');
+  const many = await client.post('/v1/contacts/import-csv', { csv: `email\n${rows}`, validate: true });
+  assert.equal(many.headers['x-credit-cost'], '0', 'what is checked later is charged later');
+  assert.match(many.body.validationJobId, /^job_/);
+  await until('all are checked', async () => (await used()) === 206);
+});

@@ -457,6 +457,54 @@ static void test_a_running_statement_is_stopped(void **state)
     assert_true(visit_run(visit_new(&brand_op, NULL))->call.ok);
 }
 
+/* The lines that the log wrote while `end` ended a running call. */
+static const char *log_of_ended_call(const struct operation *op, void (*end)(struct api *api, struct call *call))
+{
+    static char lines[4096];
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    struct visit *visit = visit_new(op, NULL);
+    start(visit);
+    await_number(sleepers, 1);
+    int saved = dup(STDERR_FILENO);
+    log_set_level(LOG_INFO);
+    assert_int_equal(dup2(fileno(file), STDERR_FILENO), STDERR_FILENO);
+    end(api, &visit->call);
+    finish(visit);
+    assert_int_equal(dup2(saved, STDERR_FILENO), STDERR_FILENO);
+    close(saved);
+    log_set_level((enum log_level)(LOG_ERROR + 1)); /* as in api_fixture.h */
+    assert_false(visit->call.ok);
+    ssize_t size = pread(fileno(file), lines, sizeof(lines) - 1, 0);
+    fclose(file);
+    lines[size > 0 ? size : 0] = '\0';
+    return lines;
+}
+
+static void test_a_cancelled_call_is_no_failure(void **state)
+{
+    (void)state;
+    struct operation op = endless_op;
+    op.index = 0;
+    const char *failures = arena_printf(arena, "posthorn_call_failures_total{operation=\"%s\"} ", operations[0].id);
+    const char *lines = log_of_ended_call(&op, api_cancel);
+    assert_non_null(strstr(lines, "\"level\":\"info\""));
+    assert_non_null(strstr(lines, "\"outcome\":\"cancelled\""));
+    assert_null(strstr(lines, "errorCode"));
+    struct buf *out = buf_in_arena(arena, 1 << 20);
+    api_write_metrics(api, out);
+    assert_non_null(strstr(buf_text(out), arena_printf(arena, "%s0\n", failures)));
+
+    /* A call that the server ends is a failure. */
+    lines = log_of_ended_call(&op, api_stop);
+    assert_non_null(strstr(lines, "\"level\":\"error\""));
+    assert_non_null(strstr(lines, "\"status\":503"));
+    assert_null(strstr(lines, "outcome"));
+    buf_clear(out);
+    api_write_metrics(api, out);
+    assert_non_null(strstr(buf_text(out), arena_printf(arena, "%s1\n", failures)));
+}
+
 static void test_a_queued_call_is_dropped(void **state)
 {
     (void)state;
@@ -704,6 +752,7 @@ int main(void)
         WORLD_TEST(test_slow_calls_hold_no_other_organization),
         WORLD_TEST(test_overload),
         WORLD_TEST(test_a_running_statement_is_stopped),
+        WORLD_TEST(test_a_cancelled_call_is_no_failure),
         WORLD_TEST(test_a_queued_call_is_dropped),
         WORLD_TEST(test_cancelling_before_submitting),
         WORLD_TEST(test_a_pipeline_is_not_stopped_for_one),

@@ -27,20 +27,20 @@ static void clean_text(const char **name)
 
 static void throw_at_once(void)
 {
-    CLEANUP(clean_text) const char *name = "0";
+    CLEANUP(clean_text) UNUSED const char *name = "0";
     unwind_throw("a test");
 }
 
 static void throw_one_below(void)
 {
-    CLEANUP(clean_text) const char *name = "1";
+    CLEANUP(clean_text) UNUSED const char *name = "1";
     throw_at_once();
 }
 
 static void throw_from_two_below(void *context)
 {
     (void)context;
-    CLEANUP(clean_text) const char *name = "a";
+    CLEANUP(clean_text) UNUSED const char *name = "a";
     throw_one_below();
     note_cleanup("never");
 }
@@ -101,7 +101,7 @@ static void throw_and_catch(const char **name)
 static void throw_over_such_a_cleanup(void *context)
 {
     (void)context;
-    CLEANUP(throw_and_catch) const char *name = "!";
+    CLEANUP(throw_and_catch) UNUSED const char *name = "!";
     unwind_throw("the first");
 }
 

@@ -117,6 +117,7 @@ function goodTree() {
     },
     'tools/things/drop_thing.json': {
       name: 'drop_thing', title: 'Drop thing', description: 'Drops a thing.', toolset: 'things', hints: hints(false), run: 'things.drop',
+      instead: { tools: ['save_thing'], text: 'Save another with save_thing.' },
     },
     'tools/mcp.json': {
       instructions: 'Read things.',
@@ -317,6 +318,20 @@ const broken = [
     op(t, MAKE).body.color.enumName = 'color';
     op(t, 0).query.color = { ...op(t, MAKE).body.color, enum: ['red', 'green'] };
   }, 'color is declared differently elsewhere'],
+
+  ['an unbuilt tool without another way', (t) => (delete tool(t, 'drop_thing').instead), 'does not work yet; instead must give the tools'],
+  ['a built tool with another way', (t) => (tool(t, 'get_thing').instead = tool(t, 'drop_thing').instead), 'works, so instead must be removed'],
+  ['another way that does not work', (t) => {
+    tool(t, 'drop_thing').instead = { tools: ['drop_thing'], text: 'Use drop_thing.' };
+  }, 'instead lists drop_thing, which is not a tool that works'],
+  ['another way that lists a tool and does not name it', (t) => (tool(t, 'drop_thing').instead.text = 'Save another.'),
+    'must name the same tools; they differ in save_thing'],
+  ['another way that names a tool and does not list it', (t) => (tool(t, 'drop_thing').instead.text += ' Look with get_thing.'),
+    'must name the same tools; they differ in get_thing'],
+  ['a tool that needs a provider of no category', (t) => (tool(t, 'drop_thing').needs = { integration: 'shop' }),
+    'needs an integration of an unknown category'],
+  ['a tool that needs a provider that there is not', (t) => (tool(t, 'get_thing').needs = { integration: 'data_out' }),
+    'does not work yet; instead must give the tools'],
 
   ['a tool named like no other host allows', (t) => {
     t['tools/things/Get-Thing.json'] = { ...tool(t, 'get_thing'), name: 'Get-Thing' };

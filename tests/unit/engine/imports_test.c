@@ -102,8 +102,9 @@ static const json_t *finish(int64_t id)
     json_writer_init(&json, out);
     DB_TX tx;
     assert_ok(db_tx_begin(conn, &tx, &err), &err);
-    assert_ok(import_finish(&work, id, IMPORT_COMPLETED, NULL, &err), &err);
-    assert_ok(import_write(&work, id, &json, &err), &err);
+    bool checks_follow;
+    assert_ok(import_finish(&work, id, IMPORT_COMPLETED, NULL, 0, &checks_follow, &err), &err);
+    assert_ok(import_write(&work, id, NULL, &json, &err), &err);
     assert_ok(db_tx_commit(&tx, &err), &err);
     return json_of(buf_text(out));
 }

@@ -601,6 +601,34 @@ static void test_a_range_with_a_journal_is_left_to_recovery(void **state)
     assert_false(found);
 }
 
+static size_t count_without_sessions(const char *owner)
+{
+    struct error err;
+    struct delivery_end_sessions_params params = { { &owner, 1 } };
+    struct delivery_end_sessions_row *rows;
+    size_t count;
+    assert_ok(sql_delivery_end_sessions(conn, arena, &params, &rows, &count, &err), &err);
+    if (count > 0)
+        assert_string_equal(rows[0].owner, owner);
+    return count;
+}
+
+/* A session of an ended process may still lease a range. It is ended before the journal is read and the leases are released. */
+static void test_recovery_waits_until_the_sessions_have_ended(void **state)
+{
+    (void)state;
+    struct error err;
+    DB_CONN_SCOPE late = NULL;
+    assert_ok(installation_connect(installation, &late, &err), &err);
+    assert_ok(db_script(late, "set application_name = 'ended worker'", &err), &err);
+    assert_int_equal(count_without_sessions("ended worker"), 0);
+    int64_t until_us = clock_monotonic_us() + 60 * US_PER_S;
+    while (count_without_sessions("ended worker") == 0 && clock_monotonic_us() < until_us)
+        usleep(5000);
+    assert_int_equal(count_without_sessions("ended worker"), 1);
+    assert_int_equal(number_of("select count(*) from pg_stat_activity where application_name = 'ended worker'"), 0);
+}
+
 /* Brands take turns, however much the first of them has. */
 static void test_brands_take_turns(void **state)
 {
@@ -729,6 +757,27 @@ static void test_an_attempt_is_settled_once(void **state)
     settle(&third);
     assert_int_equal(number_of("select count(*) from send_retries"), 0);
     assert_int_equal(number_of("select count(*) from sends where status = 'completed'"), 1);
+}
+
+static void reclaim_retries(const char *recoverable)
+{
+    struct error err;
+    struct delivery_reclaim_retries_params params = { { &recoverable, 1 } };
+    assert_ok(sql_delivery_reclaim_retries(conn, arena, &params, NULL, &err), &err);
+}
+
+/* A killed process is back after its leases are over: its journal says which of its retries are uncertain. */
+static void test_retries_with_a_journal_are_left_to_recovery(void **state)
+{
+    (void)state;
+    struct delivery_batch first = relayed(1);
+    put_off(&first, 1);
+    (void)retried();
+    run_sql("update send_retries set lease_until = now() - interval '61 seconds'");
+    reclaim_retries("me");
+    assert_int_equal(number_of("select count(*) from send_retries where lease_owner = 'me' and not uncertain"), 1);
+    reclaim_retries("another");
+    assert_int_equal(number_of("select count(*) from send_retries where lease_owner is null and uncertain"), 1);
 }
 
 /* A late process has written a retry although there is a result: the result counts, and the send ends. */
@@ -1299,9 +1348,11 @@ int main(void)
         TEST(test_a_recipient_that_two_processes_sent_to_is_uncertain),
         TEST(test_an_abandoned_range_stays_marked),
         TEST(test_a_range_with_a_journal_is_left_to_recovery),
+        TEST(test_recovery_waits_until_the_sessions_have_ended),
         TEST(test_brands_take_turns),
         TEST(test_every_outcome_is_counted_once),
         TEST(test_an_attempt_is_settled_once),
+        TEST(test_retries_with_a_journal_are_left_to_recovery),
         TEST(test_a_retry_beside_a_result_goes),
         TEST(test_the_journal_of_an_earlier_attempt_says_nothing),
         TEST(test_a_request_says_what_has_room),

@@ -65,7 +65,7 @@ static int64_t validate_all(int64_t *ret_job_id)
     run_sql("insert into validation_targets (brand_id, validation_id, contact_id) select brand_id, %lld, id from contacts"
             " on conflict do nothing",
             (long long)id);
-    assert_ok(validation_start(&work, id, ret_job_id, &err), &err);
+    assert_ok(validation_start(&work, id, 0, ret_job_id, &err), &err);
     return id;
 }
 
@@ -223,7 +223,7 @@ static void targets_are_contacts_of_the_brand(void **state)
     other.brand_id++;
     assert_ok(validation_add(&other, id, (struct text_list){ keys, ARRAY_COUNT(keys) }, &err), &err);
     assert_int_equal(number_of("select count(*) from validation_targets"), 1);
-    assert_ok(validation_start(&work, id, &job_id, &err), &err);
+    assert_ok(validation_start(&work, id, 0, &job_id, &err), &err);
     assert_true(job_id > 0);
     /* Too late. */
     static const char *const later[] = { "p2@plain.test" };
@@ -238,7 +238,7 @@ static void nothing_to_do_leaves_nothing(void **state)
     int64_t id;
     int64_t job_id;
     assert_ok(validation_open(&work, &id, &err), &err);
-    assert_ok(validation_start(&work, id, &job_id, &err), &err);
+    assert_ok(validation_start(&work, id, 0, &job_id, &err), &err);
     assert_int_equal(job_id, 0);
     make_contacts("plain.test", 1);
     assert_ok(validation_open(&work, &id, &err), &err);

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -338,6 +339,38 @@ static void test_long_encoded_subjects(void **state)
     }
 }
 
+/* The number of bytes in the base64 of all encoded words. */
+static size_t bytes_of_words(const char *at)
+{
+    size_t bytes = 0;
+    while ((at = strstr(at, "?B?")) != NULL) {
+        const char *end = strstr(at + 3, "?=");
+        for (at += 3; at < end; at += 4)
+            bytes += 3 - (size_t)(at[2] == '=') - (size_t)(at[3] == '=');
+    }
+    return bytes;
+}
+
+/* Only trailing bytes of characters: no word can hold them all, and each must go into some word. */
+static void test_malformed_encoded_words(void **state)
+{
+    (void)state;
+    enum { BYTES = 300, END_OF_BROKEN_TEST_S = 60 };
+    ARENA_SCOPE arena = arena_new(0);
+    struct buf *out = buf_in_arena(arena, 1 << 16);
+    char text[BYTES];
+    memset(text, 0x80, sizeof(text));
+    alarm(END_OF_BROKEN_TEST_S);
+    encoded_words_add(out, 9, text, sizeof(text));
+    alarm(0);
+    size_t column = 9;
+    for (const char *at = buf_text(out); *at != '\0'; at++) {
+        column = *at == '\r' ? 0 : column + (*at != '\n');
+        assert_true(column <= ENCODE_WORD_LINE_MAX_BYTES);
+    }
+    assert_int_equal(bytes_of_words(buf_text(out)), BYTES);
+}
+
 static void test_display_names(void **state)
 {
     (void)state;
@@ -502,6 +535,7 @@ int main(void)
         cmocka_unit_test(test_choice_of_encoding),
         cmocka_unit_test(test_subjects),
         cmocka_unit_test(test_long_encoded_subjects),
+        cmocka_unit_test(test_malformed_encoded_words),
         cmocka_unit_test(test_display_names),
         cmocka_unit_test(test_header_injection),
         cmocka_unit_test(test_extra_headers),

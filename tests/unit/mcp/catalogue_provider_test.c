@@ -50,8 +50,10 @@ const struct tool tools[] = {
     { .name = "list_things",
       .toolset = "things",
       .built = true,
+      .listed = true,
       .read_only = true,
       .list_json = "{\"name\":\"list_things\"}",
+      .organization_json = "{\"name\":\"list_things\",\"brand\":1}",
       .arguments = list_arguments,
       .candidates = list_candidates,
       .default_json = "{\"limit\":10}",
@@ -59,6 +61,7 @@ const struct tool tools[] = {
     { .name = "get_thing",
       .toolset = "things",
       .built = true,
+      .listed = true,
       .read_only = true,
       .list_json = "{\"name\":\"get_thing\"}",
       .arguments = get_arguments,
@@ -67,6 +70,7 @@ const struct tool tools[] = {
     { .name = "control_thing",
       .toolset = "control",
       .built = true,
+      .listed = true,
       .list_json = "{\"name\":\"control_thing\"}",
       .arguments = control_arguments,
       .candidates = control_candidates,
@@ -75,18 +79,27 @@ const struct tool tools[] = {
     { .name = "send_thing",
       .toolset = "sending",
       .built = true,
+      .listed = true,
       .list_json = "{\"name\":\"send_thing\"}",
       .arguments = send_arguments,
       .candidates = send_candidates },
     { .name = "create_world",
       .toolset = "worlds",
       .built = true,
+      .listed = true,
       .organization = true,
       .list_json = "{\"name\":\"create_world\"}",
       .arguments = no_arguments,
       .candidates = list_candidates },
+    { .name = "idle_thing", /* built, and what it needs cannot be connected */
+      .toolset = "things",
+      .built = true,
+      .list_json = "{\"name\":\"idle_thing\"}",
+      .arguments = no_arguments,
+      .candidates = list_candidates },
     { .name = "future_thing",
       .toolset = "things",
+      .instead = "Use list_things.",
       .list_json = "{\"name\":\"future_thing\"}",
       .arguments = no_arguments,
       .candidates = list_candidates },
@@ -111,7 +124,8 @@ const struct mcp_resource mcp_resource_templates[] = {
       "{\"uriTemplate\":\"case://things/{id}/html\"}" },
 };
 const size_t mcp_resource_template_count = 2;
-const struct mcp_completion mcp_completions[] = { { "id", &op_list, "{\"limit\":100}", "id" } };
+static const char *const completion_match[] = { "title", NULL };
+const struct mcp_completion mcp_completions[] = { { "id", &op_list, "{\"limit\":100}", "id", completion_match } };
 const size_t mcp_completion_count = 1;
 
 /* ---- The engine ---- */
@@ -128,6 +142,7 @@ static struct {
     char body[1024];
     char key[64];
     char confirmation[64];
+    char brand[64];
     bool is_declined;
     enum error_code refusal;
     bool has_progress;
@@ -140,13 +155,14 @@ static struct {
     int64_t bound_brand_id; /* of the credential */
     bool key_is_bad;
     bool progress;
+    bool is_slow; /* calls are not answered on the thread that reads them */
 } engine;
 
 bool api_is_immediate(struct api *api, struct call *call)
 {
     (void)api;
     (void)call;
-    return true;
+    return !engine.is_slow;
 }
 
 void api_cancel(struct api *api, struct call *call)
@@ -154,6 +170,11 @@ void api_cancel(struct api *api, struct call *call)
     (void)api;
     (void)call;
     asked.cancelled++;
+}
+
+void api_stop(struct api *api, struct call *call)
+{
+    api_cancel(api, call);
 }
 
 static void record(const struct call *call)
@@ -166,6 +187,7 @@ static void record(const struct call *call)
              call->input.body != NULL ? json_canonical(call->arena, call->input.body) : "(none)");
     snprintf(asked.key, sizeof(asked.key), "%s", call->idempotency_key != NULL ? call->idempotency_key : "");
     snprintf(asked.confirmation, sizeof(asked.confirmation), "%s", call->confirmation != NULL ? call->confirmation : "");
+    snprintf(asked.brand, sizeof(asked.brand), "%s", call->credentials.brand != NULL ? call->credentials.brand : "");
     asked.is_declined = call->is_declined;
 }
 
@@ -395,6 +417,109 @@ static void test_the_answer_of_a_person(void **state)
 #undef ANSWERED
 }
 
+/* A legacy client that has initialized with this version and these capabilities, and has called the tool. */
+static struct case_stdio *call_send_legacy(void **state, const char *version, const char *capabilities)
+{
+    char message[1024];
+    struct case_stdio *client = case_stdio_new(server_of(state));
+    snprintf(message, sizeof(message),
+             "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%s\",\"capabilities\":%s}}",
+             version, capabilities);
+    case_stdio_line(client, message);
+    assert_has(case_stdio_next(client), version);
+    case_stdio_line(client, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"send_thing\"}}");
+    return client;
+}
+
+static int set_up_preview(void **state)
+{
+    int failed = set_up(state);
+    engine.is_slow = true;
+    engine.question = "Send it?";
+    engine.body = "{\"status\":\"confirmation_required\"}";
+    return failed;
+}
+
+static void test_a_legacy_client_is_asked_during_the_call(void **state)
+{
+    struct case_stdio *client = call_send_legacy(state, "2025-11-25", "{\"elicitation\":{\"form\":{}}}");
+    const char *question = case_stdio_next(client);
+    assert_has(question,
+               "\"id\":\"ask-1\",\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\",\"message\":\"Send it?\"");
+    assert_has(question, "\"requestedSchema\":{\"type\":\"object\"");
+    assert_int_equal(asked.calls, 1);
+    engine.body = "{\"status\":\"queued\"}";
+    case_stdio_line(client,
+                    "{\"jsonrpc\":\"2.0\",\"id\":\"ask-1\",\"result\":{\"action\":\"accept\",\"content\":{\"send\":true}}}");
+    assert_has(case_stdio_next(client), "\"structuredContent\":{\"status\":\"queued\"}");
+    assert_int_equal(asked.calls, 2);
+    assert_string_equal(asked.confirmation, "T");
+    assert_false(asked.is_declined);
+    case_stdio_free(client);
+}
+
+static void test_a_person_declines_during_the_call(void **state)
+{
+    struct case_stdio *client = call_send_legacy(state, "2025-06-18", "{\"elicitation\":{}}");
+    const char *question = case_stdio_next(client);
+    assert_has(question, "\"params\":{\"message\":\"Send it?\"");
+    assert_lacks(question, "mode"); /* 2025-06-18 has none */
+    engine.body = "{\"status\":\"not_sent\"}";
+    case_stdio_line(client, "{\"jsonrpc\":\"2.0\",\"id\":\"ask-1\",\"result\":{\"action\":\"decline\"}}");
+    assert_has(case_stdio_next(client), "not_sent");
+    assert_true(asked.is_declined);
+    case_stdio_free(client);
+}
+
+/* The preview has a token that the assistant can use. */
+static void test_without_an_answer_the_call_returns_the_preview(void **state)
+{
+    static const char *const none[] = {
+        "\"error\":{\"code\":-32601,\"message\":\"no\"}",
+        "\"result\":{\"action\":\"accept\"}",
+        "\"result\":{\"action\":\"accept\",\"content\":{\"send\":\"yes\"}}",
+        "\"result\":{}",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(none); i++) {
+        struct case_stdio *client = call_send_legacy(state, "2025-11-25", "{\"elicitation\":{}}");
+        assert_has(case_stdio_next(client), "elicitation/create");
+        char message[256];
+        snprintf(message, sizeof(message), "{\"jsonrpc\":\"2.0\",\"id\":\"ask-1\",%s}", none[i]);
+        case_stdio_line(client, message);
+        assert_has(case_stdio_next(client), "confirmation_required");
+        assert_string_equal(asked.confirmation, "");
+        case_stdio_free(client);
+    }
+    assert_int_equal(asked.calls, ARRAY_COUNT(none));
+}
+
+static void test_legacy_clients_without_forms_get_the_preview(void **state)
+{
+    static const char *const others[][2] = {
+        { "2025-11-25", "{}" },
+        { "2025-11-25", "{\"elicitation\":{\"url\":{}}}" },
+        { "2025-03-26", "{\"elicitation\":{}}" }, /* this version has no elicitation */
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++) {
+        struct case_stdio *client = call_send_legacy(state, others[i][0], others[i][1]);
+        assert_has(case_stdio_next(client), "\"structuredContent\":{\"status\":\"confirmation_required\"}");
+        case_stdio_free(client);
+    }
+}
+
+static void test_a_cancelled_question_is_not_answered(void **state)
+{
+    struct case_stdio *client = call_send_legacy(state, "2025-11-25", "{\"elicitation\":{}}");
+    assert_has(case_stdio_next(client), "elicitation/create");
+    case_stdio_line(client, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}");
+    case_stdio_line(client,
+                    "{\"jsonrpc\":\"2.0\",\"id\":\"ask-1\",\"result\":{\"action\":\"accept\",\"content\":{\"send\":true}}}");
+    case_stdio_line(client, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}");
+    assert_has(case_stdio_next(client), "\"id\":2");
+    assert_int_equal(asked.calls, 1);
+    case_stdio_free(client);
+}
+
 static void test_a_token_is_an_argument_of_the_tool(void **state)
 {
     call_tool(state, "send_thing", "{\"confirmationToken\":\"T2\"}", NULL);
@@ -409,7 +534,6 @@ static void test_unknown_tools(void **state)
 {
     assert_has(call_tool(state, "no_such", "{}", NULL),
                "\"error\":{\"code\":-32602,\"message\":\"There is no tool named no_such.\"");
-    assert_has(call_tool(state, "future_thing", "{}", NULL), "\"code\":-32602");
     assert_int_equal(asked.calls, 0);
     int status = 0;
     engine.key_is_bad = true;
@@ -418,6 +542,26 @@ static void test_unknown_tools(void **state)
     assert_has(call_tool(state, "list_things", "7", &status), "\"code\":-32000");
     engine.key_is_bad = false;
     assert_has(call_tool(state, "list_things", "7", &status), "arguments must be an object");
+}
+
+static void test_an_unbuilt_tool_says_what_to_use(void **state)
+{
+    const char *answer = call_tool(state, "future_thing", "{}", NULL);
+    assert_has(answer, "\"isError\":true");
+    assert_has(answer, "{\\\"error\\\":{\\\"code\\\":\\\"NOT_IMPLEMENTED\\\"");
+    assert_has(answer, "future_thing is not available in this version. Use list_things.");
+    assert_int_equal(asked.checks, 1);
+    assert_int_equal(asked.calls, 0);
+    int status = 0;
+    engine.key_is_bad = true;
+    assert_lacks(call_tool(state, "future_thing", "{}", &status), "list_things");
+    assert_int_equal(status, 401);
+}
+
+static void test_a_tool_that_cannot_work_is_not_listed(void **state)
+{
+    assert_lacks(case_post_modern(server_of(state), "tools/list", NULL, "", NULL), "idle_thing");
+    assert_has(call_tool(state, "idle_thing", "{}", NULL), "structuredContent");
 }
 
 static void test_errors_of_the_engine(void **state)
@@ -514,13 +658,51 @@ static void test_html_is_a_link_unless_asked_for(void **state)
 static void test_brand_connections_do_not_create(void **state)
 {
     const char *list = case_post_modern(server_of(state), "tools/list", NULL, "", NULL);
-    assert_has(list, "\"tools\":[{\"name\":\"list_things\"},{\"name\":\"get_thing\"},{\"name\":\"control_thing\"},{\"name\":\"send_"
-                     "thing\"},{\"name\":\"create_world\"}]");
+    assert_has(
+        list,
+        "\"tools\":[{\"name\":\"list_things\",\"brand\":1},{\"name\":\"get_thing\"},{\"name\":\"control_thing\"},{\"name\":\"send_"
+        "thing\"},{\"name\":\"create_world\"}]");
     assert_int_equal(asked.checks, 1);
     assert_lacks(call_tool(state, "create_world", "{}", NULL), "error");
     engine.bound_brand_id = 7;
     assert_lacks(case_post_modern(server_of(state), "tools/list", NULL, "", NULL), "create_world");
     assert_has(call_tool(state, "create_world", "{}", NULL), "There is no tool named create_world.");
+}
+
+static void test_a_call_names_its_brand(void **state)
+{
+    call_tool(state, "list_things", "{\"brandId\":\"brd_2\",\"limit\":1}", NULL);
+    assert_string_equal(asked.brand, "brd_2");
+    assert_string_equal(asked.body, "{\"limit\":1,\"sort\":\"new\"}");
+    call_tool(state, "list_things", "{}", NULL);
+    assert_string_equal(asked.brand, ""); /* nothing is remembered */
+    static const char *const wrong[] = { "{\"brandId\":2}", "{\"brandId\":\"\"}", "{\"brandId\":null}" };
+    for (size_t i = 0; i < ARRAY_COUNT(wrong); i++) {
+        assert_has(call_tool(state, "list_things", wrong[i], NULL), "brandId must be the id of a brand");
+        assert_string_equal(asked.brand, "");
+    }
+    /* A tool that works in no brand does not accept it. */
+    assert_has(call_tool(state, "get_thing", "{\"brandId\":\"brd_2\"}", NULL), "does not accept the argument brandId");
+}
+
+static void test_a_bound_connection_stays_in_its_brand(void **state)
+{
+    struct case_stdio *client = case_stdio_new_in(server_of(state), "brd_1");
+    static const char call[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"_meta\":{"
+        "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientCapabilities\":{}},\"name\":\"list_things\",\"arguments\":{\"brandId\":"
+        "\"%s\"}}}";
+    char message[512];
+    snprintf(message, sizeof(message), call, "brd_2");
+    case_stdio_line(client, message);
+    assert_has(case_stdio_next(client), "BRAND_SCOPE_MISMATCH");
+    assert_string_equal(asked.brand, "brd_1");
+    snprintf(message, sizeof(message), call, "brd_1");
+    case_stdio_line(client, message);
+    assert_has(case_stdio_next(client), "structuredContent");
+    assert_string_equal(asked.brand, "brd_1");
+    case_stdio_free(client);
 }
 
 static void test_lists_need_a_good_key(void **state)
@@ -548,7 +730,7 @@ static int set_up_chosen(void **state)
 static void test_an_operator_leaves_tools_out(void **state)
 {
     const char *list = case_post_modern(server_of(state), "tools/list", NULL, "", NULL);
-    assert_has(list, "\"tools\":[{\"name\":\"list_things\"},{\"name\":\"get_thing\"}]");
+    assert_has(list, "\"tools\":[{\"name\":\"list_things\",\"brand\":1},{\"name\":\"get_thing\"}]");
     assert_has(call_tool(state, "control_thing", "{}", NULL), "There is no tool");
     assert_has(call_tool(state, "create_world", "{}", NULL), "There is no tool");
 }
@@ -653,6 +835,12 @@ static void test_completion(void **state)
     snprintf(params, sizeof(params), "%s,\"argument\":{\"name\":\"id\",\"value\":\"a\"}", reference);
     assert_has(case_post_modern(server_of(state), "completion/complete", NULL, params, NULL),
                "\"completion\":{\"values\":[\"aa\",\"ab\"],\"total\":2,\"hasMore\":false}");
+    /* By name as well: names that begin as typed come first. */
+    engine.body =
+        "{\"data\":[{\"id\":\"x1\",\"title\":\"Spring Sale\"},{\"id\":\"x2\",\"title\":\"Sale\"},{\"id\":\"x3\",\"title\":null}]}";
+    snprintf(params, sizeof(params), "%s,\"argument\":{\"name\":\"id\",\"value\":\"sale\"}", reference);
+    assert_has(case_post_modern(server_of(state), "completion/complete", NULL, params, NULL),
+               "\"completion\":{\"values\":[\"x2\",\"x1\"],\"total\":2,\"hasMore\":false}");
     snprintf(params, sizeof(params), "%s,\"argument\":{\"name\":\"other\",\"value\":\"a\"}", reference);
     assert_has(case_post_modern(server_of(state), "completion/complete", NULL, params, NULL), "\"values\":[]");
     snprintf(params, sizeof(params), "%s,\"argument\":{\"name\":\"tool\",\"value\":\"list\"}", reference);
@@ -676,8 +864,15 @@ int main(void)
         WITH(test_a_person_is_asked_by_a_form),
         WITH(test_who_has_no_form_gets_the_preview),
         WITH(test_the_answer_of_a_person),
+        cmocka_unit_test_setup_teardown(test_a_legacy_client_is_asked_during_the_call, set_up_preview, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_person_declines_during_the_call, set_up_preview, tear_down),
+        cmocka_unit_test_setup_teardown(test_without_an_answer_the_call_returns_the_preview, set_up_preview, tear_down),
+        cmocka_unit_test_setup_teardown(test_legacy_clients_without_forms_get_the_preview, set_up_preview, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_cancelled_question_is_not_answered, set_up_preview, tear_down),
         WITH(test_a_token_is_an_argument_of_the_tool),
         WITH(test_unknown_tools),
+        WITH(test_an_unbuilt_tool_says_what_to_use),
+        WITH(test_a_tool_that_cannot_work_is_not_listed),
         WITH(test_errors_of_the_engine),
         WITH(test_each_tool_bounds_its_message),
         WITH(test_a_page_that_does_not_fit_is_refused_whole),
@@ -685,6 +880,8 @@ int main(void)
         WITH(test_what_was_done_is_never_refused),
         WITH(test_html_is_a_link_unless_asked_for),
         WITH(test_brand_connections_do_not_create),
+        WITH(test_a_call_names_its_brand),
+        WITH(test_a_bound_connection_stays_in_its_brand),
         WITH(test_lists_need_a_good_key),
         cmocka_unit_test_setup_teardown(test_an_operator_leaves_tools_out, set_up_chosen, tear_down),
         cmocka_unit_test(test_misspelt_names_are_refused),

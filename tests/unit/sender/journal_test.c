@@ -95,7 +95,8 @@ struct found_journal {
 static bool find_stale(struct stale_journal *ret_stale)
 {
     struct journal_location location = { data, installation };
-    return journal_find_stale(&location, arena, ret_stale);
+    struct text_list owners = journal_stale_owners(&location, arena);
+    return owners.count > 0 && journal_open_stale(&location, owners.items[0], arena, ret_stale);
 }
 
 static struct found_journal stale_journal(void)
