@@ -9,7 +9,10 @@ const NUMBERS = /between (-?[\d.,]+) and (-?[\d.,]+)/;
 const AT_MOST = /at most (\d+)/;
 
 /** {args} of the mended call, or {lookup: {tool, args}} where the reply names the tool that has the right id; null when it says neither. */
-export function mend(args, error, meant, otherTools) {
+export function mend(args, { param, ...reply }, meant, otherTools) {
+  // The fault of a row is named by its index in the one list of the call.
+  const lists = Object.keys(args).filter((name) => Array.isArray(args[name]));
+  const error = { ...reply, param: param ?? (reply.index !== undefined && lists.length === 1 ? `${lists[0]}.${reply.index}` : undefined) };
   const text = [error.message, error.suggestion].filter(Boolean).join(' ');
   if (!/_NOT_FOUND$/.test(error.code)) {
     const isName = UNKNOWN_NAME.test(error.message) && error.param !== undefined;
@@ -167,7 +170,7 @@ function* converted(args, path, value, text) {
   if (/object/i.test(text) && typeof parsed(value) === 'object') yield edited(args, path, () => parsed(value));
   const list = path.replace(/\.\d+$/, '');
   // What is wrong with one item of a list is wrong with all.
-  if (/must be (?:a )?text/i.test(text) && list !== path) yield edited(args, list, (items) => items.map((item) => (typeof item === 'object' ? Object.values(item)[0] : item)));
+  if (/must be [^.]*\btext/i.test(text) && list !== path) yield edited(args, list, (items) => items.map((item) => (typeof item === 'object' ? Object.values(item)[0] : item)));
   if (/zone|ISO 8601|RFC 3339/i.test(text) && typeof value === 'string') yield edited(args, path, () => withZone(value));
 }
 
