@@ -30,19 +30,28 @@ const struct operation *const *operation_candidates(struct arena *arena, const c
     return NULL;
 }
 
+/* An argument whose presence chooses an operation. It is accepted when that operation is not built, too, which then says so. */
+static bool chooses_by(const struct tool *tool, const char *name)
+{
+    for (size_t i = 0; tool->present != NULL && tool->candidates[i] != NULL; i++)
+        if (strcmp(tool->present[i], name) == 0)
+            return true;
+    return false;
+}
+
 static bool takes_argument(const struct tool *tool, const char *name)
 {
     for (size_t i = 0; tool->arguments[i] != NULL; i++)
         if (strcmp(tool->arguments[i], name) == 0)
             return true;
-    return false;
+    return chooses_by(tool, name);
 }
 
 static bool check_argument_names(const struct tool *tool, const json_t *arguments, struct error *err)
 {
     const char *name;
     json_t *value;
-    json_object_foreach(json_for_iteration(arguments), name, value)
+    json_object_foreach (json_for_iteration(arguments), name, value)
         if (!takes_argument(tool, name))
             return fail(err, ERR_INVALID_REQUEST, name, "%s does not accept the argument %.64s.", tool->name, name);
     return true;
@@ -147,8 +156,7 @@ static void set_defaults(const json_t *defaults, json_t *arguments, const struct
 {
     const char *name;
     json_t *value;
-    json_object_foreach(json_for_iteration(defaults), name, value)
-    {
+    json_object_foreach (json_for_iteration(defaults), name, value) {
         bool known = false;
         for (size_t i = 0; call->candidates[i] != NULL; i++)
             known = known || accepts_argument(call->candidates[i], name);

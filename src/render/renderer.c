@@ -300,6 +300,8 @@ struct request_members {
     const char *content;
     const char *base_url;
     const char *images_json; /* an object; NULL: none */
+    const char *subject;
+    const char *replacements_json; /* an array; NULL: none */
 };
 
 /* Writes the request line. The id must be first: the process needs it to reply to lines that it cannot parse. */
@@ -315,6 +317,9 @@ static bool write_request(struct buf *line, int64_t id, const struct request_mem
     json_member_text_if(&json, "baseUrl", request->base_url);
     if (request->images_json != NULL)
         json_member_raw(&json, "images", request->images_json);
+    json_member_text_if(&json, "subject", request->subject);
+    if (request->replacements_json != NULL)
+        json_member_raw(&json, "replacements", request->replacements_json);
     json_object_end(&json);
     buf_add_char(line, '\n');
     return !line->overflowed || fail(err, ERR_PAYLOAD_TOO_LARGE, "source.content", "The content is too large.");
@@ -344,6 +349,15 @@ bool renderer_replace_images(struct renderer *renderer, struct arena *arena, con
                              const json_t **ret_result, struct error *err)
 {
     const struct request_members members = { .op = "replaceImages", .content = html, .images_json = images_json };
+    return renderer_request(renderer, arena, &members, ret_result, err);
+}
+
+bool renderer_replace_text(struct renderer *renderer, struct arena *arena, const char *html, const char *subject,
+                           const char *replacements_json, const json_t **ret_result, struct error *err)
+{
+    const struct request_members members = {
+        .op = "replaceText", .content = html, .subject = subject, .replacements_json = replacements_json
+    };
     return renderer_request(renderer, arena, &members, ret_result, err);
 }
 

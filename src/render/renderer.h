@@ -61,6 +61,12 @@ MUST_CHECK bool renderer_prepare(struct renderer *renderer, struct arena *arena,
 MUST_CHECK bool renderer_replace_images(struct renderer *renderer, struct arena *arena, const char *html, const char *images_json,
                                         const json_t **ret_result, struct error *err) NONNULL(1, 2, 3, 4, 5, 6);
 
+/* Replaces exact texts in prepared HTML and its subject, which may be NULL. `replacements_json` is an array of objects with find,
+ * with and all. Errors: as renderer_prepare; INVALID_REQUEST names the replacement: replacements.0.find. */
+MUST_CHECK bool renderer_replace_text(struct renderer *renderer, struct arena *arena, const char *html, const char *subject,
+                                      const char *replacements_json, const json_t **ret_result, struct error *err)
+    NONNULL(1, 2, 3, 5, 6, 7);
+
 /* Health check: starts the process if necessary and sends a ping; for `doctor` and for a warm start. Errors: as above. */
 MUST_CHECK bool renderer_ping(struct renderer *renderer, struct arena *arena, const json_t **ret_result, struct error *err)
     NONNULL(1, 2, 3, 4);

@@ -38,5 +38,5 @@ export function designOf(values, { maxLength }) {
     size += blocks[i].length;
     if (size > room) blocks.pop();
   }
-  return WRAPPED[values.format]('Sizes', blocks.join(''));
+  return WRAPPED[values.format]('Hi, sizes', blocks.join(''));
 }

@@ -197,6 +197,8 @@ const KINDS = [
   { fits: (schema, name) => isFree(schema) && /groups$/i.test(name), make: (values, schema, name, { row }) => values.groupsOf(schema, row) },
   { fits: (schema) => isFree(schema) && schema.type === 'object', make: (values, schema, name, { row }) => values.fieldsOf(schema, row) },
   { fits: (schema) => isFree(schema), make: ifRequired((values, schema) => Array.from({ length: values.count('rows', schema.maxItems) }, (_, row) => row)) },
+  // A text that every design of the harness has. What a reader sees stays, so each edit meets the same design.
+  { fits: (schema, name) => schema.type === 'array' && name === 'replacements', make: () => [{ find: 'Hi', with: 'H\u00adi', all: true }] },
   { fits: (schema, name) => isText(schema) && name === 'csv', make: (values, schema) => values.csvOf(schema) },
   { fits: (schema, name) => isText(schema) && ['content', 'html', 'mjml'].includes(name), make: (values, schema) => designOf(values, schema) },
   { fits: (schema, name) => isText(schema) && isAddress(schema, name), make: (values, schema, name, { row }) => values.address(row, schema.maxLength) },

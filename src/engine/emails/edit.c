@@ -7,8 +7,7 @@
 
 static const char generating[] = "generating";
 
-/* Locks a design until the transaction ends, and checks that it can be edited. */
-static bool lock_for_edit(const struct work *work, int64_t email_id, struct email_lock_row **ret_email, struct error *err)
+bool email_lock_for_edit(const struct work *work, int64_t email_id, struct email_lock_row **ret_email, struct error *err)
 {
     struct email_lock_params params = { .brand_id = work->brand_id, .id = email_id };
     if (!sql_email_lock(work->conn, work->arena, &params, ret_email, err))
@@ -42,7 +41,7 @@ bool email_change(const struct work *work, int64_t email_id, const struct email_
     struct email_change change = *wanted;
     struct email_lock_row *email;
     struct email_update_params update = { .brand_id = work->brand_id, .id = email_id, .now = work->now_us };
-    if (!check_email_change(work, &change, err) || !lock_for_edit(work, email_id, &email, err) ||
+    if (!check_email_change(work, &change, err) || !email_lock_for_edit(work, email_id, &email, err) ||
         !email_folder_choose(work, &change.folder, &update.sets_group, &update.group_id, err))
         return false;
     if (change.subject_line.set && !email->latest_version_id.set)
@@ -116,7 +115,7 @@ bool email_restore(const struct work *work, int64_t email_id, const struct email
         return fail(err, ERR_INVALID_REQUEST, "version", "Pass either emailVersionId or version, not both.");
     struct email_lock_row *email;
     struct email_restore_params restore = { .brand_id = work->brand_id, .email_id = email_id, .now = work->now_us };
-    if (!lock_for_edit(work, email_id, &email, err) || !find_version(work, email_id, version, &restore.version_id, err))
+    if (!email_lock_for_edit(work, email_id, &email, err) || !find_version(work, email_id, version, &restore.version_id, err))
         return false;
 
     struct email_find_params find = { .brand_id = work->brand_id, .id = email_id };

@@ -83,6 +83,11 @@ MUST_CHECK bool email_save_import(const struct work *work, const struct email_im
 
 /* ---- Changing (edit.c) ---- */
 
+/* Locks a design until the transaction ends, and checks that it can be edited.
+ * Errors: EMAIL_NOT_FOUND, EMAIL_IN_PROGRESS. */
+MUST_CHECK bool email_lock_for_edit(const struct work *work, int64_t email_id, struct email_lock_row **ret_email, struct error *err)
+    NONNULL(1, 3, 4);
+
 /* The folder of a design: a folder, none (groupId null or "ungrouped"), or unchanged (both unset). */
 struct email_folder {
     struct opt_text group_id; /* as the caller wrote it */
@@ -154,6 +159,10 @@ void email_write_summary(const struct work *work, const struct email_summary_row
 /* The resource "email". */
 void email_write(const struct work *work, const struct email_find_row *email, const struct email_find_long_row *more,
                  struct json_writer *json) NONNULL(1, 2, 4);
+
+/* The resource "editedEmail". `replaced` is the renderer's count of each replacement. */
+void email_write_edited(const struct work *work, const struct email_find_row *email, const json_t *replaced,
+                        struct json_writer *json) NONNULL(1, 2, 3, 4);
 
 /* The resource "importedEmail". */
 void email_write_imported(const struct work *work, const struct email_import *import, const struct email_content *content,

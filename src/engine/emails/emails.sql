@@ -128,6 +128,31 @@ update emails
   from copy
  where brand_id = :brand_id and emails.id = :email_id;
 
+-- What an edit of a design's text reads: its state, and the HTML and the subject of its latest version.
+-- name: email_text_source :one
+-- params: brand_id bigint, id bigint
+-- columns: version_id bigint null, subject_line text null, html text null
+select v.id, v.subject_line, v.html
+  from emails e
+  left join email_versions v on v.brand_id = e.brand_id and v.id = e.latest_version_id and v.email_id = e.id
+ where e.brand_id = :brand_id and e.id = :id and e.deleted_at is null;
+
+-- Appends a version as the latest one of a locked design.
+-- name: email_append_version :exec
+-- params: brand_id bigint, email_id bigint, subject_line text null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, paths text[], report jsonb, now timestamptz
+with version as (
+    insert into email_versions (brand_id, email_id, version, subject_line, html, plain_text, html_code, text_code, preview_text,
+                                links, paths, report, created_at)
+    select :brand_id, :email_id,
+           (select max(a.version) + 1 from email_versions a where a.brand_id = :brand_id and a.email_id = :email_id),
+           :subject_line, :html, :plain_text, :html_code, :text_code, :preview_text, :links, :paths, :report, :now
+    returning id
+)
+update emails
+   set latest_version_id = version.id, status = 'ready', updated_at = :now
+  from version
+ where brand_id = :brand_id and emails.id = :email_id;
+
 -- The source of a clone, with its latest or the given version.
 -- name: email_clone_source :one
 -- params: brand_id bigint, id bigint, version_id bigint null

@@ -44,10 +44,8 @@ static void write_versions(const struct work *work, const struct email_find_long
     json_array_end(json);
 }
 
-void email_write(const struct work *work, const struct email_find_row *email, const struct email_find_long_row *more,
-                 struct json_writer *json)
+static void write_email_members(const struct work *work, const struct email_find_row *email, struct json_writer *json)
 {
-    json_object_begin(json);
     json_member_id(json, work, "emailId", ID_EMAIL, email->id);
     json_member_id_if(json, work, "emailVersionId", ID_VERSION, email->version_id);
     json_member_text(json, "title", email->title);
@@ -57,10 +55,26 @@ void email_write(const struct work *work, const struct email_find_row *email, co
     write_group(work, email->group_id, email->group_name, json);
     json_member_text_if(json, "subjectLine", email->subject_line);
     json_member_text_if(json, "previewText", email->preview_text);
+}
+
+void email_write(const struct work *work, const struct email_find_row *email, const struct email_find_long_row *more,
+                 struct json_writer *json)
+{
+    json_object_begin(json);
+    write_email_members(work, email, json);
     if (more != NULL)
         json_member_text_if(json, "html", more->html);
     if (more != NULL && more->version_ids.items != NULL)
         write_versions(work, more, json);
+    json_object_end(json);
+}
+
+void email_write_edited(const struct work *work, const struct email_find_row *email, const json_t *replaced,
+                        struct json_writer *json)
+{
+    json_object_begin(json);
+    write_email_members(work, email, json);
+    json_member_raw(json, "replaced", json_compact(work->arena, replaced));
     json_object_end(json);
 }
 

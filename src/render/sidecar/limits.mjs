@@ -37,6 +37,10 @@ export const LIMITS = Object.freeze({
   mjmlDepth: 100,
   /** Distinct images embedded as data: URLs. Further ones are removed. */
   embeddedImages: 100,
+  /** Exact edits of one request, and the texts of one, in UTF-16 code units: twice the characters that the API admits. */
+  replacements: 50,
+  findChars: 4_000,
+  withChars: 20_000,
   /** One preparation: processor time, and the factor for its wall-clock limit. */
   prepareMs: 15_000,
   prepareWaitFactor: 3 * patience,

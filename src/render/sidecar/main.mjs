@@ -56,7 +56,7 @@ async function answer(line) {
     return;
   }
   try {
-    reply({ id, ok: true, result: await (request.op === 'replaceImages' ? preparer.prepare(request) : prepare(request)) });
+    reply({ id, ok: true, result: await (request.op === 'prepare' ? prepare(request) : preparer.prepare(request)) });
   } catch (failure) {
     if (!(failure instanceof RequestError)) log('error', 'request_bug', { name: failure?.name });
     replyError(id, failure instanceof RequestError ? failure : internalError('The request failed because of an internal error.'));

@@ -9,6 +9,7 @@ const MEMBERS = {
   ping: new Set(['id', 'op']),
   prepare: new Set(['id', 'op', 'format', 'content', 'baseUrl']),
   replaceImages: new Set(['id', 'op', 'content', 'images']),
+  replaceText: new Set(['id', 'op', 'content', 'subject', 'replacements']),
 };
 
 const FORMATS = new Set(['html', 'mjml', 'jsx']);
@@ -45,12 +46,30 @@ export function idOfLongLine(start) {
 
 function checkRequest(message) {
   const members = Object.hasOwn(MEMBERS, message.op) ? MEMBERS[message.op] : null;
-  if (!members) throw invalidRequest('op', 'The op must be "prepare", "replaceImages" or "ping".');
+  if (!members) throw invalidRequest('op', 'The op must be "prepare", "replaceImages", "replaceText" or "ping".');
   if (Object.keys(message).some((name) => !members.has(name))) {
     throw invalidRequest(null, 'The request has a member that this operation does not accept.');
   }
   if (message.op === 'ping') return { op: 'ping' };
+  if (message.op === 'replaceText') return checkReplaceText(message);
   return message.op === 'replaceImages' ? checkReplaceImages(message) : checkPrepare(message);
+}
+
+function checkReplaceText({ content, subject = null, replacements }) {
+  if (typeof content !== 'string' || content.length > LIMITS.htmlChars) throw invalidRequest(null, 'The content must be a finished document.');
+  if (subject !== null && typeof subject !== 'string') throw invalidRequest(null, 'The subject must be a string or null.');
+  const isList = Array.isArray(replacements) && replacements.length > 0 && replacements.length <= LIMITS.replacements;
+  if (!isList) throw invalidRequest('replacements', `The replacements must be a list of 1 to ${LIMITS.replacements}.`);
+  return { op: 'replaceText', content, subject, replacements: replacements.map(checkReplacement) };
+}
+
+function checkReplacement(replacement, index) {
+  const { find, with: text, all = false } = replacement ?? {};
+  const isText = (value, least, most) => typeof value === 'string' && value.length >= least && value.length <= most;
+  if (!isText(find, 1, LIMITS.findChars)) throw invalidRequest(`replacements.${index}.find`, `The text find must have 1 to ${LIMITS.findChars} characters.`);
+  if (!isText(text, 0, LIMITS.withChars)) throw invalidRequest(`replacements.${index}.with`, `The text with must have at most ${LIMITS.withChars} characters.`);
+  if (typeof all !== 'boolean') throw invalidRequest(`replacements.${index}.all`, 'The member all must be true or false.');
+  return { find, with: text, all };
 }
 
 function checkReplaceImages({ content, images }) {

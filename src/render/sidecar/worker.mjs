@@ -1,5 +1,5 @@
-// Worker thread of the Preparer: receives { format, content, baseUrl } or a `replaceImages` request and answers { result },
-// { error } or { bug }. The thread has its own heap and stack, and the Preparer can terminate it. So no input can block or
+// Worker thread of the Preparer: receives { format, content, baseUrl }, or a request to replace images or text, and answers
+// { result }, { error } or { bug }. The thread has its own heap and stack, and the Preparer can terminate it. So no input can block or
 // crash the main thread, which handles the protocol.
 
 import { parentPort } from 'node:worker_threads';
@@ -7,6 +7,7 @@ import { parentPort } from 'node:worker_threads';
 import { RequestError } from './errors.mjs';
 import { prepareHtml } from './html/prepare.mjs';
 import { replaceImages } from './html/asset_addresses.mjs';
+import { replaceText } from './html/replace_text.mjs';
 
 /** mjml is large, so the first MJML source loads it. */
 async function prepare({ format, content, baseUrl }) {
@@ -16,10 +17,12 @@ async function prepare({ format, content, baseUrl }) {
   return prepareHtml({ content: html, baseUrl, warnings });
 }
 
+const OPERATIONS = { prepare, replaceImages, replaceText };
+
 parentPort.postMessage({ ready: true });
 parentPort.on('message', async (source) => {
   try {
-    parentPort.postMessage({ result: source.op === 'replaceImages' ? replaceImages(source) : await prepare(source) });
+    parentPort.postMessage({ result: await OPERATIONS[source.op ?? 'prepare'](source) });
   } catch (error) {
     if (error instanceof RequestError) parentPort.postMessage({ error: error.toWire() });
     // The message of a bug may quote input, so only its name and stack frames are passed on.

@@ -6,6 +6,7 @@
 #include "fixtures/engine_fixture.h"
 
 #include "engine/emails/groups.h"
+#include "engine/emails/replace_text.h"
 #include "engine/templates/gallery.h"
 
 #include <pthread.h>
@@ -254,6 +255,37 @@ static void test_two_restores_make_two_versions(void **state) /* R-217, R-220 */
     assert_int_equal(number_of("select v.version::bigint from emails e join email_versions v on v.id = e.latest_version_id"), 3);
 }
 
+static void test_an_edit_of_an_older_version_is_not_saved(void **state) /* D-148 */
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    struct email_text_source_row *source;
+    struct email_edited_text edited;
+    struct email_find_row *email;
+    int64_t id = make_design();
+    assert_ok(email_check_replace_text(&work, id, &err), &err);
+    assert_ok(email_read_text(&work, id, &source, &err), &err);
+    assert_string_equal(source->html, html);
+    assert_ok(email_prepare_edit(&work, prepared("<p>Bye</p>", "Bye"), &edited, &err), &err);
+    assert_ok(email_save_edit(&work, id, source->version_id.value, &edited, &email, &err), &err);
+    assert_non_null(email);
+    assert_int_equal(number_of("select count(*) from email_versions where version = 2 and html = '<p>Bye</p>'"), 1);
+
+    assert_ok(email_save_edit(&work, id, source->version_id.value, &edited, &email, &err), &err);
+    assert_null(email);
+    assert_int_equal(number_of("select count(*) from email_versions"), 2);
+}
+
+static void test_an_edit_that_does_not_compile_names_the_replacements(void **state) /* D-148 */
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    struct email_edited_text edited;
+    assert_false(email_prepare_edit(&work, prepared("<p>{% if a %}Bye</p>", "Bye"), &edited, &err));
+    assert_int_equal(err.code, ERR_INVALID_REQUEST);
+    assert_string_equal(err.param, "replacements");
+}
+
 static int deletions;
 
 static bool delete_it(const struct work *caller, struct error *err)
@@ -399,6 +431,8 @@ int main(void)
         TEST(test_versions_shown_are_bounded),
         TEST(test_a_clone_is_exact),
         TEST(test_two_restores_make_two_versions),
+        TEST(test_an_edit_of_an_older_version_is_not_saved),
+        TEST(test_an_edit_that_does_not_compile_names_the_replacements),
         TEST(test_two_deletions_delete_once),
         TEST(test_no_design_is_left_in_a_deleted_folder),
         TEST(test_every_template_becomes_a_design),

@@ -109,6 +109,9 @@ describe('bad requests', () => {
     ['a base URL that is none', '{"id":3,"op":"prepare","format":"html","content":"x","baseUrl":"javascript:1"}\n', 3, 'INVALID_REQUEST', 'source.baseUrl'],
     ['images that are no object', '{"id":3,"op":"replaceImages","content":"x","images":["a"]}\n', 3, 'INVALID_REQUEST', undefined],
     ['an image that is no address', '{"id":3,"op":"replaceImages","content":"x","images":{"a":1}}\n', 3, 'INVALID_REQUEST', undefined],
+    ['a replaceText without a document', '{"id":3,"op":"replaceText","replacements":[{"find":"a","with":"b"}]}\n', 3, 'INVALID_REQUEST', undefined],
+    ['no replacements', '{"id":3,"op":"replaceText","content":"x","replacements":[]}\n', 3, 'INVALID_REQUEST', 'replacements'],
+    ['a replacement without a text', '{"id":3,"op":"replaceText","content":"x","replacements":[{"find":"a"}]}\n', 3, 'INVALID_REQUEST', 'replacements.0.with'],
     ['a replaceImages without a document', '{"id":3,"op":"replaceImages","images":{}}\n', 3, 'INVALID_REQUEST', undefined],
     ['nothing to show', '{"id":3,"op":"prepare","format":"html","content":""}\n', 3, 'EMAIL_IMPORT_FAILED', 'source.content'],
   ];

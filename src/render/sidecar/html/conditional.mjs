@@ -27,13 +27,13 @@ const OFFICE_NAMESPACE = /^urn:schemas-microsoft-com:(?:vml|office:office|office
 /** MJML wraps Office settings in <noscript> inside a conditional comment. It has no effect there. */
 const ALSO_IN_COMMENT = new Set(['noscript']);
 
-const RAW_TEXT = new Map([
+export const RAW_TEXT = new Map([
   ['title', TokenizerMode.RCDATA], ['textarea', TokenizerMode.RCDATA],
   ['style', TokenizerMode.RAWTEXT], ['xmp', TokenizerMode.RAWTEXT], ['iframe', TokenizerMode.RAWTEXT],
   ['noembed', TokenizerMode.RAWTEXT], ['noframes', TokenizerMode.RAWTEXT],
   ['script', TokenizerMode.SCRIPT_DATA], ['plaintext', TokenizerMode.PLAINTEXT],
 ]);
-const VOID = new Set(['br', 'hr', 'img', 'meta', 'col', 'wbr', 'area', 'base', 'link', 'input', 'param', 'source',
+export const VOID = new Set(['br', 'hr', 'img', 'meta', 'col', 'wbr', 'area', 'base', 'link', 'input', 'param', 'source',
   'track', 'embed', 'frame', 'basefont']);
 
 /**

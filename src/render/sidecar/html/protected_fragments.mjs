@@ -106,7 +106,7 @@ export class ProtectedFragments {
 }
 
 /** Escapes an expression for HTML text. HTML-decoding the result gives the expression verbatim. */
-function escapeExpressionInText(expression) {
+export function escapeExpressionInText(expression) {
   return ESCAPE_IN_TEXT.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), expression);
 }
 

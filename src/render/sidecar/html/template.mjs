@@ -17,8 +17,20 @@ const MARKUP = /<[a-z/!?]/i;
 export function maskTemplates(source, fragments, report) {
   let masked = '';
   let copied = 0;
-  let open = null;
   let count = 0;
+  for (const { start, end, kind, value } of templatesIn(source, report)) {
+    if (++count > LIMITS.expressions) {
+      throw importFailed(`The content has more than ${LIMITS.expressions} template expressions.`);
+    }
+    masked += source.slice(copied, start) + fragments.put(kind, value);
+    copied = end;
+  }
+  return masked + source.slice(copied);
+}
+
+/** The template expressions of a source in order: {start, end, kind, value}. It takes one pass, in linear time. */
+export function* templatesIn(source, report = null) {
+  let open = null;
   for (const { 0: delimiter, index } of source.matchAll(DELIMITER)) {
     if (delimiter in CLOSES) {
       open = { delimiter, index };
@@ -27,23 +39,18 @@ export function maskTemplates(source, fragments, report) {
     if (!open || CLOSES[open.delimiter] !== delimiter) continue;
     const raw = source.slice(open.index, index + 2);
     if (isExpression(raw, report)) {
-      if (++count > LIMITS.expressions) {
-        throw importFailed(`The content has more than ${LIMITS.expressions} template expressions.`);
-      }
       const kind = open.delimiter === '{{' ? KIND.output : KIND.tag;
-      masked += source.slice(copied, open.index) + fragments.put(kind, readExpression(raw));
-      copied = index + 2;
+      yield { start: open.index, end: index + 2, kind, value: readExpression(raw) };
     }
     open = null;
   }
-  return masked + source.slice(copied);
 }
 
 /** False for braces with markup inside, such as the <span> of an editor around half of a name. The parser reads such text. */
 function isExpression(raw, report) {
   if (raw.length > LIMITS.expressionChars) return false;
   if (!MARKUP.test(raw.replace(QUOTED, ''))) return true;
-  report.warn('TEMPLATE_MARKUP', 'A template expression contains markup inside its braces and was left as plain text.');
+  report?.warn('TEMPLATE_MARKUP', 'A template expression contains markup inside its braces and was left as plain text.');
   return false;
 }
 

@@ -13,9 +13,9 @@ const TABLE_PARTS = new Set(['table', 'tbody', 'thead', 'tfoot', 'tr']);
 const GRID_MARK = 'data-text-grid';
 
 /** Zero-width characters that plain text does not need. Joiners are not among them: Persian words and emoji need them. */
-const WIDTHLESS = /[\u00ad\u034f\u200b\u2060\ufeff]/g;
+export const WIDTHLESS = /[\u00ad\u034f\u200b\u2060\ufeff]/g;
 /** The padding of preheaders, which keeps other text out of the inbox preview: two or more of these characters. */
-const FILLER = /[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u2000-\u200f\u202a-\u202f\u205f-\u206f\u2800\u3164\ufeff]{2,}/g;
+export const FILLER = /[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u2000-\u200f\u202a-\u202f\u205f-\u206f\u2800\u3164\ufeff]{2,}/g;
 
 const heading = (selector) => ({ selector, options: { uppercase: false, leadingLineBreaks: 2, trailingLineBreaks: 2 } });
 const link = { linkBrackets: ['<', '>'], hideLinkHrefIfSameAsText: true, noAnchorUrl: true };
@@ -84,7 +84,7 @@ export function textOf(node, fragments) {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-function isHidden(element) {
+export function isHidden(element) {
   if (element.tagName === 'title' || attribute(element, 'hidden') !== null) return true;
   const style = (attribute(element, 'style') ?? '').toLowerCase().replace(/\s+/g, '');
   return /(?:^|;)(?:display:none|visibility:hidden|opacity:0(?:\.0+)?(?:!important)?(?:;|$)|max-height:0(?:px)?(?:!important)?(?:;|$))/.test(style);
