@@ -223,14 +223,14 @@ bool auth_brand(struct auth *auth, const struct work *work, const struct princip
         *ret_state = who->bound_brand_state;
         if (named == NULL || brand_id == who->bound_brand_id)
             return *ret_state != BRAND_IS_GONE || brand_not_found(err);
-        return fail(err, ERR_BRAND_SCOPE_MISMATCH, NULL, "This key is limited to a brand other than the one in X-Brand-Id.");
+        return fail(err, ERR_BRAND_SCOPE_MISMATCH, NULL, "This key is limited to a brand other than the one that the call names.");
     }
     if (named == NULL && who->kind == CREDENTIAL_LOCAL_OWNER) {
         *ret_brand_id = work->engine->default_brand_id;
         return true;
     }
     if (named == NULL)
-        return fail(err, ERR_BRAND_ID_REQUIRED, NULL, "This credential is bound to no brand; name one in the X-Brand-Id header.");
+        return fail(err, ERR_BRAND_ID_REQUIRED, NULL, "This credential is bound to no brand, and the call names none.");
     if (brand_id == 0)
         return brand_not_found(err);
     *ret_brand_id = brand_id;

@@ -49,10 +49,19 @@ struct name_value_list {
     size_t count;
 };
 
-/* The arguments. A tool call is `flat`: one object holds all arguments, whatever their place, and scalars are coerced without
- * loss ("5" → 5). A REST call keeps path, query and body apart. */
+/* How the values of a flat input are read. */
+enum input_reading {
+    INPUT_COERCED, /* scalars of another type are converted without loss ("5" → 5) */
+    INPUT_HEALED,  /* and other spellings of names and bare items of lists are accepted */
+    INPUT_EXACT,   /* only what is declared: the tool is destructive */
+};
+
+/* The arguments. A tool call is `flat`: one object holds all arguments, whatever their place. A REST call keeps path, query and
+ * body apart. */
 struct call_input {
     bool flat;
+    enum input_reading reading;
+    const char *const *shown; /* the arguments that an error may suggest, NULL-terminated; NULL: all */
     const json_t *body; /* NULL: none */
     struct name_value_list path;
     struct name_value_list query;
@@ -174,8 +183,10 @@ extern const struct operation *const api_signed_download[];
 extern const struct operation *const api_subscription[];
 extern const struct operation *const api_unsubscribe[];
 
-/* The error envelope of the contract: {"error":{code,type,message,param?,suggestion,docs,retryAfter?,details?}}. */
+/* The error envelope of the contract: {"error":{code,type,message,param?,suggestion,docs,retryAfter?,details?}}. The suggestion is
+ * the error's own. An error without one has that of its code: for programs, or `otherwise`. */
 void api_write_error(struct json_writer *json, const struct error *err) NONNULL(1, 2);
+void api_write_error_for(struct json_writer *json, const struct error *err, const char *otherwise) NONNULL(1, 2, 3);
 
 /* Sets the URL of the documentation, for the whole process. The member `docs` of an error links to URL/errors#CODE. The text is
  * borrowed until the process ends. */

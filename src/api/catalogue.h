@@ -54,6 +54,7 @@ struct arg_field {
     bool has_default;
     bool single;    /* ARG_TEXT_LIST: one bare text is accepted too; ARG_TEXT: true and false are */
     bool list_too;  /* ARG_JSON of an object: a bare array is accepted too */
+    bool own_names; /* ARG_JSON: it holds the names that its object does not have */
     bool rows; /* lists: a fault of an item does not refuse the call (D-143); it is in `faults`, and a text of a list is NULL */
     int id_kind;    /* ARG_ID: enum id_kind of crypto/ids.h */
     double minimum; /* value bounds of numbers; -INFINITY and INFINITY when open */
@@ -230,6 +231,7 @@ struct tool {
     const char *const *arguments;              /* names in its input schema, NULL-terminated */
     const struct operation *const *candidates; /* NULL-terminated; `choose_by` or their own conditions decide */
     const char *choose_by;            /* argument whose value chooses candidates[i] by choose_values[i]; NULL: conditions */
+    const char *const *aliases;       /* another name, then the argument that it means, and so on, NULL-terminated */
     const char *const *choose_values; /* NULL-terminated, beside candidates */
     const char *const *present;       /* the first candidates[i] whose argument present[i] is given ("": always); NULL: unused */
     const char *fixed_json;           /* arguments always set, object text or NULL */

@@ -1,26 +1,20 @@
 #include "api/decode.h"
 
+#include "api/decode_forms.h"
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* The state of one decoding: the arena, the codec of ids, and whether scalars are coerced. */
-struct decoder {
-    struct arena *arena;
-    const struct id_codec *ids;
-    bool coerces;
-};
 
 static bool decode_object(const struct decoder *decoder, const struct arg_shape *shape, const json_t *object, void *out,
                           struct error *err);
 static bool decode_members(const struct decoder *decoder, const struct arg_shape *shape, const json_t *object, void *out,
                            struct error *err);
-static bool refuse_unknown_members(const struct arg_shape *shape, const json_t *object, struct error *err);
+static bool refuse_unknown_members(const struct decoder *decoder, const struct arg_shape *shape, const json_t *object,
+                                   struct error *err);
 
 static void *member(void *out, const struct arg_field *field)
 {
@@ -30,59 +24,6 @@ static void *member(void *out, const struct arg_field *field)
 static bool refuse_type(const struct arg_field *field, const char *wanted, struct error *err)
 {
     return fail(err, ERR_INVALID_REQUEST, field->name, "%s must be %s.", field->name, wanted);
-}
-
-/* ---- Coercion: text that is exactly a value of the wanted type becomes that value ---- */
-
-static const json_t *number_in_text(const struct decoder *decoder, const json_t *value)
-{
-    const char *text = json_string_value(value);
-    char *end;
-    double number = strtod(text, &end);
-    bool plain = *text != '\0' && *end == '\0' && strspn(text, "0123456789+-.eE") == strlen(text) && isfinite(number);
-    if (!plain)
-        return value;
-    int64_t whole;
-    json_t *coerced = int64_parse(text, &whole) ? json_integer(whole) : json_real(number);
-    return json_in_arena(decoder->arena, coerced);
-}
-
-static const json_t *json_in_text(const struct decoder *decoder, const json_t *value)
-{
-    struct json_bounds bounds = { .max_bytes = json_string_length(value), .max_tree_bytes = JSON_CALLER_TREE_MAX_BYTES };
-    struct error ignored = { .code = ERR_NONE };
-    const json_t *parsed;
-    if (!json_read(decoder->arena, json_string_value(value), json_string_length(value), bounds, &parsed, &ignored))
-        return value;
-    return json_is_object(parsed) || json_is_array(parsed) ? parsed : value;
-}
-
-static const json_t *coerce(const struct decoder *decoder, const struct arg_field *field, const json_t *value)
-{
-    switch (field->kind) {
-    case ARG_INTEGER:
-    case ARG_NUMBER:
-        return json_is_string(value) ? number_in_text(decoder, value) : value;
-    case ARG_BOOLEAN:
-        if (text_equal(json_string_value(value), "true"))
-            return json_true();
-        return text_equal(json_string_value(value), "false") ? json_false() : value;
-    case ARG_TEXT_LIST:
-    case ARG_OBJECT:
-    case ARG_OBJECT_LIST:
-    case ARG_JSON:
-        return json_is_string(value) ? json_in_text(decoder, value) : value;
-    case ARG_TEXT:
-    case ARG_ENUM:
-        if (json_is_integer(value) || (field->single && json_is_boolean(value)))
-            return json_in_arena(decoder->arena, json_string(json_compact(decoder->arena, value)));
-        return value;
-    case ARG_ID:
-    case ARG_TOKENS:
-    case ARG_TIME:
-        return value;
-    }
-    return value;
 }
 
 /* ---- Values ---- */
@@ -197,15 +138,6 @@ static int enum_index(const struct arg_field *field, const char *text, size_t si
     return 0;
 }
 
-static bool refuse_enum_value(const struct arg_field *field, struct error *err)
-{
-    char allowed[ERROR_MESSAGE_MAX_BYTES] = "";
-    size_t used = 0;
-    for (int i = 0; field->enum_values[i] != NULL && used < sizeof(allowed); i++)
-        used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, "%s%s", i > 0 ? ", " : "", field->enum_values[i]);
-    return fail(err, ERR_INVALID_REQUEST, field->name, "%s must be one of: %.400s.", field->name, allowed);
-}
-
 static bool decode_enum(const struct arg_field *field, const json_t *value, void *out, struct error *err)
 {
     const char *text;
@@ -213,7 +145,7 @@ static bool decode_enum(const struct arg_field *field, const json_t *value, void
         return false;
     int index = enum_index(field, text, strlen(text));
     if (index == 0)
-        return refuse_enum_value(field, err);
+        return decode_refuse_value(field, text, strlen(text), err);
     *(int *)out = index;
     return true;
 }
@@ -222,7 +154,7 @@ static bool add_token(const struct arg_field *field, const char *text, size_t si
 {
     int index = enum_index(field, text, size);
     if (index == 0)
-        return refuse_enum_value(field, err);
+        return decode_refuse_value(field, text, size, err);
     *bits |= UINT32_C(1) << (index - 1);
     return true;
 }
@@ -355,7 +287,9 @@ static bool decode_object_list(const struct decoder *decoder, const struct arg_f
         const json_t *item = json_array_get(value, i);
         char path[ERROR_PARAM_MAX_BYTES];
         item_param_path(path, field, i);
-        bool ok = !json_is_object(item) || refuse_unknown_members(field->object, item, err);
+        if (json_is_object(item))
+            item = decode_spelling(decoder, field->object, item);
+        bool ok = !json_is_object(item) || refuse_unknown_members(decoder, field->object, item, err);
         if (ok && decode_item(decoder, field, item, items + i * field->object->size, err))
             continue;
         if (!ok || !field->rows) {
@@ -383,17 +317,9 @@ static bool decode_json(const struct arg_field *field, const json_t *value, void
     return true;
 }
 
-static bool decode_value(const struct decoder *decoder, const struct arg_field *field, const json_t *value, void *out,
-                         struct error *err)
+static bool decode_kind(const struct decoder *decoder, const struct arg_field *field, const json_t *value, void *out,
+                        struct error *err)
 {
-    if (json_is_null(value) && field->nullable) {
-        if (field->kind == ARG_TEXT)
-            *(struct opt_text *)out = (struct opt_text){ .set = true, .value = NULL };
-        return true;
-    }
-    if (decoder->coerces)
-        value = coerce(decoder, field, value);
-
     switch (field->kind) {
     case ARG_TEXT:
         return decode_text(field, value, out, err);
@@ -423,10 +349,30 @@ static bool decode_value(const struct decoder *decoder, const struct arg_field *
     return fail(err, ERR_INTERNAL_ERROR, field->name, "This argument has an unknown type.");
 }
 
+static bool decode_value(const struct decoder *decoder, const struct arg_field *field, const json_t *value, void *out,
+                         struct error *err)
+{
+    if (json_is_null(value) && field->nullable) {
+        if (field->kind == ARG_TEXT)
+            *(struct opt_text *)out = (struct opt_text){ .set = true, .value = NULL };
+        return true;
+    }
+    value = decode_form(decoder, field, value);
+    return decode_kind(decoder, field, value, out, err) || decode_suggest_form(decoder, field, value, err);
+}
+
+/* The words of a required argument end with ", required". */
+static bool refuse_absence(const struct arg_field *field, struct error *err)
+{
+    fail(err, ERR_INVALID_REQUEST, field->name, "%s is required.", field->name);
+    const char *end = field->words != NULL ? strstr(field->words, ", required") : NULL;
+    return end != NULL && error_suggest(err, "Add %s: %.*s.", field->name, (int)(end - field->words), field->words);
+}
+
 static bool decode_absent(const struct arg_field *field, void *out, struct error *err)
 {
     if (field->required)
-        return fail(err, ERR_INVALID_REQUEST, field->name, "%s is required.", field->name);
+        return refuse_absence(field, err);
     if (!field->has_default)
         return true;
     if (field->kind == ARG_TEXT)
@@ -444,40 +390,22 @@ static bool decode_absent(const struct arg_field *field, void *out, struct error
 
 /* ---- Objects ---- */
 
-static const struct arg_field *field_named(const struct arg_shape *shape, const char *name)
-{
-    for (size_t i = 0; i < shape->count; i++)
-        if (strcmp(shape->fields[i].name, name) == 0)
-            return &shape->fields[i];
-    return NULL;
-}
-
-static bool refuse_unknown_key(const struct arg_shape *shape, const char *name, struct error *err)
-{
-    for (const struct key_elsewhere *key = shape->elsewhere; key != NULL && key->name != NULL; key++)
-        if (strcmp(key->name, name) == 0)
-            return fail(err, ERR_INVALID_REQUEST, name, "%s", key->message);
-    if (strcmp(name, "brandId") == 0)
-        return fail(err, ERR_INVALID_REQUEST, name, "brandId is not accepted here; the brand comes from the key or X-Brand-Id.");
-    if (strchr(name, '_') != NULL)
-        return fail(err, ERR_INVALID_REQUEST, name, "%.80s is not a known key; keys are camelCase.", name);
-    return fail(err, ERR_INVALID_REQUEST, name, "%.80s is not a known key.", name);
-}
-
-static bool refuse_unknown_members(const struct arg_shape *shape, const json_t *object, struct error *err)
+static bool refuse_unknown_members(const struct decoder *decoder, const struct arg_shape *shape, const json_t *object,
+                                   struct error *err)
 {
     const char *name;
     json_t *ignored;
-    json_object_foreach(json_for_iteration(object), name, ignored)
-        if (field_named(shape, name) == NULL)
-            return refuse_unknown_key(shape, name, err);
+    json_object_foreach (json_for_iteration(object), name, ignored)
+        if (arg_field_named(shape, name) == NULL)
+            return decode_refuse_name(decoder, shape, name, err);
     return true;
 }
 
 static bool decode_object(const struct decoder *decoder, const struct arg_shape *shape, const json_t *object, void *out,
                           struct error *err)
 {
-    return refuse_unknown_members(shape, object, err) && decode_members(decoder, shape, object, out, err);
+    object = decode_spelling(decoder, shape, object);
+    return refuse_unknown_members(decoder, shape, object, err) && decode_members(decoder, shape, object, out, err);
 }
 
 static bool decode_members(const struct decoder *decoder, const struct arg_shape *shape, const json_t *object, void *out,
@@ -512,26 +440,27 @@ static const json_t *find_value(const struct decoder *decoder, const struct call
     return text != NULL ? json_in_arena(decoder->arena, json_string(text)) : NULL;
 }
 
-static bool refuse_unknown_query(const struct arg_shape *shape, struct name_value_list query, struct error *err)
+static bool refuse_unknown_query(const struct decoder *decoder, const struct arg_shape *shape, struct name_value_list query,
+                                 struct error *err)
 {
     for (size_t i = 0; i < query.count; i++) {
-        const struct arg_field *field = field_named(shape, query.items[i].name);
+        const struct arg_field *field = arg_field_named(shape, query.items[i].name);
         if (field == NULL || field->place != ARG_IN_QUERY)
-            return refuse_unknown_key(shape, query.items[i].name, err);
+            return decode_refuse_name(decoder, shape, query.items[i].name, err);
     }
     return true;
 }
 
-static bool refuse_unknown_body(const struct arg_shape *shape, const json_t *body, struct error *err)
+static bool refuse_unknown_body(const struct decoder *decoder, const struct arg_shape *shape, const json_t *body, struct error *err)
 {
     if (body != NULL && !json_is_object(body))
         return fail(err, ERR_INVALID_REQUEST, NULL, "The body must be a JSON object.");
     const char *name;
     json_t *ignored;
     json_object_foreach(json_for_iteration(body), name, ignored) {
-        const struct arg_field *field = field_named(shape, name);
+        const struct arg_field *field = arg_field_named(shape, name);
         if (field == NULL || field->place != ARG_IN_BODY)
-            return refuse_unknown_key(shape, name, err);
+            return decode_refuse_name(decoder, shape, name, err);
     }
     return true;
 }
@@ -539,7 +468,7 @@ static bool refuse_unknown_body(const struct arg_shape *shape, const json_t *bod
 static bool decode_placed(struct decoder *decoder, const struct arg_shape *shape, const struct call_input *input, void *args,
                           struct error *err)
 {
-    if (!refuse_unknown_query(shape, input->query, err) || !refuse_unknown_body(shape, input->body, err))
+    if (!refuse_unknown_query(decoder, shape, input->query, err) || !refuse_unknown_body(decoder, shape, input->body, err))
         return false;
     for (size_t i = 0; i < shape->count; i++) {
         const struct arg_field *field = &shape->fields[i];
@@ -557,7 +486,14 @@ static bool decode_placed(struct decoder *decoder, const struct arg_shape *shape
 bool decode_arguments(struct arena *arena, const struct id_codec *ids, const struct arg_shape *shape,
                       const struct call_input *input, void *args, struct error *err)
 {
-    struct decoder decoder = { .arena = arena, .ids = ids, .coerces = input->flat };
+    struct decoder decoder = {
+        .arena = arena,
+        .ids = ids,
+        .coerces = input->flat && input->reading != INPUT_EXACT,
+        .heals = input->flat && input->reading == INPUT_HEALED,
+        .root = input->flat ? shape : NULL,
+        .shown = input->shown,
+    };
     if (!input->flat)
         return decode_placed(&decoder, shape, input, args, err);
     if (input->body != NULL && !json_is_object(input->body))

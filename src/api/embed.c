@@ -130,22 +130,24 @@ void posthorn_reply_free(struct posthorn_reply *reply)
     free(reply);
 }
 
-static struct posthorn_reply *error_reply(const struct error *err)
+/* `tool` says that the caller has named a tool, and is told about tools. */
+static struct posthorn_reply *error_reply(const struct error *err, bool tool)
 {
+    const struct error_info *info = error_info(err->code);
     BUF_SCOPE out;
     buf_init(&out, 64 * 1024);
     struct json_writer json;
     json_writer_init(&json, &out);
-    api_write_error(&json, err);
+    api_write_error_for(&json, err, tool ? info->tool_suggestion : info->suggestion);
     struct posthorn_reply *reply = reply_new(buf_text(&out), out.size);
-    reply->status = error_info(err->code)->http_status;
+    reply->status = info->http_status;
     return reply;
 }
 
-static struct posthorn_reply *reply_of(const struct call *call)
+static struct posthorn_reply *reply_of(const struct call *call, bool tool)
 {
     if (!call->ok)
-        return error_reply(&call->error);
+        return error_reply(&call->error, tool);
     struct posthorn_reply *reply = reply_new(buf_text(call->reply.body), call->reply.body->size);
     reply->status = call->reply.status;
     reply->ok = 1;
@@ -234,7 +236,7 @@ struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct pos
     struct error err = { .code = ERR_NONE };
     if (request == NULL || request->struct_size != sizeof(*request) || request->name == NULL) {
         fail(&err, ERR_INVALID_REQUEST, "name", "name must name an operation or a tool.");
-        return error_reply(&err);
+        return error_reply(&err, false);
     }
     ARENA_SCOPE arena = arena_new(0);
     struct call *call = arena_alloc(arena, sizeof(*call));
@@ -248,10 +250,11 @@ struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct pos
         .on_progress = request->progress != NULL ? on_call_progress : NULL,
         .transport_data = &embedded,
     };
+    bool tool = tool_find(request->name) != NULL;
     if (!prepare_embedded_call(call, request, &err))
-        return error_reply(&err);
+        return error_reply(&err, tool);
     run_call(posthorn, &embedded);
-    return reply_of(call);
+    return reply_of(call, tool);
 }
 
 void posthorn_cancel(struct posthorn *posthorn, const char *token)

@@ -20,6 +20,11 @@ void api_set_docs_url(const char *url)
 
 void api_write_error(struct json_writer *json, const struct error *err)
 {
+    api_write_error_for(json, err, error_info(err->code)->suggestion);
+}
+
+void api_write_error_for(struct json_writer *json, const struct error *err, const char *otherwise)
+{
     const struct error_info *info = error_info(err->code);
     json_object_begin(json);
     json_key(json, "error");
@@ -29,7 +34,7 @@ void api_write_error(struct json_writer *json, const struct error *err)
     json_member_text(json, "message", err->message);
     if (err->param[0] != '\0')
         json_member_text(json, "param", err->param);
-    json_member_text(json, "suggestion", info->suggestion);
+    json_member_text(json, "suggestion", err->suggestion[0] != '\0' ? err->suggestion : otherwise);
     json_key(json, "docs");
     BUF_SCOPE docs;
     buf_init(&docs, DOCS_MAX_BYTES);

@@ -1,6 +1,9 @@
 #include "api/tool_call.h"
 
+#include "api/decode.h"
 #include "base/json_read.h"
+#include "base/nearest.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -47,13 +50,67 @@ static bool takes_argument(const struct tool *tool, const char *name)
     return chooses_by(tool, name);
 }
 
-static bool check_argument_names(const struct tool *tool, const json_t *arguments, struct error *err)
+static size_t argument_count(const struct tool *tool)
+{
+    size_t count = 0;
+    while (tool->arguments[count] != NULL)
+        count++;
+    return count;
+}
+
+/* The arguments of the operation that holds names of the caller's own, or of any. */
+static const struct arg_shape *shape_with_own_names(const struct tool *tool)
+{
+    for (size_t i = 0; tool->candidates[i] != NULL; i++)
+        for (size_t at = 0; at < tool->candidates[i]->args->count; at++)
+            if (tool->candidates[i]->args->fields[at].own_names)
+                return tool->candidates[i]->args;
+    return tool->candidates[0]->args;
+}
+
+static bool refuse_argument(const struct tool *tool, const char *name, const char *meant, struct error *err)
+{
+    fail(err, ERR_INVALID_REQUEST, name, "%s does not accept the argument %.64s.", tool->name, name);
+    if (strcmp(name, "brandId") == 0)
+        return error_suggest(err, "Leave out brandId; the connection chooses the brand.");
+    if (meant != NULL)
+        return error_suggest(err, "Use %s.", meant);
+    return decode_suggest_name(shape_with_own_names(tool), name, tool->arguments, argument_count(tool), err);
+}
+
+/* The argument that an unknown name means for certain; NULL when there is none. */
+static const char *meant_argument(const struct tool *tool, const char *name)
+{
+    for (const char *const *alias = tool->aliases; alias != NULL && *alias != NULL; alias += 2)
+        if (name_is_respelt(name, alias[0]))
+            return alias[1];
+    return name_respelt(name, tool->arguments, argument_count(tool));
+}
+
+/* Accepts another name of an argument. A destructive tool only names the right one. */
+static bool take_other_name(const struct tool *tool, json_t *arguments, const char *name, json_t *value, struct error *err)
+{
+    const char *meant = meant_argument(tool, name);
+    if (meant == NULL || tool->destructive)
+        return refuse_argument(tool, name, meant, err);
+    if (json_object_get(arguments, meant) != NULL)
+        return refuse_argument(tool, name, NULL, err) || error_suggest(err, "Leave out %.64s: %s is given.", name, meant);
+    json_object_set(arguments, meant, value);
+    json_object_del(arguments, name);
+    return true;
+}
+
+static bool take_names(const struct tool *tool, json_t *arguments, struct arena *arena, struct error *err)
 {
     const char *name;
     json_t *value;
-    json_object_foreach (json_for_iteration(arguments), name, value)
-        if (!takes_argument(tool, name))
-            return fail(err, ERR_INVALID_REQUEST, name, "%s does not accept the argument %.64s.", tool->name, name);
+    const json_t *given = NULL;
+    json_object_foreach (arguments, name, value)
+        if (given == NULL && !takes_argument(tool, name))
+            given = json_in_arena(arena, json_copy(arguments)); /* names change below */
+    json_object_foreach (json_for_iteration(given), name, value)
+        if (!takes_argument(tool, name) && !take_other_name(tool, arguments, name, value, err))
+            return false;
     return true;
 }
 
@@ -88,9 +145,12 @@ static bool take_wait(json_t *arguments, struct call *call, struct error *err)
     const json_t *seconds = json_object_get(arguments, wait_argument);
     if (seconds == NULL || !call->candidates[0]->waits)
         return true;
-    if (!json_is_integer(seconds) || json_integer_value(seconds) < 0 || json_integer_value(seconds) > WAIT_MAX_S)
+    const char *text = json_string_value(seconds);
+    int64_t wait_s = json_integer_value(seconds);
+    bool is_whole = json_is_integer(seconds) || (text != NULL && int64_parse(text, &wait_s));
+    if (!is_whole || wait_s < 0 || wait_s > WAIT_MAX_S)
         return fail(err, ERR_INVALID_REQUEST, wait_argument, "waitSeconds must be a whole number from 0 to %d.", WAIT_MAX_S);
-    call->wait_s = json_integer_value(seconds);
+    call->wait_s = wait_s;
     json_object_del(arguments, wait_argument);
     return true;
 }
@@ -103,12 +163,67 @@ static bool accepts_argument(const struct operation *op, const char *name)
     return false;
 }
 
-static bool refuse_choice(const struct tool *tool, const struct call *call, struct error *err)
+/* True when the operation can run with these arguments: it accepts all, and none is missing. */
+static bool fits_arguments(const struct operation *op, const json_t *arguments)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach (json_for_iteration(arguments), name, value)
+        if (!accepts_argument(op, name) && !(op->waits && strcmp(name, wait_argument) == 0))
+            return false;
+    for (size_t i = 0; i < op->args->count; i++)
+        if (op->args->fields[i].required && json_object_get(arguments, op->args->fields[i].name) == NULL)
+            return false;
+    return true;
+}
+
+/* The value of `choose_by` that the other arguments mean: the usual one if they fit it, else the first that they fit. */
+static json_t *infer_choice(const struct tool *tool, const json_t *arguments, json_t *usual, struct arena *arena)
+{
+    const char *inferred = NULL;
+    for (size_t i = 0; tool->candidates[i] != NULL; i++) {
+        if (!fits_arguments(tool->candidates[i], arguments))
+            continue;
+        if (text_equal(tool->choose_values[i], json_string_value(usual)))
+            return usual;
+        if (inferred == NULL)
+            inferred = tool->choose_values[i];
+    }
+    return inferred != NULL ? json_in_arena(arena, json_string(inferred)) : usual;
+}
+
+/* Names the choices with which an argument goes. */
+static bool check_choice(const struct tool *tool, const json_t *arguments, size_t chosen, struct arena *arena, struct error *err)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach (json_for_iteration(arguments), name, value) {
+        const struct operation *op = tool->candidates[chosen];
+        if (accepts_argument(op, name) || strcmp(name, tool->choose_by) == 0 || (op->waits && strcmp(name, wait_argument) == 0))
+            continue;
+        const char *others = "";
+        for (size_t i = 0; tool->candidates[i] != NULL; i++)
+            if (accepts_argument(tool->candidates[i], name) || (tool->candidates[i]->waits && strcmp(name, wait_argument) == 0))
+                others = arena_printf(arena, "%s%s%s", others, others[0] != '\0' ? " or " : "", tool->choose_values[i]);
+        return fail(err, ERR_INVALID_REQUEST, name, "%s %s does not accept the argument %.64s.", tool->choose_by,
+                    tool->choose_values[chosen], name) ||
+               error_suggest(err, "Use %s %s for %.64s, or leave it out.", tool->choose_by, others, name);
+    }
+    return true;
+}
+
+static bool refuse_choice(const struct tool *tool, const json_t *wanted, const struct call *call, struct error *err)
 {
     const char *values = "";
     for (size_t i = 0; tool->candidates[i] != NULL; i++)
         values = arena_printf(call->arena, "%s%s%s", values, i > 0 ? ", " : "", tool->choose_values[i]);
-    return fail(err, ERR_INVALID_REQUEST, tool->choose_by, "%s must be one of: %s.", tool->choose_by, values);
+    const char *given = json_string_value(wanted);
+    size_t count = 0;
+    while (tool->choose_values[count] != NULL)
+        count++;
+    fail(err, ERR_INVALID_REQUEST, tool->choose_by, "%s must be one of: %s.", tool->choose_by, values);
+    const char *nearest = given != NULL ? name_nearest(given, tool->choose_values, count) : NULL;
+    return nearest != NULL && error_suggest(err, "Use %s %s.", tool->choose_by, nearest);
 }
 
 static void take_candidate(const struct operation *op, struct call *call)
@@ -138,7 +253,9 @@ static bool choose_by_argument(const struct tool *tool, json_t *arguments, struc
         chosen++;
     const struct operation *op = tool->candidates[chosen];
     if (op == NULL)
-        return refuse_choice(tool, call, err);
+        return refuse_choice(tool, json_object_get(arguments, tool->choose_by), call, err);
+    if (!check_choice(tool, arguments, chosen, call->arena, err))
+        return false;
     take_candidate(op, call);
     if (!accepts_argument(op, tool->choose_by))
         json_object_del(arguments, tool->choose_by);
@@ -169,7 +286,7 @@ static bool prepare_arguments(const struct tool *tool, json_t *arguments, struct
 {
     if (!json_is_object(arguments))
         return fail(err, ERR_INVALID_REQUEST, NULL, "The arguments must be an object.");
-    if (!check_argument_names(tool, arguments, err) || !take_idempotency_key(arguments, call, err) ||
+    if (!take_names(tool, arguments, call->arena, err) || !take_idempotency_key(arguments, call, err) ||
         !take_confirmation(arguments, call, err))
         return false;
     json_t *defaults = constant(call->arena, tool->default_json);
@@ -177,7 +294,7 @@ static bool prepare_arguments(const struct tool *tool, json_t *arguments, struct
     if (tool->choose_by != NULL) {
         json_t *choice = json_object_get(defaults, tool->choose_by);
         if (choice != NULL && json_object_get(arguments, tool->choose_by) == NULL)
-            json_object_set(arguments, tool->choose_by, choice);
+            json_object_set(arguments, tool->choose_by, infer_choice(tool, arguments, choice, call->arena));
         if (!choose_by_argument(tool, arguments, call, err))
             return false;
     } else if (tool->present != NULL) {
@@ -191,7 +308,11 @@ static bool prepare_arguments(const struct tool *tool, json_t *arguments, struct
 void tool_prepare(const struct tool *tool, json_t *arguments, struct call *call)
 {
     call->candidates = tool->candidates;
-    call->input = (struct call_input){ .flat = true };
+    call->input = (struct call_input){
+        .flat = true,
+        .reading = tool->destructive ? INPUT_EXACT : INPUT_HEALED,
+        .shown = tool->arguments,
+    };
     if (arguments == NULL)
         arguments = json_in_arena(call->arena, json_object());
     if (!prepare_arguments(tool, arguments, call, &call->input.refusal))

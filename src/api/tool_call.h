@@ -1,7 +1,8 @@
 /*
  * Tool call: turns the name and arguments of a tool into a call of operations.
  * The tool's arguments choose the candidates, and the tool adds fixed and
- * default arguments. The MCP server, the command line and the embedding API
+ * default arguments. Other names of an argument are accepted, unless the tool is
+ * destructive. The MCP server, the command line and the embedding API
  * share it, so a tool behaves the same everywhere.
  */
 #pragma once

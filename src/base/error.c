@@ -11,6 +11,7 @@ void error_fail(struct error *err, enum error_code code, const char *param, cons
     err->code = code;
     err->file = file;
     err->line = line;
+    err->suggestion[0] = '\0';
     snprintf(err->param, sizeof(err->param), "%s", param != NULL ? param : "");
     va_list arguments;
     va_start(arguments, format);
@@ -34,6 +35,16 @@ bool error_because(struct error *err, const char *format, ...)
 bool error_with_details(struct error *err, const char *details_json)
 {
     err->details_json = details_json;
+    return false;
+}
+
+bool error_suggest(struct error *err, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(err->suggestion, sizeof(err->suggestion), format, arguments);
+    va_end(arguments);
+    utf8_drop_malformed(err->suggestion);
     return false;
 }
 

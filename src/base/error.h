@@ -2,8 +2,8 @@
  * Error: one struct carries a failure from the function that detects it up to the
  * code that renders it.
  *
- * The public part (code, param, message, details) becomes the REST envelope or
- * the tool error result. The private part (cause, SQLSTATE, file, line) is only
+ * The public part (code, param, message, suggestion, details) becomes the REST
+ * envelope or the tool error result. The private part (cause, SQLSTATE, file, line) is only
  * logged and never returned to a caller. A function writes an error once, and not
  * at all on success. The caller owns the struct; nothing in it needs to be freed.
  *
@@ -20,6 +20,7 @@
 enum {
     ERROR_PARAM_MAX_BYTES = 128,
     ERROR_MESSAGE_MAX_BYTES = 512,
+    ERROR_SUGGESTION_MAX_BYTES = 320,
     ERROR_CAUSE_MAX_BYTES = 512,
 };
 
@@ -27,6 +28,7 @@ struct error {
     enum error_code code;                  /* ERR_NONE until failed */
     char param[ERROR_PARAM_MAX_BYTES];     /* dotted path of the failing field, or "" */
     char message[ERROR_MESSAGE_MAX_BYTES]; /* one safe sentence for the caller */
+    char suggestion[ERROR_SUGGESTION_MAX_BYTES]; /* one sentence on what to do next, or "": that of the code */
     const char *details_json;              /* JSON object text that outlives the error, or NULL */
     int64_t retry_after_s;                 /* seconds, 0 when unknown */
 
@@ -36,12 +38,17 @@ struct error {
     int line;
 };
 
-/* One row of the registry generated from schemas/errors.json. */
+/* One row of the registry generated from schemas/errors.json. A suggestion says what to do next with what its reader has: routes
+ * and headers, commands and options, or tools and arguments. */
 struct error_info {
     const char *name; /* the code in responses */
     int http_status;  /* 0 for codes that only the agent protocol uses */
     const char *type;
-    const char *suggestion;
+    const char *suggestion;             /* for programs, over REST */
+    const char *command_suggestion;     /* for the command line */
+    const char *tool_suggestion;        /* for assistants that see all of `suggested_tools` */
+    const char *plain_suggestion;       /* for other assistants; it names no tool */
+    const char *const *suggested_tools; /* the tools that tool_suggestion names, NULL-terminated */
     bool retryable;
 };
 
@@ -60,6 +67,10 @@ bool error_because(struct error *err, const char *format, ...) NONNULL(1, 2) PRI
 
 /* Attaches the `details` object; `details_json` must live as long as the error. Returns false. */
 bool error_with_details(struct error *err, const char *details_json) NONNULL(1, 2);
+
+/* Sets the sentence that takes the place of the code's suggestion. It is truncated at its bound and kept valid UTF-8. It names
+ * arguments and values only, because every transport shows it. Returns false. */
+bool error_suggest(struct error *err, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3);
 
 /* Sets the param. It is truncated at its bound and kept valid UTF-8, so it may contain names that a caller gave. Returns false. */
 bool error_set_param(struct error *err, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3);

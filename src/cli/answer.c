@@ -2,6 +2,7 @@
 
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "base/text.h"
 #include "cli/options.h"
 #include "cli/visible.h"
 
@@ -224,6 +225,17 @@ static void add_detail(struct arena *arena, const char *name, const json_t *valu
         fprintf(stderr, "  %s: %s\n", name, cell_text(arena, value));
 }
 
+/* A server suggests what a program can do. A person at the command line reads the same in commands. */
+static const char *suggest_commands(struct arena *arena, const json_t *whole, const char *envelope)
+{
+    json_t *error = json_object_get(whole, "error");
+    const struct error_info *info = error_info(error_code_from_name(json_get_text(error, "code"), ERR_NONE));
+    if (!text_equal(json_get_text(error, "suggestion"), info->suggestion))
+        return envelope;
+    json_object_set_new(error, "suggestion", json_string(info->command_suggestion));
+    return json_compact(arena, whole);
+}
+
 void output_error(const struct output *output, const char *command, const char *envelope)
 {
     ARENA_SCOPE arena = arena_new(0);
@@ -232,6 +244,8 @@ void output_error(const struct output *output, const char *command, const char *
     struct json_bounds bounds = { .max_bytes = strlen(envelope) };
     const json_t *error =
         json_read(arena, envelope, strlen(envelope), bounds, &whole, &ignored) ? json_object_get(whole, "error") : NULL;
+    if (error != NULL)
+        envelope = suggest_commands(arena, whole, envelope);
     if (output->format != OUTPUT_TABLE || error == NULL) {
         print_json_text(arena, stderr, envelope);
         return;

@@ -1,5 +1,6 @@
 #include "cli/command_line.h"
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "cli/options.h"
 
@@ -38,7 +39,7 @@ static bool find_verb(const struct command_line *line, const char *verb, const s
         verbs[count++] = op->verb;
     }
     if (*ret_op == NULL) {
-        const char *nearest = suggest_name(verb, verbs, count);
+        const char *nearest = name_nearest(verb, verbs, count);
         return fail(err, ERR_INVALID_REQUEST, NULL, "%.60s is not a verb of %s%s%s; posthorn %s --help lists them.", verb,
                     line->domain, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "", line->domain);
     }
@@ -135,7 +136,7 @@ static bool refuse_unknown_flag(struct arena *arena, const struct operation *op,
     for (size_t i = 0; count < NAMES_MAX && options_flag_at(COMMAND_OPERATION, i) != NULL; i++)
         names[count++] = options_flag_at(COMMAND_OPERATION, i);
     const char *given = arena_dup_bytes(arena, argument, strcspn(argument, "="));
-    const char *nearest = suggest_name(given, names, count);
+    const char *nearest = name_nearest(given, names, count);
     return fail(err, ERR_INVALID_REQUEST, NULL, "%.60s is not a flag of this command%s%s; --help lists them.", given,
                 nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "");
 }

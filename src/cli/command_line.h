@@ -47,6 +47,3 @@ MUST_CHECK bool command_line_read(struct arena *arena, int argc, char **argv, st
 
 /* The flag of an operation's argument: "limit", or "body.url" when an option has the same name. */
 const char *command_line_flag_name(struct arena *arena, const struct arg_field *field) NONNULL(1, 2) RETURNS_NONNULL;
-
-/* The candidate that is most similar to `name`; NULL when none is similar. */
-const char *suggest_name(const char *name, const char *const *candidates, size_t count) NONNULL(1);

@@ -59,7 +59,7 @@ static int report_failure(const struct run *run, const struct error *err)
     buf_init(&envelope, ERROR_MAX_BYTES);
     struct json_writer json;
     json_writer_init(&json, &envelope);
-    api_write_error(&json, err);
+    api_write_error_for(&json, err, error_info(err->code)->command_suggestion);
     output_error(&run->output, run->name, buf_text(&envelope));
     return interrupt_received() ? EXIT_STATUS_INTERRUPTED : exit_status_of(error_info(err->code)->http_status);
 }

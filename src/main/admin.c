@@ -485,7 +485,7 @@ static bool run_line(struct installation *installation, struct db_conn **conn, c
         struct json_writer json;
         buf_clear(&out);
         json_writer_init(&json, &out);
-        api_write_error(&json, &err);
+        api_write_error_for(&json, &err, error_info(err.code)->command_suggestion);
         db_conn_cleanup(conn); /* a failed command may have left it in a transaction */
         *conn = NULL;
     }

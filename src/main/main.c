@@ -71,7 +71,7 @@ int command_failed(const struct error *err)
     buf_init(&out, 64 * 1024);
     struct json_writer json;
     json_writer_init(&json, &out);
-    api_write_error(&json, err);
+    api_write_error_for(&json, err, error_info(err->code)->command_suggestion);
     fprintf(stderr, "%s\n", buf_text(&out));
     /* The user of a command is the operator, so the internal cause may be shown. */
     if (err->cause[0] != '\0') {

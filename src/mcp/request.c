@@ -208,7 +208,7 @@ void mcp_refuse_error(struct mcp_request *request, const struct error *err)
     struct buf *data = buf_in_arena(request->arena, 64 * 1024);
     struct json_writer json;
     json_writer_init(&json, data);
-    api_write_error(&json, err);
+    api_write_error_for(&json, err, info->plain_suggestion);
 
     int status = info->http_status;
     bool of_http = status == 401 || status == 429 || status == 503;

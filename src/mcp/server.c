@@ -133,6 +133,6 @@ void mcp_write_error(struct buf *out, const struct error *err)
     buf_init(&data, 64 * 1024);
     struct json_writer json;
     json_writer_init(&json, &data);
-    api_write_error(&json, err);
+    api_write_error_for(&json, err, error_info(err->code)->plain_suggestion);
     rpc_error(out, NULL, RPC_SERVER_ERROR, err->message, buf_text(&data));
 }

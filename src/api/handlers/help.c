@@ -5,6 +5,7 @@
  */
 #include "api/op_context.h"
 
+#include "base/nearest.h"
 #include "catalogue/operations.h"
 #include "catalogue/texts.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OVERVIEW_MAX_BYTES = 64 * 1024 };
+enum { OVERVIEW_MAX_BYTES = 64 * 1024, TOOLS_MAX = 256 };
 
 bool op_health_read(struct op_context *ctx, const struct health_read_args *args, struct reply *reply, struct error *err)
 {
@@ -151,6 +152,18 @@ static void write_overviews(void)
     }
 }
 
+static bool suggest_tool(const char *name, enum view view, struct error *err)
+{
+    const char *names[TOOLS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < tool_count && count < TOOLS_MAX; i++)
+        if (tools[i].built && tool_is_visible(&tools[i], view))
+            names[count++] = tools[i].name;
+    const char *nearest = name_nearest(name, names, count);
+    return nearest != NULL ? error_suggest(err, "Use %s.", nearest)
+                           : error_suggest(err, "Call get_capabilities without arguments; it lists all tools.");
+}
+
 static bool help_about_tool(const char *name, enum view view, struct reply *reply, struct error *err)
 {
     for (size_t i = 0; i < tool_count; i++) {
@@ -159,8 +172,7 @@ static bool help_about_tool(const char *name, enum view view, struct reply *repl
         write_help(&reply->json, view, name, tools[i].help, NULL, &tools[i]);
         return true;
     }
-    return fail(err, ERR_INVALID_REQUEST, "tool",
-                "There is no tool named %.60s; get_capabilities without arguments lists all tools.", name);
+    return fail(err, ERR_INVALID_REQUEST, "tool", "There is no tool named %.60s.", name) || suggest_tool(name, view, err);
 }
 
 bool op_capabilities_get(struct op_context *ctx, const struct capabilities_get_args *args, struct reply *reply, struct error *err)

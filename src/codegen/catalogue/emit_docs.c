@@ -1,3 +1,4 @@
+#include "suggestions.h"
 #include "words.h"
 
 #include <ctype.h>
@@ -32,20 +33,37 @@ static const char *cell(const char *value)
 
 /* ---- Errors ---- */
 
+/* The suggestion for programs, and those of the other readers where they differ. */
+static void put_suggestions(struct output *out, const struct catalogue *all, const json_t *error)
+{
+    const char *program = suggestion_for(all, error, READER_PROGRAM);
+    const char *assistant = suggestion_for(all, error, READER_ASSISTANT);
+    const char *command = suggestion_for(all, error, READER_COMMAND);
+    put(out, "%s\n", program);
+    if (strcmp(assistant, program) != 0) {
+        put(out, "\n- To an assistant: %s\n", assistant);
+    }
+    if (strcmp(command, program) != 0) {
+        put(out, "%s- On the command line: %s\n", strcmp(assistant, program) != 0 ? "" : "\n", command);
+    }
+}
+
 static void emit_errors_page(const struct catalogue *all, const char *folder)
 {
     struct output out;
     output_open(&out, folder, "errors.md");
-    put_title(&out, "Errors", "Every refusal has the body `{\"error\": {code, type, message, param?, suggestion, docs, retryAfter?, details?}}`. "
-                              "Branch on `code`; `message` is for people and may change. Over the agent protocol the same body is the text "
-                              "of a result with `isError`.");
+    put_title(&out, "Errors",
+              "Every refusal has the body `{\"error\": {code, type, message, param?, suggestion, docs, retryAfter?, details?}}`. "
+              "Branch on `code`; `message` is for people and may change. Over the agent protocol the same body is the text "
+              "of a result with `isError`. The suggestion names what its reader has: routes, tools or commands.");
     size_t i;
     const json_t *error;
     json_array_foreach(all->errors, i, error) {
         double status = member_number(error, "status", 0);
-        put(&out, "\n## %s\n\n%s, `%s`, %s.\n\n%s\n", member_text(error, "code"),
+        put(&out, "\n## %s\n\n%s, `%s`, %s.\n\n", member_text(error, "code"),
             status > 0 ? text("HTTP %.0f", status) : "Agent protocol only", member_text(error, "type"),
-            member_true(error, "retryable") ? "worth a retry" : "not worth a retry", member_text(error, "suggestion"));
+            member_true(error, "retryable") ? "worth a retry" : "not worth a retry");
+        put_suggestions(&out, all, error);
     }
     output_close(&out);
 }

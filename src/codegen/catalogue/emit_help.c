@@ -1,3 +1,4 @@
+#include "suggestions.h"
 #include "words.h"
 
 #include <string.h>
@@ -67,6 +68,15 @@ static json_t *help_endpoints(const struct catalogue *all)
     return rows;
 }
 
+static json_t *help_error(const struct catalogue *all, const json_t *error)
+{
+    json_t *row = json_deep_copy(error);
+    json_object_set_new(row, "suggestion", json_string(suggestion_for(all, error, READER_PROGRAM)));
+    json_object_del(row, "mcp");
+    json_object_del(row, "command");
+    return row;
+}
+
 static json_t *help_errors(const struct catalogue *all)
 {
     json_t *rows = json_array();
@@ -74,7 +84,7 @@ static json_t *help_errors(const struct catalogue *all)
     const json_t *error;
     json_array_foreach(all->errors, i, error) {
         if (member_number(error, "status", 0) > 0) {
-            json_array_append_new(rows, json_deep_copy(error));
+            json_array_append_new(rows, help_error(all, error));
         }
     }
     return rows;

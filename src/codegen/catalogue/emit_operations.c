@@ -114,6 +114,9 @@ static void put_arg_field(struct output *out, const struct param *param, const c
     if (member_true(param->schema, "listToo")) {
         put(out, ", .list_too = true");
     }
+    if (member_true(param->schema, "ownNames")) {
+        put(out, ", .own_names = true");
+    }
     if (member_true(param->schema, "rows")) {
         put(out, ", .rows = true");
     }
@@ -185,7 +188,7 @@ static void add_keys_of_form(json_t *keys, const struct op_decl *op, const struc
     }
 }
 
-/* Adds the path parameter of the route that reads one row: a list has no such filter. */
+/* Adds the path parameter of the route that reads one row: a list has no such filter. A tool refuses the name before. */
 static void add_key_of_read(json_t *keys, const struct op_decl *list, const struct op_decl *read)
 {
     size_t size = strlen(list->path);

@@ -50,6 +50,21 @@ static void put_arguments(struct output *out, const struct tool_decl *tool)
     put(out, "NULL),\n");
 }
 
+static void put_aliases(struct output *out, const struct tool_decl *tool)
+{
+    json_t *aliases = json_object_get(tool->json, "aliases");
+    const char *alias;
+    json_t *argument;
+    if (aliases == NULL) {
+        return;
+    }
+    put(out, "      .aliases = WORDS(");
+    json_object_foreach (aliases, alias, argument) {
+        put(out, "\"%s\", \"%s\", ", alias, json_string_value(argument));
+    }
+    put(out, "NULL),\n");
+}
+
 static void put_tool(struct output *out, const struct catalogue *all, size_t at)
 {
     const struct tool_decl *tool = &all->tools[at];
@@ -69,6 +84,7 @@ static void put_tool(struct output *out, const struct catalogue *all, size_t at)
         put_member(out, "input_schema_json", json_text(tool->input_schema));
     }
     put_arguments(out, tool);
+    put_aliases(out, tool);
     put_candidates(out, tool);
     const json_t *fixed = json_object_get(tool->json, "fixed");
     const json_t *preset = json_object_get(tool->json, "default");

@@ -1,5 +1,7 @@
 #include "lint.h"
 
+#include "suggestions.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -39,9 +41,11 @@ bool error_is_known(const struct catalogue *all, const char *code)
     return false;
 }
 
-static void lint_error(json_t *row, json_t *seen)
+static void lint_error(const struct catalogue *all, json_t *row, json_t *seen)
 {
-    static const char *const known[] = { "code=s", "status=i", "type=s", "suggestion=s", "retryable=b", NULL };
+    static const char *const known[] = {
+        "code=s", "status=i", "type=s", "suggestion=s", "mcp=s", "command=s", "retryable=b", NULL
+    };
     const char *code = member_text(row, "code");
     if (code == NULL || !is_code(code)) {
         problem("schemas/errors.json", "an error has no code in capitals");
@@ -65,6 +69,9 @@ static void lint_error(json_t *row, json_t *seen)
     if (suggestion == NULL || suggestion[0] == '\0') {
         problem(where, "has no suggestion");
     }
+    for (enum reader reader = READER_PROGRAM; reader <= READER_WITHOUT_TOOLS; reader++) {
+        suggestion_for(all, row, reader); /* reports what it cannot resolve */
+    }
     if (!json_is_boolean(json_object_get(row, "retryable"))) {
         problem(where, "retryable must be given");
     }
@@ -76,6 +83,6 @@ void lint_errors(const struct catalogue *all)
     size_t i;
     json_t *row;
     json_array_foreach(all->errors, i, row) {
-        lint_error(row, seen);
+        lint_error(all, row, seen);
     }
 }

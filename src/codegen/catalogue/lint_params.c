@@ -166,10 +166,10 @@ static void lint_kind(const struct param *param)
 void lint_param(const struct param *param)
 {
     static const char *const known[] = {
-        "type=s",     "description=s", "enum=t",     "enumName=s", "structName=s", "format=s",        "default=snb",     "minimum=n",
-        "maximum=n",  "minLength=i",   "maxLength=i", "minItems=i", "maxItems=i",   "minProperties=i", "maxProperties=i", "items=o",
-        "properties=o", "required=t",  "nullable=b", "single=b",   "free=b",       "listToo=b",       "shape=s",   "example=*",
-        "rows=b",    "booleanToo=b", NULL,
+        "type=s",          "description=s", "enum=t",       "enumName=s",  "structName=s", "format=s",   "default=snb",
+        "minimum=n",       "maximum=n",     "minLength=i",  "maxLength=i", "minItems=i",   "maxItems=i", "minProperties=i",
+        "maxProperties=i", "items=o",       "properties=o", "required=t",  "nullable=b",   "single=b",   "free=b",
+        "listToo=b",       "shape=s",       "example=*",    "rows=b",      "booleanToo=b", "ownNames=b", NULL,
     };
     lint_members(param->schema, known, param->where);
     if (member_text(param->schema, "type") == NULL) {

@@ -128,6 +128,11 @@ static void lint_word_lists(const struct tool_decl *tool)
             }
         }
     }
+    json_object_foreach (json_object_get(tool->json, "aliases"), name, value) {
+        if (!json_is_string(value) || !is_argument(tool, json_string_value(value)) || is_argument(tool, name)) {
+            problem(tool->where, "the alias %s must mean one of its arguments, and be none", name);
+        }
+    }
     json_object_foreach(json_object_get(tool->json, "describe"), name, value) {
         if (!json_is_string(value) && !json_is_null(value)) {
             problem(tool->where, "describe must give %s text, or null for none", name);
@@ -215,7 +220,7 @@ static void lint_tool(const struct catalogue *all, size_t at)
     static const char *const known[] = {
         "name=s",    "title=s",   "description=s", "toolset=s", "hints=o", "run=st", "chooseBy=o",     "only=t",
         "fixed=o",   "default=o", "describe=o",    "adapter=s", "help=s",  "cost=s", "organization=b", "brief=t",
-        "require=t", "output=t",  "rules=t",       "instead=o", "needs=o", NULL,
+        "require=t", "output=t",  "rules=t",       "instead=o", "needs=o", "aliases=o", NULL,
     };
     static const char *const known_choice[] = { "argument=s", "values=o", "present=o", "otherwise=s", NULL };
     const struct tool_decl *tool = &all->tools[at];

@@ -1,3 +1,4 @@
+#include "suggestions.h"
 #include "words.h"
 
 #include <string.h>
@@ -89,7 +90,7 @@ const char *error_list(const struct catalogue *all)
     const json_t *error;
     json_array_foreach(all->errors, i, error) {
         list = text("%s- %s%s: %s\n", list, member_text(error, "code"), member_true(error, "retryable") ? " (retry)" : "",
-                    member_text(error, "suggestion"));
+                    suggestion_for(all, error, READER_WITHOUT_TOOLS));
     }
     return list;
 }

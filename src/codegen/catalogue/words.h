@@ -31,7 +31,7 @@ const char *command_operands(const struct op_decl *op) NONNULL(1) RETURNS_NONNUL
 /* The texts of an array, comma-separated. */
 const char *words_of(const json_t *array) RETURNS_NONNULL;
 
-/* Prices, rate policies and error codes as Markdown lists. */
+/* Prices, rate policies and error codes as Markdown lists; the errors with the suggestions that any assistant can follow. */
 const char *price_list(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL;
 const char *rate_list(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL;
 const char *error_list(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL;

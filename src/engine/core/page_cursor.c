@@ -62,7 +62,8 @@ char *page_cursor(const struct work *work, const char *binding, const struct pag
 
 static bool refuse_cursor(struct error *err, const char *reason)
 {
-    return fail(err, ERR_INVALID_REQUEST, "cursor", "%s Start again without a cursor.", reason);
+    return fail(err, ERR_INVALID_REQUEST, "cursor", "%s Start again without a cursor.", reason) ||
+           error_suggest(err, "Leave out cursor.");
 }
 
 bool page_cursor_read(const struct work *work, const char *binding, const char *cursor, struct page_cursor *ret_position,

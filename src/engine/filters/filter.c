@@ -1,6 +1,7 @@
 #include "engine/filters/filter_tree.h"
 
 #include "base/json_read.h"
+#include "base/nearest.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -24,7 +25,8 @@ static const char *const event_types[] = { "sent", "delivered", "opened", "click
 const struct text_list filter_event_types = { event_types, ARRAY_COUNT(event_types) };
 
 static const char audience_field[] = "audience";
-static const char custom_prefix[] = "customFields.";
+/* Custom fields are named alone, or after one of these. A name contains no dot, so there is no other meaning. */
+static const char *const custom_prefixes[] = { "customFields.", "custom_fields.", "fields." };
 static const char group_prefix[] = "subscriptionGroups.";
 static const char activity_prefix[] = "activity.";
 
@@ -49,7 +51,8 @@ static bool refuse_unknown_members(struct reader *reader, const json_t *object, 
         while (known[i] != NULL && strcmp(known[i], name) != 0)
             i++;
         if (known[i] == NULL)
-            return fail(err, ERR_INVALID_REQUEST, member_path(reader, path, name), "%.60s is not a known key of a filter.", name);
+            return fail(err, ERR_INVALID_REQUEST, member_path(reader, path, name), "%.60s is not a known key of a filter.", name) ||
+                   error_suggest_name(err, name, known, i);
     }
     return true;
 }
@@ -69,6 +72,12 @@ static bool read_core_field(const char *name, struct filter_condition *condition
     return false;
 }
 
+static bool error_suggest_activity(struct error *err, const char *event_type)
+{
+    const char *nearest = name_nearest(event_type, event_types, ARRAY_COUNT(event_types));
+    return nearest != NULL && error_suggest(err, "Use %s%s.", activity_prefix, nearest);
+}
+
 static bool read_activity(struct reader *reader, const char *event_type, struct filter_condition *condition, struct error *err)
 {
     condition->subject = SUBJECT_ACTIVITY;
@@ -78,7 +87,8 @@ static bool read_activity(struct reader *reader, const char *event_type, struct 
             condition->name = event_types[i];
     return condition->name != NULL ||
            fail(err, ERR_INVALID_REQUEST, member_path(reader, condition->path, "field"),
-                "The activity must be sent, delivered, opened, clicked, bounced, complained or unsubscribed.");
+                "The activity must be sent, delivered, opened, clicked, bounced, complained or unsubscribed.") ||
+           error_suggest_activity(err, event_type);
 }
 
 static bool read_group_field(struct reader *reader, const char *group, struct filter_condition *condition, struct error *err)
@@ -120,9 +130,24 @@ static bool read_condition_field(struct reader *reader, const char *name, struct
         return read_activity(reader, name + strlen(activity_prefix), condition, err);
     if (text_starts_with(name, group_prefix))
         return read_group_field(reader, name + strlen(group_prefix), condition, err);
-    if (text_starts_with(name, custom_prefix))
-        return read_custom_field(reader, name + strlen(custom_prefix), condition, err);
+    for (size_t i = 0; i < ARRAY_COUNT(custom_prefixes); i++)
+        if (text_starts_with(name, custom_prefixes[i]))
+            return read_custom_field(reader, name + strlen(custom_prefixes[i]), condition, err);
     return read_normalized_core_field(reader, name, condition) || read_custom_field(reader, name, condition, err);
+}
+
+bool filter_suggest_field(struct arena *arena, const json_t *field_types, const char *name, struct error *err)
+{
+    const char **names = arena_array(arena, ARRAY_COUNT(core_fields) + 1 + json_object_size(field_types), sizeof(*names));
+    size_t count = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(core_fields); i++)
+        names[count++] = core_fields[i].name;
+    names[count++] = audience_field;
+    const char *custom;
+    json_t *type;
+    json_object_foreach (json_for_iteration(field_types), custom, type)
+        names[count++] = custom;
+    return error_suggest_name(err, name, names, count);
 }
 
 /* ---- Reading a condition ---- */
@@ -225,7 +250,8 @@ static bool read_group(struct reader *reader, const json_t *json, const char *pa
         return false;
     const char *list_path = member_path(reader, path, "filters");
     if (!json_is_array(list))
-        return fail(err, ERR_INVALID_REQUEST, list_path, "A group needs its conditions in an array named filters.");
+        return fail(err, ERR_INVALID_REQUEST, list_path, "A group needs its conditions in an array named filters.") ||
+               error_suggest(err, "Use {\"logic\": \"and\", \"filters\": [{\"field\": …, \"operator\": …, \"value\": …}]}.");
     return read_children(reader, list, list_path, depth, group, err);
 }
 
@@ -245,9 +271,11 @@ bool filter_read(const struct work *work, const json_t *json, const char *param,
     struct reader reader = { .work = work, .arena = work->arena };
     struct filter *root = arena_alloc(work->arena, sizeof(*root));
     const char *outer = logic != NULL ? logic : "and";
+    bool is_bare_condition = json_object_get(json, "field") != NULL && json_object_get(json, "filters") == NULL;
     bool ok = json_is_array(json)
                   ? read_logic(outer, "logic", &root->joint, err) && read_children(&reader, json, param, 1, root, err)
-                  : read_group(&reader, json, param, outer, 1, root, err);
+              : is_bare_condition ? read_node(&reader, json, param, 1, root, err)
+                                  : read_group(&reader, json, param, outer, 1, root, err);
     *ret_filter = root;
     return ok;
 }

@@ -2,7 +2,7 @@
  * Filters: conditions on contacts, from a caller or a saved audience, compiled
  * to parameterized SQL.
  *
- *     {"logic":"and"|"or", "filters":[{"field","operator","value"} | group]}, or a bare array of those
+ *     {"logic":"and"|"or", "filters":[{"field","operator","value"} | group]}, a bare array of those, or one bare condition
  *
  * There are three steps. Reading parses the JSON into a tree, without the
  * database. Resolving loads the definitions that the trees refer to: the types

@@ -296,7 +296,8 @@ static bool resolve_custom_type(const struct filter_compiler *compiler, struct f
     int64_t type = json_integer_value(json_object_get(compiler->scope->field_types, condition->name));
     if (type == FIELD_NONE)
         return fail(err, ERR_INVALID_REQUEST, arena_printf(compiler->sql->arena, "%s.field", condition->path),
-                    "Contacts have no field %.64s.", condition->name);
+                    "Contacts have no field %.64s.", condition->name) ||
+               filter_suggest_field(compiler->sql->arena, compiler->scope->field_types, condition->name, err);
     condition->type = types[type];
     return true;
 }

@@ -65,6 +65,10 @@ const struct scope_audience *filter_scope_find(const struct filter_scope *scope,
 /* True when any condition is on a custom field. */
 bool filter_uses_custom_fields(const struct filter *filter) NONNULL(1) PURE;
 
+/* Suggests the field of a contact that is nearest to a name: a core field, a custom field of `field_types`, or another subject of
+ * conditions. Returns false. */
+bool filter_suggest_field(struct arena *arena, const json_t *field_types, const char *name, struct error *err) NONNULL(1, 3, 4);
+
 /* ---- Operators ---- */
 
 enum filter_verb {

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json_read.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "mail/address.h"
 
@@ -54,6 +55,58 @@ static const struct filter_operator operators[] = {
     { "not_exists", VERB_EXISTS, true, VALUE },
 };
 
+/* Signs and words of other query languages. */
+static const char *const other_operators[][2] = {
+    { "=", "equals" },
+    { "==", "equals" },
+    { "eq", "equals" },
+    { "is", "equals" },
+    { "!=", "not_equals" },
+    { "<>", "not_equals" },
+    { "ne", "not_equals" },
+    { "neq", "not_equals" },
+    { "is_not", "not_equals" },
+    { ">", "gt" },
+    { "greater_than", "gt" },
+    { ">=", "gte" },
+    { "<", "lt" },
+    { "less_than", "lt" },
+    { "<=", "lte" },
+    { "at_least", "gte" },
+    { "at_most", "lte" },
+    { "like", "contains" },
+    { "includes", "contains" },
+    { "has", "contains" },
+    { "one_of", "in" },
+    { "any_of", "in" },
+    { "is_one_of", "in" },
+    { "none_of", "not_in" },
+    { "is_set", "exists" },
+    { "is_not_set", "not_exists" },
+    { "is_null", "not_exists" },
+    { "within_days", "in_last_days" },
+};
+
+static const char *usual_operator(const char *given)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(other_operators); i++)
+        if (strcmp(given, other_operators[i][0]) == 0 || name_is_respelt(given, other_operators[i][0]))
+            return other_operators[i][1];
+    return given;
+}
+
+/* Suggests the supported operator that the given one means. */
+static bool suggest_operator(const struct filter_condition *condition, struct error *err)
+{
+    const char *names[ARRAY_COUNT(operators)];
+    size_t count = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(operators); i++)
+        if ((operators[i].types & 1U << condition->type) != 0)
+            names[count++] = operators[i].name;
+    const char *nearest = name_nearest(usual_operator(condition->operator_name), names, count);
+    return nearest != NULL && error_suggest(err, "Use %s.", nearest);
+}
+
 bool filter_operator_find(const struct filter_condition *condition, struct arena *arena,
                           const struct filter_operator **ret_operator, struct error *err)
 {
@@ -69,7 +122,8 @@ bool filter_operator_find(const struct filter_condition *condition, struct arena
         buf_printf(&supported, "%s%s", supported.size > 0 ? ", " : "", operators[i].name);
     }
     return fail(err, ERR_INVALID_REQUEST, arena_printf(arena, "%s.operator", condition->path),
-                "%.40s is not an operator of this field; use one of: %s.", condition->operator_name, buf_text(&supported));
+                "%.40s is not an operator of this field; use one of: %s.", condition->operator_name, buf_text(&supported)) ||
+           suggest_operator(condition, err);
 }
 
 /* ---- One value ---- */

@@ -55,6 +55,9 @@ MUST_CHECK bool provider_tools_init(struct catalogue_provider *catalogue, const 
 /* tools/call: creates a call, or answers at once. */
 void provider_tools_call(const struct catalogue_provider *catalogue, struct mcp_request *request) NONNULL(1, 2);
 
+/* True when `call` may see the tool of this name; valid once the call is answered. */
+bool provider_sees_tool(const struct provider_call *call, const char *name) NONNULL(1, 2) PURE;
+
 /* Names of the tools that `call` may see and that start with `prefix`, at most `max_count`. Returns how many there are. */
 size_t provider_tool_names(const struct provider_call *call, const char *prefix, const char **ret_names, size_t max_count)
     NONNULL(1, 2, 3);
@@ -71,8 +74,11 @@ MUST_CHECK bool provider_ask_consent(struct provider_call *call) NONNULL(1);
 
 /* ---- results (tool_result.c) ---- */
 
-/* Answers with the error envelope as the text of a result with isError. */
+/* Answers with the error envelope as the text of a result with isError. Its suggestion names no tool. */
 void provider_answer_error(struct mcp_request *request, const struct error *err) NONNULL(1, 2);
+
+/* The same for a call that was refused. Its suggestion names tools if the caller sees them. */
+void provider_answer_refusal(const struct provider_call *call) NONNULL(1);
 
 /* Answers with the body of the reply as text and as structured content, within the response budget. */
 void provider_answer_body(struct provider_call *call) NONNULL(1);

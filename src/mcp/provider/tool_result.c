@@ -10,12 +10,12 @@
 
 enum { RESULT_FRAME_BYTES = 512 };
 
-void provider_answer_error(struct mcp_request *request, const struct error *err)
+static void answer_error(struct mcp_request *request, const struct error *err, const char *suggestion)
 {
     struct buf *envelope = buf_in_arena(request->arena, 256 * 1024);
     struct json_writer json;
     json_writer_init(&json, envelope);
-    api_write_error(&json, err);
+    api_write_error_for(&json, err, suggestion);
 
     mcp_result_begin(request, &json);
     json_key(&json, "content");
@@ -27,6 +27,21 @@ void provider_answer_error(struct mcp_request *request, const struct error *err)
     json_array_end(&json);
     json_member_bool(&json, "isError", true);
     mcp_result_end(request, &json);
+}
+
+void provider_answer_error(struct mcp_request *request, const struct error *err)
+{
+    answer_error(request, err, error_info(err->code)->plain_suggestion);
+}
+
+void provider_answer_refusal(const struct provider_call *provider_call)
+{
+    const struct error *err = &provider_call->call.error;
+    const struct error_info *info = error_info(err->code);
+    bool sees_all = true;
+    for (const char *const *tool = info->suggested_tools; *tool != NULL; tool++)
+        sees_all = sees_all && provider_sees_tool(provider_call, *tool);
+    answer_error(provider_call->request, err, sees_all ? info->tool_suggestion : info->plain_suggestion);
 }
 
 /* ---- The budget ---- */

@@ -4,6 +4,7 @@
  */
 #include "api/tool_call.h"
 #include "base/json_read.h"
+#include "base/nearest.h"
 #include "mcp/provider/provider_private.h"
 
 #include <stdlib.h>
@@ -154,6 +155,25 @@ static const char *unknown_tool(struct arena *arena, const char *name)
     return arena_printf(arena, "There is no tool named %.64s.", name);
 }
 
+/* The same, with the tool that was probably meant. Only tools that every connection sees are named. */
+static const char *unknown_name(const struct catalogue_provider *catalogue, struct arena *arena, const char *name)
+{
+    const char **names = arena_array(arena, catalogue->tool_count, sizeof(*names));
+    size_t count = 0;
+    for (size_t i = 0; i < catalogue->tool_count; i++)
+        if (!catalogue->tools[i]->organization)
+            names[count++] = catalogue->tools[i]->name;
+    const char *nearest = name_nearest(name, names, count);
+    return nearest == NULL ? unknown_tool(arena, name)
+                           : arena_printf(arena, "There is no tool named %.64s; use %s.", name, nearest);
+}
+
+bool provider_sees_tool(const struct provider_call *call, const char *name)
+{
+    const struct tool *tool = find_tool(call->catalogue, name);
+    return tool != NULL && !(tool->organization && provider_is_brand_connection(call));
+}
+
 size_t provider_tool_names(const struct provider_call *call, const char *prefix, const char **ret_names, size_t max_count)
 {
     size_t count = 0;
@@ -187,7 +207,7 @@ static void answer_tool_call(struct provider_call *provider_call)
     if (request->transport == TRANSPORT_MCP_HTTP && error_info(call->error.code)->http_status == 401)
         mcp_refuse_error(request, &call->error);
     else
-        provider_answer_error(request, &call->error);
+        provider_answer_refusal(provider_call);
 }
 
 /* The argument brandId is what the header X-Brand-Id is for a program: it names the brand of this call. It cannot lead out of the
@@ -238,7 +258,8 @@ void provider_tools_call(const struct catalogue_provider *catalogue, struct mcp_
     }
     /* The brand of a key is known only after the call. The brand of the connection is known before. */
     if (tool == NULL || (tool->organization && request->credentials.brand != NULL)) {
-        provider_refuse(catalogue, request, unknown_tool(request->arena, name));
+        provider_refuse(catalogue, request,
+                        tool == NULL ? unknown_name(catalogue, request->arena, name) : unknown_tool(request->arena, name));
         return;
     }
     json_t *arguments = arguments_of(request);

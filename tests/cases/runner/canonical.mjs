@@ -1,4 +1,5 @@
-// Bodies of different transports are compared without what must differ: ids, times, cursors, request ids.
+// Bodies of different transports are compared without what must differ: ids, times, cursors, request ids, and the suggestion of an
+// error, which names routes, tools or commands.
 const ID = /^[a-z]{3}_[0-9a-hjkmnp-tv-z]{13}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
@@ -9,7 +10,7 @@ function plain(value, seen, key) {
   }
   if (typeof value !== 'string') return value;
   if (TIME.test(value)) return '<time>';
-  if (key === 'cursor' || key === 'errorFileUrl' || key === 'confirmationToken') return `<${key}>`;
+  if (key === 'suggestion' || key === 'cursor' || key === 'errorFileUrl' || key === 'confirmationToken') return `<${key}>`;
   if (ID.test(value)) {
     if (!seen.has(value)) seen.set(value, `<${value.slice(0, 3)} ${seen.size + 1}>`);
     return seen.get(value);

@@ -70,7 +70,8 @@ const BAD_CALLS = [
 /** Arguments that the tool refuses in its result, naming the field. */
 const BAD_ARGUMENTS = [
   ['save_contact', { email: 'a@example.com', nonsense: 1 }, 'nonsense'],
-  ['save_contact', { email: 'a@example.com', first_name: 'A' }, 'first_name'],
+  ['save_contact', { email: 'a@example.com', first_nam: 'A' }, 'first_nam'],
+  ['delete_contacts', { emails: ['a@example.com'], dry_run: true }, 'dry_run'],
   ['save_contact', { email: { a: 1 } }, 'email'],
   ['save_contact', { email: 'no address' }, 'email'],
   ['save_contact', { email: 'a@example.com', firstName: 'x'.repeat(201) }, 'firstName'],

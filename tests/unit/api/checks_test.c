@@ -298,7 +298,7 @@ static void test_an_organization_key_names_its_brand(void **state)
     int64_t second = brand_new(1);
     int64_t foreign = brand_new(organization_new("self_hosted"));
     const char *key = key_new(1, 0, SCOPE_ALL, 1);
-    assert_refusal(in_brand(key, NULL), ERR_BRAND_ID_REQUIRED, "", "X-Brand-Id");
+    assert_refusal(in_brand(key, NULL), ERR_BRAND_ID_REQUIRED, "", "the call names none");
     assert_answer(in_brand(key, brand_wire_id(second)), 200,
                   arena_printf(arena, "{\"organization\":1,\"brand\":%lld}", (long long)second));
     assert_refusal(in_brand(key, brand_wire_id(foreign)), ERR_BRAND_NOT_FOUND, "", "No brand");

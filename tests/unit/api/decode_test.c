@@ -433,6 +433,92 @@ static void test_free_json(void **state)
 
 /* ---- Keys ---- */
 
+/* What to do next, for the same input. */
+static void suggested(enum input_reading reading, const char *text, const char *suggestion)
+{
+    struct call_input input = { .flat = true, .reading = reading, .body = json_of(text) };
+    err = (struct error){ .code = ERR_NONE };
+    if (decode_arguments(arena, &ids, &shape, &input, &args, &err))
+        fail_msg("%s was accepted", text);
+    assert_string_equal(err.suggestion, suggestion);
+}
+
+static bool read_as(enum input_reading reading, const char *text)
+{
+    struct call_input input = { .flat = true, .reading = reading, .body = json_of(text) };
+    err = (struct error){ .code = ERR_NONE };
+    memset(&args, 0, sizeof(args));
+    return decode_arguments(arena, &ids, &shape, &input, &args, &err);
+}
+
+/* The names of a shape are suggested at every depth. */
+static void test_the_nearest_name_is_suggested(void **state)
+{
+    (void)state;
+    suggested(INPUT_COERCED, "{\"Title\":\"ab\"}", "Use title.");
+    suggested(INPUT_COERCED, "{\"email_id\":\"x\"}", "Use emailId.");
+    suggested(INPUT_COERCED, "{\"inner\":{\"town\":\"x\"}}", "Use one of: city, rows.");
+    suggested(INPUT_COERCED, "{\"inner\":{\"citi\":\"x\"}}", "Use city, or one of: rows.");
+    suggested(INPUT_COERCED, "{\"rows\":[{\"name\":\"a\",\"sise\":1}]}", "Use size, or one of: name.");
+    suggested(INPUT_COERCED, "{\"colour\":\"grene\"}", "Use green.");
+    suggested(INPUT_COERCED, "{\"include\":\"red,bluee\"}", "Use blue.");
+    suggested(INPUT_COERCED, "{\"colour\":\"no colour at all\"}", "");
+    suggested(
+        INPUT_COERCED, "{\"emialId\":1}",
+        "Use emailId, or one of: title, word, note, count, maybe, rate, maybeRate, on, maybeOn, colour, shade, include, at, tags, "
+        "to, inner, rows, filter, options, list.");
+}
+
+static const char *const shown_names[] = { "title", "emailId", "waitSeconds", NULL };
+
+/* A tool shows some of the arguments; an error names no other. */
+static void test_only_shown_names_are_suggested(void **state)
+{
+    (void)state;
+    struct call_input input = { .flat = true, .shown = shown_names, .body = json_of("{\"titel\":\"ab\"}") };
+    assert_false(decode_arguments(arena, &ids, &shape, &input, &args, &err));
+    assert_string_equal(err.suggestion, "Use title, or one of: emailId.");
+    input.body = json_of("{\"inner\":{\"citi\":\"ab\"}}");
+    assert_false(decode_arguments(arena, &ids, &shape, &input, &args, &err));
+    assert_string_equal(err.suggestion, "Use city, or one of: rows.");
+}
+
+/* a destructive tool takes no other form, and names the right one. */
+static void test_exact_reading(void **state)
+{
+    (void)state;
+    assert_false(read_as(INPUT_EXACT, "{\"on\":\"true\"}"));
+    suggested(INPUT_EXACT, "{\"on\":\"true\"}", "Send on as true.");
+    suggested(INPUT_EXACT, "{\"count\":\"5\"}", "Send count as 5.");
+    suggested(INPUT_EXACT, "{\"title\":2026}", "Send title as \"2026\".");
+    suggested(INPUT_EXACT, "{\"tags\":\"[\\\"a\\\"]\"}", "Send tags as [\"a\"].");
+    suggested(INPUT_EXACT, "{\"tags\":\"a\"}", "Send tags as [\"a\"].");
+    suggested(INPUT_EXACT, "{\"inner\":\"{\\\"city\\\":\\\"x\\\"}\"}", "Send inner as {\"city\":\"x\"}.");
+    suggested(INPUT_EXACT, "{\"rows\":{\"name\":\"a\"}}", "Send rows as [{\"name\":\"a\"}].");
+    suggested(INPUT_EXACT, "{\"email_id\":\"x\"}", "Use emailId.");
+    suggested(INPUT_EXACT, "{\"on\":\"perhaps\"}", "");
+    assert_true(read_as(INPUT_EXACT, "{\"to\":\"a@b.c\",\"on\":true,\"count\":5}"));
+}
+
+static void test_healing_reading(void **state)
+{
+    (void)state;
+    assert_true(
+        read_as(INPUT_HEALED, "{\"inner\":{\"City\":\"x\",\"rows\":{\"Name\":\"a\"}},\"tags\":\"a\",\"rows\":[{\"NAME\":\"b\"}]}"));
+    assert_string_equal(args.inner->city, "x");
+    assert_int_equal(args.inner->rows.count, 1);
+    assert_string_equal(((const struct row *)args.inner->rows.items)->name, "a");
+    assert_string_equal(((const struct row *)args.rows.items)->name, "b");
+    assert_int_equal(args.tags.count, 1);
+    assert_string_equal(args.tags.items[0], "a");
+    /* Not when the argument is given, too. */
+    assert_false(read_as(INPUT_HEALED, "{\"inner\":{\"City\":\"x\",\"city\":\"y\"}}"));
+    assert_string_equal(err.param, "inner.City");
+    assert_false(read_as(INPUT_HEALED, "{\"inner\":{\"City\":\"x\",\"CITY\":\"y\"}}"));
+    assert_false(read_as(INPUT_COERCED, "{\"inner\":{\"City\":\"x\"}}"));
+    assert_false(read_as(INPUT_COERCED, "{\"tags\":\"a\"}"));
+}
+
 /* */
 static void test_unknown_keys(void **state)
 {
@@ -442,7 +528,7 @@ static void test_unknown_keys(void **state)
     refused("{\"inner\":{\"thingId\":\"x\"}}", "inner.thingId", "thingId is not a known key.");
     refused("{\"dry_run\":true}", "dry_run", "keys are camelCase");
     refused("{\"stop_in_flight\":true}", "stop_in_flight", "keys are camelCase");
-    refused("{\"brandId\":\"brd_1\"}", "brandId", "the brand comes from the key or X-Brand-Id");
+    refused("{\"brandId\":\"brd_1\"}", "brandId", "the credential or the connection chooses the brand");
     refused("{\"Title\":\"ab\"}", "Title", "not a known key");
     refused("{\"\":1}", "", "not a known key");
     /* A long key is cut, not left out. */
@@ -554,6 +640,10 @@ int main(void)
         TEST(test_object_lists),
         TEST(test_free_json),
         TEST(test_unknown_keys),
+        TEST(test_the_nearest_name_is_suggested),
+        TEST(test_only_shown_names_are_suggested),
+        TEST(test_exact_reading),
+        TEST(test_healing_reading),
         TEST(test_the_body_is_an_object),
         TEST(test_tools_coerce),
         TEST(test_coercion_is_faithful),

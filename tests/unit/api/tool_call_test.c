@@ -71,6 +71,15 @@ static const struct tool presence_tool = {
     .candidates = (const struct operation *const[]){ &get_op, &list_op, NULL },
     .present = (const char *const[]){ "sendId", "", NULL },
     .default_json = "{\"limit\":10}",
+    .aliases = (const char *const[]){ "thing", "sendId", NULL },
+};
+
+static const struct tool deleting_tool = {
+    .name = "delete_thing",
+    .destructive = true,
+    .arguments = (const char *const[]){ "sendId", NULL },
+    .candidates = (const struct operation *const[]){ &get_op, NULL },
+    .aliases = (const char *const[]){ "thing", "sendId", NULL },
 };
 
 /* ---- Preparing ---- */
@@ -201,6 +210,42 @@ static void test_choices_are_refused(void **state)
     assert_ptr_equal(call->candidates[0], &get_op);
 }
 
+/* Without a choice, the arguments decide: the usual choice where it fits, otherwise the first that does. */
+static void test_the_choice_follows_from_the_arguments(void **state)
+{
+    (void)state;
+    assert_string_equal(prepared(&choosing_tool, "{\"sendId\":\"s\"}"), "{\"sendId\":\"s\"}");
+    assert_ptr_equal(call->candidates[0], &get_op);
+    assert_string_equal(prepared(&choosing_tool, "{\"limit\":5}"), "{\"limit\":5}");
+    assert_ptr_equal(call->candidates[0], &list_op);
+    /* Where nothing fits, it is the usual one, and the refusal names the choice that takes the argument. */
+    assert_refused(&choosing_tool, "{\"sendId\":\"s\",\"limit\":5}", "sendId", "view list does not accept the argument sendId");
+    assert_string_equal(call->input.refusal.suggestion, "Use view one or view for sendId, or leave it out.");
+    assert_refused(&strict_tool, "{\"sendId\":\"s\"}", "action", "one of: pause, resume.");
+}
+
+/* another spelling means the argument, unless another is given or the tool is destructive. */
+static void test_other_names_of_arguments(void **state)
+{
+    (void)state;
+    assert_string_equal(prepared(&presence_tool, "{\"send_id\":\"s\"}"), "{\"sendId\":\"s\"}");
+    assert_ptr_equal(call->candidates[0], &get_op);
+    assert_int_equal(call->input.reading, INPUT_HEALED);
+    assert_string_equal(prepared(&deleting_tool, "{\"sendId\":\"s\"}"), "{\"sendId\":\"s\"}");
+    assert_int_equal(call->input.reading, INPUT_EXACT);
+    assert_refused(&deleting_tool, "{\"send_id\":\"s\"}", "send_id", "does not accept the argument send_id");
+    assert_string_equal(call->input.refusal.suggestion, "Use sendId.");
+    assert_refused(&deleting_tool, "{\"thing\":\"s\"}", "thing", "does not accept");
+    assert_string_equal(call->input.refusal.suggestion, "Use sendId.");
+    assert_string_equal(prepared(&presence_tool, "{\"thing\":\"s\"}"), "{\"sendId\":\"s\"}");
+    assert_refused(&presence_tool, "{\"thing\":\"s\",\"sendId\":\"t\"}", "thing", "does not accept");
+    assert_string_equal(call->input.refusal.suggestion, "Leave out thing: sendId is given.");
+    assert_refused(&presence_tool, "{\"lmit\":5}", "lmit", "does not accept");
+    assert_string_equal(call->input.refusal.suggestion, "Use limit, or one of: sendId.");
+    assert_refused(&presence_tool, "{\"brandId\":\"b\"}", "brandId", "does not accept");
+    assert_string_equal(call->input.refusal.suggestion, "Leave out brandId; the connection chooses the brand.");
+}
+
 /* A default applies only when the chosen operation accepts the argument. */
 static void test_defaults_are_for_those_who_know_them(void **state)
 {
@@ -231,9 +276,12 @@ static void test_waiting(void **state)
     assert_int_equal(call->wait_s, 0);
     assert_refused(&patient_tool, "{\"view\":\"one\",\"waitSeconds\":51}", "waitSeconds", "from 0 to 50");
     assert_refused(&patient_tool, "{\"view\":\"one\",\"waitSeconds\":-1}", "waitSeconds", "from 0 to 50");
-    assert_refused(&patient_tool, "{\"view\":\"one\",\"waitSeconds\":\"5\"}", "waitSeconds", "from 0 to 50");
-    /* When the call does not wait, the argument reaches the operation, which refuses unknown arguments. */
-    assert_string_equal(prepared(&patient_tool, "{\"view\":\"list\",\"waitSeconds\":5}"), "{\"waitSeconds\":5}");
+    assert_refused(&patient_tool, "{\"view\":\"one\",\"waitSeconds\":\"soon\"}", "waitSeconds", "from 0 to 50");
+    assert_string_equal(prepared(&patient_tool, "{\"view\":\"one\",\"waitSeconds\":\"5\"}"), "{}");
+    assert_int_equal(call->wait_s, 5);
+    assert_refused(&patient_tool, "{\"view\":\"list\",\"waitSeconds\":5}", "waitSeconds",
+                   "view list does not accept the argument waitSeconds");
+    assert_string_equal(call->input.refusal.suggestion, "Use view one for waitSeconds, or leave it out.");
     assert_refused(&strict_tool, "{\"action\":\"pause\",\"waitSeconds\":5}", "waitSeconds", "does not accept the argument");
 }
 
@@ -292,6 +340,8 @@ int main(void)
         TEST(test_unknown_arguments),
         TEST(test_an_argument_chooses),
         TEST(test_choices_are_refused),
+        TEST(test_the_choice_follows_from_the_arguments),
+        TEST(test_other_names_of_arguments),
         TEST(test_defaults_are_for_those_who_know_them),
         TEST(test_idempotency_keys),
         TEST(test_waiting),
