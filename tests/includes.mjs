@@ -29,7 +29,7 @@ const MODULES = {
 
 // The folders inside a module; '.' is the module's own folder. Every folder may include itself.
 const FOLDERS = {
-  api: { '.': ['dispatch', 'limits'], dispatch: ['.', 'limits'], handlers: ['.'], limits: ['.'] },
+  api: { '.': ['dispatch', 'limits', 'view'], dispatch: ['.', 'limits'], handlers: ['.'], limits: ['.'], view: ['.'] },
   http: { '.': ['endpoints'], endpoints: ['.'] },
   mcp: { '.': [], provider: ['.'] },
   jobs: { '.': [], types: ['.'] },

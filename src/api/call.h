@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/json_write.h"
+#include "base/values.h"
 
 struct api;
 struct call;
@@ -111,6 +112,14 @@ struct reply {
     const char *progress_note;
 };
 
+/* The part of the result that a tool shows (view/tool_view.h). Zero: all of it. */
+struct call_view {
+    bool is_short;        /* without empty and technical members, with grouped lists of faulty rows */
+    struct opt_int limit; /* items of the lists that obey it */
+    struct opt_int from;  /* a window of the long member, in characters; `chars` is not set: as many as fit */
+    struct opt_int chars;
+};
+
 struct call {
     /* Filled by the transport. */
     struct arena *arena;
@@ -121,6 +130,7 @@ struct call {
     struct credentials credentials;
     const char *idempotency_key; /* NULL when none */
     const char *confirmation;    /* the token of a preview that the user has answered, NULL when none */
+    struct call_view view;       /* what a tool shows of the result */
     bool is_declined;            /* the user has declined that preview; otherwise it is confirmed */
     int64_t wait_s;              /* how long to wait for the end of the observed work; 0: answer at once */
     /* Fills `input` from a body that is not parsed yet. Dispatch calls it once, on an executor thread, after the credential has

@@ -161,6 +161,21 @@ struct op_single_write {
     bool (*reply)(struct op_context *ctx, void *kept, const struct db_batch *batch, struct reply *reply, struct error *err);
 };
 
+/* A list of a result with an item for each faulty row, which tools group by code. */
+struct result_group {
+    const char *member;
+    const char *row;    /* the member of an item that numbers its row; NULL: none */
+    const char *counts; /* the member of the result that counts all items by code, because the list is cut; NULL: the list is whole */
+    const char *uri;    /* the resource with all items; placeholder {member}: a member of the result. NULL: none */
+};
+
+/* What tools may leave out of the result of an operation, from the declaration of its shape. */
+struct result_view {
+    const char *const *technical;      /* paths of technical members, such as data.createdAt; NULL-terminated */
+    const char *const *cut;            /* lists at the top level that obey a tool's limit; NULL-terminated */
+    const struct result_group *groups; /* ended by a row without member */
+};
+
 struct operation {
     const char *id;     /* contacts.search */
     int index;          /* enum op_index, generated */
@@ -189,6 +204,7 @@ struct operation {
     const struct job_declaration *job; /* the job that the operation enqueues, NULL when none */
     bool waits; /* takes a tool's waitSeconds: answered when the observed work has ended, or the time is over */
     const struct arg_shape *args;
+    const struct result_view *view;             /* NULL: its result has nothing of it */
     op_handler *handler;                        /* NULL for `single` and for operations that are not built */
     const struct op_single *single;             /* NULL unless a read marked single */
     const struct op_single_write *single_write; /* NULL unless a write marked single */
@@ -236,7 +252,9 @@ struct tool {
     const char *const *present;       /* the first candidates[i] whose argument present[i] is given ("": always); NULL: unused */
     const char *fixed_json;           /* arguments always set, object text or NULL */
     const char *default_json;         /* arguments set when absent and the chosen operation takes them, object text or NULL */
-    const char *adapter;              /* projection of the result in src/mcp, NULL: as it is */
+    bool takes_detail;                /* its results are short unless detail is full */
+    const char *long_member;          /* a text of the result that include adds, and that is read in windows; NULL: none */
+    const char *long_uri;             /* the resource of that text; placeholder {argument}: the argument's value */
     const char *help;                 /* focused help, Markdown */
     const char *instead;              /* what to do in place of a tool that is not listed, a sentence that names tools; or NULL */
 };

@@ -5,6 +5,7 @@
 
 #include "api/service.h"
 #include "api/tool_call.h"
+#include "api/view/tool_view.h"
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/panic.h"
@@ -23,6 +24,7 @@ struct embedded_call {
     struct posthorn *posthorn;
     struct call *call;
     const struct posthorn_call *request;
+    const struct tool *tool; /* NULL: the request names an operation */
     bool completed;
 };
 
@@ -130,25 +132,29 @@ void posthorn_reply_free(struct posthorn_reply *reply)
     free(reply);
 }
 
-/* `tool` says that the caller has named a tool, and is told about tools. */
-static struct posthorn_reply *error_reply(const struct error *err, bool tool)
+/* A caller who has named a tool gets the suggestion that names tools. */
+static struct posthorn_reply *error_reply(const struct error *err, const struct tool *tool)
 {
     const struct error_info *info = error_info(err->code);
     BUF_SCOPE out;
     buf_init(&out, 64 * 1024);
     struct json_writer json;
     json_writer_init(&json, &out);
-    api_write_error_for(&json, err, tool ? info->tool_suggestion : info->suggestion);
+    api_write_error_for(&json, err, tool != NULL ? info->tool_suggestion : info->suggestion);
     struct posthorn_reply *reply = reply_new(buf_text(&out), out.size);
     reply->status = info->http_status;
     return reply;
 }
 
-static struct posthorn_reply *reply_of(const struct call *call, bool tool)
+static struct posthorn_reply *reply_of(const struct call *call, const struct tool *tool)
 {
+    struct error err = { .code = ERR_NONE };
+    const struct buf *body = call->reply.body;
     if (!call->ok)
         return error_reply(&call->error, tool);
-    struct posthorn_reply *reply = reply_new(buf_text(call->reply.body), call->reply.body->size);
+    if (tool != NULL && !tool_view_body(tool, call, SIZE_MAX, &body, &err))
+        return error_reply(&err, tool);
+    struct posthorn_reply *reply = reply_new(buf_text(body), body->size);
     reply->status = call->reply.status;
     reply->ok = 1;
     reply->replayed = call->replayed;
@@ -174,16 +180,17 @@ static void on_call_progress(struct call *call, double progress, double total, c
     embedded->request->progress(embedded->request->context, progress, total, message);
 }
 
-static bool prepare_embedded_call(struct call *call, const struct posthorn_call *request, struct error *err)
+static bool prepare_embedded_call(struct embedded_call *embedded, const struct posthorn_call *request, struct error *err)
 {
+    struct call *call = embedded->call;
+    embedded->tool = tool_find(request->name);
     const json_t *arguments = NULL;
     struct json_bounds bounds = { .max_bytes = ARGUMENTS_MAX_BYTES, .max_tree_bytes = JSON_CALLER_TREE_MAX_BYTES };
     if (request->arguments != NULL &&
         !json_read(call->arena, request->arguments, strlen(request->arguments), bounds, &arguments, err))
         return false;
-    const struct tool *tool = tool_find(request->name);
-    if (tool != NULL) {
-        tool_prepare(tool, json_for_iteration(arguments), call);
+    if (embedded->tool != NULL) {
+        tool_prepare(embedded->tool, json_for_iteration(arguments), call);
     } else {
         call->candidates = operation_candidates(call->arena, request->name);
         call->input = (struct call_input){ .flat = true, .body = arguments };
@@ -236,7 +243,7 @@ struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct pos
     struct error err = { .code = ERR_NONE };
     if (request == NULL || request->struct_size != sizeof(*request) || request->name == NULL) {
         fail(&err, ERR_INVALID_REQUEST, "name", "name must name an operation or a tool.");
-        return error_reply(&err, false);
+        return error_reply(&err, NULL);
     }
     ARENA_SCOPE arena = arena_new(0);
     struct call *call = arena_alloc(arena, sizeof(*call));
@@ -250,11 +257,10 @@ struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct pos
         .on_progress = request->progress != NULL ? on_call_progress : NULL,
         .transport_data = &embedded,
     };
-    bool tool = tool_find(request->name) != NULL;
-    if (!prepare_embedded_call(call, request, &err))
-        return error_reply(&err, tool);
+    if (!prepare_embedded_call(&embedded, request, &err))
+        return error_reply(&err, embedded.tool);
     run_call(posthorn, &embedded);
-    return reply_of(call, tool);
+    return reply_of(call, embedded.tool);
 }
 
 void posthorn_cancel(struct posthorn *posthorn, const char *token)

@@ -1,6 +1,7 @@
 #include "api/tool_call.h"
 
 #include "api/decode.h"
+#include "api/view/tool_view.h"
 #include "base/json_read.h"
 #include "base/nearest.h"
 #include "base/text.h"
@@ -302,7 +303,7 @@ static bool prepare_arguments(const struct tool *tool, json_t *arguments, struct
     }
     set_defaults(defaults, arguments, call);
     call->input.body = arguments;
-    return take_wait(arguments, call, err);
+    return take_wait(arguments, call, err) && tool_view_take(tool, arguments, call, err);
 }
 
 void tool_prepare(const struct tool *tool, json_t *arguments, struct call *call)

@@ -108,6 +108,14 @@ void buf_clear(struct buf *buf)
         buf->data[0] = '\0';
 }
 
+void buf_cut(struct buf *buf, size_t size)
+{
+    if (size >= buf->size)
+        return;
+    buf->size = size;
+    buf->data[size] = '\0';
+}
+
 void buf_drop_front(struct buf *buf, size_t size)
 {
     if (size > buf->size)

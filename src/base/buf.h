@@ -42,6 +42,9 @@ void buf_grown(struct buf *buf, size_t size) NONNULL(1);
 /* Empties the buffer and keeps its storage. */
 void buf_clear(struct buf *buf) NONNULL(1);
 
+/* Shortens the buffer to its first `size` bytes; `overflowed` is unchanged. */
+void buf_cut(struct buf *buf, size_t size) NONNULL(1);
+
 /* Removes the first `size` bytes; `overflowed` is unchanged. */
 void buf_drop_front(struct buf *buf, size_t size) NONNULL(1);
 

@@ -1,5 +1,5 @@
-// A campaign as the official 2.4.0 client brings it about: the server asks by input_required, the client shows the form to its
-// person and repeats the call with the answer, all by itself.
+// A campaign as the official 2.4.0 client brings it about. With 2026-07-28 the server asks by input_required; the client shows the
+// form to its person and repeats the call with the answer, all by itself. With 2025-11-25 the server asks during the call.
 
 import assert from 'node:assert/strict';
 import { packagesOf } from '../lib/packages.mjs';
@@ -7,11 +7,19 @@ import { packagesOf } from '../lib/packages.mjs';
 const load = packagesOf('clients');
 const sdk = { ...load('@modelcontextprotocol/client'), ...load('@modelcontextprotocol/client/stdio') };
 
-const OPTIONS = { versionNegotiation: { mode: { pin: '2026-07-28' } }, capabilities: { elicitation: { form: {} } } };
+const CAPABILITIES = { elicitation: { form: {} } };
+const ERAS = {
+  '2026-07-28': { versionNegotiation: { mode: { pin: '2026-07-28' } }, capabilities: CAPABILITIES },
+  '2025-11-25': { versionNegotiation: { mode: 'legacy' }, capabilities: CAPABILITIES },
+};
 const LETTER = '<!doctype html><html><head><title>Asked</title></head><body><p>Hello {{ firstName }}</p></body></html>';
 
-/** Asks over stdio and over HTTP. */
+/** Asks over stdio and over HTTP, in both eras. */
 export async function confirmation(report, server) {
+  for (const [version, options] of Object.entries(ERAS)) await askedIn(report, server, version, options);
+}
+
+async function askedIn(report, server, version, options) {
   const [command, ...args] = server.stdioCommand;
   const requestInit = { headers: { Authorization: `Bearer ${server.key}` } };
   const transports = {
@@ -19,9 +27,9 @@ export async function confirmation(report, server) {
     http: new sdk.StreamableHTTPClientTransport(new URL(server.url), { requestInit }),
   };
   for (const [name, transport] of Object.entries(transports)) {
-    const client = new sdk.Client({ name: 'posthorn-tests', version: '1.0.0' }, OPTIONS);
+    const client = new sdk.Client({ name: 'posthorn-tests', version: '1.0.0' }, options);
     await client.connect(transport);
-    await askedBy(report, `sdk 2.4.0 ${name}`, client);
+    await askedBy(report, `sdk 2.4.0 ${version} ${name}`, client);
     await client.close();
   }
 }

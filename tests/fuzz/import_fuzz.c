@@ -99,7 +99,7 @@ static bool read_header(struct import_under_test *test)
     struct error err = { .code = ERR_NONE };
     if (!next_row(test, &row) || row.fault != CSV_FINE)
         return false;
-    if (import_columns_read(test->arena, &row, test->mapping, "csv", &test->plan.columns, &err))
+    if (import_columns_read(test->arena, &row, test->mapping, SIZE_MAX, "csv", &test->plan.columns, &err))
         return true;
     check_error(&err);
     return false;

@@ -51,7 +51,7 @@ export async function readSend(call, sendId) {
 /** Waits for the end of a send, however often its server goes away meanwhile. */
 export function awaitSend(call, sendId, limitMs) {
   const ended = async () => {
-    const { ok, body } = await call('get_email_analytics', { view: 'send', sendId }).catch(() => ({ ok: false }));
+    const { ok, body } = await call('get_email_analytics', { view: 'send', sendId, detail: 'full' }).catch(() => ({ ok: false }));
     return ok && !['queued', 'running', 'scheduled'].includes(body.status) && body;
   };
   return until(`the send ${sendId} has ended`, ended, limitMs);

@@ -16,7 +16,7 @@
 enum {
     POLL_MS = 1000,
     RECONNECT_MS = 200,
-    SENT_ERROR_MAX_BYTES = 64 * 1024,
+    SENT_ERROR_MAX_BYTES = 128 * 1024,
 };
 
 struct parked_calls {
@@ -173,6 +173,9 @@ static void read_job_error(struct arena *arena, const char *text, struct error *
     enum error_code code = error_code_from_name(json_get_text(object, "code"), ERR_INTERNAL_ERROR);
     fail(err, code, json_get_text(object, "param"), "%s", message != NULL ? message : "The job failed.");
     err->retry_after_s = json_get_int(object, "retryAfter", 0);
+    const json_t *details = json_object_get(object, "details");
+    if (details != NULL)
+        error_with_details(err, json_compact(arena, details));
 }
 
 static void complete_with_job(struct parked_calls *parked, struct call_state *state, const struct parked_jobs_row *job)

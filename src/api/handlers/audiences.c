@@ -5,11 +5,18 @@
 #include "catalogue/operations.h"
 
 /* Replies with the changed audience. */
-static bool reply_audience(struct op_context *ctx, const struct audience_row *audience, struct opt_int count, struct reply *reply)
+static bool reply_parts(struct op_context *ctx, const struct audience_row *audience, struct audience_parts parts,
+                        struct reply *reply)
 {
     op_context_subject(ctx, work_id(&ctx->work, ID_AUDIENCE, audience->id));
-    audience_write(&ctx->work, audience, (struct audience_parts){ .count = count, .build = true }, &reply->json);
+    parts.build = true;
+    audience_write(&ctx->work, audience, parts, &reply->json);
     return true;
+}
+
+static bool reply_audience(struct op_context *ctx, const struct audience_row *audience, struct opt_int count, struct reply *reply)
+{
+    return reply_parts(ctx, audience, (struct audience_parts){ .count = count }, reply);
 }
 
 static bool enqueue_build(struct op_context *ctx, struct audience_row *audience, struct reply *reply, struct error *err)
@@ -43,9 +50,9 @@ bool op_audiences_get(struct op_context *ctx, const struct audiences_get_args *a
 bool op_audiences_create(struct op_context *ctx, const struct audiences_create_args *args, struct reply *reply, struct error *err)
 {
     struct audience_row *audience;
-    struct opt_int count;
-    return audience_create(&ctx->work, args->name, args->filters, &audience, &count, err) &&
-           reply_audience(ctx, audience, count, reply);
+    struct audience_parts parts;
+    return audience_create(&ctx->work, args->name, args->filters, &audience, &parts, err) &&
+           reply_parts(ctx, audience, parts, reply);
 }
 
 bool op_audiences_update(struct op_context *ctx, const struct audiences_update_args *args, struct reply *reply, struct error *err)

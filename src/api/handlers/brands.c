@@ -17,15 +17,10 @@ static bool refuse_website_options(const struct brands_create_args *args, struct
     return param == NULL || fail(err, ERR_NOT_IMPLEMENTED, param, "Websites cannot be read yet; leave %s out.", param);
 }
 
-/* An assistant cannot set the header X-Brand-Id. */
-static const char *how_to_enter(const struct work *work, const char *brand_id)
-{
-    return arena_printf(
-        work->arena,
-        "Pass brandId %s to each tool that shall work in this brand; other calls stay in the brand of before. To bind "
-        "a whole connection to it, the user connects with the header X-Brand-Id: %s, or runs posthorn mcp --brand %s.",
-        brand_id, brand_id, brand_id);
-}
+/* An assistant cannot set the header, so its tools take the id as an argument. */
+static const char how_to_enter[] =
+    "To work in this brand, pass its brandId to each tool, or send it in the header X-Brand-Id. To bind a "
+    "whole connection to it, connect with this header, or run posthorn mcp --brand with the brandId.";
 
 bool op_brands_create(struct op_context *ctx, const struct brands_create_args *args, struct reply *reply, struct error *err)
 {
@@ -44,10 +39,8 @@ bool op_brands_create(struct op_context *ctx, const struct brands_create_args *a
     struct brand_row *brand;
     if (!refuse_website_options(args, err) || !brand_create(&ctx->work, &fields, &brand, err))
         return false;
-    const char *brand_id = work_id(&ctx->work, ID_BRAND, brand->id);
-    op_context_subject(ctx, brand_id);
-    const char *enter = ctx->call->caller.is_model ? how_to_enter(&ctx->work, brand_id) : NULL;
-    return brand_write_created(&ctx->work, brand, enter, &reply->json, err);
+    op_context_subject(ctx, work_id(&ctx->work, ID_BRAND, brand->id));
+    return brand_write_created(&ctx->work, brand, how_to_enter, &reply->json, err);
 }
 
 bool op_brands_list(struct op_context *ctx, const struct brands_list_args *args, struct reply *reply, struct error *err)

@@ -19,6 +19,18 @@ static bool ask_for_import(struct op_context *ctx, struct import_request request
            import_set_job(&ctx->work, asked.id, reply->job_id, err);
 }
 
+bool op_contacts_preview_import(struct op_context *ctx, const struct contacts_preview_import_args *args, struct reply *reply,
+                                struct error *err)
+{
+    struct import_request request = {
+        .csv = args->csv,
+        .path = args->path,
+        .mapping = args->mapping,
+        .over_http = ctx->call->caller.is_remote,
+    };
+    return import_preview(&ctx->work, &request, &reply->json, err);
+}
+
 bool op_contacts_import_csv(struct op_context *ctx, const struct contacts_import_csv_args *args, struct reply *reply,
                             struct error *err)
 {

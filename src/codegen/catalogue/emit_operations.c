@@ -338,6 +338,9 @@ static void put_operation_row(struct output *out, const struct catalogue *all, c
     put(out, "      .status = %.0f, .query_budget = %.0f, .built = %s,\n", member_number(json, "status", 200),
         member_number(json, "queries", 0), true_or_false(op->built));
     put(out, "      .args = &%s_args_shape,\n", op->c_name);
+    if (op->built && has_view(all, op)) {
+        put(out, "      .view = &%s_view,\n", op->c_name);
+    }
     if (!op->built) {
         put(out, "    },\n");
     } else if (member_true(json, "single")) {
@@ -394,6 +397,9 @@ void emit_operations(const struct catalogue *all, const char *folder)
         put_shape(&out, text("%s_args_shape", op->c_name), text("%s_args", op->c_name), op->params, op->param_count, elsewhere);
         if (op->built && !member_true(op->json, "single")) {
             put_thunk(&out, op);
+        }
+        if (op->built && has_view(all, op)) {
+            put_view(&out, all, op);
         }
     }
     put(&out, "const struct operation operations[] = {\n");

@@ -90,7 +90,9 @@ static void put_tool(struct output *out, const struct catalogue *all, size_t at)
     const json_t *preset = json_object_get(tool->json, "default");
     put_member(out, "fixed_json", fixed != NULL ? json_text(fixed) : NULL);
     put_member(out, "default_json", preset != NULL ? json_text(preset) : NULL);
-    put_member(out, "adapter", member_text(tool->json, "adapter"));
+    put(out, "      .takes_detail = %s,\n", true_or_false(takes_detail(all, tool)));
+    put_member(out, "long_member", member_text(json_object_get(tool->json, "long"), "member"));
+    put_member(out, "long_uri", member_text(json_object_get(tool->json, "long"), "uri"));
     put_member(out, "help", tool_help(all, tool));
     put_member(out, "instead", member_text(json_object_get(tool->json, "instead"), "text"));
     put(out, "    },\n");

@@ -1,4 +1,5 @@
 #include "lint.h"
+#include "types.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -156,6 +157,29 @@ static void lint_choice(const struct tool_decl *tool)
     }
 }
 
+/* The long member is text that every built operation adds when include names it. */
+static void lint_long_member(const struct catalogue *all, const struct tool_decl *tool)
+{
+    static const char *const known[] = { "member=s", "uri=s", NULL };
+    json_t *declared = json_object_get(tool->json, "long");
+    if (declared == NULL) {
+        return;
+    }
+    lint_members(declared, known, tool->where);
+    const char *member = member_text(declared, "member");
+    for (size_t i = 0; member != NULL && i < tool->op_count; i++) {
+        const struct op_decl *op = tool->ops[i];
+        const struct param *include = find_param(op, "include");
+        json_t *property = json_object_get(json_object_get(result_schema(all, op), "properties"), member);
+        if (op->built && (property == NULL || include == NULL || !list_has(enum_values(include), member))) {
+            problem(tool->where, "long names %s, which %s does not add with include", member, op->id);
+        }
+    }
+    if (member == NULL || member_text(declared, "uri") == NULL) {
+        problem(tool->where, "long needs member and uri");
+    }
+}
+
 /* True when `sentence` contains the name as a whole word. */
 static bool names_word(const char *sentence, const char *name)
 {
@@ -219,7 +243,7 @@ static void lint_tool(const struct catalogue *all, size_t at)
 {
     static const char *const known[] = {
         "name=s",    "title=s",   "description=s", "toolset=s", "hints=o", "run=st", "chooseBy=o",     "only=t",
-        "fixed=o",   "default=o", "describe=o",    "adapter=s", "help=s",  "cost=s", "organization=b", "brief=t",
+        "fixed=o",   "default=o", "describe=o",    "long=o",    "help=s",  "cost=s", "organization=b", "brief=t",
         "require=t", "output=t",  "rules=t",       "instead=o", "needs=o", "aliases=o", NULL,
     };
     static const char *const known_choice[] = { "argument=s", "values=o", "present=o", "otherwise=s", NULL };
@@ -247,6 +271,7 @@ static void lint_tool(const struct catalogue *all, size_t at)
     lint_operations_of(tool);
     lint_word_lists(tool);
     lint_choice(tool);
+    lint_long_member(all, tool);
     lint_instead(all, tool);
 }
 

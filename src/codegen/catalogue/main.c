@@ -20,6 +20,7 @@ static void lint_declarations(void)
     lint_integrations(&all);
     lint_interface(&all);
     lint_resources(&all);
+    lint_views(&all);
     lint_jobs(&all);
     lint_operations(&all);
     lint_types(&all);

@@ -172,6 +172,25 @@ json_t *without_reference(const struct catalogue *all, json_t *schema) NONNULL(1
 /* Fills the schemas, the description and the tools/list object of every built tool. */
 void make_tool_schemas(struct catalogue *all) NONNULL(1);
 
+/* ---- views.c ---- */
+
+/* True when the shape of the result says what tools may leave out of it. */
+bool has_view(const struct catalogue *all, const struct op_decl *op) NONNULL(1, 2);
+
+/* True when the tool takes the argument detail: it only reads, or a built operation of it answers with grouped lists. */
+bool takes_detail(const struct catalogue *all, const struct tool_decl *tool) NONNULL(1, 2);
+
+/* True when a built operation of the tool answers with a list that obeys the tool's limit, and takes no limit itself. */
+bool cuts_lists(const struct catalogue *all, const struct tool_decl *tool) NONNULL(1, 2);
+
+struct output;
+
+/* Writes the view of a result as a constant OPERATION_view. */
+void put_view(struct output *out, const struct catalogue *all, const struct op_decl *op) NONNULL(1, 2, 3);
+
+/* Reports views that name members which their shapes lack. */
+void lint_views(const struct catalogue *all) NONNULL(1);
+
 /* The OpenAPI document. Borrowed; every call returns the same one. */
 json_t *openapi_document(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL;
 

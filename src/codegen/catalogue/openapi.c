@@ -32,7 +32,7 @@ json_t *openapi_relink(json_t *schema)
             int length = (int)(json_string_length(member) - strlen(".json"));
             const char *target = text("#/components/schemas/%.*s", length, json_string_value(member));
             json_object_set_new(made, name, json_string(target));
-        } else if (strcmp(name, "open") != 0) {
+        } else if (strcmp(name, "open") != 0 && strcmp(name, "view") != 0) {
             json_object_set_new(made, name, openapi_relink(member));
         }
     }

@@ -179,7 +179,24 @@ static bool any_op_waits(const struct tool_decl *tool)
     return false;
 }
 
-static json_t *input_schema(const struct tool_decl *tool)
+/* The arguments that shape the answer of a tool; no operation takes them (src/api/tool_view.h). */
+static void add_view_properties(const struct catalogue *all, const struct tool_decl *tool, json_t *properties)
+{
+    const char *member = member_text(json_object_get(tool->json, "long"), "member");
+    if (member != NULL) {
+        json_object_set_new(properties, text("%sFrom", member), json_pack("{s:s, s:i}", "type", "integer", "minimum", 0));
+        json_object_set_new(properties, text("%sChars", member), json_pack("{s:s, s:i}", "type", "integer", "minimum", 1));
+    }
+    if (cuts_lists(all, tool) && json_object_get(properties, "limit") == NULL) {
+        json_object_set_new(properties, "limit",
+                            json_pack("{s:s, s:i, s:i, s:i}", "type", "integer", "minimum", 1, "maximum", 100, "default", 10));
+    }
+    if (takes_detail(all, tool)) {
+        json_object_set_new(properties, "detail", json_pack("{s:s, s:[s]}", "type", "string", "enum", "full"));
+    }
+}
+
+static json_t *input_schema(const struct catalogue *all, const struct tool_decl *tool)
 {
     json_t *properties = json_object();
     if (tool->choose_by != NULL) {
@@ -213,6 +230,7 @@ static json_t *input_schema(const struct tool_decl *tool)
     if (any_op_waits(tool)) {
         json_object_set_new(properties, "waitSeconds", json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 0, "maximum", 50));
     }
+    add_view_properties(all, tool, properties);
     json_t *schema = json_pack("{s:s, s:o}", "type", "object", "properties", properties);
     if (json_array_size(required) > 0) {
         json_object_set(schema, "required", required);
@@ -327,7 +345,7 @@ void make_tool_schemas(struct catalogue *all)
         if (!tool->built) {
             continue;
         }
-        tool->input_schema = keep(input_schema(tool));
+        tool->input_schema = keep(input_schema(all, tool));
         tool->output_schema = keep(output_schema(all, tool));
         tool->list_object = keep(json_pack("{s:s, s:s, s:s, s:O, s:O, s:o}", "name", tool->name, "title",
                                            member_text(tool->json, "title"), "description", tool->description, "inputSchema",

@@ -86,6 +86,25 @@ static const char *errors_in_words(const struct op_decl *op)
     return json_array_size(codes) > 0 ? text("\nSpecific errors: %s.\n", words_of(codes)) : "";
 }
 
+/* The arguments that shape the answer, which are no operation's. */
+static const char *view_arguments(const struct catalogue *all, const struct tool_decl *tool)
+{
+    const char *words = "";
+    const char *member = member_text(json_object_get(tool->json, "long"), "member");
+    if (member != NULL) {
+        words = text("- `%sFrom`, `%sChars`: a part of %s, from this character, of this many at most; the answer has %sTotalChars, and "
+                     "next%c%sFrom while more follows\n",
+                     member, member, member, member, member[0] - 'a' + 'A', member + 1);
+    }
+    if (cuts_lists(all, tool)) {
+        words = text("%s- `limit`: also the items of included lists; hasMore says that some were left out\n", words);
+    }
+    if (takes_detail(all, tool)) {
+        words = text("%s- `detail`: full also gives empty members, technical times and every faulty row\n", words);
+    }
+    return words[0] != '\0' ? text("\n## Answer\n\n%s", words) : words;
+}
+
 const char *tool_help(const struct catalogue *all, const struct tool_decl *tool)
 {
     const char *words = text("# %s\n\n%s\n", member_text(tool->json, "title"), tool->description);
@@ -106,7 +125,7 @@ const char *tool_help(const struct catalogue *all, const struct tool_decl *tool)
         }
         words = text("%s %s\n\n%s%s", words, price_sentence(all, op), shown_arguments(tool, op), errors_in_words(op));
     }
-    return words;
+    return text("%s%s", words, view_arguments(all, tool));
 }
 
 const char *command_domain(const struct op_decl *op)

@@ -199,15 +199,40 @@ static bool read_filters(const struct work *work, const json_t *given, const cha
            fail(err, ERR_INVALID_REQUEST, "filters", "filters must not be larger than %d KiB.", AUDIENCE_FILTERS_MAX_BYTES / 1024);
 }
 
+/* Counts the members again without regard to case, as contact_count does. */
+static bool count_ignoring_case(const struct work *work, const struct filter *filter, const struct filter_scope *scope,
+                                struct audience_parts *parts, struct error *err)
+{
+    struct search_sql *sql = arena_alloc(work->arena, sizeof(*sql));
+    search_sql_init(sql, work->arena);
+    sql->ignores_case = true;
+    search_sql_add(sql, "select count(*), 0::bigint from (select 1 from contacts c where c.brand_id = ");
+    search_sql_number(sql, work->brand_id);
+    search_sql_add(sql, " and ");
+    if (!filter_compile(filter, scope, sql, err))
+        return false;
+    search_sql_add(sql, " limit ");
+    search_sql_number(sql, FILTER_CASE_COUNT_MAX);
+    search_sql_add(sql, ") m");
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t at = add_count(work, sql, batch);
+    if (!db_batch_run(batch, err))
+        return false;
+    struct opt_int count = count_result(batch, at);
+    count.set = count.value > parts->count.value;
+    parts->ignoring_case = count;
+    return true;
+}
+
 /* Counts the members, which also proves that the SQL of the filter is valid. `audience_id` 0: a new audience. */
-static bool check_and_count(const struct work *work, const json_t *filters, int64_t audience_id, struct opt_int *ret_count,
+static bool check_and_count(const struct work *work, const json_t *filters, int64_t audience_id, struct audience_parts *ret_parts,
                             struct error *err)
 {
     const struct filter *filter;
     const struct filter_scope *scope;
     struct error not_countable = { .code = ERR_NONE };
     struct search_sql *sql = count_query_new(work, false);
-    *ret_count = not_counted;
+    *ret_parts = (struct audience_parts){ .count = not_counted };
     if (!filter_check(work, filters, "filters", audience_id, &filter, &scope, err))
         return false;
     if (!filter_compile(filter, scope, sql, &not_countable)) /* it refers to a cohort that is being built */
@@ -216,15 +241,16 @@ static bool check_and_count(const struct work *work, const json_t *filters, int6
     size_t at = add_count(work, sql, batch);
     if (!db_batch_run(batch, err))
         return false;
-    *ret_count = count_result(batch, at);
-    return true;
+    ret_parts->count = count_result(batch, at);
+    bool may_hide = sql->has_exact_text && ret_parts->count.value <= FILTER_FEW_MATCHES;
+    return !may_hide || count_ignoring_case(work, filter, scope, ret_parts, err);
 }
 
 bool audience_create(const struct work *work, const char *name, const json_t *filters, struct audience_row **ret_audience,
-                     struct opt_int *ret_count, struct error *err)
+                     struct audience_parts *ret_parts, struct error *err)
 {
     struct audience_insert_params params = { .brand_id = work->brand_id, .now = work->now_us };
-    return read_audience_name(work, name, &params.name, err) && check_and_count(work, filters, 0, ret_count, err) &&
+    return read_audience_name(work, name, &params.name, err) && check_and_count(work, filters, 0, ret_parts, err) &&
            read_filters(work, filters, &params.filters, err) &&
            sql_audience_insert(work->conn, work->arena, &params, ret_audience, err);
 }
@@ -248,9 +274,11 @@ bool audience_update(const struct work *work, int64_t id, const char *name, cons
     struct audience_change_params params = { .brand_id = work->brand_id, .id = id, .now = work->now_us };
     if (!check_audience_change(work, id, name, filters, err) || !read_audience_name(work, name, &params.name, err))
         return false;
-    if (filters != NULL &&
-        (!check_and_count(work, filters, id, ret_count, err) || !read_filters(work, filters, &params.filters, err)))
+    struct audience_parts parts;
+    if (filters != NULL && (!check_and_count(work, filters, id, &parts, err) || !read_filters(work, filters, &params.filters, err)))
         return false;
+    if (filters != NULL)
+        *ret_count = parts.count;
     if (!sql_audience_change(work->conn, work->arena, &params, ret_audience, err))
         return false;
     if (*ret_audience == NULL)

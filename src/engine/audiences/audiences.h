@@ -22,6 +22,7 @@ enum {
 /* Optional members of the wire shape. */
 struct audience_parts {
     struct opt_int count;
+    struct opt_int ignoring_case; /* members when the case of texts is ignored; set when few match exactly and these are more */
     bool build;
 };
 
@@ -45,7 +46,7 @@ MUST_CHECK bool audience_describe(const struct work *work, int64_t limit, const 
 /* Saves filters as an audience. They are checked like the filters of a search.
  * Errors: INVALID_REQUEST with the exact path, AUDIENCE_NOT_FOUND for an audience that they refer to. */
 MUST_CHECK bool audience_create(const struct work *work, const char *name, const json_t *filters,
-                                struct audience_row **ret_audience, struct opt_int *ret_count, struct error *err)
+                                struct audience_row **ret_audience, struct audience_parts *ret_parts, struct error *err)
     NONNULL(1, 2, 3, 4, 5, 6);
 
 /* Changes the members that are not NULL. Errors: as audience_create; INVALID_REQUEST for the filters of a cohort. */

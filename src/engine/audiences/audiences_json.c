@@ -37,6 +37,8 @@ void audience_write(const struct work *work, const struct audience_row *audience
     json_member_raw(json, "filters", audience->filters);
     if (parts.count.set)
         json_member_int(json, "count", parts.count.value);
+    if (parts.ignoring_case.set)
+        json_member_int(json, "matchesIgnoringCase", parts.ignoring_case.value);
     if (audience->readiness != NULL) {
         json_member_text(json, "materializationStatus", audience->readiness);
         if (parts.build)

@@ -96,18 +96,15 @@ static const struct db_statement counting = {
     .row_size = sizeof(struct count_row),
 };
 
-/* More matches than this need no look at case. */
-enum { FEW_MATCHES = 10 };
-
 /* Counts the matches again without regard to case when few match and a text is compared exactly. `ret_count` is set when more
- * match that way; it is at most CONTACT_CASE_COUNT_MAX. */
+ * match that way; it is at most FILTER_CASE_COUNT_MAX. */
 static bool count_ignoring_case(const struct work *work, const struct contact_search *search, const struct search_filters *where,
                                 bool has_exact_text, int64_t matched, struct opt_int *ret_count, struct error *err)
 {
     struct search_sql sql;
     struct db_rows rows;
     *ret_count = (struct opt_int){ .set = false };
-    if (!has_exact_text || matched > FEW_MATCHES)
+    if (!has_exact_text || matched > FILTER_FEW_MATCHES)
         return true;
     search_sql_init(&sql, work->arena);
     sql.ignores_case = true;
@@ -115,7 +112,7 @@ static bool count_ignoring_case(const struct work *work, const struct contact_se
     if (!add_where(work, search, where, &sql, err))
         return false;
     search_sql_add(&sql, " limit ");
-    search_sql_number(&sql, CONTACT_CASE_COUNT_MAX);
+    search_sql_number(&sql, FILTER_CASE_COUNT_MAX);
     search_sql_add(&sql, ") m");
     if (!search_sql_run(&sql, work->conn, &counting, &rows, err))
         return false;

@@ -12,8 +12,6 @@
 
 enum contact_order_field { CONTACT_BY_CREATED, CONTACT_BY_UPDATED, CONTACT_BY_EMAIL, CONTACT_BY_FIRST_NAME, CONTACT_BY_LAST_NAME };
 
-enum { CONTACT_CASE_COUNT_MAX = 1000 };
-
 struct contact_search {
     const char *text;      /* part of the address or of "first last", ignoring case; NULL: all */
     const json_t *filters; /* see filter.h; NULL: none */
@@ -48,5 +46,5 @@ MUST_CHECK bool contact_count(const struct work *work, const struct contact_sear
                               struct opt_int *ret_ignoring_case, struct error *err) NONNULL(1, 2, 3, 4, 5);
 
 /* The member matchesIgnoringCase, when it is set: few contacts match a text exactly, and more with other case. At most
- * CONTACT_CASE_COUNT_MAX. */
+ * FILTER_CASE_COUNT_MAX. */
 void contact_write_ignoring_case(struct opt_int count, struct json_writer *json) NONNULL(2);

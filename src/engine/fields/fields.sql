@@ -20,20 +20,24 @@ select name, type
  where brand_id = :brand_id and (:names::text[] is null or name = any(:names))
  order by name;
 
--- The values that several of the newest contacts have in these text fields, the most frequent first. Longer values are left out.
+-- The values that several of the newest contacts have in these text fields, the most frequent first. Longer values and contacts
+-- with very large fields are left out, and the fields of a contact are read once, so the cost is bounded.
 -- name: contact_field_values :many
 -- params: brand_id bigint, names text[], sample bigint, max_chars bigint, limit bigint
 -- columns: name text, value text
 with sample as materialized (
-    select source, custom_fields
+    select source, case when pg_column_size(custom_fields) <= 16384 then custom_fields else '{}' end as custom_fields
       from contacts
      where brand_id = :brand_id
      order by id desc
      limit :sample
 ), given as (
-    select f.name, case when f.name = 'source' then s.source else s.custom_fields ->> f.name end as value
+    select f.name, f.value
       from sample s
-     cross join unnest(:names::text[]) as f(name)
+     cross join lateral jsonb_each_text(s.custom_fields) as f(name, value)
+     where f.name = any(:names::text[])
+     union all
+    select 'source', source from sample where 'source' = any(:names::text[])
 ), counted as (
     select name, value, row_number() over (partition by name order by count(*) desc, value) as rank
       from given

@@ -44,6 +44,8 @@ enum {
     FILTER_MAX_AUDIENCES = 600,    /* audiences that one statement refers to, including those of audiences */
     FILTER_MAX_COMPILED = 150,     /* conditions in one statement, including those of audiences */
     FILTER_MAX_DAYS = 3650,
+    FILTER_FEW_MATCHES = 10,      /* up to this many, a search looks whether case hides matches */
+    FILTER_CASE_COUNT_MAX = 1000, /* matches counted without regard to case */
     AUDIENCE_FILTERS_MAX_BYTES = 256 * 1024,
     FILTER_MAX_DEFINITION_BYTES = 4 * 1024 * 1024, /* filters of the audiences that one statement refers to */
 };

@@ -1,11 +1,17 @@
 #include "engine/imports/columns.h"
 
 #include "base/json_read.h"
+#include "base/json_write.h"
 #include "base/text.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { SHOWN_HEADERS = 20, SHOWN_POINTS = 60, HEADER_MAX_BYTES = 512 };
+enum { SHOWN_FAULTS = 50, FAULTS_MAX_BYTES = 64 * 1024 };
+
+/* Follows the message of the first fault. */
+#define MORE_FAULTS " %zu faults in all: details.columns lists them, and details.mapping is a mapping to use."
 
 /* The longest name of a field in UTF-8, with the bytes that json_quote reserves for escapes. */
 enum {
@@ -101,37 +107,159 @@ static bool name_column(struct arena *arena, struct import_column *column, const
     return field_name_normalize(arena, wanted, &column->name, err);
 }
 
-/* Chooses the field of a column: by the caller's mapping, else by its header. */
-static bool read_column(struct arena *arena, struct import_columns *columns, struct import_column *column, size_t index,
-                        const json_t *mapping, const char *param, struct error *err)
+/* ---- Faults ---- */
+
+/* The columns that cannot be imported, collected so that the caller mends all of them at once. */
+struct column_faults {
+    struct arena *arena;
+    const char *param;
+    struct error first;
+    size_t count;
+    json_t *list;    /* [{column, message}], of the first SHOWN_FAULTS */
+    json_t *similar; /* header to a similar name for columns whose name is none, or null */
+    json_t *mapping; /* the caller's, with a field or null for each column at fault */
+};
+
+static void faults_init(struct column_faults *faults, struct arena *arena, const json_t *mapping, const char *param)
 {
+    *faults = (struct column_faults){
+        .arena = arena,
+        .param = param,
+        .list = json_in_arena(arena, json_array()),
+        .similar = json_in_arena(arena, json_object()),
+        .mapping = json_in_arena(arena, mapping != NULL ? json_copy(json_for_iteration(mapping)) : json_object()),
+    };
+}
+
+/* `header` is NULL when the fault concerns no single column. */
+static void add_fault(struct column_faults *faults, const char *header, bool is_in_mapping, const char *message)
+{
+    if (faults->count++ == 0) {
+        fail(&faults->first, ERR_INVALID_REQUEST, is_in_mapping ? NULL : faults->param, "%s", message);
+        if (is_in_mapping)
+            error_set_param(&faults->first, "mapping.%s", header);
+    }
+    if (json_array_size(faults->list) >= SHOWN_FAULTS)
+        return;
+    json_t *fault = json_object();
+    if (header != NULL)
+        json_object_set_new(fault, "column", json_string(header));
+    json_object_set_new(fault, "message", json_string(message));
+    json_array_append_new(faults->list, fault);
+}
+
+/* A field for a column whose name is none: its letters and digits. NULL when they are no name either. */
+static const char *similar_name(struct arena *arena, const char *header)
+{
+    struct error ignored = { .code = ERR_NONE };
+    char *letters = arena_dup(arena, header);
+    const char *name;
+    for (char *at = letters; *at != '\0'; at++)
+        if (!isalnum((unsigned char)*at) && (unsigned char)*at < 0x80)
+            *at = ' ';
+    if (field_name_normalize(arena, letters, &name, &ignored) ||
+        field_name_normalize(arena, arena_printf(arena, "column %s", letters), &name, &ignored))
+        return name;
+    return NULL;
+}
+
+/* Suggests a field for the column, or to skip it when `name` is NULL. */
+static void suggest(struct column_faults *faults, const char *header, const char *name)
+{
+    if (json_object_size(faults->mapping) < CSV_MAX_CELLS || json_object_get(faults->mapping, header) != NULL)
+        json_object_set_new(faults->mapping, header, name != NULL ? json_string(name) : json_null());
+}
+
+/* A column without a similar name, or with that of another column, is skipped. */
+static void suggest_similar(struct column_faults *faults, const struct import_columns *columns)
+{
+    json_t *used = json_in_arena(faults->arena, json_object());
+    for (size_t i = 0; i < columns->count; i++)
+        if (columns->items[i].name != NULL)
+            json_object_set_new(used, columns->items[i].name, json_true());
+    const char *header;
+    json_t *similar;
+    json_object_foreach (faults->similar, header, similar) {
+        const char *name = json_string_value(similar);
+        bool is_free = name != NULL && json_object_get(used, name) == NULL;
+        suggest(faults, header, is_free ? name : NULL);
+        if (is_free)
+            json_object_set_new(used, name, json_true());
+    }
+}
+
+static bool refuse_columns(struct column_faults *faults, struct error *err)
+{
+    struct buf *details = buf_in_arena(faults->arena, FAULTS_MAX_BYTES);
+    *err = faults->first;
+    if (faults->count > 1) {
+        size_t size = strlen(err->message);
+        snprintf(err->message + size, sizeof(err->message) - size, MORE_FAULTS, faults->count);
+    }
+    struct json_writer json;
+    json_writer_init(&json, details);
+    json_object_begin(&json);
+    json_member_raw(&json, "columns", json_compact(faults->arena, faults->list));
+    json_member_raw(&json, "mapping", json_compact(faults->arena, faults->mapping));
+    json_object_end(&json);
+    return details->overflowed ? false : error_with_details(err, buf_text(details));
+}
+
+/* ---- Columns ---- */
+
+/* The field that the caller's mapping gives to a column. */
+static void read_mapped(struct column_faults *faults, struct import_column *column, const json_t *mapped)
+{
+    struct error error = { .code = ERR_NONE };
+    const char *wanted = json_string_value(mapped);
+    if (wanted != NULL && name_column(faults->arena, column, wanted, &error))
+        return;
+    column->kind = COLUMN_SKIP;
+    column->name = NULL;
+    add_fault(faults, column->header, true,
+              wanted != NULL ? error.message : "A mapping value must be a field name, or null to skip the column.");
+    const char *similar = wanted != NULL ? similar_name(faults->arena, wanted) : NULL;
+    json_object_set_new(faults->similar, column->header, similar != NULL ? json_string(similar) : json_null());
+}
+
+static void refuse_header(struct column_faults *faults, struct import_column *column, const char *why)
+{
+    column->kind = COLUMN_SKIP;
+    column->name = NULL;
+    const char *message = arena_printf(
+        faults->arena, "The column \"%s\" cannot be a field: %s Map it to another field in mapping, or to null to skip it.",
+        text_visible(faults->arena, column->header, SHOWN_POINTS), why);
+    add_fault(faults, column->header, false, message);
+    const char *similar = similar_name(faults->arena, column->header);
+    json_object_set_new(faults->similar, column->header, similar != NULL ? json_string(similar) : json_null());
+}
+
+/* Chooses the field of a column: by the caller's mapping, else by its header. */
+static void read_column(struct column_faults *faults, struct import_columns *columns, size_t index, const json_t *mapping)
+{
+    struct import_column *column = &columns->items[index];
     const json_t *mapped = json_object_get(mapping, column->header);
     struct error error = { .code = ERR_NONE };
     if (json_is_null(mapped) || is_error_file_header(column->header))
-        return true;
+        return;
     if (mapped != NULL) {
-        if (json_is_string(mapped) && name_column(arena, column, json_string_value(mapped), &error))
-            return true;
-        fail(err, ERR_INVALID_REQUEST, NULL, "%s",
-             json_is_string(mapped) ? error.message : "A mapping value must be a field name, or null to skip the column.");
-        return error_set_param(err, "mapping.%s", column->header);
+        read_mapped(faults, column, mapped);
+        return;
     }
     if (column->header[0] == '\0') {
-        import_warn(columns, "COLUMN_SKIPPED", NULL, arena_printf(arena, "Column %zu has no name and was skipped.", index + 1));
-        return true;
+        import_warn(columns, "COLUMN_SKIPPED", NULL,
+                    arena_printf(faults->arena, "Column %zu has no name and was skipped.", index + 1));
+        return;
     }
     column->kind = core_kind_of_header(column->header);
     column->name = core_names[column->kind];
     if (column->kind != COLUMN_SKIP)
-        return true;
+        return;
     column->kind = COLUMN_CUSTOM;
-    if (!field_name_normalize(arena, column->header, &column->name, &error))
-        return fail(err, ERR_INVALID_REQUEST, param,
-                    "The column \"%s\" cannot be a field: %s Map it to another field in mapping, or to null to skip it.",
-                    text_visible(arena, column->header, SHOWN_POINTS), error.message);
-    if (strcmp(column->name, column->header) != 0)
+    if (!field_name_normalize(faults->arena, column->header, &column->name, &error))
+        refuse_header(faults, column, error.message);
+    else if (strcmp(column->name, column->header) != 0)
         warn_renamed(columns, column);
-    return true;
 }
 
 /* ---- The header row ---- */
@@ -145,66 +273,109 @@ static const char *list_headers(struct arena *arena, const struct import_columns
     return columns->count > SHOWN_HEADERS ? arena_printf(arena, "%s, …", list) : list;
 }
 
-static bool check_mapping(struct arena *arena, const struct import_columns *columns, const json_t *mapping, struct error *err)
+/* A column whose name differs from the wanted one in case and white space only; NULL when there is none. */
+static const char *similar_header(struct arena *arena, const struct import_columns *columns, const char *wanted)
 {
-    const char *header;
-    json_t *ignored;
-    json_object_foreach (json_for_iteration(mapping), header, ignored) {
-        bool known = false;
-        for (size_t i = 0; i < columns->count && !known; i++)
-            known = strcmp(columns->items[i].header, header) == 0;
-        if (known)
-            continue;
-        fail(err, ERR_INVALID_REQUEST, NULL, "The file has no such column. The columns are: %s.", list_headers(arena, columns));
-        return error_set_param(err, "mapping.%s", header);
-    }
-    return true;
-}
-
-static bool check_duplicates(struct arena *arena, const struct import_columns *columns, const char *param, struct error *err)
-{
+    const char *lower = text_lower(arena, text_trim(arena, wanted));
     for (size_t i = 0; i < columns->count; i++)
-        for (size_t j = 0; j < i && columns->items[i].name != NULL; j++)
-            if (columns->items[j].name != NULL && strcmp(columns->items[i].name, columns->items[j].name) == 0)
-                return fail(err, ERR_INVALID_REQUEST, param, "Columns %zu (\"%s\") and %zu (\"%s\") both map to the field %s.",
-                            j + 1, text_visible(arena, columns->items[j].header, SHOWN_POINTS), i + 1,
-                            text_visible(arena, columns->items[i].header, SHOWN_POINTS), columns->items[i].name);
-    return true;
+        if (strcmp(text_lower(arena, columns->items[i].header), lower) == 0)
+            return columns->items[i].header;
+    return NULL;
 }
 
-static bool check_email_column(struct arena *arena, const struct import_columns *columns, const char *param, struct error *err)
+static void check_mapping(struct column_faults *faults, const struct import_columns *columns, const json_t *mapping)
+{
+    json_t *known = json_in_arena(faults->arena, json_object());
+    for (size_t i = 0; i < columns->count; i++)
+        json_object_set_new(known, columns->items[i].header, json_true());
+    const char *header;
+    json_t *value;
+    json_object_foreach (json_for_iteration(mapping), header, value) {
+        if (json_object_get(known, header) != NULL)
+            continue;
+        bool is_shown = json_array_size(faults->list) < SHOWN_FAULTS;
+        const char *similar = is_shown ? similar_header(faults->arena, columns, header) : NULL;
+        add_fault(
+            faults, header, true,
+            arena_printf(faults->arena, "The file has no such column. The columns are: %s.", list_headers(faults->arena, columns)));
+        json_object_del(faults->mapping, header);
+        if (similar != NULL && json_object_get(mapping, similar) == NULL)
+            json_object_set(faults->mapping, similar, value);
+    }
+}
+
+/* The later of two columns for one field is at fault. A mapping cannot tell columns of the same name apart. */
+static void check_duplicates(struct column_faults *faults, struct import_columns *columns)
+{
+    json_t *first = json_in_arena(faults->arena, json_object());
+    for (size_t i = 0; i < columns->count; i++) {
+        struct import_column *column = &columns->items[i];
+        if (column->name == NULL)
+            continue;
+        const json_t *at = json_object_get(first, column->name);
+        if (at == NULL) {
+            json_object_set_new(first, column->name, json_integer((json_int_t)i));
+            continue;
+        }
+        const struct import_column *other = &columns->items[json_integer_value(at)];
+        const char *message =
+            arena_printf(faults->arena, "Columns %zu (\"%s\") and %zu (\"%s\") both map to the field %s.",
+                         (size_t)json_integer_value(at) + 1, text_visible(faults->arena, other->header, SHOWN_POINTS), i + 1,
+                         text_visible(faults->arena, column->header, SHOWN_POINTS), column->name);
+        add_fault(faults, column->header, false, message);
+        if (strcmp(column->header, other->header) != 0)
+            suggest(faults, column->header, NULL);
+    }
+}
+
+static void check_email_column(struct column_faults *faults, const struct import_columns *columns, size_t likely_email)
 {
     for (size_t i = 0; i < columns->count; i++)
         if (columns->items[i].kind == COLUMN_EMAIL)
-            return true;
-    return fail(err, ERR_INVALID_REQUEST, param, "No column contains the email address. The columns are: %s.",
-                list_headers(arena, columns));
+            return;
+    add_fault(faults, NULL, false,
+              arena_printf(faults->arena, "No column contains the email address. The columns are: %s.",
+                           list_headers(faults->arena, columns)));
+    if (likely_email < columns->count)
+        suggest(faults, columns->items[likely_email].header, core_names[COLUMN_EMAIL]);
 }
 
-bool import_columns_read(struct arena *arena, const struct csv_row *header, const json_t *mapping, const char *param,
-                         struct import_columns *ret_columns, struct error *err)
+static bool read_headers(struct arena *arena, const struct csv_row *header, const char *param, struct import_columns *columns,
+                         struct error *err)
 {
     if (header->count > CSV_MAX_CELLS)
         return fail(err, ERR_INVALID_REQUEST, param, "Line %lld has %zu columns; an import can have at most %d.",
                     (long long)header->line, header->count, CSV_MAX_CELLS);
-    struct import_columns columns = {
+    *columns = (struct import_columns){
         .items = arena_array(arena, header->count, sizeof(struct import_column)),
         .count = header->count,
         .warnings = json_in_arena(arena, json_array()),
     };
-    for (size_t i = 0; i < columns.count; i++) {
+    for (size_t i = 0; i < columns->count; i++) {
         if (header->cells[i].size > HEADER_MAX_BYTES)
             return fail(err, ERR_INVALID_REQUEST, param, "The name of column %zu is longer than %d bytes.", i + 1,
                         HEADER_MAX_BYTES);
-        columns.items[i].header = text_trim(arena, header->cells[i].text);
+        columns->items[i].header = text_trim(arena, header->cells[i].text);
     }
-    if (!check_mapping(arena, &columns, mapping, err))
+    return true;
+}
+
+bool import_columns_read(struct arena *arena, const struct csv_row *header, const json_t *mapping, size_t likely_email,
+                         const char *param, struct import_columns *ret_columns, struct error *err)
+{
+    struct import_columns columns;
+    struct column_faults faults;
+    if (!read_headers(arena, header, param, &columns, err))
         return false;
+    faults_init(&faults, arena, mapping, param);
+    check_mapping(&faults, &columns, mapping);
     for (size_t i = 0; i < columns.count; i++)
-        if (!read_column(arena, &columns, &columns.items[i], i, mapping, param, err))
-            return false;
-    if (!check_duplicates(arena, &columns, param, err) || !check_email_column(arena, &columns, param, err))
-        return false;
+        read_column(&faults, &columns, i, mapping);
+    check_duplicates(&faults, &columns);
+    suggest_similar(&faults, &columns);
+    check_email_column(&faults, &columns, likely_email);
+    if (faults.count > 0)
+        return refuse_columns(&faults, err);
     *ret_columns = columns;
     return true;
 }

@@ -41,10 +41,12 @@ struct import_columns {
     json_t *warnings; /* array of resource "warning" */
 };
 
-/* Reads the header row. `mapping` is an object of header to field name or null, or NULL.
- * Errors: INVALID_REQUEST with `param`, or mapping.<header>; the message lists the columns. */
-MUST_CHECK bool import_columns_read(struct arena *arena, const struct csv_row *header, const json_t *mapping, const char *param,
-                                    struct import_columns *ret_columns, struct error *err) NONNULL(1, 2, 4, 5, 6);
+/* Reads the header row. `mapping` is an object of header to field name or null, or NULL. `likely_email` is the column that looks
+ * like addresses, to be suggested; SIZE_MAX when none is known.
+ * Errors: INVALID_REQUEST with `param`, or mapping.<header>. The details have all columns at fault and a mapping to use. */
+MUST_CHECK bool import_columns_read(struct arena *arena, const struct csv_row *header, const json_t *mapping, size_t likely_email,
+                                    const char *param, struct import_columns *ret_columns, struct error *err)
+    NONNULL(1, 2, 5, 6, 7);
 
 void import_column_set_type(struct arena *arena, struct import_column *column, enum field_type type) NONNULL(1, 2);
 

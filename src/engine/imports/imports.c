@@ -9,7 +9,7 @@ enum { MAPPING_JSON_MAX_BYTES = 1024 * 1024 };
 
 /* ---- Creating ---- */
 
-static bool check_import_request(const struct work *work, const struct import_request *request, struct error *err)
+bool import_request_check(const struct work *work, const struct import_request *request, struct error *err)
 {
     if ((request->csv != NULL) == (request->path != NULL))
         return fail(err, ERR_INVALID_REQUEST, request->csv != NULL ? "path" : "csv", "Pass either csv or path.");
@@ -74,7 +74,7 @@ static bool identify_file(const struct work *work, const char *path, struct impo
 bool import_create(const struct work *work, const struct import_request *request, struct import_asked *ret_asked, struct error *err)
 {
     *ret_asked = (struct import_asked){ .id = 0 };
-    if (!check_import_request(work, request, err) || (request->validate && !validation_check_credits(work, 1, err)))
+    if (!import_request_check(work, request, err) || (request->validate && !validation_check_credits(work, 1, err)))
         return false;
     struct import_insert_params insert = {
         .brand_id = work->brand_id,

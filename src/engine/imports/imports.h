@@ -35,6 +35,10 @@ struct import_asked {
     int64_t job_id; /* 0 when new */
 };
 
+/* Checks a request before its text is read. Errors: INVALID_REQUEST with param csv, path or mapping. */
+MUST_CHECK bool import_request_check(const struct work *work, const struct import_request *request, struct error *err)
+    NONNULL(1, 2, 3);
+
 /* Stores the request in the open transaction. Errors: INVALID_REQUEST with param csv, path or mapping; with `validate`
  * INSUFFICIENT_CREDITS. */
 MUST_CHECK bool import_create(const struct work *work, const struct import_request *request, struct import_asked *ret_asked,
@@ -42,6 +46,15 @@ MUST_CHECK bool import_create(const struct work *work, const struct import_reque
 
 /* Stores the job that executes the import. */
 MUST_CHECK bool import_set_job(const struct work *work, int64_t id, int64_t job_id, struct error *err) NONNULL(1, 4);
+
+/* ---- Preview ---- */
+
+enum { IMPORT_PREVIEW_ROWS = 100000 };
+
+/* Reads the text of a request, about IMPORT_PREVIEW_ROWS rows at most, and writes what an import would do: the resource
+ * "contactImportPreview". Writes nothing to the database. Errors: those of import_create and of the plan. */
+MUST_CHECK bool import_preview(const struct work *work, const struct import_request *request, struct json_writer *json,
+                               struct error *err) NONNULL(1, 2, 3, 4);
 
 /* ---- Executing ---- */
 

@@ -166,6 +166,17 @@ select line, email, code, field, message, record
  order by line
  limit :limit;
 
+-- The stored rows that were not saved, by code.
+-- name: import_errors_count :many
+-- params: brand_id bigint, id bigint
+-- row: import_error_count
+-- columns: code text, count bigint
+select code, count(*)
+  from import_errors
+ where brand_id = :brand_id and import_id = :id
+ group by code
+ order by count(*) desc, code;
+
 -- Advances the position of a shard after a chunk, and adds its counts.
 -- name: import_shard_advance :exec
 -- params: brand_id bigint, id bigint, shard integer, next_offset bigint, next_line bigint, inserted bigint, updated bigint, unchanged bigint, skipped bigint, failed bigint, errors_kept bigint, error_bytes bigint

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A plan has the longest names of CSV_MAX_CELLS columns several times, with escapes. */
-enum { PLAN_JSON_MAX_BYTES = 8 * 1024 * 1024, SNIFF_MAX_BYTES = 4 * CSV_BLOCK_BYTES };
+enum { PLAN_JSON_MAX_BYTES = 8 * 1024 * 1024, SNIFF_MAX_BYTES = 4 * CSV_BLOCK_BYTES, ADDRESS_SAMPLE_ROWS = 20 };
 
 /* The state while the plan is made from the beginning of the text. */
 struct plan_builder {
@@ -18,6 +18,7 @@ struct plan_builder {
     struct import_plan *plan;
     struct column_sample samples[CSV_MAX_CELLS];
     bool saw_all;
+    bool is_preview; /* defines no fields */
 };
 
 /* ---- The encoding ---- */
@@ -75,6 +76,37 @@ static bool find_dialect(struct plan_builder *builder, struct error *err)
 
 /* ---- The header and the first rows ---- */
 
+/* The column in which most of the first rows have an address; SIZE_MAX when there is none. Only for a suggestion. */
+static size_t find_address_column(const struct plan_builder *builder)
+{
+    const struct import_plan *plan = builder->plan;
+    size_t counts[CSV_MAX_CELLS] = { 0 };
+    size_t best = SIZE_MAX;
+    struct error ignored = { .code = ERR_NONE };
+    struct csv_row row;
+    bool got = true;
+    IMPORT_READING_SCOPE reading;
+    import_reading_begin(&reading, builder->source, plan->charset, plan->delimiter, plan->data_offset, plan->data_line);
+    for (size_t rows = 0; rows < ADDRESS_SAMPLE_ROWS && import_reading_next(&reading, &got, &row, &ignored) && got; rows++)
+        for (size_t i = 0; i < row.count && i < CSV_MAX_CELLS && row.fault == CSV_FINE; i++)
+            counts[i] += strchr(row.cells[i].text, '@') != NULL;
+    for (size_t i = 0; i < CSV_MAX_CELLS; i++)
+        if (counts[i] > (best != SIZE_MAX ? counts[best] : 0))
+            best = i;
+    return best;
+}
+
+/* Columns at fault are read again with the column that looks like addresses, which the refusal then suggests. */
+static bool read_columns(struct plan_builder *builder, const struct csv_row *row, const json_t *mapping, struct error *err)
+{
+    struct arena *arena = builder->work->arena;
+    struct import_columns *columns = &builder->plan->columns;
+    if (import_columns_read(arena, row, mapping, SIZE_MAX, builder->param, columns, err))
+        return true;
+    error_clear(err);
+    return import_columns_read(arena, row, mapping, find_address_column(builder), builder->param, columns, err);
+}
+
 static bool read_header_row(struct plan_builder *builder, struct import_reading *reading, const json_t *mapping, struct error *err)
 {
     struct arena *arena = builder->work->arena;
@@ -88,7 +120,7 @@ static bool read_header_row(struct plan_builder *builder, struct import_reading 
         return fail(err, ERR_INVALID_REQUEST, builder->param, "The CSV text is empty.");
     if (row.fault != CSV_FINE)
         return fail(err, ERR_INVALID_REQUEST, builder->param, "%s", import_fault_message(arena, &row));
-    if (!import_columns_read(arena, &row, mapping, builder->param, &builder->plan->columns, err))
+    if (!read_columns(builder, &row, mapping, err))
         return false;
     builder->plan->data_offset = reading->csv.offset;
     builder->plan->data_line = reading->csv.line;
@@ -162,6 +194,13 @@ static void choose_type(const struct plan_builder *builder, size_t index, const 
     import_column_set_type(builder->work->arena, column, own != FIELD_NONE ? own : seen);
 }
 
+static bool refuse_field_count(const struct plan_builder *builder, size_t count, struct error *err)
+{
+    return fail(err, ERR_INVALID_REQUEST, builder->param,
+                "A brand can have at most %d custom fields; this import needs %zu more. Skip columns with mapping.",
+                FIELDS_MAX_PER_BRAND, count);
+}
+
 /* Defines the fields that the brand does not have. If another transaction defines the same field first, its type counts. */
 static bool define_fields(struct plan_builder *builder, const json_t *defined, struct error *err)
 {
@@ -181,6 +220,12 @@ static bool define_fields(struct plan_builder *builder, const json_t *defined, s
     }
     if (count == 0)
         return true;
+    if (builder->is_preview) {
+        size_t own = json_object_size(defined);
+        size_t room = own < FIELDS_MAX_PER_BRAND ? FIELDS_MAX_PER_BRAND - own : 0;
+        builder->plan->fields_created = (struct text_list){ names, count };
+        return count <= room || refuse_field_count(builder, count - room, err);
+    }
     struct contact_fields_define_params params = {
         .brand_id = work->brand_id,
         .names = { names, count },
@@ -199,9 +244,7 @@ static bool define_fields(struct plan_builder *builder, const json_t *defined, s
         builder->plan->fields_created = (struct text_list){ list, created_count };
         return true;
     }
-    return fail(err, ERR_INVALID_REQUEST, builder->param,
-                "A brand can have at most %d custom fields; this import needs %zu more. Skip columns with mapping.",
-                FIELDS_MAX_PER_BRAND, count - created_count);
+    return refuse_field_count(builder, count - created_count, err);
 }
 
 static bool apply_defined_types(struct plan_builder *builder, struct error *err)
@@ -231,17 +274,29 @@ static bool resolve_types(struct plan_builder *builder, struct error *err)
     return define_fields(builder, defined, err) && apply_defined_types(builder, err);
 }
 
-bool import_plan_make(const struct work *work, const struct import_source *source, const json_t *mapping, const char *param,
-                      struct import_plan *ret_plan, struct error *err)
+static bool make_plan(const struct work *work, const struct import_source *source, const json_t *mapping, const char *param,
+                      bool is_preview, struct import_plan *ret_plan, struct error *err)
 {
     *ret_plan = (struct import_plan){ .fields_created = { .items = arena_alloc(work->arena, sizeof(char *)) } };
     struct plan_builder *builder = arena_alloc(work->arena, sizeof(*builder));
-    *builder = (struct plan_builder){ .work = work, .source = source, .param = param, .plan = ret_plan };
+    *builder = (struct plan_builder){ .work = work, .source = source, .param = param, .plan = ret_plan, .is_preview = is_preview };
     if (!find_dialect(builder, err) || !read_sample(builder, mapping, err) || !resolve_types(builder, err))
         return false;
     if (ret_plan->charset == CHARSET_WINDOWS_1252)
         import_warn(&ret_plan->columns, "ENCODING_ASSUMED", NULL, "The file is not UTF-8; it was read as Windows-1252.");
     return true;
+}
+
+bool import_plan_make(const struct work *work, const struct import_source *source, const json_t *mapping, const char *param,
+                      struct import_plan *ret_plan, struct error *err)
+{
+    return make_plan(work, source, mapping, param, false, ret_plan, err);
+}
+
+bool import_plan_preview(const struct work *work, const struct import_source *source, const json_t *mapping, const char *param,
+                         struct import_plan *ret_plan, struct error *err)
+{
+    return make_plan(work, source, mapping, param, true, ret_plan, err);
 }
 
 /* ---- Stored plan ---- */

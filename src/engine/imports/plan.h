@@ -24,6 +24,10 @@ struct import_plan {
 MUST_CHECK bool import_plan_make(const struct work *work, const struct import_source *source, const json_t *mapping,
                                  const char *param, struct import_plan *ret_plan, struct error *err) NONNULL(1, 2, 4, 5, 6);
 
+/* Makes the plan without defining anything: `fields_created` has the fields that the import would define. The same errors. */
+MUST_CHECK bool import_plan_preview(const struct work *work, const struct import_source *source, const json_t *mapping,
+                                    const char *param, struct import_plan *ret_plan, struct error *err) NONNULL(1, 2, 4, 5, 6);
+
 char *import_plan_json(struct arena *arena, const struct import_plan *plan) NONNULL(1, 2) RETURNS_NONNULL;
 MUST_CHECK bool import_plan_load(struct arena *arena, const char *text, struct import_plan *ret_plan, struct error *err)
     NONNULL(1, 2, 3, 4);

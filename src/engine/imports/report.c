@@ -21,6 +21,8 @@ struct import_view {
     struct import_totals totals;
     const struct import_error_row *errors;
     size_t error_count;
+    const struct import_error_count_row *counts; /* of the stored errors, by code */
+    size_t count_count;
 };
 
 static bool view_import(const struct work *work, int64_t id, int64_t max_errors, struct import_view *ret_view, struct error *err)
@@ -32,6 +34,8 @@ static bool view_import(const struct work *work, int64_t id, int64_t max_errors,
     size_t row_at = db_batch_add(batch, &import_find_statement, &find);
     size_t shards_at = db_batch_add(batch, &import_shards_find_statement, &shards);
     size_t errors_at = db_batch_add(batch, &import_errors_find_statement, &errors);
+    struct import_errors_count_params counts = { .brand_id = work->brand_id, .id = id };
+    size_t counts_at = db_batch_add(batch, &import_errors_count_statement, &counts);
     if (!db_batch_run(batch, err))
         return false;
     const struct db_rows *shard_rows = db_batch_rows(batch, shards_at);
@@ -40,6 +44,8 @@ static bool view_import(const struct work *work, int64_t id, int64_t max_errors,
         .totals = import_totals_of(shard_rows->rows, shard_rows->count),
         .errors = db_batch_rows(batch, errors_at)->rows,
         .error_count = db_batch_rows(batch, errors_at)->count,
+        .counts = db_batch_rows(batch, counts_at)->rows,
+        .count_count = db_batch_rows(batch, counts_at)->count,
     };
     return ret_view->row != NULL || fail(err, ERR_NOT_FOUND, "importId", "No import with this id in this brand.");
 }
@@ -73,6 +79,13 @@ static void write_errors(const struct import_view *view, struct json_writer *jso
         json_object_end(json);
     }
     json_array_end(json);
+    if (view->count_count == 0)
+        return;
+    json_key(json, "errorCounts");
+    json_object_begin(json);
+    for (size_t i = 0; i < view->count_count; i++)
+        json_member_int(json, view->counts[i].code, view->counts[i].count);
+    json_object_end(json);
 }
 
 static int by_address(const void *left, const void *right)

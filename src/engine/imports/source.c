@@ -140,6 +140,12 @@ void import_source_open_text(struct import_source *source, int64_t size_bytes)
     source->file = (struct import_file){ .size_bytes = size_bytes };
 }
 
+void import_source_open_given(struct import_source *source, const char *text)
+{
+    import_source_open_text(source, (int64_t)strlen(text));
+    source->text = text;
+}
+
 static bool read_stored_text(const struct import_source *source, struct arena *arena, int64_t offset, size_t size,
                              struct bytes *ret_bytes, struct error *err)
 {
@@ -163,6 +169,10 @@ bool import_source_read(const struct import_source *source, struct arena *arena,
 {
     int64_t left = source->file.size_bytes - offset;
     size_t wanted = left < (int64_t)size ? (size_t)(left > 0 ? left : 0) : size;
+    if (source->text != NULL) {
+        *ret_bytes = (struct bytes){ (const unsigned char *)source->text + offset, wanted };
+        return true;
+    }
     if (source->fd < 0)
         return read_stored_text(source, arena, offset, wanted, ret_bytes, err);
     size_t used = 0;

@@ -22,7 +22,8 @@ struct import_file {
 struct import_source {
     const struct work *work;
     int64_t import_id;
-    int fd; /* -1: the text in the row */
+    int fd;           /* -1: a text */
+    const char *text; /* a text that is not stored; NULL: the text in the row */
     struct import_file file;
     const char *path;
 };
@@ -41,6 +42,9 @@ MUST_CHECK bool import_source_open_file(struct import_source *source, const char
 
 /* Opens the text in the row of the import, `size_bytes` long. */
 void import_source_open_text(struct import_source *source, int64_t size_bytes) NONNULL(1);
+
+/* Opens a text that is not stored, for a preview. The source borrows it. */
+void import_source_open_given(struct import_source *source, const char *text) NONNULL(1, 2);
 
 /* Reads up to `size` bytes at an offset; fewer only at the end. A stored text is returned in `arena`, a file's bytes in `buffer`.
  * Errors: INVALID_REQUEST when the file became shorter, and those of the database. */

@@ -80,10 +80,13 @@ void provider_answer_error(struct mcp_request *request, const struct error *err)
 /* The same for a call that was refused. Its suggestion names tools if the caller sees them. */
 void provider_answer_refusal(const struct provider_call *call) NONNULL(1);
 
-/* Answers with the body of the reply as text and as structured content, within the response budget. */
+/* Answers with the part of the reply that the tool shows, as text and as structured content, within the response budget. */
 void provider_answer_body(struct provider_call *call) NONNULL(1);
 
 /* ---- resources, prompts, completion (resources_prompts.c) ---- */
+
+/* The URI of a template with each placeholder {name} replaced by that text member of `arguments`; NULL when one is missing. */
+const char *provider_fill_uri(struct arena *arena, const char *template, const json_t *arguments) NONNULL(1, 2);
 
 void provider_texts_init(struct catalogue_provider *catalogue) NONNULL(1);
 void provider_resources_read(const struct catalogue_provider *catalogue, struct mcp_request *request) NONNULL(1, 2);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMPLETION_MAX_VALUES = 100, PROMPT_MAX_BYTES = 256 * 1024 };
+enum { URI_MAX_BYTES = 1024, COMPLETION_MAX_VALUES = 100, PROMPT_MAX_BYTES = 256 * 1024 };
 
 /* ---- Lists ---- */
 
@@ -76,6 +76,18 @@ static void substitute(struct buf *out, const char *text, const json_t *paramete
             buf_add_text(out, value);
         at = close + 1;
     }
+}
+
+const char *provider_fill_uri(struct arena *arena, const char *template, const json_t *arguments)
+{
+    struct buf *uri = buf_in_arena(arena, URI_MAX_BYTES);
+    for (const char *open = strchr(template, '{'); open != NULL; open = strchr(open + 1, '{')) {
+        const char *value = parameter(arguments, open + 1, strcspn(open + 1, "}"));
+        if (value == NULL || value[0] == '\0')
+            return NULL;
+    }
+    substitute(uri, template, arguments);
+    return buf_text(uri);
 }
 
 /* The arguments of a row, with its placeholders replaced. */

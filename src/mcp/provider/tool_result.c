@@ -1,14 +1,17 @@
 /*
- * Tool results: the body of the reply twice, as text for every model and as
- * structured content for programs, within the response budget of the client. A
- * result that does not fit is refused as a whole, so that no row is lost
- * unnoticed.
+ * Tool results: the part of the reply that the tool shows, as text for every
+ * model and as structured content for programs, within the response budget of the
+ * client. Both are the same bytes and a host shows one of them, so the budget
+ * counts the body once (D-149). A result that does not fit is refused as a whole,
+ * so that no row is lost unnoticed; the refusal names what the tool has against it.
  */
+#include "api/view/tool_view.h"
+#include "catalogue/mcp_texts.h"
 #include "mcp/provider/provider_private.h"
 
 #include <string.h>
 
-enum { RESULT_FRAME_BYTES = 512 };
+enum { RESULT_FRAME_BYTES = 512, REFUSAL_MAX_BYTES = 2048 };
 
 static void answer_error(struct mcp_request *request, const struct error *err, const char *suggestion)
 {
@@ -46,14 +49,6 @@ void provider_answer_refusal(const struct provider_call *provider_call)
 
 /* ---- The budget ---- */
 
-static size_t count_points(const char *text, size_t size)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < size; i++)
-        count += ((unsigned char)text[i] & 0xC0) != 0x80;
-    return count;
-}
-
 /* The end of a JSON string that begins at `at`. */
 static size_t skip_string(const char *text, size_t size, size_t at)
 {
@@ -88,55 +83,45 @@ static size_t count_rows(const char *text, size_t size)
     return 0;
 }
 
-static bool takes_limit(const struct tool *tool)
+static bool takes_argument(const struct tool *tool, const char *name)
 {
     for (const char *const *argument = tool->arguments; *argument != NULL; argument++) {
-        if (strcmp(*argument, "limit") == 0)
+        if (strcmp(*argument, name) == 0)
             return true;
     }
     return false;
-}
-
-/* The characters of a result, which contains the body twice. */
-static size_t result_chars(const struct buf *body)
-{
-    return 2 * count_points(buf_text(body), body->size);
 }
 
 /* A text has at most as many characters as bytes, so most bodies need not be counted. */
 static bool exceeds_budget(const struct provider_call *provider_call, const struct buf *body)
 {
     size_t budget = provider_call->catalogue->response_budget_chars;
-    return 2 * body->size > budget && result_chars(body) > budget;
+    return body->size > budget && tool_view_chars(buf_text(body), body->size) > budget;
 }
 
-/* Refuses a result that is too large. Only for reads: a write is already committed. */
-static void refuse_size(struct provider_call *provider_call, const struct buf *body)
+/* ---- Resources ---- */
+
+/* The address of the long member's resource; NULL when the tool has none, or an argument of it is missing. */
+static const char *long_uri(const struct provider_call *provider_call)
 {
-    const struct catalogue_provider *catalogue = provider_call->catalogue;
-    size_t chars = result_chars(body);
-    struct arena *arena = provider_call->request->arena;
-    size_t budget = catalogue->response_budget_chars;
-    size_t rows = takes_limit(provider_call->tool) ? count_rows(body->data, body->size) : 0;
-    /* A tenth stays unused, because rows differ in size. One row is always tried. */
-    size_t fitting = rows > 1 ? rows * budget / chars * 9 / 10 : 0;
-    size_t limit = rows > 1 && fitting == 0 ? 1 : fitting;
-
-    struct error err = { 0 };
-    if (limit >= 1) {
-        fail(&err, ERR_RESPONSE_TOO_LARGE, "limit",
-             "The result has %zu characters; the client accepts %zu. No row was skipped: repeat the call with limit %zu.", chars,
-             budget, limit);
-        error_with_details(&err, arena_printf(arena, "{\"characters\":%zu,\"budget\":%zu,\"limit\":%zu}", chars, budget, limit));
-    } else {
-        fail(&err, ERR_RESPONSE_TOO_LARGE, NULL,
-             "The result has %zu characters; the client accepts %zu. Request less of it, or read it as a resource.", chars, budget);
-        error_with_details(&err, arena_printf(arena, "{\"characters\":%zu,\"budget\":%zu}", chars, budget));
-    }
-    provider_answer_error(provider_call->request, &err);
+    const char *template = provider_call->tool->long_uri;
+    return template != NULL ? provider_fill_uri(provider_call->request->arena, template, provider_call->call.input.body) : NULL;
 }
 
-/* ---- Projections ---- */
+/* The address of a resource with the whole answer of the operation; NULL when there is none. */
+static const char *result_uri(const struct provider_call *provider_call)
+{
+    const struct call *call = &provider_call->call;
+    for (size_t i = 0; i < mcp_resource_count; i++) {
+        if (mcp_resources[i].operation == call->op && mcp_resources[i].pick == NULL)
+            return mcp_resources[i].uri;
+    }
+    for (size_t i = 0; i < mcp_resource_template_count; i++) {
+        if (mcp_resource_templates[i].operation == call->op && mcp_resource_templates[i].pick == NULL)
+            return provider_fill_uri(call->arena, mcp_resource_templates[i].uri, call->input.body);
+    }
+    return NULL;
+}
 
 static bool has_include(const json_t *arguments, const char *wanted)
 {
@@ -151,31 +136,129 @@ static bool has_include(const json_t *arguments, const char *wanted)
     return false;
 }
 
-/* An email's HTML is a link unless it was requested, because models pay for every character. */
-static void write_email_link(struct json_writer *json, const struct call *call)
+/* ---- Refusals ---- */
+
+/* What helps against a result that is too large. */
+struct remedy {
+    size_t chars; /* of the result */
+    size_t budget;
+    size_t limit;     /* a limit that fits; 0: none helps */
+    const char *part; /* the long member, when it is what is too large; NULL otherwise */
+    const char *drop; /* an argument of the call to leave out; NULL: none helps */
+    const char *uri;  /* the resource; NULL: none */
+};
+
+/* A tenth stays unused, because rows differ in size. One row is always tried. */
+static size_t fitting_limit(const struct remedy *remedy, size_t rows)
 {
-    const char *email_id = json_string_value(json_object_get(call->input.body, "emailId"));
-    if (email_id == NULL || has_include(call->input.body, "html"))
+    size_t fitting = rows > 1 ? rows * remedy->budget / remedy->chars * 9 / 10 : 0;
+    return rows > 1 && fitting == 0 ? 1 : fitting;
+}
+
+/* An argument that made the answer larger: include, else detail. */
+static const char *enlarging_argument(const struct provider_call *provider_call)
+{
+    const struct call *call = &provider_call->call;
+    if (json_object_get(call->input.body, "include") != NULL && !call->view.from.set)
+        return "include";
+    return provider_call->tool->takes_detail && !call->view.is_short ? "detail" : NULL;
+}
+
+static struct remedy find_remedy(const struct provider_call *provider_call, const struct buf *body)
+{
+    const struct tool *tool = provider_call->tool;
+    struct remedy remedy = {
+        .chars = tool_view_chars(buf_text(body), body->size),
+        .budget = provider_call->catalogue->response_budget_chars,
+    };
+    size_t part_chars = provider_call->call.view.from.set ? 0 : tool_view_long_chars(tool, body);
+    if (2 * part_chars > remedy.chars) {
+        remedy.part = tool->long_member;
+        remedy.uri = long_uri(provider_call);
+        return remedy;
+    }
+    if (takes_argument(tool, "limit"))
+        remedy.limit = fitting_limit(&remedy, count_rows(body->data, body->size));
+    if (remedy.limit == 0) {
+        remedy.drop = enlarging_argument(provider_call);
+        remedy.uri = result_uri(provider_call);
+    }
+    return remedy;
+}
+
+static size_t window_chars(const struct remedy *remedy)
+{
+    return remedy->budget * 3 / 4 > 0 ? remedy->budget * 3 / 4 : 1;
+}
+
+/* The sentences behind the sizes. They name only arguments that the tool has. */
+static const char *remedy_words(struct arena *arena, const struct remedy *remedy)
+{
+    if (remedy->limit >= 1)
+        return arena_printf(arena, "No row was skipped: repeat the call with limit %zu.", remedy->limit);
+    const char *resource = remedy->uri != NULL ? arena_printf(arena, " The resource %s has all of it.", remedy->uri) : "";
+    if (remedy->part != NULL)
+        return arena_printf(arena, "Read %s in parts: repeat the call with %sFrom 0 and %sChars %zu, then go on at next%c%sFrom.%s",
+                            remedy->part, remedy->part, remedy->part, window_chars(remedy), remedy->part[0] - 'a' + 'A',
+                            remedy->part + 1, resource);
+    if (remedy->drop != NULL)
+        return arena_printf(arena, "Repeat the call without %s.%s", remedy->drop, resource);
+    return remedy->uri != NULL ? resource + 1 : "Ask for less of it.";
+}
+
+static const char *remedy_details(struct arena *arena, const struct remedy *remedy)
+{
+    struct buf *details = buf_in_arena(arena, REFUSAL_MAX_BYTES);
+    struct json_writer json;
+    json_writer_init(&json, details);
+    json_object_begin(&json);
+    json_member_int(&json, "characters", (int64_t)remedy->chars);
+    json_member_int(&json, "budget", (int64_t)remedy->budget);
+    if (remedy->limit >= 1)
+        json_member_int(&json, "limit", (int64_t)remedy->limit);
+    if (remedy->part != NULL) {
+        json_member_int(&json, arena_printf(arena, "%sFrom", remedy->part), 0);
+        json_member_int(&json, arena_printf(arena, "%sChars", remedy->part), (int64_t)window_chars(remedy));
+    }
+    json_member_text_if(&json, "resource", remedy->uri);
+    json_object_end(&json);
+    return buf_text(details);
+}
+
+/* Refuses a result that is too large. Only for reads: a write is already committed. */
+static void refuse_size(struct provider_call *provider_call, const struct buf *body)
+{
+    struct arena *arena = provider_call->request->arena;
+    struct remedy remedy = find_remedy(provider_call, body);
+    const char *param = remedy.limit >= 1 ? "limit" : remedy.drop;
+    if (remedy.part != NULL)
+        param = arena_printf(arena, "%sFrom", remedy.part);
+    struct error err = { 0 };
+    fail(&err, ERR_RESPONSE_TOO_LARGE, param, "The result has %zu characters; the client accepts %zu. %s", remedy.chars,
+         remedy.budget, remedy_words(arena, &remedy));
+    error_with_details(&err, remedy_details(arena, &remedy));
+    provider_answer_error(provider_call->request, &err);
+}
+
+/* ---- Results ---- */
+
+/* A long member is a link unless it was requested, because models pay for every character. */
+static void write_long_link(struct json_writer *json, const struct provider_call *provider_call)
+{
+    const struct tool *tool = provider_call->tool;
+    const char *uri = long_uri(provider_call);
+    if (uri == NULL || has_include(provider_call->call.input.body, tool->long_member))
         return;
     json_object_begin(json);
     json_member_text(json, "type", "resource_link");
-    json_member_text(json, "uri", arena_printf(call->arena, "posthorn://emails/%s/html", email_id));
-    json_member_text(json, "name", "html");
-    json_member_text(json, "title", "The email's HTML");
+    json_member_text(json, "uri", uri);
+    json_member_text(json, "name", tool->long_member);
     json_member_text(json, "mimeType", "text/html");
     json_object_end(json);
 }
 
-void provider_answer_body(struct provider_call *provider_call)
+static void write_body(struct provider_call *provider_call, const struct buf *body)
 {
-    const struct call *call = &provider_call->call;
-    const struct tool *tool = provider_call->tool;
-    static const struct buf nothing = { .max_bytes = 1 };
-    const struct buf *body = call->reply.body != NULL ? call->reply.body : &nothing;
-    if (tool->read_only && exceeds_budget(provider_call, body)) {
-        refuse_size(provider_call, body);
-        return;
-    }
     /* Reserves memory for both copies of the body, one with escapes, in one allocation. */
     buf_room(&provider_call->request->out, 2 * body->size + body->size / 4 + RESULT_FRAME_BYTES);
     struct json_writer json;
@@ -187,12 +270,29 @@ void provider_answer_body(struct provider_call *provider_call)
     json_key(&json, "text");
     json_bytes(&json, buf_text(body), body->size);
     json_object_end(&json);
-    if (tool->adapter != NULL && strcmp(tool->adapter, "email") == 0)
-        write_email_link(&json, call);
+    write_long_link(&json, provider_call);
     json_array_end(&json);
     if (body->size > 0 && body->data[0] == '{') {
         json_key(&json, "structuredContent");
         json_raw_bytes(&json, body->data, body->size);
     }
     mcp_result_end(provider_call->request, &json);
+}
+
+void provider_answer_body(struct provider_call *provider_call)
+{
+    static const struct buf nothing = { .max_bytes = 1 };
+    const struct tool *tool = provider_call->tool;
+    const struct buf *body;
+    struct error err = { .code = ERR_NONE };
+    if (!tool_view_body(tool, &provider_call->call, provider_call->catalogue->response_budget_chars, &body, &err)) {
+        provider_answer_error(provider_call->request, &err);
+        return;
+    }
+    if (body == NULL)
+        body = &nothing;
+    if (tool->read_only && exceeds_budget(provider_call, body))
+        refuse_size(provider_call, body);
+    else
+        write_body(provider_call, body);
 }

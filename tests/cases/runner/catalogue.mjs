@@ -30,6 +30,12 @@ export function operationsOf(tool) {
   return [tool.run, ...Object.values(values), ...Object.values(present), otherwise].flat().filter(Boolean);
 }
 
+// Whether the tool takes detail: it only reads, or it answers with lists of rows that are grouped.
+export function takesDetail(catalogue, tool) {
+  const shapeOf = (id) => catalogue.resources.get(`${catalogue.operations.get(id).result}.json`);
+  return tool.hints.readOnly || operationsOf(tool).some((id) => catalogue.operations.get(id).built && shapeOf(id)?.view?.grouped);
+}
+
 // The tool that reaches an operation, with the argument that chooses it.
 export function toolFor(catalogue, operationId) {
   for (const tool of catalogue.tools) {

@@ -133,7 +133,7 @@ async function runThroughTransport(testCase, transport, place) {
       const reach = toolFor(catalogue, operation.id);
       // A body that is not compared names its ids too, so that those behind it get the same names through every transport.
       const body = canonical(answer.body, seen);
-      bodies.push(transport.usesTools && (reach.tool.adapter || reach.tool.default || reach.tool.fixed) ? null : body);
+      bodies.push(transport.usesTools && (reach.tool.default || reach.tool.fixed) ? null : body);
     }
   } finally {
     await transport.close();

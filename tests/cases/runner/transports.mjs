@@ -1,12 +1,14 @@
 // The transports of the product, each as call(operation, args, idempotencyKey) → { ok, status?, body }.
 import { spawn, execFile } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { asRequest, toolFor } from './catalogue.mjs';
+import { asRequest, takesDetail, toolFor } from './catalogue.mjs';
 
 const PROTOCOL = '2025-11-25';
 
-function toolArguments(reach, args, idempotencyKey) {
+// Tools show the whole result, so that it can be compared with that of the other transports.
+function toolArguments(catalogue, reach, args, idempotencyKey) {
   const all = { ...args, ...reach.choose };
+  if (takesDetail(catalogue, reach.tool)) all.detail = 'full';
   if (idempotencyKey !== undefined) all.idempotencyKey = idempotencyKey;
   return all;
 }
@@ -51,7 +53,7 @@ export class StdioTransport {
 
   async call(operation, args, idempotencyKey) {
     const reach = toolFor(this.catalogue, operation.id);
-    const message = await this.request('tools/call', { name: reach.tool.name, arguments: toolArguments(reach, args, idempotencyKey) });
+    const message = await this.request('tools/call', { name: reach.tool.name, arguments: toolArguments(this.catalogue, reach, args, idempotencyKey) });
     if (!message.result) throw new Error(`stdio: ${JSON.stringify(message.error)}`);
     return toolAnswer(message.result);
   }
@@ -93,7 +95,7 @@ export class McpHttpTransport {
       },
       body: JSON.stringify({
         jsonrpc: '2.0', id: 1, method: 'tools/call',
-        params: { name: reach.tool.name, arguments: toolArguments(reach, args, idempotencyKey), _meta: meta },
+        params: { name: reach.tool.name, arguments: toolArguments(this.catalogue, reach, args, idempotencyKey), _meta: meta },
       }),
     });
     const text = await response.text();

@@ -9,7 +9,7 @@ import { Random } from '../../lib/random.mjs';
 import { makePlace, must, stdioTransport } from '../../lib/brand_fixture.mjs';
 
 const LIMIT = { timeout: 600_000 };
-const BUDGET = 6000; // characters of text and structured content together
+const BUDGET = 3000; // characters of a body, which a result contains as text and as structured content
 const MAX_LIMIT = 100;
 const installation = installationFor({ after });
 let server;
@@ -18,7 +18,7 @@ before(async () => {
   server = await installation.serve('--response-budget', String(BUDGET));
 });
 
-const sizeOf = ({ body }) => 2 * JSON.stringify(body).length;
+const sizeOf = ({ body }) => JSON.stringify(body).length;
 
 /** A brand and its two transports of tools, both with the small budget. */
 async function makeSmallPlace() {
@@ -93,7 +93,7 @@ test('R-420: rows of very different sizes', LIMIT, async () => {
 
 test('R-420: rows of which only one fits are walked one by one', LIMIT, async () => {
   const place = await makeSmallPlace();
-  const essay = 'x'.repeat(BUDGET / 3); // counted twice: text and structured content
+  const essay = 'x'.repeat((BUDGET * 2) / 3);
   const contacts = Array.from({ length: 5 }, (_, i) => ({ email: `one-${i}@example.com`, customFields: { essay } }));
   await must(place.mcp.call('save_contact', { contacts }));
   const everybody = await wholePage(place, 'POST', '/v1/contacts/search', 'id');
@@ -125,20 +125,138 @@ test('R-419, R-420: designs, sends and events', LIMIT, async () => {
   }
 });
 
-test('R-419: one row that cannot fit is refused without a limit; what was done is told whatever its size', LIMIT, async () => {
-  const place = await makeSmallPlace();
-  const content = `<p>${'A long letter. '.repeat(BUDGET / 5)}</p>`;
-  const { emailId } = await must(place.mcp.call('import_email', { content }));
-  const { ok, body } = await place.mcp.call('get_email', { emailId, include: ['html'] });
-  assert.ok(!ok && body.error.code === 'RESPONSE_TOO_LARGE');
-  assert.equal(body.error.param, undefined);
-  const light = await place.mcp.call('get_email', { emailId });
-  assert.ok(light.ok, 'without its HTML it fits');
-  assert.equal(light.links[0].uri, `posthorn://emails/${emailId}/html`);
+/** Reads the HTML of a design or template in windows; gives the whole and the number of calls. */
+async function readInWindows(transport, tool, emailId, size) {
+  let html = '';
+  let calls = 0;
+  for (let next = 0; next !== undefined; calls++) {
+    const answer = await transport.call(tool, { emailId, htmlFrom: next, ...size });
+    assert.ok(answer.ok && sizeOf(answer) <= BUDGET, JSON.stringify(answer.body).slice(0, 300));
+    assert.equal(answer.body.htmlFrom, next);
+    assert.deepEqual(answer.links, [], 'no link to what was read');
+    html += answer.body.html;
+    assert.equal(answer.body.nextHtmlFrom === undefined, [...html].length === answer.body.htmlTotalChars);
+    next = answer.body.nextHtmlFrom;
+  }
+  return { html, calls };
+}
 
-  const rows = Array.from({ length: 100 }, () => ({ email: 'no address' }));
-  const saved = await place.mcp.call('save_contact', { contacts: rows });
-  assert.ok(saved.ok && sizeOf(saved) > BUDGET, 'an answer to a write is never refused for its size');
+test('R-419: HTML that does not fit is refused with the arguments that read it, and its windows join to the whole', LIMIT, async () => {
+  const place = await makeSmallPlace();
+  const content = `<p title="&quot;">${'A "long" letter \u00fc \u{1f600} {{ firstName }}. '.repeat(BUDGET / 8)}</p>`;
+  const { emailId } = await must(place.mcp.call('import_email', { content }));
+  const { html } = await must(place.rest.call('GET', `/v1/emails/${emailId}?include=html`));
+  for (const transport of place.transports) {
+    const { ok, body } = await transport.call('get_email', { emailId, include: ['html'] });
+    assert.ok(!ok && body.error.code === 'RESPONSE_TOO_LARGE');
+    const { param, message, details } = body.error;
+    assert.equal(param, 'htmlFrom');
+    assert.equal(details.resource, `posthorn://emails/${emailId}/html`);
+    for (const named of ['htmlFrom 0', `htmlChars ${details.htmlChars}`, 'nextHtmlFrom', details.resource]) assert.ok(message.includes(named), message);
+    const proposed = await readInWindows(transport, 'get_email', emailId, { htmlChars: details.htmlChars });
+    assert.equal(proposed.html, html);
+    const widest = await readInWindows(transport, 'get_email', emailId, {});
+    assert.equal(widest.html, html);
+    assert.ok(widest.calls <= proposed.calls);
+    assert.equal((await transport.read(details.resource)).contents[0].text, html);
+    const light = await transport.call('get_email', { emailId });
+    assert.ok(light.ok, 'without its HTML it fits');
+    assert.equal(light.links[0].uri, details.resource);
+  }
+  const behind = await place.mcp.call('get_email', { emailId, htmlFrom: [...html].length });
+  assert.ok(!behind.ok && behind.body.error.param === 'htmlFrom');
+});
+
+test('R-445: the HTML of a template is a resource, and is read in windows', LIMIT, async () => {
+  const place = await makeSmallPlace();
+  const { emailId } = (await must(place.mcp.call('search_templates', { limit: 1 }))).data[0];
+  const { html } = await must(place.rest.call('GET', `/v1/templates/${emailId}`));
+  for (const transport of place.transports) {
+    const refused = await transport.call('get_template', { emailId, include: ['html'] });
+    const { resource } = refused.body.error.details;
+    assert.equal(resource, `posthorn://templates/${emailId}/html`);
+    assert.equal((await transport.read(resource)).contents[0].text, html);
+    assert.equal((await readInWindows(transport, 'get_template', emailId, {})).html, html);
+  }
+  const client = installation.stdio('--brand', place.brandId);
+  await client.initialize();
+  const { result } = await client.request('completion/complete', {
+    ref: { type: 'ref/resource', uri: 'posthorn://templates/{templateId}/html' },
+    argument: { name: 'templateId', value: emailId.slice(0, 6) },
+  });
+  assert.ok(result.completion.values.includes(emailId), 'the id of a template is completed');
+  await client.close();
+});
+
+test('D-149: answers of tools are short, and whole with detail full', LIMIT, async () => {
+  const place = await makeSmallPlace();
+  await must(place.rest.call('POST', '/v1/contacts', { email: 'ada@example.com', firstName: 'Ada', subscribed: false }));
+  const { emailId } = await must(place.mcp.call('import_email', { content: '<p>Hello</p>' }));
+  for (const [tool, args, method, path, sent] of [
+    ['search_contacts', { limit: 3 }, 'POST', '/v1/contacts/search', { limit: 3 }],
+    ['list_emails', { limit: 3 }, 'GET', '/v1/emails?limit=3'],
+    ['get_email', { emailId, include: ['versions'] }, 'GET', `/v1/emails/${emailId}?include=versions`],
+  ]) {
+    const whole = await must(place.rest.call(method, path, sent));
+    for (const transport of place.transports) {
+      assert.deepEqual(await must(transport.call(tool, { ...args, detail: 'full' })), whole, tool);
+      const short = await must(transport.call(tool, args));
+      assert.ok(!/null|""|createdAt|updatedAt/.test(JSON.stringify(short)), JSON.stringify(short));
+    }
+  }
+  const [ada] = (await must(place.mcp.call('search_contacts', {}))).data;
+  assert.deepEqual({ ...ada, id: 0, source: 0 }, { id: 0, email: 'ada@example.com', firstName: 'Ada', source: 0, subscribed: false });
+  const none = await must(place.mcp.call('search_contacts', { search: 'nobody' }));
+  assert.deepEqual(none.data, [], 'an empty page says that there is nothing');
+  const wrong = await place.mcp.call('search_contacts', { detail: 'some' });
+  assert.ok(!wrong.ok && wrong.body.error.param === 'detail');
+});
+
+test('D-149: included lists obey limit', LIMIT, async () => {
+  const place = await makeSmallPlace();
+  const { emailId } = await must(place.mcp.call('import_email', { content: '<p>Hello</p>' }));
+  for (let i = 0; i < 12; i++) await must(place.mcp.call('restore_email_version', { emailId, version: 1 }));
+  const { versions } = await must(place.rest.call('GET', `/v1/emails/${emailId}?include=versions`));
+  for (const [limit, shown] of [[undefined, 10], [2, 2], [100, versions.length]]) {
+    const body = await must(place.mcp.call('get_email', { emailId, include: ['versions'], ...(limit && { limit }) }));
+    assert.deepEqual(body.versions, versions.slice(0, shown));
+    assert.equal(body.hasMore, shown < versions.length ? true : undefined);
+  }
+});
+
+test('many faulty rows are grouped by code; what was done is told whatever its size', LIMIT, async () => {
+  const place = await makeSmallPlace();
+  const rows = Array.from({ length: 100 }, (_, i) => (i % 10 === 4 ? { firstName: 'No one' } : { email: `no address ${i}` }));
+  const whole = await must(place.rest.call('POST', '/v1/contacts', { contacts: rows }));
+  assert.equal(whole.errors.length, rows.length, 'REST lists every row');
+  for (const transport of place.transports) {
+    const { summary, errors, note } = await must(transport.call('save_contact', { contacts: rows }));
+    assert.equal(summary.failed, rows.length);
+    assert.deepEqual(errors.map(({ code, count }) => [code, count]).sort(), [['INVALID_EMAIL', 90], ['MISSING_EMAIL', 10]]);
+    const missing = errors.find(({ code }) => code === 'MISSING_EMAIL');
+    assert.equal(missing.rows, Array.from({ length: 10 }, (_, i) => 10 * i + 4).join(', '));
+    for (const { samples } of errors) assert.equal(samples.length, 10);
+    assert.match(note, /detail full/);
+    const full = await transport.call('save_contact', { contacts: rows, detail: 'full' });
+    assert.deepEqual(full.body, whole);
+    assert.ok(full.ok && sizeOf(full) > BUDGET, 'an answer to a write is never refused for its size');
+  }
+  const few = await must(place.mcp.call('save_contact', { contacts: rows.slice(0, 10) }));
+  assert.equal(few.errors.length, 10);
+  assert.equal(few.errors[0].index, 0);
+});
+
+test('the errors of an import are counted over all rows, and their resource is named', LIMIT, async () => {
+  const place = await makeSmallPlace();
+  const csv = `email\n${Array.from({ length: 300 }, (_, i) => `no address ${i}\n`).join('')}`;
+  for (const transport of place.transports) {
+    const { importId, summary, errors, note } = await must(transport.call('import_contacts_csv', { csv }));
+    assert.equal(summary.failed, 300);
+    assert.deepEqual(errors.map(({ code, count, rows }) => [code, count, rows]), [['INVALID_EMAIL', 300, undefined]]);
+    assert.ok(note.includes(`posthorn://imports/${importId}/errors`), note);
+    const { text } = (await transport.read(`posthorn://imports/${importId}/errors`)).contents[0];
+    assert.equal(text.trim().split('\r\n').length, 301);
+  }
 });
 
 test('R-469: RESPONSE_TOO_LARGE never appears over REST', LIMIT, async () => {

@@ -24,6 +24,8 @@ async function makeMapPlace() {
   return {
     ...place,
     tool: (name, args) => must(place.mcp.call(name, args)),
+    /** A tool that reads, with everything that REST answers. */
+    read: (name, args) => must(place.mcp.call(name, { ...args, detail: 'full' })),
     get: (path) => must(place.rest.call('GET', path)),
     post: (path, body) => must(place.rest.call('POST', path, body)),
   };
@@ -50,7 +52,7 @@ test('R-465: save_contact is POST /v1/contacts, search_contacts is POST /v1/cont
   await place.post('/v1/contacts', { email: 'Ada@Example.com', lastName: 'Lovelace' });
 
   const search = { filters: { logic: 'and', filters: [{ field: 'plan', operator: 'equals', value: 'pro' }] } };
-  const { data } = await place.tool('search_contacts', search);
+  const { data } = await place.read('search_contacts', search);
   assert.deepEqual(data.map(({ id, firstName, lastName }) => [id, firstName, lastName]), [[saved.id, 'Ada', 'Lovelace']]);
   assert.deepEqual((await place.post('/v1/contacts/search', search)).data, data);
   assert.deepEqual(await place.tool('search_contacts', { count: true }), { count: 2 });
@@ -81,10 +83,10 @@ test('R-426: list_emails is GET /v1/emails, down to the cursor', LIMIT, async ()
 test('R-425: get_email is GET /v1/emails/{emailId}, its HTML a link unless asked for', LIMIT, async () => {
   const place = await makeMapPlace();
   const { emailId } = await place.tool('import_email', { content: HTML });
-  const plain = await place.mcp.call('get_email', { emailId });
+  const plain = await place.mcp.call('get_email', { emailId, detail: 'full' });
   assert.deepEqual(plain.body, await place.get(`/v1/emails/${emailId}`));
   assert.equal(plain.body.html, undefined);
-  const whole = await place.mcp.call('get_email', { emailId, include: ['html'] });
+  const whole = await place.mcp.call('get_email', { emailId, include: ['html'], detail: 'full' });
   assert.deepEqual(whole.body, await place.get(`/v1/emails/${emailId}?include=html`));
   assert.deepEqual(whole.links, []);
   const { contents } = await place.mcp.read(plain.links[0].uri);
@@ -121,7 +123,7 @@ test('R-443: control_email_send is POST /v1/sends/{sendId}/cancel, pause and res
 
   const other = await place.tool('send_email', { ...second, scheduledAt });
   const overRest = await place.post(`/v1/sends/${other.sendId}/cancel`);
-  assert.deepEqual(await place.tool('get_email_analytics', { view: 'send', sendId: other.sendId }), overRest);
+  assert.deepEqual(await place.read('get_email_analytics', { view: 'send', sendId: other.sendId }), overRest);
   assert.deepEqual(Object.keys(overRest), Object.keys(canceled));
 
   const third = await place.tool('send_email', await makeSend(place));
@@ -145,7 +147,7 @@ test('R-444: get_email_analytics reads overview, sends and events', LIMIT, async
     [{ view: 'events', recipient: 'ada@example.com', ...window }, '/v1/analytics/events', { recipient: 'ada@example.com', ...window, limit: 10 }],
   ];
   for (const [args, path, query] of reads) {
-    const body = await place.tool('get_email_analytics', args);
+    const body = await place.read('get_email_analytics', args);
     assert.deepEqual(body, await place.get(`${path}?${new URLSearchParams(query)}`), args.view);
     assert.ok(JSON.stringify(body).includes('"delivered'), `${args.view} reports the delivery`);
   }

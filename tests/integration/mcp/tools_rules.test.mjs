@@ -26,7 +26,7 @@ const TOOLS = {
   get_capabilities: { ...READS, cost: 'Free.' },
   get_email_analytics: { ...READS, cost: 'Free.' },
   save_contact: { ...WRITES, cost: 'Free; 2 credits for each address that is validated.' },
-  import_contacts_csv: { ...WRITES, cost: 'Free.' },
+  import_contacts_csv: { ...WRITES, cost: 'Free; 2 credits for each address that is validated.' },
   delete_contacts: { ...DESTROYS, cost: 'Free.' },
   create_contact_field: { ...WRITES, cost: 'Free.' },
   delete_contact_field: { ...DESTROYS, cost: 'Free.' },
@@ -39,6 +39,7 @@ const TOOLS = {
   list_emails: { ...READS, cost: 'Free.' },
   clone_email: { ...WRITES, cost: 'Free.' },
   delete_email: { ...DESTROYS, cost: 'Free.' },
+  edit_email: { ...WRITES, cost: 'Free.' },
   delete_email_group: { ...DESTROYS, cost: 'Free.' },
   list_email_groups: { ...READS, cost: 'Free.' },
   restore_email_version: { ...WRITES, cost: 'Free.' },
@@ -126,7 +127,8 @@ test('R-417: results have the shape of REST', LIMIT, async () => {
   ];
   const stable = (body) => ({ ...body, updatedAt: undefined });
   for (const [tool, args, method, path] of pairs) {
-    const overTool = await must(place.mcp.call(tool, args));
+    const detail = TOOLS[tool].readOnly ? { detail: 'full' } : {};
+    const overTool = await must(place.mcp.call(tool, { ...args, ...detail }));
     const overRest = await must(place.rest.call(method, path, method === 'POST' ? args : undefined));
     assert.deepEqual(stable(overTool), stable(overRest), `${tool} ${JSON.stringify(args)}`);
   }

@@ -256,6 +256,18 @@ const broken = [
   ['members that are no object', (t) => (t['schemas/resources/part.json'].properties = ['x']), 'part.json: properties must be an object'],
   ['a required member that is not there', (t) => t['schemas/resources/thing.json'].required.push('prat'), 'thing.json: requires prat, which is not'],
   ['a required member without a name', (t) => (t['schemas/resources/thing.json'].required = [5]), 'thing.json: requires an entry that is not a name'],
+  ['a view of something unknown', (t) => (t['schemas/resources/thing.json'].view = { tidy: [] }), 'thing.json: has the unknown member tidy'],
+  ['a technical member that is not there', (t) => (t['schemas/resources/thing.json'].view = { technical: ['else'] }), 'view.technical names else'],
+  ['a cut list that is not there', (t) => (t['schemas/resources/thing.json'].view = { cut: ['else'] }), 'view.cut names else'],
+  ['a grouped member that is no list', (t) => (t['schemas/resources/thing.json'].view = { grouped: { note: {} } }), 'view.grouped.note needs a list'],
+  ['grouped rows without a number', (t) => {
+    t['schemas/resources/thing.json'].properties.faults = { type: 'array', items: { type: 'object', properties: { code: { type: 'string' } } } };
+    t['schemas/resources/thing.json'].view = { grouped: { faults: { row: 'line' } } };
+  }, 'view.grouped.faults needs a list'],
+  ['grouped rows counted by nothing', (t) => {
+    t['schemas/resources/thing.json'].properties.faults = { type: 'array', items: { type: 'object', properties: { code: { type: 'string' } } } };
+    t['schemas/resources/thing.json'].view = { grouped: { faults: { counts: 'sums' } } };
+  }, 'view.grouped.faults counts by sums'],
   ['a type without a name', (t) => (t['schemas/resources/thing.json'].properties.note.type = ['string', {}]), 'thing.json: note: type must be a name'],
   ['a reference to no shape', (t) => (t['schemas/resources/thing.json'].properties.part.$ref = 'else.json'), 'refers to else.json'],
 
@@ -359,6 +371,8 @@ const broken = [
   ['a tool both read-only and destructive', (t) => (tool(t, 'get_thing').hints.destructive = true), 'both read-only and destructive'],
   ['a tool running nothing known', (t) => (tool(t, 'get_thing').run = 'things.look'), 'runs the unknown operation things.look'],
   ['a tool without run', (t) => delete tool(t, 'get_thing').run, 'needs either run or chooseBy'],
+  ['a long member that nothing adds', (t) => (tool(t, 'get_thing').long = { member: 'note', uri: 'x://{thingId}' }), 'long names note, which things.get does not add'],
+  ['a long member without a resource', (t) => (tool(t, 'get_thing').long = { member: 'note' }), 'long needs member and uri'],
   ['a tool in a foreign toolset', (t) => (tool(t, 'get_thing').toolset = 'else'), 'toolset must be the name of its folder'],
   ['a description of 401 bytes', (t) => (tool(t, 'get_thing').description = 'x'.repeat(395)), 'the description has 401 bytes'],
   ['a description of no argument', (t) => (tool(t, 'get_thing').describe = { else: 'X.' }), 'describes else, which is not one of its arguments'],

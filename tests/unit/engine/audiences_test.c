@@ -132,13 +132,13 @@ static int64_t new_audience(const char *filters)
 {
     struct error err;
     struct audience_row *audience;
-    struct opt_int count;
+    struct audience_parts parts;
     const json_t *json;
     static const struct json_bounds bounds = { .max_bytes = 4096 };
     assert_ok(json_read(arena, filters, strlen(filters), bounds, &json, &err), &err);
-    assert_ok(audience_create(&work, "Some", json, &audience, &count, &err), &err);
-    assert_true(count.set);
-    assert_int_equal(count.value, members_of(audience->id));
+    assert_ok(audience_create(&work, "Some", json, &audience, &parts, &err), &err);
+    assert_true(parts.count.set);
+    assert_int_equal(parts.count.value, members_of(audience->id));
     return audience->id;
 }
 

@@ -487,6 +487,58 @@ static void test_unusable_texts(void **state)
     assert_refused(&(struct import_request){ .csv = "email\n", .path = "x" }, "path", "either csv or path");
 }
 
+/* D-82: the mapping that a refusal proposes is used as it is. */
+static void test_all_columns_at_fault_are_told(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    struct buf *out = buf_in_arena(arena, 1 << 20);
+    struct json_writer json;
+    struct import_request request = { .csv = "Who,a b!,a-b,42 %,name\nann@example.com,1,2,3,4\n" };
+    json_writer_init(&json, out);
+    assert_false(import_preview(&work, &request, &json, &err));
+    assert_int_equal(err.code, ERR_INVALID_REQUEST);
+    assert_string_equal(err.param, "csv");
+    assert_non_null(strstr(err.message, "details.mapping"));
+    const json_t *details = json_of(err.details_json);
+    assert_int_equal(json_array_size(json_object_get(details, "columns")), 3);
+    request.mapping = json_object_get(details, "mapping");
+    assert_string_equal(json_get_text(request.mapping, "Who"), "email");
+
+    error_clear(&err);
+    assert_ok(import_preview(&work, &request, &json, &err), &err);
+    assert_int_equal(json_get_int(json_object_get(json_of(buf_text(out)), "summary"), "inserted", -1), 1);
+    assert_int_equal(number_of("select (select count(*) from contacts) + (select count(*) from contact_fields)"), 0);
+    assert_int_equal(number_of("select count(*) from imports"), 0);
+}
+
+/* What a preview counts is what the import then does. */
+static void test_a_preview_tells_what_the_import_does(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    struct buf *out = buf_in_arena(arena, 1 << 20);
+    struct json_writer json;
+    json_writer_init(&json, out);
+    import_text("email,n\nb1@example.com,1\nb3@example.com,1\n");
+    struct buf *csv = buf_in_arena(arena, 16 << 20);
+    buf_add_text(csv, "email,n\n");
+    for (size_t i = 0; i < 2 * IMPORT_CHUNK_ROWS; i++)
+        buf_printf(csv, i % 100 == 7 ? "bad %zu,1\n" : "b%zu@example.com,2\n", i % 20000);
+    struct import_request request = { .csv = buf_text(csv) };
+    assert_ok(import_preview(&work, &request, &json, &err), &err);
+    const json_t *preview = json_of(buf_text(out));
+    const json_t *expected = json_object_get(preview, "summary");
+    assert_int_equal(json_get_int(preview, "rowsRead", 0), 2 * IMPORT_CHUNK_ROWS);
+    assert_int_equal(json_get_int(expected, "updated", 0), 2);
+    assert_int_equal(json_get_int(json_object_get(preview, "errorCounts"), "INVALID_EMAIL", 0),
+                     json_get_int(expected, "failed", 0));
+    const json_t *done = import_all(&request);
+    const json_t *summary = json_object_get(done, "summary");
+    assert_int_equal(json_get_int(summary, "inserted", -1), json_get_int(expected, "inserted", -2));
+    assert_int_equal(json_get_int(summary, "failed", -1), json_get_int(expected, "failed", -2));
+}
+
 /* A row of a million cells is one row that fails. */
 static void test_wide_rows_fail(void **state)
 {
@@ -898,6 +950,8 @@ int main(void)
         TEST(test_mapping),
         TEST(test_a_long_column_name_is_cut_between_characters),
         TEST(test_unusable_texts),
+        TEST(test_all_columns_at_fault_are_told),
+        TEST(test_a_preview_tells_what_the_import_does),
         TEST(test_wide_rows_fail),
         TEST(test_types_are_inferred),
         TEST(test_existing_types_win),

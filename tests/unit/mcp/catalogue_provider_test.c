@@ -27,9 +27,17 @@ static const struct arg_field kind_fields[] = { { .name = "kind" } };
 static const struct arg_shape kind_shape = { .fields = kind_fields, .count = 1 };
 
 static const struct operation op_list = { .id = "things.list", .args = &list_shape, .max_body_bytes = 1000 };
-static const struct operation op_get = { .id = "things.get", .args = &no_fields };
+static const char *const get_technical[] = { "updatedAt", "rows.updatedAt", NULL };
+static const char *const get_cut[] = { "rows", NULL };
+static const struct result_view get_view = { .technical = get_technical, .cut = get_cut };
+static const struct operation op_get = { .id = "things.get", .args = &no_fields, .view = &get_view };
 static const struct operation op_stop = { .id = "things.stop", .args = &no_fields };
-static const struct operation op_start = { .id = "things.start", .args = &kind_shape };
+static const struct result_group start_groups[] = {
+    { .member = "errors", .row = "index", .counts = "counts", .uri = "case://starts/{startId}/errors" },
+    { .member = NULL },
+};
+static const struct result_view start_view = { .groups = start_groups };
+static const struct operation op_start = { .id = "things.start", .args = &kind_shape, .view = &start_view };
 static const struct operation op_send = { .id = "things.send", .args = &no_fields, .asks_confirmation = true };
 static const struct operation op_check = { .id = "connection.check", .args = &no_fields };
 static const struct operation *const list_candidates[] = { &op_list, NULL };
@@ -41,8 +49,8 @@ const struct operation *const api_connection_check[] = { &op_check, NULL };
 const struct operation operations[] = { { .id = "nothing", .args = &no_fields } };
 const size_t operation_count = ARRAY_COUNT(operations);
 static const char *const list_arguments[] = { "limit", "q", NULL };
-static const char *const get_arguments[] = { "emailId", "include", NULL };
-static const char *const control_arguments[] = { "kind", "idempotencyKey", NULL };
+static const char *const get_arguments[] = { "emailId", "include", "htmlFrom", "htmlChars", "limit", "detail", NULL };
+static const char *const control_arguments[] = { "kind", "idempotencyKey", "detail", NULL };
 static const char *const send_arguments[] = { "idempotencyKey", "confirmationToken", NULL };
 static const char *const no_arguments[] = { NULL };
 
@@ -66,13 +74,16 @@ const struct tool tools[] = {
       .list_json = "{\"name\":\"get_thing\"}",
       .arguments = get_arguments,
       .candidates = get_candidates,
-      .adapter = "email" },
+      .takes_detail = true,
+      .long_member = "html",
+      .long_uri = "case://things/{emailId}/html" },
     { .name = "control_thing",
       .toolset = "control",
       .built = true,
       .listed = true,
       .list_json = "{\"name\":\"control_thing\"}",
       .arguments = control_arguments,
+      .takes_detail = true,
       .candidates = control_candidates,
       .choose_by = "kind",
       .choose_values = control_values },
@@ -218,6 +229,7 @@ void api_submit(struct api *api, struct call *call)
         call->reply.question = engine.question;
         call->reply.confirmation = "T";
     }
+    call->op = call->candidates != NULL ? call->candidates[0] : NULL;
     call->on_completed(call);
 }
 
@@ -624,18 +636,19 @@ static void test_a_page_that_does_not_fit_is_refused_whole(void **state)
     const char *limit = strstr(answer, "repeat the call with limit ");
     assert_non_null(limit);
     size_t rows = (size_t)strtol(limit + strlen("repeat the call with limit "), NULL, 10);
-    assert_in_range(rows, 5, 10);
+    assert_in_range(rows, 10, 19);
     engine.body = page(rows, 40);
     assert_lacks(call_tool(state, "list_things", "{}", NULL), "isError");
 }
 
+/* D-149: of the body, once. */
 static void test_characters_are_counted_and_not_bytes(void **state)
 {
-    engine.body = page(1, 400);
-    assert_true(strlen(engine.body) > 500);
+    engine.body = page(1, 900);
+    assert_true(strlen(engine.body) > 1000);
     assert_lacks(call_tool(state, "list_things", "{}", NULL), "isError");
-    engine.body = page(1, 460);
-    assert_has(call_tool(state, "list_things", "{}", NULL), "Request less of it");
+    engine.body = page(1, 960);
+    assert_has(call_tool(state, "list_things", "{}", NULL), "RESPONSE_TOO_LARGE");
 }
 
 static void test_what_was_done_is_never_refused(void **state)
@@ -647,10 +660,167 @@ static void test_what_was_done_is_never_refused(void **state)
 static void test_html_is_a_link_unless_asked_for(void **state)
 {
     const char *answer = call_tool(state, "get_thing", "{\"emailId\":\"email_1\"}", NULL);
-    assert_has(answer, "{\"type\":\"resource_link\",\"uri\":\"posthorn://emails/email_1/html\",\"name\":\"html\"");
+    assert_has(answer, "{\"type\":\"resource_link\",\"uri\":\"case://things/email_1/html\",\"name\":\"html\"");
     assert_lacks(call_tool(state, "get_thing", "{\"emailId\":\"e\",\"include\":[\"versions\",\"html\"]}", NULL), "resource_link");
     assert_lacks(call_tool(state, "get_thing", "{\"emailId\":\"e\",\"include\":\"html\"}", NULL), "resource_link");
     assert_has(call_tool(state, "get_thing", "{\"emailId\":\"e\",\"include\":[\"versions\"]}", NULL), "resource_link");
+}
+
+/* ---- Parts of a long text ---- */
+
+static const char *long_thing(size_t times)
+{
+    static char text[64 * 1024];
+    size_t size = (size_t)snprintf(text, sizeof(text), "{\"emailId\":\"e\",\"html\":\"");
+    for (size_t i = 0; i < times; i++) /* eight characters, among them three escapes and a surrogate pair */
+        size += (size_t)snprintf(text + size, sizeof(text) - size, "a\\\"\\n\xc3\xa4\\u00e4\\ud83d\\ude00\xf0\x9f\x98\x80z");
+    snprintf(text + size, sizeof(text) - size, "\"}");
+    return text;
+}
+
+/* R-419 */
+static void test_a_long_text_is_refused_with_the_arguments_that_read_it(void **state)
+{
+    engine.body = long_thing(100);
+    const char *answer = call_tool(state, "get_thing", "{\"emailId\":\"e 1\",\"include\":\"html\"}", NULL);
+    assert_has(answer, "RESPONSE_TOO_LARGE");
+    assert_has(answer, "\\\"param\\\":\\\"htmlFrom\\\"");
+    assert_has(answer, "repeat the call with htmlFrom 0 and htmlChars 750, then go on at nextHtmlFrom");
+    assert_has(answer, "\\\"htmlFrom\\\":0,\\\"htmlChars\\\":750,\\\"resource\\\":\\\"case://things/e 1/html\\\"");
+    assert_lacks(answer, "with limit");
+}
+
+static void test_a_refusal_names_no_argument_that_the_tool_lacks(void **state)
+{
+    engine.body = page(1, 960);
+    const char *answer = call_tool(state, "list_things", "{}", NULL);
+    assert_lacks(answer, "include");
+    assert_lacks(answer, "html");
+    assert_lacks(answer, "param");
+    assert_has(answer, "\\\"resource\\\":\\\"case://all\\\"");
+}
+
+static void test_a_refusal_names_the_argument_to_leave_out(void **state)
+{
+    engine.body = page(1, 960);
+    assert_has(call_tool(state, "get_thing", "{\"include\":[\"rows\"],\"detail\":\"full\"}", NULL),
+               "Repeat the call without include.");
+    const char *answer = call_tool(state, "get_thing", "{\"detail\":\"full\"}", NULL);
+    assert_has(answer, "Repeat the call without detail.");
+    assert_has(answer, "\\\"param\\\":\\\"detail\\\"");
+    assert_lacks(call_tool(state, "get_thing", "{}", NULL), "Repeat the call");
+}
+
+/* Reads the number behind `name` in an answer; -1 when it is absent. */
+static long number_after(const char *answer, const char *name)
+{
+    const char *at = strstr(answer, name);
+    return at != NULL ? strtol(at + strlen(name), NULL, 10) : -1;
+}
+
+/* The window of the structured content, as JSON with its escapes. */
+static void append_window(const char *answer, char *text)
+{
+    const char *at = strstr(strstr(answer, "structuredContent"), "\"html\":\"") + strlen("\"html\":\"");
+    const char *end = strstr(at, "\",\"htmlFrom\"");
+    strncat(text, at, (size_t)(end - at));
+}
+
+static void test_windows_join_to_the_whole_and_split_no_escape(void **state)
+{
+    static char joined[64 * 1024];
+    static const struct {
+        size_t times;
+        const char *chars;
+    } sizes[] = { { 5, ",\"htmlChars\":1" }, { 20, ",\"htmlChars\":\"3\"" }, { 100, ",\"htmlChars\":799" }, { 100, "" } };
+    for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
+        engine.body = long_thing(sizes[i].times);
+        joined[0] = '\0';
+        for (long from = 0; from >= 0;) {
+            char arguments[128];
+            snprintf(arguments, sizeof(arguments), "{\"emailId\":\"e\",\"htmlFrom\":%ld%s}", from, sizes[i].chars);
+            const char *answer = call_tool(state, "get_thing", arguments, NULL);
+            assert_lacks(answer, "isError");
+            assert_string_equal(asked.body, "{\"emailId\":\"e\",\"include\":\"html\"}");
+            assert_int_equal(number_after(answer, "\"htmlTotalChars\":"), 8 * (long)sizes[i].times);
+            assert_int_equal(number_after(answer, ",\"htmlFrom\":"), from);
+            append_window(answer, joined);
+            long next = number_after(answer, "\"nextHtmlFrom\":");
+            assert_true(next == -1 || next > from);
+            from = next;
+        }
+        const char *whole = strstr(engine.body, "\"html\":\"") + strlen("\"html\":\"");
+        assert_int_equal(strlen(joined), strlen(whole) - 2);
+        assert_memory_equal(joined, whole, strlen(joined));
+    }
+}
+
+static void test_windows_out_of_bounds(void **state)
+{
+    engine.body = long_thing(1);
+    assert_has(call_tool(state, "get_thing", "{\"htmlFrom\":8}", NULL), "htmlFrom must be less than 8");
+    assert_lacks(call_tool(state, "get_thing", "{\"htmlFrom\":7}", NULL), "isError");
+    assert_has(call_tool(state, "get_thing", "{\"htmlFrom\":-1}", NULL), "\\\"param\\\":\\\"htmlFrom\\\"");
+    assert_has(call_tool(state, "get_thing", "{\"htmlChars\":0}", NULL), "\\\"param\\\":\\\"htmlChars\\\"");
+    assert_has(call_tool(state, "get_thing", "{\"htmlChars\":1.5}", NULL), "isError");
+    assert_has(call_tool(state, "list_things", "{\"htmlFrom\":0}", NULL), "does not accept the argument");
+    engine.body = "{\"html\":\"\"}";
+    assert_has(call_tool(state, "get_thing", "{\"htmlFrom\":0}", NULL), "\"htmlTotalChars\":0");
+}
+
+/* ---- Short answers ---- */
+
+#define ROWS                                                                                                                       \
+    "[{\"a\":1,\"b\":null,\"updatedAt\":\"t\",\"deep\":{\"updatedAt\":\"t\",\"c\":[],\"d\":{}}},{\"e\":\"\",\"f\":0,\"g\":false}]"
+
+static void test_short_answers_leave_out_what_says_nothing(void **state)
+{
+    engine.body = "{\"updatedAt\":\"t\",\"group\":null, \"rows\": " ROWS ",\"none\":[],\"nested\":{\"x\":{}}}";
+    assert_has(call_tool(state, "get_thing", "{}", NULL),
+               "\"structuredContent\":{\"rows\":[{\"a\":1,\"deep\":{\"updatedAt\":\"t\"}},{\"f\":0,\"g\":false}],\"none\":[]}}");
+    assert_string_equal(asked.body, "{}");
+    assert_has(call_tool(state, "get_thing", "{\"detail\":\"full\",\"limit\":5}", NULL), ROWS);
+    assert_string_equal(asked.body, "{}");
+    assert_has(call_tool(state, "get_thing", "{\"detail\":\"all\"}", NULL), "detail must be full");
+}
+
+static void test_included_lists_obey_limit(void **state)
+{
+    engine.body = "{\"rows\":[1,2,[3],{\"a\":\"]\"},5],\"others\":[1,2]}";
+    assert_has(call_tool(state, "get_thing", "{\"limit\":3}", NULL),
+               "\"structuredContent\":{\"rows\":[1,2,[3]],\"hasMore\":true,\"others\":[1,2]}");
+    assert_lacks(call_tool(state, "get_thing", "{\"limit\":5}", NULL), "hasMore");
+    assert_has(call_tool(state, "get_thing", "{\"limit\":101}", NULL), "limit must be a whole number from 1 to 100");
+}
+
+/* ---- Many faulty rows ---- */
+
+static const char *faults(size_t count)
+{
+    static char text[64 * 1024];
+    size_t size = (size_t)snprintf(text, sizeof(text), "{\"startId\":\"s1\",\"counts\":{\"A\":900},\"errors\":[");
+    for (size_t i = 0; i < count; i++)
+        size +=
+            (size_t)snprintf(text + size, sizeof(text) - size, "%s{\"index\":%zu,\"email\":null,\"code\":\"%s\",\"message\":\"m\"}",
+                             i > 0 ? "," : "", i, i % 5 == 3 ? "A" : "B");
+    snprintf(text + size, sizeof(text) - size, "]}");
+    return text;
+}
+
+static void test_many_faulty_rows_are_grouped_by_code(void **state)
+{
+    engine.body = faults(60);
+    const char *answer = call_tool(state, "control_thing", "{\"kind\":\"start\"}", NULL);
+    const char *content = strstr(answer, "structuredContent");
+    assert_non_null(content);
+    assert_has(content, "{\"code\":\"B\",\"count\":48,\"rows\":\"0-2, 4-7, 9-12,");
+    assert_has(content, "57, 59\",\"samples\":[{\"index\":0,\"message\":\"m\"},");
+    assert_has(content, "{\"index\":11,\"message\":\"m\"}]}");        /* the tenth sample is the last */
+    assert_has(content, "{\"code\":\"A\",\"count\":900,\"samples\""); /* the list did not have all rows of this code */
+    assert_has(content, "The resource case://starts/s1/errors has all rows.");
+    assert_has(call_tool(state, "control_thing", "{\"kind\":\"start\",\"detail\":\"full\"}", NULL), engine.body);
+    engine.body = faults(10);
+    assert_has(call_tool(state, "control_thing", "{\"kind\":\"start\"}", NULL), engine.body);
 }
 
 /* ---- Visibility of tools ---- */
@@ -879,6 +1049,14 @@ int main(void)
         WITH(test_characters_are_counted_and_not_bytes),
         WITH(test_what_was_done_is_never_refused),
         WITH(test_html_is_a_link_unless_asked_for),
+        WITH(test_a_long_text_is_refused_with_the_arguments_that_read_it),
+        WITH(test_a_refusal_names_no_argument_that_the_tool_lacks),
+        WITH(test_a_refusal_names_the_argument_to_leave_out),
+        WITH(test_windows_join_to_the_whole_and_split_no_escape),
+        WITH(test_windows_out_of_bounds),
+        WITH(test_short_answers_leave_out_what_says_nothing),
+        WITH(test_included_lists_obey_limit),
+        WITH(test_many_faulty_rows_are_grouped_by_code),
         WITH(test_brand_connections_do_not_create),
         WITH(test_a_call_names_its_brand),
         WITH(test_a_bound_connection_stays_in_its_brand),
