@@ -128,7 +128,11 @@ function movedInto(args, path, into) {
 // ---- Values ----
 
 function* valueMends(args, error, text, meant) {
-  if (error.param === undefined) return;
+  if (error.param === undefined) {
+    const name = new RegExp(`^Name [^.;]* with (${WORD})`).exec(error.suggestion ?? '')?.[1];
+    if (name !== undefined) yield withArgument(args, name, valueAt(meant, name));
+    return;
+  }
   const path = pathOf(args, error.param);
   const value = valueAt(args, path);
   if (value === undefined) yield /required|missing|needs|give /i.test(text) ? edited(args, error.param, () => valueAt(meant, error.param)) : null;
@@ -140,6 +144,9 @@ function* valueMends(args, error, text, meant) {
   if (words.length > 0 && valueAt(meant, path) === undefined) yield edited(args, path, () => undefined);
   yield* converted(args, path, value, text);
 }
+
+/** The call with an argument that it lacks; one that has the same value is not sent a second time. */
+const withArgument = (args, name, value) => ({ ...Object.fromEntries(Object.entries(args).filter(([, given]) => given !== value)), [name]: value });
 
 /** The value of a list that a reader takes: the one that is meant, else the one that is written alike. */
 function chosen(value, words, meant) {
