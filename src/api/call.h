@@ -132,6 +132,7 @@ struct call {
     const char *confirmation;    /* the token of a preview that the user has answered, NULL when none */
     struct call_view view;       /* what a tool shows of the result */
     bool is_declined;            /* the user has declined that preview; otherwise it is confirmed */
+    const char *tool;            /* the tool that an assistant calls; NULL: none */
     int64_t wait_s;              /* how long to wait for the end of the observed work; 0: answer at once */
     /* Fills `input` from a body that is not parsed yet. Dispatch calls it once, on an executor thread, after the credential has
      * passed; `who` is filled. NULL: `input` is complete. */

@@ -66,3 +66,47 @@ bool token_open(struct arena *arena, const struct token_keys *keys, const char *
     *ret_payload = (struct bytes){ payload, size };
     return true;
 }
+
+/* ---- Short tokens ---- */
+
+/* Without 0 o, 1 i l, 2 z, 5 s, 6 9 g q, 8 b and u v: each of them looks like another. */
+static const char short_letters[] = "347acdefhjkmnprtwxy";
+enum { SHORT_LETTER_COUNT = sizeof(short_letters) - 1 };
+
+/* Divides a big-endian number and returns the remainder. */
+static unsigned divide(unsigned char number[TOKEN_TAG_BYTES], unsigned divisor)
+{
+    unsigned rest = 0;
+    for (size_t i = 0; i < TOKEN_TAG_BYTES; i++) {
+        unsigned part = rest << 8 | number[i];
+        number[i] = (unsigned char)(part / divisor);
+        rest = part % divisor;
+    }
+    return rest;
+}
+
+/* Each letter after the first is one of those that differ from the letter before it. */
+static void write_short_letters(unsigned char number[TOKEN_TAG_BYTES], char *letters)
+{
+    unsigned letter = divide(number, SHORT_LETTER_COUNT);
+    letters[0] = short_letters[letter];
+    for (size_t i = 1; i < TOKEN_SHORT_LETTERS; i++) {
+        letter = (letter + 1 + divide(number, SHORT_LETTER_COUNT - 1)) % SHORT_LETTER_COUNT;
+        letters[i] = short_letters[letter];
+    }
+}
+
+char *token_short(struct arena *arena, const struct token_keys *keys, const char *prefix, const void *payload, size_t size)
+{
+    unsigned char hash[TOKEN_TAG_BYTES];
+    char letters[TOKEN_SHORT_LETTERS + 1] = "";
+    token_tag(keys, arena_printf(arena, "short %s", prefix), payload, size, hash);
+    write_short_letters(hash, letters);
+    return arena_printf(arena, "%s%s", prefix, letters);
+}
+
+bool token_short_is_well_formed(const char *prefix, const char *text)
+{
+    return strlen(text) == TOKEN_SHORT_CHARS && strncmp(text, prefix, TOKEN_SHORT_PREFIX_CHARS) == 0 &&
+           strspn(text + TOKEN_SHORT_PREFIX_CHARS, short_letters) == TOKEN_SHORT_LETTERS;
+}

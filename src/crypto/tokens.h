@@ -9,6 +9,9 @@
  * bytes. The tag is the only overhead, so tokens are short. The size of a token
  * shows the size of its payload.
  *
+ * A short token is a name of such a payload, for readers that copy letters with
+ * mistakes: the server keeps the payload under it.
+ *
  * Plain values; any thread.
  */
 #pragma once
@@ -19,6 +22,9 @@
 enum {
     TOKEN_KEY_BYTES = 32,
     TOKEN_TAG_BYTES = 16,
+    TOKEN_SHORT_LETTERS = 20,     /* about 83 bits */
+    TOKEN_SHORT_PREFIX_CHARS = 4, /* a prefix such as "cur_" */
+    TOKEN_SHORT_CHARS = TOKEN_SHORT_PREFIX_CHARS + TOKEN_SHORT_LETTERS,
 };
 
 /* The characters of a token with a payload of this size: base64url of tag and ciphertext, without padding. */
@@ -40,3 +46,11 @@ char *token_seal(struct arena *arena, const struct token_keys *keys, const char 
 /* Opens a token of this purpose and returns its payload; false for any other text. */
 bool token_open(struct arena *arena, const struct token_keys *keys, const char *purpose, const char *token,
                 struct bytes *ret_payload) NONNULL(1, 2, 3, 4, 5);
+
+/* Makes a short token: `prefix` (TOKEN_SHORT_PREFIX_CHARS) and a keyed hash of the payload in letters and digits. No two neighbours
+ * are equal, and none looks like another. Equal payloads of one prefix have equal short tokens. */
+char *token_short(struct arena *arena, const struct token_keys *keys, const char *prefix, const void *payload, size_t size)
+    NONNULL(1, 2, 3, 4) RETURNS_NONNULL;
+
+/* Whether a text has the form of a short token with this prefix; the server may still have nothing under it. */
+bool token_short_is_well_formed(const char *prefix, const char *text) NONNULL(1, 2) PURE;

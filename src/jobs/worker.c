@@ -9,6 +9,7 @@
 #include "engine/ledger/ledger.h"
 #include "jobs/worker_pool.h"
 #include "sql/imports.h"
+#include "sql/short_tokens.h"
 #include "sql/worker.h"
 
 #include <stdatomic.h>
@@ -355,8 +356,8 @@ static void run_leased(void *context, const struct leased_job_row *row, struct d
 
 /* ---- The pools ---- */
 
-/* Once a minute one of the threads deletes settled jobs and stored responses of a day ago and imports of a month ago, and makes
- * the partitions of the next months. */
+/* Once a minute one of the threads deletes settled jobs and stored responses of a day ago, expired short tokens and imports of a
+ * month ago, and makes the partitions of the next months. */
 static bool tidy(void *context, struct db_conn *conn, struct error *err)
 {
     struct workers *workers = context;
@@ -369,12 +370,14 @@ static bool tidy(void *context, struct db_conn *conn, struct error *err)
     struct job_forget_settled_params settled = { .before = clock_now_us() - keep_settled_us };
     struct idempotency_forget_params responses = { .before = clock_now_us() - keep_settled_us };
     struct import_forget_params imports = { .before = clock_now_us() - keep_imports_us };
+    struct short_tokens_forget_params tokens = { .now = clock_now_us() };
     struct db_batch *batch = db_batch_new(conn, arena);
     db_batch_add(batch, &job_forget_settled_statement, &settled);
     db_batch_add(batch, &job_waiters_forget_statement, NULL);
     db_batch_add(batch, &credit_holds_forget_statement, NULL);
     db_batch_add(batch, &idempotency_forget_statement, &responses);
     db_batch_add(batch, &import_forget_statement, &imports);
+    db_batch_add(batch, &short_tokens_forget_statement, &tokens);
     return db_batch_run(batch, err) && event_partitions_make(conn, arena, clock_now_us(), err);
 }
 

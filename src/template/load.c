@@ -306,6 +306,11 @@ bool template_load(struct bytes blob, struct template *ret_template, struct erro
 
 /* ---- Paths ---- */
 
+static const char *string_at(const struct template *template, uint32_t string)
+{
+    return template->pool + template_read_u32(template->strings + (size_t)string * TEMPLATE_STRING_BYTES);
+}
+
 size_t template_path_count(const struct template *template)
 {
     return template->path_count;
@@ -313,8 +318,7 @@ size_t template_path_count(const struct template *template)
 
 const char *template_path(const struct template *template, size_t index)
 {
-    uint32_t string = template_read_u32(template->paths + index * path_bytes(template));
-    return template->pool + template_read_u32(template->strings + (size_t)string * TEMPLATE_STRING_BYTES);
+    return string_at(template, template_read_u32(template->paths + index * path_bytes(template)));
 }
 
 bool template_path_is_listed(const struct template *template, size_t index)
@@ -322,4 +326,24 @@ bool template_path_is_listed(const struct template *template, size_t index)
     if (template->version == 1)
         return true;
     return (template_read_u32(template->paths + index * TEMPLATE_PATH_BYTES + 4) & TEMPLATE_PATH_LISTED) != 0;
+}
+
+const char *template_path_default(const struct template *template, size_t index)
+{
+    const char *text = NULL;
+    for (uint32_t i = 0; i < template->instruction_count; i++) {
+        struct template_instruction load = template_read_instruction(template->instructions, i);
+        if (load.op != TEMPLATE_OP_LOAD || load.c != index)
+            continue;
+        /* The last instruction is END, and a value is used after it is pushed, so two instructions follow. */
+        struct template_instruction constant = template_read_instruction(template->instructions, i + 1);
+        if (constant.op != TEMPLATE_OP_CONST)
+            return NULL;
+        struct template_instruction filter = template_read_instruction(template->instructions, i + 2);
+        if (filter.op != TEMPLATE_OP_FILTER || filter.a != TEMPLATE_FILTER_DEFAULT || filter.b != 1)
+            return NULL;
+        if (text == NULL)
+            text = string_at(template, constant.c);
+    }
+    return text;
 }

@@ -89,6 +89,10 @@ size_t template_path_count(const struct template *template) NONNULL(1) PURE;
 const char *template_path(const struct template *template, size_t index) NONNULL(1) RETURNS_NONNULL PURE;
 bool template_path_is_listed(const struct template *template, size_t index) NONNULL(1) PURE;
 
+/* The text that every placeholder of this path shows in place of an empty value (its filter `default` with a text); NULL when one
+ * of them has none. It points into the blob. Costs a pass over the instructions. */
+const char *template_path_default(const struct template *template, size_t index) NONNULL(1) PURE;
+
 enum template_value_kind {
     TEMPLATE_NIL,
     TEMPLATE_BOOL,

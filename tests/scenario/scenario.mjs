@@ -177,7 +177,7 @@ const FOUNDER = contactOf(1000);
 const READER = contactOf(3);
 
 const paragraphs = (...texts) => texts.join('\n\n');
-const LEAVE = 'Unsubscribe <https://example.com/unsubscribe>';
+const LEAVE = 'Unsubscribe <https://example.com/unsubscribe-preview>';
 const monthOf = (date) => new Date(`${date}T00:00:00Z`).toLocaleDateString('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 /** Each newsletter, and what its preview must say to a contact; the text of the long one by its personal line and its end. */

@@ -5,6 +5,8 @@
 #include "api/decode.h"
 #include "api/dispatch/dispatch.h"
 #include "base/clock.h"
+#include "base/json_read.h"
+#include "engine/core/short_tokens.h"
 
 enum { REPLY_MAX_BYTES = 32 * 1024 * 1024 };
 
@@ -74,12 +76,38 @@ static bool run_single_write(struct op_context *ctx, const void *args, struct re
     return db_batch_run(batch, err) && single->reply(ctx, kept, batch, reply, err);
 }
 
+/* ---- Short tokens ---- */
+
+/* An assistant's call uses short tokens; those that it gives are found now. Calls without a connection have no cursors. */
+static bool find_short_tokens(struct op_context *ctx, struct error *err)
+{
+    const struct call *call = ctx->call;
+    if (!call->caller.is_model || ctx->work.conn == NULL)
+        return true;
+    struct short_tokens *tokens = arena_alloc(ctx->work.arena, sizeof(*tokens));
+    *tokens = (struct short_tokens){
+        .caller_id = call->who.key_id != 0 ? call->who.key_id : -call->who.session_id,
+        .tool = call->tool,
+    };
+    ctx->work.short_tokens = tokens;
+    const char *cursor = call->input.body != NULL ? json_get_text(call->input.body, "cursor") : NULL;
+    return short_token_find(&ctx->work, SHORT_CURSOR, cursor, err) &&
+           short_token_find(&ctx->work, SHORT_CONFIRMATION, call->confirmation, err);
+}
+
+static bool keep_short_tokens(const struct op_context *ctx, struct error *err)
+{
+    return ctx->work.short_tokens == NULL || short_tokens_keep(&ctx->work, err);
+}
+
+/* ---- One call ---- */
+
 bool dispatch_handle(struct api *api, struct call_state *state, struct op_context *ctx, struct error *err)
 {
     struct call *call = state->call;
     const struct operation *op = call->op;
     void *args = arena_alloc(ctx->work.arena, op->args->size);
-    if (!decode_arguments(ctx->work.arena, &api->engine->ids, op->args, &call->input, args, err))
+    if (!decode_arguments(ctx->work.arena, &api->engine->ids, op->args, &call->input, args, err) || !find_short_tokens(ctx, err))
         return false;
     dispatch_begin_reply(call);
     uint64_t trips_before = ctx->work.conn != NULL ? db_round_trips(ctx->work.conn) : 0;
@@ -92,7 +120,8 @@ bool dispatch_handle(struct api *api, struct call_state *state, struct op_contex
         ok = op->handler(ctx, args, &call->reply, err);
     if (ctx->work.conn != NULL)
         state->round_trips = db_round_trips(ctx->work.conn) - trips_before;
-    return ok && dispatch_check_reply(call, err) && dispatch_check_promises(state, ctx->work.conn, err);
+    return ok && dispatch_check_reply(call, err) && dispatch_check_promises(state, ctx->work.conn, err) &&
+           keep_short_tokens(ctx, err);
 }
 
 void dispatch_answer_stored(struct call *call, int status, const char *body, int64_t credit_cost)

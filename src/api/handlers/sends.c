@@ -149,7 +149,7 @@ bool op_sends_cancel(struct op_context *ctx, const struct sends_cancel_args *arg
     if (!send_cancel(&ctx->work, args->send_id, &send, err))
         return false;
     op_context_subject(ctx, work_id(&ctx->work, ID_SEND, send->id));
-    send_write(&ctx->work, send, NULL, 0, &reply->json);
+    send_write(&ctx->work, send, NULL, &reply->json);
     return true;
 }
 
@@ -165,6 +165,6 @@ bool op_sends_resume(struct op_context *ctx, const struct sends_resume_args *arg
     if (!send_resume(&ctx->work, args->send_id, &send, err))
         return false;
     op_context_subject(ctx, work_id(&ctx->work, ID_SEND, send->id));
-    send_write(&ctx->work, send, NULL, 0, &reply->json);
+    send_write(&ctx->work, send, NULL, &reply->json);
     return true;
 }

@@ -117,6 +117,10 @@ static void lint_result(const struct catalogue *all, const struct op_decl *op)
     if (json_is_string(result) && json_object_get(all->resources, json_string_value(result)) == NULL) {
         problem(op->where, "the result %s is not in schemas/resources", json_string_value(result));
     }
+    const char *report = member_text(op->json, "assistantResult");
+    if (report != NULL && json_object_get(all->resources, report) == NULL) {
+        problem(op->where, "the assistantResult %s is not in schemas/resources", report);
+    }
     size_t i;
     const json_t *code;
     json_array_foreach(json_object_get(op->json, "errors"), i, code)
@@ -285,6 +289,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
         "body=o",
         "required=t",
         "result=so",
+        "assistantResult=s",
         "errors=t",
         "open=t",
         "rules=t",

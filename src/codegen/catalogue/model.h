@@ -166,6 +166,9 @@ json_t *param_schema(const struct param *param, bool for_tool) NONNULL(1) RETURN
 /* The declared result of an operation, NULL when it declares none. Borrowed. */
 json_t *result_schema(const struct catalogue *all, const struct op_decl *op) NONNULL(1, 2);
 
+/* The same as a tool answers it. */
+json_t *assistant_result_schema(const struct catalogue *all, const struct op_decl *op) NONNULL(1, 2);
+
 /* Resolves a reference to a schema; a schema without one is returned itself. Borrowed. */
 json_t *without_reference(const struct catalogue *all, json_t *schema) NONNULL(1);
 

@@ -154,3 +154,9 @@ json_t *result_schema(const struct catalogue *all, const struct op_decl *op)
     json_t *result = json_object_get(op->json, "result");
     return json_is_string(result) ? json_object_get(all->resources, json_string_value(result)) : result;
 }
+
+json_t *assistant_result_schema(const struct catalogue *all, const struct op_decl *op)
+{
+    const char *report = member_text(op->json, "assistantResult");
+    return report != NULL ? json_object_get(all->resources, report) : result_schema(all, op);
+}

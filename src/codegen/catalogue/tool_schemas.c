@@ -261,7 +261,7 @@ static bool is_common_key(const struct catalogue *all, const struct tool_decl *t
         if (!tool->ops[i]->built) {
             continue;
         }
-        const json_t *result = result_schema(all, tool->ops[i]);
+        const json_t *result = assistant_result_schema(all, tool->ops[i]);
         const char *other = plain_type(all, json_object_get(json_object_get(result, "properties"), name));
         if (!is_reliable_member(result, name) || other == NULL || strcmp(other, type) != 0) {
             return false;
@@ -297,7 +297,7 @@ static json_t *output_schema(const struct catalogue *all, const struct tool_decl
     json_t *properties = json_object();
     const char *name;
     json_t *schema;
-    json_object_foreach(json_object_get(result_schema(all, first_built(tool)), "properties"), name, schema) {
+    json_object_foreach(json_object_get(assistant_result_schema(all, first_built(tool)), "properties"), name, schema) {
         const char *type = plain_type(all, schema);
         if (type != NULL && is_common_key(all, tool, name, type)) {
             json_object_set_new(properties, name, output_property(all, schema, type));

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "engine/analytics/figures.h"
 #include "engine/core/page.h"
 #include "mail/address.h"
 
@@ -33,15 +34,17 @@ static void write_range(struct window window, struct json_writer *json)
 
 /* ---- Overview ---- */
 
-static void write_counts(const struct overview_buckets_row *counts, struct json_writer *json)
+static struct mail_figures figures_of(const struct overview_buckets_row *counts)
 {
-    json_member_int(json, "sent", counts->sent);
-    json_member_int(json, "delivered", counts->delivered);
-    json_member_int(json, "opened", counts->opened);
-    json_member_int(json, "clicked", counts->clicked);
-    json_member_int(json, "bounced", counts->bounced);
-    json_member_int(json, "complained", counts->complained);
-    json_member_int(json, "unsubscribed", counts->unsubscribed);
+    return (struct mail_figures){
+        .sent = counts->sent,
+        .delivered = counts->delivered,
+        .opened = counts->opened,
+        .clicked = counts->clicked,
+        .bounced = counts->bounced,
+        .complained = counts->complained,
+        .unsubscribed = counts->unsubscribed,
+    };
 }
 
 static struct overview_buckets_row sum_up(const struct overview_buckets_row *buckets, size_t count)
@@ -74,17 +77,23 @@ bool analytics_overview(const struct work *work, struct window window, struct js
         return false;
 
     struct overview_buckets_row total = sum_up(buckets, count);
+    struct mail_figures totals = figures_of(&total);
     json_object_begin(json);
     json_key(json, "totals");
     json_object_begin(json);
-    write_counts(&total, json);
+    figures_write(work, &totals, json);
     json_object_end(json);
+    if (work_is_for_assistant(work)) {
+        figures_write_rates(&totals, json);
+        figures_write_not_tracked(&totals, json);
+    }
     json_key(json, "buckets");
     json_array_begin(json);
     for (size_t i = 0; i < count; i++) {
         json_object_begin(json);
         json_member_time(json, "at", buckets[i].at);
-        write_counts(&buckets[i], json);
+        struct mail_figures bucket = figures_of(&buckets[i]);
+        figures_write(work, &bucket, json);
         json_object_end(json);
     }
     json_array_end(json);

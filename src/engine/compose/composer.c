@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/json_read.h"
+#include "base/text.h"
 #include "engine/compose/list_mail.h"
 #include "engine/compose/merge_fields.h"
 #include "engine/subscriptions/link.h"
@@ -276,6 +277,56 @@ bool composer_write(struct composer *composer, const struct composer_recipient *
     return true;
 }
 
+/* ---- Empty values ---- */
+
+static bool is_empty_value(struct template_value value)
+{
+    return value.kind == TEMPLATE_NIL || (value.kind == TEMPLATE_STRING && value.size == 0);
+}
+
+static struct empty_value *find_empty_value(struct empty_values *values, const char *path)
+{
+    for (size_t i = 0; i < values->count; i++)
+        if (strcmp(values->items[i].path, path) == 0)
+            return &values->items[i];
+    return NULL;
+}
+
+/* A path of several parts has a fallback only when it has the same in all of them. */
+static void add_empty_value(struct empty_values *values, const char *path, const char *fallback)
+{
+    struct empty_value *earlier = find_empty_value(values, path);
+    if (earlier != NULL) {
+        if (!text_equal(earlier->fallback, fallback))
+            earlier->fallback = NULL;
+        return;
+    }
+    values->has_more = values->count == COMPOSER_EMPTY_VALUES_MAX;
+    if (!values->has_more)
+        values->items[values->count++] = (struct empty_value){ path, fallback };
+}
+
+static void add_empty_values(const struct composer_part *part, const struct merge_values *merge, struct empty_values *values)
+{
+    for (size_t i = 0; i < template_path_count(&part->template) && !values->has_more; i++) {
+        const char *path = template_path(&part->template, i);
+        if (template_path_is_listed(&part->template, i) && strstr(path, "[]") == NULL &&
+            is_empty_value(merge_value(&part->slots[i], merge)))
+            add_empty_value(values, path, template_path_default(&part->template, i));
+    }
+}
+
+void composer_empty_values(struct composer *composer, const struct composer_recipient *recipient, struct empty_values *ret_values)
+{
+    const struct composer_part *const parts[] = { &composer->subject, &composer->html, &composer->text };
+    arena_reset(composer->scratch);
+    struct merge_values merge = recipient_merge_values(composer, recipient);
+    ret_values->count = 0;
+    ret_values->has_more = false;
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
+        add_empty_values(parts[i], &merge, ret_values);
+}
+
 /* ---- Previews ---- */
 
 static bool uses_merge_field(const struct composer *composer, enum merge_field_kind kind)
@@ -304,6 +355,7 @@ bool composer_preview(struct composer *composer, const struct composer_recipient
     bool ignored;
     arena_reset(composer->scratch);
     struct merge_values values = recipient_merge_values(composer, recipient);
+    values.unsubscribe_url = UNSUBSCRIBE_PREVIEW_URL;
     if (!composer_part_write(composer, &composer->subject, &values, &ignored, err) ||
         !composer_part_write(composer, &composer->html, &values, &ret_sample->shows_link, err) ||
         !composer_part_write(composer, &composer->text, &values, &ignored, err))

@@ -57,6 +57,26 @@ struct text_list composer_fields(const struct composer *composer) NONNULL(1);
 MUST_CHECK bool composer_write(struct composer *composer, const struct composer_recipient *recipient, const char *token,
                                int64_t date_us, struct bytes *ret_message, struct error *err) NONNULL(1, 2, 3, 5, 6);
 
+/* ---- Empty values ---- */
+
+enum { COMPOSER_EMPTY_VALUES_MAX = 100 };
+
+/* A placeholder without a value for a recipient. */
+struct empty_value {
+    const char *path;
+    const char *fallback; /* the text that is shown in its place; NULL: nothing, or it depends on the place */
+};
+struct empty_values {
+    struct empty_value items[COMPOSER_EMPTY_VALUES_MAX];
+    size_t count;
+    bool has_more;
+};
+
+/* Collects the placeholders of the design that have no value for this recipient; paths inside list items are not checked. The texts
+ * live as long as the design's code. */
+void composer_empty_values(struct composer *composer, const struct composer_recipient *recipient, struct empty_values *ret_values)
+    NONNULL(1, 2, 3);
+
 /* ---- Previews ---- */
 
 /* True when the design uses the recipient's first name, or last name. */
@@ -70,6 +90,7 @@ struct composer_sample {
     bool shows_link;  /* the design itself shows the unsubscribe link */
 };
 
-/* Composes a preview for one recipient. Errors: INVALID_REQUEST when it cannot be composed for this recipient. */
+/* Composes a preview for one recipient, with the link of previews (UNSUBSCRIBE_PREVIEW_URL). Errors: INVALID_REQUEST when it cannot
+ * be composed for this recipient. */
 MUST_CHECK bool composer_preview(struct composer *composer, const struct composer_recipient *recipient,
                                  struct composer_sample *ret_sample, struct error *err) NONNULL(1, 2, 3, 4);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "engine/core/short_tokens.h"
 
 #include <assert.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static void hash_list(const struct work *work, const char *binding, unsigned cha
     memcpy(ret_hash, whole, LIST_HASH_BYTES);
 }
 
-char *page_cursor(const struct work *work, const char *binding, const struct page_cursor *position)
+const char *page_cursor(const struct work *work, const char *binding, const struct page_cursor *position)
 {
     struct cursor_payload payload = {
         .made_at_us = work->now_us,
@@ -57,11 +58,18 @@ char *page_cursor(const struct work *work, const char *binding, const struct pag
     memcpy(bytes, &payload, sizeof(payload));
     if (text_size > 0)
         memcpy(bytes + sizeof(payload), position->text, text_size);
-    return token_seal(work->arena, &work->engine->token_keys, purpose, bytes, sizeof(payload) + text_size);
+    const char *sealed = token_seal(work->arena, &work->engine->token_keys, purpose, bytes, sizeof(payload) + text_size);
+    /* The short token of a position is the same at any time. */
+    memset(bytes + offsetof(struct cursor_payload, made_at_us), 0, sizeof(payload.made_at_us));
+    return short_token_issue(work, SHORT_CURSOR, bytes, sizeof(payload) + text_size, sealed);
 }
 
-static bool refuse_cursor(struct error *err, const char *reason)
+static bool refuse_cursor(const struct work *work, struct error *err, const char *reason)
 {
+    const char *tool = short_token_tool(work);
+    if (tool != NULL)
+        return fail(err, ERR_INVALID_REQUEST, "cursor", "%s Call %s without cursor to start again.", reason, tool) ||
+               error_suggest(err, "Leave out cursor.");
     return fail(err, ERR_INVALID_REQUEST, "cursor", "%s Start again without a cursor.", reason) ||
            error_suggest(err, "Leave out cursor.");
 }
@@ -75,16 +83,18 @@ bool page_cursor_read(const struct work *work, const char *binding, const char *
 
     struct bytes token;
     struct cursor_payload payload;
-    if (!token_open(work->arena, &work->engine->token_keys, purpose, cursor, &token) || token.size < sizeof(payload))
-        return refuse_cursor(err, "The cursor is not valid.");
+    const char *sealed = short_token_sealed(work, cursor);
+    if (sealed == NULL || !token_open(work->arena, &work->engine->token_keys, purpose, sealed, &token) ||
+        token.size < sizeof(payload))
+        return refuse_cursor(work, err, "The cursor is not valid.");
     memcpy(&payload, token.data, sizeof(payload));
 
     unsigned char hash[LIST_HASH_BYTES];
     hash_list(work, binding, hash);
     if (memcmp(hash, payload.list_hash, sizeof(hash)) != 0)
-        return refuse_cursor(err, "The cursor belongs to another list, filter or order.");
+        return refuse_cursor(work, err, "The cursor belongs to another list, filter or order.");
     if (work->now_us - payload.made_at_us > PAGE_CURSOR_MAX_HOURS * INT64_C(3600) * US_PER_S)
-        return refuse_cursor(err, "The cursor is older than 24 hours.");
+        return refuse_cursor(work, err, "The cursor is older than 24 hours.");
 
     *ret_position = (struct page_cursor){
         .set = true,

@@ -3,7 +3,8 @@
  * last returned row, so deleting rows that were read skips no other row. It is a
  * sealed token, bound to its query (organization, brand, operation, filters,
  * order), and valid for 24 hours. Its reader learns none of the numbers in it.
- * Any other text is INVALID_REQUEST with param `cursor`.
+ * Any other text is INVALID_REQUEST with param `cursor`. An assistant gets and
+ * gives short tokens in its place (short_tokens.h).
  */
 #pragma once
 
@@ -29,5 +30,6 @@ struct page_cursor {
 MUST_CHECK bool page_cursor_read(const struct work *work, const char *binding, const char *cursor, struct page_cursor *ret_position,
                                  struct error *err) NONNULL(1, 2, 4, 5);
 
-char *page_cursor(const struct work *work, const char *binding, const struct page_cursor *position)
+/* The cursor after a position: a sealed token, or its short token for an assistant. */
+const char *page_cursor(const struct work *work, const char *binding, const struct page_cursor *position)
     NONNULL(1, 2, 3) RETURNS_NONNULL;

@@ -144,3 +144,12 @@ void json_member_time_if(struct json_writer *json, const char *name, struct opt_
     if (time_us.set)
         json_member_time(json, name, time_us.value);
 }
+
+void json_member_int_or_null(struct json_writer *json, const char *name, struct opt_int value)
+{
+    json_key(json, name);
+    if (value.set)
+        json_int(json, value.value);
+    else
+        json_null_value(json);
+}

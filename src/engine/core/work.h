@@ -39,6 +39,8 @@ struct engine {
     const char *sandbox_domain;   /* name of every brand's capture-only sending domain */
 };
 
+struct short_tokens;
+
 struct work {
     struct engine *engine;
     struct arena *arena;
@@ -46,11 +48,19 @@ struct work {
     int64_t organization_id;
     int64_t brand_id; /* 0 for work of the organization */
     int64_t now_us;
+    struct short_tokens *short_tokens; /* of a call of an assistant (short_tokens.h); NULL: the tokens are sealed */
 };
 
 /* Creates the keys and the default organization and brand if the database has none, and loads them. Idempotent; several
  * processes can run it at once. */
 MUST_CHECK bool engine_load(struct db_conn *conn, struct engine *engine, struct error *err) NONNULL(1, 2, 3);
+
+/* Whether an assistant gets the answer. Its answers tell more than the contract's shapes: null for figures that do not exist,
+ * rates. */
+static inline bool work_is_for_assistant(const struct work *work)
+{
+    return work->short_tokens != NULL;
+}
 
 /* An id in its wire form, in the arena of the work. */
 char *work_id(const struct work *work, enum id_kind kind, int64_t id) NONNULL(1) RETURNS_NONNULL;
@@ -61,4 +71,5 @@ void json_member_id(struct json_writer *json, const struct work *work, const cha
 void json_member_id_if(struct json_writer *json, const struct work *work, const char *name, enum id_kind kind, struct opt_int id)
     NONNULL(1, 2, 3);
 void json_member_time(struct json_writer *json, const char *name, int64_t time_us) NONNULL(1, 2);
+void json_member_int_or_null(struct json_writer *json, const char *name, struct opt_int value) NONNULL(1, 2);
 void json_member_time_if(struct json_writer *json, const char *name, struct opt_int time_us) NONNULL(1, 2);

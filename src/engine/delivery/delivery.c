@@ -158,7 +158,8 @@ static bool skip_suppressed(const struct work *work, struct delivery_batch *batc
         return false;
     for (size_t i = 0; i < row_count; i++)
         for (size_t j = 0; j < batch->count; j++)
-            if (strcmp(rows[i].hash, hashes[j]) == 0)
+            /* An unsubscribed contact is suppressed, too; the first reason says more. */
+            if (strcmp(rows[i].hash, hashes[j]) == 0 && batch->results[j].outcome != DELIVERY_SKIPPED)
                 skip(&batch->results[j], "suppressed");
     return true;
 }

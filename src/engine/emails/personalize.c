@@ -3,6 +3,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "engine/compose/merge_fields.h"
+#include "engine/subscriptions/link.h"
 #include "mail/address.h"
 #include "sql/compose.h"
 #include "sql/personalize.h"
@@ -12,8 +13,6 @@
 #include <string.h>
 
 enum { BRAND_MAX_BYTES = 64 * 1024, FIELD_MAX_BYTES = 1024 * 1024, MISSING_MAX = 100 };
-
-static const char harmless_url[] = "https://example.com/unsubscribe";
 
 /* The parts of a design; a missing part has no code. */
 enum part_kind { PART_SUBJECT, PART_PREVIEW, PART_HTML, PART_TEXT, PART_COUNT };
@@ -160,7 +159,7 @@ static bool load_values(struct preview *preview, struct error *err)
     const struct json_bounds bounds = { .max_bytes = BRAND_MAX_BYTES };
     preview->values = (struct merge_values){
         .arena = work->arena,
-        .unsubscribe_url = harmless_url,
+        .unsubscribe_url = UNSUBSCRIBE_PREVIEW_URL,
         .payload = preview->asked->payload,
     };
     if (!json_read(work->arena, preview->source->brand, strlen(preview->source->brand), bounds, &preview->values.brand, err))
@@ -210,26 +209,39 @@ static bool has_text(const char *const *paths, size_t count, const char *path)
     return false;
 }
 
-/* Writes every path of the templates that has no value. Paths inside list items are not checked. */
+/* The paths of the templates that have no value. Paths inside list items are not checked. */
+struct missing {
+    const char *paths[MISSING_MAX];
+    size_t count;
+    bool has_more;
+};
+
+static void find_missing(const struct preview *preview, const struct preview_part *part, struct missing *missing)
+{
+    for (size_t i = 0; part->is_there && i < template_path_count(&part->template) && !missing->has_more; i++) {
+        const char *path = template_path(&part->template, i);
+        bool is_asked = template_path_is_listed(&part->template, i) && strstr(path, "[]") == NULL;
+        if (!is_asked || merge_value(&part->merge_fields[i], &preview->values).kind != TEMPLATE_NIL ||
+            has_text(missing->paths, missing->count, path))
+            continue;
+        missing->has_more = missing->count == MISSING_MAX;
+        if (!missing->has_more)
+            missing->paths[missing->count++] = path;
+    }
+}
+
 static void write_missing(const struct preview *preview, struct json_writer *json)
 {
-    const char *missing[MISSING_MAX];
-    size_t count = 0;
-    for (size_t i = 0; i < PART_COUNT; i++) {
-        const struct preview_part *part = &preview->parts[i];
-        for (size_t j = 0; part->is_there && j < template_path_count(&part->template) && count < MISSING_MAX; j++) {
-            const char *path = template_path(&part->template, j);
-            bool is_asked = template_path_is_listed(&part->template, j) && strstr(path, "[]") == NULL;
-            if (is_asked && merge_value(&part->merge_fields[j], &preview->values).kind == TEMPLATE_NIL &&
-                !has_text(missing, count, path))
-                missing[count++] = path;
-        }
-    }
+    struct missing missing = { .count = 0 };
+    for (size_t i = 0; i < PART_COUNT; i++)
+        find_missing(preview, &preview->parts[i], &missing);
     json_key(json, "missing");
     json_array_begin(json);
-    for (size_t i = 0; i < count; i++)
-        json_text(json, missing[i]);
+    for (size_t i = 0; i < missing.count; i++)
+        json_text(json, missing.paths[i]);
     json_array_end(json);
+    if (missing.has_more)
+        json_member_bool(json, "missingHasMore", true);
 }
 
 static void write_preview(const struct preview *preview, struct json_writer *json)

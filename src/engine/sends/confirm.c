@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "engine/core/short_tokens.h"
 #include "engine/sends/target.h"
 #include "sql/confirm.h"
 
@@ -54,7 +55,8 @@ static void hash_previewed_request(const struct work *work, const struct confirm
     sha256(buf_text(text), text->size, ret_hash);
 }
 
-char *confirm_seal(const struct work *work, const struct confirmable *asked, int64_t recipient_count, int64_t *ret_expires_at_us)
+const char *confirm_seal(const struct work *work, const struct confirmable *asked, int64_t recipient_count,
+                         int64_t *ret_expires_at_us)
 {
     struct confirmed confirmed = {
         .organization_id = work->organization_id,
@@ -67,13 +69,16 @@ char *confirm_seal(const struct work *work, const struct confirmable *asked, int
     hash_previewed_request(work, asked, confirmed.request);
     random_bytes(confirmed.nonce, sizeof(confirmed.nonce));
     *ret_expires_at_us = confirmed.expires_at_us;
-    return token_seal(work->arena, &work->engine->token_keys, purpose, &confirmed, sizeof(confirmed));
+    const char *sealed = token_seal(work->arena, &work->engine->token_keys, purpose, &confirmed, sizeof(confirmed));
+    return short_token_issue(work, SHORT_CONFIRMATION, &confirmed, sizeof(confirmed), sealed);
 }
 
 static bool open_token(const struct work *work, const char *token, struct confirmed *ret_confirmed)
 {
     struct bytes payload;
-    if (!token_open(work->arena, &work->engine->token_keys, purpose, token, &payload) || payload.size != sizeof(*ret_confirmed))
+    const char *sealed = short_token_sealed(work, token);
+    if (sealed == NULL || !token_open(work->arena, &work->engine->token_keys, purpose, sealed, &payload) ||
+        payload.size != sizeof(*ret_confirmed))
         return false;
     memcpy(ret_confirmed, payload.data, sizeof(*ret_confirmed));
     return true;
@@ -84,7 +89,7 @@ static bool open_token(const struct work *work, const char *token, struct confir
 static bool refuse_token(struct error *err)
 {
     return fail(err, ERR_INVALID_REQUEST, param,
-                "confirmationToken is not valid. Copy it from the preview, or call without it for a new preview.");
+                "confirmationToken is not valid. Copy it from the preview, or call send_email without it for a new preview.");
 }
 
 static bool check_caller(const struct work *work, int64_t key_id, const struct confirmed *confirmed, struct error *err)
@@ -92,14 +97,15 @@ static bool check_caller(const struct work *work, int64_t key_id, const struct c
     bool is_callers =
         confirmed->organization_id == work->organization_id && confirmed->brand_id == work->brand_id && confirmed->key_id == key_id;
     return is_callers ||
-           fail(err, ERR_INVALID_REQUEST, param, "This confirmationToken belongs to another caller or another brand.");
+           fail(err, ERR_INVALID_REQUEST, param,
+                "This confirmationToken belongs to another caller or another brand. Call send_email without it for a new preview.");
 }
 
 static bool check_expiry(const struct work *work, const struct confirmed *confirmed, struct error *err)
 {
     return confirmed->expires_at_us > work->now_us ||
            fail(err, ERR_INVALID_REQUEST, param,
-                "This confirmation has expired. Call without confirmationToken for a new preview.");
+                "This confirmation has expired. Call send_email without confirmationToken for a new preview.");
 }
 
 static bool check_arguments(const struct work *work, const struct confirmable *asked, const struct confirmed *confirmed,
@@ -108,29 +114,30 @@ static bool check_arguments(const struct work *work, const struct confirmable *a
     unsigned char request[SECRET_HASH_BYTES];
     hash_previewed_request(work, asked, request);
     if (memcmp(request, confirmed->request, sizeof(request)) != 0)
-        return fail(err, ERR_INVALID_REQUEST, param,
-                    "The arguments differ from the preview. Repeat the previewed arguments, or call without confirmationToken.");
+        return fail(
+            err, ERR_INVALID_REQUEST, param,
+            "The arguments differ from the preview. Repeat the previewed arguments, or call send_email without confirmationToken.");
     return confirmed->version_id == asked->checked->version_id ||
            fail(err, ERR_INVALID_REQUEST, param,
-                "The design was changed after the preview. Call without confirmationToken for a new one.");
+                "The design was changed after the preview. Call send_email without confirmationToken for a new one.");
 }
 
 static bool count_now(const struct work *work, const struct confirmable *asked, int64_t *ret_count, struct error *err)
 {
     const struct checked_request *checked = asked->checked;
     struct send_target target = { .is_all = strcmp(checked->target, "all") == 0, .audience_id = checked->audience_id };
-    *ret_count = (int64_t)asked->keys.count;
-    return asked->keys.items != NULL || send_target_count(work, target, ret_count, err);
+    *ret_count = asked->accepted->recipient_count.value;
+    return asked->accepted->recipient_count.set || send_target_count(work, target, ret_count, err);
 }
 
 static bool check_growth(int64_t confirmed, int64_t now, struct error *err)
 {
     int64_t share = confirmed * CONFIRM_GROWTH_PERCENT / 100;
     int64_t growth = share > CONFIRM_GROWTH ? share : CONFIRM_GROWTH;
-    return now - confirmed <= growth ||
-           fail(err, ERR_INVALID_REQUEST, param,
-                "%lld recipients were confirmed and there are %lld now. Call without confirmationToken for a new preview.",
-                (long long)confirmed, (long long)now);
+    return now - confirmed <= growth || fail(err, ERR_INVALID_REQUEST, param,
+                                             "%lld recipients were confirmed and there are %lld now. Call send_email without "
+                                             "confirmationToken for a new preview.",
+                                             (long long)confirmed, (long long)now);
 }
 
 bool confirm_check(const struct work *work, const struct confirmable *asked, bool *ret_is_due, struct error *err)
@@ -152,7 +159,9 @@ bool confirm_check(const struct work *work, const struct confirmable *asked, boo
         return false;
     /* The target of a scheduled send can still change until it begins. */
     bool is_target_open = request->scheduled_at_us.set && asked->keys.items == NULL;
-    *ret_is_due = is_target_open || count > request->confirm_above.value;
+    /* The caller may have meant other people. */
+    bool is_surprising = asked->accepted->skipped_count > 0 || asked->accepted->unknown_count > 0;
+    *ret_is_due = is_target_open || is_surprising || count > request->confirm_above.value;
     return true;
 }
 
@@ -181,9 +190,9 @@ bool confirm_use(const struct work *work, const char *token, int64_t send_id, st
     struct send_confirmation_use_row *row;
     if (!sql_send_confirmation_use(work->conn, work->arena, &params, &row, err))
         return false;
-    return row != NULL ||
-           fail(err, ERR_INVALID_REQUEST, param,
-                "This confirmationToken has already been used or declined. Call without confirmationToken for a new preview.");
+    return row != NULL || fail(err, ERR_INVALID_REQUEST, param,
+                               "This confirmationToken has already been used or declined. Call send_email without "
+                               "confirmationToken for a new preview.");
 }
 
 bool confirm_decline(const struct work *work, const char *token, int64_t key_id, struct error *err)

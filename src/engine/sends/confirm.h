@@ -1,12 +1,13 @@
 /*
  * Send confirmation: an assistant's send to more recipients than the operator's
- * limit needs a confirmation. So does a scheduled send to all or an audience,
- * because its recipients can still change. The first call writes nothing; it
- * returns a preview and a token. The same call with the token sends. The token is
- * bound to the organization, the brand, the credential, the checked request
- * (including design version and sender), and the number of recipients, which may
- * grow a little. It expires after CONFIRM_LIFETIME_S. It confirms one send, or
- * none when the user has declined it.
+ * limit needs a confirmation. So does a list with addresses that are no contact
+ * or get no mail, and a scheduled send to all or an audience, because its
+ * recipients can still change. The first call writes nothing; it returns a
+ * preview and a token. The same call with the token sends. The token is bound to
+ * the organization, the brand, the credential, the checked request (including
+ * design version and sender), and the number of recipients, which may grow a
+ * little. It expires after CONFIRM_LIFETIME_S. It confirms one send, or none when
+ * the user has declined it.
  *
  * Private to the sends module, except the preview, which transports show.
  */
@@ -19,7 +20,7 @@ enum {
     CONFIRM_GROWTH = 10,        /* allowed growth of the number of recipients since the preview, */
     CONFIRM_GROWTH_PERCENT = 1, /* or in percent; the larger one applies */
     PREVIEW_TEXT_CHARS = 400,
-    PREVIEW_WARNINGS_MAX = 16,
+    PREVIEW_WARNINGS_MAX = 24, /* more than there can be */
 };
 
 struct send_preview {
@@ -43,8 +44,7 @@ struct confirmable {
     const struct send_request *request;
     const struct checked_request *checked;
     struct text_list keys; /* of an inline list: keys that can be mailed; items NULL: the target is not an inline list */
-    const struct send_skipped *skipped; /* the other addresses of an inline list */
-    size_t skipped_count;
+    const struct send_accepted *accepted; /* its figures: recipients, skipped and unknown addresses */
 };
 
 /* Decides whether a request needs a confirmation. A request with a token needs none: it is checked against the token instead.
@@ -64,9 +64,9 @@ MUST_CHECK bool confirm_use(const struct work *work, const char *token, int64_t 
  * Errors: INVALID_REQUEST (confirmationToken) when the send was made already, or the token is not one of this caller. */
 MUST_CHECK bool confirm_decline(const struct work *work, const char *token, int64_t key_id, struct error *err) NONNULL(1, 2, 4);
 
-/* Makes the token of a request. */
-char *confirm_seal(const struct work *work, const struct confirmable *asked, int64_t recipient_count, int64_t *ret_expires_at_us)
-    NONNULL(1, 2, 4) RETURNS_NONNULL;
+/* Makes the token of a request: a sealed one, or its short token for an assistant. */
+const char *confirm_seal(const struct work *work, const struct confirmable *asked, int64_t recipient_count,
+                         int64_t *ret_expires_at_us) NONNULL(1, 2, 4) RETURNS_NONNULL;
 
 /* The resource "sendConfirmation" (confirm_json.c). */
 void send_write_preview(const struct send_preview *preview, struct json_writer *json) NONNULL(1, 2);

@@ -24,6 +24,7 @@ struct preview_builder {
     const struct send_preview_facts_row *facts;
     struct composer *composer;
     struct text_list fields; /* custom fields whose missing values are counted */
+    size_t uncounted_fields;
     struct target_stats stats;
     struct send_preview *preview;
 };
@@ -84,9 +85,14 @@ static bool count_missing_values(struct preview_builder *builder, struct error *
     struct text_list all = composer_fields(builder->composer);
     const char **names = arena_array(builder->work->arena, TARGET_STATS_MAX_FIELDS, sizeof(*names));
     size_t count = 0;
-    for (size_t i = 0; i < all.count && count < TARGET_STATS_MAX_FIELDS; i++)
-        if (all.items[i][0] != '\0')
+    for (size_t i = 0; i < all.count; i++) {
+        if (all.items[i][0] == '\0')
+            continue;
+        if (count < TARGET_STATS_MAX_FIELDS)
             names[count++] = all.items[i];
+        else
+            builder->uncounted_fields++;
+    }
     builder->fields = (struct text_list){ names, count };
     struct target_stats_query query = {
         .target = { .is_all = strcmp(checked->target, "all") == 0, .audience_id = checked->audience_id },
@@ -142,6 +148,8 @@ static void warn_of_missing_fields(struct preview_builder *builder)
         warn_of_missing_values(builder, "lastName", builder->stats.without_last_name);
     for (size_t i = 0; i < builder->fields.count && i < builder->stats.without_field.count; i++)
         warn_of_missing_values(builder, builder->fields.items[i], builder->stats.without_field.items[i]);
+    if (builder->uncounted_fields > 0)
+        warn(builder, "%zu more custom fields of the design were not checked for missing values.", builder->uncounted_fields);
 }
 
 static void warn_of_recipient_count(struct preview_builder *builder)
@@ -161,9 +169,22 @@ static void warn_of_recipient_count(struct preview_builder *builder)
 static const char *skipped_in_words(const struct preview_builder *builder)
 {
     struct buf *words = buf_in_arena(builder->work->arena, SKIPPED_MAX_BYTES);
-    for (size_t i = 0; i < builder->asked->skipped_count; i++)
-        buf_printf(words, "%s%s (%s)", i > 0 ? ", " : "", builder->asked->skipped[i].email, builder->asked->skipped[i].reason);
+    const struct send_accepted *accepted = builder->asked->accepted;
+    for (size_t i = 0; i < accepted->skipped_count; i++)
+        buf_printf(words, "%s%s (%s)", i > 0 ? ", " : "", accepted->skipped[i].email, accepted->skipped[i].reason);
     return buf_text(words);
+}
+
+static void warn_of_list(struct preview_builder *builder)
+{
+    const struct send_accepted *accepted = builder->asked->accepted;
+    if (accepted->skipped_count > 0)
+        warn(builder, "%zu of the addresses get no mail: %s.", accepted->skipped_count, skipped_in_words(builder));
+    if (accepted->unknown_count > 0)
+        warn(builder, "%lld of the addresses are no contacts of this brand; they get the mail.",
+             (long long)accepted->unknown_count);
+    if (accepted->duplicate_count > 0)
+        warn(builder, "%lld addresses are given twice; each gets one message.", (long long)accepted->duplicate_count);
 }
 
 static void warn_of_delivery(struct preview_builder *builder, const struct composer_sample *sample)
@@ -172,8 +193,6 @@ static void warn_of_delivery(struct preview_builder *builder, const struct compo
     struct opt_int scheduled_at_us = builder->asked->request->scheduled_at_us;
     if (!sample->shows_link)
         warn(builder, "The design shows no unsubscribe link; a footer with one is added.");
-    if (builder->asked->skipped_count > 0)
-        warn(builder, "%zu of the addresses get no mail: %s.", builder->asked->skipped_count, skipped_in_words(builder));
     if (scheduled_at_us.set)
         warn(builder, "The send starts at %s%s.", clock_iso(builder->work->arena, scheduled_at_us.value),
              builder->asked->keys.items != NULL ? "" : ", for the recipients in the target at that time");
@@ -205,6 +224,7 @@ bool confirm_preview(const struct work *work, const struct confirmable *asked, c
     preview->scheduled_at_us = asked->request->scheduled_at_us;
     warn_of_missing_fields(&builder);
     warn_of_recipient_count(&builder);
+    warn_of_list(&builder);
     warn_of_delivery(&builder, &sample);
     preview->token = confirm_seal(work, asked, builder.stats.count, &preview->expires_at_us);
     *ret_preview = preview;

@@ -40,27 +40,14 @@ bool send_allowance_left(const struct work *work, struct opt_int *ret_left, stru
     return true;
 }
 
-static bool count_recipients(const struct work *work, const struct checked_request *checked, int64_t *ret_count, struct error *err)
-{
-    if (checked->list.count > 0) {
-        *ret_count = (int64_t)checked->list.count;
-        return true;
-    }
-    return send_target_count(work, request_target(checked), ret_count, err);
-}
-
-static bool check_allowance_left(const struct work *work, const struct send_allowance_row *allowance,
-                                 const struct checked_request *checked, struct error *err)
+/* `count`: the recipients of the send as the plan counts them. */
+static bool check_allowance_left(const struct send_allowance_row *allowance, int64_t count, struct error *err)
 {
     struct opt_int left = allowance_left(allowance);
-    int64_t count;
-    if (!left.set)
-        return true;
-    if (!count_recipients(work, checked, &count, err))
-        return false;
-    return count <= left.value || fail(err, ERR_SEND_QUOTA_EXCEEDED, NULL,
-                                       "This send has %lld recipients, and the plan has %lld sends left in this period.",
-                                       (long long)count, (long long)left.value);
+    return !left.set || count <= left.value ||
+           fail(err, ERR_SEND_QUOTA_EXCEEDED, NULL,
+                "This send has %lld recipients, and the plan has %lld sends left in this period.", (long long)count,
+                (long long)left.value);
 }
 
 /* ---- Lookup in one round trip ---- */
@@ -70,30 +57,50 @@ struct lookup {
     const struct send_domain_row *domain;
     const struct send_same_target_row *earlier;
     const struct send_allowance_row *allowance;
-    const struct db_rows *eligible;
+    const struct db_rows *special; /* of an inline list: addresses that are refused or unknown */
+    struct opt_int count;          /* recipients of another target now; unset for a scheduled send */
     bool any_eligible;
 };
 
-/* Queries the addresses of an inline list that must not be mailed. For another target, queries if it has any recipient. */
-static bool add_eligible(const struct work *work, const struct checked_request *checked, struct db_batch *batch, size_t *ret_at,
-                         struct error *err)
+/* Queries the addresses of an inline list that must not be mailed or are no contact. For another target, counts its recipients; for
+ * a scheduled send, whose target is expanded later, queries if it has any. */
+static bool add_eligible(const struct work *work, const struct send_request *request, const struct checked_request *checked,
+                         struct db_batch *batch, size_t *ret_at, struct error *err)
 {
-    if (checked->list.count == 0)
+    if (checked->list.count == 0 && request->scheduled_at_us.set)
         return send_target_add_any(work, request_target(checked), batch, ret_at, err);
-    struct send_inline_refused_params listed = {
+    if (checked->list.count == 0)
+        return send_target_add_count(work, request_target(checked), batch, ret_at, err);
+    struct send_inline_special_params listed = {
         .brand_id = work->brand_id,
         .keys = { checked->list.keys, checked->list.count },
         .hashes = { checked->list.hashes, checked->list.count },
     };
-    *ret_at = db_batch_add(batch, &send_inline_refused_statement, &listed);
+    *ret_at = db_batch_add(batch, &send_inline_special_statement, &listed);
     return true;
 }
 
-static bool read_eligible(const struct checked_request *checked, const struct db_rows *rows)
+static bool is_unknown(const struct send_inline_special_row *row)
 {
-    if (checked->list.count > 0)
-        return rows->count < checked->list.count;
-    return send_target_is_any(rows);
+    return strcmp(row->reason, "unknown") == 0;
+}
+
+static void read_eligible(const struct send_request *request, const struct checked_request *checked, const struct db_rows *rows,
+                          struct lookup *found)
+{
+    if (checked->list.count > 0) {
+        const struct send_inline_special_row *special = rows->rows;
+        size_t refused = 0;
+        for (size_t i = 0; i < rows->count; i++)
+            refused += !is_unknown(&special[i]);
+        found->special = rows;
+        found->any_eligible = refused < checked->list.count;
+    } else if (request->scheduled_at_us.set) {
+        found->any_eligible = send_target_is_any(rows);
+    } else {
+        found->count = (struct opt_int){ .set = true, .value = send_target_counted(rows) };
+        found->any_eligible = found->count.value > 0;
+    }
 }
 
 static bool look_up_request(const struct work *work, const struct send_request *request, const struct checked_request *checked,
@@ -114,16 +121,15 @@ static bool look_up_request(const struct work *work, const struct send_request *
     size_t earliers = db_batch_add(batch, &send_same_target_statement, &earlier);
     size_t allowances = db_batch_add(batch, &send_allowance_statement, &allowance);
     size_t eligible;
-    if (!add_eligible(work, checked, batch, &eligible, err) || !db_batch_run(batch, err))
+    if (!add_eligible(work, request, checked, batch, &eligible, err) || !db_batch_run(batch, err))
         return false;
     *ret_found = (struct lookup){
         .email = db_batch_rows(batch, emails)->rows,
         .domain = db_batch_rows(batch, domains)->rows,
         .earlier = db_batch_rows(batch, earliers)->rows,
         .allowance = db_batch_rows(batch, allowances)->rows,
-        .eligible = db_batch_rows(batch, eligible),
-        .any_eligible = read_eligible(checked, db_batch_rows(batch, eligible)),
     };
+    read_eligible(request, checked, db_batch_rows(batch, eligible), ret_found);
     return true;
 }
 
@@ -178,21 +184,22 @@ static bool check_lookup(const struct work *work, const struct send_request *req
         return fail(err, ERR_NO_ELIGIBLE_RECIPIENTS, request->audience != NULL ? "audienceId" : "to",
                     "The target has no recipient that is subscribed and not suppressed.");
     /* A scheduled send is checked against the allowance when it begins, and is paused if the allowance is too small. */
-    return request->scheduled_at_us.set || check_allowance_left(work, found->allowance, checked, err);
+    int64_t count = found->count.set ? found->count.value : (int64_t)checked->list.count;
+    return request->scheduled_at_us.set || check_allowance_left(found->allowance, count, err);
 }
 
-/* The reason why an address of an inline list gets no mail; NULL when it gets some. */
-static const char *refusal_of(const char *key, const struct db_rows *refused)
+/* The row of an address of an inline list that gets no mail or is no contact; NULL for any other. */
+static const struct send_inline_special_row *special_of(const char *key, const struct db_rows *special)
 {
-    const struct send_inline_refused_row *rows = refused->rows;
-    for (size_t i = 0; i < refused->count; i++)
+    const struct send_inline_special_row *rows = special->rows;
+    for (size_t i = 0; i < special->count; i++)
         if (strcmp(rows[i].key, key) == 0)
-            return rows[i].reason;
+            return &rows[i];
     return NULL;
 }
 
 /* Divides an inline list into the keys that can be mailed and the addresses that are skipped. */
-static struct text_list divide_list(const struct work *work, const struct inline_list *list, const struct db_rows *refused,
+static struct text_list divide_list(const struct work *work, const struct inline_list *list, const struct db_rows *special,
                                     struct send_accepted *accepted)
 {
     if (list->count == 0)
@@ -201,13 +208,16 @@ static struct text_list divide_list(const struct work *work, const struct inline
     struct send_skipped *skipped = arena_array(work->arena, list->count, sizeof(*skipped));
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
-        const char *reason = refusal_of(list->keys[i], refused);
-        if (reason == NULL)
+        const struct send_inline_special_row *row = special_of(list->keys[i], special);
+        accepted->unknown_count += row != NULL && is_unknown(row);
+        if (row == NULL || is_unknown(row))
             keys[count++] = list->keys[i];
         else
-            skipped[accepted->skipped_count++] = (struct send_skipped){ list->mailboxes[i], reason };
+            skipped[accepted->skipped_count++] = (struct send_skipped){ list->mailboxes[i], row->reason };
     }
     accepted->skipped = skipped;
+    accepted->duplicate_count = (int64_t)list->duplicate_count;
+    accepted->recipient_count = (struct opt_int){ .set = true, .value = (int64_t)count };
     return (struct text_list){ keys, count };
 }
 
@@ -226,14 +236,15 @@ bool send_create(const struct work *work, const struct send_request *request, st
     *ret_accepted = (struct send_accepted){
         .status = request->scheduled_at_us.set ? "scheduled" : "queued",
         .scheduled_at_us = request->scheduled_at_us,
+        .recipient_count = found.count,
+        .is_captured = checked.domain->is_sandbox,
     };
-    struct text_list keys = divide_list(work, &checked.list, found.eligible, ret_accepted);
+    struct text_list keys = divide_list(work, &checked.list, found.special, ret_accepted);
     struct confirmable asked = {
         .request = request,
         .checked = &checked,
         .keys = keys,
-        .skipped = ret_accepted->skipped,
-        .skipped_count = ret_accepted->skipped_count,
+        .accepted = ret_accepted,
     };
     bool confirm_first;
     if (!confirm_check(work, &asked, &confirm_first, err) || !send_request_check_relay(checked.domain, err))

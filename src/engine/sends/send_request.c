@@ -48,8 +48,10 @@ static bool read_inline(const struct work *work, const struct text_list *to, str
         struct address address;
         if (!send_request_parse_address(work, to->items[i], arena_printf(work->arena, "to.%zu", i), &address, err))
             return false;
-        if (has_key(list, address.key))
+        if (has_key(list, address.key)) {
+            list->duplicate_count++;
             continue;
+        }
         unsigned char hash[SECRET_HASH_BYTES];
         char *hex = arena_alloc(work->arena, 2 * sizeof(hash) + 1);
         address_hash(work->engine->address_key, address.key, hash);

@@ -13,6 +13,7 @@ struct inline_list {
     const char **keys;   /* merge keys */
     const char **hashes; /* keyed hashes of the keys, hexadecimal */
     size_t count;
+    size_t duplicate_count; /* addresses that were left out because their key is in the list */
 };
 
 /* The results of the checks; each check fills some members. */

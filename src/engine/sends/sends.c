@@ -15,10 +15,12 @@ bool send_get(const struct work *work, int64_t send_id, bool with_events, struct
               struct json_writer *json, struct error *err)
 {
     struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
-    struct send_events_params events = { .brand_id = work->brand_id, .send_id = send_id, .limit = SEND_EVENTS_MAX };
+    struct send_events_params events = { .brand_id = work->brand_id, .send_id = send_id, .limit = SEND_EVENTS_MAX + 1 };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t found = db_batch_add(batch, &send_find_statement, &find);
     size_t listed = with_events ? db_batch_add(batch, &send_events_statement, &events) : 0;
+    struct send_left_out_params left_out = { .brand_id = work->brand_id, .send_id = send_id };
+    size_t counted = work_is_for_assistant(work) ? db_batch_add(batch, &send_left_out_statement, &left_out) : 0;
     if (!db_batch_run(batch, err))
         return false;
     const struct send_row *send = db_batch_rows(batch, found)->rows;
@@ -27,10 +29,9 @@ bool send_get(const struct work *work, int64_t send_id, bool with_events, struct
 
     if (ret_progress != NULL)
         *ret_progress = send_progress_of(send);
-    static const struct send_events_row none;
-    const struct db_rows *rows = with_events ? db_batch_rows(batch, listed) : NULL;
-    bool any = rows != NULL && rows->count > 0;
-    send_write(work, send, any ? rows->rows : with_events ? &none : NULL, any ? rows->count : 0, json);
+    struct send_extras extras = { .events = with_events ? db_batch_rows(batch, listed) : NULL };
+    extras.left_out = work_is_for_assistant(work) ? db_batch_rows(batch, counted) : NULL;
+    send_write(work, send, &extras, json);
     return true;
 }
 
@@ -77,7 +78,7 @@ bool send_list(const struct work *work, const struct send_filter *filter, int64_
 
     struct page page = page_begin(json, limit, found);
     while (page_next_row(&page))
-        send_write(work, &rows[page.shown - 1], NULL, 0, json);
+        send_write(work, &rows[page.shown - 1], NULL, json);
     struct page_cursor end = { .set = false };
     if (page.shown > 0)
         end = (struct page_cursor){ .number = rows[page.shown - 1].created_at, .id = rows[page.shown - 1].id };

@@ -42,6 +42,10 @@ struct send_accepted {
     int64_t id;
     const char *status; /* queued or scheduled */
     struct opt_int scheduled_at_us;
+    struct opt_int recipient_count;     /* that can be mailed now; unset: the target is expanded at the scheduled time */
+    bool is_captured;                   /* the mail stays in the outbox */
+    int64_t duplicate_count;            /* addresses of an inline list that are in it already */
+    int64_t unknown_count;              /* addresses of an inline list that are no contact, and get the mail */
     const struct send_skipped *skipped; /* in the order of the list */
     size_t skipped_count;
     const struct send_preview *preview; /* not NULL: nothing was written, the send needs a confirmation first */
@@ -109,9 +113,15 @@ MUST_CHECK bool send_list(const struct work *work, const struct send_filter *fil
 
 /* ---- Wire shapes (sends_json.c) ---- */
 
-/* The resource "send"; `events` is NULL when they were not requested. */
-void send_write(const struct work *work, const struct send_row *send, const struct send_events_row *events, size_t event_count,
-                struct json_writer *json) NONNULL(1, 2, 5);
+/* What is read beside the row of one send; each is NULL when it was not read. */
+struct send_extras {
+    const struct db_rows *events;   /* struct send_events_row, one more than SEND_EVENTS_MAX when the list is cut */
+    const struct db_rows *left_out; /* struct send_left_out_row */
+};
+
+/* The resource "send", or "sendReport" for an assistant; `extras` may be NULL. */
+void send_write(const struct work *work, const struct send_row *send, const struct send_extras *extras, struct json_writer *json)
+    NONNULL(1, 2, 4);
 
 /* The resource "sendAccepted". */
 void send_write_accepted(const struct work *work, const struct send_accepted *accepted, struct json_writer *json) NONNULL(1, 2, 3);

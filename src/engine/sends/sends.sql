@@ -59,15 +59,18 @@ select id, status, scheduled_at, started_at, completed_at
  order by id desc
  limit 1;
 
--- The addresses of an inline list that must not be mailed: unsubscribed contacts and suppressed addresses.
--- name: send_inline_refused :many
+-- The addresses of an inline list that must not be mailed (unsubscribed contacts and suppressed addresses), and those that are no
+-- contact (unknown).
+-- name: send_inline_special :many
 -- params: brand_id bigint, keys text[], hashes text[]
 -- columns: key text, reason text
-select t.key, case when s.reason is null or s.reason in ('unsubscribe', 'unsubscribed') then 'unsubscribed' else 'suppressed' end
+select t.key,
+       case when s.reason in ('unsubscribe', 'unsubscribed') then 'unsubscribed' when s.reason is not null then 'suppressed'
+            when c.id is null then 'unknown' else 'unsubscribed' end
   from unnest(:keys::text[], :hashes::text[]) as t (key, hash)
   left join suppressions s on s.brand_id = :brand_id and s.address_hash = decode(t.hash, 'hex')
- where s.reason is not null
-    or exists (select 1 from contacts c where c.brand_id = :brand_id and c.email_key = t.key and not c.subscribed);
+  left join contacts c on c.brand_id = :brand_id and c.email_key = t.key
+ where s.reason is not null or c.id is null or not c.subscribed;
 
 -- The reason why an address is suppressed. No row when it is not.
 -- name: send_test_suppression :one
@@ -126,32 +129,36 @@ update sends set job_id = :job_id where brand_id = :brand_id and id = :id;
 -- name: send_find :one
 -- row: send
 -- params: brand_id bigint, id bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
        t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed, t.held,
        case when s.status = 'running'
-            then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end
+            then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
+       coalesce(d.kind = 'sandbox', false)
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
+  left join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
  where s.brand_id = :brand_id and s.id = :id;
 
 -- The campaign sends of a brand, newest first (keyset pagination).
 -- name: send_page :page
 -- row: send
 -- params: brand_id bigint, status text null, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
        t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed, t.held,
        case when s.status = 'running'
-            then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end
+            then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
+       coalesce(d.kind = 'sandbox', false)
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
+  left join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
  where s.brand_id = :brand_id and s.kind = 'campaign'
    and (:from_start or (s.created_at, s.id) < (:at, :id))
    and (:status::text is null or s.status = :status)
@@ -162,16 +169,18 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
 -- name: send_page_of_email :page
 -- row: send
 -- params: brand_id bigint, email_id bigint, status text null, from_start boolean, id bigint, limit bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
        t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed, t.held,
        case when s.status = 'running'
-            then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end
+            then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
+       coalesce(d.kind = 'sandbox', false)
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
+  left join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
  where s.brand_id = :brand_id and s.email_id = :email_id and s.kind = 'campaign'
    and (:from_start or s.id < :id)
    and (:status::text is null or s.status = :status)
@@ -187,6 +196,17 @@ select event_type, occurred_at, recipient_email
  where brand_id = :brand_id and send_id = :send_id and mode = 'live'
  order by occurred_at desc, id desc
  limit :limit;
+
+-- How many recipients were left out when their turn came, by reason.
+-- name: send_left_out :many
+-- params: brand_id bigint, send_id bigint
+-- columns: reason text, recipients bigint
+select case reason when 'contact deleted' then 'deleted' when 'invalid address' then 'invalid' else coalesce(reason, 'other') end,
+       count(*)
+  from send_results
+ where brand_id = :brand_id and send_id = :send_id and outcome = 'skipped'
+ group by 1
+ order by 1;
 
 -- Cancels a send that has not begun, or is paused, and removes the job that would begin it from the queue. A send that has begun
 -- returns the allowance of its recipients without a result. The lock of the statistics comes first, as when results are written.

@@ -1,24 +1,42 @@
 #include "engine/sends/sends.h"
 
 #include "base/text.h"
+#include "engine/analytics/figures.h"
 
 static int64_t at_least_zero(int64_t value)
 {
     return value > 0 ? value : 0;
 }
 
-static void write_stats(const struct send_row *send, struct json_writer *json)
+/* The figures of a send that has not begun do not exist; the contract's shape has zeros for them. */
+static bool has_figures(const struct work *work, const struct send_row *send)
 {
+    return send->started_at.set || !work_is_for_assistant(work);
+}
+
+static void write_stats(const struct work *work, const struct send_row *send, struct json_writer *json)
+{
+    struct mail_figures figures = {
+        .sent = send->sent,
+        .delivered = send->delivered,
+        .opened = send->opened,
+        .clicked = send->clicked,
+        .bounced = send->bounced,
+        .complained = send->complained,
+        .unsubscribed = send->unsubscribed,
+    };
     json_key(json, "stats");
+    if (!has_figures(work, send)) {
+        json_null_value(json);
+        return;
+    }
     json_object_begin(json);
-    json_member_int(json, "sent", send->sent);
-    json_member_int(json, "delivered", send->delivered);
-    json_member_int(json, "opened", send->opened);
-    json_member_int(json, "clicked", send->clicked);
-    json_member_int(json, "bounced", send->bounced);
-    json_member_int(json, "complained", send->complained);
-    json_member_int(json, "unsubscribed", send->unsubscribed);
+    figures_write(work, &figures, json);
     json_object_end(json);
+    if (work_is_for_assistant(work)) {
+        figures_write_rates(&figures, json);
+        figures_write_not_tracked(&figures, json);
+    }
 }
 
 static bool send_has_ended(const struct send_row *send)
@@ -43,16 +61,25 @@ struct send_progress send_progress_of(const struct send_row *send)
 
 /* Pending recipients have no final outcome. Delayed recipients are the pending ones with a queued retry. A send that has ended
  * has neither. */
-static void write_delivery_counts(const struct send_row *send, struct json_writer *json)
+static void write_delivery_counts(const struct work *work, const struct send_row *send, struct json_writer *json)
 {
     struct send_progress progress = send_progress_of(send);
     json_key(json, "delivery");
+    if (!has_figures(work, send)) {
+        json_null_value(json);
+        return;
+    }
     json_object_begin(json);
     json_member_int(json, "accepted", send->accepted);
     json_member_int(json, "pending", progress.has_ended ? 0 : at_least_zero(progress.recipients - progress.decided));
     json_member_int(json, "delayed", progress.delayed);
     json_member_int(json, "delivered", send->delivered);
     json_member_int(json, "bounced", send->bounced);
+    if (work_is_for_assistant(work)) {
+        json_member_int(json, "skipped", send->skipped);
+        json_member_int(json, "failed", send->failed);
+        json_member_int(json, "held", send->held);
+    }
     json_object_end(json);
 }
 
@@ -63,7 +90,10 @@ static void write_target(const struct work *work, const struct send_row *send, s
     else
         json_member_id_if(json, work, "audienceId", ID_AUDIENCE, send->audience_id);
     json_member_text_if(json, "audienceName", send->audience_name);
-    json_member_int(json, "recipientCount", send->recipient_count.value);
+    if (work_is_for_assistant(work))
+        json_member_int_or_null(json, "recipientCount", send->recipient_count);
+    else
+        json_member_int(json, "recipientCount", send->recipient_count.value);
 }
 
 static void write_times(const struct send_row *send, struct json_writer *json)
@@ -74,11 +104,13 @@ static void write_times(const struct send_row *send, struct json_writer *json)
     json_member_time_if(json, "failedAt", send->failed_at);
 }
 
-static void write_events(const struct send_events_row *events, size_t count, struct json_writer *json)
+/* One row more than SEND_EVENTS_MAX was read to see whether the list is cut. */
+static void write_events(const struct work *work, const struct db_rows *rows, struct json_writer *json)
 {
+    const struct send_events_row *events = rows->rows;
     json_key(json, "events");
     json_array_begin(json);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < rows->count && i < SEND_EVENTS_MAX; i++) {
         json_object_begin(json);
         json_member_text(json, "eventType", events[i].event_type);
         json_member_time(json, "occurredAt", events[i].occurred_at);
@@ -86,10 +118,22 @@ static void write_events(const struct send_events_row *events, size_t count, str
         json_object_end(json);
     }
     json_array_end(json);
+    if (rows->count > SEND_EVENTS_MAX && work_is_for_assistant(work))
+        json_member_bool(json, "eventsHasMore", true);
 }
 
-void send_write(const struct work *work, const struct send_row *send, const struct send_events_row *events, size_t event_count,
-                struct json_writer *json)
+/* Recipients that were left out when their turn came, by reason. */
+static void write_left_out_results(const struct db_rows *rows, struct json_writer *json)
+{
+    const struct send_left_out_row *reasons = rows->rows;
+    json_key(json, "leftOut");
+    json_object_begin(json);
+    for (size_t i = 0; i < rows->count; i++)
+        json_member_int(json, reasons[i].reason, reasons[i].recipients);
+    json_object_end(json);
+}
+
+void send_write(const struct work *work, const struct send_row *send, const struct send_extras *extras, struct json_writer *json)
 {
     json_object_begin(json);
     json_member_id(json, work, "sendId", ID_SEND, send->id);
@@ -110,12 +154,16 @@ void send_write(const struct work *work, const struct send_row *send, const stru
     write_times(send, json);
     json_member_text_if(json, "error", send->error);
     json_member_text_if(json, "pauseReason", send->pause_reason);
-    write_stats(send, json);
-    write_delivery_counts(send, json);
+    if (send->is_captured && work_is_for_assistant(work))
+        json_member_bool(json, "captured", true);
+    write_stats(work, send, json);
+    write_delivery_counts(work, send, json);
     json_member_time(json, "createdAt", send->created_at);
     json_member_time(json, "updatedAt", send->updated_at);
-    if (events != NULL)
-        write_events(events, event_count, json);
+    if (extras != NULL && extras->left_out != NULL && extras->left_out->count > 0)
+        write_left_out_results(extras->left_out, json);
+    if (extras != NULL && extras->events != NULL)
+        write_events(work, extras->events, json);
     json_object_end(json);
 }
 
@@ -136,12 +184,45 @@ static void write_skipped(const struct send_accepted *accepted, struct json_writ
     json_object_end(json);
 }
 
+static int64_t skipped_for(const struct send_accepted *accepted, const char *reason)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < accepted->skipped_count; i++)
+        count += text_equal(accepted->skipped[i].reason, reason);
+    return count;
+}
+
+/* How many addresses of an inline list get no message, or no second one, by reason. */
+static void write_left_out(const struct send_accepted *accepted, struct json_writer *json)
+{
+    const struct {
+        const char *reason;
+        int64_t count;
+    } reasons[] = { { "unsubscribed", skipped_for(accepted, "unsubscribed") },
+                    { "suppressed", skipped_for(accepted, "suppressed") },
+                    { "duplicate", accepted->duplicate_count } };
+    if (accepted->skipped_count == 0 && accepted->duplicate_count == 0)
+        return;
+    json_key(json, "leftOut");
+    json_object_begin(json);
+    for (size_t i = 0; i < ARRAY_COUNT(reasons); i++)
+        if (reasons[i].count > 0)
+            json_member_int(json, reasons[i].reason, reasons[i].count);
+    json_object_end(json);
+}
+
 void send_write_accepted(const struct work *work, const struct send_accepted *accepted, struct json_writer *json)
 {
     json_object_begin(json);
     json_member_id(json, work, "sendId", ID_SEND, accepted->id);
     json_member_text(json, "status", accepted->status);
     json_member_time_if(json, "scheduledAt", accepted->scheduled_at_us);
+    json_member_int_or_null(json, "recipientCount", accepted->recipient_count);
+    if (accepted->is_captured)
+        json_member_bool(json, "captured", true);
+    write_left_out(accepted, json);
+    if (accepted->unknown_count > 0)
+        json_member_int(json, "unknownCount", accepted->unknown_count);
     if (accepted->skipped_count > 0)
         write_skipped(accepted, json);
     json_object_end(json);

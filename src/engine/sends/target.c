@@ -79,6 +79,23 @@ bool send_target_is_any(const struct db_rows *rows)
     return row != NULL && row->any;
 }
 
+bool send_target_add_count(const struct work *work, struct send_target target, struct db_batch *batch, size_t *ret_at,
+                           struct error *err)
+{
+    struct search_sql *sql = new_sql(work);
+    search_sql_add(sql, "select count(*)");
+    if (!add_target_members(work, target, sql, err))
+        return false;
+    *ret_at = db_batch_add(batch, statement_of(work, sql, count_columns, sizeof(struct count_row)), sql->values);
+    return true;
+}
+
+int64_t send_target_counted(const struct db_rows *rows)
+{
+    const struct count_row *row = rows->rows;
+    return row != NULL ? row->count : 0;
+}
+
 static bool run_count(const struct work *work, const struct search_sql *sql, int64_t *ret_count, struct error *err)
 {
     struct db_rows rows;

@@ -19,6 +19,11 @@ MUST_CHECK bool send_target_add_any(const struct work *work, struct send_target 
                                     struct error *err) NONNULL(1, 3, 4, 5);
 bool send_target_is_any(const struct db_rows *rows) NONNULL(1) PURE;
 
+/* Adds a query to the batch: how many recipients has the target? send_target_counted reads the answer. Errors: as above. */
+MUST_CHECK bool send_target_add_count(const struct work *work, struct send_target target, struct db_batch *batch, size_t *ret_at,
+                                      struct error *err) NONNULL(1, 3, 4, 5);
+int64_t send_target_counted(const struct db_rows *rows) NONNULL(1) PURE;
+
 /* Counts the recipients in the target now. Errors: as above. */
 MUST_CHECK bool send_target_count(const struct work *work, struct send_target target, int64_t *ret_count, struct error *err)
     NONNULL(1, 3, 4);

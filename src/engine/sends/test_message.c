@@ -162,7 +162,7 @@ static bool load_recipient(const struct work *work, const struct test_send_paylo
 }
 
 bool send_test_compose(const struct work *work, const struct test_send_payload *test, int64_t job_id, struct bytes *ret_message,
-                       struct error *err)
+                       struct empty_values *ret_empty, struct error *err)
 {
     struct composer_design design;
     struct composer *composer;
@@ -170,7 +170,31 @@ bool send_test_compose(const struct work *work, const struct test_send_payload *
     if (!load_design(work, test, &design, err) || !composer_new(work, &design, &composer, err) ||
         !load_recipient(work, test, composer, &recipient, err))
         return false;
+    composer_empty_values(composer, &recipient, ret_empty);
     const struct message_origin origin = { .brand_id = work->brand_id, .ordinal = job_id };
     const char *token = message_id_token(work->engine, work->arena, &origin);
     return composer_write(composer, &recipient, token, work->now_us, ret_message, err);
+}
+
+/* ---- The result ---- */
+
+void send_test_write(const struct test_send_payload *test, const struct empty_values *empty, struct json_writer *json)
+{
+    json_object_begin(json);
+    json_member_text(json, "status", "completed");
+    json_member_text(json, "recipient", test->to);
+    if (test->is_sandbox)
+        json_member_bool(json, "captured", true);
+    json_key(json, "emptyValues");
+    json_array_begin(json);
+    for (size_t i = 0; i < empty->count; i++) {
+        json_object_begin(json);
+        json_member_text(json, "name", empty->items[i].path);
+        json_member_text(json, "fallback", empty->items[i].fallback);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    if (empty->has_more)
+        json_member_bool(json, "emptyValuesHasMore", true);
+    json_object_end(json);
 }

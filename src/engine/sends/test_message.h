@@ -6,6 +6,7 @@
 #pragma once
 
 #include "catalogue/jobs.h"
+#include "engine/compose/composer.h"
 #include "engine/sends/sends.h"
 
 /* Checks a request for exactly one address that is not suppressed, counts it against the brand's daily bound, and makes the payload
@@ -14,6 +15,12 @@
 MUST_CHECK bool send_check_test(const struct work *work, const struct send_request *request, struct test_send_payload *ret_test,
                                 struct error *err) NONNULL(1, 2, 3, 4);
 
-/* Composes the message; `job_id` makes its Message-ID. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND. */
+/* Composes the message; `job_id` makes its Message-ID. Its unsubscribe link belongs to no send and unsubscribes nobody. `ret_empty`
+ * has the placeholders without a value. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND. */
 MUST_CHECK bool send_test_compose(const struct work *work, const struct test_send_payload *test, int64_t job_id,
-                                  struct bytes *ret_message, struct error *err) NONNULL(1, 2, 4, 5);
+                                  struct bytes *ret_message, struct empty_values *ret_empty, struct error *err)
+    NONNULL(1, 2, 4, 5, 6);
+
+/* Writes the result of a test message. */
+void send_test_write(const struct test_send_payload *test, const struct empty_values *empty, struct json_writer *json)
+    NONNULL(1, 2, 3);

@@ -20,6 +20,9 @@ struct unsubscribe_link {
 
 enum { UNSUBSCRIBE_TOKEN_CHARS = 96 };
 
+/* The link in texts that are only shown, never sent. It belongs to nobody and leads nowhere (RFC 2606 §3). */
+#define UNSUBSCRIBE_PREVIEW_URL "https://example.com/unsubscribe-preview"
+
 char *unsubscribe_token(const struct engine *engine, struct arena *arena, const struct unsubscribe_link *link)
     NONNULL(1, 2, 3) RETURNS_NONNULL;
 

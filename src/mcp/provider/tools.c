@@ -275,6 +275,7 @@ void provider_tools_call(const struct catalogue_provider *catalogue, struct mcp_
     struct error refusal = { .code = ERR_NONE };
     bool has_brand = take_brand(tool, arguments, call, &refusal);
     tool_prepare(tool, arguments, call);
+    call->tool = tool->name;
     if (!has_brand) {
         call->input.refusal = refusal;
         call->input.body = NULL;

@@ -61,9 +61,10 @@ function transportsOf(testCase) {
 const ajv = addFormats(new Ajv2020({ strict: false, allErrors: false }));
 for (const [name, schema] of catalogue.resources) ajv.addSchema(schema, name);
 
-function shapeProblem(operation, answer) {
+function shapeProblem(transport, operation, answer) {
   const asked = answer.ok && operation.confirmation && answer.body.status === 'confirmation_required';
-  const result = asked ? operation.confirmation : answer.ok ? operation.result : 'errorEnvelope';
+  const success = (transport.usesTools && operation.assistantResult) || operation.result;
+  const result = asked ? operation.confirmation : answer.ok ? success : 'errorEnvelope';
   const validate = typeof result === 'string' ? ajv.getSchema(`${result}.json`) : ajv.compile(result);
   if (!validate) return `no schema ${result}`;
   return validate(answer.body) ? null : `the answer breaks its declared shape: ${ajv.errorsText(validate.errors)}`;
@@ -82,7 +83,7 @@ function checkAnswer(transport, operation, expect, answer) {
     return `refused: ${JSON.stringify(answer.body)}`;
   }
   if (expect.status && answer.status && answer.status !== expect.status) return `status ${answer.status} instead of ${expect.status}`;
-  return (expect.body && difference(expect.body, answer.body)) || shapeProblem(operation, answer);
+  return (expect.body && difference(expect.body, answer.body)) || shapeProblem(transport, operation, answer);
 }
 
 const pause = (ms) => new Promise((settle) => setTimeout(settle, ms));
@@ -123,7 +124,7 @@ async function runThroughTransport(testCase, transport, place) {
         continue;
       }
       const operation = catalogue.operations.get(step.operation);
-      const expect = fill(step.expect ?? {}, saved);
+      const expect = fill((transport.usesTools && step.assistantExpect) || step.expect || {}, saved);
       const { answer, problem } = await answerStep(transport, operation, step, saved, expect);
       called.add(operation.id);
       if (transport.usesTools) called.add(toolFor(catalogue, operation.id).tool.name);
@@ -133,7 +134,8 @@ async function runThroughTransport(testCase, transport, place) {
       const reach = toolFor(catalogue, operation.id);
       // A body that is not compared names its ids too, so that those behind it get the same names through every transport.
       const body = canonical(answer.body, seen);
-      bodies.push(transport.usesTools && (reach.tool.default || reach.tool.fixed) ? null : body);
+      const differs = transport.usesTools && (operation.assistantResult || reach.tool.default || reach.tool.fixed);
+      bodies.push(differs ? null : body);
     }
   } finally {
     await transport.close();

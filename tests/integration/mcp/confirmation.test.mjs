@@ -139,6 +139,51 @@ test('a client with forms is asked by one, and its person decides', LIMIT, async
   assert.equal((await sendsOf(place)).length, 1);
 });
 
+test('a list with a stranger or somebody who left is confirmed, however short it is', LIMIT, async () => {
+  const place = await makeAudience();
+  await must(place.mcp.call('save_contact', { email: 'gone@example.com', subscribed: false }));
+  const lenient = await stdioTransport(installation, '--brand', place.brandId, '--confirm-above', '50');
+  const order = { ...place.order, audienceId: undefined };
+  const lists = [
+    [['stranger@example.com'], 1, /no contacts of this brand/],
+    [['reader-0@example.com', 'gone@example.com'], 1, /gone@example\.com \(unsubscribed\)/],
+  ];
+  for (const [to, recipientCount, warning] of lists) {
+    const asked = await must(lenient.call('send_email', { ...order, to }));
+    assert.equal(asked.status, 'confirmation_required', JSON.stringify(to));
+    assert.equal(asked.preview.recipientCount, recipientCount);
+    assert.match(asked.preview.warnings.join('\n'), warning);
+  }
+  assert.deepEqual(await sendsOf(place), []);
+  const accepted = await must(lenient.call('send_email', { ...order, to: ['reader-0@example.com', 'reader-1@example.com', 'READER-1@example.com'] }));
+  assert.deepEqual([accepted.status, accepted.recipientCount, accepted.leftOut, accepted.captured], ['queued', 2, { duplicate: 1 }, true]);
+  const off = await stdioTransport(installation, '--brand', place.brandId, '--confirm-above', 'off');
+  const stranger = await must(off.call('send_email', { ...order, to: ['stranger@example.com'] }));
+  assert.deepEqual([stranger.status, stranger.recipientCount, stranger.unknownCount], ['queued', 1, 1]);
+});
+
+test('no preview holds a link that unsubscribes somebody, and the link of a test message does nothing', LIMIT, async () => {
+  const place = await makeAudience();
+  const content = '<html><head><title>T</title></head><body><p>Hi {{ firstName }}</p><a href="{{ unsubscribeUrl }}">Leave</a></body></html>';
+  const { emailId } = await must(place.mcp.call('import_email', { content }));
+  const order = { ...place.order, emailId };
+  const asked = await must(place.mcp.call('send_email', order));
+  const shown = await must(place.mcp.call('get_email', { emailId, contact: 'reader-0@example.com', include: ['html'] }));
+  for (const text of [JSON.stringify(asked), JSON.stringify(shown)]) {
+    assert.match(text, /https:\/\/example\.com\/unsubscribe-preview/);
+    assert.doesNotMatch(text, /\/u\//);
+  }
+  const names = new Set(installation.outbox());
+  const trial = await must(place.mcp.call('send_email', { emailId, subject: 'T', to: ['reader-0@example.com'], test: true }));
+  assert.deepEqual([trial.captured, trial.emptyValues], [true, []]);
+  const message = installation.readMessage(installation.outbox().find((name) => !names.has(name)));
+  const [, token] = /\/u\/([\w-]{96})/.exec(message.replace(/=\r?\n/g, ''));
+  const http = server.client(place.key);
+  await http.post(`/u/${token}`, 'List-Unsubscribe=One-Click', { 'content-type': 'application/x-www-form-urlencoded' });
+  const { data } = await must(place.mcp.call('search_contacts', { search: 'reader-0@' }));
+  assert.deepEqual(data.map(({ email, subscribed }) => [email, subscribed]), [['reader-0@example.com', true]]);
+});
+
 test('a token belongs to its brand and key', LIMIT, async () => {
   const place = await makeAudience();
   const { confirmationToken } = await must(place.mcp.call('send_email', place.order));

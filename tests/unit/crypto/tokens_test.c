@@ -159,14 +159,85 @@ static void test_the_form_of_a_token(void **state)
     assert_string_equal(token, "bH_1J6FFbGnk2XaNy5fey4maMI2Jnjk");
 }
 
+/* ---- Short tokens ---- */
+
+static void assert_easy_to_copy(const char *token)
+{
+    assert_int_equal(strlen(token), TOKEN_SHORT_CHARS);
+    for (size_t i = TOKEN_SHORT_PREFIX_CHARS; i < TOKEN_SHORT_CHARS; i++) {
+        if (token[i] == token[i - 1] || strchr("0o1il2z5s69gq8buv", token[i]) != NULL)
+            fail_msg("%s is hard to copy", token);
+    }
+}
+
+static void test_short_tokens_are_easy_to_copy(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2000; i++)
+        assert_easy_to_copy(token_short(arena, &keys, "cur_", &i, sizeof(i)));
+    assert_easy_to_copy(token_short(arena, &keys, "cur_", "", 0));
+}
+
+static void test_short_tokens_name_their_payload(void **state)
+{
+    (void)state;
+    const char *token = token_short(arena, &keys, "cur_", "abc", 3);
+    assert_string_equal(token_short(arena, &keys, "cur_", "abc", 3), token);
+    assert_string_not_equal(token_short(arena, &keys, "cur_", "abd", 3), token);
+    assert_string_not_equal(token_short(arena, &other_keys, "cur_", "abc", 3), token);
+    assert_string_not_equal(token_short(arena, &keys, "yes_", "abc", 3) + TOKEN_SHORT_PREFIX_CHARS,
+                            token + TOKEN_SHORT_PREFIX_CHARS);
+}
+
+/* Every letter of the alphabet occurs at every place, so no place gives its share of the bits away. */
+static void test_short_tokens_use_all_letters(void **state)
+{
+    (void)state;
+    bool seen[TOKEN_SHORT_CHARS][128] = { { false } };
+    for (int i = 0; i < 2000; i++) {
+        const char *token = token_short(arena, &keys, "cur_", &i, sizeof(i));
+        for (size_t j = TOKEN_SHORT_PREFIX_CHARS; j < TOKEN_SHORT_CHARS; j++)
+            seen[j][(unsigned char)token[j]] = true;
+    }
+    for (size_t j = TOKEN_SHORT_PREFIX_CHARS; j < TOKEN_SHORT_CHARS; j++) {
+        int letters = 0;
+        for (int letter = 0; letter < 128; letter++)
+            letters += seen[j][letter];
+        assert_int_equal(letters, 19);
+    }
+}
+
+static void test_the_form_of_a_short_token(void **state)
+{
+    (void)state;
+    const char *token = token_short(arena, &keys, "cur_", "abc", 3);
+    assert_true(token_short_is_well_formed("cur_", token));
+    assert_false(token_short_is_well_formed("yes_", token));
+    char *changed = arena_dup(arena, token);
+    changed[TOKEN_SHORT_CHARS - 1] = '\0';
+    assert_false(token_short_is_well_formed("cur_", changed));
+    changed[TOKEN_SHORT_CHARS - 1] = '0';
+    assert_false(token_short_is_well_formed("cur_", changed));
+    assert_false(token_short_is_well_formed("cur_", arena_printf(arena, "%s3", token)));
+    assert_false(token_short_is_well_formed("cur_", ""));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_tokens_come_back),    TEST(test_the_length),          TEST(test_bound_to_keys_and_purpose),
-        TEST(test_changes_are_seen),    TEST(test_numbers_do_not_show), TEST(test_equal_payloads_have_equal_tokens),
+        TEST(test_tokens_come_back),
+        TEST(test_the_length),
+        TEST(test_bound_to_keys_and_purpose),
+        TEST(test_changes_are_seen),
+        TEST(test_numbers_do_not_show),
+        TEST(test_equal_payloads_have_equal_tokens),
         TEST(test_the_form_of_a_token),
+        TEST(test_short_tokens_are_easy_to_copy),
+        TEST(test_short_tokens_name_their_payload),
+        TEST(test_short_tokens_use_all_letters),
+        TEST(test_the_form_of_a_short_token),
     };
     return cmocka_run_group_tests_name("crypto: tokens", tests, begin, NULL);
 }

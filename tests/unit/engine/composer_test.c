@@ -389,6 +389,91 @@ static void test_the_same_recipient_gives_the_same_bytes(void **state)
     assert_string_equal(one, two);
 }
 
+/* ---- Previews and empty values ---- */
+
+static struct composer *make_composer(const struct composer_design *design)
+{
+    struct error err = { .code = ERR_NONE };
+    struct composer *composer;
+    if (!composer_new(&work, design, &composer, &err))
+        fail_msg("%s", err.message);
+    return composer;
+}
+
+/* A preview is read by others than its recipient. */
+static void test_a_preview_has_no_link_of_its_recipient(void **state)
+{
+    (void)state;
+    struct error err = { .code = ERR_NONE };
+    struct composer_sample sample;
+    struct composer_design design = marketing(shown, "Leave: {{ unsubscribeUrl }}");
+    struct composer *composer = make_composer(&design);
+    assert_true(composer_preview(composer, &ada, &sample, &err));
+    assert_string_equal(sample.text, "Leave: " UNSUBSCRIBE_PREVIEW_URL);
+    assert_true(sample.shows_link);
+    /* The message itself has it. */
+    struct bytes message;
+    assert_true(composer_write(composer, &ada, "token", 0, &message, &err));
+    assert_has((const char *)message.data, "https://mail.example/ph/u/");
+    assert_has_not((const char *)message.data, UNSUBSCRIBE_PREVIEW_URL);
+}
+
+static struct empty_values empty_values_of(const char *html, const char *text)
+{
+    struct empty_values values;
+    struct composer_design design = marketing(html, text);
+    composer_empty_values(make_composer(&design), &ada, &values);
+    return values;
+}
+
+static void assert_empty_value(const struct empty_values *values, size_t index, const char *path, const char *fallback)
+{
+    assert_true(index < values->count);
+    assert_string_equal(values->items[index].path, path);
+    if (fallback == NULL)
+        assert_null(values->items[index].fallback);
+    else
+        assert_string_equal(values->items[index].fallback, fallback);
+}
+
+static void test_empty_values_are_listed(void **state)
+{
+    (void)state;
+    struct empty_values values =
+        empty_values_of("<p>{{ firstName }} {{ lastName }} {{ brand.name }} {{ unsubscribeUrl }} {{ brand.phone }}</p>", "");
+    assert_int_equal(values.count, 2);
+    assert_empty_value(&values, 0, "lastName", NULL);
+    assert_empty_value(&values, 1, "brand.phone", NULL);
+    assert_false(values.has_more);
+}
+
+static void test_fallbacks_are_told_where_all_places_agree(void **state)
+{
+    (void)state;
+    static const char html[] =
+        "<p>{{ lastName | default: 'friend' | upcase }} {{ city | default: 'here' }} {{ street | default: 'there' }}"
+        "{{ plan | upcase | default: 'free' }} {{ zip | default: firstName }}</p>";
+    struct empty_values values =
+        empty_values_of(html, "{{ lastName | default: 'friend' }} {{ city }} {{ street | default: 'away' }}");
+    assert_int_equal(values.count, 5);
+    assert_empty_value(&values, 0, "lastName", "friend");
+    assert_empty_value(&values, 1, "city", NULL);
+    assert_empty_value(&values, 2, "street", NULL);
+    assert_empty_value(&values, 3, "plan", NULL);
+    assert_empty_value(&values, 4, "zip", NULL);
+}
+
+static void test_empty_values_are_bounded(void **state)
+{
+    (void)state;
+    struct buf *text = buf_in_arena(arena, 64 * 1024);
+    for (int i = 0; i <= COMPOSER_EMPTY_VALUES_MAX; i++)
+        buf_printf(text, "{{ field%d }}", i);
+    struct empty_values values = empty_values_of(silent, buf_text(text));
+    assert_int_equal(values.count, COMPOSER_EMPTY_VALUES_MAX);
+    assert_true(values.has_more);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
 
 int main(void)
@@ -407,6 +492,10 @@ int main(void)
         TEST(test_values_in_a_subject),
         TEST(test_addresses_beyond_ascii),
         TEST(test_the_same_recipient_gives_the_same_bytes),
+        TEST(test_a_preview_has_no_link_of_its_recipient),
+        TEST(test_empty_values_are_listed),
+        TEST(test_fallbacks_are_told_where_all_places_agree),
+        TEST(test_empty_values_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

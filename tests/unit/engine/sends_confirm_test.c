@@ -168,6 +168,74 @@ static void test_a_preview_is_short_and_visible(void **state)
     assert_int_equal(strlen(preview->text), PREVIEW_TEXT_CHARS);
 }
 
+static struct send_request order_to(const struct text_list to)
+{
+    struct send_request request = order_of(design_of(linked_html, "Hello\n"));
+    request.audience = NULL;
+    request.to = to;
+    request.confirm_above.value = 50;
+    return request;
+}
+
+/* However few they are: the caller may have meant somebody else. */
+static void test_strangers_and_the_skipped_are_confirmed(void **state)
+{
+    (void)state;
+    make_contacts(3);
+    run_sql("update contacts set subscribed = false where email = 'r0001@example.com'");
+    static const char *const stranger[] = { "r0002@example.com", "stranger@example.com" };
+    static const char *const gone[] = { "r0001@example.com", "r0003@example.com" };
+    static const char *const known[] = { "r0002@example.com", "r0003@example.com", "R0002@example.com" };
+    struct send_request to_stranger = order_to((struct text_list){ stranger, ARRAY_COUNT(stranger) });
+    struct send_request to_gone = order_to((struct text_list){ gone, ARRAY_COUNT(gone) });
+    assert_true(warns(preview_of(&to_stranger), "1 of the addresses are no contacts of this brand"));
+    assert_true(warns(preview_of(&to_gone), "1 of the addresses get no mail"));
+    confirm(&to_stranger);
+    accept(&to_stranger);
+
+    struct send_request to_known = order_to((struct text_list){ known, ARRAY_COUNT(known) });
+    struct send_accepted accepted;
+    struct error err;
+    assert_ok(send_create(&work, &to_known, &accepted, &err), &err);
+    assert_null(accepted.preview);
+    assert_int_equal(accepted.recipient_count.value, 2);
+    assert_int_equal(accepted.duplicate_count, 1);
+    assert_int_equal(accepted.unknown_count, 0);
+    assert_true(accepted.is_captured);
+    to_gone.confirm_above.set = false;
+    assert_ok(send_create(&work, &to_gone, &accepted, &err), &err);
+    assert_null(accepted.preview);
+    assert_int_equal(accepted.skipped_count, 1);
+}
+
+/* The target of a scheduled send is not known before its time. */
+static void test_recipients_are_counted_when_they_are_known(void **state)
+{
+    (void)state;
+    make_contacts(5);
+    struct send_request request = order_of(design_of(html, text));
+    struct send_accepted accepted;
+    struct error err;
+    request.confirm_above.set = false;
+    request.scheduled_at_us = (struct opt_int){ .set = true, .value = work.now_us + 3600 * US_PER_S };
+    assert_ok(send_create(&work, &request, &accepted, &err), &err);
+    assert_false(accepted.recipient_count.set);
+    request.email_id = design_of(html, text);
+    request.scheduled_at_us.set = false;
+    assert_ok(send_create(&work, &request, &accepted, &err), &err);
+    assert_int_equal(accepted.recipient_count.value, 5);
+}
+
+/* Nothing in a preview unsubscribes anybody. */
+static void test_a_preview_has_no_link_of_a_person(void **state)
+{
+    (void)state;
+    make_contacts(2);
+    struct send_request request = order_of(design_of(linked_html, "Leave: {{ unsubscribeUrl }}\n"));
+    const struct send_preview *preview = preview_of(&request);
+    assert_string_equal(preview->text, "Leave: https://example.com/unsubscribe-preview\n");
+}
+
 /* The threshold itself needs no confirmation, and without one nothing does. */
 static void test_the_threshold(void **state)
 {
@@ -415,6 +483,9 @@ int main(void)
         TEST(test_a_preview_warns_of_what_is_so_only),
         TEST(test_a_preview_of_a_list_counts_whom_it_reaches),
         TEST(test_a_preview_is_short_and_visible),
+        TEST(test_strangers_and_the_skipped_are_confirmed),
+        TEST(test_recipients_are_counted_when_they_are_known),
+        TEST(test_a_preview_has_no_link_of_a_person),
         TEST(test_the_threshold),
         TEST(test_a_token_sends_once),
         TEST(test_a_token_outlives_a_refusal),

@@ -1310,7 +1310,8 @@ static void test_test_message_leaves_no_trace(void **state) /* R-256, R-257 */
     assert_ok(send_check_test(&work, &request, &test, &err), &err);
     assert_ok(test_send_payload_decode(arena, test_send_job(arena, &test).payload, &read, &err), &err);
     struct bytes message;
-    assert_ok(send_test_compose(&work, read, 1, &message, &err), &err);
+    struct empty_values empty;
+    assert_ok(send_test_compose(&work, read, 1, &message, &empty, &err), &err);
     const char *bytes = (const char *)message.data;
     assert_non_null(strstr(bytes, "From: My brand <hello@sandbox.posthorn.localhost>\r\n"));
     assert_non_null(strstr(bytes, "Hello Reader 1"));
