@@ -6,7 +6,7 @@ import { until } from '../lib/processes.mjs';
 
 const NEIGHBOUR = 'Neighbour';
 /** Tables that change with every call, whatever it does. */
-const BOOKKEEPING = ['audit_log', 'jobs', 'send_confirmations', 'session_brands'];
+const BOOKKEEPING = ['audit_log', 'jobs', 'send_confirmations', 'session_brands', 'short_tokens'];
 
 export class Places {
   #made = 0;
