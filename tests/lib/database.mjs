@@ -28,6 +28,53 @@ export async function sql(installation, statement) {
   return stdout.split('\n').filter((line) => line !== '');
 }
 
+/** One session of psql for many statements, which would otherwise start a process each. */
+export class SqlSession {
+  #child;
+  #lines;
+  #end = `end-${process.pid}`;
+  #last = Promise.resolve();
+
+  static async open(installation) {
+    const session = new SqlSession();
+    // An error comes between the rows, where it was made.
+    session.#child = spawn('sh', ['-c', 'exec psql "$0" -qXAt 2>&1', await databaseUrl(installation)], { stdio: ['pipe', 'pipe', 'inherit'] });
+    session.#lines = createInterface({ input: session.#child.stdout })[Symbol.asyncIterator]();
+    await session.rows('set search_path to posthorn');
+    return session;
+  }
+
+  /** The answer as lines, columns parted by bars. Statements of several callers run one after the other. */
+  rows(statement) {
+    const rows = this.#last.then(() => this.#run(statement));
+    this.#last = rows.catch(() => {});
+    return rows;
+  }
+
+  /** The first column of the first row. */
+  async value(statement) {
+    return (await this.rows(statement))[0];
+  }
+
+  close() {
+    this.#child.stdin.end();
+    return once(this.#child, 'close');
+  }
+
+  async #run(statement) {
+    this.#child.stdin.write(`${statement};\n\\echo ${this.#end}\n`);
+    for (const rows = []; ; ) {
+      const { value, done } = await this.#lines.next();
+      assert.ok(!done, `psql ended: ${statement}`);
+      if (value === this.#end) {
+        assert.ok(!rows[0]?.startsWith('ERROR:'), `${rows.join(' ')} in ${statement}`);
+        return rows;
+      }
+      if (value !== '') rows.push(value);
+    }
+  }
+}
+
 /**
  * Watches `table`, and locks it against writes once it has a row: work that writes there stops in the middle, however fast the
  * machine is. Settles when it watches: `held` settles when the table is held, `release()` ends that.

@@ -5,11 +5,12 @@ import assert from 'node:assert/strict';
 
 const PROTOCOL = '2026-07-28';
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
-const META = {
+/** What every request of 2026-07-28 carries. */
+export const metaOf = (capabilities = {}) => ({
   [VERSION_KEY]: PROTOCOL,
   'io.modelcontextprotocol/clientInfo': { name: 'integration', version: '1' },
-  'io.modelcontextprotocol/clientCapabilities': {},
-};
+  'io.modelcontextprotocol/clientCapabilities': capabilities,
+});
 const ACCEPT = { accept: 'application/json, text/event-stream' };
 /** The methods whose target is repeated in a header, with the parameter that names it. */
 const MIRRORED = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' };
@@ -17,17 +18,19 @@ const MIRRORED = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read'
 export class McpHttpClient {
   #http;
   #headers;
+  #meta;
   #session = {};
 
-  /** `http` is an HttpClient that carries the credential; `headers` are sent with every message. */
-  constructor(http, headers = {}) {
+  /** `http` is an HttpClient that carries the credential; `headers` are sent with every message, `capabilities` with every request. */
+  constructor(http, headers = {}, capabilities = {}) {
     this.#http = http;
     this.#headers = { ...ACCEPT, ...headers };
+    this.#meta = metaOf(capabilities);
   }
 
   /** Sends a request. Gives the whole message of its answer, result or error. */
   async request(method, params = {}) {
-    const message = { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: META } };
+    const message = { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: this.#meta } };
     const { status, reply, body } = await this.post(JSON.stringify(message));
     if (reply?.jsonrpc !== '2.0') throw new Error(`${method}: HTTP ${status} ${JSON.stringify(body)}`);
     return reply;

@@ -12,6 +12,8 @@ export class StdioClient {
   /** Lines on standard output that are no message. A server must write none. */
   strays = [];
   diagnostics = '';
+  /** Answers requests of the server: serve(method, params) → result. Without it they are among the others. */
+  serve;
 
   #child;
   #nextId = 1;
@@ -116,6 +118,11 @@ export class StdioClient {
     return new Error(`the server ended (${this.#exit}) without an answer: ${this.diagnostics}`);
   }
 
+  async #answerServer({ id, method, params }) {
+    const result = await this.serve(method, params);
+    this.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`);
+  }
+
   #take(text) {
     const lines = (this.#partial + text).split('\n');
     this.#partial = lines.pop();
@@ -126,6 +133,10 @@ export class StdioClient {
     const message = parsed(line);
     if (message?.jsonrpc !== '2.0') {
       this.strays.push(line);
+      return;
+    }
+    if (this.serve !== undefined && message.method !== undefined && message.id !== undefined) {
+      this.#answerServer(message);
       return;
     }
     const waiting = message.method === undefined ? this.#waiting.get(message.id) : undefined;

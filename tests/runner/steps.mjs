@@ -92,12 +92,13 @@ export function allSteps(root) {
     single('clients', ['build-release'], ['bash', 'tests/clients.sh'], { estimate: 40 }),
     single('sdk', ['build-release'], ['bash', 'tests/sdk.sh'], { weight: 0.5, estimate: 30 }),
     single('scenario', ['build-release'], ['bash', 'tests/scenario/run.sh'], { estimate: 60 }),
+    single('agent', ['build-release'], ['node', 'tests/agent/main.mjs'], { weight: 1.5, estimate: 40, countsAsTest: true }),
     single('conformance', ['build-release'], ['bash', 'tests/conformance.sh'], { estimate: 40 }),
     { name: 'faults', needs: ['build-release'], tasks: () => [...nodeTasks(root, 'tests/faults', WAITING), ...faultTasks(root)] },
     { name: 'sizes', needs: ['build-release'], tasks: () => [...nodeTasks(root, 'tests/sizes', WAITING), ...sizeTasks()] },
     { name: 'integration', needs: ['build-release'], tasks: () => nodeTasks(root, 'tests/integration', WAITING) },
     // What the clients of all steps saw, all together.
-    single('replies', ['openapi', 'cases', 'pages', 'clients', 'sdk', 'scenario', 'conformance', 'faults', 'sizes', 'integration', 'sidecar', 'unit'],
+    single('replies', ['openapi', 'cases', 'pages', 'clients', 'sdk', 'scenario', 'agent', 'conformance', 'faults', 'sizes', 'integration', 'sidecar', 'unit'],
       ['node', 'tests/openapi/report.mjs', 'build/test-logs/replies.jsonl'], { weight: 0.25, runsAnyway: true }),
   ];
 }

@@ -1,0 +1,48 @@
+// A sequence of templates becomes a published automation that a trigger starts.
+
+import assert from 'node:assert/strict';
+import { asText, named } from '../mistakes.mjs';
+
+export default {
+  title: 'A flow becomes an automation',
+  brief: () => 'Make an automation called "First month" from the flow with the slug first-month: each of its emails a day after the one before, started by a new trigger "Signed up", and publish it.',
+  given: () => ({ name: 'First month', slug: 'first-month', trigger: 'Signed up' }),
+  needs: ['get_capabilities', 'list_flows', 'clone_email', 'save_trigger', 'save_automation'],
+  calls: 8,
+  seed: () => {},
+
+  async golden(assistant, { name, slug, trigger }) {
+    const { domains } = await assistant.call('get_capabilities', { topic: 'account' });
+    const { emails } = await assistant.call('list_flows', { slug });
+    const designs = [];
+    for (const { emailId } of emails) designs.push(await assistant.call('clone_email', { emailId }));
+    const payloadSchema = { fields: [{ key: 'email', type: 'string', required: true }] };
+    const { triggerEventId } = await assistant.call('save_trigger', { title: trigger, payloadSchema });
+    const graph = graphOf(triggerEventId, designs, domains[0].domainId);
+    const { automationId } = await assistant.call('save_automation', { name, ...graph });
+    const { published } = await assistant.call('save_automation', { automationId, published: true });
+    return `"${name}" is ${published ? 'published' : 'a draft'}.`;
+  },
+
+  async check(place) {
+    const { data } = await place.rest('GET', '/v1/automations?include=graph');
+    assert.deepEqual(data.map(({ name, published }) => [name, published]), [['First month', true]]);
+    assert.equal(data[0].nodes.filter(({ type }) => /email/i.test(type)).length, 3);
+  },
+
+  mistakes: {
+    list_flows: [named('slug', 'id'), named('slug', 'flowSlug')],
+    save_trigger: [named('title', 'name'), asText('payloadSchema')],
+    save_automation: [named('connections', 'edges'), named('nodes.0.id', 'key'), asText('nodes')],
+  },
+};
+
+/** Trigger, then each design with a day before the next. */
+function graphOf(triggerEventId, designs, domainId) {
+  const nodes = [{ id: 'start', type: 'trigger', config: { triggerEventId } }];
+  for (const [i, { emailId, emailVersionId }] of designs.entries()) {
+    if (i > 0) nodes.push({ id: `wait${i}`, type: 'wait', config: { value: 1, unit: 'day' } });
+    nodes.push({ id: `email${i}`, type: 'sendEmail', config: { emailId, emailVersionId, domainId } });
+  }
+  return { nodes, connections: nodes.slice(1).map(({ id }, i) => ({ from: nodes[i].id, to: id })) };
+}
