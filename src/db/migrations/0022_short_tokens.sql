@@ -3,7 +3,7 @@
 
 create table short_tokens (
     organization_id bigint not null,
-    slot            integer not null, -- from the hash of the token
+    slot            bigint not null,  -- from the hash of the token
     token_hash      bytea not null,   -- SHA-256
     brand_id        bigint not null,  -- 0: a list of the organization
     caller_id       bigint not null,  -- an API key; negative: a session; 0: the local owner
