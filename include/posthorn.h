@@ -34,7 +34,7 @@ struct posthorn_options {
 
 struct posthorn_call {
     size_t struct_size;          /* sizeof(struct posthorn_call) */
-    const char *name;            /* an operation or a tool */
+    const char *name;            /* an operation, or a tool, whose reply is the short form that an assistant gets */
     const char *arguments;       /* JSON object text; NULL: {} */
     const char *api_key;         /* NULL: the local owner */
     const char *brand_id;        /* for organization credentials; NULL: the default brand */

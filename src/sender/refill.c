@@ -17,12 +17,14 @@
 
 enum { IDLE_WAIT_MS = 500, RECONNECT_WAIT_MS = 500, DEFERRED_SENDS_MAX = 64 };
 static const int64_t recover_every_us = INT64_C(2) * US_PER_S;
+static const int64_t release_strays_every_us = INT64_C(60) * US_PER_S;
 static const int64_t defer_send_us = INT64_C(5) * US_PER_S;
 
 struct refill {
     struct sender *sender;
     struct db_conn *conn;
-    bool may_hold_strays; /* this process may have leases of batches that are not in the queue */
+    bool may_hold_strays;   /* this process may have leases of batches that are not in the queue */
+    int64_t released_at_us; /* monotonic; the last release of stray leases */
     int64_t last_brand;
     int64_t recovered_at_us; /* monotonic */
     struct {
@@ -100,7 +102,9 @@ static bool release_stray_leases(struct refill *refill, struct error *err)
     refill->may_hold_strays |= sender->has_dropped_attempts;
     sender->has_dropped_attempts = false;
     pthread_mutex_unlock(&sender->mutex);
-    if (!refill->may_hold_strays)
+    /* A statement of a broken connection may take a lease at any time after the last release. */
+    int64_t now_us = clock_monotonic_us();
+    if (!refill->may_hold_strays && now_us - refill->released_at_us < release_strays_every_us)
         return true;
     ARENA_SCOPE arena = arena_new(0);
     struct queued_leases leases = leases_of_queue(sender, arena);
@@ -114,6 +118,7 @@ static bool release_stray_leases(struct refill *refill, struct error *err)
     if (!sql_delivery_keep_only(refill->conn, arena, &params, NULL, err))
         return false;
     refill->may_hold_strays = false;
+    refill->released_at_us = now_us;
     return true;
 }
 

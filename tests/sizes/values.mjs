@@ -26,7 +26,7 @@ const ADDRESS_CHARS = 254; // RFC 5321 §4.5.3.1.3, without the brackets
 const LOCAL_CHARS = 64;
 const LABEL_CHARS = 63;
 const LEAST_CHARS = 8;
-const DOMAIN_NAME_CHARS = 253;
+const DOMAIN_NAME_CHARS = 219;
 const URL_CHARS = 2048;
 /** Letters that take four bytes, of which there are 42,720. */
 const WIDE_FIRST = 0x20000;

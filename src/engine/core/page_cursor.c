@@ -67,11 +67,8 @@ const char *page_cursor(const struct work *work, const char *binding, const stru
 static bool refuse_cursor(const struct work *work, struct error *err, const char *reason)
 {
     const char *tool = short_token_tool(work);
-    if (tool != NULL)
-        return fail(err, ERR_INVALID_REQUEST, "cursor", "%s Call %s without cursor to start again.", reason, tool) ||
-               error_suggest(err, "Leave out cursor.");
-    return fail(err, ERR_INVALID_REQUEST, "cursor", "%s Start again without a cursor.", reason) ||
-           error_suggest(err, "Leave out cursor.");
+    fail(err, ERR_INVALID_REQUEST, "cursor", "%s Start again without a cursor.", reason);
+    return tool != NULL ? error_suggest(err, "Call %s without cursor.", tool) : error_suggest(err, "Leave out cursor.");
 }
 
 bool page_cursor_read(const struct work *work, const char *binding, const char *cursor, struct page_cursor *ret_position,

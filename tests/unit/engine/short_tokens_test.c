@@ -38,7 +38,7 @@ static void assert_refused(struct work call, const char *token)
     assert_false(reads(&call, token, &position, &err));
     assert_int_equal(err.code, ERR_INVALID_REQUEST);
     assert_string_equal(err.param, "cursor");
-    assert_non_null(strstr(err.message, "Call list_emails without cursor"));
+    assert_non_null(strstr(err.suggestion, "Call list_emails without cursor"));
 }
 
 static int64_t row_count(void)
