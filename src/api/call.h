@@ -103,6 +103,8 @@ struct reply {
     bool changes_credentials; /* the cached credentials are dropped once this call is committed */
     const char *confirmation; /* nothing was done: the body is a preview, and this token confirms it */
     const char *question;     /* the question that asks a person to confirm the preview */
+    const char *note;         /* for an assistant: the member `note` of the result, which ends with note_advice */
+    enum error_code note_advice; /* the code whose suggestion it is */
     int64_t job_id;           /* a job was enqueued: OP_JOB waits for it, others wake the workers */
 
     /* For operations that wait: the observed work has not ended; its progress. */
@@ -198,6 +200,11 @@ extern const struct operation *const api_unsubscribe[];
  * the error's own. An error without one has that of its code: for programs, or `otherwise`. */
 void api_write_error(struct json_writer *json, const struct error *err) NONNULL(1, 2);
 void api_write_error_for(struct json_writer *json, const struct error *err, const char *otherwise) NONNULL(1, 2, 3);
+
+/* The suggestion for an assistant: that of the error's advice, else that of its code. It names tools only when `sees` is true of
+ * all that it would name; NULL: all are seen. */
+const char *api_tool_suggestion(struct arena *arena, const struct error *err, bool (*sees)(const void *who, const char *tool),
+                                const void *who) NONNULL(1, 2) RETURNS_NONNULL;
 
 /* Sets the URL of the documentation, for the whole process. The member `docs` of an error links to URL/errors#CODE. The text is
  * borrowed until the process ends. */

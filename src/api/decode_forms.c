@@ -60,8 +60,9 @@ static const json_t *coerce(const struct decoder *decoder, const struct arg_fiel
         if (json_is_integer(value) || (field->single && json_is_boolean(value)))
             return json_in_arena(decoder->arena, json_string(json_compact(decoder->arena, value)));
         return value;
-    case ARG_ID:
     case ARG_TOKENS:
+        return decoder->root != NULL && json_is_string(value) ? json_in_text(decoder, value) : value;
+    case ARG_ID:
     case ARG_TIME:
         return value;
     }
@@ -87,12 +88,34 @@ const json_t *decode_form(const struct decoder *decoder, const struct arg_field 
     return decoder->heals ? list_of_one(decoder, field, value) : value;
 }
 
+/* The parts of a text that lists several, such as "a, b; c". White space separates addresses only, because a name may have it. */
+static const json_t *parts_of_text(const struct decoder *decoder, const json_t *value)
+{
+    const char *text = json_string_value(value);
+    const char *separators = strchr(text, '@') != NULL ? ",; \t\r\n" : ",;\r\n";
+    json_t *list = json_in_arena(decoder->arena, json_array());
+    while (*(text += strspn(text, ",; \t\r\n")) != '\0') {
+        size_t size = strcspn(text, separators);
+        json_array_append_new(list, json_stringn(text, size));
+        text += size;
+    }
+    return list;
+}
+
+static const json_t *meant_form(const struct decoder *decoder, const struct arg_field *field, const json_t *value)
+{
+    const json_t *meant = coerce(decoder, field, value);
+    bool is_text = field->kind == ARG_TEXT_LIST && json_is_string(meant) && !field->single;
+    const json_t *parts = is_text ? parts_of_text(decoder, meant) : NULL;
+    return json_array_size(parts) > 0 ? parts : list_of_one(decoder, field, meant);
+}
+
 /* Shows the declared form, unless it is long. */
 bool decode_suggest_form(const struct decoder *decoder, const struct arg_field *field, const json_t *value, struct error *err)
 {
     if (err->suggestion[0] != '\0' || field->kind == ARG_ENUM)
         return false;
-    const json_t *meant = list_of_one(decoder, field, coerce(decoder, field, value));
+    const json_t *meant = meant_form(decoder, field, value);
     if (meant == value)
         return false;
     const char *shown = json_compact(decoder->arena, meant);

@@ -132,18 +132,23 @@ void posthorn_reply_free(struct posthorn_reply *reply)
     free(reply);
 }
 
-/* A caller who has named a tool gets the suggestion that names tools. */
-static struct posthorn_reply *error_reply(const struct error *err, const struct tool *tool)
+static struct posthorn_reply *error_reply(const struct error *err, const char *suggestion)
 {
     const struct error_info *info = error_info(err->code);
     BUF_SCOPE out;
     buf_init(&out, 64 * 1024);
     struct json_writer json;
     json_writer_init(&json, &out);
-    api_write_error_for(&json, err, tool != NULL ? info->tool_suggestion : info->suggestion);
+    api_write_error_for(&json, err, suggestion);
     struct posthorn_reply *reply = reply_new(buf_text(&out), out.size);
     reply->status = info->http_status;
     return reply;
+}
+
+/* A caller who has named a tool gets the suggestion that names tools. */
+static struct posthorn_reply *refusal_reply(const struct call *call, const struct error *err, const struct tool *tool)
+{
+    return error_reply(err, tool != NULL ? api_tool_suggestion(call->arena, err, NULL, NULL) : error_info(err->code)->suggestion);
 }
 
 static struct posthorn_reply *reply_of(const struct call *call, const struct tool *tool)
@@ -151,9 +156,9 @@ static struct posthorn_reply *reply_of(const struct call *call, const struct too
     struct error err = { .code = ERR_NONE };
     const struct buf *body = call->reply.body;
     if (!call->ok)
-        return error_reply(&call->error, tool);
+        return refusal_reply(call, &call->error, tool);
     if (tool != NULL && !tool_view_body(tool, call, SIZE_MAX, &body, &err))
-        return error_reply(&err, tool);
+        return refusal_reply(call, &err, tool);
     struct posthorn_reply *reply = reply_new(buf_text(body), body->size);
     reply->status = call->reply.status;
     reply->ok = 1;
@@ -243,7 +248,7 @@ struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct pos
     struct error err = { .code = ERR_NONE };
     if (request == NULL || request->struct_size != sizeof(*request) || request->name == NULL) {
         fail(&err, ERR_INVALID_REQUEST, "name", "name must name an operation or a tool.");
-        return error_reply(&err, NULL);
+        return error_reply(&err, error_info(err.code)->suggestion);
     }
     ARENA_SCOPE arena = arena_new(0);
     struct call *call = arena_alloc(arena, sizeof(*call));
@@ -258,7 +263,7 @@ struct posthorn_reply *posthorn_call(struct posthorn *posthorn, const struct pos
         .transport_data = &embedded,
     };
     if (!prepare_embedded_call(&embedded, request, &err))
-        return error_reply(&err, embedded.tool);
+        return refusal_reply(call, &err, embedded.tool);
     run_call(posthorn, &embedded);
     return reply_of(call, embedded.tool);
 }

@@ -48,6 +48,24 @@ void api_write_error_for(struct json_writer *json, const struct error *err, cons
     json_object_end(json);
 }
 
+static const char *suggestion_of_code(enum error_code code, bool (*sees)(const void *who, const char *tool), const void *who)
+{
+    const struct error_info *info = error_info(code);
+    bool sees_all = true;
+    for (const char *const *tool = info->suggested_tools; sees != NULL && *tool != NULL; tool++)
+        sees_all = sees_all && sees(who, *tool);
+    return sees_all ? info->tool_suggestion : info->plain_suggestion;
+}
+
+const char *api_tool_suggestion(struct arena *arena, const struct error *err, bool (*sees)(const void *who, const char *tool),
+                                const void *who)
+{
+    const char *words = suggestion_of_code(err->advice[0] != ERR_NONE ? err->advice[0] : err->code, sees, who);
+    if (err->advice[1] == ERR_NONE)
+        return words;
+    return arena_printf(arena, "%s %s", words, suggestion_of_code(err->advice[1], sees, who));
+}
+
 /* An id is a keyed hash of a counter: unguessable and unique like a random one, without a system call each. */
 static unsigned char id_key[crypto_shorthash_siphashx24_KEYBYTES];
 static _Atomic uint64_t id_counter;

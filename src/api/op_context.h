@@ -25,6 +25,11 @@ struct op_context {
 /* Adds the id of an object that this write changed to the audit row. Ids beyond OP_CONTEXT_MAX_SUBJECTS are dropped. */
 void op_context_subject(struct op_context *ctx, const char *wire_id) NONNULL(1, 2);
 
+/* Refuses a text of an assistant that is not an id of this kind, such as a title, and advises it as `advice` does. Other callers
+ * get the contract's answer to an id that does not exist. Errors: INVALID_REQUEST with this param. */
+MUST_CHECK bool op_context_check_id(const struct op_context *ctx, enum id_kind kind, const char *param, const char *text,
+                                    enum error_code advice, struct error *err) NONNULL(1, 3, 4, 6);
+
 /* Enqueues the job that the operation declares in the call's transaction, to run from `run_after_us` on. In an operation of mode
  * `job` the caller is parked until the job settles. In other modes the workers are notified after the commit. */
 MUST_CHECK bool op_context_enqueue(struct op_context *ctx, struct reply *reply, struct new_job job, int64_t run_after_us,

@@ -59,14 +59,14 @@ static size_t argument_count(const struct tool *tool)
     return count;
 }
 
-/* The arguments of the operation that holds names of the caller's own, or of any. */
+/* The arguments of the operation that holds names of the caller's own; NULL when there is none. */
 static const struct arg_shape *shape_with_own_names(const struct tool *tool)
 {
     for (size_t i = 0; tool->candidates[i] != NULL; i++)
         for (size_t at = 0; at < tool->candidates[i]->args->count; at++)
             if (tool->candidates[i]->args->fields[at].own_names)
                 return tool->candidates[i]->args;
-    return tool->candidates[0]->args;
+    return NULL;
 }
 
 static bool refuse_argument(const struct tool *tool, const char *name, const char *meant, struct error *err)
@@ -76,7 +76,8 @@ static bool refuse_argument(const struct tool *tool, const char *name, const cha
         return error_suggest(err, "Leave out brandId; the connection chooses the brand.");
     if (meant != NULL)
         return error_suggest(err, "Use %s.", meant);
-    return decode_suggest_name(shape_with_own_names(tool), name, tool->arguments, argument_count(tool), err);
+    const struct arg_shape *own = shape_with_own_names(tool);
+    return decode_suggest_name(own != NULL ? own : tool->candidates[0]->args, name, tool->arguments, argument_count(tool), err);
 }
 
 /* The argument that an unknown name means for certain; NULL when there is none. */
@@ -88,14 +89,16 @@ static const char *meant_argument(const struct tool *tool, const char *name)
     return name_respelt(name, tool->arguments, argument_count(tool));
 }
 
-/* Accepts another name of an argument. A destructive tool only names the right one. */
+/* Accepts another name of an argument. A destructive tool only names the right one. Beside the right one, the name may be one of
+ * the caller's own: an address beside the email of a contact. */
 static bool take_other_name(const struct tool *tool, json_t *arguments, const char *name, json_t *value, struct error *err)
 {
     const char *meant = meant_argument(tool, name);
     if (meant == NULL || tool->destructive)
         return refuse_argument(tool, name, meant, err);
     if (json_object_get(arguments, meant) != NULL)
-        return refuse_argument(tool, name, NULL, err) || error_suggest(err, "Leave out %.64s: %s is given.", name, meant);
+        return refuse_argument(tool, name, NULL, err) || shape_with_own_names(tool) != NULL ||
+               error_suggest(err, "Leave out %.64s: %s is given.", name, meant);
     json_object_set(arguments, meant, value);
     json_object_del(arguments, name);
     return true;

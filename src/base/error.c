@@ -12,6 +12,7 @@ void error_fail(struct error *err, enum error_code code, const char *param, cons
     err->file = file;
     err->line = line;
     err->suggestion[0] = '\0';
+    error_advise(err, ERR_NONE, ERR_NONE);
     snprintf(err->param, sizeof(err->param), "%s", param != NULL ? param : "");
     va_list arguments;
     va_start(arguments, format);
@@ -45,6 +46,13 @@ bool error_suggest(struct error *err, const char *format, ...)
     vsnprintf(err->suggestion, sizeof(err->suggestion), format, arguments);
     va_end(arguments);
     utf8_drop_malformed(err->suggestion);
+    return false;
+}
+
+bool error_advise(struct error *err, enum error_code first, enum error_code second)
+{
+    err->advice[0] = first;
+    err->advice[1] = second;
     return false;
 }
 

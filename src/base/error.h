@@ -22,6 +22,7 @@ enum {
     ERROR_MESSAGE_MAX_BYTES = 512,
     ERROR_SUGGESTION_MAX_BYTES = 320,
     ERROR_CAUSE_MAX_BYTES = 512,
+    ERROR_ADVICE_MAX = 2,
 };
 
 struct error {
@@ -29,6 +30,7 @@ struct error {
     char param[ERROR_PARAM_MAX_BYTES];     /* dotted path of the failing field, or "" */
     char message[ERROR_MESSAGE_MAX_BYTES]; /* one safe sentence for the caller */
     char suggestion[ERROR_SUGGESTION_MAX_BYTES]; /* one sentence on what to do next, or "": that of the code */
+    enum error_code advice[ERROR_ADVICE_MAX];    /* codes with the suggestions for an assistant; ERR_NONE: of `code` */
     const char *details_json;              /* JSON object text that outlives the error, or NULL */
     int64_t retry_after_s;                 /* seconds, 0 when unknown */
 
@@ -71,6 +73,10 @@ bool error_with_details(struct error *err, const char *details_json) NONNULL(1, 
 /* Sets the sentence that takes the place of the code's suggestion. It is truncated at its bound and kept valid UTF-8. It names
  * arguments and values only, because every transport shows it. Returns false. */
 bool error_suggest(struct error *err, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3);
+
+/* Gives an assistant the suggestions of one or two other codes (`second` may be ERR_NONE), which name the tools that list the right
+ * values. Other readers get the suggestion of the error's own code, and error_suggest comes first. Returns false. */
+bool error_advise(struct error *err, enum error_code first, enum error_code second) NONNULL(1);
 
 /* Sets the param. It is truncated at its bound and kept valid UTF-8, so it may contain names that a caller gave. Returns false. */
 bool error_set_param(struct error *err, const char *format, ...) NONNULL(1, 2) PRINTF_LIKE(2, 3);

@@ -67,7 +67,8 @@ bool op_audiences_delete(struct op_context *ctx, const struct audiences_delete_a
 {
     bool deleted;
     int64_t id = id_decode(&ctx->work.engine->ids, ID_AUDIENCE, args->audience_id);
-    if (!audience_delete(&ctx->work, id, &deleted, err))
+    if (!op_context_check_id(ctx, ID_AUDIENCE, "audienceId", args->audience_id, ERR_AUDIENCE_NOT_FOUND, err) ||
+        !audience_delete(&ctx->work, id, &deleted, err))
         return false;
     if (deleted)
         op_context_subject(ctx, args->audience_id);

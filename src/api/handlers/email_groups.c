@@ -3,6 +3,8 @@
 #include "api/op_context.h"
 #include "catalogue/operations.h"
 
+#include <string.h>
+
 bool op_email_groups_list(struct op_context *ctx, const struct email_groups_list_args *args, struct reply *reply, struct error *err)
 {
     return email_group_list(&ctx->work, args->limit, args->cursor, &reply->json, err);
@@ -33,6 +35,9 @@ bool op_email_groups_delete(struct op_context *ctx, const struct email_groups_de
                             struct error *err)
 {
     bool deleted;
+    bool is_no_folder = strcmp(args->group_id, email_ungrouped) == 0; /* refused with a message of its own */
+    if (!is_no_folder && !op_context_check_id(ctx, ID_GROUP, "groupId", args->group_id, ERR_EMAIL_GROUP_NOT_FOUND, err))
+        return false;
     if (!email_group_delete(&ctx->work, args->group_id, &deleted, err))
         return false;
     json_object_begin(&reply->json);

@@ -26,7 +26,8 @@ bool op_emails_update(struct op_context *ctx, const struct emails_update_args *a
 bool op_emails_delete(struct op_context *ctx, const struct emails_delete_args *args, struct reply *reply, struct error *err)
 {
     struct email_deletion deletion;
-    if (!email_delete(&ctx->work, id_decode(&ctx->work.engine->ids, ID_EMAIL, args->email_id), &deletion, err))
+    if (!op_context_check_id(ctx, ID_EMAIL, "emailId", args->email_id, ERR_EMAIL_NOT_FOUND, err) ||
+        !email_delete(&ctx->work, id_decode(&ctx->work.engine->ids, ID_EMAIL, args->email_id), &deletion, err))
         return false;
     struct json_writer *json = &reply->json;
     json_object_begin(json);

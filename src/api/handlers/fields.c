@@ -27,8 +27,17 @@ bool op_fields_create(struct op_context *ctx, const struct fields_create_args *a
     return true;
 }
 
-static bool reply_absent(const struct fields_delete_args *args, struct reply *reply)
+/* An assistant is told the nearest field: it may have meant another one. */
+static bool reply_absent(const struct op_context *ctx, const struct fields_delete_args *args, struct reply *reply,
+                         struct error *err)
 {
+    const char *nearest = NULL;
+    if (work_is_for_assistant(&ctx->work) && !field_find_nearest(&ctx->work, args->field_name, &nearest, err))
+        return false;
+    if (nearest != NULL) {
+        reply->note = arena_printf(ctx->work.arena, "There is no field of this name; %s is the nearest.", nearest);
+        reply->note_advice = ERR_FIELD_NOT_FOUND;
+    }
     json_object_begin(&reply->json);
     json_member_text(&reply->json, "fieldName", args->field_name);
     json_member_bool(&reply->json, "deleted", false);
@@ -43,7 +52,7 @@ bool op_fields_delete(struct op_context *ctx, const struct fields_delete_args *a
     if (!field_find_for_deletion(&ctx->work, args->field_name, &name, &exists, err))
         return false;
     if (!exists)
-        return reply_absent(args, reply);
+        return reply_absent(ctx, args, reply, err);
     struct delete_field_payload payload = { .field_name = name };
     return op_context_enqueue(ctx, reply, delete_field_job(ctx->work.arena, &payload), ctx->work.now_us, err);
 }

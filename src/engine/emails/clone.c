@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const char copy_of[] = "Copy of ";
+static const char template_prefix[] = "tpl_";
 
 /* Chooses the given title, else `otherwise`. */
 static bool choose_copy_title(const struct work *work, const struct email_copy *copy, const char *otherwise, const char **ret_title,
@@ -25,10 +26,19 @@ static bool find_cloned_email(const struct work *work, int64_t id, struct email_
 
 /* ---- Cloning a design ---- */
 
+/* The beginning of the id decides whether a design, a template or either was meant. */
+static bool refuse_source(const char *email_id, struct error *err)
+{
+    fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email or template with this id in this brand.");
+    if (text_starts_with(email_id, template_prefix))
+        return error_advise(err, ERR_TEMPLATE_NOT_FOUND, ERR_NONE);
+    return error_advise(err, ERR_EMAIL_NOT_FOUND, ERR_TEMPLATE_NOT_FOUND);
+}
+
 static bool check_source(const struct email_clone_source_row *source, const struct email_copy *copy, struct error *err)
 {
     if (source == NULL)
-        return fail(err, ERR_EMAIL_NOT_FOUND, "emailId", "No email or template with this id in this brand.");
+        return refuse_source(copy->email_id, err);
     if (copy->version_id != 0)
         return source->version_id.set ||
                fail(err, ERR_EMAIL_VERSION_NOT_FOUND, "emailVersionId", "This design has no version with this id.");

@@ -1,5 +1,6 @@
 #include "engine/fields/fields.h"
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "sql/fields.h"
 
@@ -193,6 +194,20 @@ bool field_find_for_deletion(const struct work *work, const char *given_name, co
     if (!sql_contact_fields_find(work->conn, work->arena, &find, &found, &count, err))
         return false;
     *ret_exists = count > 0;
+    return true;
+}
+
+bool field_find_nearest(const struct work *work, const char *name, const char **ret_nearest, struct error *err)
+{
+    struct contact_fields_find_params all = { .brand_id = work->brand_id };
+    struct contact_fields_find_row *found;
+    size_t count;
+    if (!sql_contact_fields_find(work->conn, work->arena, &all, &found, &count, err))
+        return false;
+    const char **names = arena_array(work->arena, count, sizeof(*names));
+    for (size_t i = 0; i < count; i++)
+        names[i] = found[i].name;
+    *ret_nearest = name_nearest(name, names, count);
     return true;
 }
 

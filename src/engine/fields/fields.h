@@ -42,6 +42,10 @@ MUST_CHECK bool field_create(const struct work *work, const char *given_name, co
 MUST_CHECK bool field_find_for_deletion(const struct work *work, const char *given_name, const char **ret_name, bool *ret_exists,
                                         struct error *err) NONNULL(1, 2, 3, 4, 5);
 
+/* The custom field whose name is most like this one; NULL when none is alike. One round trip. */
+MUST_CHECK bool field_find_nearest(const struct work *work, const char *name, const char **ret_nearest, struct error *err)
+    NONNULL(1, 2, 3, 4);
+
 /* Removes the values of a field from the next FIELD_CLEAR_STEP contacts after `*after_id`, and advances it. A transaction is
  * optional. `ret_seen` 0: no contacts are left. */
 MUST_CHECK bool field_clear_step(const struct work *work, const char *name, int64_t *after_id, int64_t *ret_seen, struct error *err)

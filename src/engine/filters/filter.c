@@ -138,7 +138,8 @@ static bool read_condition_field(struct reader *reader, const char *name, struct
 
 bool filter_suggest_field(struct arena *arena, const json_t *field_types, const char *name, struct error *err)
 {
-    const char **names = arena_array(arena, ARRAY_COUNT(core_fields) + 1 + json_object_size(field_types), sizeof(*names));
+    size_t most = ARRAY_COUNT(core_fields) + 1 + json_object_size(field_types) + ARRAY_COUNT(event_types);
+    const char **names = arena_array(arena, most, sizeof(*names));
     size_t count = 0;
     for (size_t i = 0; i < ARRAY_COUNT(core_fields); i++)
         names[count++] = core_fields[i].name;
@@ -147,6 +148,8 @@ bool filter_suggest_field(struct arena *arena, const json_t *field_types, const 
     json_t *type;
     json_object_foreach (json_for_iteration(field_types), custom, type)
         names[count++] = custom;
+    for (size_t i = 0; i < ARRAY_COUNT(event_types); i++)
+        names[count++] = arena_printf(arena, "%s%s", activity_prefix, event_types[i]);
     return error_suggest_name(err, name, names, count);
 }
 

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { RESULT_FRAME_BYTES = 512, REFUSAL_MAX_BYTES = 2048 };
+enum { RESULT_FRAME_BYTES = 512, REFUSAL_MAX_BYTES = 2048, NOTE_MAX_BYTES = 2048 };
 
 static void answer_error(struct mcp_request *request, const struct error *err, const char *suggestion)
 {
@@ -37,14 +37,15 @@ void provider_answer_error(struct mcp_request *request, const struct error *err)
     answer_error(request, err, error_info(err->code)->plain_suggestion);
 }
 
+static bool sees_tool(const void *provider_call, const char *name)
+{
+    return provider_sees_tool(provider_call, name);
+}
+
 void provider_answer_refusal(const struct provider_call *provider_call)
 {
     const struct error *err = &provider_call->call.error;
-    const struct error_info *info = error_info(err->code);
-    bool sees_all = true;
-    for (const char *const *tool = info->suggested_tools; *tool != NULL; tool++)
-        sees_all = sees_all && provider_sees_tool(provider_call, *tool);
-    answer_error(provider_call->request, err, sees_all ? info->tool_suggestion : info->plain_suggestion);
+    answer_error(provider_call->request, err, api_tool_suggestion(provider_call->request->arena, err, sees_tool, provider_call));
 }
 
 /* ---- The budget ---- */
@@ -279,6 +280,22 @@ static void write_body(struct provider_call *provider_call, const struct buf *bo
     mcp_result_end(provider_call->request, &json);
 }
 
+/* The body, an object, with the note of the reply. */
+static const struct buf *body_with_note(const struct provider_call *provider_call, const struct buf *body)
+{
+    struct arena *arena = provider_call->request->arena;
+    const struct reply *reply = &provider_call->call.reply;
+    struct error advice = { .code = reply->note_advice };
+    const char *suggestion = api_tool_suggestion(arena, &advice, sees_tool, provider_call);
+    struct buf *noted = buf_in_arena(arena, body->size + NOTE_MAX_BYTES);
+    buf_printf(noted, "%.*s,\"note\":", (int)body->size - 1, buf_text(body));
+    struct json_writer json;
+    json_writer_init(&json, noted);
+    json_text(&json, arena_printf(arena, "%s %s", reply->note, suggestion));
+    buf_printf(noted, "}");
+    return noted;
+}
+
 void provider_answer_body(struct provider_call *provider_call)
 {
     static const struct buf nothing = { .max_bytes = 1 };
@@ -291,6 +308,8 @@ void provider_answer_body(struct provider_call *provider_call)
     }
     if (body == NULL)
         body = &nothing;
+    if (provider_call->call.reply.note != NULL && body->size > 0)
+        body = body_with_note(provider_call, body);
     if (tool->read_only && exceeds_budget(provider_call, body))
         refuse_size(provider_call, body);
     else
