@@ -186,7 +186,7 @@ test('one contact, from flags to its end, is what REST sees', LIMIT, async () =>
     const { emailId } = await answer(['emails', 'import', '--content', `@${html}`, '--title', name], { env });
     assert.equal((await answer(['emails', 'get', emailId], { env })).title, name);
     const trial = await answer(['sends', 'test', '--email-id', emailId, '--to', 'me@example.com', '--subject', 'Hi'], { env });
-    assert.deepEqual(trial, { status: 'completed', recipient: 'me@example.com' });
+    assert.deepEqual(trial, { status: 'completed', recipient: 'me@example.com', captured: true, emptyValues: [] });
   }
 });
 
