@@ -5,6 +5,7 @@
  */
 #include "api/decode.h"
 #include "api/dispatch/dispatch.h"
+#include "api/tool_call.h"
 #include "base/clock.h"
 #include "base/guard.h"
 #include "catalogue/policies.h"
@@ -81,6 +82,16 @@ struct unbuilt_call {
     const struct work *work;
 };
 
+/* The argument by which a tool has chosen the operation of the call; NULL when it has chosen by none. */
+static const char *choosing_argument(const struct call *call)
+{
+    const struct tool *tool = call->tool != NULL ? tool_find(call->tool) : NULL;
+    for (size_t i = 0; tool != NULL && tool->present != NULL && tool->candidates[i] != NULL; i++)
+        if (tool->candidates[i] == call->op && tool->present[i][0] != '\0')
+            return tool->present[i];
+    return NULL;
+}
+
 static bool refuse_unbuilt_guarded(void *context, struct error *err)
 {
     const struct call *call = ((const struct unbuilt_call *)context)->call;
@@ -89,7 +100,9 @@ static bool refuse_unbuilt_guarded(void *context, struct error *err)
     void *args = arena_alloc(work->arena, op->args->size);
     if (dispatch_refused_input(call, err) || !decode_arguments(work->arena, &work->engine->ids, op->args, &call->input, args, err))
         return false;
-    return fail(err, ERR_NOT_IMPLEMENTED, NULL, "%s is not implemented in this version.", op->id);
+    fail(err, ERR_NOT_IMPLEMENTED, NULL, "%s is not implemented in this version.", op->id);
+    const char *argument = choosing_argument(call);
+    return argument != NULL && error_suggest(err, "Leave out %s; %s works without it.", argument, call->tool);
 }
 
 /* An operation that is not built checks its arguments first. A call with wrong arguments gets the same error as it will when the

@@ -47,13 +47,13 @@ void provider_refuse(const struct catalogue_provider *catalogue, struct mcp_requ
 /* True when organization tools such as create_brand are hidden from this connection; valid once the call is answered. */
 bool provider_is_brand_connection(const struct provider_call *call) NONNULL(1) PURE;
 
-/* ---- tools (tools.c) ---- */
+/* ---- served tools (served_tools.c) ---- */
 
 MUST_CHECK bool provider_tools_init(struct catalogue_provider *catalogue, const struct catalogue_provider_config *config,
                                     struct error *err) NONNULL(1, 2, 3);
 
-/* tools/call: creates a call, or answers at once. */
-void provider_tools_call(const struct catalogue_provider *catalogue, struct mcp_request *request) NONNULL(1, 2);
+/* The served tool of this name, or NULL. */
+const struct tool *provider_find_tool(const struct catalogue_provider *catalogue, const char *name) NONNULL(1, 2);
 
 /* True when `call` may see the tool of this name; valid once the call is answered. */
 bool provider_sees_tool(const struct provider_call *call, const char *name) NONNULL(1, 2) PURE;
@@ -61,6 +61,19 @@ bool provider_sees_tool(const struct provider_call *call, const char *name) NONN
 /* Names of the tools that `call` may see and that start with `prefix`, at most `max_count`. Returns how many there are. */
 size_t provider_tool_names(const struct provider_call *call, const char *prefix, const char **ret_names, size_t max_count)
     NONNULL(1, 2, 3);
+
+/* ---- tools (tools.c) ---- */
+
+/* tools/call: creates a call, or answers at once. */
+void provider_tools_call(const struct catalogue_provider *catalogue, struct mcp_request *request) NONNULL(1, 2);
+
+/* ---- placeholders (placeholders.c) ---- */
+
+/* Copies a text with each placeholder {name} replaced by that text member of `parameters`, or by nothing. */
+void provider_fill_text(struct buf *out, const char *text, const json_t *parameters) NONNULL(1, 2);
+
+/* The URI of a template with each placeholder replaced; NULL when a member is missing or empty. */
+const char *provider_fill_uri(struct arena *arena, const char *template, const json_t *arguments) NONNULL(1, 2);
 
 /* ---- confirmation by a person (confirmation.c) ---- */
 
@@ -84,9 +97,6 @@ void provider_answer_refusal(const struct provider_call *call) NONNULL(1);
 void provider_answer_body(struct provider_call *call) NONNULL(1);
 
 /* ---- resources, prompts, completion (resources_prompts.c) ---- */
-
-/* The URI of a template with each placeholder {name} replaced by that text member of `arguments`; NULL when one is missing. */
-const char *provider_fill_uri(struct arena *arena, const char *template, const json_t *arguments) NONNULL(1, 2);
 
 void provider_texts_init(struct catalogue_provider *catalogue) NONNULL(1);
 void provider_resources_read(const struct catalogue_provider *catalogue, struct mcp_request *request) NONNULL(1, 2);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { URI_MAX_BYTES = 1024, COMPLETION_MAX_VALUES = 100, PROMPT_MAX_BYTES = 256 * 1024 };
+enum { COMPLETION_MAX_VALUES = 100, PROMPT_MAX_BYTES = 256 * 1024 };
 
 /* ---- Lists ---- */
 
@@ -53,43 +53,6 @@ void provider_texts_init(struct catalogue_provider *catalogue)
 
 /* ---- Placeholders in texts ---- */
 
-/* The value of a parameter in the object of parameters. */
-static const char *parameter(const json_t *parameters, const char *name, size_t size)
-{
-    json_t *value = json_object_getn(parameters, name, size);
-    return json_is_string(value) ? json_string_value(value) : NULL;
-}
-
-/* Copies a text with each placeholder {parameter} replaced by its value, or by nothing. */
-static void substitute(struct buf *out, const char *text, const json_t *parameters)
-{
-    for (const char *at = text; *at != '\0';) {
-        const char *open = strchr(at, '{');
-        const char *close = open != NULL ? strchr(open, '}') : NULL;
-        if (close == NULL) {
-            buf_add_text(out, at);
-            return;
-        }
-        buf_add(out, at, (size_t)(open - at));
-        const char *value = parameter(parameters, open + 1, (size_t)(close - open - 1));
-        if (value != NULL)
-            buf_add_text(out, value);
-        at = close + 1;
-    }
-}
-
-const char *provider_fill_uri(struct arena *arena, const char *template, const json_t *arguments)
-{
-    struct buf *uri = buf_in_arena(arena, URI_MAX_BYTES);
-    for (const char *open = strchr(template, '{'); open != NULL; open = strchr(open + 1, '{')) {
-        const char *value = parameter(arguments, open + 1, strcspn(open + 1, "}"));
-        if (value == NULL || value[0] == '\0')
-            return NULL;
-    }
-    substitute(uri, template, arguments);
-    return buf_text(uri);
-}
-
 /* The arguments of a row, with its placeholders replaced. */
 static json_t *fill_arguments(struct arena *arena, const char *args_json, const json_t *parameters)
 {
@@ -105,7 +68,7 @@ static json_t *fill_arguments(struct arena *arena, const char *args_json, const 
         if (text == NULL || strchr(text, '{') == NULL)
             continue;
         struct buf *filled = buf_in_arena(arena, 4096);
-        substitute(filled, text, parameters);
+        provider_fill_text(filled, text, parameters);
         json_object_set_new(arguments, name, json_string(buf_text(filled)));
     }
     return arguments;
@@ -281,7 +244,7 @@ static void answer_prompt(struct provider_call *provider_call)
     json_array_begin(&json);
     for (size_t i = 0; i < prompt->message_count; i++) {
         struct buf *text = buf_in_arena(request->arena, PROMPT_MAX_BYTES);
-        substitute(text, prompt->messages[i].text, arguments);
+        provider_fill_text(text, prompt->messages[i].text, arguments);
         json_object_begin(&json);
         json_member_text(&json, "role", prompt->messages[i].role);
         json_key(&json, "content");
