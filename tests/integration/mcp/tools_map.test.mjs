@@ -74,7 +74,7 @@ test('R-429: import_email is POST /v1/emails/import', LIMIT, async () => {
 test('R-426: list_emails is GET /v1/emails, with a cursor of its own', LIMIT, async () => {
   const place = await makeMapPlace();
   for (const title of ['A', 'B', 'C']) await place.tool('import_email', { content: HTML, title });
-  const first = await place.tool('list_emails', { limit: 2, sortBy: 'createdAt' });
+  const first = await place.read('list_emails', { limit: 2, sortBy: 'createdAt' });
   assert.deepEqual(first.data.map(({ title }) => title), ['C', 'B']);
   const query = new URLSearchParams({ limit: 2, sortBy: 'createdAt' });
   const overRest = await place.get(`/v1/emails?${query}`);

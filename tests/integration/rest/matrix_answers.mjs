@@ -6,13 +6,19 @@ const TYPES = {
 };
 const ENVELOPE = ['code', 'type', 'message', 'param', 'suggestion', 'docs', 'retryAfter', 'details'];
 
+/** The rows that failed: of a save, a deletion, or a check of addresses. */
+function countFailedRows({ summary, errors, data }) {
+  if (summary) return summary.failed === errors?.length ? summary.failed : 0;
+  return errors?.length ?? data?.filter(({ email, valid }) => email === null && !valid).length ?? 0;
+}
+
 /** What is wrong with the answer to a request of the matrix; null when nothing is. */
 export function problemOf({ expected }, { status, headers, body }) {
   if (status !== expected.status) return `answered ${status}`;
   if (!/^req_[0-9a-f]{32}$/.test(headers['x-request-id'])) return 'no request id';
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) if (!/^\d+$/.test(headers[name])) return `no ${name}`;
   if (expected.deleted !== undefined) return body.deleted === expected.deleted ? null : 'deleted something';
-  if (expected.failsRow) return body.summary?.failed > 0 && body.summary.failed === body.errors?.length ? null : 'no row failed';
+  if (expected.failsRow) return countFailedRows(body) > 0 ? null : 'no row failed';
 
   const { error } = body;
   if (Object.keys(body).join() !== 'error' || !Object.keys(error).every((name) => ENVELOPE.includes(name))) return 'not the envelope';
