@@ -37,6 +37,7 @@ background_start() {
     local pattern=$1 log=$2 tick
     shift 2
 
+    : >"$log" # the background process may open it later than it is read
     "$@" >"$log" 2>&1 &
     test_pids+=($!)
     for ((tick = 0; tick < START_LIMIT_S * 10; tick++)); do
