@@ -1,6 +1,7 @@
 #include "engine/brands/brands.h"
 
 #include "api/auth.h"
+#include "api/handlers/page_rows.h"
 #include "api/op_context.h"
 #include "catalogue/operations.h"
 #include "engine/assets/assets.h"
@@ -43,22 +44,28 @@ bool op_brands_create(struct op_context *ctx, const struct brands_create_args *a
     return brand_write_created(&ctx->work, brand, how_to_enter, &reply->json, err);
 }
 
-bool op_brands_list(struct op_context *ctx, const struct brands_list_args *args, struct reply *reply, struct error *err)
+bool rows_find_brands(struct op_context *ctx, const char *binding, int64_t limit, const char *cursor, struct brand_row **ret_brands,
+                      struct db_page *ret_found, struct error *err)
 {
-    static const char binding[] = "brands.list";
     struct page_cursor cursor_at;
-    if (!page_cursor_read(&ctx->work, binding, args->cursor, &cursor_at, err))
+    if (!page_cursor_read(&ctx->work, binding, cursor, &cursor_at, err))
         return false;
     struct brand_page_params params = {
         .organization_id = ctx->work.organization_id,
         .only_id = ctx->call->who.bound_brand_id,
         .member_session_id = auth_member_session(&ctx->call->who),
         .after_id = cursor_at.id,
-        .limit = args->limit + 1,
+        .limit = limit + 1,
     };
+    return sql_brand_page(ctx->work.conn, ctx->work.arena, &params, ret_brands, ret_found, err);
+}
+
+bool op_brands_list(struct op_context *ctx, const struct brands_list_args *args, struct reply *reply, struct error *err)
+{
+    static const char binding[] = "brands.list";
     struct brand_row *brands;
     struct db_page found;
-    if (!sql_brand_page(ctx->work.conn, ctx->work.arena, &params, &brands, &found, err))
+    if (!rows_find_brands(ctx, binding, args->limit, args->cursor, &brands, &found, err))
         return false;
 
     struct page page = page_begin(&reply->json, args->limit, found);

@@ -1,13 +1,11 @@
 /* Discovery: what the brand of a connection has, for assistants: fields, audiences, brands, domains, suppressions. */
-#include "api/auth.h"
+#include "api/handlers/page_rows.h"
 #include "api/op_context.h"
 #include "catalogue/operations.h"
 #include "catalogue/texts.h"
 #include "engine/account/account.h"
 #include "engine/audiences/audiences.h"
-#include "engine/brands/brands.h"
 #include "engine/core/page.h"
-#include "engine/domains/domains.h"
 #include "engine/fields/fields.h"
 
 #include <string.h>
@@ -67,19 +65,9 @@ bool op_capabilities_brands(struct op_context *ctx, const struct capabilities_br
                             struct error *err)
 {
     static const char binding[] = "brands.describe";
-    struct page_cursor cursor_at;
-    if (!page_cursor_read(&ctx->work, binding, args->cursor, &cursor_at, err))
-        return false;
-    struct brand_page_params params = {
-        .organization_id = ctx->work.organization_id,
-        .only_id = ctx->call->who.bound_brand_id,
-        .member_session_id = auth_member_session(&ctx->call->who),
-        .after_id = cursor_at.id,
-        .limit = args->limit + 1,
-    };
     struct brand_row *brands;
     struct db_page found;
-    if (!sql_brand_page(ctx->work.conn, ctx->work.arena, &params, &brands, &found, err))
+    if (!rows_find_brands(ctx, binding, args->limit, args->cursor, &brands, &found, err))
         return false;
     struct page page = page_begin(&reply->json, args->limit, found);
     while (page_next_row(&page))
@@ -95,13 +83,9 @@ bool op_capabilities_domains(struct op_context *ctx, const struct capabilities_d
                              struct error *err)
 {
     static const char binding[] = "domains.describe";
-    struct page_cursor cursor_at;
-    if (!page_cursor_read(&ctx->work, binding, args->cursor, &cursor_at, err))
-        return false;
-    struct domain_page_params params = { .brand_id = ctx->work.brand_id, .after_id = cursor_at.id, .limit = args->limit + 1 };
     struct domain_row *domains;
     struct db_page found;
-    if (!sql_domain_page(ctx->work.conn, ctx->work.arena, &params, &domains, &found, err))
+    if (!rows_find_domains(ctx, binding, false, args->limit, args->cursor, &domains, &found, err))
         return false;
     struct page page = page_begin(&reply->json, args->limit, found);
     while (page_next_row(&page))

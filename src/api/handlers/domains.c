@@ -1,25 +1,32 @@
 #include "engine/domains/check.h"
 
+#include "api/handlers/page_rows.h"
 #include "api/op_context.h"
 #include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/core/page.h"
 
-bool op_domains_list(struct op_context *ctx, const struct domains_list_args *args, struct reply *reply, struct error *err)
+bool rows_find_domains(struct op_context *ctx, const char *binding, bool sendable_only, int64_t limit, const char *cursor,
+                       struct domain_row **ret_domains, struct db_page *ret_found, struct error *err)
 {
-    const char *binding = args->sendable_only ? "domains.list sendable" : "domains.list";
     struct page_cursor cursor_at;
-    if (!page_cursor_read(&ctx->work, binding, args->cursor, &cursor_at, err))
+    if (!page_cursor_read(&ctx->work, binding, cursor, &cursor_at, err))
         return false;
     struct domain_page_params params = {
         .brand_id = ctx->work.brand_id,
-        .sendable_only = args->sendable_only,
+        .sendable_only = sendable_only,
         .after_id = cursor_at.id,
-        .limit = args->limit + 1,
+        .limit = limit + 1,
     };
+    return sql_domain_page(ctx->work.conn, ctx->work.arena, &params, ret_domains, ret_found, err);
+}
+
+bool op_domains_list(struct op_context *ctx, const struct domains_list_args *args, struct reply *reply, struct error *err)
+{
+    const char *binding = args->sendable_only ? "domains.list sendable" : "domains.list";
     struct domain_row *domains;
     struct db_page found;
-    if (!sql_domain_page(ctx->work.conn, ctx->work.arena, &params, &domains, &found, err))
+    if (!rows_find_domains(ctx, binding, args->sendable_only, args->limit, args->cursor, &domains, &found, err))
         return false;
 
     struct page page = page_begin(&reply->json, args->limit, found);
