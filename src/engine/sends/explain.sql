@@ -57,7 +57,8 @@ select p.id, p.subscribed, p.consent, p.created_at, p.updated_at, p.validation_s
                       limit 1) g on true
   left join send_results t on t.brand_id = r.brand_id and t.send_id = r.send_id and t.ordinal = r.ordinal
   left join send_retries y on y.brand_id = r.brand_id and y.send_id = r.send_id and y.ordinal = r.ordinal
-  left join unsubscribes u on u.brand_id = r.brand_id and u.send_id = r.send_id and u.ordinal = r.ordinal
+  left join recipient_events u on u.brand_id = r.brand_id and u.send_id = r.send_id and u.ordinal = r.ordinal
+                              and u.event_type = 'unsubscribed'
  order by s.created_at desc, s.id desc;
 
 -- The recipient of one message.

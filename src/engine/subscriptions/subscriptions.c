@@ -1,5 +1,6 @@
 #include "engine/subscriptions/subscriptions.h"
 
+#include "engine/events/recipient_events.h"
 #include "sql/subscriptions.h"
 
 static struct bytes link_address_hash(const struct unsubscribe_link *link)
@@ -39,15 +40,18 @@ bool subscription_leave(const struct work *work, const struct unsubscribe_link *
         .address_hash = link_address_hash(link),
         .now = work->now_us,
     };
-    struct subscription_event_params event = {
-        .brand_id = link->brand_id,
-        .send_id = link->send_id,
-        .ordinal = link->ordinal,
-        .now = work->now_us,
-    };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     db_batch_add(batch, &subscription_end_statement, &end);
     db_batch_add(batch, &subscription_suppress_statement, &suppress);
-    db_batch_add(batch, &subscription_event_statement, &event);
-    return db_batch_run(batch, err);
+    struct recipient_event event = {
+        .send_id = link->send_id,
+        .ordinal = link->ordinal,
+        .type = "unsubscribed",
+        .at_us = work->now_us,
+        .summary = "By the link in the message.",
+    };
+    struct work own = *work;
+    own.brand_id = link->brand_id;
+    bool is_new;
+    return db_batch_run(batch, err) && recipient_events_record(&own, &event, 1, &is_new, err);
 }

@@ -308,8 +308,8 @@ static void test_events_are_their_own(void **state)
             " (%lld, '2026-01-02T10:00:00Z', 'email', 'unsubscribed', 'ada@example.com', %lld, 'By the link.', 'live'),"
             " (%lld, '2026-01-03T10:00:00Z', 'email', 'opened', 'ada@example.com', %lld, null, 'test'),"
             " (%lld, '2026-01-03T10:00:00Z', 'email', 'sent', 'bob@example.com', %lld, null, 'live');"
-            "delete from unsubscribes; insert into unsubscribes (brand_id, send_id, ordinal, occurred_at)"
-            " values (%lld, %lld, 1, '2026-01-02T10:00:00Z')",
+            "delete from recipient_events; insert into recipient_events (brand_id, send_id, ordinal, occurred_at, event_type)"
+            " values (%lld, %lld, 1, '2026-01-02T10:00:00Z', 'unsubscribed')",
             (long long)work.brand_id, (long long)first, (long long)work.brand_id, (long long)first, (long long)work.brand_id,
             (long long)first, (long long)work.brand_id, (long long)first, (long long)work.brand_id, (long long)first);
     const json_t *answer = why("ada@example.com", 0);
@@ -324,7 +324,7 @@ static void test_events_are_their_own(void **state)
     assert_member(json_array_get(events, 0), "summary", "By the link.");
     assert_member(json_array_get(events, 1), "eventType", "sent");
     assert_member(json_array_get(sends, 1), "unsubscribedAt", "2026-01-02T10:00:00.000Z");
-    run_sql("delete from unsubscribes");
+    run_sql("delete from recipient_events");
 }
 
 static void test_sends_are_bounded(void **state)

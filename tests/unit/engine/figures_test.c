@@ -224,7 +224,7 @@ static void make_contacts(void)
             "select %lld, 'reader' || n || '@example.com', 'reader' || n || '@example.com', 'API', true, now(), now()"
             "  from generate_series(1, %d) n",
             (long long)work.brand_id, CONTACTS);
-    run_sql("delete from unsubscribes; delete from contact_activity");
+    run_sql("delete from recipient_events; delete from contact_activity");
 }
 
 /* */

@@ -68,7 +68,7 @@ static int64_t make_send(void)
 static int begin(void **state)
 {
     int failed = world_reset(state);
-    run_sql("delete from unsubscribes; delete from contact_activity");
+    run_sql("delete from recipient_events; delete from contact_activity");
     save("Ada@example.com", unsaid, never);
     save("bob@example.com", unsaid, never);
     return failed;

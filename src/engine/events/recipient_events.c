@@ -1,0 +1,46 @@
+#include "engine/events/recipient_events.h"
+
+#include "sql/recipient_events.h"
+
+#include <string.h>
+
+bool recipient_events_record(const struct work *work, const struct recipient_event *events, size_t count, bool *ret_new,
+                             struct error *err)
+{
+    memset(ret_new, 0, count * sizeof(*ret_new));
+    if (count == 0)
+        return true;
+    int64_t *send_ids = arena_array(work->arena, count, sizeof(*send_ids));
+    int64_t *ordinals = arena_array(work->arena, count, sizeof(*ordinals));
+    int64_t *ats = arena_array(work->arena, count, sizeof(*ats));
+    const char **types = arena_array(work->arena, count, sizeof(*types));
+    const char **summaries = arena_array(work->arena, count, sizeof(*summaries));
+    const char **urls = arena_array(work->arena, count, sizeof(*urls));
+    const char **actors = arena_array(work->arena, count, sizeof(*actors));
+    for (size_t i = 0; i < count; i++) {
+        send_ids[i] = events[i].send_id;
+        ordinals[i] = events[i].ordinal;
+        ats[i] = events[i].at_us;
+        types[i] = events[i].type;
+        summaries[i] = events[i].summary;
+        urls[i] = events[i].url;
+        actors[i] = events[i].actor;
+    }
+    struct recipient_events_record_params params = {
+        .brand_id = work->brand_id,
+        .send_ids = { send_ids, count },
+        .ordinals = { ordinals, count },
+        .types = { types, count },
+        .ats = { ats, count },
+        .summaries = { summaries, count },
+        .urls = { urls, count },
+        .actors = { actors, count },
+    };
+    struct recipient_events_record_row *rows;
+    size_t row_count;
+    if (!sql_recipient_events_record(work->conn, work->arena, &params, &rows, &row_count, err))
+        return false;
+    for (size_t i = 0; i < row_count; i++)
+        ret_new[rows[i].place - 1] = true;
+    return true;
+}

@@ -1,0 +1,28 @@
+/*
+ * Events of recipients that come after the delivery: opens, clicks, reported
+ * bounces and complaints, unsubscribes. Each counts once for each recipient and
+ * send. An event and all counts of it are written in one transaction:
+ * recipient_events (the first time), events (the feed), contact_activity,
+ * send_stats, event_counts and event_rollups.
+ */
+#pragma once
+
+#include "engine/core/work.h"
+
+enum { RECIPIENT_EVENTS_MAX = 1000 };
+
+struct recipient_event {
+    int64_t send_id;
+    int64_t ordinal;  /* ordinal of the recipient in the send */
+    const char *type; /* opened, clicked, bounced, complained, unsubscribed */
+    int64_t at_us;
+    const char *summary; /* NULL: none */
+    const char *url;     /* the link of a click; NULL: none */
+    const char *actor;   /* human for an open or a click; NULL: none */
+};
+
+/* Records up to RECIPIENT_EVENTS_MAX events of the brand of `work` in the open transaction. `ret_new`, with a place for each event,
+ * tells which were recorded: an event that was recorded before, that is listed a second time, or whose recipient does not exist, is
+ * not. A recipient that bounced at its delivery is not recorded as bounced again. */
+MUST_CHECK bool recipient_events_record(const struct work *work, const struct recipient_event *events, size_t count, bool *ret_new,
+                                        struct error *err) NONNULL(1, 4, 5);

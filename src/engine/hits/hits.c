@@ -1,0 +1,44 @@
+#include "engine/hits/hits.h"
+
+#include "sql/hits.h"
+
+static const char *const kind_names[] = { [HIT_OPEN] = "open", [HIT_CLICK] = "click" };
+
+void hits_add(const struct work *work, struct db_batch *batch, const struct hit *hits, size_t count)
+{
+    int64_t *brand_ids = arena_array(work->arena, count, sizeof(*brand_ids));
+    int64_t *send_ids = arena_array(work->arena, count, sizeof(*send_ids));
+    int64_t *ordinals = arena_array(work->arena, count, sizeof(*ordinals));
+    int64_t *links = arena_array(work->arena, count, sizeof(*links));
+    int64_t *ats = arena_array(work->arena, count, sizeof(*ats));
+    const char **kinds = arena_array(work->arena, count, sizeof(*kinds));
+    const char **methods = arena_array(work->arena, count, sizeof(*methods));
+    const char **agents = arena_array(work->arena, count, sizeof(*agents));
+    const char **networks = arena_array(work->arena, count, sizeof(*networks));
+    const char **addresses = arena_array(work->arena, count, sizeof(*addresses));
+    for (size_t i = 0; i < count; i++) {
+        brand_ids[i] = hits[i].brand_id;
+        send_ids[i] = hits[i].send_id;
+        ordinals[i] = hits[i].ordinal;
+        links[i] = hits[i].link;
+        ats[i] = hits[i].at_us;
+        kinds[i] = kind_names[hits[i].kind];
+        methods[i] = hits[i].method;
+        agents[i] = "other";
+        networks[i] = "other";
+        addresses[i] = hits[i].address;
+    }
+    struct hits_add_params params = {
+        .brand_ids = { brand_ids, count },
+        .send_ids = { send_ids, count },
+        .ordinals = { ordinals, count },
+        .kinds = { kinds, count },
+        .links = { links, count },
+        .methods = { methods, count },
+        .agents = { agents, count },
+        .networks = { networks, count },
+        .addresses = { addresses, count },
+        .ats = { ats, count },
+    };
+    db_batch_add(batch, &hits_add_statement, &params);
+}

@@ -1,0 +1,25 @@
+/*
+ * Hits: requests of tracked links and of the picture that reports opens. A hit
+ * is stored at once and judged later: only the activity of people counts as an
+ * open or a click.
+ */
+#pragma once
+
+#include "engine/core/work.h"
+
+enum hit_kind { HIT_OPEN, HIT_CLICK };
+
+struct hit {
+    int64_t brand_id;
+    int64_t send_id;
+    int64_t ordinal; /* ordinal of the recipient in the send */
+    enum hit_kind kind;
+    int64_t link;        /* number of the link in the version; -1: an open */
+    const char *method;  /* GET, HEAD or POST */
+    const char *agent;   /* the header User-Agent; "" when there is none. It is not stored */
+    const char *address; /* the client's address; NULL: unknown. It is stored truncated */
+    int64_t at_us;
+};
+
+/* Adds the statement that stores hits to the batch. The hits may belong to different brands. */
+void hits_add(const struct work *work, struct db_batch *batch, const struct hit *hits, size_t count) NONNULL(1, 2, 3);

@@ -1,0 +1,137 @@
+#include "engine/reports/reports.h"
+
+#include "base/clock.h"
+#include "engine/events/recipient_events.h"
+#include "engine/suppressions/suppress.h"
+#include "sql/reports.h"
+
+const char *report_kind_name(enum report_kind kind)
+{
+    static const char *const names[] = {
+        [REPORT_BOUNCE] = "bounce",           [REPORT_DELAY] = "delay",           [REPORT_COMPLAINT] = "complaint",
+        [REPORT_UNSUBSCRIBE] = "unsubscribe", [REPORT_AUTO_REPLY] = "auto_reply", [REPORT_OTHER] = "other",
+    };
+    return names[kind];
+}
+
+const char *bounce_class_name(enum bounce_class bounce)
+{
+    static const char *const names[] = {
+        [BOUNCE_HARD] = "hard",
+        [BOUNCE_MAILBOX_FULL] = "mailbox_full",
+        [BOUNCE_BLOCK] = "block",
+        [BOUNCE_REFUSED] = "refused",
+    };
+    return names[bounce];
+}
+
+const char *report_outcome_name(enum report_outcome outcome)
+{
+    static const char *const names[] = {
+        [REPORT_APPLIED] = "applied", [REPORT_REPEATED] = "repeated", [REPORT_NOTED] = "noted",
+        [REPORT_UNKNOWN] = "unknown", [REPORT_LATE] = "late",
+    };
+    return names[outcome];
+}
+
+/* The event of a report; NULL for one that changes nothing. */
+static const char *event_type(const struct report *report)
+{
+    static const char *const types[REPORT_OTHER + 1] = {
+        [REPORT_BOUNCE] = "bounced",
+        [REPORT_COMPLAINT] = "complained",
+        [REPORT_UNSUBSCRIBE] = "unsubscribed",
+    };
+    return types[report->kind];
+}
+
+/* False when the report suppresses nobody. */
+static bool suppression_of(const struct report *report, struct suppression *ret_suppression)
+{
+    *ret_suppression = (struct suppression){ .source = "report", .evidence = report->diagnostic };
+    if (report->kind == REPORT_COMPLAINT) {
+        ret_suppression->reason = "complaint";
+        return true;
+    }
+    if (report->kind == REPORT_UNSUBSCRIBE) {
+        ret_suppression->reason = "unsubscribe";
+        return true;
+    }
+    ret_suppression->reason = "bounce";
+    if (report->bounce == BOUNCE_MAILBOX_FULL)
+        ret_suppression->expires_us = (struct opt_int){ true, report->at_us + MAILBOX_FULL_DAYS * INT64_C(86400) * US_PER_S };
+    return report->bounce == BOUNCE_HARD || report->bounce == BOUNCE_MAILBOX_FULL;
+}
+
+static bool suppress(const struct work *work, const struct report *report, const char *email_key, struct error *err)
+{
+    struct suppression suppression;
+    unsigned char hash[SECRET_HASH_BYTES];
+    if (!suppression_of(report, &suppression))
+        return true;
+    address_hash(work->engine->address_key, email_key, hash);
+    suppression.address_hash = hash;
+    return suppression_add(work, &suppression, err);
+}
+
+static bool end_subscription(const struct work *work, const char *email_key, struct error *err)
+{
+    struct report_end_subscription_params params = { work->brand_id, email_key, work->now_us };
+    return sql_report_end_subscription(work->conn, work->arena, &params, NULL, err);
+}
+
+static bool apply(const struct work *work, const struct report *report, const char *email_key, enum report_outcome *ret_outcome,
+                  struct error *err)
+{
+    const struct recipient_event event = {
+        .send_id = report->origin.send_id,
+        .ordinal = report->origin.ordinal,
+        .type = event_type(report),
+        .at_us = report->at_us,
+        .summary = report->diagnostic,
+    };
+    bool is_new = false;
+    if (report->kind == REPORT_UNSUBSCRIBE && !end_subscription(work, email_key, err))
+        return false;
+    if (!suppress(work, report, email_key, err) || !recipient_events_record(work, &event, 1, &is_new, err))
+        return false;
+    *ret_outcome = is_new ? REPORT_APPLIED : REPORT_REPEATED;
+    return true;
+}
+
+static bool decide(const struct work *work, const struct report *report, enum report_outcome *ret_outcome, struct error *err)
+{
+    struct report_recipient_params params = { report->origin.brand_id, report->origin.send_id, report->origin.ordinal };
+    struct report_recipient_row *row = NULL;
+    *ret_outcome = REPORT_UNKNOWN;
+    if (!report->is_matched || report->origin.send_id == 0)
+        return true;
+    if (!sql_report_recipient(work->conn, work->arena, &params, &row, err))
+        return false;
+    if (row == NULL)
+        return true;
+    struct work own = *work;
+    own.organization_id = row->organization_id;
+    own.brand_id = report->origin.brand_id;
+    *ret_outcome = REPORT_NOTED;
+    if (event_type(report) == NULL)
+        return true;
+    *ret_outcome = REPORT_LATE;
+    if (row->decided_at.set && report->at_us - row->decided_at.value > REPORT_MAX_AGE_DAYS * INT64_C(86400) * US_PER_S)
+        return true;
+    return apply(&own, report, row->email_key, ret_outcome, err);
+}
+
+bool report_record(const struct work *work, const struct report *report, enum report_outcome *ret_outcome, struct error *err)
+{
+    if (!decide(work, report, ret_outcome, err))
+        return false;
+    struct report_count_params count = {
+        .brand_id = *ret_outcome == REPORT_UNKNOWN ? 0 : report->origin.brand_id,
+        .at = report->at_us,
+        .source = report->source,
+        .kind = report_kind_name(report->kind),
+        .outcome = report_outcome_name(*ret_outcome),
+    };
+    return sql_report_count(work->conn, work->arena, &count, NULL, err);
+}

@@ -1,0 +1,53 @@
+/*
+ * Reports of other mail systems about our mail: bounces that come after the
+ * delivery, complaints, unsubscribes by mail, delays and automatic answers. The
+ * parsers of mail (LMTP, IMAP, a command) and of the notifications of providers
+ * make a struct report; this file decides what it changes.
+ */
+#pragma once
+
+#include "engine/compose/message_id.h"
+
+enum report_kind {
+    REPORT_BOUNCE,
+    REPORT_DELAY, /* still tried */
+    REPORT_COMPLAINT,
+    REPORT_UNSUBSCRIBE,
+    REPORT_AUTO_REPLY,
+    REPORT_OTHER,
+};
+
+/* Only the first two suppress the address: hard for ever, mailbox full for a time. */
+enum bounce_class { BOUNCE_HARD, BOUNCE_MAILBOX_FULL, BOUNCE_BLOCK, BOUNCE_REFUSED };
+
+enum { REPORT_MAX_AGE_DAYS = 30, MAILBOX_FULL_DAYS = 14 };
+
+struct report {
+    enum report_kind kind;
+    enum bounce_class bounce; /* of a bounce */
+    bool is_matched;          /* the message is known: `origin` is set */
+    struct message_origin origin;
+    const char *source;     /* lmtp, imap, command, or a provider: ses, sendgrid, postmark */
+    const char *diagnostic; /* the reply or reason it gives, at most REPORT_DIAGNOSTIC_MAX_BYTES; NULL: none */
+    int64_t at_us;
+};
+
+enum { REPORT_DIAGNOSTIC_MAX_BYTES = 500 };
+
+enum report_outcome {
+    REPORT_APPLIED,
+    REPORT_REPEATED, /* the same was recorded before */
+    REPORT_NOTED,    /* a kind that changes nothing */
+    REPORT_UNKNOWN,  /* of no message of ours, or of a test message */
+    REPORT_LATE,     /* older than REPORT_MAX_AGE_DAYS */
+};
+
+/* Records a report in the open transaction: event, figures and suppression, and a row of report_counts for each. `work` may have
+ * any brand; the report's own is used. */
+MUST_CHECK bool report_record(const struct work *work, const struct report *report, enum report_outcome *ret_outcome,
+                              struct error *err) NONNULL(1, 2, 3, 4);
+
+/* The names used in data. */
+const char *report_kind_name(enum report_kind kind) RETURNS_NONNULL;
+const char *bounce_class_name(enum bounce_class bounce) RETURNS_NONNULL;
+const char *report_outcome_name(enum report_outcome outcome) RETURNS_NONNULL;
