@@ -9,7 +9,7 @@ void op_context_subject(struct op_context *ctx, const char *wire_id)
 bool op_context_check_id(const struct op_context *ctx, enum id_kind kind, const char *param, const char *text,
                          enum error_code advice, struct error *err)
 {
-    if (!work_is_for_assistant(&ctx->work) || id_decode(&ctx->work.engine->ids, kind, text) != 0)
+    if (!work_is_for_assistant(&ctx->work) || id_has_form(kind, text))
         return true;
     return fail(err, ERR_INVALID_REQUEST, param, "%.64s is no %s, so nothing was deleted.", text, param) ||
            error_advise(err, advice, ERR_NONE);

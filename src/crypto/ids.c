@@ -75,13 +75,24 @@ char *id_text(const struct id_codec *codec, struct arena *arena, enum id_kind ki
     return text;
 }
 
-int64_t id_decode(const struct id_codec *codec, enum id_kind kind, const char *text)
+/* The digits of an id of this kind; false when the text does not have its form. */
+static bool read_digits(enum id_kind kind, const char *text, uint64_t *ret_value)
 {
     size_t prefix_size = strlen(prefixes[kind]);
-    if (strncmp(text, prefixes[kind], prefix_size) != 0 || text[prefix_size] != '_')
-        return 0;
+    return strncmp(text, prefixes[kind], prefix_size) == 0 && text[prefix_size] == '_' &&
+           base32_decode_u64(text + prefix_size + 1, ret_value);
+}
+
+bool id_has_form(enum id_kind kind, const char *text)
+{
     uint64_t value;
-    if (!base32_decode_u64(text + prefix_size + 1, &value))
+    return read_digits(kind, text, &value);
+}
+
+int64_t id_decode(const struct id_codec *codec, enum id_kind kind, const char *text)
+{
+    uint64_t value;
+    if (!read_digits(kind, text, &value))
         return 0;
     int64_t id = (int64_t)permute_inverse(codec, kind, value);
     return id > 0 ? id : 0;

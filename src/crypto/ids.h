@@ -57,5 +57,8 @@ void id_codec_init(struct id_codec *codec, const unsigned char key[ID_KEY_BYTES]
 void id_encode(const struct id_codec *codec, enum id_kind kind, int64_t id, char ret_text[ID_MAX_CHARS]) NONNULL(1, 4);
 char *id_text(const struct id_codec *codec, struct arena *arena, enum id_kind kind, int64_t id) NONNULL(1, 2) RETURNS_NONNULL;
 
+/* Whether the text has the form of an id of this kind. An id of another installation has it, although half of them decode to 0. */
+bool id_has_form(enum id_kind kind, const char *text) NONNULL(2);
+
 /* The bigint key of the row that a public id names; 0 when the text is not an id of this kind. */
 int64_t id_decode(const struct id_codec *codec, enum id_kind kind, const char *text) NONNULL(1, 3);

@@ -103,6 +103,8 @@ static void test_other_keys_name_other_rows(void **state)
         int64_t foreign = id_decode(&other, ID_SEND, text);
         /* A number that no table reaches. */
         assert_true(foreign == 0 || foreign > INT64_C(1) << 32);
+        assert_true(id_has_form(ID_SEND, text));
+        assert_false(id_has_form(ID_EMAIL, text));
     }
 }
 
@@ -132,7 +134,7 @@ static void test_malformed_ids(void **state)
                                              "snd_zzzzzzzzzzzzz",
                                              "\xc3\xa9" };
     for (size_t i = 0; i < ARRAY_COUNT(malformed); i++)
-        assert_int_equal(id_decode(&codec, ID_SEND, malformed[i]), 0);
+        assert_true(id_decode(&codec, ID_SEND, malformed[i]) == 0 && !id_has_form(ID_SEND, malformed[i]));
     /* One digit changed names another row. */
     for (size_t i = 4; i < 17; i++) {
         memcpy(longer, text, 18);
