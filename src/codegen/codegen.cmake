@@ -3,6 +3,7 @@
 #   posthorn-sql               src/**/*.sql              → sql/<stem>.h, .c and sql/all_statements.*
 #   posthorn-embed-migrations  src/db/migrations/*.sql   → sql/migrations.c
 #   src/mail/lists/compile.mjs lists of npm packages     → mail/address_lists_data.h
+#   src/engine/hits/compile.mjs schemas/hits.json        → engine/hits/hit_rules_data.h
 # Generated headers are declared as outputs: ninja then rebuilds what includes them in the same build that writes them anew.
 
 file(GLOB catalogue_generator CONFIGURE_DEPENDS src/codegen/catalogue/*.c)
@@ -65,7 +66,16 @@ add_custom_command(
     COMMENT "Compiling the lists about addresses"
     VERBATIM)
 
-set(generated_sources ${catalogue_sources} ${query_sources} ${generated}/sql/migrations.c ${generated}/mail/address_lists_data.h)
+add_custom_command(
+    OUTPUT ${generated}/engine/hits/hit_rules_data.h
+    COMMAND ${node_program} ${CMAKE_SOURCE_DIR}/src/engine/hits/compile.mjs
+        ${CMAKE_SOURCE_DIR}/schemas/hits.json ${generated}/engine/hits/hit_rules_data.h
+    DEPENDS src/engine/hits/compile.mjs schemas/hits.json
+    COMMENT "Compiling the rules about hits"
+    VERBATIM)
+
+set(generated_sources ${catalogue_sources} ${query_sources} ${generated}/sql/migrations.c ${generated}/mail/address_lists_data.h
+    ${generated}/engine/hits/hit_rules_data.h)
 add_custom_target(generate DEPENDS ${generated_sources})
 
 # The committed reference pages are generated from the declarations; a test compares them.

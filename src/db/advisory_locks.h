@@ -10,6 +10,6 @@ enum advisory_lock {
     ADVISORY_LOCK_MIGRATION = 730579261,
     ADVISORY_LOCK_DEFAULTS = 730579262,    /* the first organization and its brand are made */
     ADVISORY_LOCK_ALLOWANCE = 730579263,   /* key: organization; the allowance is compared with a send */
-    ADVISORY_LOCK_PARTITIONS = 730579264,  /* make_event_partitions, a function of migration 0018 */
+    ADVISORY_LOCK_PARTITIONS = 730579264,  /* make_months, drain_month and drop_months, functions of the database */
     ADVISORY_LOCK_DOMAIN_NAME = 730579265, /* key: name; a sending domain is verified */
 };

@@ -133,10 +133,11 @@ select pg_notify('posthorn_jobs', :id);
 -- name: job_wake_pools :exec
 select pg_notify('posthorn_work', '');
 
--- Whether anything is queued, scheduled, running or being sent.
+-- Whether anything is queued, scheduled, running or being sent, or a hit waits for its judgement.
 -- name: job_any_open :one
 -- columns: open boolean
-select exists (select 1 from jobs where state in ('queued', 'running')) or exists (select 1 from sends where status = 'running');
+select exists (select 1 from jobs where state in ('queued', 'running')) or exists (select 1 from sends where status = 'running')
+       or exists (select 1 from hits where actor is null);
 
 -- Deletes settled jobs that are older than a day.
 -- name: job_forget_settled :exec

@@ -29,7 +29,8 @@ static const char usage[] =
     "  send pause ID | send cancel ID\n"
     "  domain create NAME [--brand ID] [--purpose NAME] | domain list [--brand ID] | domain verify NAME [--trust] [--brand ID]\n"
     "  domain records NAME [--brand ID] | domain rotate NAME [--trust] [--brand ID]\n"
-    "  keys add | keys rewrap";
+    "  keys add | keys rewrap\n"
+    "  events keep [MONTHS]";
 
 /* One running admin command. */
 struct admin {
@@ -354,6 +355,22 @@ static bool keys_rewrap(struct admin *admin, struct error *err)
     return true;
 }
 
+/* ---- events ---- */
+
+/* Without a number it tells the present one. */
+static bool events_keep(struct admin *admin, struct error *err)
+{
+    int64_t months;
+    if (admin->argument != NULL && !operator_keep_events(&admin->work, admin->argument, err))
+        return false;
+    if (!operator_kept_events(&admin->work, &months, err))
+        return false;
+    json_object_begin(&admin->json);
+    json_member_int(&admin->json, "months", months);
+    json_object_end(&admin->json);
+    return true;
+}
+
 /* ---- The command ---- */
 
 static const struct {
@@ -383,6 +400,7 @@ static const struct {
     { "domain", "rotate", domain_rotate, 1 },
     { "keys", "add", keys_add, 0 },
     { "keys", "rewrap", keys_rewrap, 0 },
+    { "events", "keep", events_keep, 1 },
 };
 
 /* `conn` is made by the first command of a process and serves those that follow. */

@@ -34,7 +34,7 @@ static void write_range(struct window window, struct json_writer *json)
 
 /* ---- Overview ---- */
 
-static struct mail_figures figures_of(const struct overview_buckets_row *counts)
+static struct mail_figures figures_of(const struct overview_buckets_row *counts, bool is_tracked)
 {
     return (struct mail_figures){
         .sent = counts->sent,
@@ -44,6 +44,7 @@ static struct mail_figures figures_of(const struct overview_buckets_row *counts)
         .bounced = counts->bounced,
         .complained = counts->complained,
         .unsubscribed = counts->unsubscribed,
+        .is_tracked = is_tracked,
     };
 }
 
@@ -71,13 +72,18 @@ bool analytics_overview(const struct work *work, struct window window, struct js
         .from_time = window.from_us,
         .to_time = window.to_us,
     };
-    struct overview_buckets_row *buckets;
-    size_t count;
-    if (!sql_overview_buckets(work->conn, work->arena, &params, &buckets, &count, err))
+    struct overview_is_tracked_params tracked_params = { .brand_id = work->brand_id, .to_time = window.to_us };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    size_t buckets_at = db_batch_add(batch, &overview_buckets_statement, &params);
+    size_t tracked_at = db_batch_add(batch, &overview_is_tracked_statement, &tracked_params);
+    if (!db_batch_run(batch, err))
         return false;
+    const struct overview_buckets_row *buckets = db_batch_rows(batch, buckets_at)->rows;
+    size_t count = db_batch_rows(batch, buckets_at)->count;
+    bool is_tracked = ((const struct overview_is_tracked_row *)db_batch_rows(batch, tracked_at)->rows)->is_tracked;
 
     struct overview_buckets_row total = sum_up(buckets, count);
-    struct mail_figures totals = figures_of(&total);
+    struct mail_figures totals = figures_of(&total, is_tracked);
     json_object_begin(json);
     json_key(json, "totals");
     json_object_begin(json);
@@ -92,7 +98,7 @@ bool analytics_overview(const struct work *work, struct window window, struct js
     for (size_t i = 0; i < count; i++) {
         json_object_begin(json);
         json_member_time(json, "at", buckets[i].at);
-        struct mail_figures bucket = figures_of(&buckets[i]);
+        struct mail_figures bucket = figures_of(&buckets[i], is_tracked);
         figures_write(work, &bucket, json);
         json_object_end(json);
     }
@@ -180,6 +186,13 @@ static void write_event(const struct work *work, const struct event_row *event, 
     json_member_text_if(json, "emailName", event->email_name);
     json_member_text(json, "mode", event->mode);
     json_member_text_if(json, "summary", event->summary);
+    json_member_text_if(json, "url", event->url);
+    json_member_text_if(json, "actor", event->actor);
+    json_member_id_if(json, work, "automationId", ID_AUTOMATION, event->automation_id);
+    json_member_text_if(json, "nodeId", event->node_id);
+    json_member_id_if(json, work, "automationRunId", ID_RUN, event->automation_run_id);
+    json_member_id_if(json, work, "audienceRunId", ID_AUDIENCE_RUN, event->audience_run_id);
+    json_member_id_if(json, work, "triggerInstanceId", ID_INSTANCE, event->trigger_instance_id);
     json_object_end(json);
 }
 

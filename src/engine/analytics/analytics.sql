@@ -16,12 +16,19 @@ select date_trunc(:unit, c.hour, b.time_zone) as at,
  group by 1
  order by 1;
 
+-- Whether a send that began before `to_time` is tracked.
+-- name: overview_is_tracked :one
+-- params: brand_id bigint, to_time timestamptz
+-- columns: is_tracked boolean
+select exists (select 1 from sends where brand_id = :brand_id and is_tracked and started_at < :to_time);
+
 -- The events of a brand in a window, newest first (keyset pagination).
 -- name: event_page :page
 -- row: event
 -- params: brand_id bigint, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null
-select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id, e.email_id, m.title, e.mode, e.summary
+-- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null, url text null, actor text null, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null
+select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id, e.email_id, m.title, e.mode, e.summary,
+       e.url, e.actor, e.automation_id, e.node_id, e.automation_run_id, e.audience_run_id, e.trigger_instance_id
   from events e
   left join emails m on m.brand_id = e.brand_id and m.id = e.email_id
  where e.brand_id = :brand_id and e.occurred_at >= :from_time and e.occurred_at < :to_time
@@ -34,8 +41,9 @@ select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id
 -- name: event_page_of_send :page
 -- row: event
 -- params: brand_id bigint, send_id bigint, recipient_key text null, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null
-select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id, e.email_id, m.title, e.mode, e.summary
+-- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null, url text null, actor text null, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null
+select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id, e.email_id, m.title, e.mode, e.summary,
+       e.url, e.actor, e.automation_id, e.node_id, e.automation_run_id, e.audience_run_id, e.trigger_instance_id
   from events e
   left join emails m on m.brand_id = e.brand_id and m.id = e.email_id
  where e.brand_id = :brand_id and e.send_id = :send_id and e.occurred_at >= :from_time and e.occurred_at < :to_time
@@ -49,8 +57,9 @@ select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id
 -- name: event_page_of_recipient :page
 -- row: event
 -- params: brand_id bigint, recipient_key text, event_type text null, from_time timestamptz, to_time timestamptz, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null
-select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id, e.email_id, m.title, e.mode, e.summary
+-- columns: id bigint, domain text, event_type text, occurred_at timestamptz, recipient_email text null, send_id bigint null, email_id bigint null, email_name text null, mode text, summary text null, url text null, actor text null, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null
+select e.id, e.domain, e.event_type, e.occurred_at, e.recipient_email, e.send_id, e.email_id, m.title, e.mode, e.summary,
+       e.url, e.actor, e.automation_id, e.node_id, e.automation_run_id, e.audience_run_id, e.trigger_instance_id
   from events e
   left join emails m on m.brand_id = e.brand_id and m.id = e.email_id
  where e.brand_id = :brand_id and e.recipient_key = :recipient_key and e.occurred_at >= :from_time and e.occurred_at < :to_time

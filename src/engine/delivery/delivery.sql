@@ -337,6 +337,21 @@ select :brand_id, date_trunc('hour', :at, 'UTC'), e.type, e.count
  order by e.type
     on conflict (brand_id, hour, event_type) do update set count = event_counts.count + excluded.count;
 
+-- Adds to the counts by receiving domain and source of the contact. Runs behind delivery_count, in the common order of these tables.
+-- "sent" and "delivered" occur together.
+-- name: delivery_rollups :exec
+-- params: brand_id bigint, send_id bigint, types text[], keys text[], at timestamptz
+insert into event_rollups (brand_id, send_id, day, event_type, receiving_domain, source, count)
+select :brand_id, :send_id, (:at::timestamptz at time zone 'UTC')::date, e.type, n.domain, n.source, n.count
+  from (select t.type, split_part(t.key, '@', 2) as domain, coalesce(c.source, '') as source, count(*) as count
+          from unnest(:types::text[], :keys::text[]) as t (type, key)
+          left join lateral (select source from contacts where brand_id = :brand_id and email_key = t.key limit 1) c on true
+         group by 1, 2, 3) n
+  join (values ('bounced', 'bounced'), ('delivered', 'delivered'), ('delivered', 'sent')) as e (outcome, type) on e.outcome = n.type
+ order by e.type, n.domain, n.source
+    on conflict (brand_id, send_id, node_id, day, event_type, receiving_domain, source)
+       do update set count = event_rollups.count + excluded.count;
+
 -- Ends a send without open recipients. No row while a recipient is open, or when the send has ended already.
 -- name: delivery_complete :one
 -- params: brand_id bigint, id bigint, now timestamptz
@@ -369,7 +384,7 @@ with figures as (
       from figures t
      where s.brand_id = :brand_id and s.id = :id and s.status in ('scheduled', 'queued', 'running', 'paused')
        and t.brand_id = s.brand_id and t.send_id = s.id
-    returning s.started_at, s.recipient_count - t.delivered - t.bounced - t.skipped - t.failed - t.held as unused
+    returning s.started_at, s.recipient_count - t.delivered - t.bounced + t.bounced_later - t.skipped - t.failed - t.held as unused
 )
 update email_usage u
    set sent = greatest(u.sent - e.unused, 0)

@@ -248,7 +248,30 @@ static void add_events(const struct delivery_batch *batch, const struct work *wo
     db_batch_add(statements, &delivery_activity_statement, &activity);
 }
 
-/* Adds the statistics, the allowance and the suppressions. */
+/* Adds the counts by receiving domain and source. */
+static void add_rollups(const struct delivery_batch *batch, const struct work *work, const struct settlement *all,
+                        struct db_batch *statements)
+{
+    size_t count = all->delivered.count + all->bounced.count;
+    const char **types = arena_array(work->arena, count + 1, sizeof(*types));
+    const char **keys = arena_array(work->arena, count + 1, sizeof(*keys));
+    for (size_t i = 0; i < count; i++) {
+        bool is_delivered = i < all->delivered.count;
+        types[i] = outcome_names[is_delivered ? DELIVERY_DELIVERED : DELIVERY_BOUNCED];
+        keys[i] = is_delivered ? all->delivered.keys[i] : all->bounced.keys[i - all->delivered.count];
+    }
+    struct delivery_rollups_params rollups = {
+        .brand_id = batch->brand_id,
+        .send_id = batch->send_id,
+        .types = { types, count },
+        .keys = { keys, count },
+        .at = work->now_us,
+    };
+    if (count > 0)
+        db_batch_add(statements, &delivery_rollups_statement, &rollups);
+}
+
+/* Adds the statistics, the rollups, the allowance and the suppressions. */
 static void add_counts(const struct delivery_batch *batch, const struct work *work, const struct settlement *all,
                        struct db_batch *statements)
 {
@@ -278,6 +301,7 @@ static void add_counts(const struct delivery_batch *batch, const struct work *wo
         db_batch_add(statements, &delivery_suppress_statement, &suppress);
     /* Locks the statistics row until the commit, so that the last of several processes sees that no recipient is open. */
     db_batch_add(statements, &delivery_count_statement, &counts);
+    add_rollups(batch, work, all, statements);
     if (usage.mailed + usage.unmailed > 0)
         db_batch_add(statements, &delivery_correct_usage_statement, &usage);
 }

@@ -4,6 +4,24 @@
 
 #include <string.h>
 
+static const char *const change_names[] = {
+    [RECIPIENT_EVENT_ADD] = "add",
+    [RECIPIENT_EVENT_MOVE] = "move",
+    [RECIPIENT_EVENT_REMOVE] = "remove",
+};
+
+static bool forget_zeros(const struct work *work, const struct recipient_events_record_params *params, struct error *err)
+{
+    struct recipient_events_forget_zeros_params zeros = {
+        .brand_id = params->brand_id,
+        .send_ids = params->send_ids,
+        .ordinals = params->ordinals,
+        .types = params->types,
+        .recorded_ats = params->recorded_ats,
+    };
+    return sql_recipient_events_forget_zeros(work->conn, work->arena, &zeros, NULL, err);
+}
+
 bool recipient_events_record(const struct work *work, const struct recipient_event *events, size_t count, bool *ret_new,
                              struct error *err)
 {
@@ -17,7 +35,13 @@ bool recipient_events_record(const struct work *work, const struct recipient_eve
     const char **summaries = arena_array(work->arena, count, sizeof(*summaries));
     const char **urls = arena_array(work->arena, count, sizeof(*urls));
     const char **actors = arena_array(work->arena, count, sizeof(*actors));
+    const char **changes = arena_array(work->arena, count, sizeof(*changes));
+    int64_t *recorded_ats = arena_array(work->arena, count, sizeof(*recorded_ats));
+    bool any_taken_back = false;
     for (size_t i = 0; i < count; i++) {
+        changes[i] = change_names[events[i].change];
+        recorded_ats[i] = events[i].recorded_at_us;
+        any_taken_back |= events[i].change != RECIPIENT_EVENT_ADD;
         send_ids[i] = events[i].send_id;
         ordinals[i] = events[i].ordinal;
         ats[i] = events[i].at_us;
@@ -35,6 +59,8 @@ bool recipient_events_record(const struct work *work, const struct recipient_eve
         .summaries = { summaries, count },
         .urls = { urls, count },
         .actors = { actors, count },
+        .changes = { changes, count },
+        .recorded_ats = { recorded_ats, count },
     };
     struct recipient_events_record_row *rows;
     size_t row_count;
@@ -42,5 +68,5 @@ bool recipient_events_record(const struct work *work, const struct recipient_eve
         return false;
     for (size_t i = 0; i < row_count; i++)
         ret_new[rows[i].place - 1] = true;
-    return true;
+    return !any_taken_back || forget_zeros(work, &params, err);
 }

@@ -1,28 +1,62 @@
--- Records events of recipients, and returns the places of those that were recorded. The parts run in this order, because each refers
--- to the one before: contact_activity, send_stats, event_counts, event_rollups. All writers of these tables keep it.
+-- Records events of recipients, and returns the places of those that were recorded. `changes` has for each: add, a first event; move,
+-- the event recorded at `recorded_at` happened at `at`; remove, the event recorded at `recorded_at` did not happen. The parts run in
+-- this order, because each refers to the one before: contact_activity, send_stats, event_counts, event_rollups. All writers of these
+-- tables keep it. The activity of a contact that was deleted meanwhile is not counted down.
 -- name: recipient_events_record :many
--- params: brand_id bigint, send_ids bigint[], ordinals bigint[], types text[], ats timestamptz[], summaries text[], urls text[], actors text[]
+-- params: brand_id bigint, send_ids bigint[], ordinals bigint[], types text[], ats timestamptz[], summaries text[], urls text[], actors text[], changes text[], recorded_ats timestamptz[]
 -- columns: place bigint
 with listed as materialized (
-    select distinct on (t.send_id, t.ordinal, t.type) t.*, r.email, r.email_key, s.email_id
+    select distinct on (t.send_id, t.ordinal, t.type) t.*, r.email, r.email_key, s.email_id, coalesce(c.source, '') as source
       from unnest(:send_ids::bigint[], :ordinals::bigint[], :types::text[], :ats::timestamptz[], :summaries::text[], :urls::text[],
-                  :actors::text[]) with ordinality as t (send_id, ordinal, type, at, summary, url, actor, place)
+                  :actors::text[], :changes::text[], :recorded_ats::timestamptz[])
+           with ordinality as t (send_id, ordinal, type, at, summary, url, actor, change, recorded_at, place)
       join send_recipients r on r.brand_id = :brand_id and r.send_id = t.send_id and r.ordinal = t.ordinal
       join sends s on s.brand_id = :brand_id and s.id = t.send_id
+      left join contacts c on c.brand_id = :brand_id and c.email_key = r.email_key
      where t.type <> 'bounced'
         or not exists (select 1 from send_results e
                         where e.brand_id = :brand_id and e.send_id = t.send_id and e.ordinal = t.ordinal and e.outcome = 'bounced')
      order by t.send_id, t.ordinal, t.type, t.at, t.place
 ), first_time as (
-    insert into recipient_events (brand_id, send_id, ordinal, event_type, occurred_at)
-    select :brand_id, send_id, ordinal, type, at from listed order by send_id, ordinal, type
+    insert into recipient_events (brand_id, send_id, ordinal, event_type, occurred_at, source)
+    select :brand_id, send_id, ordinal, type, at, source from listed where change = 'add' order by send_id, ordinal, type
         on conflict (brand_id, send_id, ordinal, event_type) do nothing
     returning send_id, ordinal, event_type
-), recorded as materialized (
-    select l.* from listed l join first_time f on f.send_id = l.send_id and f.ordinal = l.ordinal and f.event_type = l.type
+), held as materialized (
+    select e.send_id, e.ordinal, e.event_type, e.occurred_at, e.source, l.change, l.at as new_at, l.source as new_source
+      from listed l
+      join recipient_events e on e.brand_id = :brand_id and e.send_id = l.send_id and e.ordinal = l.ordinal and e.event_type = l.type
+     where l.change <> 'add' and e.occurred_at = l.recorded_at
+     order by e.send_id, e.ordinal, e.event_type
+       for update of e
+), moved as (
+    update recipient_events e
+       set occurred_at = h.new_at, source = h.new_source
+      from held h
+     where h.change = 'move' and e.brand_id = :brand_id and e.send_id = h.send_id and e.ordinal = h.ordinal
+       and e.event_type = h.event_type
+), removed as (
+    delete from recipient_events e
+     using held h
+     where h.change = 'remove' and e.brand_id = :brand_id and e.send_id = h.send_id and e.ordinal = h.ordinal
+       and e.event_type = h.event_type
+), counted as materialized (
+    select l.place, l.send_id, l.ordinal, l.type, l.email_key, 1 as step, l.at, l.source
+      from listed l join first_time f on f.send_id = l.send_id and f.ordinal = l.ordinal and f.event_type = l.type
+     union all
+    select l.place, l.send_id, l.ordinal, l.type, l.email_key, p.step, case p.step when 1 then l.at else h.occurred_at end,
+           case p.step when 1 then l.source else h.source end
+      from held h
+      join listed l on l.send_id = h.send_id and l.ordinal = h.ordinal and l.type = h.event_type
+      join (values (1), (-1)) as p (step) on p.step = -1 or h.change = 'move'
 ), activity as (
     insert into contact_activity (brand_id, event_type, email_key, day, count)
-    select :brand_id, type, email_key, (at at time zone 'UTC')::date, count(*) from recorded group by 2, 3, 4 order by 2, 3, 4
+    select :brand_id, n.type, n.email_key, n.day, n.count
+      from (select type, email_key, (at at time zone 'UTC')::date as day, sum(step) as count from counted group by 1, 2, 3) n
+     where n.count > 0
+        or (n.count < 0 and exists (select 1 from contact_activity a
+                                     where a.brand_id = :brand_id and a.event_type = n.type and a.email_key = n.email_key and a.day = n.day))
+     order by 2, 3, 4
         on conflict (brand_id, event_type, email_key, day) do update set count = contact_activity.count + excluded.count
     returning 1
 ), figures as (
@@ -31,12 +65,12 @@ with listed as materialized (
            bounced_later = t.bounced_later + n.bounced, complained = t.complained + n.complained,
            unsubscribed = t.unsubscribed + n.unsubscribed
       from (select q.send_id, q.opened, q.clicked, q.bounced, q.complained, q.unsubscribed
-              from (select send_id, count(*) filter (where type = 'opened') as opened,
-                           count(*) filter (where type = 'clicked') as clicked,
-                           count(*) filter (where type = 'bounced') as bounced,
-                           count(*) filter (where type = 'complained') as complained,
-                           count(*) filter (where type = 'unsubscribed') as unsubscribed
-                      from recorded group by send_id) q
+              from (select send_id, coalesce(sum(step) filter (where type = 'opened'), 0) as opened,
+                           coalesce(sum(step) filter (where type = 'clicked'), 0) as clicked,
+                           coalesce(sum(step) filter (where type = 'bounced'), 0) as bounced,
+                           coalesce(sum(step) filter (where type = 'complained'), 0) as complained,
+                           coalesce(sum(step) filter (where type = 'unsubscribed'), 0) as unsubscribed
+                      from counted group by send_id) q
               join send_stats w on w.brand_id = :brand_id and w.send_id = q.send_id
              where (select count(*) from activity) >= 0
              order by q.send_id
@@ -45,27 +79,56 @@ with listed as materialized (
     returning 1
 ), hours as (
     insert into event_counts (brand_id, hour, event_type, count)
-    select :brand_id, date_trunc('hour', at, 'UTC'), type, count(*)
-      from recorded
+    select :brand_id, date_trunc('hour', at, 'UTC'), type, sum(step)
+      from counted
      where (select count(*) from figures) >= 0
-     group by 2, 3 order by 2, 3
+     group by 2, 3
+    having sum(step) <> 0
+     order by 2, 3
         on conflict (brand_id, hour, event_type) do update set count = event_counts.count + excluded.count
     returning 1
 ), rollups as (
     insert into event_rollups (brand_id, send_id, day, event_type, receiving_domain, source, count)
-    select :brand_id, e.send_id, (e.at at time zone 'UTC')::date, e.type, split_part(e.email_key, '@', 2), coalesce(c.source, ''), count(*)
-      from recorded e
-      left join contacts c on c.brand_id = :brand_id and c.email_key = e.email_key
+    select :brand_id, send_id, (at at time zone 'UTC')::date, type, split_part(email_key, '@', 2), source, sum(step)
+      from counted
      where (select count(*) from hours) >= 0
-     group by 2, 3, 4, 5, 6 order by 2, 3, 4, 5, 6
+     group by 2, 3, 4, 5, 6
+    having sum(step) <> 0
+     order by 2, 3, 4, 5, 6
         on conflict (brand_id, send_id, node_id, day, event_type, receiving_domain, source)
            do update set count = event_rollups.count + excluded.count
     returning 1
 ), feed as (
     insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, send_id, email_id, summary, url, actor)
-    select :brand_id, at, 'email', type, email, email_key, send_id, email_id, summary, url, actor
-      from recorded
+    select :brand_id, l.at, 'email', l.type, l.email, l.email_key, l.send_id, l.email_id, l.summary, l.url, l.actor
+      from listed l
+      join counted c on c.place = l.place and c.step = 1
      where (select count(*) from rollups) >= 0
-     order by place
+     order by l.place
+), unfed as (
+    delete from events e
+     using counted c
+     where c.step = -1 and e.brand_id = :brand_id and e.occurred_at = c.at and e.send_id = c.send_id and e.recipient_key = c.email_key
+       and e.event_type = c.type and e.domain = 'email'
 )
-select place from recorded order by place;
+select place from counted where step = 1 order by place;
+
+-- Removes counts that moved and removed events have brought to zero. Their rows are locked by this transaction already.
+-- name: recipient_events_forget_zeros :exec
+-- params: brand_id bigint, send_ids bigint[], ordinals bigint[], types text[], recorded_ats timestamptz[]
+with listed as materialized (
+    select t.send_id, t.type, r.email_key, t.at, (t.at at time zone 'UTC')::date as day
+      from unnest(:send_ids::bigint[], :ordinals::bigint[], :types::text[], :recorded_ats::timestamptz[]) as t (send_id, ordinal, type, at)
+      join send_recipients r on r.brand_id = :brand_id and r.send_id = t.send_id and r.ordinal = t.ordinal
+), activity as (
+    delete from contact_activity a
+     using listed l
+     where a.brand_id = :brand_id and a.event_type = l.type and a.email_key = l.email_key and a.day = l.day and a.count <= 0
+), hours as (
+    delete from event_counts h
+     using listed l
+     where h.brand_id = :brand_id and h.hour = date_trunc('hour', l.at, 'UTC') and h.event_type = l.type and h.count = 0
+)
+delete from event_rollups p
+ using listed l
+ where p.brand_id = :brand_id and p.send_id = l.send_id and p.day = l.day and p.event_type = l.type and p.count = 0;

@@ -1,5 +1,7 @@
 #include "engine/hits/hits.h"
 
+#include "base/clock.h"
+#include "engine/hits/hit_rules.h"
 #include "sql/hits.h"
 
 static const char *const kind_names[] = { [HIT_OPEN] = "open", [HIT_CLICK] = "click" };
@@ -16,6 +18,7 @@ void hits_add(const struct work *work, struct db_batch *batch, const struct hit 
     const char **agents = arena_array(work->arena, count, sizeof(*agents));
     const char **networks = arena_array(work->arena, count, sizeof(*networks));
     const char **addresses = arena_array(work->arena, count, sizeof(*addresses));
+    const char **urls = arena_array(work->arena, count, sizeof(*urls));
     for (size_t i = 0; i < count; i++) {
         brand_ids[i] = hits[i].brand_id;
         send_ids[i] = hits[i].send_id;
@@ -24,9 +27,10 @@ void hits_add(const struct work *work, struct db_batch *batch, const struct hit 
         ats[i] = hits[i].at_us;
         kinds[i] = kind_names[hits[i].kind];
         methods[i] = hits[i].method;
-        agents[i] = "other";
-        networks[i] = "other";
+        agents[i] = hit_agent_class(hits[i].agent);
+        networks[i] = hit_network_class(hits[i].address);
         addresses[i] = hits[i].address;
+        urls[i] = hits[i].url;
     }
     struct hits_add_params params = {
         .brand_ids = { brand_ids, count },
@@ -38,7 +42,11 @@ void hits_add(const struct work *work, struct db_batch *batch, const struct hit 
         .agents = { agents, count },
         .networks = { networks, count },
         .addresses = { addresses, count },
+        .urls = { urls, count },
         .ats = { ats, count },
+        .max_hits = HITS_MAX_A_RECIPIENT,
+        .judge_at = work->now_us + (hit_rules_built_in.hold_s + HITS_LATE_S) * US_PER_S,
+        .now = work->now_us,
     };
     db_batch_add(batch, &hits_add_statement, &params);
 }

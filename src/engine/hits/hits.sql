@@ -1,12 +1,38 @@
--- Stores hits. The delay is the time since the result of the message. A hit of a recipient that does not exist is not stored.
+-- Stores hits, and enqueues the job that judges them for each brand that has none. The delay is the time since the result of the
+-- message. A hit of a recipient that does not exist is not stored, nor are more than `max_hits` hits of a recipient.
 -- name: hits_add :exec
--- params: brand_ids bigint[], send_ids bigint[], ordinals bigint[], kinds text[], links bigint[], methods text[], agents text[], networks text[], addresses text[], ats timestamptz[]
-insert into hits (brand_id, send_id, ordinal, kind, link, method, agent, network, address, occurred_at, delay_ms)
-select t.brand_id, t.send_id, t.ordinal, t.kind, nullif(t.link, -1), t.method, t.agent, t.network,
-       network(set_masklen(t.address::inet, case family(t.address::inet) when 4 then 24 else 48 end)), t.at,
-       (extract(epoch from t.at - e.occurred_at) * 1000)::bigint
-  from unnest(:brand_ids::bigint[], :send_ids::bigint[], :ordinals::bigint[], :kinds::text[], :links::bigint[], :methods::text[],
-              :agents::text[], :networks::text[], :addresses::text[], :ats::timestamptz[])
-       as t (brand_id, send_id, ordinal, kind, link, method, agent, network, address, at)
-  join send_recipients r on r.brand_id = t.brand_id and r.send_id = t.send_id and r.ordinal = t.ordinal
-  left join send_results e on e.brand_id = t.brand_id and e.send_id = t.send_id and e.ordinal = t.ordinal;
+-- params: brand_ids bigint[], send_ids bigint[], ordinals bigint[], kinds text[], links bigint[], methods text[], agents text[], networks text[], addresses text[], urls text[], ats timestamptz[], max_hits bigint, judge_at timestamptz, now timestamptz
+with stored as (
+    insert into hits (brand_id, send_id, ordinal, kind, link, method, agent, network, address, url, occurred_at, delay_ms)
+    select t.brand_id, t.send_id, t.ordinal, t.kind, nullif(t.link, -1), t.method, t.agent, t.network,
+           network(set_masklen(t.address::inet, case family(t.address::inet) when 4 then 24 else 48 end)), t.url, t.at,
+           (extract(epoch from t.at - e.occurred_at) * 1000)::bigint
+      from unnest(:brand_ids::bigint[], :send_ids::bigint[], :ordinals::bigint[], :kinds::text[], :links::bigint[], :methods::text[],
+                  :agents::text[], :networks::text[], :addresses::text[], :urls::text[], :ats::timestamptz[])
+           as t (brand_id, send_id, ordinal, kind, link, method, agent, network, address, url, at)
+      join send_recipients r on r.brand_id = t.brand_id and r.send_id = t.send_id and r.ordinal = t.ordinal
+      left join send_results e on e.brand_id = t.brand_id and e.send_id = t.send_id and e.ordinal = t.ordinal
+     where (select count(*) from (select from hits h
+                                   where h.brand_id = t.brand_id and h.send_id = t.send_id and h.ordinal = t.ordinal
+                                   limit :max_hits) known) < :max_hits
+    returning brand_id
+)
+insert into jobs (kind, pool, organization_id, brand_id, payload, run_after, created_at)
+select 'judge_hits', 'work', b.organization_id, b.id, '{}', :judge_at, :now
+  from brands b
+ where b.id in (select brand_id from stored)
+ order by b.id
+    on conflict (brand_id) where kind = 'judge_hits' and state in ('queued', 'running') do nothing;
+
+-- Erases addresses of older hits, up to a limit. Hits that are judged at the moment have their turn later.
+-- name: hits_erase_addresses :exec
+-- params: before timestamptz, limit bigint
+update hits
+   set address = null
+  from (select brand_id, occurred_at, id
+          from hits
+         where address is not null and occurred_at < :before
+         order by occurred_at
+         limit :limit
+           for update skip locked) old
+ where hits.brand_id = old.brand_id and hits.occurred_at = old.occurred_at and hits.id = old.id;

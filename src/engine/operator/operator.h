@@ -35,6 +35,10 @@ MUST_CHECK bool operator_set_plan(const struct work *work, int64_t organization_
 MUST_CHECK bool operator_set_bonus(const struct work *work, int64_t organization_id, int64_t credits, struct error *err)
     NONNULL(1, 4);
 
+/* For how many whole months the installation keeps events and hits besides the current one. Errors: INVALID_REQUEST (months). */
+MUST_CHECK bool operator_keep_events(const struct work *work, const char *months, struct error *err) NONNULL(1, 2, 3);
+MUST_CHECK bool operator_kept_events(const struct work *work, int64_t *ret_months, struct error *err) NONNULL(1, 2, 3);
+
 /* A session of a signed-in person. */
 struct operator_session {
     int64_t organization_id;

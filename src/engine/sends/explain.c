@@ -94,6 +94,8 @@ static void write_send(const struct work *work, const struct explain_decisions_r
     write_audience(work, row, json);
     write_recipient_delivery(row, json);
     json_member_raw(json, "events", row->events != NULL ? row->events : "[]");
+    if (row->machine_hits != NULL)
+        json_member_raw(json, "machineHits", row->machine_hits);
     json_object_end(json);
 }
 

@@ -129,14 +129,14 @@ update sends set job_id = :job_id where brand_id = :brand_id and id = :id;
 -- name: send_find :one
 -- row: send
 -- params: brand_id bigint, id bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
        t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed, t.held,
        case when s.status = 'running'
             then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
-       coalesce(d.kind = 'sandbox', false)
+       coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
@@ -147,14 +147,14 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
 -- name: send_page :page
 -- row: send
 -- params: brand_id bigint, status text null, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
        t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed, t.held,
        case when s.status = 'running'
             then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
-       coalesce(d.kind = 'sandbox', false)
+       coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
@@ -169,14 +169,14 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
 -- name: send_page_of_email :page
 -- row: send
 -- params: brand_id bigint, email_id bigint, status text null, from_start boolean, id bigint, limit bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
        t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed, t.held,
        case when s.status = 'running'
             then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
-       coalesce(d.kind = 'sandbox', false)
+       coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
@@ -190,8 +190,8 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
 -- The newest events of the recipients of a send.
 -- name: send_events :many
 -- params: brand_id bigint, send_id bigint, limit bigint
--- columns: event_type text, occurred_at timestamptz, recipient_email text null
-select event_type, occurred_at, recipient_email
+-- columns: event_type text, occurred_at timestamptz, recipient_email text null, url text null
+select event_type, occurred_at, recipient_email, url
   from events
  where brand_id = :brand_id and send_id = :send_id and mode = 'live'
  order by occurred_at desc, id desc
@@ -221,7 +221,7 @@ with figures as (
      where s.brand_id = :brand_id and s.id = :id and s.status in ('scheduled', 'queued', 'paused')
        and t.brand_id = s.brand_id and t.send_id = s.id and b.id = s.brand_id
     returning s.job_id, b.organization_id, s.started_at,
-              s.recipient_count - t.delivered - t.bounced - t.skipped - t.failed - t.held as unused
+              s.recipient_count - t.delivered - t.bounced + t.bounced_later - t.skipped - t.failed - t.held as unused
 ), dropped as (
     update jobs set state = 'canceled', settled_at = :now
      where id = (select job_id from canceled) and state = 'queued'

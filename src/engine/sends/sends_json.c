@@ -24,6 +24,8 @@ static void write_stats(const struct work *work, const struct send_row *send, st
         .bounced = send->bounced,
         .complained = send->complained,
         .unsubscribed = send->unsubscribed,
+        .bounced_later = send->bounced_later,
+        .is_tracked = send->is_tracked,
     };
     json_key(json, "stats");
     if (!has_figures(work, send)) {
@@ -52,7 +54,7 @@ struct send_progress send_progress_of(const struct send_row *send)
 {
     return (struct send_progress){
         .has_ended = send_has_ended(send),
-        .decided = send->accepted + send->bounced + send->skipped + send->failed + send->held,
+        .decided = send->accepted + send->bounced - send->bounced_later + send->skipped + send->failed + send->held,
         .delivered = send->delivered,
         .delayed = send->delayed,
         .recipients = send->recipient_count.value,
@@ -73,7 +75,7 @@ static void write_delivery_counts(const struct work *work, const struct send_row
     json_member_int(json, "accepted", send->accepted);
     json_member_int(json, "pending", progress.has_ended ? 0 : at_least_zero(progress.recipients - progress.decided));
     json_member_int(json, "delayed", progress.delayed);
-    json_member_int(json, "delivered", send->delivered);
+    json_member_int(json, "delivered", send->accepted - send->bounced_later);
     json_member_int(json, "bounced", send->bounced);
     if (work_is_for_assistant(work)) {
         json_member_int(json, "skipped", send->skipped);
@@ -115,6 +117,7 @@ static void write_events(const struct work *work, const struct db_rows *rows, st
         json_member_text(json, "eventType", events[i].event_type);
         json_member_time(json, "occurredAt", events[i].occurred_at);
         json_member_text_if(json, "recipientEmail", events[i].recipient_email);
+        json_member_text_if(json, "url", events[i].url);
         json_object_end(json);
     }
     json_array_end(json);

@@ -293,7 +293,8 @@ static void test_every_outcome_has_its_sentence(void **state)
     assert_says(first_send(why("ada@example.com", 0)), "Not mailed: unsubscribed on 2025-12-31T00:00:00.000Z (decided at ");
 }
 
-/* Events of the person in this send, newest first; no events of other people or other sends. */
+/* Events of the person in this send, newest first; no events of other people or other sends. D-116: beside them some hits of
+ * machines with the reason. */
 static void test_events_are_their_own(void **state)
 {
     (void)state;
@@ -312,10 +313,21 @@ static void test_events_are_their_own(void **state)
             " values (%lld, %lld, 1, '2026-01-02T10:00:00Z', 'unsubscribed')",
             (long long)work.brand_id, (long long)first, (long long)work.brand_id, (long long)first, (long long)work.brand_id,
             (long long)first, (long long)work.brand_id, (long long)first, (long long)work.brand_id, (long long)first);
+    run_sql(
+        "insert into hits (brand_id, send_id, ordinal, occurred_at, kind, method, agent, network, actor, reason)"
+        " select %1$lld, %2$lld, n %% 2 + 1, timestamptz '2026-01-02T09:00:00Z' + interval '1 s' * n, 'open', 'GET', 'apple_proxy',"
+        "        'apple', case n when 51 then 'human' else 'proxy' end, 'agent:apple_proxy' from generate_series(1, 60) n",
+        (long long)work.brand_id, (long long)first);
     const json_t *answer = why("ada@example.com", 0);
     const json_t *sends = json_object_get(answer, "sends");
     assert_int_equal(json_array_size(sends), 2);
     assert_member(json_array_get(sends, 0), "sendId", work_id(&work, ID_SEND, second));
+    assert_null(json_object_get(json_array_get(sends, 0), "machineHits"));
+    const json_t *hits = json_object_get(json_array_get(sends, 1), "machineHits");
+    assert_int_equal(json_array_size(hits), 20);
+    assert_member(json_array_get(hits, 0), "occurredAt", "2026-01-02T09:01:00.000Z");
+    assert_member(json_array_get(hits, 0), "reason", "agent:apple_proxy");
+    assert_member(json_array_get(hits, 0), "actor", "proxy");
     assert_int_equal(json_array_size(json_object_get(json_array_get(sends, 0), "events")), 0);
     const json_t *events = json_object_get(json_array_get(sends, 1), "events");
     assert_int_equal(json_array_size(events), 2);
@@ -324,7 +336,7 @@ static void test_events_are_their_own(void **state)
     assert_member(json_array_get(events, 0), "summary", "By the link.");
     assert_member(json_array_get(events, 1), "eventType", "sent");
     assert_member(json_array_get(sends, 1), "unsubscribedAt", "2026-01-02T10:00:00.000Z");
-    run_sql("delete from recipient_events");
+    run_sql("delete from recipient_events; delete from hits");
 }
 
 static void test_sends_are_bounded(void **state)

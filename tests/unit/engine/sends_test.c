@@ -1265,7 +1265,7 @@ static void test_advisory_locks_have_classes(void **state)
         struct delivery_allowance_lock_params lock = { .lock = ADVISORY_LOCK_ALLOWANCE, .organization_id = organization };
         assert_ok(sql_delivery_allowance_lock(conn, arena, &lock, NULL, &err), &err);
     }
-    assert_ok(event_partitions_make(conn, arena, work.now_us, &err), &err);
+    assert_ok(months_make(conn, arena, work.now_us, &err), &err);
     assert_int_equal(number_of("select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()"), 4);
     assert_int_equal(
         number_of("select count(distinct classid) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()"), 2);
