@@ -254,7 +254,9 @@ with paused as (
     update sends
        set status = 'paused', pause_reason = 'manual', updated_at = :now
      where brand_id = :brand_id and id = :id and status = 'running'
-    returning id
+    returning brand_id, id
+), noted as (
+    update gradual_sends g set paused_at = :now from paused p where g.brand_id = p.brand_id and g.send_id = p.id
 )
 select pg_notify('posthorn_send', '') from paused;
 

@@ -9,6 +9,8 @@
 #include "engine/delivery/delivery.h"
 #include "engine/delivery/tranches.h"
 #include "engine/ledger/ledger.h"
+#include "engine/sends/confirm.h"
+#include "engine/sends/explain.h"
 #include "engine/sends/gradual.h"
 #include "engine/sends/sends.h"
 
@@ -515,6 +517,115 @@ static void test_giving_up_returns_what_it_used(void **state)
     assert_false(go_on(send).set);
 }
 
+static void test_the_operator_pauses_a_gradual_send(void **state)
+{
+    (void)state;
+    make_contacts(100);
+    struct error err;
+    struct gradual_plan plan = plan_of(20, 40, 1, true, "UTC");
+    struct begun send = create(&plan);
+    begin(send);
+    assert_ok(send_pause_running(&work, send.id, &err), &err);
+    assert_true(row_of(send)->paused_at.set);
+    assert_false(go_on(send).set);
+    struct begun again = resume(send);
+    work.now_us += day_us;
+    assert_true(go_on(again).set);
+    assert_state(send, "running", 2, 60);
+}
+
+/* ---- What is told ---- */
+
+static const json_t *why(const char *email)
+{
+    struct error err;
+    struct buf *out = buf_in_arena(arena, 1024 * 1024);
+    struct json_writer writer;
+    json_writer_init(&writer, out);
+    assert_ok(send_why(&work, email, 0, &writer, &err), &err);
+    const json_t *answer;
+    struct json_bounds bounds = { .max_bytes = out->size };
+    assert_ok(json_read(arena, buf_text(out), out->size, bounds, &answer, &err), &err);
+    return json_array_get(json_object_get(answer, "sends"), 0);
+}
+
+static void assert_told(const char *email, int64_t tranche, const char *due, const char *summary)
+{
+    const json_t *send = why(email);
+    assert_int_equal(json_integer_value(json_object_get(send, "tranche")), tranche);
+    assert_int_equal(json_integer_value(json_object_get(send, "tranches")), 3);
+    assert_int_equal(json_object_get(send, "trancheDueAt") != NULL, due != NULL);
+    if (due != NULL)
+        assert_string_equal(json_string_value(json_object_get(send, "trancheDueAt")), due);
+    assert_string_equal(json_string_value(json_object_get(send, "summary")), summary);
+}
+
+static void test_why_tells_the_tranche(void **state)
+{
+    (void)state;
+    make_contacts(10);
+    work.now_us = utc("2026-10-24T07:00:00.000Z");
+    struct gradual_plan plan = plan_of(20, 40, 1, true, "Europe/Berlin");
+    struct begun send = create(&plan);
+    begin(send);
+    for (int i = 1; i <= 10; i++) /* the ordinal is part of the address */
+        run_sql("update send_recipients set email_key = 'n%d@example.com' where ordinal = %d", i, i);
+    assert_told("n2@example.com", 1, NULL, "Queued in the running send.");
+    assert_told("n3@example.com", 2, "2026-10-25T08:00:00.000Z",
+                "Not mailed yet: waits for tranche 2 of 3, due at 2026-10-25T08:00:00.000Z.");
+    assert_told("n10@example.com", 3, "2026-10-26T08:00:00.000Z",
+                "Not mailed yet: waits for tranche 3 of 3, due at 2026-10-26T08:00:00.000Z.");
+    pause_send(send);
+    assert_told("n7@example.com", 3, NULL, "Not mailed yet: waits for tranche 3 of 3; the send is paused.");
+    run_sql("update sends set error = 'A guard.'");
+    assert_told("n7@example.com", 3, NULL, "Not mailed yet: waits for tranche 3 of 3; the send is paused. A guard.");
+    run_sql("update sends set error = null, pause_reason = 'plan_limit'");
+    assert_told("n7@example.com", 3, NULL,
+                "Not mailed yet: waits for tranche 3 of 3; the send is paused until the plan's allowance suffices.");
+    run_sql("update sends set status = 'canceled', pause_reason = null");
+    assert_told("n7@example.com", 3, NULL, "Not mailed: the send is canceled. ");
+}
+
+static void test_a_preview_tells_the_tranches(void **state)
+{
+    (void)state;
+    struct error err;
+    struct send_accepted accepted;
+    make_contacts(30);
+    work.now_us = utc("2026-10-24T07:00:00.000Z");
+    struct gradual_plan plan = plan_of(10, 45, 1, true, "Europe/Berlin");
+    struct send_request request = {
+        .email_id = design_of(html, "Hello"),
+        .domain_id = sandbox_id(),
+        .audience = "all",
+        .subject = "News",
+        .gradual = &plan,
+        .confirm_above = { .set = true, .value = 20 },
+    };
+    assert_ok(send_create(&work, &request, &accepted, &err), &err);
+    assert_non_null(accepted.preview);
+    struct buf *out = buf_in_arena(arena, 64 * 1024);
+    struct json_writer writer;
+    json_writer_init(&writer, out);
+    send_write_preview(accepted.preview, &writer);
+    assert_non_null(strstr(buf_text(out), "\"tranches\":[{\"at\":\"2026-10-24T07:00:00.000Z\",\"recipients\":3},"
+                                          "{\"at\":\"2026-10-25T08:00:00.000Z\",\"recipients\":14},"
+                                          "{\"at\":\"2026-10-26T08:00:00.000Z\",\"recipients\":13}]"));
+    assert_non_null(strstr(send_preview_question(arena, accepted.preview),
+                           "In 3 tranches: 3 recipients at the start, everybody by 2026-10-26T08:00:00.000Z."));
+    /* The token confirms this plan only. */
+    struct gradual_plan other = plan_of(10, 90, 1, true, "Europe/Berlin");
+    request.confirmation = accepted.preview->token;
+    request.gradual = &other;
+    assert_false(send_create(&work, &request, &accepted, &err));
+    assert_string_equal(err.param, "confirmationToken");
+    request.gradual = NULL;
+    assert_false(send_create(&work, &request, &accepted, &err));
+    request.gradual = &plan;
+    assert_ok(send_create(&work, &request, &accepted, &err), &err);
+    assert_null(accepted.preview);
+}
+
 /* ---- The guard ---- */
 
 static void test_bounces_stop_a_send(void **state) /* D-120 */
@@ -662,6 +773,9 @@ int main(void)
         TEST(test_a_pause_holds_the_tranches),
         TEST(test_a_canceled_send_returns_what_it_used),
         TEST(test_giving_up_returns_what_it_used),
+        TEST(test_the_operator_pauses_a_gradual_send),
+        TEST(test_why_tells_the_tranche),
+        TEST(test_a_preview_tells_the_tranches),
         TEST(test_bounces_stop_a_send),
         TEST(test_complaints_stop_a_send),
         TEST(test_few_messages_prove_nothing),
