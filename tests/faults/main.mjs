@@ -18,6 +18,7 @@ import { runKills, runKillsAmidRetries, runStops } from './kills.mjs';
 import { disposeAll } from './mailing.mjs';
 import * as relays from './relays.mjs';
 import * as sizes from './sizes.mjs';
+import { killedAtRelease } from './tranches.mjs';
 import * as workers from './workers.mjs';
 
 const SEED = Number(process.env.POSTHORN_FAULT_SEED ?? Date.now() % 1_000_000);
@@ -39,6 +40,7 @@ const ROWS = [
   { name: 'killed-amid-retries', size: [10_000], run: (context) => runKillsAmidRetries({ kills: 15, ...context }) },
   { name: 'large-journal', size: [20_000, 2000], run: (context) => sizes.largeJournal({ records: isShort ? 100_000 : 1_000_000, ...context }) },
   { name: 'wide-recipients', size: [2000, 600], run: (context) => sizes.wideRecipients({ kills: isShort ? 2 : 10, wide: isShort ? 40 : 180, ...context }) },
+  { name: 'killed-at-release', size: [10_000, 1000], run: killedAtRelease },
   { name: 'stopped', size: [10_000], run: runStops },
   { name: 'drops-after-dot', size: [10_000, 1000], run: relays.dropsAfterDot },
   { name: 'drops-mid-data', size: [10_000], run: relays.dropsMidData },

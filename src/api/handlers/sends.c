@@ -3,6 +3,7 @@
 #include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/sends/confirm.h"
+#include "engine/sends/gradual.h"
 #include "engine/sends/test_message.h"
 
 /* A preview does nothing, so the same call may be made again with its idempotency key. */
@@ -34,12 +35,33 @@ static const char *text_or_none(const char *text)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
+static bool read_plan(struct op_context *ctx, const struct gradual_send *args, struct gradual_plan *ret_plan, struct error *err)
+{
+    *ret_plan = (struct gradual_plan){
+        .starting_percentage = args->starting_percentage,
+        .increment_percentage = args->increment_percentage,
+        .interval_value = args->interval->value,
+        .is_daily = args->interval->unit == GRADUAL_UNIT_DAY,
+        .time_zone = args->time_zone,
+    };
+    return gradual_plan_check(&ctx->work, ret_plan, err);
+}
+
+/* Enqueues the job that begins the send, and that continues a gradual one. */
+static bool enqueue_campaign(struct op_context *ctx, int64_t send_id, int64_t run_after_us, struct reply *reply, struct error *err)
+{
+    struct campaign_payload payload = { .send_id = send_id };
+    return op_context_enqueue(ctx, reply, campaign_job(ctx->work.arena, &payload), run_after_us, err) &&
+           send_set_job(&ctx->work, send_id, reply->job_id, err);
+}
+
 bool op_sends_create(struct op_context *ctx, const struct sends_create_args *args, struct reply *reply, struct error *err)
 {
     if (ctx->call->is_declined)
         return decline(ctx, reply, err);
-    if (args->gradual_send != NULL)
-        return fail(err, ERR_NOT_IMPLEMENTED, "gradualSend", "Gradual sends are not available yet; leave gradualSend out.");
+    struct gradual_plan plan;
+    if (args->gradual_send != NULL && !read_plan(ctx, args->gradual_send, &plan, err))
+        return false;
     struct send_request request = {
         .email_id = args->email_id,
         .domain_id = args->domain_id,
@@ -51,6 +73,7 @@ bool op_sends_create(struct op_context *ctx, const struct sends_create_args *arg
         .from_name = args->from != NULL ? text_or_none(args->from->name) : NULL,
         .reply_to = args->reply_to,
         .scheduled_at_us = args->scheduled_at,
+        .gradual = args->gradual_send != NULL ? &plan : NULL,
         .confirmation = ctx->call->confirmation,
         .key_id = ctx->call->who.key_id,
     };
@@ -64,10 +87,8 @@ bool op_sends_create(struct op_context *ctx, const struct sends_create_args *arg
         reply_preview(ctx, accepted.preview, reply);
         return true;
     }
-    struct campaign_payload payload = { .send_id = accepted.id };
     int64_t run_after_us = accepted.scheduled_at_us.set ? accepted.scheduled_at_us.value : ctx->work.now_us;
-    if (!op_context_enqueue(ctx, reply, campaign_job(ctx->work.arena, &payload), run_after_us, err) ||
-        !send_set_job(&ctx->work, accepted.id, reply->job_id, err))
+    if (!enqueue_campaign(ctx, accepted.id, run_after_us, reply, err))
         return false;
     op_context_subject(ctx, work_id(&ctx->work, ID_SEND, accepted.id));
     send_write_accepted(&ctx->work, &accepted, &reply->json);
@@ -155,14 +176,19 @@ bool op_sends_cancel(struct op_context *ctx, const struct sends_cancel_args *arg
 
 bool op_sends_pause(struct op_context *ctx, const struct sends_pause_args *args, struct reply *reply, struct error *err)
 {
-    (void)reply;
-    return send_pause(&ctx->work, args->send_id, err);
+    struct send_row *send;
+    if (!send_pause(&ctx->work, args->send_id, &send, err))
+        return false;
+    op_context_subject(ctx, work_id(&ctx->work, ID_SEND, send->id));
+    send_write(&ctx->work, send, NULL, &reply->json);
+    return true;
 }
 
 bool op_sends_resume(struct op_context *ctx, const struct sends_resume_args *args, struct reply *reply, struct error *err)
 {
     struct send_row *send;
-    if (!send_resume(&ctx->work, args->send_id, &send, err))
+    if (!send_resume(&ctx->work, args->send_id, &send, err) ||
+        (send_is_running_gradually(send) && !enqueue_campaign(ctx, send->id, ctx->work.now_us, reply, err)))
         return false;
     op_context_subject(ctx, work_id(&ctx->work, ID_SEND, send->id));
     send_write(&ctx->work, send, NULL, &reply->json);

@@ -44,13 +44,14 @@ select pg_advisory_xact_lock(:lock, hashint8(:organization_id));
 -- name: delivery_disable_timeout :exec
 select set_config('statement_timeout', '0', true);
 
--- Expands an inline list into recipients, and links each to its contact if there is one.
+-- Expands an inline list into recipients, and links each to its contact if there is one. With a key the order is that of the keyed
+-- hashes of the addresses.
 -- name: delivery_expand_inline :one
--- params: brand_id bigint, send_id bigint, range_size bigint, emails text[], keys text[]
+-- params: brand_id bigint, send_id bigint, sample_key bytea null, emails text[], keys text[]
 -- columns: count bigint
 with listed as materialized (
-    select t.email, t.key, t.ordinal
-      from unnest(:emails::text[], :keys::text[]) with ordinality as t (email, key, ordinal)
+    select t.email, t.key, row_number() over (order by sha256(:sample_key::bytea || convert_to(t.key, 'UTF8')), t.place) as ordinal
+      from unnest(:emails::text[], :keys::text[]) with ordinality as t (email, key, place)
 ), recipients as (
     insert into send_recipients (brand_id, send_id, ordinal, contact_id, email, email_key)
     select :brand_id, :send_id, l.ordinal, c.id, l.email, l.key
@@ -58,14 +59,17 @@ with listed as materialized (
       left join contacts c on c.brand_id = :brand_id and c.email_key = l.key
 ), total as (
     select count(*) as count from listed
-), ranges as (
-    insert into send_ranges (brand_id, send_id, from_ordinal, to_ordinal, next_ordinal)
-    select :brand_id, :send_id, r.first, least(r.first + :range_size - 1, t.count), r.first
-      from total t, generate_series(1, t.count, :range_size) as r (first)
 ), counted as (
     update sends set recipient_count = t.count from total t where brand_id = :brand_id and id = :send_id
 )
 select count from total;
+
+-- Makes the ranges of these recipients, so that senders can lease them.
+-- name: delivery_add_ranges :exec
+-- params: brand_id bigint, send_id bigint, from_ordinal bigint, to_ordinal bigint, range_size bigint
+insert into send_ranges (brand_id, send_id, from_ordinal, to_ordinal, next_ordinal)
+select :brand_id, :send_id, r.first, least(r.first + :range_size - 1, :to_ordinal), r.first
+  from generate_series(:from_ordinal::bigint, :to_ordinal::bigint, :range_size::bigint) as r (first);
 
 -- Updates the planner's statistics after a large send, without waiting for autovacuum.
 -- name: delivery_analyze :exec
@@ -80,6 +84,7 @@ values (:organization_id, date_trunc('month', :at at time zone 'UTC')::date, :co
 
 -- Corrects the allowance of a send by results. Recipients that were not mailed use none. When the send was canceled or given up,
 -- that has returned the allowance of all recipients without a result: then those that were mailed after all are counted again.
+-- The period is that of the beginning, of a gradual send that of its last tranche.
 -- Runs behind delivery_count, whose lock of the statistics keeps the send from ending meanwhile.
 -- name: delivery_correct_usage :exec
 -- params: organization_id bigint, brand_id bigint, send_id bigint, mailed bigint, unmailed bigint
@@ -87,7 +92,9 @@ update email_usage u
    set sent = greatest(u.sent + case when s.status in ('running', 'paused') then -:unmailed::bigint else :mailed::bigint end, 0)
   from sends s
  where s.brand_id = :brand_id and s.id = :send_id and u.organization_id = :organization_id
-   and u.period_start = date_trunc('month', s.started_at at time zone 'UTC')::date;
+   and u.period_start = date_trunc('month', coalesce((select g.released_at from gradual_sends g
+                                                        where g.brand_id = s.brand_id and g.send_id = s.id), s.started_at)
+                                            at time zone 'UTC')::date;
 
 -- Leases the next range to a sender process. Transactional and automation mail comes first. Brands take turns (round robin),
 -- starting after the brand served last. A send of the brand is chosen at random. `places` and `full` are those of
@@ -352,7 +359,7 @@ select :brand_id, :send_id, (:at::timestamptz at time zone 'UTC')::date, e.type,
     on conflict (brand_id, send_id, node_id, day, event_type, receiving_domain, source)
        do update set count = event_rollups.count + excluded.count;
 
--- Ends a send without open recipients. No row while a recipient is open, or when the send has ended already.
+-- Ends a send without open recipients. No row while a recipient is open or waits for a tranche, or when the send has ended already.
 -- name: delivery_complete :one
 -- params: brand_id bigint, id bigint, now timestamptz
 -- columns: status text
@@ -369,6 +376,8 @@ update sends s
    and not exists (select 1 from send_ranges r
                     where r.brand_id = s.brand_id and r.send_id = s.id and r.next_ordinal <= r.to_ordinal)
    and not exists (select 1 from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id)
+   and not exists (select 1 from gradual_sends g
+                    where g.brand_id = s.brand_id and g.send_id = s.id and g.next_tranche_at is not null)
 returning s.status;
 
 -- Ends a send that cannot continue and returns the allowance of the recipients without a result. The lock of the statistics comes
@@ -384,13 +393,19 @@ with figures as (
       from figures t
      where s.brand_id = :brand_id and s.id = :id and s.status in ('scheduled', 'queued', 'running', 'paused')
        and t.brand_id = s.brand_id and t.send_id = s.id
-    returning s.started_at, s.recipient_count - t.delivered - t.bounced + t.bounced_later - t.skipped - t.failed - t.held as unused
+    returning s.brand_id, s.id, s.started_at, s.recipient_count, t.delivered + t.bounced - t.bounced_later + t.skipped + t.failed + t.held as decided
+), released as (
+    select g.released, g.released_at
+      from ended e
+      join gradual_sends g on g.brand_id = e.brand_id and g.send_id = e.id
+       for update of g
 )
 update email_usage u
-   set sent = greatest(u.sent - e.unused, 0)
+   set sent = greatest(u.sent - coalesce(r.released, e.recipient_count) + e.decided, 0)
   from ended e
+  left join released r on true
  where e.started_at is not null and u.organization_id = :organization_id
-   and u.period_start = date_trunc('month', e.started_at at time zone 'UTC')::date;
+   and u.period_start = date_trunc('month', coalesce(r.released_at, e.started_at) at time zone 'UTC')::date;
 
 -- ---- Leases ----
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "engine/core/short_tokens.h"
+#include "engine/sends/gradual.h"
 #include "engine/sends/target.h"
 #include "sql/confirm.h"
 
@@ -51,6 +52,8 @@ static void hash_previewed_request(const struct work *work, const struct confirm
     json_member_text_if(&json, "name", checked->sender_name);
     json_member_text_if(&json, "replyTo", checked->reply_to);
     json_member_time_if(&json, "scheduledAt", request->scheduled_at_us);
+    if (request->gradual != NULL)
+        gradual_write_plan(request->gradual, &json);
     json_object_end(&json);
     sha256(buf_text(text), text->size, ret_hash);
 }

@@ -32,6 +32,8 @@ struct send_preview {
     const char *from;          /* name and address */
     const char *reply_to;      /* NULL: none */
     struct opt_int scheduled_at_us;
+    const struct gradual_plan *gradual; /* NULL: not gradual */
+    int64_t first_tranche_us;
     const char *sample_recipient;
     const char *subject; /* subject and text as the sample recipient would see them */
     const char *text;

@@ -1,6 +1,7 @@
 #include "engine/sends/confirm.h"
 
 #include "base/clock.h"
+#include "engine/sends/gradual.h"
 
 #include <string.h>
 
@@ -29,6 +30,8 @@ void send_write_preview(const struct send_preview *preview, struct json_writer *
     json_member_text(json, "from", preview->from);
     json_member_text_if(json, "replyTo", preview->reply_to);
     json_member_time_if(json, "scheduledAt", preview->scheduled_at_us);
+    if (preview->gradual != NULL)
+        gradual_write_tranches(preview->gradual, preview->first_tranche_us, preview->recipient_count, json);
     json_member_text(json, "sampleRecipient", preview->sample_recipient);
     json_member_text(json, "subject", preview->subject);
     json_member_text(json, "text", preview->text);
@@ -46,6 +49,17 @@ static const char *describe_target(struct arena *arena, const struct send_previe
     return "the listed addresses";
 }
 
+static void describe_tranches(struct arena *arena, const struct send_preview *preview, struct buf *text)
+{
+    const struct gradual_plan *plan = preview->gradual;
+    if (plan == NULL)
+        return;
+    int64_t count = gradual_tranche_count(plan);
+    buf_printf(text, "\n\nIn %lld tranches: %lld recipients at the start, everybody by %s.", (long long)count,
+               (long long)gradual_tranche_end(plan, preview->recipient_count, 1),
+               clock_iso(arena, gradual_slot_us(plan, preview->first_tranche_us, count - 1)));
+}
+
 const char *send_preview_question(struct arena *arena, const struct send_preview *preview)
 {
     enum { QUESTION_MAX_BYTES = 32 * 1024 };
@@ -54,6 +68,7 @@ const char *send_preview_question(struct arena *arena, const struct send_preview
     buf_printf(text, "Send this email to %lld recipients (%s), %s?\n\nFrom: %s\nSubject: %s\n\n%s\n\n(as %s would see it)",
                (long long)preview->recipient_count, describe_target(arena, preview), when, preview->from, preview->subject,
                preview->text, preview->sample_recipient);
+    describe_tranches(arena, preview, text);
     for (size_t i = 0; i < preview->warning_count; i++)
         buf_printf(text, "%s- %s", i == 0 ? "\n\nPlease note:\n" : "\n", preview->warnings[i]);
     return buf_text(text);

@@ -222,6 +222,8 @@ bool confirm_preview(const struct work *work, const struct confirmable *asked, c
                                                  : checked->from_address;
     preview->from = text_visible(work->arena, preview->from, SENDER_MAX_CHARS);
     preview->scheduled_at_us = asked->request->scheduled_at_us;
+    preview->gradual = asked->request->gradual;
+    preview->first_tranche_us = preview->scheduled_at_us.set ? preview->scheduled_at_us.value : work->now_us;
     warn_of_missing_fields(&builder);
     warn_of_recipient_count(&builder);
     warn_of_list(&builder);

@@ -1,5 +1,6 @@
 #include "engine/ledger/plans.h"
 #include "engine/sends/confirm.h"
+#include "engine/sends/gradual.h"
 #include "engine/sends/send_request.h"
 #include "engine/sends/target.h"
 
@@ -165,7 +166,7 @@ static bool insert_send(const struct work *work, const struct send_request *requ
     if (!sql_send_insert(work->conn, work->arena, &params, &row, err))
         return false;
     *ret_id = row->id;
-    return true;
+    return request->gradual == NULL || gradual_insert(work, row->id, request->gradual, err);
 }
 
 static bool check_lookup(const struct work *work, const struct send_request *request, struct checked_request *checked,
@@ -183,8 +184,11 @@ static bool check_lookup(const struct work *work, const struct send_request *req
     if (!found->any_eligible)
         return fail(err, ERR_NO_ELIGIBLE_RECIPIENTS, request->audience != NULL ? "audienceId" : "to",
                     "The target has no recipient that is subscribed and not suppressed.");
-    /* A scheduled send is checked against the allowance when it begins, and is paused if the allowance is too small. */
+    /* A scheduled send is checked against the allowance when it begins, and is paused if the allowance is too small. A gradual send
+     * is checked with each tranche. */
     int64_t count = found->count.set ? found->count.value : (int64_t)checked->list.count;
+    if (request->gradual != NULL)
+        count = gradual_tranche_end(request->gradual, count, 1);
     return request->scheduled_at_us.set || check_allowance_left(found->allowance, count, err);
 }
 

@@ -59,6 +59,16 @@ static void write_audience(const struct work *work, const struct explain_decisio
         json_member_int(json, "ordinal", row->ordinal.value);
 }
 
+static void write_tranche(const struct work *work, const struct explain_decisions_row *row, struct json_writer *json)
+{
+    struct explain_tranche tranche = explain_tranche_of(work, row);
+    if (tranche.tranche == 0)
+        return;
+    json_member_int(json, "tranche", tranche.tranche);
+    json_member_int(json, "tranches", tranche.of);
+    json_member_time_if(json, "trancheDueAt", tranche.due_us);
+}
+
 static void write_recipient_delivery(const struct explain_decisions_row *row, struct json_writer *json)
 {
     json_member_text_if(json, "outcome", row->outcome != NULL ? row->outcome : row->due_at.set ? "waiting" : NULL);
@@ -92,6 +102,7 @@ static void write_send(const struct work *work, const struct explain_decisions_r
     json_member_text_if(json, "pauseReason", row->pause_reason);
     json_member_text_if(json, "error", row->error);
     write_audience(work, row, json);
+    write_tranche(work, row, json);
     write_recipient_delivery(row, json);
     json_member_raw(json, "events", row->events != NULL ? row->events : "[]");
     if (row->machine_hits != NULL)

@@ -26,3 +26,12 @@ char *explain_sentence(const struct work *work, const struct explain_decisions_r
 
 /* One sentence about whether the address can receive campaigns now. */
 char *explain_person_sentence(const struct work *work, const struct explain_decisions_row *row) NONNULL(1, 2) RETURNS_NONNULL;
+
+/* The tranche of a recipient of a gradual send (explain_text.c). */
+struct explain_tranche {
+    int64_t tranche; /* 0: the send is not gradual, or the address is not one of its recipients */
+    int64_t of;      /* the number of tranches */
+    bool is_waiting; /* it is not released yet */
+    struct opt_int due_us;
+};
+struct explain_tranche explain_tranche_of(const struct work *work, const struct explain_decisions_row *row) NONNULL(1, 2);

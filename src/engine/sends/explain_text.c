@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "engine/sends/gradual.h"
 
 enum { SENTENCE_MAX_BYTES = 16 * 1024 };
 
@@ -133,8 +134,52 @@ static void say_waiting(struct buf *out, const struct explain_decisions_row *row
         add_time(out, ". Next attempt: ", row->due_at);
 }
 
-static void say_undecided(struct buf *out, const struct explain_decisions_row *row)
+struct explain_tranche explain_tranche_of(const struct work *work, const struct explain_decisions_row *row)
 {
+    struct explain_tranche found = { .tranche = 0 };
+    if (row->gradual_zone == NULL || !row->ordinal.set)
+        return found;
+    struct gradual_plan plan = {
+        .starting_percentage = row->gradual_starting.value,
+        .increment_percentage = row->gradual_increment.value,
+        .interval_value = row->gradual_interval.value,
+        .is_daily = text_equal(row->gradual_unit, "day"),
+        .time_zone = row->gradual_zone,
+    };
+    gradual_plan_load(work->arena, &plan);
+    int64_t anchor_us = row->scheduled_at.set ? row->scheduled_at.value : row->started_at.value;
+    found.tranche = gradual_tranche_of(&plan, row->recipient_count.value, row->ordinal.value);
+    found.of = gradual_tranche_count(&plan);
+    found.is_waiting = row->ordinal.value > row->gradual_released.value;
+    found.due_us.set = found.is_waiting && text_equal(row->status, "running") && row->next_tranche_at.set;
+    if (found.due_us.set)
+        found.due_us.value =
+            gradual_tranche_due_us(&plan, anchor_us, row->next_tranche_at.value, found.tranche - row->gradual_tranche.value - 1);
+    return found;
+}
+
+static bool say_tranche(const struct work *work, struct buf *out, const struct explain_decisions_row *row)
+{
+    struct explain_tranche tranche = explain_tranche_of(work, row);
+    bool is_paused = text_equal(row->status, "paused");
+    if (!tranche.is_waiting || !(is_paused || text_equal(row->status, "running")))
+        return false;
+    buf_printf(out, "Not mailed yet: waits for tranche %lld of %lld", (long long)tranche.tranche, (long long)tranche.of);
+    add_time(out, ", due at ", tranche.due_us);
+    if (is_paused && text_equal(row->pause_reason, "plan_limit"))
+        buf_add_text(out, "; the send is paused until the plan's allowance suffices");
+    else if (is_paused)
+        buf_add_text(out, "; the send is paused");
+    buf_add_char(out, '.');
+    if (is_paused && row->error != NULL)
+        buf_printf(out, " %s", row->error);
+    return true;
+}
+
+static void say_undecided(const struct work *work, struct buf *out, const struct explain_decisions_row *row)
+{
+    if (say_tranche(work, out, row))
+        return;
     if (text_equal(row->status, "running"))
         buf_add_text(out, row->is_leased.value ? "Being sent now." : "Queued in the running send.");
     else
@@ -206,7 +251,7 @@ char *explain_sentence(const struct work *work, const struct explain_decisions_r
     else if (row->due_at.set)
         say_waiting(out, row);
     else if (row->ordinal.set)
-        say_undecided(out, row);
+        say_undecided(work, out, row);
     else if (row->started_at.set)
         say_not_recipient(out, row);
     else

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "engine/core/page.h"
+#include "engine/sends/gradual.h"
 #include "sql/delivery.h"
 
 static bool send_not_found(struct error *err)
@@ -95,6 +96,11 @@ bool send_set_job(const struct work *work, int64_t send_id, int64_t job_id, stru
     return sql_send_set_job(work->conn, work->arena, &params, NULL, err);
 }
 
+bool send_is_running_gradually(const struct send_row *send)
+{
+    return send->gradual_zone != NULL && text_equal(send->status, "running");
+}
+
 bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
 {
     struct send_cancel_params cancel = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
@@ -109,21 +115,31 @@ bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret
         return send_not_found(err);
     if (!text_equal(send->status, "canceled"))
         return fail(err, ERR_SEND_NOT_CANCELLABLE, "sendId",
-                    "This send is %s; only a send that has not begun, or is paused, can be canceled.", send->status);
+                    "This send is %s; only a send that has not begun, or is paused, can be canceled.%s", send->status,
+                    send_is_running_gradually(send) ? " Pause it first." : "");
     *ret_send = send;
     return true;
 }
 
-bool send_pause(const struct work *work, int64_t send_id, struct error *err)
+static bool refuse_pause(const struct send_row *send, struct error *err)
+{
+    if (send->gradual_zone == NULL)
+        return fail(err, ERR_SEND_NOT_PAUSABLE, "sendId",
+                    "This send is %s and not gradual; only a running gradual send can be paused.", send->status);
+    return fail(err, ERR_SEND_NOT_PAUSABLE, "sendId", "This send is %s; only a running gradual send can be paused.", send->status);
+}
+
+bool send_pause(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
 {
     struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
     struct send_row *send;
-    if (!sql_send_find(work->conn, work->arena, &find, &send, err))
+    if (!gradual_pause(work, send_id, err) || !sql_send_find(work->conn, work->arena, &find, &send, err))
         return false;
     if (send == NULL)
         return send_not_found(err);
-    return fail(err, ERR_SEND_NOT_PAUSABLE, "sendId", "This send is %s and not gradual; only a running gradual send can be paused.",
-                send->status);
+    *ret_send = send;
+    bool is_paused = text_equal(send->status, "paused") && text_equal(send->pause_reason, "manual");
+    return (is_paused && send->gradual_zone != NULL) || refuse_pause(send, err);
 }
 
 bool send_pause_running(const struct work *work, int64_t send_id, struct error *err)
@@ -149,7 +165,7 @@ bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret
         return send_not_found(err);
     *ret_send = send;
     if (db_batch_rows(batch, resumed)->count > 0)
-        return true;
+        return gradual_note_resume(work, send, err);
     if (text_equal(send->pause_reason, "plan_limit"))
         return fail(err, ERR_SEND_NOT_RESUMABLE, "sendId",
                     "This send is paused until the plan's allowance suffices, and then resumes by itself. To stop it, cancel it.");

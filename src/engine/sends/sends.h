@@ -11,6 +11,8 @@
 #include "engine/core/work.h"
 #include "sql/sends.h"
 
+struct gradual_plan;
+
 enum { SEND_INLINE_MAX = 50, SEND_EVENTS_MAX = 100, SEND_SCHEDULE_MAX_DAYS = 366 };
 
 /* The arguments of the caller. Optional texts are NULL when not given. */
@@ -25,9 +27,10 @@ struct send_request {
     const char *from_name;
     const char *reply_to;
     struct opt_int scheduled_at_us;
-    struct opt_int confirm_above; /* more recipients than this need a confirmation (confirm.h); unset: never needed */
-    const char *confirmation;     /* the token of the preview; NULL: none */
-    int64_t key_id;               /* the caller's API key; 0: the local owner */
+    const struct gradual_plan *gradual; /* checked (gradual.h); NULL: not gradual */
+    struct opt_int confirm_above;       /* more recipients than this need a confirmation (confirm.h); unset: never needed */
+    const char *confirmation;           /* the token of the preview; NULL: none */
+    int64_t key_id;                     /* the caller's API key; 0: the local owner */
 };
 
 /* ---- Campaigns ---- */
@@ -66,18 +69,22 @@ MUST_CHECK bool send_set_job(const struct work *work, int64_t send_id, int64_t j
 MUST_CHECK bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
     NONNULL(1, 3, 4);
 
-/* Pauses a running gradual send. Gradual sends do not exist yet (gradualSend answers 501), so every call fails.
+/* Pauses a running gradual send, and returns it. A send that a caller or a guard has paused is returned unchanged.
  * Errors: SEND_NOT_FOUND, SEND_NOT_PAUSABLE. */
-MUST_CHECK bool send_pause(const struct work *work, int64_t send_id, struct error *err) NONNULL(1, 3);
+MUST_CHECK bool send_pause(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
+    NONNULL(1, 3, 4);
 
 /* Pauses a running send of any kind, for the operator. A send that is not running stays as it is. Sender processes stop the
  * delivery within ten seconds. The results of messages that they sent before are recorded. */
 MUST_CHECK bool send_pause_running(const struct work *work, int64_t send_id, struct error *err) NONNULL(1, 3);
 
-/* Resumes a manually paused send, and returns it. The send ends at once when every recipient has a result. Errors: SEND_NOT_FOUND,
- * SEND_NOT_RESUMABLE. */
+/* Resumes a manually paused send, and returns it. The send ends at once when every recipient has a result. The caller enqueues the
+ * job of a gradual send that runs again, and stores it with send_set_job. Errors: SEND_NOT_FOUND, SEND_NOT_RESUMABLE. */
 MUST_CHECK bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
     NONNULL(1, 3, 4);
+
+/* Whether a job of the send is needed: it is gradual and running. */
+bool send_is_running_gradually(const struct send_row *send) NONNULL(1) PURE;
 
 /* The remaining sends of the organization's plan in this period; unset when unlimited. */
 MUST_CHECK bool send_allowance_left(const struct work *work, struct opt_int *ret_left, struct error *err) NONNULL(1, 2, 3);

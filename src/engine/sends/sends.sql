@@ -129,36 +129,40 @@ update sends set job_id = :job_id where brand_id = :brand_id and id = :id;
 -- name: send_find :one
 -- row: send
 -- params: brand_id bigint, id bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
        t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed, t.held,
        case when s.status = 'running'
             then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
-       coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked
+       coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked, g.starting_percentage, g.increment_percentage, g.interval_value, g.interval_unit, g.time_zone,
+       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
   left join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
+  left join gradual_sends g on g.brand_id = s.brand_id and g.send_id = s.id
  where s.brand_id = :brand_id and s.id = :id;
 
 -- The campaign sends of a brand, newest first (keyset pagination).
 -- name: send_page :page
 -- row: send
 -- params: brand_id bigint, status text null, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
        t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed, t.held,
        case when s.status = 'running'
             then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
-       coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked
+       coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked, g.starting_percentage, g.increment_percentage, g.interval_value, g.interval_unit, g.time_zone,
+       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
   left join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
+  left join gradual_sends g on g.brand_id = s.brand_id and g.send_id = s.id
  where s.brand_id = :brand_id and s.kind = 'campaign'
    and (:from_start or (s.created_at, s.id) < (:at, :id))
    and (:status::text is null or s.status = :status)
@@ -169,18 +173,20 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
 -- name: send_page_of_email :page
 -- row: send
 -- params: brand_id bigint, email_id bigint, status text null, from_start boolean, id bigint, limit bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
        t.opened, t.clicked, t.bounced, t.complained, t.unsubscribed, t.skipped, t.failed, t.held,
        case when s.status = 'running'
             then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
-       coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked
+       coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked, g.starting_percentage, g.increment_percentage, g.interval_value, g.interval_unit, g.time_zone,
+       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
   left join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
+  left join gradual_sends g on g.brand_id = s.brand_id and g.send_id = s.id
  where s.brand_id = :brand_id and s.email_id = :email_id and s.kind = 'campaign'
    and (:from_start or s.id < :id)
    and (:status::text is null or s.status = :status)
@@ -209,7 +215,8 @@ select case reason when 'contact deleted' then 'deleted' when 'invalid address' 
  order by 1;
 
 -- Cancels a send that has not begun, or is paused, and removes the job that would begin it from the queue. A send that has begun
--- returns the allowance of its recipients without a result. The lock of the statistics comes first, as when results are written.
+-- returns the allowance of its recipients without a result; a gradual send has used that of its released recipients only. The lock of
+-- the statistics comes first, as when results are written.
 -- name: send_cancel :exec
 -- params: brand_id bigint, id bigint, now timestamptz
 with figures as (
@@ -220,17 +227,23 @@ with figures as (
       from figures t, brands b
      where s.brand_id = :brand_id and s.id = :id and s.status in ('scheduled', 'queued', 'paused')
        and t.brand_id = s.brand_id and t.send_id = s.id and b.id = s.brand_id
-    returning s.job_id, b.organization_id, s.started_at,
-              s.recipient_count - t.delivered - t.bounced + t.bounced_later - t.skipped - t.failed - t.held as unused
+    returning s.brand_id, s.id, s.job_id, b.organization_id, s.started_at, s.recipient_count,
+              t.delivered + t.bounced - t.bounced_later + t.skipped + t.failed + t.held as decided
+), released as (
+    select g.released, g.released_at
+      from canceled c
+      join gradual_sends g on g.brand_id = c.brand_id and g.send_id = c.id
+       for update of g
 ), dropped as (
     update jobs set state = 'canceled', settled_at = :now
      where id = (select job_id from canceled) and state = 'queued'
 ), returned as (
     update email_usage u
-       set sent = greatest(u.sent - c.unused, 0)
+       set sent = greatest(u.sent - coalesce(r.released, c.recipient_count) + c.decided, 0)
       from canceled c
+      left join released r on true
      where c.started_at is not null and u.organization_id = c.organization_id
-       and u.period_start = date_trunc('month', c.started_at at time zone 'UTC')::date
+       and u.period_start = date_trunc('month', coalesce(r.released_at, c.started_at) at time zone 'UTC')::date
 )
 select 1 from canceled;
 
@@ -241,7 +254,9 @@ with paused as (
     update sends
        set status = 'paused', pause_reason = 'manual', updated_at = :now
      where brand_id = :brand_id and id = :id and status = 'running'
-    returning id
+    returning brand_id, id
+), noted as (
+    update gradual_sends g set paused_at = :now from paused p where g.brand_id = p.brand_id and g.send_id = p.id
 )
 select pg_notify('posthorn_send', '') from paused;
 

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "engine/analytics/figures.h"
+#include "engine/sends/gradual.h"
 
 static int64_t at_least_zero(int64_t value)
 {
@@ -157,6 +158,7 @@ void send_write(const struct work *work, const struct send_row *send, const stru
     write_times(send, json);
     json_member_text_if(json, "error", send->error);
     json_member_text_if(json, "pauseReason", send->pause_reason);
+    gradual_write(work, send, json);
     if (send->is_captured && work_is_for_assistant(work))
         json_member_bool(json, "captured", true);
     write_stats(work, send, json);

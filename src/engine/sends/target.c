@@ -1,5 +1,6 @@
 #include "engine/sends/target.h"
 
+#include "base/text.h"
 #include "engine/filters/filter.h"
 
 struct any_row {
@@ -113,30 +114,37 @@ bool send_target_count(const struct work *work, struct send_target target, int64
     return add_target_members(work, target, sql, err) && run_count(work, sql, ret_count, err);
 }
 
+static void add_sample_order(const struct work *work, struct bytes sample_key, struct search_sql *sql)
+{
+    char *hex = arena_alloc(work->arena, 2 * sample_key.size + 1);
+    hex_encode(sample_key.data, sample_key.size, hex);
+    search_sql_add(sql, "sha256(decode(");
+    search_sql_text(sql, hex);
+    search_sql_add(sql, "::text, 'hex') || convert_to(c.email_key, 'UTF8')), ");
+}
+
 /* Ordinals follow the order of addresses. The recipients of a range are then adjacent in every index by address, which makes
- * fetching and settling a range faster. */
-bool send_target_expand(const struct work *work, int64_t send_id, struct send_target target, int64_t range_size, int64_t *ret_count,
-                        struct error *err)
+ * fetching and settling a range faster. A gradual send has the order of keyed hashes instead, so that a tranche is a fair sample.
+ */
+bool send_target_expand(const struct work *work, int64_t send_id, struct send_target target, struct bytes sample_key,
+                        int64_t *ret_count, struct error *err)
 {
     struct search_sql *sql = new_sql(work);
     search_sql_add(sql, "with target as materialized (select ");
     search_sql_number(sql, send_id);
     search_sql_add(sql, "::bigint as send_id, ");
-    search_sql_number(sql, range_size);
-    search_sql_add(sql, "::bigint as range_size, ");
     search_sql_number(sql, work->brand_id);
     search_sql_add(sql, "::bigint as brand_id), eligible as materialized ("
-                        "select c.id, c.email, c.email_key, row_number() over (order by c.email_key) as ordinal");
+                        "select c.id, c.email, c.email_key, row_number() over (order by ");
+    if (sample_key.data != NULL)
+        add_sample_order(work, sample_key, sql);
+    search_sql_add(sql, "c.email_key) as ordinal");
     if (!add_target_members(work, target, sql, err))
         return false;
     search_sql_add(sql, "), recipients as ("
                         "insert into send_recipients (brand_id, send_id, ordinal, contact_id, email, email_key)"
                         " select t.brand_id, t.send_id, e.ordinal, e.id, e.email, e.email_key from target t, eligible e"
-                        "), total as (select count(*) as count from eligible), ranges as ("
-                        "insert into send_ranges (brand_id, send_id, from_ordinal, to_ordinal, next_ordinal)"
-                        " select t.brand_id, t.send_id, r.first, least(r.first + t.range_size - 1, n.count), r.first"
-                        " from target t, total n, generate_series(1, n.count, t.range_size) as r (first)"
-                        "), counted as ("
+                        "), total as (select count(*) as count from eligible), counted as ("
                         "update sends s set recipient_count = n.count from target t, total n"
                         " where s.brand_id = t.brand_id and s.id = t.send_id"
                         ") select count from total");

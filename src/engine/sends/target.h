@@ -28,9 +28,9 @@ int64_t send_target_counted(const struct db_rows *rows) NONNULL(1) PURE;
 MUST_CHECK bool send_target_count(const struct work *work, struct send_target target, int64_t *ret_count, struct error *err)
     NONNULL(1, 3, 4);
 
-/* Inserts the recipients of the target with consecutive ordinals, and their ranges. Stores their number in the send.
- * Errors: as above. */
-MUST_CHECK bool send_target_expand(const struct work *work, int64_t send_id, struct send_target target, int64_t range_size,
+/* Inserts the recipients of the target with consecutive ordinals, in the order of addresses, or with `sample_key` (data NULL: none)
+ * in the order of their keyed hashes. Stores their number in the send. Errors: as above. */
+MUST_CHECK bool send_target_expand(const struct work *work, int64_t send_id, struct send_target target, struct bytes sample_key,
                                    int64_t *ret_count, struct error *err) NONNULL(1, 5, 6);
 
 /* ---- Statistics for a preview ---- */

@@ -1,10 +1,12 @@
 /*
  * The job of a campaign: it begins the send when its time has come. The sender
- * (src/sender) then delivers it.
+ * (src/sender) then delivers it. The job of a gradual send runs again until the
+ * send has ended or is paused: it releases the tranches and watches the figures.
  */
 #include "base/clock.h"
 #include "catalogue/job_types.h"
 #include "engine/delivery/delivery.h"
+#include "engine/delivery/tranches.h"
 
 enum { CAMPAIGN_MAX_ATTEMPTS = 20 }; /* failures in a row: about an hour with the pauses of the worker */
 static const int64_t plan_wait_us = INT64_C(15) * 60 * US_PER_S;
@@ -22,8 +24,15 @@ static bool settle(struct job *job, struct json_writer *answer, int *ret_status,
     bool begun;
     if (!delivery_begin(&job->work, send_of(job), &begun, err))
         return false;
-    if (!begun)
+    if (!begun) {
         job_run_again(job, job->work.now_us + plan_wait_us);
+        return true;
+    }
+    struct opt_int next_us;
+    if (!delivery_continue(&job->work, send_of(job), job->id, &next_us, err))
+        return false;
+    if (next_us.set)
+        job_run_again(job, next_us.value);
     return true;
 }
 

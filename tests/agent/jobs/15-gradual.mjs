@@ -26,7 +26,7 @@ export default {
     const gradualSend = { startingPercentage: percentage, incrementPercentage: percentage, interval: { value: 1, unit: 'day' }, timeZone };
     const order = { emailId, domainId: domains[0].domainId, audienceId: 'all', subject, gradualSend };
     const { sendId } = await assistant.confirm('send_email', order);
-    const { recipientCount } = await assistant.poll('get_email_analytics', { view: 'send', sendId }, ({ stats }) => stats.sent > 0);
+    const { recipientCount } = await assistant.poll('get_email_analytics', { view: 'send', sendId }, ({ stats }) => stats?.sent > 0);
     await assistant.call('control_email_send', { action: 'pause', sendId });
     const { status } = await assistant.call('control_email_send', { action: 'resume', sendId });
     return `It has ${recipientCount} recipients and is ${status}.`;

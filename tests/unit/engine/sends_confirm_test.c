@@ -409,20 +409,21 @@ static int64_t any_send(void)
 
 static const char *const states[] = { "scheduled", "queued", "running", "completed", "partially_completed", "failed", "canceled" };
 
-static void test_no_send_can_be_paused_yet(void **state) /* */
+static void test_only_a_gradual_send_can_be_paused(void **state) /* */
 {
     (void)state;
     int64_t id = any_send();
+    struct send_row *send;
     for (size_t i = 0; i < ARRAY_COUNT(states); i++) {
         struct error err = { .code = ERR_NONE };
         run_sql("update sends set status = '%s'", states[i]);
-        assert_false(send_pause(&work, id, &err));
+        assert_false(send_pause(&work, id, &send, &err));
         assert_int_equal(err.code, ERR_SEND_NOT_PAUSABLE);
         assert_string_equal(err.param, "sendId");
         assert_int_equal(number_of("select count(*) from sends where status = 'paused'"), 0);
     }
     struct error err = { .code = ERR_NONE };
-    assert_false(send_pause(&work, id + 1, &err));
+    assert_false(send_pause(&work, id + 1, &send, &err));
     assert_int_equal(err.code, ERR_SEND_NOT_FOUND);
 }
 
@@ -495,7 +496,7 @@ int main(void)
         TEST(test_a_token_expires),
         TEST(test_a_token_is_for_so_many),
         TEST(test_used_tokens_are_forgotten),
-        TEST(test_no_send_can_be_paused_yet),
+        TEST(test_only_a_gradual_send_can_be_paused),
         TEST(test_a_manual_pause_ends_by_hand),
         TEST(test_a_pause_for_the_plan_stays),
     };
