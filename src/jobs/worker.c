@@ -6,6 +6,7 @@
 #include "base/panic.h"
 #include "catalogue/job_types.h"
 #include "engine/analytics/partitions.h"
+#include "engine/insights/insights.h"
 #include "engine/ledger/ledger.h"
 #include "jobs/worker_pool.h"
 #include "sql/imports.h"
@@ -357,7 +358,7 @@ static void run_leased(void *context, const struct leased_job_row *row, struct d
 /* ---- The pools ---- */
 
 /* Once a minute one of the threads deletes settled jobs and stored responses of a day ago, expired short tokens and imports of a
- * month ago, and makes the partitions of the next months. */
+ * month ago, makes the partitions of the next months, and enqueues the runs of insights that are due. */
 static bool tidy(void *context, struct db_conn *conn, struct error *err)
 {
     struct workers *workers = context;
@@ -378,7 +379,8 @@ static bool tidy(void *context, struct db_conn *conn, struct error *err)
     db_batch_add(batch, &idempotency_forget_statement, &responses);
     db_batch_add(batch, &import_forget_statement, &imports);
     db_batch_add(batch, &short_tokens_forget_statement, &tokens);
-    return db_batch_run(batch, err) && event_partitions_make(conn, arena, clock_now_us(), err);
+    return db_batch_run(batch, err) && event_partitions_make(conn, arena, clock_now_us(), err) &&
+           insight_runs_enqueue(conn, arena, clock_now_us(), err);
 }
 
 static struct worker_pool *pool_start(struct workers *workers, const char *name, int threads, int share)
