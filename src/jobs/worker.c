@@ -7,6 +7,7 @@
 #include "catalogue/job_types.h"
 #include "engine/analytics/partitions.h"
 #include "engine/hits/judge_hits.h"
+#include "engine/insights/insights.h"
 #include "engine/ledger/ledger.h"
 #include "jobs/worker_pool.h"
 #include "sql/imports.h"
@@ -358,7 +359,7 @@ static void run_leased(void *context, const struct leased_job_row *row, struct d
 /* ---- The pools ---- */
 
 /* Once a minute one of the threads deletes settled jobs and stored responses of a day ago, expired short tokens and imports of a
- * month ago, wakes the jobs of hits, and tends the monthly partitions. */
+ * month ago, wakes the jobs of hits, tends the monthly partitions, and enqueues the runs of insights that are due. */
 static bool tidy(void *context, struct db_conn *conn, struct error *err)
 {
     struct workers *workers = context;
@@ -380,7 +381,8 @@ static bool tidy(void *context, struct db_conn *conn, struct error *err)
     db_batch_add(batch, &import_forget_statement, &imports);
     db_batch_add(batch, &short_tokens_forget_statement, &tokens);
     return db_batch_run(batch, err) && hits_tend(conn, arena, clock_now_us(), err) &&
-           months_make(conn, arena, clock_now_us(), err) && months_tend(conn, arena, clock_now_us(), err);
+           months_make(conn, arena, clock_now_us(), err) && months_tend(conn, arena, clock_now_us(), err) &&
+           insight_runs_enqueue(conn, arena, clock_now_us(), err);
 }
 
 static struct worker_pool *pool_start(struct workers *workers, const char *name, int threads, int share)

@@ -18,6 +18,7 @@ static void lint_declarations(void)
     lint_errors(&all);
     lint_policies(&all);
     lint_integrations(&all);
+    lint_insights(&all);
     lint_interface(&all);
     lint_resources(&all);
     lint_views(&all);
@@ -51,6 +52,7 @@ int main(int count, char **arguments)
     emit_errors(&all, folder);
     emit_policies(&all, folder);
     emit_integrations(&all, folder);
+    emit_insights(&all, folder);
     emit_operations_header(&all, folder);
     emit_operations(&all, folder);
     emit_jobs(&all, folder);
@@ -58,6 +60,7 @@ int main(int count, char **arguments)
     emit_mcp(&all, folder);
     emit_help(&all, folder);
     emit_docs(&all, text("%s/docs/reference", arguments[2]));
+    emit_insight_docs(&all, text("%s/docs/reference", arguments[2]));
     emit_commands(&all, text("%s/docs/reference", arguments[2]));
     return problem_count() > 0 ? 1 : 0;
 }

@@ -97,6 +97,7 @@ struct catalogue {
     json_t *interface; /* title, version, tags and usual examples of the OpenAPI document */
     json_t *resources; /* name → schema */
     json_t *integrations;
+    json_t *insights; /* detectors of findings */
     json_t *rule_file;    /* schemas/rules.json: areas, and rules in their order */
     json_t *rules;        /* id → rule of the contract (R-…), or decision on an open detail (D-…, A-…) */
     json_t *mcp;
@@ -146,6 +147,7 @@ void lint_errors(const struct catalogue *all) NONNULL(1);
 void lint_policies(const struct catalogue *all) NONNULL(1);
 void lint_operations(const struct catalogue *all) NONNULL(1);
 void lint_integrations(const struct catalogue *all) NONNULL(1);
+void lint_insights(const struct catalogue *all) NONNULL(1);
 void lint_resources(const struct catalogue *all) NONNULL(1);
 void lint_jobs(const struct catalogue *all) NONNULL(1);
 void lint_tools(const struct catalogue *all) NONNULL(1);
@@ -202,6 +204,11 @@ json_t *openapi_document(const struct catalogue *all) NONNULL(1) RETURNS_NONNULL
 void emit_errors(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_policies(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_integrations(const struct catalogue *all, const char *folder) NONNULL(1, 2);
+
+/* ---- emit_insights.c ---- */
+
+void emit_insights(const struct catalogue *all, const char *folder) NONNULL(1, 2);
+void emit_insight_docs(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_operations_header(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_operations(const struct catalogue *all, const char *folder) NONNULL(1, 2);
 void emit_jobs(const struct catalogue *all, const char *folder) NONNULL(1, 2);

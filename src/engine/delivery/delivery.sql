@@ -359,26 +359,34 @@ select :brand_id, :send_id, (:at::timestamptz at time zone 'UTC')::date, e.type,
     on conflict (brand_id, send_id, node_id, day, event_type, receiving_domain, source)
        do update set count = event_rollups.count + excluded.count;
 
--- Ends a send without open recipients. No row while a recipient is open or waits for a tranche, or when the send has ended already.
+-- Ends a send without open recipients. No row while a recipient is open or waits for a tranche, or when the send has ended
+-- already. The insights of its brand are found anew six hours after the end of a large send.
 -- name: delivery_complete :one
 -- params: brand_id bigint, id bigint, now timestamptz
 -- columns: status text
-update sends s
-   set status = case when t.failed + t.held = 0 then 'completed' when t.delivered > 0 then 'partially_completed' else 'failed' end,
-       error = nullif(concat_ws(' ', case when t.failed > 0 then t.failed || ' messages could not be composed.' end,
-                                     case when t.held > 0 then t.held || ' messages may or may not have arrived and were not sent again.' end), ''),
-       completed_at = case when t.failed + t.held = 0 or t.delivered > 0 then :now::timestamptz end,
-       failed_at = case when t.failed + t.held > 0 and t.delivered = 0 then :now::timestamptz end,
-       updated_at = :now
-  from send_stats t
- where s.brand_id = :brand_id and s.id = :id and s.status = 'running' and s.started_at is not null
-   and t.brand_id = s.brand_id and t.send_id = s.id
-   and not exists (select 1 from send_ranges r
-                    where r.brand_id = s.brand_id and r.send_id = s.id and r.next_ordinal <= r.to_ordinal)
-   and not exists (select 1 from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id)
-   and not exists (select 1 from gradual_sends g
-                    where g.brand_id = s.brand_id and g.send_id = s.id and g.next_tranche_at is not null)
-returning s.status;
+with ended as (
+    update sends s
+       set status = case when t.failed + t.held = 0 then 'completed' when t.delivered > 0 then 'partially_completed' else 'failed' end,
+           error = nullif(concat_ws(' ', case when t.failed > 0 then t.failed || ' messages could not be composed.' end,
+                                         case when t.held > 0 then t.held || ' messages may or may not have arrived and were not sent again.' end), ''),
+           completed_at = case when t.failed + t.held = 0 or t.delivered > 0 then :now::timestamptz end,
+           failed_at = case when t.failed + t.held > 0 and t.delivered = 0 then :now::timestamptz end,
+           updated_at = :now
+      from send_stats t
+     where s.brand_id = :brand_id and s.id = :id and s.status = 'running' and s.started_at is not null
+       and t.brand_id = s.brand_id and t.send_id = s.id
+       and not exists (select 1 from send_ranges r
+                        where r.brand_id = s.brand_id and r.send_id = s.id and r.next_ordinal <= r.to_ordinal)
+       and not exists (select 1 from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id)
+       and not exists (select 1 from gradual_sends g
+                        where g.brand_id = s.brand_id and g.send_id = s.id and g.next_tranche_at is not null)
+    returning s.status, s.recipient_count
+), due as (
+    insert into insight_runs (brand_id, due_at)
+    select :brand_id, :now::timestamptz + interval '6 hours' from ended where recipient_count >= 500
+        on conflict (brand_id) do update set due_at = least(insight_runs.due_at, excluded.due_at)
+)
+select status from ended;
 
 -- Ends a send that cannot continue and returns the allowance of the recipients without a result. The lock of the statistics comes
 -- first, as in delivery_count.

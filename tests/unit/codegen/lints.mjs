@@ -37,6 +37,13 @@ function goodTree() {
       plans: { basic: { name: 'Basic', credits: 10, emailSends: null } },
     },
     'schemas/integrations.json': [{ provider: 'shop', name: 'Shop', category: 'data_in', events: ['orders/paid'] }],
+    'schemas/insights.json': [
+      {
+        id: 'brokenThings', summary: 'Broken things', kind: 'insight', severity: 'warning', unit: 'rate', test: 'Fisher',
+        compares: 'Broken things with whole ones.', least: [{ of: 'things', number: 10 }], title: '{value} are broken', rationale: 'They are.',
+        action: { label: 'Look', intent: 'look', prompt: 'Look at the things.' },
+      },
+    ],
     'schemas/jobs.json': [
       {
         name: 'make_thing', summary: 'Makes a thing.', maxBytes: 1000,

@@ -1,0 +1,10 @@
+/*
+ * Loads the figures that the detectors compare. Eight statements, which read the
+ * rollups of the brand once. Outside of a transaction.
+ */
+#pragma once
+
+#include "engine/core/work.h"
+#include "engine/insights/insight_data.h"
+
+MUST_CHECK bool insight_data_load(const struct work *work, struct insight_data *ret_data, struct error *err) NONNULL(1, 2, 3);
