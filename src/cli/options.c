@@ -138,6 +138,8 @@ static const struct option table[] = {
       "skip the DNS check of a domain (verify) or of its new signing keys (rotate)" },
     { "--purpose", NULL, OPTION_TEXT, offsetof(struct options, purpose), COMMAND_ADMIN, "NAME",
       "sending purpose of a new domain: marketing or transactional (default: marketing)" },
+    { "--note", NULL, OPTION_TEXT, offsetof(struct options, note), COMMAND_ADMIN, "TEXT",
+      "why a send is approved or rejected" },
     { "--batch", NULL, OPTION_SWITCH, offsetof(struct options, batch), COMMAND_ADMIN, NULL,
       "read commands from standard input, each a line with a JSON list of words, such as [\"brand\",\"create\",\"Acme\"]; "
       "print a line for each" },

@@ -68,6 +68,7 @@ struct options {
     double rate_multiplier;
     bool trust;
     const char *purpose;
+    const char *note;
     bool batch;
     const char *output; /* table, json or jsonl; NULL: chosen by the kind of standard output */
     const char *fields; /* columns, comma-separated */

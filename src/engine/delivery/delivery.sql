@@ -14,7 +14,7 @@ select s.status, b.organization_id, s.message_class, s.email_id, s.audience_id, 
   join brands b on b.id = s.brand_id
  where s.brand_id = :brand_id and s.id = :id;
 
--- Begins a send. No row when it was canceled or has begun before.
+-- Begins a send. No row when it was canceled or has begun before, or is not approved.
 -- name: delivery_begin :one
 -- params: brand_id bigint, id bigint, now timestamptz
 -- columns: audience_id bigint null, inline_to text[] null, inline_keys text[] null
@@ -22,6 +22,7 @@ update sends
    set status = 'running', pause_reason = null, started_at = coalesce(started_at, :now), updated_at = :now
  where brand_id = :brand_id and id = :id
    and (status in ('scheduled', 'queued') or (status = 'paused' and pause_reason = 'plan_limit'))
+   and approval_state = 'approved'
 returning audience_id, inline_to, inline_keys;
 
 -- Notifies all sender processes that a send is ready.

@@ -9,6 +9,7 @@
 #include "engine/api_keys/api_keys.h"
 
 struct domain_check;
+struct send_row;
 
 /* Finds an organization or brand by its wire id; NULL: the default one.
  * Errors: NOT_FOUND, BRAND_NOT_FOUND. */
@@ -57,6 +58,14 @@ MUST_CHECK bool operator_pause_send(const struct work *work, const char *wire_id
     NONNULL(1, 2, 3, 4);
 MUST_CHECK bool operator_cancel_send(const struct work *work, const char *wire_id, const char **ret_status, struct error *err)
     NONNULL(1, 2, 3, 4);
+
+/* Sets the number of recipients above which the sends of work->organization_id wait for an approval; unset: none waits. */
+MUST_CHECK bool operator_set_approvals(const struct work *work, struct opt_int above, struct error *err) NONNULL(1, 3);
+
+/* Approves or rejects a send that waits for an administrator (engine/sends/approval.h). `note` NULL: none.
+ * Errors: INVALID_REQUEST (note), SEND_NOT_FOUND, SEND_NOT_PENDING_APPROVAL. */
+MUST_CHECK bool operator_decide_send(const struct work *work, const char *wire_id, bool approves, const char *note,
+                                     struct send_row **ret_send, struct error *err) NONNULL(1, 2, 5, 6);
 
 /* `purpose` is marketing or transactional. Errors: INVALID_REQUEST, DOMAIN_ALREADY_EXISTS. */
 MUST_CHECK bool operator_create_domain(const struct work *work, int64_t brand_id, int64_t organization_id, const char *name,

@@ -67,8 +67,14 @@ char *explain_person_sentence(const struct work *work, const struct explain_deci
 
 static void say_not_begun(struct buf *out, const struct explain_decisions_row *row)
 {
-    if (text_equal(row->status, "canceled")) {
+    if (text_equal(row->approval_state, "rejected")) {
+        buf_printf(out, "Not mailed: %s", row->error != NULL ? row->error : "an administrator rejected the send.");
+    } else if (text_equal(row->status, "canceled")) {
         buf_add_text(out, "Not mailed: the send was canceled before it began.");
+    } else if (text_equal(row->approval_state, "pending")) {
+        buf_add_text(out, "Not mailed yet: the send waits for the approval of an administrator of the organization");
+        add_time(out, "; it is scheduled for ", row->scheduled_at);
+        buf_add_char(out, '.');
     } else if (text_equal(row->status, "failed")) {
         buf_printf(out, "Not mailed: the send failed before it began: %s", row->error != NULL ? row->error : "no reason is known.");
     } else if (text_equal(row->status, "paused")) {
