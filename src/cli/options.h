@@ -69,6 +69,7 @@ struct options {
     bool trust;
     const char *purpose;
     const char *note;
+    const char *send;
     bool batch;
     const char *output; /* table, json or jsonl; NULL: chosen by the kind of standard output */
     const char *fields; /* columns, comma-separated */

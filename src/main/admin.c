@@ -26,6 +26,7 @@ static const char usage[] =
     "  session create [--org ID] [--role admin|member] [--name TEXT] [--brand ID]... [--expires TIME]\n"
     "  session list [--org ID] | session end ID\n"
     "  send pause ID | send cancel ID | send approve ID [--note TEXT] | send reject ID [--note TEXT]\n"
+    "  restore status | restore release [--send ID]\n"
     "  domain create NAME [--brand ID] [--purpose NAME] | domain list [--brand ID] | domain verify NAME [--trust] [--brand ID]\n"
     "  domain records NAME [--brand ID] | domain rotate NAME [--trust] [--brand ID]\n"
     "  keys add | keys rewrap";
@@ -342,6 +343,8 @@ static const struct {
     { "send", "cancel", send_cancel_command, 1 },
     { "send", "approve", admin_send_approve, 1 },
     { "send", "reject", admin_send_reject, 1 },
+    { "restore", "status", admin_restore_status, 0 },
+    { "restore", "release", admin_restore_release, 0 },
     { "domain", "create", domain_create, 1 },
     { "domain", "list", domain_list, 0 },
     { "domain", "verify", domain_verify, 1 },

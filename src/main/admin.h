@@ -43,6 +43,10 @@ static inline bool find_brand(struct admin *admin, int64_t *ret_brand_id, int64_
     return true;
 }
 
+/* Sends that are held after a restore (admin_restore.c). */
+bool admin_restore_status(struct admin *admin, struct error *err);
+bool admin_restore_release(struct admin *admin, struct error *err);
+
 /* Approvals of sends (admin_approvals.c). */
 bool admin_org_approvals(struct admin *admin, struct error *err);
 bool admin_send_approve(struct admin *admin, struct error *err);

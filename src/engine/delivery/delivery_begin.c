@@ -77,6 +77,10 @@ bool delivery_begin(const struct work *work, int64_t send_id, bool *ret_begun, s
         return false;
     if (send == NULL)
         return true;
+    if (send->is_held) {
+        *ret_begun = false;
+        return true;
+    }
     if (!check_allowance(work, send, &fits, err))
         return false;
     if (!fits) {

@@ -67,6 +67,10 @@ MUST_CHECK bool operator_set_approvals(const struct work *work, struct opt_int a
 MUST_CHECK bool operator_decide_send(const struct work *work, const char *wire_id, bool approves, const char *note,
                                      struct send_row **ret_send, struct error *err) NONNULL(1, 2, 5, 6);
 
+/* Releases a send that is held after a restore; NULL: all (engine/core/restore_holds.h). Errors: SEND_NOT_FOUND. */
+MUST_CHECK bool operator_release_holds(const struct work *work, const char *wire_id, int64_t *ret_count, struct error *err)
+    NONNULL(1, 3, 4);
+
 /* `purpose` is marketing or transactional. Errors: INVALID_REQUEST, DOMAIN_ALREADY_EXISTS. */
 MUST_CHECK bool operator_create_domain(const struct work *work, int64_t brand_id, int64_t organization_id, const char *name,
                                        const char *purpose, int64_t *ret_id, struct error *err) NONNULL(1, 4, 5, 6, 7);

@@ -1,4 +1,6 @@
 #include "engine/operator/operator.h"
+
+#include "engine/core/restore_holds.h"
 #include "engine/operator/operator_audit.h"
 #include "engine/sends/approval.h"
 #include "sql/operator.h"
@@ -64,4 +66,11 @@ bool operator_decide_send(const struct work *work, const char *wire_id, bool app
     return find_send(work, wire_id, &own, &id, err) && db_tx_begin(own.conn, &tx, err) &&
            send_decide(&own, id, &decision, ret_send, err) &&
            operator_commit(&own, &tx, approves ? "admin.send.approve" : "admin.send.reject", wire_id, err);
+}
+
+bool operator_release_holds(const struct work *work, const char *wire_id, int64_t *ret_count, struct error *err)
+{
+    DB_TX tx;
+    return db_tx_begin(work->conn, &tx, err) && restore_release_holds(work, wire_id, ret_count, err) &&
+           operator_commit(work, &tx, "admin.restore.release", wire_id != NULL ? wire_id : "all", err);
 }

@@ -217,6 +217,10 @@ char *explain_sentence(const struct work *work, const struct explain_decisions_r
         say_not_recipient(out, row);
     else
         say_not_begun(out, row);
+    if (row->held_at.set && row->outcome == NULL && !row->ended_at.set && !text_equal(row->status, "canceled")) {
+        add_time(out, " The send is held since ", row->held_at);
+        buf_add_text(out, ", because the database was restored from an older state; the operator releases or cancels it.");
+    }
     if (row->uncertain.value && !text_equal(row->outcome, "held"))
         buf_add_text(out, " (an earlier attempt may have arrived as well, under the same Message-ID)");
     return arena_dup(work->arena, buf_text(out));

@@ -9,3 +9,15 @@ alter table sends
     add column approval_decided_at timestamptz,
     add column approval_session_id bigint, -- the session of the administrator; null: the operator
     add column approval_note text;
+
+-- held_at: the database was restored from an older state. The send may have gone out since then, so it waits until it is released.
+alter table sends add column held_at timestamptz;
+create index sends_held on sends (brand_id, id) where held_at is not null;
+
+-- How far each data folder was when one of its processes last moved on (sender/restore_guard.h). The same number is in a file of the
+-- folder. A file with a larger number shows that the database is older than the folder.
+create table data_folders (
+    folder     bigint primary key, -- random
+    generation bigint not null,
+    moved_at   timestamptz not null
+);
