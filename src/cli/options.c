@@ -124,7 +124,7 @@ static const struct option table[] = {
     { "--scopes", NULL, OPTION_TEXT, offsetof(struct options, scopes), COMMAND_ADMIN, "NAMES",
       "scopes of a new key (default: all)" },
     { "--name", NULL, OPTION_TEXT, offsetof(struct options, name), COMMAND_ADMIN, "TEXT",
-      "name of a new key, or of the user of a new session" },
+      "name of a new key or of the user of a new session, or title of a public group" },
     { "--role", NULL, OPTION_TEXT, offsetof(struct options, role), COMMAND_ADMIN, "NAME",
       "role of a new session: admin, or member with access to the brands of --brand (default: admin)" },
     { "--expires", NULL, OPTION_DURATION, offsetof(struct options, expires_s), COMMAND_ADMIN, "TIME",

@@ -26,6 +26,7 @@ static const char usage[] =
     "  session create [--org ID] [--role admin|member] [--name TEXT] [--brand ID]... [--expires TIME]\n"
     "  session list [--org ID] | session end ID\n"
     "  send pause ID | send cancel ID | send approve ID [--note TEXT] | send reject ID [--note TEXT]\n"
+    "  group public ID [--name TITLE] [--brand ID] | group private ID [--brand ID] | group list [--brand ID]\n"
     "  restore status | restore release [--send ID]\n"
     "  domain create NAME [--brand ID] [--purpose NAME] | domain list [--brand ID] | domain verify NAME [--trust] [--brand ID]\n"
     "  domain records NAME [--brand ID] | domain rotate NAME [--trust] [--brand ID]\n"
@@ -343,6 +344,9 @@ static const struct {
     { "send", "cancel", send_cancel_command, 1 },
     { "send", "approve", admin_send_approve, 1 },
     { "send", "reject", admin_send_reject, 1 },
+    { "group", "public", admin_group_public, 1 },
+    { "group", "private", admin_group_private, 1 },
+    { "group", "list", admin_group_list, 0 },
     { "restore", "status", admin_restore_status, 0 },
     { "restore", "release", admin_restore_release, 0 },
     { "domain", "create", domain_create, 1 },

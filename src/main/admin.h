@@ -43,6 +43,11 @@ static inline bool find_brand(struct admin *admin, int64_t *ret_brand_id, int64_
     return true;
 }
 
+/* Public subscription groups (admin_groups.c). */
+bool admin_group_public(struct admin *admin, struct error *err);
+bool admin_group_private(struct admin *admin, struct error *err);
+bool admin_group_list(struct admin *admin, struct error *err);
+
 /* Sends that are held after a restore (admin_restore.c). */
 bool admin_restore_status(struct admin *admin, struct error *err);
 bool admin_restore_release(struct admin *admin, struct error *err);

@@ -21,3 +21,12 @@ create table data_folders (
     generation bigint not null,
     moved_at   timestamptz not null
 );
+
+-- The subscription groups of contacts that people can choose on the page of their unsubscribe link. All others are private.
+create table public_groups (
+    brand_id   bigint not null references brands,
+    name       text not null, -- the id of the group in contacts.subscription_groups
+    title      text not null, -- shown to people
+    created_at timestamptz not null,
+    primary key (brand_id, name)
+);

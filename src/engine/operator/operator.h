@@ -100,6 +100,14 @@ MUST_CHECK bool operator_add_master_key(const struct work *work, int *ret_id, st
  * Errors: SERVICE_UNAVAILABLE. */
 MUST_CHECK bool operator_rewrap(const struct work *work, int64_t *ret_count, struct error *err) NONNULL(1, 2, 3);
 
+/* Makes a subscription group of work->brand_id public, with a title (NULL: its id), or private (engine/preferences).
+ * Errors: INVALID_REQUEST (group, name). */
+MUST_CHECK bool operator_set_public_group(const struct work *work, const char *name, const char *title, struct error *err)
+    NONNULL(1, 2, 4);
+MUST_CHECK bool operator_remove_public_group(const struct work *work, const char *name, bool *ret_changed, struct error *err)
+    NONNULL(1, 2, 3, 4);
+MUST_CHECK bool operator_write_public_groups(const struct work *work, struct json_writer *json, struct error *err) NONNULL(1, 2, 3);
+
 /* Lists, written as {"data":[…]}. */
 MUST_CHECK bool operator_write_organizations(const struct work *work, struct json_writer *json, struct error *err) NONNULL(1, 2, 3);
 MUST_CHECK bool operator_write_brands(const struct work *work, int64_t organization_id, struct json_writer *json, struct error *err)
