@@ -68,6 +68,8 @@ struct options {
     double rate_multiplier;
     bool trust;
     const char *purpose;
+    const char *note;
+    const char *send;
     bool batch;
     const char *output; /* table, json or jsonl; NULL: chosen by the kind of standard output */
     const char *fields; /* columns, comma-separated */

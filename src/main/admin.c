@@ -2,7 +2,7 @@
  * posthorn admin: the commands of the operator. Prints one JSON object; with
  * --batch, one for each command of standard input.
  */
-#include "cli/commands.h"
+#include "main/admin.h"
 
 #include "api/call.h"
 #include "api/key_scopes.h"
@@ -10,7 +10,6 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "engine/core/installation.h"
-#include "engine/operator/operator.h"
 #include "jobs/types/domain_lookup.h"
 #include "net/dns.h"
 
@@ -21,52 +20,18 @@
 enum { OUTPUT_MAX_BYTES = 16 * 1024 * 1024, SESSION_DEFAULT_S = 24 * 3600, LINE_MAX_BYTES = 64 * 1024, LINE_MAX_WORDS = 64 };
 
 static const char usage[] =
-    "org create NAME | org list | org plan ORG PLAN | org credits ORG BONUS\n"
+    "org create NAME | org list | org plan ORG PLAN | org credits ORG BONUS | org approvals ORG off|N\n"
     "  brand create NAME [--org ID] | brand list [--org ID]\n"
     "  key create [--scopes NAMES] [--brand ID] [--name TEXT] [--rate-multiplier X] | key list | key revoke ID\n"
     "  session create [--org ID] [--role admin|member] [--name TEXT] [--brand ID]... [--expires TIME]\n"
     "  session list [--org ID] | session end ID\n"
-    "  send pause ID | send cancel ID\n"
+    "  send pause ID | send cancel ID | send approve ID [--note TEXT] | send reject ID [--note TEXT]\n"
+    "  group public ID [--name TITLE] [--brand ID] | group private ID [--brand ID] | group list [--brand ID]\n"
+    "  restore status | restore release [--send ID]\n"
     "  domain create NAME [--brand ID] [--purpose NAME] | domain list [--brand ID] | domain verify NAME [--trust] [--brand ID]\n"
     "  domain records NAME [--brand ID] | domain rotate NAME [--trust] [--brand ID]\n"
     "  keys add | keys rewrap\n"
     "  events keep [MONTHS]";
-
-/* One running admin command. */
-struct admin {
-    struct work work;
-    const struct options *options;
-    const char *argument; /* the word after the verb, NULL when there is none */
-    const char *value;    /* the word after the argument */
-    struct json_writer json;
-};
-
-static bool need_argument(const struct admin *admin, const char *what, struct error *err)
-{
-    return admin->argument != NULL || fail(err, ERR_INVALID_REQUEST, what, "Name the %s.", what);
-}
-
-static bool need_value(const struct admin *admin, const char *what, struct error *err)
-{
-    return admin->value != NULL || fail(err, ERR_INVALID_REQUEST, what, "Name the %s.", what);
-}
-
-/* The audit row names the organization. */
-static bool find_organization(struct admin *admin, const char *wire_id, int64_t *ret_id, struct error *err)
-{
-    if (!operator_find_organization(&admin->work, wire_id, ret_id, err))
-        return false;
-    admin->work.organization_id = *ret_id;
-    return true;
-}
-
-static bool find_brand(struct admin *admin, int64_t *ret_brand_id, int64_t *ret_organization_id, struct error *err)
-{
-    if (!operator_find_brand(&admin->work, admin->options->brand, ret_brand_id, ret_organization_id, err))
-        return false;
-    admin->work.organization_id = *ret_organization_id;
-    return true;
-}
 
 /* ---- org, brand ---- */
 
@@ -383,6 +348,7 @@ static const struct {
     { "org", "list", org_list, 0 },
     { "org", "plan", org_plan, 2 },
     { "org", "credits", org_credits, 2 },
+    { "org", "approvals", admin_org_approvals, 2 },
     { "brand", "create", brand_create, 1 },
     { "brand", "list", brand_list, 0 },
     { "key", "create", key_create, 0 },
@@ -393,6 +359,13 @@ static const struct {
     { "session", "end", session_end, 1 },
     { "send", "pause", send_pause_command, 1 },
     { "send", "cancel", send_cancel_command, 1 },
+    { "send", "approve", admin_send_approve, 1 },
+    { "send", "reject", admin_send_reject, 1 },
+    { "group", "public", admin_group_public, 1 },
+    { "group", "private", admin_group_private, 1 },
+    { "group", "list", admin_group_list, 0 },
+    { "restore", "status", admin_restore_status, 0 },
+    { "restore", "release", admin_restore_release, 0 },
     { "domain", "create", domain_create, 1 },
     { "domain", "list", domain_list, 0 },
     { "domain", "verify", domain_verify, 1 },

@@ -57,7 +57,7 @@ static void write_database(struct json_writer *json, const struct process *proce
         bool reached = installation_connect(installation, &conn, &err) && db_schema_version(conn, &version, &err) &&
                        sql_doctor_counts(conn, process->arena, &counts, &err) &&
                        sql_delivery_senders(conn, process->arena, &senders, &sender_count, &err);
-        *all_ok = *all_ok && reached;
+        *all_ok = *all_ok && reached && counts->sends_held == 0;
     }
     json_key(json, "database");
     json_object_begin(json);
@@ -74,6 +74,11 @@ static void write_database(struct json_writer *json, const struct process *proce
         json_member_int(json, "contactsEstimate", counts->contacts);
         json_member_int(json, "sends", counts->sends);
         json_member_int(json, "jobsOpen", counts->jobs_open);
+        json_member_int(json, "sendsHeld", counts->sends_held);
+        if (counts->sends_held > 0)
+            json_member_text(json, "warning",
+                             "The database was restored from an older state. Sends that may have gone out already are held; see "
+                             "posthorn admin restore status.");
         *ret_servers = counts->servers;
     } else {
         json_member_text(json, "problem", err.message);

@@ -10,6 +10,7 @@
 #include "base/guard.h"
 #include "base/text.h"
 #include "sender/journal_reader.h"
+#include "sender/restore_guard.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct refill {
     int64_t released_at_us; /* monotonic; the last release of stray leases */
     int64_t last_brand;
     int64_t recovered_at_us; /* monotonic */
+    int64_t guarded_at_us;   /* monotonic; the last check of the restore guard */
     struct {
         int64_t send_id;
         int64_t until_us; /* monotonic */
@@ -297,6 +299,18 @@ static bool recover_journals(struct refill *refill, struct error *err)
     return true;
 }
 
+/* The first check was made before the threads were started. */
+static bool guard_restore_again(struct refill *refill, struct arena *arena, struct error *err)
+{
+    int64_t now_us = clock_monotonic_us();
+    if (refill->guarded_at_us != 0 && now_us - refill->guarded_at_us < RESTORE_MOVE_US)
+        return true;
+    bool is_first = refill->guarded_at_us == 0;
+    refill->guarded_at_us = now_us;
+    struct work work = sender_work(refill->sender, arena, refill->conn);
+    return is_first || restore_guard_pass(&work, refill->sender->config.data_dir, err);
+}
+
 /* With the mutex held. */
 static struct delivery_lease_request make_request(const struct refill *refill, struct arena *arena)
 {
@@ -329,7 +343,7 @@ static bool refill_once(struct refill *refill, struct error *err)
 {
     struct sender *sender = refill->sender;
     ARENA_SCOPE arena = arena_new(0);
-    if (!recover_journals(refill, err) || !release_stray_leases(refill, err))
+    if (!guard_restore_again(refill, arena, err) || !recover_journals(refill, err) || !release_stray_leases(refill, err))
         return false;
     pthread_mutex_lock(&sender->mutex);
     struct delivery_lease_request request = make_request(refill, arena);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/panic.h"
 #include "sender/delivery_queue.h"
+#include "sender/restore_guard.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +33,23 @@ static void start_threads(struct sender *sender)
         panic(PANIC_NO_THREAD);
 }
 
+/* Before anything is leased by this sender, or begun by the jobs of its process. */
+static bool guard_restore(const struct sender_config *config, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    DB_CONN_SCOPE conn = NULL;
+    struct work work = { .engine = installation_engine(config->installation), .arena = arena, .now_us = clock_now_us() };
+    if (!installation_connect(config->installation, &conn, err))
+        return false;
+    work.conn = conn;
+    return restore_guard_pass(&work, config->data_dir, err);
+}
+
 bool sender_start(const struct sender_config *config, struct sender **ret_sender, struct error *err)
 {
     struct journal *journal;
     struct journal_location location = journal_location_of(config);
-    if (!journal_open(&location, config->owner, &journal, err))
+    if (!guard_restore(config, err) || !journal_open(&location, config->owner, &journal, err))
         return false;
     struct sender *sender = calloc(1, sizeof(*sender));
     if (sender == NULL)

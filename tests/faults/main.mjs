@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { Random } from '../lib/random.mjs';
 import { Sink } from '../lib/smtp_sink.mjs';
 import { runAnyKills } from './any_process.mjs';
+import { runApprovals } from './approvals.mjs';
 import { canMount, fullForJournal, fullForOutbox } from './disks.mjs';
 import { runKills, runKillsAmidRetries, runStops } from './kills.mjs';
 import { disposeAll } from './mailing.mjs';
@@ -38,6 +39,7 @@ const ROWS = [
   { name: 'killed', size: [RECIPIENTS, RECIPIENTS], run: (context) => runKills({ kills: KILLS, ...context }) },
   { name: 'any-killed', size: [ANY_RECIPIENTS, ANY_RECIPIENTS], run: (context) => runAnyKills({ rounds: ROUNDS, ...context }) },
   { name: 'killed-amid-retries', size: [10_000], run: (context) => runKillsAmidRetries({ kills: 15, ...context }) },
+  { name: 'killed-at-approval', size: [2000, 500], run: (context) => runApprovals({ campaigns: isShort ? 2 : 20, ...context }) },
   { name: 'large-journal', size: [20_000, 2000], run: (context) => sizes.largeJournal({ records: isShort ? 100_000 : 1_000_000, ...context }) },
   { name: 'wide-recipients', size: [2000, 600], run: (context) => sizes.wideRecipients({ kills: isShort ? 2 : 10, wide: isShort ? 40 : 180, ...context }) },
   { name: 'killed-at-release', size: [10_000, 1000], run: killedAtRelease },

@@ -2,6 +2,7 @@
 #include "api/op_context.h"
 #include "catalogue/jobs.h"
 #include "catalogue/operations.h"
+#include "engine/sends/approval.h"
 #include "engine/sends/confirm.h"
 #include "engine/sends/gradual.h"
 #include "engine/sends/test_message.h"
@@ -88,7 +89,7 @@ bool op_sends_create(struct op_context *ctx, const struct sends_create_args *arg
         return true;
     }
     int64_t run_after_us = accepted.scheduled_at_us.set ? accepted.scheduled_at_us.value : ctx->work.now_us;
-    if (!enqueue_campaign(ctx, accepted.id, run_after_us, reply, err))
+    if (!accepted.needs_approval && !enqueue_campaign(ctx, accepted.id, run_after_us, reply, err))
         return false;
     op_context_subject(ctx, work_id(&ctx->work, ID_SEND, accepted.id));
     send_write_accepted(&ctx->work, &accepted, &reply->json);
@@ -125,8 +126,28 @@ bool op_sends_get(struct op_context *ctx, const struct sends_get_args *args, str
     reply->goes_on = !progress.has_ended;
     reply->progress = (double)progress.delivered;
     reply->progress_total = (double)progress.recipients;
-    reply->progress_note = arena_printf(ctx->work.arena, "%lld of %lld recipients decided, %lld wait for another attempt",
-                                        (long long)progress.decided, (long long)progress.recipients, (long long)progress.delayed);
+    if (progress.waits_for_approval)
+        reply->progress_note = "An administrator of the organization has to approve this send before it begins.";
+    else
+        reply->progress_note =
+            arena_printf(ctx->work.arena, "%lld of %lld recipients decided, %lld wait for another attempt",
+                         (long long)progress.decided, (long long)progress.recipients, (long long)progress.delayed);
+    return true;
+}
+
+bool op_sends_decide(struct op_context *ctx, const struct sends_decide_args *args, struct reply *reply, struct error *err)
+{
+    struct approval_decision decision = {
+        .approves = args->decision == SEND_DECISION_APPROVE,
+        .note = text_or_none(args->note),
+        .session_id = ctx->call->who.session_id,
+    };
+    struct send_row *send;
+    if (!send_find_brand(&ctx->work, args->send_id, &ctx->work.brand_id, err) ||
+        !send_decide(&ctx->work, args->send_id, &decision, &send, err))
+        return false;
+    op_context_subject(ctx, work_id(&ctx->work, ID_SEND, send->id));
+    send_write(&ctx->work, send, NULL, &reply->json);
     return true;
 }
 

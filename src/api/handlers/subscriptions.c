@@ -1,6 +1,7 @@
 #include "engine/subscriptions/subscriptions.h"
 #include "api/op_context.h"
 #include "catalogue/operations.h"
+#include "engine/preferences/preferences.h"
 
 /* The token is the credential: only the recipient received it. It names the brand. */
 static bool open_link(struct op_context *ctx, const char *token, struct unsubscribe_link *ret_link,
@@ -15,13 +16,35 @@ static bool open_link(struct op_context *ctx, const char *token, struct unsubscr
     return true;
 }
 
-static bool write_subscription(const struct unsubscribe_link *link, const struct subscription *subscription, struct reply *reply)
+static void write_groups(const struct preference_row *groups, size_t count, struct json_writer *json)
+{
+    if (count == 0)
+        return;
+    json_key(json, "groups");
+    json_array_begin(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object_begin(json);
+        json_member_text(json, "id", groups[i].name);
+        json_member_text(json, "title", groups[i].title);
+        json_member_bool(json, "chosen", groups[i].is_chosen);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
+static bool write_subscription(struct op_context *ctx, const struct unsubscribe_link *link, const struct subscription *subscription,
+                               struct reply *reply, struct error *err)
 {
     bool is_test = link->send_id == 0;
+    struct preference_row *groups;
+    size_t count;
+    if (!preferences_find(&ctx->work, link, &groups, &count, err))
+        return false;
     json_object_begin(&reply->json);
     json_member_text(&reply->json, "brandName", subscription->brand_name);
     json_member_bool(&reply->json, "unsubscribed", subscription->has_left && !is_test);
     json_member_bool(&reply->json, "test", is_test);
+    write_groups(groups, count, &reply->json);
     json_object_end(&reply->json);
     return true;
 }
@@ -31,7 +54,7 @@ bool op_subscriptions_read(struct op_context *ctx, const struct subscriptions_re
 {
     struct unsubscribe_link link;
     struct subscription subscription;
-    return open_link(ctx, args->token, &link, &subscription, err) && write_subscription(&link, &subscription, reply);
+    return open_link(ctx, args->token, &link, &subscription, err) && write_subscription(ctx, &link, &subscription, reply, err);
 }
 
 bool op_subscriptions_leave(struct op_context *ctx, const struct subscriptions_leave_args *args, struct reply *reply,
@@ -44,8 +67,23 @@ bool op_subscriptions_leave(struct op_context *ctx, const struct subscriptions_l
     if (link.send_id != 0)
         op_context_subject(ctx, work_id(&ctx->work, ID_SEND, link.send_id));
     subscription.has_left = true;
-    return write_subscription(&link, &subscription, reply);
+    return write_subscription(ctx, &link, &subscription, reply, err);
+}
+
+bool op_subscriptions_choose(struct op_context *ctx, const struct subscriptions_choose_args *args, struct reply *reply,
+                             struct error *err)
+{
+    struct unsubscribe_link link;
+    struct subscription subscription;
+    struct preference_choice choice = { .groups = args->groups, .subscribes = args->subscribe };
+    if (!open_link(ctx, args->token, &link, &subscription, err) || !preferences_choose(&ctx->work, &link, &choice, err) ||
+        !subscription_find(&ctx->work, &link, &subscription, err))
+        return false;
+    if (link.send_id != 0)
+        op_context_subject(ctx, work_id(&ctx->work, ID_SEND, link.send_id));
+    return write_subscription(ctx, &link, &subscription, reply, err);
 }
 
 const struct operation *const api_subscription[] = { &operations[OP_SUBSCRIPTIONS_READ], NULL };
 const struct operation *const api_unsubscribe[] = { &operations[OP_SUBSCRIPTIONS_LEAVE], NULL };
+const struct operation *const api_preferences[] = { &operations[OP_SUBSCRIPTIONS_CHOOSE], NULL };

@@ -379,6 +379,14 @@ static void put_routes(struct output *out, const struct catalogue *all)
         }
         put(out, ") },\n");
     }
+    for (size_t i = 0; i < all->op_count; i++) {
+        const char *outside = member_text(all->ops[i].json, "outside");
+        const char *path = outside != NULL ? strchr(outside, ' ') + 1 : NULL;
+        if (outside != NULL) {
+            put(out, "    { \"%.*s\", \"%s\", CANDIDATES(&operations[OP_%s]) },\n", (int)(path - 1 - outside), outside, path,
+                upper_case(all->ops[i].id));
+        }
+    }
     put(out, "};\nconst size_t route_count = sizeof(routes) / sizeof(routes[0]);\n");
 }
 

@@ -30,6 +30,19 @@ static void lint_words(const struct op_decl *op)
     }
 }
 
+/* A path outside of the contract: OpenAPI does not show it, and it has no parameters. */
+static void lint_outside(const struct op_decl *op)
+{
+    const json_t *outside = json_object_get(op->json, "outside");
+    if (outside == NULL) {
+        return;
+    }
+    const char *path = json_is_string(outside) ? strchr(json_string_value(outside), ' ') : NULL;
+    if (op->method != NULL || path == NULL || path[1] != '/' || strncmp(path + 1, "/v1/", 4) == 0 || strchr(path, '{') != NULL) {
+        problem(op->where, "outside must be a method and a path that is not below /v1, of an operation without a route");
+    }
+}
+
 /* Reports a name under `member` that is not in the table of the policies. */
 static void lint_policy_name(const struct catalogue *all, const struct op_decl *op, const char *member, const char *table)
 {
@@ -78,8 +91,7 @@ static void lint_arguments(const struct op_decl *op)
     }
     size_t i;
     const json_t *name;
-    json_array_foreach(json_object_get(op->json, "required"), i, name)
-    {
+    json_array_foreach (json_object_get(op->json, "required"), i, name) {
         if (!json_is_string(name) || find_param(op, json_string_value(name)) == NULL) {
             problem(op->where, "requires the unknown parameter %s", json_is_string(name) ? json_string_value(name) : "");
         }
@@ -123,8 +135,7 @@ static void lint_result(const struct catalogue *all, const struct op_decl *op)
     }
     size_t i;
     const json_t *code;
-    json_array_foreach(json_object_get(op->json, "errors"), i, code)
-    {
+    json_array_foreach (json_object_get(op->json, "errors"), i, code) {
         if (!json_is_string(code) || !error_is_known(all, json_string_value(code))) {
             problem(op->where, "the error %s is not in schemas/errors.json", json_is_string(code) ? json_string_value(code) : "");
         }
@@ -273,6 +284,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
     static const char *const known[] = {
         "id=s",
         "route=sz",
+        "outside=s",
         "summary=s",
         "reach=s",
         "organizationKey=b",
@@ -313,6 +325,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
     lint_policy_name(all, op, "policy", "rates");
     lint_policy_name(all, op, "price", "prices");
     lint_path(op);
+    lint_outside(op);
     lint_arguments(op);
     lint_when(op);
     lint_result(all, op);

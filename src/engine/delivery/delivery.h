@@ -28,7 +28,8 @@ enum {
 /* ---- Beginning ---- */
 
 /* Begins the send, in the transaction that completes the campaign's job, unless the send was canceled or has ended.
- * `ret_begun` is false when the plan's allowance is too small now. Then the send is paused; retry later. */
+ * `ret_begun` is false when the plan's allowance is too small now, and the send is paused, or when the send is held after a restore
+ * (engine/core/restore_holds.h). Retry later. */
 MUST_CHECK bool delivery_begin(const struct work *work, int64_t send_id, bool *ret_begun, struct error *err) NONNULL(1, 3, 4);
 
 /* Ends a send that cannot continue, and returns the unused allowance. */

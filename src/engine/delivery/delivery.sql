@@ -1,20 +1,20 @@
 -- The data of a send that its delivery needs.
 -- name: delivery_send :one
 -- params: brand_id bigint, id bigint
--- columns: status text, organization_id bigint, message_class text, email_id bigint, audience_id bigint null, domain_id bigint, is_sandbox boolean, subject_code bytea, html_code bytea, text_code bytea, from_address text, sender_name text null, reply_to text null, domain text, brand text, inline_to text[] null, inline_keys text[] null, started_at timestamptz null, any_suppressed boolean
+-- columns: status text, organization_id bigint, message_class text, email_id bigint, audience_id bigint null, domain_id bigint, is_sandbox boolean, subject_code bytea, html_code bytea, text_code bytea, from_address text, sender_name text null, reply_to text null, domain text, brand text, inline_to text[] null, inline_keys text[] null, started_at timestamptz null, any_suppressed boolean, is_held boolean
 select s.status, b.organization_id, s.message_class, s.email_id, s.audience_id, s.domain_id, d.kind = 'sandbox', s.subject_code, coalesce(s.html_code, v.html_code), v.text_code, s.from_address,
        s.sender_name, s.reply_to, d.name,
        jsonb_strip_nulls(b.identity || jsonb_build_object('name', b.name, 'domain', b.domain, 'timeZone', b.time_zone,
                                                           'locale', b.locale))::text,
        s.inline_to, s.inline_keys, s.started_at,
-       exists (select 1 from suppressions p where p.brand_id = s.brand_id)
+       exists (select 1 from suppressions p where p.brand_id = s.brand_id), s.held_at is not null
   from sends s
   join email_versions v on v.brand_id = s.brand_id and v.id = s.email_version_id
   join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
   join brands b on b.id = s.brand_id
  where s.brand_id = :brand_id and s.id = :id;
 
--- Begins a send. No row when it was canceled or has begun before.
+-- Begins a send. No row when it was canceled or has begun before, or is not approved.
 -- name: delivery_begin :one
 -- params: brand_id bigint, id bigint, now timestamptz
 -- columns: audience_id bigint null, inline_to text[] null, inline_keys text[] null
@@ -22,6 +22,8 @@ update sends
    set status = 'running', pause_reason = null, started_at = coalesce(started_at, :now), updated_at = :now
  where brand_id = :brand_id and id = :id
    and (status in ('scheduled', 'queued') or (status = 'paused' and pause_reason = 'plan_limit'))
+   and approval_state = 'approved'
+   and held_at is null
 returning audience_id, inline_to, inline_keys;
 
 -- Notifies all sender processes that a send is ready.
@@ -111,7 +113,7 @@ with waiting as (
               join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
              cross join lateral (select case when d.kind = 'sandbox' then 0 else 2 end
                                         + case when s.message_class = 'marketing' then 0 else 1 end as place) p
-             where s.status = 'running' and s.id <> all (:put_off::bigint[])
+             where s.status = 'running' and s.held_at is null and s.id <> all (:put_off::bigint[])
                and p.place = any (:places::bigint[]) and s.brand_id * 4 + p.place <> all (:full::bigint[])
              order by s.message_class = 'marketing', s.brand_id <= :after_brand, s.brand_id, random()) s
      cross join lateral (
@@ -150,7 +152,7 @@ with longest as (
                           where y.brand_id = s.brand_id and y.send_id = s.id and y.lease_owner is null and y.due_at <= :now
                           order by y.due_at
                           limit 1) o
-     where s.status = 'running' and s.id <> all (:put_off::bigint[])
+     where s.status = 'running' and s.held_at is null and s.id <> all (:put_off::bigint[])
        and p.place = any (:places::bigint[]) and s.brand_id * 4 + p.place <> all (:full::bigint[])
      order by s.message_class = 'marketing', o.due_at
      limit 1

@@ -102,6 +102,10 @@ bool delivery_begin(const struct work *work, int64_t send_id, bool *ret_begun, s
         return false;
     if (send == NULL || send->started_at.set)
         return true;
+    if (send->is_held) {
+        *ret_begun = false;
+        return true;
+    }
     const struct tranches *tranches;
     if (!tranches_hold(work, send_id, &tranches, err) || !check_allowance(work, send, tranches, &fits, err))
         return false;

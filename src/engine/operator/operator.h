@@ -9,6 +9,7 @@
 #include "engine/api_keys/api_keys.h"
 
 struct domain_check;
+struct send_row;
 
 /* Finds an organization or brand by its wire id; NULL: the default one.
  * Errors: NOT_FOUND, BRAND_NOT_FOUND. */
@@ -62,6 +63,18 @@ MUST_CHECK bool operator_pause_send(const struct work *work, const char *wire_id
 MUST_CHECK bool operator_cancel_send(const struct work *work, const char *wire_id, const char **ret_status, struct error *err)
     NONNULL(1, 2, 3, 4);
 
+/* Sets the number of recipients above which the sends of work->organization_id wait for an approval; unset: none waits. */
+MUST_CHECK bool operator_set_approvals(const struct work *work, struct opt_int above, struct error *err) NONNULL(1, 3);
+
+/* Approves or rejects a send that waits for an administrator (engine/sends/approval.h). `note` NULL: none.
+ * Errors: INVALID_REQUEST (note), SEND_NOT_FOUND, SEND_NOT_PENDING_APPROVAL. */
+MUST_CHECK bool operator_decide_send(const struct work *work, const char *wire_id, bool approves, const char *note,
+                                     struct send_row **ret_send, struct error *err) NONNULL(1, 2, 5, 6);
+
+/* Releases a send that is held after a restore; NULL: all (engine/core/restore_holds.h). Errors: SEND_NOT_FOUND. */
+MUST_CHECK bool operator_release_holds(const struct work *work, const char *wire_id, int64_t *ret_count, struct error *err)
+    NONNULL(1, 3, 4);
+
 /* `purpose` is marketing or transactional. Errors: INVALID_REQUEST, DOMAIN_ALREADY_EXISTS. */
 MUST_CHECK bool operator_create_domain(const struct work *work, int64_t brand_id, int64_t organization_id, const char *name,
                                        const char *purpose, int64_t *ret_id, struct error *err) NONNULL(1, 4, 5, 6, 7);
@@ -90,6 +103,14 @@ MUST_CHECK bool operator_add_master_key(const struct work *work, int *ret_id, st
 /* Reseals every secret with the newest master key, so that older keys can be removed from the key file.
  * Errors: SERVICE_UNAVAILABLE. */
 MUST_CHECK bool operator_rewrap(const struct work *work, int64_t *ret_count, struct error *err) NONNULL(1, 2, 3);
+
+/* Makes a subscription group of work->brand_id public, with a title (NULL: its id), or private (engine/preferences).
+ * Errors: INVALID_REQUEST (group, name). */
+MUST_CHECK bool operator_set_public_group(const struct work *work, const char *name, const char *title, struct error *err)
+    NONNULL(1, 2, 4);
+MUST_CHECK bool operator_remove_public_group(const struct work *work, const char *name, bool *ret_changed, struct error *err)
+    NONNULL(1, 2, 3, 4);
+MUST_CHECK bool operator_write_public_groups(const struct work *work, struct json_writer *json, struct error *err) NONNULL(1, 2, 3);
 
 /* Lists, written as {"data":[…]}. */
 MUST_CHECK bool operator_write_organizations(const struct work *work, struct json_writer *json, struct error *err) NONNULL(1, 2, 3);

@@ -1,6 +1,8 @@
 #include "engine/operator/operator.h"
+
+#include "engine/core/restore_holds.h"
 #include "engine/operator/operator_audit.h"
-#include "engine/sends/sends.h"
+#include "engine/sends/approval.h"
 #include "sql/operator.h"
 
 static bool find_send(const struct work *work, const char *wire_id, struct work *ret_own, int64_t *ret_id, struct error *err)
@@ -45,4 +47,30 @@ bool operator_cancel_send(const struct work *work, const char *wire_id, const ch
         return false;
     *ret_status = send->status;
     return operator_commit(&own, &tx, "admin.send.cancel", wire_id, err);
+}
+
+bool operator_set_approvals(const struct work *work, struct opt_int above, struct error *err)
+{
+    DB_TX tx;
+    return db_tx_begin(work->conn, &tx, err) && approval_set(work, above, err) &&
+           operator_commit(work, &tx, "admin.org.approvals", work_id(work, ID_ORG, work->organization_id), err);
+}
+
+bool operator_decide_send(const struct work *work, const char *wire_id, bool approves, const char *note, struct send_row **ret_send,
+                          struct error *err)
+{
+    struct approval_decision decision = { .approves = approves, .note = note };
+    struct work own;
+    int64_t id;
+    DB_TX tx;
+    return find_send(work, wire_id, &own, &id, err) && db_tx_begin(own.conn, &tx, err) &&
+           send_decide(&own, id, &decision, ret_send, err) &&
+           operator_commit(&own, &tx, approves ? "admin.send.approve" : "admin.send.reject", wire_id, err);
+}
+
+bool operator_release_holds(const struct work *work, const char *wire_id, int64_t *ret_count, struct error *err)
+{
+    DB_TX tx;
+    return db_tx_begin(work->conn, &tx, err) && restore_release_holds(work, wire_id, ret_count, err) &&
+           operator_commit(work, &tx, "admin.restore.release", wire_id != NULL ? wire_id : "all", err);
 }

@@ -193,6 +193,8 @@ static void warn_of_delivery(struct preview_builder *builder, const struct compo
     struct opt_int scheduled_at_us = builder->asked->request->scheduled_at_us;
     if (!sample->shows_link)
         warn(builder, "The design shows no unsubscribe link; a footer with one is added.");
+    if (checked->needs_approval)
+        warn(builder, "After the confirmation, an administrator of the organization must approve the send before it starts.");
     if (scheduled_at_us.set)
         warn(builder, "The send starts at %s%s.", clock_iso(builder->work->arena, scheduled_at_us.value),
              builder->asked->keys.items != NULL ? "" : ", for the recipients in the target at that time");

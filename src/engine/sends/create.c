@@ -1,4 +1,5 @@
 #include "engine/ledger/plans.h"
+#include "engine/sends/approval.h"
 #include "engine/sends/confirm.h"
 #include "engine/sends/gradual.h"
 #include "engine/sends/send_request.h"
@@ -160,6 +161,7 @@ static bool insert_send(const struct work *work, const struct send_request *requ
         .target_hash = { checked->target_hash, sizeof(checked->target_hash) },
         .recipient_count = { .set = is_inline, .value = (int64_t)checked->list.count },
         .scheduled_at = request->scheduled_at_us,
+        .approval_state = checked->needs_approval ? "pending" : "approved",
         .now = work->now_us,
     };
     struct send_insert_row *row;
@@ -184,12 +186,13 @@ static bool check_lookup(const struct work *work, const struct send_request *req
     if (!found->any_eligible)
         return fail(err, ERR_NO_ELIGIBLE_RECIPIENTS, request->audience != NULL ? "audienceId" : "to",
                     "The target has no recipient that is subscribed and not suppressed.");
-    /* A scheduled send is checked against the allowance when it begins, and is paused if the allowance is too small. A gradual send
-     * is checked with each tranche. */
+    checked->needs_approval = approval_is_needed(found->allowance->approvals_above, checked, found->count);
+    /* A send that begins later is checked against the allowance then, and is paused if the allowance is too small. A gradual send is
+     * checked with each tranche. */
     int64_t count = found->count.set ? found->count.value : (int64_t)checked->list.count;
     if (request->gradual != NULL)
         count = gradual_tranche_end(request->gradual, count, 1);
-    return request->scheduled_at_us.set || check_allowance_left(found->allowance, count, err);
+    return request->scheduled_at_us.set || checked->needs_approval || check_allowance_left(found->allowance, count, err);
 }
 
 /* The row of an address of an inline list that gets no mail or is no contact; NULL for any other. */
@@ -238,7 +241,10 @@ bool send_create(const struct work *work, const struct send_request *request, st
         !send_request_replace_preview(work, checked.version_id, request->preview_text, &checked.html_code, err))
         return false;
     *ret_accepted = (struct send_accepted){
-        .status = request->scheduled_at_us.set ? "scheduled" : "queued",
+        .status = checked.needs_approval         ? "pending_approval"
+                  : request->scheduled_at_us.set ? "scheduled"
+                                                 : "queued",
+        .needs_approval = checked.needs_approval,
         .scheduled_at_us = request->scheduled_at_us,
         .recipient_count = found.count,
         .is_captured = checked.domain->is_sandbox,

@@ -100,6 +100,8 @@ static void write_send(const struct work *work, const struct explain_decisions_r
     json_member_time_if(json, "startedAt", row->started_at);
     json_member_time_if(json, "endedAt", row->ended_at);
     json_member_text_if(json, "pauseReason", row->pause_reason);
+    json_member_text(json, "approvalState", row->approval_state);
+    json_member_time_if(json, "heldAt", row->held_at);
     json_member_text_if(json, "error", row->error);
     write_audience(work, row, json);
     write_tranche(work, row, json);

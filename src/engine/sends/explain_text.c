@@ -68,8 +68,14 @@ char *explain_person_sentence(const struct work *work, const struct explain_deci
 
 static void say_not_begun(struct buf *out, const struct explain_decisions_row *row)
 {
-    if (text_equal(row->status, "canceled")) {
+    if (text_equal(row->approval_state, "rejected")) {
+        buf_printf(out, "Not mailed: %s", row->error != NULL ? row->error : "an administrator rejected the send.");
+    } else if (text_equal(row->status, "canceled")) {
         buf_add_text(out, "Not mailed: the send was canceled before it began.");
+    } else if (text_equal(row->approval_state, "pending")) {
+        buf_add_text(out, "Not mailed yet: the send waits for the approval of an administrator of the organization");
+        add_time(out, "; it is scheduled for ", row->scheduled_at);
+        buf_add_char(out, '.');
     } else if (text_equal(row->status, "failed")) {
         buf_printf(out, "Not mailed: the send failed before it began: %s", row->error != NULL ? row->error : "no reason is known.");
     } else if (text_equal(row->status, "paused")) {
@@ -256,6 +262,10 @@ char *explain_sentence(const struct work *work, const struct explain_decisions_r
         say_not_recipient(out, row);
     else
         say_not_begun(out, row);
+    if (row->held_at.set && row->outcome == NULL && !row->ended_at.set && !text_equal(row->status, "canceled")) {
+        add_time(out, " The send is held since ", row->held_at);
+        buf_add_text(out, ", because the database was restored from an older state; the operator releases or cancels it.");
+    }
     if (row->uncertain.value && !text_equal(row->outcome, "held"))
         buf_add_text(out, " (an earlier attempt may have arrived as well, under the same Message-ID)");
     return arena_dup(work->arena, buf_text(out));

@@ -29,6 +29,7 @@ struct checked_request {
     const char *from_address;
     const char *sender_name;
     const char *reply_to;
+    bool needs_approval; /* approval.h */
 };
 
 /* Checks that there is exactly one target, with valid addresses. Errors: INVALID_REQUEST (audienceId, to). */

@@ -43,7 +43,8 @@ struct send_skipped {
 
 struct send_accepted {
     int64_t id;
-    const char *status; /* queued or scheduled */
+    const char *status;  /* queued, scheduled or pending_approval */
+    bool needs_approval; /* nothing is enqueued before an administrator has approved it (approval.h) */
     struct opt_int scheduled_at_us;
     struct opt_int recipient_count;     /* that can be mailed now; unset: the target is expanded at the scheduled time */
     bool is_captured;                   /* the mail stays in the outbox */
@@ -55,7 +56,7 @@ struct send_accepted {
 };
 
 /* Checks a campaign and writes its row, or returns a preview to confirm. The caller enqueues the job and stores it with
- * send_set_job. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_NOT_READY, EMAIL_ALREADY_SENT, DOMAIN_NOT_FOUND, DOMAIN_NOT_READY,
+ * send_set_job, unless the send waits for an approval. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_NOT_READY, EMAIL_ALREADY_SENT, DOMAIN_NOT_FOUND, DOMAIN_NOT_READY,
  * DOMAIN_PURPOSE_NOT_ALLOWED, AUDIENCE_NOT_FOUND, NOT_IMPLEMENTED, NO_ELIGIBLE_RECIPIENTS, SEND_QUOTA_EXCEEDED. */
 MUST_CHECK bool send_create(const struct work *work, const struct send_request *request, struct send_accepted *ret_accepted,
                             struct error *err) NONNULL(1, 2, 3, 4);
@@ -98,6 +99,7 @@ struct send_progress {
     int64_t delivered;
     int64_t delayed;
     int64_t recipients;
+    bool waits_for_approval;
 };
 
 /* Writes one send, with the newest events of its recipients if `with_events`. `ret_progress` may be NULL.

@@ -92,28 +92,30 @@ select :brand_id, d.day, 1 from today d
     on conflict (brand_id, day) do update set sent = t.sent + 1 where t.sent < :bound
 returning t.sent;
 
--- The plan of an organization and its sends in the current period (calendar month, UTC).
+-- The plan of an organization and its sends in the current period (calendar month, UTC), and the number of recipients above which its
+-- sends wait for an approval.
 -- name: send_allowance :one
 -- params: organization_id bigint, now timestamptz
--- columns: plan text, sent bigint
+-- columns: plan text, sent bigint, approvals_above bigint null
 select o.plan,
        coalesce((select u.sent from email_usage u
                   where u.organization_id = o.id
-                    and u.period_start = date_trunc('month', :now at time zone 'UTC')::date), 0)
+                    and u.period_start = date_trunc('month', :now at time zone 'UTC')::date), 0),
+       o.approvals_above
   from organizations o
  where o.id = :organization_id;
 
 -- Inserts a campaign send with statistics of zero.
 -- name: send_insert :one
--- params: brand_id bigint, email_id bigint, email_version_id bigint, status text, subject text, subject_code bytea, preview_text text null, html_code bytea null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, inline_to text[] null, inline_keys text[] null, target_hash bytea, recipient_count bigint null, scheduled_at timestamptz null, now timestamptz
+-- params: brand_id bigint, email_id bigint, email_version_id bigint, status text, subject text, subject_code bytea, preview_text text null, html_code bytea null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, inline_to text[] null, inline_keys text[] null, target_hash bytea, recipient_count bigint null, scheduled_at timestamptz null, approval_state text, now timestamptz
 -- columns: id bigint
 with send as (
     insert into sends (brand_id, kind, message_class, email_id, email_version_id, status, subject, subject_code, preview_text,
                        html_code, from_address, sender_name, reply_to, domain_id, target, audience_id, inline_to, inline_keys,
-                       target_hash, recipient_count, scheduled_at, created_at, updated_at)
+                       target_hash, recipient_count, scheduled_at, approval_state, created_at, updated_at)
     values (:brand_id, 'campaign', 'marketing', :email_id, :email_version_id, :status, :subject, :subject_code, :preview_text,
             :html_code, :from_address, :sender_name, :reply_to, :domain_id, :target, :audience_id, :inline_to, :inline_keys,
-            :target_hash, :recipient_count, :scheduled_at, :now, :now)
+            :target_hash, :recipient_count, :scheduled_at, :approval_state, :now, :now)
     returning brand_id, id
 ), stats as (
     insert into send_stats (brand_id, send_id) select brand_id, id from send
@@ -129,7 +131,7 @@ update sends set job_id = :job_id where brand_id = :brand_id and id = :id;
 -- name: send_find :one
 -- row: send
 -- params: brand_id bigint, id bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null, approval_state text
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
@@ -137,7 +139,7 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
        case when s.status = 'running'
             then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
        coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked, g.starting_percentage, g.increment_percentage, g.interval_value, g.interval_unit, g.time_zone,
-       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at
+       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at, s.approval_state
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
@@ -149,7 +151,7 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
 -- name: send_page :page
 -- row: send
 -- params: brand_id bigint, status text null, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null, approval_state text
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
@@ -157,7 +159,7 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
        case when s.status = 'running'
             then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
        coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked, g.starting_percentage, g.increment_percentage, g.interval_value, g.interval_unit, g.time_zone,
-       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at
+       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at, s.approval_state
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
@@ -173,7 +175,7 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
 -- name: send_page_of_email :page
 -- row: send
 -- params: brand_id bigint, email_id bigint, status text null, from_start boolean, id bigint, limit bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null, approval_state text
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
@@ -181,7 +183,7 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
        case when s.status = 'running'
             then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
        coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked, g.starting_percentage, g.increment_percentage, g.interval_value, g.interval_unit, g.time_zone,
-       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at
+       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at, s.approval_state
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id

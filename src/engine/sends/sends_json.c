@@ -59,6 +59,7 @@ struct send_progress send_progress_of(const struct send_row *send)
         .delivered = send->delivered,
         .delayed = send->delayed,
         .recipients = send->recipient_count.value,
+        .waits_for_approval = text_equal(send->approval_state, "pending") && !send_has_ended(send),
     };
 }
 
@@ -146,8 +147,7 @@ void send_write(const struct work *work, const struct send_row *send, const stru
     json_member_id(json, work, "emailId", ID_EMAIL, send->email_id);
     json_member_id(json, work, "emailVersionId", ID_VERSION, send->email_version_id);
     json_member_text(json, "status", send->status);
-    /* Approval workflows are not implemented; every send counts as approved. */
-    json_member_text(json, "approvalState", "approved");
+    json_member_text(json, "approvalState", send->approval_state);
     json_member_text(json, "subject", send->subject);
     json_member_text_if(json, "previewText", send->preview_text);
     json_member_text(json, "fromAddress", send->from_address);

@@ -4,13 +4,16 @@
  * GET and HEAD show a page and change nothing, because mail scanners follow
  * every link. POST of List-Unsubscribe=One-Click unsubscribes. A mailbox
  * provider (RFC 8058 §3.1) or the button of the page sends it. It needs no
- * cookie, does not redirect, and may be repeated. All responses are pages; they
+ * cookie, does not redirect, and may be repeated. POST of preferences=save stores
+ * the subscription groups that the person has chosen. All responses are pages; they
  * may not be cached, indexed or framed, and send no referrer.
  */
 #include "api/call.h"
 #include "base/clock.h"
 #include "base/json_read.h"
+#include "base/text.h"
 #include "http/address_gate.h"
+#include "http/endpoints/query.h"
 #include "http/endpoints/unsubscribe_page.h"
 #include "http/guard.h"
 #include "http/server_state.h"
@@ -20,9 +23,9 @@
 
 enum {
     TOKEN_MAX_BYTES = 200,
-    FORM_MAX_BYTES = 8 * 1024,
-    PAGE_MAX_BYTES = 16 * 1024,
-    ANSWER_MAX_BYTES = 64 * 1024,
+    FORM_MAX_BYTES = 64 * 1024,
+    PAGE_MAX_BYTES = 256 * 1024,
+    ANSWER_MAX_BYTES = 256 * 1024,
     UNITS_OF_REQUEST = 1,
     UNITS_OF_WRONG_LINK = 50, /* a wrong link costs as many tokens as 50 requests */
 };
@@ -32,7 +35,9 @@ static const char prefix[] = "/u/";
 struct unsubscribe_state {
     struct http_exchange *exchange;
     struct call call;
-    bool leaves;    /* POST */
+    bool leaves;  /* POST */
+    bool chooses; /* POST of the form with the groups */
+    struct name_value_list form;
     bool abandoned; /* under the exchange's lock */
     bool is_counted;
     struct gate_address client;
@@ -46,18 +51,23 @@ bool unsubscribe_path(const struct http_exchange *exchange)
 
 /* ---- Answers ---- */
 
-static void answer_page(struct http_exchange *exchange, int status, enum unsubscribe_page page, const char *brand)
+static void answer_view(struct http_exchange *exchange, int status, const struct unsubscribe_view *view)
 {
     struct buf *html = buf_in_arena(exchange->arena, PAGE_MAX_BYTES);
-    unsubscribe_page_write(html, page, brand);
+    unsubscribe_page_write(html, view);
     http_exchange_add_header(exchange, "cache-control", "no-store");
     http_exchange_add_header(exchange, "content-security-policy", unsubscribe_policy);
     http_exchange_add_header(exchange, "referrer-policy", "no-referrer");
     http_exchange_add_header(exchange, "x-content-type-options", "nosniff");
     http_exchange_add_header(exchange, "x-robots-tag", "noindex, nofollow");
-    if (page == UNSUBSCRIBE_LATER)
+    if (view->page == UNSUBSCRIBE_LATER)
         http_exchange_add_header(exchange, "retry-after", "60");
     http_exchange_answer(exchange, status, "text/html; charset=utf-8", buf_text(html), html->size);
+}
+
+static void answer_page(struct http_exchange *exchange, int status, enum unsubscribe_page page, const char *brand)
+{
+    answer_view(exchange, status, &(struct unsubscribe_view){ .page = page, .brand = brand });
 }
 
 static void refuse_unsubscribe(struct http_exchange *exchange, int status, const char *code, enum unsubscribe_page page)
@@ -77,10 +87,18 @@ static void answer_subscription(struct unsubscribe_state *state)
         answer_page(exchange, MHD_HTTP_INTERNAL_SERVER_ERROR, UNSUBSCRIBE_LATER, "");
         return;
     }
-    enum unsubscribe_page page = json_get_bool(json, "unsubscribed", false) ? UNSUBSCRIBE_LEFT : UNSUBSCRIBE_ASK;
+    bool has_left = json_get_bool(json, "unsubscribed", false);
+    struct unsubscribe_view view = {
+        .page = state->chooses ? UNSUBSCRIBE_SAVED
+                : has_left     ? UNSUBSCRIBE_LEFT
+                               : UNSUBSCRIBE_ASK,
+        .brand = json_get_text(json, "brandName"),
+        .groups = json_object_get(json, "groups"),
+        .has_left = has_left,
+    };
     if (json_get_bool(json, "test", false))
-        page = UNSUBSCRIBE_TEST;
-    answer_page(exchange, MHD_HTTP_OK, page, json_get_text(json, "brandName"));
+        view.page = UNSUBSCRIBE_TEST;
+    answer_view(exchange, MHD_HTTP_OK, &view);
 }
 
 /* A link of another installation gets the same page as a missing one. */
@@ -124,6 +142,25 @@ static bool says_one_click(const struct buf *body)
     return memmem(after_name, left, UNSUBSCRIBE_VALUE, strlen(UNSUBSCRIBE_VALUE)) != NULL;
 }
 
+static const char *form_value(const struct unsubscribe_state *state, const char *name)
+{
+    for (size_t i = 0; i < state->form.count; i++)
+        if (strcmp(state->form.items[i].name, name) == 0)
+            return state->form.items[i].value;
+    return NULL;
+}
+
+/* The form with the groups begins with its own field, so no body of a mailbox provider is taken for it. */
+static bool reads_preferences(struct unsubscribe_state *state)
+{
+    static const char first[] = PREFERENCES_FIELD "=" PREFERENCES_VALUE;
+    const char *text = buf_text(&state->exchange->body);
+    struct error ignored = { .code = ERR_NONE };
+    size_t size = strlen(first);
+    return strncmp(text, first, size) == 0 && (text[size] == '&' || text[size] == '\0') &&
+           query_read(state->exchange->arena, text, &state->form, &ignored);
+}
+
 static void unsubscribe_begin(struct http_exchange *exchange)
 {
     struct unsubscribe_state *state = arena_alloc(exchange->arena, sizeof(*state));
@@ -162,11 +199,23 @@ static bool check_unsubscribe_request(struct unsubscribe_state *state)
         refuse_unsubscribe(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE", UNSUBSCRIBE_LATER);
         return false;
     }
-    if (exchange->headers.contradictory || (state->leaves && (exchange->too_large || !says_one_click(&exchange->body)))) {
+    state->chooses = state->leaves && !exchange->too_large && reads_preferences(state);
+    bool is_unknown = state->leaves && !state->chooses && (exchange->too_large || !says_one_click(&exchange->body));
+    if (exchange->headers.contradictory || is_unknown) {
         refuse_unsubscribe(exchange, MHD_HTTP_BAD_REQUEST, "INVALID_REQUEST", UNSUBSCRIBE_FORM);
         return false;
     }
     return true;
+}
+
+static void add_choice(const struct unsubscribe_state *state, json_t *body)
+{
+    json_t *groups = json_array();
+    for (size_t i = 0; i < state->form.count; i++)
+        if (text_starts_with(state->form.items[i].name, PREFERENCES_GROUP))
+            json_array_append_new(groups, json_string(state->form.items[i].value));
+    json_object_set_new(body, "groups", groups);
+    json_object_set_new(body, "subscribe", json_boolean(form_value(state, PREFERENCES_SUBSCRIBE) != NULL));
 }
 
 static void fill_unsubscribe_call(struct unsubscribe_state *state, const char *token)
@@ -174,11 +223,15 @@ static void fill_unsubscribe_call(struct unsubscribe_state *state, const char *t
     struct arena *arena = state->exchange->arena;
     json_t *body = json_in_arena(arena, json_object());
     json_object_set_new(body, "token", json_string(token));
+    if (state->chooses)
+        add_choice(state, body);
     state->call = (struct call){
         .arena = arena,
         .transport = TRANSPORT_REST,
         .caller = { .is_remote = true },
-        .candidates = state->leaves ? api_unsubscribe : api_subscription,
+        .candidates = state->chooses  ? api_preferences
+                      : state->leaves ? api_unsubscribe
+                                      : api_subscription,
         .input = { .flat = true, .body = body },
         .request_id = api_request_id(arena),
         .on_completed = on_unsubscribe_completed,

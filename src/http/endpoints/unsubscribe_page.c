@@ -1,5 +1,7 @@
 #include "http/endpoints/unsubscribe_page.h"
 
+#include "base/json_read.h"
+
 #include <string.h>
 
 /* System colours follow the reader's light or dark mode. The hash in unsubscribe_policy must match this text. */
@@ -28,6 +30,7 @@ static const struct wording wordings[] = {
     [UNSUBSCRIBE_ASK] = { "Unsubscribe?", "You will get no more marketing email from ", " at this address.", button },
     [UNSUBSCRIBE_LEFT] = { "You are unsubscribed", "You will get no more marketing email from ", " at this address.",
                            "<p>You can close this page.</p>" },
+    [UNSUBSCRIBE_SAVED] = { "Your choice is saved", "It applies to marketing email from ", " at this address.", "" },
     [UNSUBSCRIBE_TEST] = { "A test message", "This link came with a test message from ", ".",
                            "<p>In a real message it unsubscribes the recipient. Here it changes nothing.</p>" },
     [UNSUBSCRIBE_WRONG] = { "This link does not work", NULL, "The link is incomplete, or its sender no longer exists.",
@@ -47,9 +50,34 @@ static void add_escaped_html(struct buf *out, const char *text)
     }
 }
 
-void unsubscribe_page_write(struct buf *out, enum unsubscribe_page page, const char *brand)
+static void add_checkbox(struct buf *out, const char *name, size_t number, const char *value, bool is_checked, const char *label)
 {
-    const struct wording *wording = &wordings[page];
+    buf_printf(out, "<p><label><input type=\"checkbox\" name=\"%s%zu\" value=\"", name, number);
+    add_escaped_html(out, value);
+    buf_printf(out, "\"%s> <span dir=\"auto\">", is_checked ? " checked" : "");
+    add_escaped_html(out, label);
+    buf_add_text(out, "</span></label></p>");
+}
+
+/* A form of its own: the button above it leaves everything, whatever is chosen here. */
+static void add_preferences(struct buf *out, const struct unsubscribe_view *view)
+{
+    size_t at;
+    const json_t *group;
+    buf_add_text(out, "<form method=\"post\"><input type=\"hidden\" name=\"" PREFERENCES_FIELD "\" value=\"" PREFERENCES_VALUE
+                      "\"><fieldset><legend>Choose what you want to get</legend>");
+    json_array_foreach (view->groups, at, group)
+        add_checkbox(out, PREFERENCES_GROUP, at, json_get_text(group, "id"), json_get_bool(group, "chosen", false),
+                     json_get_text(group, "title"));
+    if (view->has_left)
+        buf_add_text(out, "<p><label><input type=\"checkbox\" name=\"" PREFERENCES_SUBSCRIBE
+                          "\" value=\"yes\"> Subscribe me again. Without this you get no marketing email.</label></p>");
+    buf_add_text(out, "<p><button type=\"submit\">Save my choice</button></p></fieldset></form>");
+}
+
+void unsubscribe_page_write(struct buf *out, const struct unsubscribe_view *view)
+{
+    const struct wording *wording = &wordings[view->page];
     buf_printf(out,
                "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title>"
                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"robots\" content=\"noindex\">"
@@ -58,8 +86,13 @@ void unsubscribe_page_write(struct buf *out, enum unsubscribe_page page, const c
     if (wording->before_brand != NULL) {
         buf_add_text(out, wording->before_brand);
         buf_add_text(out, "<strong dir=\"auto\">");
-        add_escaped_html(out, brand);
+        add_escaped_html(out, view->brand);
         buf_add_text(out, "</strong>");
     }
-    buf_printf(out, "%s</p>%s</main></body></html>\n", wording->after_brand, wording->end);
+    buf_printf(out, "%s</p>%s", wording->after_brand, wording->end);
+    if (view->page == UNSUBSCRIBE_SAVED && !view->has_left)
+        buf_add_text(out, button);
+    if (json_array_size(view->groups) > 0)
+        add_preferences(out, view);
+    buf_add_text(out, "</main></body></html>\n");
 }

@@ -7,9 +7,12 @@
 
 #include "base/buf.h"
 
+#include <jansson.h>
+
 enum unsubscribe_page {
     UNSUBSCRIBE_ASK,   /* with the button */
     UNSUBSCRIBE_LEFT,  /* the recipient is unsubscribed */
+    UNSUBSCRIBE_SAVED, /* the choice of groups was stored */
     UNSUBSCRIBE_TEST,  /* the link of a test message */
     UNSUBSCRIBE_WRONG, /* no such link */
     UNSUBSCRIBE_FORM,  /* a POST without the One-Click field */
@@ -20,8 +23,22 @@ enum unsubscribe_page {
 #define UNSUBSCRIBE_FIELD "List-Unsubscribe"
 #define UNSUBSCRIBE_VALUE "One-Click"
 
+/* The fields of the form with the subscription groups. The names of the groups' fields begin with PREFERENCES_GROUP, their values
+ * are the ids. */
+#define PREFERENCES_FIELD     "preferences"
+#define PREFERENCES_VALUE     "save"
+#define PREFERENCES_GROUP     "group-"
+#define PREFERENCES_SUBSCRIBE "subscribe"
+
 /* The Content-Security-Policy of all pages: the page's own style, by its hash, and nothing else; not in frames. */
 extern const char unsubscribe_policy[];
 
-/* Appends the document. `brand` is UTF-8 and is escaped here; "" when it is unknown. */
-void unsubscribe_page_write(struct buf *out, enum unsubscribe_page page, const char *brand) NONNULL(1, 3);
+struct unsubscribe_view {
+    enum unsubscribe_page page;
+    const char *brand;    /* UTF-8, escaped here; "" when it is unknown */
+    const json_t *groups; /* the public groups, as in the resource "subscription"; NULL: none */
+    bool has_left;        /* the recipient has unsubscribed, and can subscribe again where there are groups */
+};
+
+/* Appends the document. */
+void unsubscribe_page_write(struct buf *out, const struct unsubscribe_view *view) NONNULL(1, 2);

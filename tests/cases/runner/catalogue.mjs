@@ -48,7 +48,7 @@ export function toolFor(catalogue, operationId) {
 
 // Flat arguments as a REST request: path, query and body by the declaration; what is unknown goes where it would be sent.
 export function asRequest(operation, args) {
-  const [method, pattern] = operation.route.split(' ');
+  const [method, pattern] = (operation.route ?? operation.outside).split(' ');
   const rest = { ...args };
   const path = pattern.replace(/\{(\w+)\}/g, (_, name) => {
     const value = rest[name];

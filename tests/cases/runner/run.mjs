@@ -52,7 +52,8 @@ function transportsOf(testCase) {
   return asked.filter((name) => testCase.steps.every(({ operation }) => {
     if (!operation) return true;
     if (name === 'mcp' || name === 'stdio') return toolFor(catalogue, operation) !== null;
-    return name !== 'rest' || catalogue.operations.get(operation)?.route;
+    const { route, outside } = catalogue.operations.get(operation) ?? {};
+    return name !== 'rest' || route || outside;
   }));
 }
 

@@ -316,7 +316,7 @@ same('scope of events', one('analytics.events').scope, 'emails');
 same('scope of insights', [one('insights.list').scope, one('insights.get').scope], ['emails', 'emails']);
 same('usage takes any credential', [one('usage.read').scope, one('usage.read').reach], [undefined, 'organization']);
 same('without a credential', operations.filter((op) => op.reach === 'public' && op.route).map((op) => op.id).sort(), ['health.read', 'help.read']);
-same('only for sessions', operations.filter((op) => op.reach === 'session').map((op) => op.route).sort(),
+same('only for sessions', operations.filter((op) => op.reach === 'session' && op.route).map((op) => op.route).sort(),
   ['DELETE /v1/api-keys/{keyId}', 'GET /v1/api-keys', 'POST /v1/api-keys']);
 same('keys are never replayed', one('apiKeys.create').idempotencyKey, undefined);
 

@@ -1,0 +1,57 @@
+-- Everything that the comparison with a data folder needs: the generation of the folder, and the last time that any folder moved on.
+-- name: restore_find :one
+-- params: folder bigint
+-- columns: generation bigint null, last_moved_at timestamptz null
+select (select generation from data_folders where folder = :folder), (select max(moved_at) from data_folders);
+
+-- Stores the generation of a folder. Folders that were not used for a year are forgotten.
+-- name: restore_move :exec
+-- params: folder bigint, generation bigint, now timestamptz
+with forgotten as (
+    delete from data_folders where folder <> :folder and moved_at < :now::timestamptz - interval '1 year'
+)
+insert into data_folders as f (folder, generation, moved_at)
+values (:folder, :generation, :now)
+    on conflict (folder) do update set generation = greatest(f.generation, excluded.generation), moved_at = excluded.moved_at;
+
+-- Holds what may have gone out after the state that was restored: all sends that have begun or were due. Sends that are scheduled for
+-- later are not held.
+-- name: restore_hold :exec
+-- params: now timestamptz
+update sends
+   set held_at = :now
+ where held_at is null
+   and (status in ('queued', 'running', 'paused') or (status = 'scheduled' and scheduled_at <= :now));
+
+-- The number of held sends, and the time of the first hold.
+-- name: restore_count :one
+-- columns: held bigint, since timestamptz null
+select count(*), min(held_at) from sends where held_at is not null and status in ('scheduled', 'queued', 'running', 'paused');
+
+-- The held sends, in their order.
+-- name: restore_list :many
+-- params: limit bigint
+-- columns: id bigint, brand_id bigint, status text, subject text, scheduled_at timestamptz null, started_at timestamptz null, held_at timestamptz, recipient_count bigint null, decided bigint
+select s.id, s.brand_id, s.status, s.subject, s.scheduled_at, s.started_at, s.held_at, s.recipient_count,
+       t.accepted + t.bounced + t.skipped + t.failed + t.held
+  from sends s
+  join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
+ where s.held_at is not null and s.status in ('scheduled', 'queued', 'running', 'paused')
+ order by s.brand_id, s.id
+ limit :limit;
+
+-- Releases one send, or all, and wakes the senders and the workers.
+-- name: restore_release :one
+-- params: send_id bigint, now timestamptz
+-- columns: released bigint
+with released as (
+    update sends set held_at = null where held_at is not null and (:send_id::bigint = 0 or id = :send_id) returning job_id, scheduled_at
+), woken as (
+    update jobs j
+       set run_after = :now
+      from released r
+     where j.id = r.job_id and j.state = 'queued' and j.run_after > :now and (r.scheduled_at is null or r.scheduled_at <= :now)
+), told as materialized (
+    select pg_notify('posthorn_work', ''), pg_notify('posthorn_send', '')
+)
+select (select count(*) from released) from told;

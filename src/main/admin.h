@@ -1,0 +1,58 @@
+/*
+ * Admin commands: the parts that several files of commands share. Private to the
+ * admin command.
+ */
+#pragma once
+
+#include "cli/commands.h"
+#include "engine/operator/operator.h"
+
+/* One running admin command. */
+struct admin {
+    struct work work;
+    const struct options *options;
+    const char *argument; /* the word after the verb, NULL when there is none */
+    const char *value;    /* the word after the argument */
+    struct json_writer json;
+};
+
+static inline bool need_argument(const struct admin *admin, const char *what, struct error *err)
+{
+    return admin->argument != NULL || fail(err, ERR_INVALID_REQUEST, what, "Name the %s.", what);
+}
+
+static inline bool need_value(const struct admin *admin, const char *what, struct error *err)
+{
+    return admin->value != NULL || fail(err, ERR_INVALID_REQUEST, what, "Name the %s.", what);
+}
+
+/* The audit row names the organization. */
+static inline bool find_organization(struct admin *admin, const char *wire_id, int64_t *ret_id, struct error *err)
+{
+    if (!operator_find_organization(&admin->work, wire_id, ret_id, err))
+        return false;
+    admin->work.organization_id = *ret_id;
+    return true;
+}
+
+static inline bool find_brand(struct admin *admin, int64_t *ret_brand_id, int64_t *ret_organization_id, struct error *err)
+{
+    if (!operator_find_brand(&admin->work, admin->options->brand, ret_brand_id, ret_organization_id, err))
+        return false;
+    admin->work.organization_id = *ret_organization_id;
+    return true;
+}
+
+/* Public subscription groups (admin_groups.c). */
+bool admin_group_public(struct admin *admin, struct error *err);
+bool admin_group_private(struct admin *admin, struct error *err);
+bool admin_group_list(struct admin *admin, struct error *err);
+
+/* Sends that are held after a restore (admin_restore.c). */
+bool admin_restore_status(struct admin *admin, struct error *err);
+bool admin_restore_release(struct admin *admin, struct error *err);
+
+/* Approvals of sends (admin_approvals.c). */
+bool admin_org_approvals(struct admin *admin, struct error *err);
+bool admin_send_approve(struct admin *admin, struct error *err);
+bool admin_send_reject(struct admin *admin, struct error *err);
