@@ -5,8 +5,8 @@
 #include "fixtures/engine_fixture.h"
 
 #include "base/text.h"
-#include "engine/delivery/delivery.h"
 #include "engine/core/restore_holds.h"
+#include "engine/delivery/delivery.h"
 #include "engine/sends/explain.h"
 #include "engine/sends/sends.h"
 #include "sender/generation_file.h"
@@ -225,6 +225,24 @@ static void test_a_damaged_file_counts_as_none(void **state)
     assert_int_equal(check(0), RESTORE_UNCLEAR);
 }
 
+/* A folder that was used with another database proves nothing about this one. */
+static void test_a_file_of_another_installation_counts_as_none(void **state)
+{
+    (void)state;
+    struct error err;
+    int fd;
+    struct generation_file file = { true, "another", 4711, 9 };
+    assert_int_equal(check(0), RESTORE_NOT_FOUND);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(generation_folder_lock(folders[1], &fd, &err), &err);
+        assert_ok(generation_file_write(fd, &file, &err), &err);
+        close(fd);
+        assert_int_equal(check(1), i == 0 ? RESTORE_NOT_FOUND : RESTORE_UNCLEAR);
+        go_away();
+    }
+    assert_int_equal(number_of("select count(*) from data_folders where folder = 4711"), 0);
+}
+
 static void test_a_folder_that_is_missing_is_an_error(void **state)
 {
     (void)state;
@@ -337,6 +355,7 @@ int main(void)
         GUARD_TEST(test_a_new_folder_long_after_the_old_one),
         GUARD_TEST(test_a_copied_folder_long_after_the_original),
         GUARD_TEST(test_a_damaged_file_counts_as_none),
+        GUARD_TEST(test_a_file_of_another_installation_counts_as_none),
         GUARD_TEST(test_a_folder_that_is_missing_is_an_error),
         GUARD_TEST(test_a_held_send_is_not_begun_and_new_ones_are),
         GUARD_TEST(test_holds_are_listed_and_released),
