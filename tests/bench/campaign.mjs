@@ -82,7 +82,7 @@ export class Campaign {
   // Deletes the rows of every send. A second campaign of the same day would otherwise find the rows of the first.
   deleteSends() {
     return this.psql('truncate sends, send_recipients, send_ranges, send_results, send_retries, send_stats, events, event_counts, '
-      + 'contact_activity cascade', 'checkpoint');
+      + 'event_rollups, contact_activity cascade', 'checkpoint');
   }
 
   // Makes the server record the time of every statement.

@@ -2,6 +2,7 @@
 -- the event recorded at `recorded_at` happened at `at`; remove, the event recorded at `recorded_at` did not happen. The parts run in
 -- this order, because each refers to the one before: contact_activity, send_stats, event_counts, event_rollups. All writers of these
 -- tables keep it. The activity of a contact that was deleted meanwhile is not counted down.
+-- "is true" makes a hash of the rows; a join of them would compare each with each, because the planner expects few.
 -- name: recipient_events_record :many
 -- params: brand_id bigint, send_ids bigint[], ordinals bigint[], types text[], ats timestamptz[], summaries text[], urls text[], actors text[], changes text[], recorded_ats timestamptz[]
 -- columns: place bigint
@@ -41,11 +42,12 @@ with listed as materialized (
      where h.change = 'remove' and e.brand_id = :brand_id and e.send_id = h.send_id and e.ordinal = h.ordinal
        and e.event_type = h.event_type
 ), counted as materialized (
-    select l.place, l.send_id, l.ordinal, l.type, l.email_key, 1 as step, l.at, l.source
-      from listed l join first_time f on f.send_id = l.send_id and f.ordinal = l.ordinal and f.event_type = l.type
+    select l.place, l.send_id, l.type, l.email, l.email_key, l.email_id, l.summary, l.url, l.actor, 1 as step, l.at, l.source
+      from listed l
+     where ((l.send_id, l.ordinal, l.type) in (select f.send_id, f.ordinal, f.event_type from first_time f)) is true
      union all
-    select l.place, l.send_id, l.ordinal, l.type, l.email_key, p.step, case p.step when 1 then l.at else h.occurred_at end,
-           case p.step when 1 then l.source else h.source end
+    select l.place, l.send_id, l.type, l.email, l.email_key, l.email_id, l.summary, l.url, l.actor, p.step,
+           case p.step when 1 then l.at else h.occurred_at end, case p.step when 1 then l.source else h.source end
       from held h
       join listed l on l.send_id = h.send_id and l.ordinal = h.ordinal and l.type = h.event_type
       join (values (1), (-1)) as p (step) on p.step = -1 or h.change = 'move'
@@ -100,11 +102,10 @@ with listed as materialized (
     returning 1
 ), feed as (
     insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, send_id, email_id, summary, url, actor)
-    select :brand_id, l.at, 'email', l.type, l.email, l.email_key, l.send_id, l.email_id, l.summary, l.url, l.actor
-      from listed l
-      join counted c on c.place = l.place and c.step = 1
-     where (select count(*) from rollups) >= 0
-     order by l.place
+    select :brand_id, at, 'email', type, email, email_key, send_id, email_id, summary, url, actor
+      from counted
+     where step = 1 and (select count(*) from rollups) >= 0
+     order by place
 ), unfed as (
     delete from events e
      using counted c

@@ -41,8 +41,8 @@ select distinct h.send_id, h.ordinal
  order by 1, 2
  limit :limit;
 
--- Judges all hits of recipients that are as old as `until`, and returns how the events of the recipients have to change. A hit is
--- judged by itself and by the hits of the same recipient within a burst before and after it:
+-- Judges all hits of recipients that are as old as `until` or were judged before, and returns how the events of the recipients have to
+-- change. A hit is judged by itself and by the hits of the same recipient within a burst before and after it:
 --   1. the class of the program or of the network names an actor,
 --   2. the method is not GET, or the link is one that no person sees,
 --   3. the burst contains such a link, or a sweep: many different links within moments; a click also: a request with another method,
@@ -96,7 +96,7 @@ with chosen as materialized (
                                 when coalesce(b.delay_ms, 0) < :fast_ms
                                      and (b.agent = any (:suspect_agents::text[]) or b.network = any (:suspect_networks::text[]))
                                 then 'fast' end as why) y) v
-     where b.occurred_at <= :until
+     where b.occurred_at <= :until or b.actor is not null
 ), written as (
     update hits h
        set actor = j.actor, reason = j.reason, rules_version = :rules_version
@@ -119,8 +119,8 @@ select coalesce(w.send_id, r.send_id), coalesce(w.ordinal, r.ordinal), coalesce(
   from wanted w
   full join recorded r on r.send_id = w.send_id and r.ordinal = w.ordinal and r.event_type = w.event_type
  where w.occurred_at is distinct from r.occurred_at
-   and (r.occurred_at is null or exists (select 1 from judged j
-                                          where j.send_id = r.send_id and j.ordinal = r.ordinal and j.occurred_at = r.occurred_at))
+   and (r.occurred_at is null
+        or ((r.send_id, r.ordinal, r.occurred_at) in (select j.send_id, j.ordinal, j.occurred_at from judged j)) is true)
  order by 1, 2, 3;
 
 -- Saves how far judging again has come. All recipients: the rules of the version have judged every hit.
