@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "engine/sends/sends.h"
 #include "sql/gradual.h"
 #include "template/zone.h"
 
@@ -256,7 +257,8 @@ void gradual_write(const struct work *work, const struct send_row *send, struct 
     json_member_time_if(json, "resumedAt", send->resumed_at);
     if (work_is_for_assistant(work)) {
         json_member_int(json, "tranches", gradual_tranche_count(plan));
-        json_member_time_if(json, "nextTrancheAt", send->next_tranche_at);
+        if (send_is_running_gradually(send))
+            json_member_time_if(json, "nextTrancheAt", send->next_tranche_at);
     }
     json_object_end(json);
 }
