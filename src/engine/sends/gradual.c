@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "engine/sends/sends.h"
 #include "sql/gradual.h"
 #include "template/zone.h"
 
@@ -183,6 +182,11 @@ static const char *unit_of(const struct gradual_plan *plan)
     return plan->is_daily ? "day" : "hour";
 }
 
+bool gradual_is_running(const struct send_row *send)
+{
+    return send->gradual_zone != NULL && text_equal(send->status, "running");
+}
+
 bool gradual_insert(const struct work *work, int64_t send_id, const struct gradual_plan *plan, struct error *err)
 {
     unsigned char key[GRADUAL_SAMPLE_KEY_BYTES];
@@ -257,7 +261,7 @@ void gradual_write(const struct work *work, const struct send_row *send, struct 
     json_member_time_if(json, "resumedAt", send->resumed_at);
     if (work_is_for_assistant(work)) {
         json_member_int(json, "tranches", gradual_tranche_count(plan));
-        if (send_is_running_gradually(send))
+        if (gradual_is_running(send))
             json_member_time_if(json, "nextTrancheAt", send->next_tranche_at);
     }
     json_object_end(json);

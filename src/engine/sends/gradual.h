@@ -74,6 +74,9 @@ int64_t gradual_anchor_us(const struct send_row *send) NONNULL(1) PURE;
 
 /* ---- Rows ---- */
 
+/* Whether the send is gradual and running, so that it needs its job. */
+bool gradual_is_running(const struct send_row *send) NONNULL(1) PURE;
+
 /* Stores the plan of a send that was just inserted, with a new key for the order of its recipients. */
 MUST_CHECK bool gradual_insert(const struct work *work, int64_t send_id, const struct gradual_plan *plan, struct error *err)
     NONNULL(1, 3, 4);

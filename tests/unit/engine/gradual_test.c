@@ -451,7 +451,7 @@ static struct begun resume(struct begun send)
     assert_string_equal(row->status, "running");
     assert_true(row->resumed_at.set && row->resumed_at.value == work.now_us);
     assert_null(row->error);
-    assert_true(send_is_running_gradually(row));
+    assert_true(gradual_is_running(row));
     struct campaign_payload payload = { .send_id = send.id };
     struct begun again = { .id = send.id };
     assert_ok(ledger_enqueue(&work, campaign_job(arena, &payload), work.now_us, NULL, &again.job_id, &err), &err);
