@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -102,8 +103,11 @@ const struct template_zone *template_zone_load(struct arena *arena, const char *
     CLEANUP(close_zone_file) int file = open(arena_printf(arena, "/usr/share/zoneinfo/%s", name), O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return NULL;
-    unsigned char *data = arena_alloc(arena, ZONE_FILE_MAX_BYTES);
-    ssize_t size = read(file, data, ZONE_FILE_MAX_BYTES);
+    struct stat about;
+    if (fstat(file, &about) != 0 || about.st_size <= 0 || about.st_size > ZONE_FILE_MAX_BYTES)
+        return NULL;
+    unsigned char *data = arena_alloc(arena, (size_t)about.st_size);
+    ssize_t size = read(file, data, (size_t)about.st_size);
     return size > 0 ? template_zone_parse(arena, (struct bytes){ data, (size_t)size }) : NULL;
 }
 

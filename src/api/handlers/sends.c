@@ -209,7 +209,7 @@ bool op_sends_resume(struct op_context *ctx, const struct sends_resume_args *arg
 {
     struct send_row *send;
     if (!send_resume(&ctx->work, args->send_id, &send, err) ||
-        (send_is_running_gradually(send) && !enqueue_campaign(ctx, send->id, ctx->work.now_us, reply, err)))
+        (gradual_is_running(send) && !enqueue_campaign(ctx, send->id, ctx->work.now_us, reply, err)))
         return false;
     op_context_subject(ctx, work_id(&ctx->work, ID_SEND, send->id));
     send_write(&ctx->work, send, NULL, &reply->json);

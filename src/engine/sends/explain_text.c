@@ -152,15 +152,16 @@ struct explain_tranche explain_tranche_of(const struct work *work, const struct 
         .is_daily = text_equal(row->gradual_unit, "day"),
         .time_zone = row->gradual_zone,
     };
-    gradual_plan_load(work->arena, &plan);
     int64_t anchor_us = row->scheduled_at.set ? row->scheduled_at.value : row->started_at.value;
     found.tranche = gradual_tranche_of(&plan, row->recipient_count.value, row->ordinal.value);
     found.of = gradual_tranche_count(&plan);
     found.is_waiting = row->ordinal.value > row->gradual_released.value;
     found.due_us.set = found.is_waiting && text_equal(row->status, "running") && row->next_tranche_at.set;
-    if (found.due_us.set)
-        found.due_us.value =
-            gradual_tranche_due_us(&plan, anchor_us, row->next_tranche_at.value, found.tranche - row->gradual_tranche.value - 1);
+    if (!found.due_us.set)
+        return found;
+    gradual_plan_load(work->arena, &plan);
+    found.due_us.value =
+        gradual_tranche_due_us(&plan, anchor_us, row->next_tranche_at.value, found.tranche - row->gradual_tranche.value - 1);
     return found;
 }
 

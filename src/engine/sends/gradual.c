@@ -154,7 +154,7 @@ bool gradual_plan_check(const struct work *work, struct gradual_plan *plan, stru
            fail(err, ERR_INVALID_REQUEST, "gradualSend.timeZone", "%.60s is not an IANA time zone.", plan->time_zone);
 }
 
-const struct gradual_plan *gradual_plan_of(struct arena *arena, const struct send_row *send)
+struct gradual_plan *gradual_plan_of(struct arena *arena, const struct send_row *send)
 {
     if (send->gradual_zone == NULL)
         return NULL;
@@ -166,7 +166,6 @@ const struct gradual_plan *gradual_plan_of(struct arena *arena, const struct sen
         .is_daily = text_equal(send->gradual_unit, "day"),
         .time_zone = send->gradual_zone,
     };
-    gradual_plan_load(arena, plan);
     return plan;
 }
 
@@ -180,6 +179,11 @@ int64_t gradual_anchor_us(const struct send_row *send)
 static const char *unit_of(const struct gradual_plan *plan)
 {
     return plan->is_daily ? "day" : "hour";
+}
+
+bool gradual_is_running(const struct send_row *send)
+{
+    return send->gradual_zone != NULL && text_equal(send->status, "running");
 }
 
 bool gradual_insert(const struct work *work, int64_t send_id, const struct gradual_plan *plan, struct error *err)
@@ -207,10 +211,11 @@ bool gradual_pause(const struct work *work, int64_t send_id, struct error *err)
 
 bool gradual_note_resume(const struct work *work, struct send_row *send, struct error *err)
 {
-    const struct gradual_plan *plan = gradual_plan_of(work->arena, send);
+    struct gradual_plan *plan = gradual_plan_of(work->arena, send);
     struct opt_int *next = &send->next_tranche_at;
     if (plan == NULL)
         return true;
+    gradual_plan_load(work->arena, plan);
     if (next->set && next->value <= work->now_us)
         next->value = gradual_slot_after_us(plan, gradual_anchor_us(send), work->now_us);
     send->resumed_at = (struct opt_int){ .set = true, .value = work->now_us };
@@ -256,7 +261,8 @@ void gradual_write(const struct work *work, const struct send_row *send, struct 
     json_member_time_if(json, "resumedAt", send->resumed_at);
     if (work_is_for_assistant(work)) {
         json_member_int(json, "tranches", gradual_tranche_count(plan));
-        json_member_time_if(json, "nextTrancheAt", send->next_tranche_at);
+        if (gradual_is_running(send))
+            json_member_time_if(json, "nextTrancheAt", send->next_tranche_at);
     }
     json_object_end(json);
 }

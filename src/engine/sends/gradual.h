@@ -27,7 +27,7 @@ struct gradual_plan {
     int64_t interval_value;
     bool is_daily; /* the unit of the interval: days, or hours */
     const char *time_zone;
-    const struct template_zone *zone; /* NULL: UTC; see gradual_plan_load */
+    const struct template_zone *zone; /* NULL: UTC, or not loaded; only times need it */
 };
 
 /* ---- The plan ---- */
@@ -39,8 +39,8 @@ MUST_CHECK bool gradual_plan_check(const struct work *work, struct gradual_plan 
 /* Loads the zone of a stored plan. A zone that the system lacks now is UTC. */
 void gradual_plan_load(struct arena *arena, struct gradual_plan *plan) NONNULL(1, 2);
 
-/* The plan of a row, with its zone; NULL when the send is not gradual. */
-const struct gradual_plan *gradual_plan_of(struct arena *arena, const struct send_row *send) NONNULL(1, 2);
+/* The plan of a row, without its zone; NULL when the send is not gradual. */
+struct gradual_plan *gradual_plan_of(struct arena *arena, const struct send_row *send) NONNULL(1, 2);
 
 /* ---- Tranches ---- */
 
@@ -73,6 +73,9 @@ int64_t gradual_tranche_due_us(const struct gradual_plan *plan, int64_t anchor_u
 int64_t gradual_anchor_us(const struct send_row *send) NONNULL(1) PURE;
 
 /* ---- Rows ---- */
+
+/* Whether the send is gradual and running, so that it needs its job. */
+bool gradual_is_running(const struct send_row *send) NONNULL(1) PURE;
 
 /* Stores the plan of a send that was just inserted, with a new key for the order of its recipients. */
 MUST_CHECK bool gradual_insert(const struct work *work, int64_t send_id, const struct gradual_plan *plan, struct error *err)

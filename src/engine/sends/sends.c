@@ -96,11 +96,6 @@ bool send_set_job(const struct work *work, int64_t send_id, int64_t job_id, stru
     return sql_send_set_job(work->conn, work->arena, &params, NULL, err);
 }
 
-bool send_is_running_gradually(const struct send_row *send)
-{
-    return send->gradual_zone != NULL && text_equal(send->status, "running");
-}
-
 bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
 {
     struct send_cancel_params cancel = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
@@ -116,7 +111,7 @@ bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret
     if (!text_equal(send->status, "canceled"))
         return fail(err, ERR_SEND_NOT_CANCELLABLE, "sendId",
                     "This send is %s; only a send that has not begun, or is paused, can be canceled.%s", send->status,
-                    send_is_running_gradually(send) ? " Pause it first." : "");
+                    gradual_is_running(send) ? " Pause it first." : "");
     *ret_send = send;
     return true;
 }

@@ -80,12 +80,10 @@ MUST_CHECK bool send_pause(const struct work *work, int64_t send_id, struct send
 MUST_CHECK bool send_pause_running(const struct work *work, int64_t send_id, struct error *err) NONNULL(1, 3);
 
 /* Resumes a manually paused send, and returns it. The send ends at once when every recipient has a result. The caller enqueues the
- * job of a gradual send that runs again, and stores it with send_set_job. Errors: SEND_NOT_FOUND, SEND_NOT_RESUMABLE. */
+ * job of a gradual send that runs again (gradual_is_running), and stores it with send_set_job. Errors: SEND_NOT_FOUND,
+ * SEND_NOT_RESUMABLE. */
 MUST_CHECK bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
     NONNULL(1, 3, 4);
-
-/* Whether a job of the send is needed: it is gradual and running. */
-bool send_is_running_gradually(const struct send_row *send) NONNULL(1) PURE;
 
 /* The remaining sends of the organization's plan in this period; unset when unlimited. */
 MUST_CHECK bool send_allowance_left(const struct work *work, struct opt_int *ret_left, struct error *err) NONNULL(1, 2, 3);

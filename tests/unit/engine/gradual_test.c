@@ -215,7 +215,7 @@ struct begun {
     int64_t job_id;
 };
 
-static struct begun create(const struct gradual_plan *plan)
+static struct begun create_at(const struct gradual_plan *plan, struct opt_int scheduled_at_us)
 {
     struct error err;
     struct send_accepted accepted;
@@ -225,6 +225,7 @@ static struct begun create(const struct gradual_plan *plan)
         .domain_id = sandbox_id(),
         .audience = "all",
         .subject = "News",
+        .scheduled_at_us = scheduled_at_us,
         .gradual = plan,
     };
     assert_ok(send_create(&work, &request, &accepted, &err), &err);
@@ -233,6 +234,11 @@ static struct begun create(const struct gradual_plan *plan)
     assert_ok(ledger_enqueue(&work, campaign_job(arena, &payload), work.now_us, NULL, &send.job_id, &err), &err);
     assert_ok(send_set_job(&work, accepted.id, send.job_id, &err), &err);
     return send;
+}
+
+static struct begun create(const struct gradual_plan *plan)
+{
+    return create_at(plan, (struct opt_int){ .set = false });
 }
 
 static bool begin(struct begun send)
@@ -338,6 +344,20 @@ static void test_tranches_go_out_one_by_one(void **state) /* R-278, D-121 */
     assert_int_equal(number_of("select sum(sent)::bigint from email_usage"), 1203);
 }
 
+/* The next tranches have the scheduled time of the day, although the first was late. */
+static void test_a_schedule_is_the_first_slot(void **state) /* D-121 */
+{
+    (void)state;
+    make_contacts(10);
+    struct gradual_plan plan = plan_of(10, 45, 1, true, "Europe/Berlin");
+    work.now_us = utc("2026-10-20T12:00:00.000Z");
+    struct begun send = create_at(&plan, (struct opt_int){ .set = true, .value = utc("2026-10-24T07:00:00.000Z") });
+    assert_string_equal(row_of(send)->status, "scheduled");
+    work.now_us = utc("2026-10-24T07:20:00.000Z");
+    assert_true(begin(send));
+    assert_string_equal(clock_iso(arena, row_of(send)->next_tranche_at.value), "2026-10-25T08:00:00.000Z");
+}
+
 static void test_nobody_is_an_end(void **state)
 {
     (void)state;
@@ -431,7 +451,7 @@ static struct begun resume(struct begun send)
     assert_string_equal(row->status, "running");
     assert_true(row->resumed_at.set && row->resumed_at.value == work.now_us);
     assert_null(row->error);
-    assert_true(send_is_running_gradually(row));
+    assert_true(gradual_is_running(row));
     struct campaign_payload payload = { .send_id = send.id };
     struct begun again = { .id = send.id };
     assert_ok(ledger_enqueue(&work, campaign_job(arena, &payload), work.now_us, NULL, &again.job_id, &err), &err);
@@ -482,8 +502,10 @@ static void test_a_canceled_send_returns_what_it_used(void **state) /* A-02, R-2
     struct send_row *row;
     struct gradual_plan plan = plan_of(20, 40, 1, true, "UTC");
     struct begun send = create(&plan);
+    run_sql("insert into email_usage values (%lld, date_trunc('month', now() at time zone 'UTC')::date, 200)",
+            (long long)work.organization_id);
     begin(send);
-    assert_int_equal(number_of("select sent from email_usage"), 20);
+    assert_int_equal(number_of("select sent from email_usage"), 220);
     assert_false(send_cancel(&work, send.id, &row, &err));
     assert_int_equal(err.code, ERR_SEND_NOT_CANCELLABLE);
     assert_non_null(strstr(err.message, "Pause it first"));
@@ -491,7 +513,7 @@ static void test_a_canceled_send_returns_what_it_used(void **state) /* A-02, R-2
     pause_send(send);
     assert_ok(send_cancel(&work, send.id, &row, &err), &err);
     assert_string_equal(row->status, "canceled");
-    assert_int_equal(number_of("select sent from email_usage"), 0); /* not less: the others were not counted */
+    assert_int_equal(number_of("select sent from email_usage"), 200); /* not less: the others were not counted */
     assert_int_equal(deliver(0), 0);
     work.now_us += 2 * day_us;
     assert_false(go_on(send).set);
@@ -508,12 +530,12 @@ static void test_giving_up_returns_what_it_used(void **state)
     struct error err;
     struct gradual_plan plan = plan_of(20, 40, 1, true, "UTC");
     struct begun send = create(&plan);
-    run_sql("insert into email_usage values (%lld, date_trunc('month', now() at time zone 'UTC')::date, 7)",
+    run_sql("insert into email_usage values (%lld, date_trunc('month', now() at time zone 'UTC')::date, 200)",
             (long long)work.organization_id);
     begin(send);
-    assert_int_equal(number_of("select sent from email_usage"), 27);
+    assert_int_equal(number_of("select sent from email_usage"), 220);
     assert_ok(delivery_give_up(&work, send.id, "Delivery stopped.", &err), &err);
-    assert_int_equal(number_of("select sent from email_usage"), 7);
+    assert_int_equal(number_of("select sent from email_usage"), 200);
     assert_false(go_on(send).set);
 }
 
@@ -766,6 +788,7 @@ int main(void)
         TEST(test_hours_are_hours),
         TEST(test_a_late_tranche_keeps_its_distance),
         TEST(test_tranches_go_out_one_by_one),
+        TEST(test_a_schedule_is_the_first_slot),
         TEST(test_nobody_is_an_end),
         TEST(test_everybody_may_be_in_an_early_tranche),
         TEST(test_a_tranche_is_a_fair_sample),
