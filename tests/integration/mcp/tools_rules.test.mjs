@@ -26,6 +26,8 @@ const TOOLS = {
   create_brand: { ...WRITES, cost: 'Free.' },
   get_capabilities: { ...READS, cost: 'Free.' },
   get_email_analytics: { ...READS, cost: 'Free.' },
+  get_insight: { ...READS, cost: 'Free.' },
+  list_insights: { ...READS, cost: 'Free.' },
   save_contact: { ...WRITES, cost: 'Free; 2 credits for each address that is validated.' },
   import_contacts_csv: { ...WRITES, cost: 'Free; 2 credits for each address that is validated.' },
   delete_contacts: { ...DESTROYS, cost: 'Free.' },
