@@ -22,6 +22,7 @@
 enum {
     TOKEN_KEY_BYTES = 32,
     TOKEN_TAG_BYTES = 16,
+    TOKEN_LINK_KEY_BYTES = 16,
     TOKEN_SHORT_LETTERS = 20,     /* about 83 bits */
     TOKEN_SHORT_PREFIX_CHARS = 4, /* a prefix such as "cur_" */
     TOKEN_SHORT_CHARS = TOKEN_SHORT_PREFIX_CHARS + TOKEN_SHORT_LETTERS,
@@ -34,6 +35,7 @@ enum {
 struct token_keys {
     unsigned char tag[TOKEN_KEY_BYTES];
     unsigned char cipher[TOKEN_KEY_BYTES];
+    unsigned char link[TOKEN_LINK_KEY_BYTES];
 };
 
 /* Derives the keys from the secret of an installation. */
@@ -54,3 +56,27 @@ char *token_short(struct arena *arena, const struct token_keys *keys, const char
 
 /* Whether a text has the form of a short token with this prefix; the server may still have nothing under it. */
 bool token_short_is_well_formed(const char *prefix, const char *text) NONNULL(1, 2) PURE;
+
+/* ---- Tokens of links ---- */
+
+/* A message has many links, so their tokens share an expensive part: TOKEN_OWNER_CHARS for its recipient, sealed once, then
+ * TOKEN_NUMBER_CHARS for the number of the link with a cheap authenticator over both (SipHash-2-4). */
+enum { TOKEN_OWNER_CHARS = 36, TOKEN_NUMBER_CHARS = 12, TOKEN_LINK_CHARS = TOKEN_OWNER_CHARS + TOKEN_NUMBER_CHARS };
+
+struct token_owner {
+    int64_t brand_id; /* the three numbers have at most 40 bits */
+    int64_t send_id;
+    int64_t ordinal;
+};
+
+/* Writes the part of a recipient with a NUL. False when a number is too large. */
+bool token_owner_write(const struct token_keys *keys, const struct token_owner *owner, char ret_text[TOKEN_OWNER_CHARS + 1])
+    NONNULL(1, 2, 3);
+
+/* Writes the part of a link with a NUL, which follows `owner_text`. */
+void token_number_write(const struct token_keys *keys, const char owner_text[TOKEN_OWNER_CHARS], uint16_t number,
+                        char ret_text[TOKEN_NUMBER_CHARS + 1]) NONNULL(1, 2, 4);
+
+/* Opens the TOKEN_LINK_CHARS characters of a token. False for any other text. */
+bool token_link_open(const struct token_keys *keys, const char token[TOKEN_LINK_CHARS], struct token_owner *ret_owner,
+                     uint16_t *ret_number) NONNULL(1, 2, 3, 4);

@@ -90,6 +90,13 @@ bool delivery_take_retries(const struct work *work, const struct delivery_lease_
 
 /* ---- Fetching ---- */
 
+/* Transactional mail is not tracked: its links often lead to the reader's own data. */
+static const char *tracking_url(const struct work *work, const struct delivery_send_row *send)
+{
+    bool is_marketing = text_equal(send->message_class, "marketing");
+    return is_marketing && !work->engine->tracking_off ? work->engine->public_url : NULL;
+}
+
 static bool read_send(const struct work *work, struct delivery_batch *batch, struct error *err)
 {
     struct delivery_send_params find = { .brand_id = batch->brand_id, .id = batch->send_id };
@@ -111,6 +118,7 @@ static bool read_send(const struct work *work, struct delivery_batch *batch, str
         .brand_json = send->brand,
         .message_class = text_equal(send->message_class, "marketing") ? MESSAGE_MARKETING : MESSAGE_TRANSACTIONAL,
         .send_id = batch->send_id,
+        .tracking_url = tracking_url(work, send),
     };
     return true;
 }
