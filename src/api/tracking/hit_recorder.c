@@ -351,6 +351,11 @@ void hit_recorder_follow(struct hit_recorder *recorder, struct hit_request *requ
     pending->request = request;
     (void)link_token_open(engine_of(recorder), request->arena, request->token, &pending->token);
     pending->has_target = find_target(recorder, request, &pending->token);
+    if (pending->has_target && request->answer == HIT_NOT_FOUND) {
+        arena_free(pending->arena);
+        answer(request);
+        return;
+    }
     begin_storing(recorder, pending);
 }
 
