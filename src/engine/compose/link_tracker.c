@@ -16,7 +16,8 @@ struct link_tracker {
     struct link_tracker_config config;
     struct buf *url;      /* BASE/c/TOKEN of the current link */
     size_t owner_at;      /* where the recipient's part of the token begins in it */
-    struct buf *picture;
+    const char *picture_before; /* the picture before its token */
+    char open_token[LINK_TOKEN_CHARS + 1];
 };
 
 struct link_tracker *link_tracker_new(const struct work *work, const struct link_tracker_config *config)
@@ -27,7 +28,7 @@ struct link_tracker *link_tracker_new(const struct work *work, const struct link
     tracker->engine = work->engine;
     tracker->config = *config;
     tracker->url = buf_in_arena(work->arena, URL_MAX_BYTES);
-    tracker->picture = buf_in_arena(work->arena, LINK_TRACKER_PICTURE_MAX_BYTES);
+    tracker->picture_before = arena_printf(work->arena, "<img src=\"%s/o/", config->base_url);
     buf_printf(tracker->url, "%s/c/", config->base_url);
     tracker->owner_at = tracker->url->size;
     return tracker;
@@ -47,11 +48,12 @@ bool link_tracker_begin(struct link_tracker *tracker, int64_t ordinal)
 /* Writes the token of a link behind the recipient's part. */
 static void write_number(struct link_tracker *tracker, unsigned number)
 {
-    char text[TOKEN_NUMBER_CHARS + 1];
-    const char *owner = tracker->url->data + tracker->owner_at;
-    token_number_write(&tracker->engine->token_keys, owner, (uint16_t)number, text);
     tracker->url->size = tracker->owner_at + TOKEN_OWNER_CHARS;
-    buf_add(tracker->url, text, TOKEN_NUMBER_CHARS);
+    char *part = buf_room(tracker->url, TOKEN_NUMBER_CHARS + 1);
+    if (part == NULL)
+        return;
+    token_number_write(&tracker->engine->token_keys, tracker->url->data + tracker->owner_at, (uint16_t)number, part);
+    buf_grown(tracker->url, TOKEN_NUMBER_CHARS);
 }
 
 /* The target of a merged link for this recipient. NULL: it is not tracked. */
@@ -85,11 +87,9 @@ struct bytes link_tracker_address(struct link_tracker *tracker, struct arena *sc
 
 void link_tracker_add_picture(struct link_tracker *tracker, struct buf *html)
 {
+    static const char after[] = "\" width=\"1\" height=\"1\" alt=\"\" style=\"display:block;border:0\" />";
     write_number(tracker, LINK_NUMBER_OPEN);
-    buf_clear(tracker->picture);
-    buf_printf(tracker->picture,
-               "<img src=\"%s/o/%.*s\" width=\"1\" height=\"1\" alt=\"\" style=\"display:block;border:0\" />",
-               tracker->config.base_url, LINK_TOKEN_CHARS, buf_text(tracker->url) + tracker->owner_at);
-    const char *const pieces[] = { buf_text(tracker->picture) };
+    memcpy(tracker->open_token, tracker->url->data + tracker->owner_at, LINK_TOKEN_CHARS);
+    const char *const pieces[] = { tracker->picture_before, tracker->open_token, after };
     list_mail_insert_at_body_end(html, pieces, ARRAY_COUNT(pieces));
 }
