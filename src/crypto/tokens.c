@@ -119,8 +119,8 @@ bool token_short_is_well_formed(const char *prefix, const char *text)
 
 /* ---- Tokens of links ---- */
 
-/* The sealed part: a tag of 12 bytes, which is the nonce of the cipher as in other tokens, and three numbers of 5 bytes. The part of
- * the link: its number of 2 bytes and an authenticator of 7 bytes. Both sizes are multiples of 3, so base64 needs no padding. */
+/* The sealed part: a tag of 12 bytes, which is the nonce of the cipher as in other tokens, and three numbers of 5 bytes. The part
+ * of the link: its number of 2 bytes and an authenticator of 7 bytes. Both sizes are multiples of 3, so base64 needs no padding. */
 enum {
     OWNER_TAG_BYTES = 12,
     OWNER_TAG_CHARS = OWNER_TAG_BYTES / 3 * 4,

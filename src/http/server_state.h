@@ -20,8 +20,8 @@ struct route_table;
 
 struct http_server {
     struct arena *arena;
-    struct api *api;        /* NULL: no REST API */
-    struct mcp_server *mcp; /* NULL: no /mcp */
+    struct api *api;           /* NULL: no REST API */
+    struct mcp_server *mcp;    /* NULL: no /mcp */
     struct hit_recorder *hits; /* NULL: no tracked links */
     struct guard *guard;
     struct address_gate *gate;

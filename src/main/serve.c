@@ -218,7 +218,8 @@ static bool serve_until_stopped(struct arena *arena, const struct options *optio
         asset_store_free(assets);
         return false;
     }
-    publish_docs_url(arena, options, arena_printf(arena, "http://%s:%u", listening_host(arena, config.listen), http_server_port(server)));
+    publish_docs_url(arena, options,
+                     arena_printf(arena, "http://%s:%u", listening_host(arena, config.listen), http_server_port(server)));
     log_listening(server, options);
     while (!signals_wait(POLL_MS))
         continue;

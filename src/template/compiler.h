@@ -44,9 +44,9 @@ struct template_compiler {
     struct template_block blocks[TEMPLATE_MAX_DEPTH];
     size_t block_count;
     unsigned capture_depth;
-    struct template_links *links;      /* NULL: links are not numbered */
-    const char *link_at;               /* the beginning in the source of the link whose address continues behind a placeholder */
-    bool text_link_is_open;            /* of plain text: there is such a link */
+    struct template_links *links;       /* NULL: links are not numbered */
+    const char *link_at;                /* the beginning in the source of the link whose address continues behind a placeholder */
+    bool text_link_is_open;             /* of plain text: there is such a link */
     enum template_piece_kind next_kind; /* of the piece behind the current one */
 };
 

@@ -173,8 +173,8 @@ static size_t address_size(const char *text, size_t size)
 /* Punctuation at the end belongs to the sentence; a bracket does unless the address has its partner. */
 static size_t without_punctuation(const char *text, size_t size)
 {
-    while (size > 0 && (strchr(".,;:!?'*_~]", text[size - 1]) != NULL ||
-                        (text[size - 1] == ')' && memchr(text, '(', size) == NULL)))
+    while (size > 0 &&
+           (strchr(".,;:!?'*_~]", text[size - 1]) != NULL || (text[size - 1] == ')' && memchr(text, '(', size) == NULL)))
         size--;
     return size;
 }
@@ -229,8 +229,8 @@ static size_t put_rest_of_text_link(struct template_compiler *compiler, const st
         put_text(compiler, piece->text, size);
         return size;
     }
-    bool goes_on = size == piece->size &&
-                   (compiler->next_kind == TEMPLATE_PIECE_TAG || compiler->next_kind == TEMPLATE_PIECE_COMMENT);
+    bool goes_on =
+        size == piece->size && (compiler->next_kind == TEMPLATE_PIECE_TAG || compiler->next_kind == TEMPLATE_PIECE_COMMENT);
     size = without_punctuation(piece->text, size);
     put_text(compiler, piece->text, size);
     compiler->text_link_is_open = false;

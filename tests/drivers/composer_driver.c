@@ -39,8 +39,8 @@ static bool make_composer(const struct work *work, const json_t *request, struct
         .send_id = SEND_ID,
         .tracking_url = json_get_bool(request, "tracked", false) ? work->engine->public_url : NULL,
     };
-    return template_compile(work->arena, TEMPLATE_HEADER, json_get_text(request, "subject"), strlen(json_get_text(request, "subject")),
-                            &design.subject_code, err) &&
+    return template_compile(work->arena, TEMPLATE_HEADER, json_get_text(request, "subject"),
+                            strlen(json_get_text(request, "subject")), &design.subject_code, err) &&
            compile(work->arena, TEMPLATE_HTML, json_get_text(request, "html"), &design.html_code, err) &&
            compile(work->arena, TEMPLATE_TEXT, json_get_text(request, "text"), &design.text_code, err) &&
            composer_new(work, &design, ret_composer, err);

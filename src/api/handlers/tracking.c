@@ -57,7 +57,8 @@ static const char *method_name(enum hit_method method)
     return names[method];
 }
 
-static bool record_check(struct op_context *ctx, const void *raw_args, void **ret_kept, const char **ret_lock_key, struct error *err)
+static bool record_check(struct op_context *ctx, const void *raw_args, void **ret_kept, const char **ret_lock_key,
+                         struct error *err)
 {
     const struct tracking_record_args *args = raw_args;
     struct link_token token;

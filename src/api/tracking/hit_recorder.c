@@ -45,8 +45,8 @@ struct pending {
     struct hit_request *request; /* NULL: nobody waits for an answer any more */
     bool has_target;
     bool is_listed;
-    bool is_drained;   /* of the spool: the drain counts its end */
-    unsigned calls;    /* that have not ended */
+    bool is_drained; /* of the spool: the drain counts its end */
+    unsigned calls;  /* that have not ended */
     struct call record;
     struct call links;
 };
@@ -58,15 +58,15 @@ struct hit_recorder {
     const char *public_host; /* without a port; NULL: none */
     struct arena *arena;
     pthread_mutex_t lock;
-    pthread_cond_t wake;    /* the threads */
-    pthread_t answers;      /* ends waits, and spools */
-    pthread_t drain;        /* drains the spool */
+    pthread_cond_t wake; /* the threads */
+    pthread_t answers;   /* ends waits, and spools */
+    pthread_t drain;     /* drains the spool */
     bool stopping;
-    bool is_away;           /* the database does not answer: hits go to the spool at once */
+    bool is_away; /* the database does not answer: hits go to the spool at once */
     struct pending *first;
     struct pending **last;
     size_t pending_count;
-    size_t drain_left;      /* calls of the drain that have not ended */
+    size_t drain_left; /* calls of the drain that have not ended */
     bool drain_failed;
     uint64_t stored;
     uint64_t spooled;
@@ -172,7 +172,8 @@ static void answer(struct hit_request *request)
         request->on_answer(request);
 }
 
-/* A link on the click host of a domain leads only to links of mail from this domain, so that no brand can use the name of another. */
+/* A link on the click host of a domain leads only to links of mail from this domain, so that no brand can use the name of another.
+ */
 static bool may_use_host(const struct hit_recorder *recorder, const char *host, const char *domain)
 {
     static const char prefix[] = "click.";

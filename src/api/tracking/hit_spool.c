@@ -121,8 +121,7 @@ size_t hit_record_read(struct bytes bytes, struct arena *arena, struct spooled_h
 {
     const unsigned char *record = bytes.data;
     size_t size = bytes.size >= AT_TEXTS ? (size_t)get_uint(record + AT_SIZE, 2) : 0;
-    if (size < AT_TEXTS || size + CHECKSUM_BYTES > bytes.size ||
-        get_uint(record + size, CHECKSUM_BYTES) != checksum(record, size))
+    if (size < AT_TEXTS || size + CHECKSUM_BYTES > bytes.size || get_uint(record + size, CHECKSUM_BYTES) != checksum(record, size))
         return 0;
     size_t address_size = record[AT_ADDRESS_SIZE];
     size_t agent_size = (size_t)get_uint(record + AT_AGENT_SIZE, 2);

@@ -23,7 +23,8 @@ struct link_cache *link_cache_new(void) RETURNS_NONNULL;
 void link_cache_free(struct link_cache *cache);
 
 /* Keeps the links of a send. The target of a merged link is NULL. */
-void link_cache_put(struct link_cache *cache, struct link_cache_key key, const char *domain, struct text_list targets) NONNULL(1, 3);
+void link_cache_put(struct link_cache *cache, struct link_cache_key key, const char *domain, struct text_list targets)
+    NONNULL(1, 3);
 
 /* A link of a cached send. Texts are copied into the arena. */
 struct cached_link {

@@ -37,7 +37,7 @@ struct composer {
     int64_t date_us;
     const char *date; /* date_us as text; NULL before the first message */
     bool is_marketing;
-    struct list_mail list; /* of marketing mail */
+    struct list_mail list;        /* of marketing mail */
     struct link_tracker *tracker; /* NULL: nothing is tracked */
     bool is_tracked;              /* the current message */
     struct message_plan *plan;
@@ -183,7 +183,8 @@ static struct bytes composer_link_address(const void *context, unsigned number, 
 {
     const struct evaluation *evaluation = context;
     const struct composer *composer = evaluation->composer;
-    return link_tracker_address(composer->tracker, composer->scratch, evaluation->part->template.kind, number, is_merged, text, size);
+    return link_tracker_address(composer->tracker, composer->scratch, evaluation->part->template.kind, number, is_merged, text,
+                                size);
 }
 
 /* `ret_shows_link`: this recipient's text contains the unsubscribe link. It can depend on conditions in the template. */

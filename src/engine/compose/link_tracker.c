@@ -14,8 +14,8 @@ enum {
 struct link_tracker {
     const struct engine *engine;
     struct link_tracker_config config;
-    struct buf *url;      /* BASE/c/TOKEN of the current link */
-    size_t owner_at;      /* where the recipient's part of the token begins in it */
+    struct buf *url;            /* BASE/c/TOKEN of the current link */
+    size_t owner_at;            /* where the recipient's part of the token begins in it */
     const char *picture_before; /* the picture before its token */
     char open_token[LINK_TOKEN_CHARS + 1];
 };

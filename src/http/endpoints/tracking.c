@@ -20,13 +20,14 @@ static const char open_prefix[] = "/o/";
 enum { PREFIX_BYTES = sizeof(link_prefix) - 1 };
 
 /* A transparent GIF of one pixel. */
-static const char picture[] = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff\x21\xf9\x04\x01\x00\x00\x00\x00\x2c\x00\x00"
-                              "\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b";
+static const char picture[] =
+    "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff\x21\xf9\x04\x01\x00\x00\x00\x00\x2c\x00\x00"
+    "\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b";
 enum { PICTURE_BYTES = sizeof(picture) - 1 };
 _Static_assert(PICTURE_BYTES == 43, "the smallest transparent GIF");
 
 #define PAGE(title, text)                                                                                                          \
-    "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"         \
+    "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"       \
     "<title>" title "</title></head><body><h1>" title "</h1><p>" text "</p></body></html>"
 
 struct tracking_state {
@@ -71,7 +72,8 @@ static void answer_later(struct http_exchange *exchange, int status)
 static void answer_not_found(struct http_exchange *exchange)
 {
     answer_page(exchange, MHD_HTTP_NOT_FOUND,
-                PAGE("Link not found", "This link is incomplete, or it is not a link of this server. Please open it from the message again."));
+                PAGE("Link not found",
+                     "This link is incomplete, or it is not a link of this server. Please open it from the message again."));
 }
 
 static void answer_hit(struct tracking_state *state)

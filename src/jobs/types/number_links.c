@@ -6,7 +6,7 @@
 #include "catalogue/job_types.h"
 #include "engine/emails/emails.h"
 
-enum { NUMBER_LINKS_MAX_ATTEMPTS = 12 }; /* failures in a row */
+enum { NUMBER_LINKS_MAX_ATTEMPTS = 12 };                     /* failures in a row */
 static const int64_t send_wait_us = INT64_C(600) * US_PER_S; /* until a running send may have ended */
 
 static bool settle(struct job *job, struct json_writer *answer, int *ret_status, struct error *err)

@@ -46,7 +46,8 @@ static struct bytes number_of(const void *context, unsigned number, bool is_merg
     (void)context;
     if (memmem(text, size, "stay", 4) != NULL)
         return (struct bytes){ .data = NULL };
-    const char *shown = is_merged ? arena_printf(arena, "[%u merged %.*s]", number, (int)size, text) : arena_printf(arena, "[%u]", number);
+    const char *shown =
+        is_merged ? arena_printf(arena, "[%u merged %.*s]", number, (int)size, text) : arena_printf(arena, "[%u]", number);
     return (struct bytes){ (const unsigned char *)shown, strlen(shown) };
 }
 
@@ -133,7 +134,8 @@ static void test_merged_links(void **state)
                     "<a href=\"[0 merged https://own.example/]\">A</a><a href=\"[1]\">B</a>");
     assert_numbered(TEMPLATE_HTML, "<a href=\"https://a.example/{% if yes %}1{% else %}2{% endif %}/3\">A</a>",
                     "<a href=\"[0 merged https://a.example/1/3]\">A</a>");
-    assert_numbered(TEMPLATE_HTML, "{% if yes %}<a href=\"https://a.example/{% else %}<a href=\"https://b.example/{% endif %}z\">A</a>",
+    assert_numbered(TEMPLATE_HTML,
+                    "{% if yes %}<a href=\"https://a.example/{% else %}<a href=\"https://b.example/{% endif %}z\">A</a>",
                     "<a href=\"[0 merged https://a.example/z]\">A</a>");
     assert_numbered(TEMPLATE_HTML, "{% for i in (1..2) %}<a href=\"https://a.example/{{ i }}\">A</a>{% endfor %}",
                     "<a href=\"[0 merged https://a.example/1]\">A</a><a href=\"[0 merged https://a.example/2]\">A</a>");
@@ -147,13 +149,15 @@ static void test_links_of_text(void **state)
     assert_numbered(TEMPLATE_TEXT, "https://a.example/a_(b) [https://b.example/]\nhttps://c.example", "[0] [[1]]\n[2]");
     assert_numbered(TEMPLATE_TEXT, "ahttps://a.example /https://b.example https:// http://x.example/?u=https://y.example",
                     "ahttps://a.example /https://b.example https:// [0]");
-    assert_numbered(TEMPLATE_TEXT, "Go https://a.example/{{ site }}/z. Now", "Go [0 merged https://a.example/https://own.example//z]. Now");
+    assert_numbered(TEMPLATE_TEXT, "Go https://a.example/{{ site }}/z. Now",
+                    "Go [0 merged https://a.example/https://own.example//z]. Now");
     assert_numbered(TEMPLATE_TEXT, "Go https://a.example/{{ site }}.", "Go [0 merged https://a.example/https://own.example/].");
     assert_numbered(TEMPLATE_TEXT, "Go https://a.example/{{ site }}", "Go [0 merged https://a.example/https://own.example/]");
     /* A tag can continue the address, so these stay. */
     assert_numbered(TEMPLATE_TEXT, "https://a.example/{% if yes %}1{% endif %} https://b.example", "https://a.example/1 [0]");
     assert_numbered(TEMPLATE_TEXT, "{% capture c %}https://a.example/{% endcapture %}{{ c }}", "https://a.example/");
-    assert_numbered(TEMPLATE_TEXT, "https://a.example/{{ site }}{% if yes %}1{% endif %}", "https://a.example/https://own.example/1");
+    assert_numbered(TEMPLATE_TEXT, "https://a.example/{{ site }}{% if yes %}1{% endif %}",
+                    "https://a.example/https://own.example/1");
 }
 
 static void test_numbers_go_on_in_the_text(void **state)
@@ -186,7 +190,8 @@ static void test_bounds(void **state)
     assert_non_null(template_link_target(arena, address, TEMPLATE_LINK_MAX_BYTES));
     assert_null(template_link_target(arena, address, TEMPLATE_LINK_MAX_BYTES + 1));
     assert_string_equal(template_link_target(arena, "https://a.example/\xc3\xbc", 20), "https://a.example/%C3%BC");
-    static const char *const refused[] = { "https://a.example/\r\nx: y", "javascript:alert(1)", "//a.example", "https://?x", "http:/a" };
+    static const char *const refused[] = { "https://a.example/\r\nx: y", "javascript:alert(1)", "//a.example", "https://?x",
+                                           "http:/a" };
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         assert_null(template_link_target(arena, refused[i], strlen(refused[i])));
 }
