@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { readdirSync, existsSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from '../../lib/database.mjs';
 import { Installation } from '../../lib/installation.mjs';
@@ -15,6 +15,7 @@ const load = packagesOf('third_party');
 const { SMTPServer } = load('smtp-server');
 const { simpleParser } = load('mailparser');
 
+const ROOT = join(import.meta.dirname, '../../..');
 const PUBLIC_URL = 'https://mail.example/ph';
 const DOMAIN = 'news.example.com';
 const DESIGN = `<html><head><title>Letter</title></head><body><p>Dear {{ firstName }}</p>
@@ -211,12 +212,30 @@ describe('tracked links', { timeout: 600_000 }, () => {
     assert.equal((await web.get(linksOf(uncached)[0])).headers.location, 'https://shop.example/a?x=1&y=%C3%BC');
   });
 
-  test('test messages are not tracked, and --tracking off tracks nothing', async () => {
+  test('what is tracked depends on the message, the domain and --tracking', async () => {
     const from = taken.length;
     await must('POST', '/v1/sends', { test: true, emailId, domainId, from: { email: `hello@${DOMAIN}` }, subject: 'Hello', to: ['ada@example.com'] });
     const mail = await simpleParser(taken[from]);
     assert.deepEqual(hrefs(mail).filter((href) => /\/[co]\//.test(href)), []);
     assert.doesNotMatch(mail.html, /\/o\//);
+
+    // A design that is older than tracking gets its numbers by the job of the migration.
+    const [{ table: numbered }] = JSON.parse((await sql(installation, `select json_agg(t) from (select link_table::text as table
+      from email_versions order by id desc limit 1) t`))[0]);
+    await sql(installation, 'update email_versions set link_table = null');
+    const migration = readFileSync(join(ROOT, 'src/db/migrations/0025_tracked_links.sql'), 'utf8');
+    await sql(installation, migration.slice(migration.indexOf('insert into jobs')));
+    await until('all designs have numbers', async () =>
+      (await sql(installation, 'select count(*) from email_versions where link_table is null'))[0] === '0', 30_000);
+    assert.deepEqual(JSON.parse((await sql(installation, 'select link_table from email_versions order by id desc limit 1'))[0]), JSON.parse(numbered));
+
+    // The DNS check has found the name of the domain.
+    await sql(installation, `update domains set published = published || 'CNAME click.${DOMAIN}' where name = '${DOMAIN}'`);
+    for (const named of (await campaign()).values()) {
+      assert.ok(named.html.includes(`href="https://click.${DOMAIN}/ph/c/`), named.html);
+      assert.ok(named.html.includes(`<img src="https://click.${DOMAIN}/ph/o/`));
+      assert.ok(named.html.includes(`href="${PUBLIC_URL}/u/`));
+    }
 
     installation.environment.POSTHORN_TRACKING = 'off';
     await server.stop();
