@@ -230,7 +230,7 @@ describe('tracked links', { timeout: 600_000 }, () => {
     assert.deepEqual(JSON.parse((await sql(installation, 'select link_table from email_versions order by id desc limit 1'))[0]), JSON.parse(numbered));
 
     // The DNS check has found the name of the domain.
-    await sql(installation, `update domains set published = published || 'CNAME click.${DOMAIN}' where name = '${DOMAIN}'`);
+    await sql(installation, `update domains set published = array_append(published, 'CNAME click.${DOMAIN}') where name = '${DOMAIN}'`);
     for (const named of (await campaign()).values()) {
       assert.ok(named.html.includes(`href="https://click.${DOMAIN}/ph/c/`), named.html);
       assert.ok(named.html.includes(`<img src="https://click.${DOMAIN}/ph/o/`));
