@@ -27,7 +27,7 @@ export async function run(report) {
 
 async function measure(report, postgres) {
   const folder = new DataFolder({ POSTHORN_DATABASE: postgres.url, POSTHORN_PUBLIC_URL: PUBLIC_URL });
-  const server = await folder.serve();
+  const server = await folder.serve('--database', postgres.url, '--public-url', PUBLIC_URL);
   const link = await sentLink(folder);
   const insert = await preparePeer(folder, postgres.url);
   const follow = () => drive('http_load', { port: server.port, get: link, marker: '', expect: 302, serverPid: server.pid, durationMs: DURATION_MS });
@@ -47,7 +47,8 @@ async function sentLink(folder) {
   const call = (tool, args) => folder.command('call', tool, JSON.stringify(args));
   await call('save_contact', { email: 'ada@example.com', firstName: 'Ada' });
   const { emailId } = await call('import_email', campaignEmail());
-  const { data: [{ domainId }] } = await call('list_domains', {});
+  const { data: domains } = await folder.command('admin', 'domain', 'list');
+  const { domainId } = domains.find(({ kind }) => kind === 'sandbox');
   const args = { emailId, domainId, subject: 'News', to: ['ada@example.com'] };
   await call('send_email', args);
   const outbox = path.join(folder.path, 'outbox/new');

@@ -1,4 +1,4 @@
-/* The spool of hits: nothing that was appended is lost, a torn tail ends the reading, and a file has one reader. */
+/* The spool of hits: nothing that was appended is lost, a torn tail ends the reading, and a file has one reader. */
 #include "api/tracking/hit_spool.h"
 
 #include "base/text.h"

@@ -224,7 +224,7 @@ static void test_the_form_of_a_short_token(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
-/* ---- Tokens of links ---- */
+/* ---- Tokens of links (A-52) ---- */
 
 static const char *link_token(const struct token_owner *owner, uint16_t number)
 {

@@ -477,7 +477,7 @@ static void test_empty_values_are_bounded(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
 
-/* ---- Tracked links ---- */
+/* ---- Tracked links (A-52) ---- */
 
 static struct composer_design tracked(const char *html, const char *text)
 {

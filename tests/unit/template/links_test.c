@@ -1,4 +1,4 @@
-/* Numbered links: which links of a template get a number, and what a sender can write in their place. */
+/* Numbered links: which links of a template get a number, and what a sender can write in their place. */
 #include "template/template.h"
 
 #include <setjmp.h>
