@@ -30,7 +30,7 @@ const MODULES = {
 
 // The folders inside a module; '.' is the module's own folder. Every folder may include itself.
 const FOLDERS = {
-  api: { '.': ['dispatch', 'limits', 'view'], dispatch: ['.', 'limits'], handlers: ['.'], limits: ['.'], view: ['.'] },
+  api: { '.': ['dispatch', 'limits', 'view'], dispatch: ['.', 'limits'], handlers: ['.'], limits: ['.'], tracking: ['.'], view: ['.'] },
   http: { '.': ['endpoints'], endpoints: ['.'] },
   mcp: { '.': [], provider: ['.'] },
   jobs: { '.': [], types: ['.'] },
@@ -42,12 +42,12 @@ const FOLDERS = {
     assets: ['core'],
     audiences: ['core', 'filters'],
     brands: ['core'],
-    compose: ['core', 'subscriptions'],
+    compose: ['core', 'subscriptions', 'tracking'],
     contacts: ['core', 'fields', 'filters'],
     delivery: ['core', 'compose', 'domains', 'sends'],
     domains: ['core', 'secrets'],
     events: ['core'],
-    emails: ['core', 'assets', 'compose', 'subscriptions', 'templates'],
+    emails: ['core', 'assets', 'compose', 'subscriptions', 'templates', 'tracking'],
     fields: ['core'],
     filters: ['core', 'fields'],
     hits: ['core', 'events'],
@@ -63,6 +63,7 @@ const FOLDERS = {
     subscriptions: ['core', 'events'],
     suppressions: ['core'],
     templates: ['core'],
+    tracking: ['core'],
     validation: ['core', 'contacts', 'ledger'],
   },
 };

@@ -199,6 +199,10 @@ extern const struct operation *const api_unsubscribe[];
 /* Candidates of the same link: choosing subscription groups. The arguments are `token`, `groups` and `subscribe`. */
 extern const struct operation *const api_preferences[];
 
+/* Candidates of a tracked link: reading the links of its message, and storing the request. */
+extern const struct operation *const api_tracked_links[];
+extern const struct operation *const api_tracked_request[];
+
 /* The error envelope of the contract: {"error":{code,type,message,param?,suggestion,docs,retryAfter?,details?}}. The suggestion is
  * the error's own. An error without one has that of its code: for programs, or `otherwise`. */
 void api_write_error(struct json_writer *json, const struct error *err) NONNULL(1, 2);

@@ -200,6 +200,7 @@ struct operation {
     bool built;
     bool open;                         /* the contract leaves details open */
     bool idempotent_key;               /* honours Idempotency-Key */
+    bool unaudited;                    /* a public write that needs no audit row */
     bool asks_confirmation;            /* an assistant may get a preview first, to be confirmed */
     const struct job_declaration *job; /* the job that the operation enqueues, NULL when none */
     bool waits; /* takes a tool's waitSeconds: answered when the observed work has ended, or the time is over */

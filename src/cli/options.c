@@ -111,6 +111,8 @@ static const struct option table[] = {
       "name of this host in EHLO (default: its host name)" },
     { "--dkim", "POSTHORN_DKIM", OPTION_TEXT, offsetof(struct options, dkim), JOBS | COMMAND_MCP | CALLS, "WHAT",
       "on: messages are signed with the keys of their domain; off: the relay signs them (default: on)" },
+    { "--tracking", "POSTHORN_TRACKING", OPTION_TEXT, offsetof(struct options, tracking), JOBS | COMMAND_MCP | CALLS, "WHAT",
+      "on: links and opens of campaigns are tracked when there is a public URL; off: messages are sent without (default: on)" },
     { "--key-file", "POSTHORN_KEY_FILE", OPTION_TEXT, offsetof(struct options, key_file),
       JOBS | COMMAND_MCP | CALLS | COMMAND_ADMIN, "FILE",
       "master key that seals secrets (default: master.key in the data folder)" },
@@ -154,6 +156,11 @@ static const struct option table[] = {
     { "--yes", NULL, OPTION_SWITCH, offsetof(struct options, yes), FIRST, NULL, "delete without asking" },
     { "--wait", NULL, OPTION_SWITCH, offsetof(struct options, wait), FIRST, NULL, "wait until the work has ended (local only)" },
 };
+
+bool options_tracking_off(const struct options *options)
+{
+    return options->tracking != NULL && strcmp(options->tracking, "off") == 0;
+}
 
 static void *option_target(struct options *options, const struct option *option)
 {

@@ -59,6 +59,7 @@ struct options {
     int64_t retry_after_s;
     const char *helo_name;
     const char *dkim;
+    const char *tracking; /* on or off; NULL: on */
     const char *key_file;
     const char *scopes;
     const char *name;
@@ -86,6 +87,9 @@ struct options {
  * a sentence for the user. */
 MUST_CHECK bool options_read(struct arena *arena, enum command_bit command, int argc, char **argv, struct options *ret_options,
                              struct error *err) NONNULL(1, 4, 5, 6);
+
+/* True when --tracking is off. job_runner_start refuses other values than on and off. */
+bool options_tracking_off(const struct options *options) NONNULL(1);
 
 /* The number of arguments from argv[0] on that form an option of this command with its value: 0, 1 or 2. */
 int options_match(enum command_bit command, int argc, char *const *argv) NONNULL(3);

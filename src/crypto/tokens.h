@@ -22,6 +22,7 @@
 enum {
     TOKEN_KEY_BYTES = 32,
     TOKEN_TAG_BYTES = 16,
+    TOKEN_LINK_KEY_BYTES = 16,
     TOKEN_SHORT_LETTERS = 20,     /* about 83 bits */
     TOKEN_SHORT_PREFIX_CHARS = 4, /* a prefix such as "cur_" */
     TOKEN_SHORT_CHARS = TOKEN_SHORT_PREFIX_CHARS + TOKEN_SHORT_LETTERS,
@@ -34,6 +35,9 @@ enum {
 struct token_keys {
     unsigned char tag[TOKEN_KEY_BYTES];
     unsigned char cipher[TOKEN_KEY_BYTES];
+    unsigned char link_owner[TOKEN_LINK_KEY_BYTES]; /* of the tokens of links */
+    unsigned char link_number[TOKEN_LINK_KEY_BYTES];
+    unsigned char link_cipher[TOKEN_KEY_BYTES];
 };
 
 /* Derives the keys from the secret of an installation. */
@@ -54,3 +58,29 @@ char *token_short(struct arena *arena, const struct token_keys *keys, const char
 
 /* Whether a text has the form of a short token with this prefix; the server may still have nothing under it. */
 bool token_short_is_well_formed(const char *prefix, const char *text) NONNULL(1, 2) PURE;
+
+/* ---- Tokens of links ---- */
+
+/* A message has many links, and composing must stay cheap, so these tokens have a cipher of their own. TOKEN_OWNER_CHARS for the
+ * recipient are sealed once for a message, with a synthetic IV as above: a tag of 96 bits by SipHash-2-4-128, which is the nonce of
+ * ChaCha20 (RFC 8439). TOKEN_NUMBER_CHARS for the number of the link follow, with an authenticator of 56 bits over both parts by
+ * SipHash-2-4. The number is readable. */
+enum { TOKEN_OWNER_CHARS = 36, TOKEN_NUMBER_CHARS = 12, TOKEN_LINK_CHARS = TOKEN_OWNER_CHARS + TOKEN_NUMBER_CHARS };
+
+struct token_owner {
+    int64_t brand_id; /* the three numbers have at most 40 bits */
+    int64_t send_id;
+    int64_t ordinal;
+};
+
+/* Writes the part of a recipient with a NUL. False when a number is too large. */
+bool token_owner_write(const struct token_keys *keys, const struct token_owner *owner, char ret_text[TOKEN_OWNER_CHARS + 1])
+    NONNULL(1, 2, 3);
+
+/* Writes the part of a link with a NUL, which follows `owner_text`. */
+void token_number_write(const struct token_keys *keys, const char owner_text[TOKEN_OWNER_CHARS], uint16_t number,
+                        char ret_text[TOKEN_NUMBER_CHARS + 1]) NONNULL(1, 2, 4);
+
+/* Opens the TOKEN_LINK_CHARS characters of a token. False for any other text. */
+bool token_link_open(const struct token_keys *keys, const char token[TOKEN_LINK_CHARS], struct token_owner *ret_owner,
+                     uint16_t *ret_number) NONNULL(1, 2, 3, 4);

@@ -152,6 +152,7 @@ bool http_server_start(const struct http_server_config *config, struct api *api,
     server->body_memory = body_memory_new((size_t)given_or(config->body_memory_mib, DEFAULT_BODY_MEMORY_MIB) * MIB);
     server->api = api;
     server->mcp = mcp;
+    server->hits = config->hits;
     server->open_asset = config->open_asset;
     server->assets_context = config->assets_context;
     server->write_metrics = config->write_metrics;

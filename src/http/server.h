@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 struct api;
+struct hit_recorder;
 struct http_server;
 struct mcp_server;
 
@@ -50,6 +51,8 @@ struct http_server_config {
     unsigned idle_timeout_s;    /* 0: 75; an idle connection is closed, and so is one whose peer does not read */
     unsigned request_timeout_s; /* 0: 60; for the whole request to arrive */
     unsigned call_timeout_s;    /* 0: 330; after it a call is cancelled and answered 503 */
+
+    struct hit_recorder *hits; /* serves tracked links; NULL: they are not served */
 
     /* Opens the file served as /assets/NAME; false when there is none. Called on an I/O thread. NULL: no assets are served. */
     bool (*open_asset)(void *context, const char *name, struct http_asset *ret_asset);

@@ -13,14 +13,16 @@
 struct address_gate;
 struct connections;
 struct guard;
+struct hit_recorder;
 struct MHD_Daemon;
 struct metrics_listener;
 struct route_table;
 
 struct http_server {
     struct arena *arena;
-    struct api *api;        /* NULL: no REST API */
-    struct mcp_server *mcp; /* NULL: no /mcp */
+    struct api *api;           /* NULL: no REST API */
+    struct mcp_server *mcp;    /* NULL: no /mcp */
+    struct hit_recorder *hits; /* NULL: no tracked links */
     struct guard *guard;
     struct address_gate *gate;
     struct body_memory *body_memory;
@@ -54,11 +56,13 @@ extern const struct http_endpoint error_page_endpoint;  /* /docs/errors */
 extern const struct http_endpoint asset_endpoint;       /* /assets/… */
 extern const struct http_endpoint download_endpoint;    /* /downloads/… */
 extern const struct http_endpoint unsubscribe_endpoint; /* /u/… */
+extern const struct http_endpoint tracking_endpoint;    /* /c/… and /o/… */
 
 /* True when the path belongs to the endpoint. */
 bool asset_path(const struct http_exchange *exchange) NONNULL(1);
 bool download_path(const struct http_exchange *exchange) NONNULL(1);
 bool unsubscribe_path(const struct http_exchange *exchange) NONNULL(1);
+bool tracking_path(const struct http_exchange *exchange) NONNULL(1);
 
 /* ---- Shared by the endpoints ---- */
 

@@ -74,6 +74,12 @@ static bool read_dkim(const struct options *options, bool *ret_unsigned, struct 
            fail(err, ERR_INVALID_REQUEST, "--dkim", "--dkim is on or off.");
 }
 
+static bool check_tracking(const struct options *options, struct error *err)
+{
+    return options->tracking == NULL || options_tracking_off(options) || strcmp(options->tracking, "on") == 0 ||
+           fail(err, ERR_INVALID_REQUEST, "--tracking", "--tracking is on or off.");
+}
+
 static bool start_sender(struct job_runner *jobs, struct installation *installation, const struct options *options,
                          struct error *err)
 {
@@ -86,7 +92,8 @@ static bool start_sender(struct job_runner *jobs, struct installation *installat
         .helo_name = jobs->helo_name,
         .delivery_workers = (int)sysconf(_SC_NPROCESSORS_ONLN),
     };
-    if (!read_retry_policy(options, &config.retry_policy, err) || !read_dkim(options, &config.leaves_unsigned, err))
+    if (!read_retry_policy(options, &config.retry_policy, err) || !read_dkim(options, &config.leaves_unsigned, err) ||
+        !check_tracking(options, err))
         return false;
     const char *const *relays = options_list(arena, options->relays);
     if (relays != NULL && !smtp_relays_new(relays, &jobs->relays, err))

@@ -125,7 +125,7 @@ static void pass_by_environment(const struct options *options)
     } settings[] = {
         { "POSTHORN_RELAY", options->relays },      { "POSTHORN_UNCERTAIN", options->uncertain },
         { "POSTHORN_DKIM", options->dkim },         { "POSTHORN_HELO_NAME", options->helo_name },
-        { "POSTHORN_KEY_FILE", options->key_file },
+        { "POSTHORN_KEY_FILE", options->key_file }, { "POSTHORN_TRACKING", options->tracking },
     };
     for (size_t i = 0; i < ARRAY_COUNT(settings); i++)
         if (settings[i].value != NULL && setenv(settings[i].variable, settings[i].value, 1) != 0)

@@ -79,6 +79,7 @@ static int run_jobs(const struct options *options, const struct cluster *cluster
     struct installation_config config = { .data_dir = options->data_dir,
                                           .application_name = worker_name,
                                           .public_url = options->public_url,
+                                          .tracking_off = options_tracking_off(options),
                                           .key_file = options->key_file };
     struct installation *installation = installation_new(&config);
     struct job_runner *jobs = NULL;
@@ -210,6 +211,7 @@ int command_worker(const struct process *process, const struct options *options)
         .database_url = options->database_url,
         .application_name = worker_name,
         .public_url = options->public_url,
+        .tracking_off = options_tracking_off(options),
         .key_file = options->key_file,
     };
     struct installation *installation = installation_new(&config);

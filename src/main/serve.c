@@ -6,6 +6,7 @@
 
 #include "api/limits/limit_redis.h"
 #include "api/service.h"
+#include "api/tracking/hit_recorder.h"
 #include "base/log.h"
 #include "engine/assets/asset_store.h"
 #include "engine/templates/gallery.h"
@@ -44,6 +45,7 @@ static struct api_config service_config(const struct process *process, const str
             .application_name = name,
             .statement_timeout_ms = STATEMENT_TIMEOUT_MS,
             .public_url = options->public_url,
+            .tracking_off = options_tracking_off(options),
             .import_root = options->import_root,
             .key_file = options->key_file,
             .confirm_above = { .set = options->confirm_above >= 0, .value = options->confirm_above },
@@ -115,9 +117,17 @@ int command_mcp(const struct process *process, const struct options *options)
 
 /* ---- posthorn serve ---- */
 
+/* The parts of a server whose figures the metrics show. */
+struct metrics_sources {
+    struct api *api;
+    struct hit_recorder *hits;
+};
+
 static void write_metrics(void *context, struct buf *out)
 {
-    api_write_metrics(context, out);
+    const struct metrics_sources *sources = context;
+    api_write_metrics(sources->api, out);
+    hit_recorder_write_metrics(sources->hits, out);
 }
 
 /* Opens a picture of the gallery, which is compiled in. */
@@ -184,8 +194,9 @@ static unsigned bounded_number(int64_t number)
 }
 
 static bool serve_until_stopped(struct arena *arena, const struct options *options, struct api *api, struct mcp_server *mcp,
-                                struct error *err)
+                                struct hit_recorder *hits, struct error *err)
 {
+    struct metrics_sources sources = { api, hits };
     struct asset_store *assets = asset_folder_new(options->data_dir);
     struct http_server_config config = {
         .listen = options->listen != NULL ? options->listen : default_listen,
@@ -199,14 +210,16 @@ static bool serve_until_stopped(struct arena *arena, const struct options *optio
         .open_asset = open_asset,
         .assets_context = assets,
         .write_metrics = write_metrics,
-        .metrics_context = api,
+        .metrics_context = &sources,
+        .hits = hits,
     };
     struct http_server *server;
     if (!http_server_start(&config, api, mcp, &server, err)) {
         asset_store_free(assets);
         return false;
     }
-    publish_docs_url(arena, options, arena_printf(arena, "http://%s:%u", listening_host(arena, config.listen), http_server_port(server)));
+    publish_docs_url(arena, options,
+                     arena_printf(arena, "http://%s:%u", listening_host(arena, config.listen), http_server_port(server)));
     log_listening(server, options);
     while (!signals_wait(POLL_MS))
         continue;
@@ -250,14 +263,17 @@ int command_serve(const struct process *process, const struct options *options)
     struct api *api = api_new(&config);
     struct catalogue_provider *product = NULL;
     struct job_runner *jobs = NULL;
+    struct hit_recorder *hits = NULL;
     int status = 1;
     /* A server without a database must fail at the start, not at the first call. */
     bool ready = installation_open(api_installation(api), &err) && provider_new(api, options, &product, &err) &&
                  start_jobs(api, options, &jobs, &err);
     if (ready) {
         struct mcp_server *mcp = mcp_new(product);
-        if (serve_until_stopped(process->arena, options, api, mcp, &err))
+        hits = hit_recorder_new(api, options->data_dir, options->public_url);
+        if (serve_until_stopped(process->arena, options, api, mcp, hits, &err))
             status = 0;
+        hit_recorder_stop(hits);
         mcp_server_free(mcp);
     }
     if (status != 0)
@@ -265,5 +281,6 @@ int command_serve(const struct process *process, const struct options *options)
     job_runner_stop(jobs);
     catalogue_provider_free(product);
     api_free(api, SERVE_GRACE_MS);
+    hit_recorder_free(hits);
     return status;
 }

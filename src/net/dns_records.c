@@ -32,6 +32,8 @@ static void read_answer(void *context)
         question->is_answered = dns_denies(answer->bytes, answer->size);
     else if (answer->status == ARES_SUCCESS && question->type == DNS_TXT)
         question->is_answered = dns_read_texts(answer->query->arena, answer->bytes, answer->size, &question->found);
+    else if (answer->status == ARES_SUCCESS && question->type == DNS_CNAME)
+        question->is_answered = dns_read_aliases(answer->query->arena, answer->bytes, answer->size, &question->found);
     else if (answer->status == ARES_SUCCESS)
         question->is_answered = dns_read_mail_hosts(answer->query->arena, answer->bytes, answer->size, &question->found);
 }
@@ -51,7 +53,7 @@ static void on_record_answer(void *argument, int status, int timeouts, unsigned 
 
 void dns_find_records(struct dns *dns, struct arena *arena, struct dns_question *questions, size_t count)
 {
-    static const int types[] = { [DNS_TXT] = ns_t_txt, [DNS_MX] = ns_t_mx };
+    static const int types[] = { [DNS_TXT] = ns_t_txt, [DNS_MX] = ns_t_mx, [DNS_CNAME] = ns_t_cname };
     struct record_query record_queries[DNS_QUESTIONS_MAX];
     size_t open = count;
     ares_channel channel;

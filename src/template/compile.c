@@ -38,6 +38,14 @@ static bool compile_text_piece(struct template_compiler *compiler, const struct 
                                         "only white space is allowed between it and its first {%% when %%}");
     if (compiler->capture_depth > 0)
         return compile_captured(compiler, piece, err);
+    if (compiler->links != NULL && compiler->kind == TEMPLATE_HTML) {
+        template_compile_html_links(compiler, piece);
+        return true;
+    }
+    if (compiler->links != NULL) {
+        template_compile_text_links(compiler, piece);
+        return true;
+    }
     if (compiler->kind == TEMPLATE_HTML)
         html_scan(&compiler->html, piece->text, piece->size);
     template_build_op(&compiler->build, TEMPLATE_OP_TEXT, 0, 0, template_build_string(&compiler->build, piece->text, piece->size));
@@ -114,6 +122,8 @@ static bool compile_placeholder(struct template_compiler *compiler, const struct
 
 static bool compile_piece(struct template_compiler *compiler, const struct template_piece *piece, struct error *err)
 {
+    if (compiler->text_link_is_open)
+        template_compile_text_link_end(compiler, piece);
     switch (piece->kind) {
     case TEMPLATE_PIECE_TEXT:
         return compile_text_piece(compiler, piece, err);
@@ -138,14 +148,16 @@ static bool compile_piece(struct template_compiler *compiler, const struct templ
 static bool compile_all(struct template_compiler *compiler, struct error *err)
 {
     struct template_markup markup;
-    struct template_piece piece;
     template_markup_init(&markup, compiler->source, (size_t)(compiler->end - compiler->source));
-    do {
-        piece = template_markup_next(&markup);
+    struct template_piece piece = template_markup_next(&markup);
+    while (piece.kind != TEMPLATE_PIECE_END && piece.kind != TEMPLATE_PIECE_BROKEN) {
+        struct template_piece next = template_markup_next(&markup);
+        compiler->next_kind = next.kind;
         if (!compile_piece(compiler, &piece, err))
             return false;
-    } while (piece.kind != TEMPLATE_PIECE_END);
-    return true;
+        piece = next;
+    }
+    return compile_piece(compiler, &piece, err);
 }
 
 /* RFC 5322 §2.2: a header line has no control characters. Those in values are replaced; those in the source are an error. */
@@ -157,8 +169,8 @@ static bool check_header_source(const struct template_compiler *compiler, struct
     return true;
 }
 
-bool template_compile(struct arena *arena, enum template_kind kind, const char *source, size_t size, struct bytes *ret_blob,
-                      struct error *err)
+static bool compile_template(struct arena *arena, enum template_kind kind, const char *source, size_t size,
+                             struct template_links *links, struct bytes *ret_blob, struct error *err)
 {
     if (size > TEMPLATE_MAX_SOURCE_BYTES)
         return fail(err, ERR_INVALID_REQUEST, NULL, "The template is larger than %d bytes.", TEMPLATE_MAX_SOURCE_BYTES);
@@ -167,6 +179,7 @@ bool template_compile(struct arena *arena, enum template_kind kind, const char *
 
     struct template_compiler *compiler = arena_alloc(arena, sizeof(*compiler));
     compiler->kind = kind;
+    compiler->links = links;
     compiler->source = source;
     compiler->end = source + size;
     if (kind == TEMPLATE_HEADER && !check_header_source(compiler, err))
@@ -176,4 +189,16 @@ bool template_compile(struct arena *arena, enum template_kind kind, const char *
     html_scanner_init(&compiler->html);
     template_build_init(&compiler->build, arena);
     return compile_all(compiler, err) && template_build_finish(&compiler->build, kind, ret_blob, err);
+}
+
+bool template_compile(struct arena *arena, enum template_kind kind, const char *source, size_t size, struct bytes *ret_blob,
+                      struct error *err)
+{
+    return compile_template(arena, kind, source, size, NULL, ret_blob, err);
+}
+
+bool template_compile_links(struct arena *arena, enum template_kind kind, const char *source, size_t size,
+                            struct template_links *links, struct bytes *ret_blob, struct error *err)
+{
+    return compile_template(arena, kind, source, size, links, ret_blob, err);
 }

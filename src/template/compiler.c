@@ -115,14 +115,14 @@ static bool is_scalar_value(uint32_t point)
     return point != 0 && point <= 0x10FFFF && !(point >= 0xD800 && point <= 0xDFFF);
 }
 
-/* Decodes the character references that a serialiser wrote. The text never grows. */
-size_t template_compiler_decode(const struct template_compiler *compiler, const char *text, size_t size, char *ret_text)
+/* The text never grows. */
+size_t template_decode_html(const char *text, size_t size, char *ret_text)
 {
     size_t written = 0;
     for (size_t i = 0; i < size;) {
         uint32_t point = 0;
         size_t reference = 0;
-        if (compiler->kind == TEMPLATE_HTML && text[i] == '&')
+        if (text[i] == '&')
             reference = character_reference(text + i, size - i, &point);
         if (reference == 0 || !is_scalar_value(point)) {
             ret_text[written++] = text[i++];
@@ -132,6 +132,14 @@ size_t template_compiler_decode(const struct template_compiler *compiler, const 
         i += reference;
     }
     return written;
+}
+
+size_t template_compiler_decode(const struct template_compiler *compiler, const char *text, size_t size, char *ret_text)
+{
+    if (compiler->kind == TEMPLATE_HTML)
+        return template_decode_html(text, size, ret_text);
+    memcpy(ret_text, text, size);
+    return size;
 }
 
 struct template_parser template_compiler_parser(struct template_compiler *compiler, const char *text, size_t size)

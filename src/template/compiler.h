@@ -1,6 +1,7 @@
 /*
  * Template compiler, private parts: compile.c reads the source and compiles text
- * and placeholders, tags.c compiles tags. No other file includes this header.
+ * and placeholders, tags.c compiles tags, links.c numbers links. No other file
+ * includes this header.
  */
 #pragma once
 
@@ -43,7 +44,18 @@ struct template_compiler {
     struct template_block blocks[TEMPLATE_MAX_DEPTH];
     size_t block_count;
     unsigned capture_depth;
+    struct template_links *links;       /* NULL: links are not numbered */
+    const char *link_at;                /* the beginning in the source of the link whose address continues behind a placeholder */
+    bool text_link_is_open;             /* of plain text: there is such a link */
+    enum template_piece_kind next_kind; /* of the piece behind the current one */
 };
+
+/* Compiles literal text with links (links.c). */
+void template_compile_html_links(struct template_compiler *compiler, const struct template_piece *piece) NONNULL(1, 2);
+void template_compile_text_links(struct template_compiler *compiler, const struct template_piece *piece) NONNULL(1, 2);
+
+/* Ends the link of plain text that is open before a piece which is neither text nor a placeholder. */
+void template_compile_text_link_end(struct template_compiler *compiler, const struct template_piece *piece) NONNULL(1, 2);
 
 /* Fails with "Line 3, column 7: {{ … }}: reason." Lines and columns count characters from 1. */
 PRINTF_LIKE(4, 5)

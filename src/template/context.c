@@ -414,6 +414,16 @@ bool html_scan_is_text(const struct html_scanner *scanner)
     return scanner->state == HTML_TEXT && !scanner->in_conditional;
 }
 
+bool html_scan_is_link(const struct html_scanner *scanner)
+{
+    static const char *const href[] = { "href" };
+    static const char *const tags[] = { "a", "area" };
+    if (scanner->state != HTML_VALUE || scanner->quote == 0 || scanner->is_end_tag)
+        return false;
+    return name_is_one_of(&scanner->attribute, href, ARRAY_COUNT(href)) &&
+           (name_is_one_of(&scanner->tag, tags, ARRAY_COUNT(tags)) || strncmp(scanner->tag.text, "v:", 2) == 0);
+}
+
 static bool names_are_equal(const struct html_name *left, const struct html_name *right)
 {
     return left->size == right->size && strcmp(left->text, right->text) == 0;

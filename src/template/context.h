@@ -76,6 +76,9 @@ MUST_CHECK bool html_scan_join(struct html_scanner *scanner, const struct html_s
 /* True in the text of an element or of the document, outside of comments. */
 bool html_scan_is_text(const struct html_scanner *scanner) NONNULL(1) PURE;
 
+/* True inside the address of a link: the quoted href of a, area or an Office shape (v:roundrect). */
+bool html_scan_is_link(const struct html_scanner *scanner) NONNULL(1) PURE;
+
 /* Chooses the escape of a placeholder here, and continues after it. False when no placeholder is allowed here; then
  * `ret_refusal` describes the context ("inside a style attribute"). */
 MUST_CHECK bool html_scan_placeholder(struct html_scanner *scanner, enum template_escape *ret_escape, const char **ret_refusal)

@@ -14,7 +14,7 @@
  * proves that no stack overflows or underflows, that every loop is left, and that
  * the program terminates. The numbers of operations, filters, comparisons and
  * escapes are stored in databases: never reuse one. Version 1 had the operations
- * up to EMIT; its blobs still run.
+ * up to EMIT, version 2 those up to CAPTURED; their blobs still run.
  */
 #pragma once
 
@@ -26,7 +26,7 @@
 
 enum {
     TEMPLATE_FORMAT_OLDEST = 1,
-    TEMPLATE_FORMAT_VERSION = 2,
+    TEMPLATE_FORMAT_VERSION = 3,
     TEMPLATE_INSTRUCTION_BYTES = 8,
     TEMPLATE_STRING_BYTES = 8,
     TEMPLATE_PATH_BYTES = 8,
@@ -78,6 +78,9 @@ enum template_op {
     TEMPLATE_OP_LEAVE = 24,    /* end the loop and jump to c */
     TEMPLATE_OP_CAPTURE = 25,  /* redirect the output to a capture … */
     TEMPLATE_OP_CAPTURED = 26, /* … end the capture and store its text in variable b */
+    TEMPLATE_OP_LINK = 27,     /* append string c, the address of link b */
+    TEMPLATE_OP_LINK_BEGIN = 28, /* the address of a link begins … */
+    TEMPLATE_OP_LINK_END = 29,   /* … and ends; it is that of link b */
 };
 
 enum template_literal {

@@ -207,6 +207,14 @@ static bool control_effect(struct template_instruction instruction, struct depth
     }
 }
 
+/* The effect of the operations of version 3. */
+static bool link_effect(const struct template *template, struct template_instruction instruction, struct effect *effect)
+{
+    effect->is_statement = true;
+    bool is_known = instruction.op <= TEMPLATE_OP_LINK_END;
+    return is_known && (instruction.op != TEMPLATE_OP_LINK || instruction.c < template->string_count);
+}
+
 static bool find_effect(const struct template *template, struct template_instruction instruction, struct depth depth,
                         struct effect *ret_effect)
 {
@@ -217,6 +225,8 @@ static bool find_effect(const struct template *template, struct template_instruc
         return false;
     if (instruction.op <= TEMPLATE_OP_NOT && instruction.op != TEMPLATE_OP_STORE)
         return expression_effect(template, instruction, depth, ret_effect);
+    if (instruction.op >= TEMPLATE_OP_LINK && template->version > 2)
+        return link_effect(template, instruction, ret_effect);
     return control_effect(instruction, depth, ret_effect);
 }
 

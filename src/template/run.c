@@ -27,6 +27,8 @@ struct run {
     size_t depth;
     size_t loop_depth;
     size_t capture_depth;
+    size_t link_at; /* where the address of the current link begins in the output */
+    bool link_is_open;
     int left_iterations;
     bool path_is_known[TEMPLATE_MAX_PATHS];
     struct template_value path_values[TEMPLATE_MAX_PATHS]; /* valid if path_is_known */
@@ -286,6 +288,44 @@ static bool end_capture(struct run *run, uint16_t variable)
     return true;
 }
 
+/* The address of a link. Its last `size` bytes of output are replaced when it does not stay. */
+static void put_link(struct run *run, unsigned number, bool is_merged, const char *text, size_t size)
+{
+    struct bytes address = { .data = NULL };
+    if (run->lookup.link != NULL)
+        address = run->lookup.link(run->lookup.context, number, is_merged, text, size);
+    if (is_merged && address.data != NULL)
+        run->out->size -= size;
+    if (address.data != NULL)
+        buf_add(run->out, (const char *)address.data, address.size);
+    else if (!is_merged)
+        buf_add(run->out, text, size);
+}
+
+/* A damaged template can end a link in a capture that begins after it; then nothing is replaced. */
+static void end_link(struct run *run, unsigned number)
+{
+    bool is_whole = run->link_is_open && run->out->size > run->link_at && !run->out->overflowed;
+    run->link_is_open = false;
+    if (is_whole)
+        put_link(run, number, true, run->out->data + run->link_at, run->out->size - run->link_at);
+}
+
+/* Runs the operations of links. */
+static void step_link(struct run *run, struct template_instruction instruction)
+{
+    if (instruction.op == TEMPLATE_OP_LINK) {
+        size_t size;
+        const char *text = string_at(run->template, instruction.c, &size);
+        put_link(run, instruction.b, false, text, size);
+    } else if (instruction.op == TEMPLATE_OP_LINK_BEGIN) {
+        run->link_at = run->out->size;
+        run->link_is_open = true;
+    } else {
+        end_link(run, instruction.b);
+    }
+}
+
 static bool index_value(struct run *run, struct template_value *value, const struct template_value *key)
 {
     if (!template_member_work(&run->scratch, value, run->err))
@@ -371,6 +411,9 @@ static bool step_value(struct run *run, struct template_instruction instruction)
     case TEMPLATE_OP_LEAVE:
     case TEMPLATE_OP_CAPTURE:
     case TEMPLATE_OP_CAPTURED:
+    case TEMPLATE_OP_LINK:
+    case TEMPLATE_OP_LINK_BEGIN:
+    case TEMPLATE_OP_LINK_END:
         break;
     }
     run->depth++;
@@ -412,6 +455,11 @@ static bool run_instruction(struct run *run, struct template_instruction instruc
         return begin_capture(run);
     case TEMPLATE_OP_CAPTURED:
         return end_capture(run, instruction.b);
+    case TEMPLATE_OP_LINK:
+    case TEMPLATE_OP_LINK_BEGIN:
+    case TEMPLATE_OP_LINK_END:
+        step_link(run, instruction);
+        return true;
     case TEMPLATE_OP_END:
     case TEMPLATE_OP_LOAD:
     case TEMPLATE_OP_CONST:
@@ -467,6 +515,7 @@ static void run_init(struct run *run, const struct template *template, struct te
     run->out = out;
     run->err = err;
     run->depth = run->loop_depth = run->capture_depth = 0;
+    run->link_is_open = false;
     run->left_iterations = TEMPLATE_MAX_ITERATIONS;
     memset(run->path_is_known, 0, template->path_count);
     for (uint32_t i = 0; i < template->variable_count; i++)

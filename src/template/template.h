@@ -63,6 +63,39 @@ enum template_kind {
 MUST_CHECK bool template_compile(struct arena *arena, enum template_kind kind, const char *source, size_t size,
                                  struct bytes *ret_blob, struct error *err) NONNULL(1, 3, 5, 6);
 
+/* ---- Links ---- */
+
+enum { TEMPLATE_LINK_MAX_BYTES = 2000, TEMPLATE_MAX_LINKS = 1000, TEMPLATE_LINKS_MAX_BYTES = 128 * 1024 };
+
+/* A link that leads to the web (http, https). */
+struct template_link {
+    const char *target;       /* ASCII: other characters are percent-encoded; of a merged link the source with its placeholders */
+    enum template_kind where; /* HTML or text */
+    bool is_merged;           /* the target depends on the recipient */
+};
+
+/* The links of the texts of a message. Their indexes are the numbers of the links. */
+struct template_links {
+    struct template_link *items;
+    size_t count;
+    size_t capacity;
+    size_t bytes; /* of all targets */
+};
+
+/* Compiles as template_compile, and numbers the links of HTML or plain text in the order of the source, after those that `links`
+ * has already. Not numbered: links that are not of the web, the unsubscribe link, links in captured text and in stylesheets, and
+ * links beyond the bounds. */
+MUST_CHECK bool template_compile_links(struct arena *arena, enum template_kind kind, const char *source, size_t size,
+                                       struct template_links *links, struct bytes *ret_blob, struct error *err)
+    NONNULL(1, 3, 5, 6, 7);
+
+/* The target of a link to the web, with other characters than ASCII percent-encoded. NULL when the text is no such link, or is
+ * longer than TEMPLATE_LINK_MAX_BYTES. */
+const char *template_link_target(struct arena *arena, const char *text, size_t size) NONNULL(1, 2);
+
+/* Decodes the character references that a serialiser wrote into `ret_text` of at least `size` bytes; returns the decoded size. */
+size_t template_decode_html(const char *text, size_t size, char *ret_text) NONNULL(1, 3);
+
 /* A verified view of a blob. The members are private to load.c and run.c. */
 struct template
 {
@@ -134,6 +167,9 @@ struct template_lookup {
     void (*value)(const void *context, size_t index, const char *path, struct template_value *value);
     const void *context;
     const struct template_setting *setting; /* NULL: zeros */
+    /* The text to write for the address of a link. `text` is the address as it would be written, escaped for its place. The result
+     * lives until the next call; without data the address stays. NULL: all addresses stay. */
+    struct bytes (*link)(const void *context, unsigned number, bool is_merged, const char *text, size_t size);
 };
 
 /* Appends the evaluated template to `out`, which stays unchanged on failure. Only the growth of `out` allocates memory;

@@ -75,7 +75,11 @@ static void check_message(struct arena *arena, const unsigned char *data, size_t
 {
     struct text_list texts = { NULL, 0 };
     struct text_list hosts = { NULL, 0 };
+    struct text_list aliases = { NULL, 0 };
     size_t total = 0;
+    require(dns_read_aliases(arena, data, (int)size, &aliases) || aliases.count == 0);
+    for (size_t i = 0; i < aliases.count; i++)
+        require(strlen(aliases.items[i]) <= size * 4);
     if (!dns_read_texts(arena, data, (int)size, &texts))
         require(texts.count == 0);
     for (size_t i = 0; i < texts.count; i++)

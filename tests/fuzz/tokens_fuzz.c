@@ -43,6 +43,9 @@ static void read_text(struct arena *arena, const unsigned char *data, size_t siz
     size_t decoded;
     require(!token_open(arena, &engine.token_keys, "fuzz", text, &payload));
     refuse_cursor(arena, text);
+    struct token_owner owner;
+    uint16_t number;
+    require(strlen(text) < TOKEN_LINK_CHARS || !token_link_open(&engine.token_keys, text, &owner, &number));
     for (enum id_kind kind = ID_ORG; kind < ID_KIND_COUNT; kind++) {
         int64_t id = id_decode(&engine.ids, kind, text);
         require(id >= 0 && (id == 0 || strcmp(id_text(&engine.ids, arena, kind, id), text) == 0));
@@ -106,6 +109,20 @@ static void check_place(struct arena *arena, const struct page_cursor *given)
     require(!page_cursor_read(&work, "contacts.search", changed(arena, cursor, (unsigned char)given->id), &place, &err));
 }
 
+/* A token of a link opens as it was made; a changed one does not. */
+static void check_link_token(struct arena *arena, const struct token_owner *owner, uint16_t number)
+{
+    char token[TOKEN_LINK_CHARS + 1];
+    struct token_owner read;
+    uint16_t read_number;
+    if (!token_owner_write(&engine.token_keys, owner, token))
+        return;
+    token_number_write(&engine.token_keys, token, number, token + TOKEN_OWNER_CHARS);
+    require(token_link_open(&engine.token_keys, token, &read, &read_number));
+    require(memcmp(&read, owner, sizeof(read)) == 0 && read_number == number);
+    require(!token_link_open(&engine.token_keys, changed(arena, token, (unsigned char)number), &read, &read_number));
+}
+
 static void give_out(struct arena *arena, const unsigned char *data, size_t size)
 {
     int64_t numbers[2];
@@ -115,6 +132,7 @@ static void give_out(struct arena *arena, const unsigned char *data, size_t size
     memcpy(numbers, data, sizeof(numbers));
     const char *text = arena_dup_bytes(arena, data + sizeof(numbers), size - sizeof(numbers));
     check_id(arena, numbers[0]);
+    check_link_token(arena, &(struct token_owner){ numbers[0] >> 24, numbers[1] >> 24, (int64_t)size }, (uint16_t)numbers[1]);
     check_place(arena, &(struct page_cursor){ .number = numbers[0], .id = numbers[1], .is_null = size % 2 == 0 });
     if (strlen(text) <= PAGE_TEXT_KEY_MAX_BYTES)
         check_place(arena, &(struct page_cursor){ .id = numbers[1], .text = text });

@@ -70,7 +70,7 @@ bool dispatch_make_entry(struct call_state *state, struct arena *arena, struct e
         .session_id = call->who.session_id,
         .credits = price->kind == PRICE_FREE ? 0 : price->credits,
         .credit_cost = price->kind == PRICE_FIXED || price->kind == PRICE_PER_ITEM ? price->credits : -1,
-        .writes_audit = true,
+        .writes_audit = !call->op->unaudited,
     };
     if (!dispatch_has_key(call))
         return true;

@@ -310,6 +310,7 @@ static void lint_operation(const struct catalogue *all, const struct op_decl *op
         "idempotencyKey=b",
         "maxBodyBytes=i",
         "confirmation=s",
+        "unaudited=b",
         "waits=b",
         "also=o",
         "example=o",

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/text.h"
+#include "engine/compose/link_tracker.h"
 #include "engine/compose/list_mail.h"
 #include "engine/compose/merge_fields.h"
 #include "engine/subscriptions/link.h"
@@ -11,7 +12,7 @@
 
 enum {
     SUBJECT_MAX_BYTES = HEADER_TEXT_MAX_BYTES,
-    BODY_MAX_BYTES = TEMPLATE_MAX_OUTPUT_BYTES + LIST_MAIL_FOOTER_MAX_BYTES,
+    BODY_MAX_BYTES = TEMPLATE_MAX_OUTPUT_BYTES + LIST_MAIL_FOOTER_MAX_BYTES + LINK_TRACKER_PICTURE_MAX_BYTES,
     BRAND_MAX_BYTES = 64 * 1024,
 };
 
@@ -36,7 +37,9 @@ struct composer {
     int64_t date_us;
     const char *date; /* date_us as text; NULL before the first message */
     bool is_marketing;
-    struct list_mail list; /* of marketing mail */
+    struct list_mail list;        /* of marketing mail */
+    struct link_tracker *tracker; /* NULL: nothing is tracked */
+    bool is_tracked;              /* the current message */
     struct message_plan *plan;
     struct composer_part subject;
     struct composer_part html;
@@ -103,6 +106,17 @@ static void add_list_mail(struct composer *composer, const struct work *work)
     composer->list = list_mail_new(work, &names);
 }
 
+static void add_tracker(struct composer *composer, const struct work *work, const struct composer_design *design)
+{
+    const struct link_tracker_config config = {
+        .base_url = design->tracking_url,
+        .brand_id = work->brand_id,
+        .send_id = design->send_id,
+        .untracked = arena_dup(work->arena, buf_text(composer->link)),
+    };
+    composer->tracker = link_tracker_new(work, &config);
+}
+
 bool composer_new(const struct work *work, const struct composer_design *design, struct composer **ret_composer, struct error *err)
 {
     struct arena *arena = work->arena;
@@ -121,6 +135,8 @@ bool composer_new(const struct work *work, const struct composer_design *design,
     composer->setting = merge_fields_setting(arena, composer->brand, work->now_us);
     if (design->message_class == MESSAGE_MARKETING)
         add_list_mail(composer, work);
+    if (design->tracking_url != NULL && design->send_id != 0)
+        add_tracker(composer, work, design);
     struct message_common common = {
         .from = { .name = design->sender_name, .address = design->from_address },
         .reply_to = { .address = design->reply_to },
@@ -148,6 +164,7 @@ struct text_list composer_fields(const struct composer *composer)
 /* ---- One message ---- */
 
 struct evaluation {
+    const struct composer *composer;
     const struct composer_part *part;
     const struct merge_values *values;
     bool *shows_link;
@@ -162,13 +179,26 @@ static void composer_look_up_value(const void *context, size_t index, const char
     *value = merge_value(merge_field, evaluation->values);
 }
 
+static struct bytes composer_link_address(const void *context, unsigned number, bool is_merged, const char *text, size_t size)
+{
+    const struct evaluation *evaluation = context;
+    const struct composer *composer = evaluation->composer;
+    return link_tracker_address(composer->tracker, composer->scratch, evaluation->part->template.kind, number, is_merged, text,
+                                size);
+}
+
 /* `ret_shows_link`: this recipient's text contains the unsubscribe link. It can depend on conditions in the template. */
 static bool composer_part_write(const struct composer *composer, const struct composer_part *part,
                                 const struct merge_values *values, bool *ret_shows_link, struct error *err)
 {
     *ret_shows_link = false;
-    struct evaluation evaluation = { part, values, ret_shows_link };
-    struct template_lookup lookup = { .value = composer_look_up_value, .context = &evaluation, .setting = &composer->setting };
+    struct evaluation evaluation = { composer, part, values, ret_shows_link };
+    struct template_lookup lookup = {
+        .value = composer_look_up_value,
+        .context = &evaluation,
+        .setting = &composer->setting,
+        .link = composer->is_tracked ? composer_link_address : NULL,
+    };
     buf_clear(part->out);
     return template_evaluate(&part->template, lookup, composer->scratch, part->out, err);
 }
@@ -186,6 +216,8 @@ static bool write_parts(struct composer *composer, const struct merge_values *va
         list_mail_add_to_html(&composer->list, values->unsubscribe_url, composer->html.out);
     if (composer->is_marketing && !text_shows)
         list_mail_add_to_text(&composer->list, values->unsubscribe_url, composer->text.out);
+    if (composer->is_tracked)
+        link_tracker_add_picture(composer->tracker, composer->html.out);
     if (composer->html.out->overflowed || composer->text.out->overflowed)
         return fail(err, ERR_INVALID_REQUEST, NULL, "The composed message is too large.");
     return true;
@@ -270,6 +302,7 @@ bool composer_write(struct composer *composer, const struct composer_recipient *
 {
     arena_reset(composer->scratch);
     composer->setting.now_us = date_us;
+    composer->is_tracked = composer->tracker != NULL && link_tracker_begin(composer->tracker, recipient->ordinal);
     struct merge_values values = recipient_merge_values(composer, recipient);
     if (!write_parts(composer, &values, err) || !compose_message(composer, recipient, token, date_us, err))
         return false;
@@ -354,6 +387,7 @@ bool composer_preview(struct composer *composer, const struct composer_recipient
 {
     bool ignored;
     arena_reset(composer->scratch);
+    composer->is_tracked = false;
     struct merge_values values = recipient_merge_values(composer, recipient);
     values.unsubscribe_url = UNSUBSCRIBE_PREVIEW_URL;
     if (!composer_part_write(composer, &composer->subject, &values, &ignored, err) ||

@@ -85,22 +85,27 @@ static size_t body_end(const char *html, size_t size)
     return size;
 }
 
-void list_mail_add_to_html(const struct list_mail *list, const char *link, struct buf *html)
+void list_mail_insert_at_body_end(struct buf *html, const char *const *pieces, size_t count)
 {
-    const char *const pieces[] = { list->html_before, link, list->html_after };
     size_t added = 0;
-    for (size_t i = 0; i < ARRAY_COUNT(pieces); i++)
+    for (size_t i = 0; i < count; i++)
         added += strlen(pieces[i]);
     if (buf_room(html, added) == NULL)
         return;
     size_t at = body_end(buf_text(html), html->size);
     memmove(html->data + at + added, html->data + at, html->size - at);
-    for (size_t i = 0; i < ARRAY_COUNT(pieces); i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t size = strlen(pieces[i]);
         memcpy(html->data + at, pieces[i], size);
         at += size;
     }
     buf_grown(html, added);
+}
+
+void list_mail_add_to_html(const struct list_mail *list, const char *link, struct buf *html)
+{
+    const char *const pieces[] = { list->html_before, link, list->html_after };
+    list_mail_insert_at_body_end(html, pieces, ARRAY_COUNT(pieces));
 }
 
 void list_mail_add_to_text(const struct list_mail *list, const char *link, struct buf *text)

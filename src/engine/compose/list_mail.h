@@ -37,3 +37,6 @@ struct list_mail list_mail_new(const struct work *work, const struct list_mail_n
 /* Adds the footer with the unsubscribe link; in HTML before the end of the body. */
 void list_mail_add_to_html(const struct list_mail *list, const char *link, struct buf *html) NONNULL(1, 2, 3);
 void list_mail_add_to_text(const struct list_mail *list, const char *link, struct buf *text) NONNULL(1, 2, 3);
+
+/* Inserts texts into HTML before the end of its body. */
+void list_mail_insert_at_body_end(struct buf *html, const char *const *pieces, size_t count) NONNULL(1, 2);

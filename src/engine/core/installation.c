@@ -36,6 +36,7 @@ struct installation *installation_new(const struct installation_config *config)
     installation->engine.key_file =
         config->key_file != NULL ? config->key_file : arena_printf(arena, "%s/master.key", config->data_dir);
     installation->engine.public_url = config->public_url;
+    installation->engine.tracking_off = config->tracking_off;
     installation->engine.import_root = config->import_root;
     installation->engine.sandbox_domain = sandbox_domain;
     installation->engine.confirm_above = config->confirm_above;

@@ -35,6 +35,7 @@ struct engine {
     const char *key_file;         /* file with the master keys */
     const char *import_root;      /* folder of the files that local callers can import; NULL: none */
     const char *public_url;       /* public base URL without a trailing slash; NULL: none */
+    bool tracking_off;            /* no links and no opens are tracked */
     struct opt_int confirm_above; /* an assistant's send to more recipients needs a confirmation; unset: never needed */
     const char *sandbox_domain;   /* name of every brand's capture-only sending domain */
 };

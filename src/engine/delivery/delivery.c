@@ -90,6 +90,26 @@ bool delivery_take_retries(const struct work *work, const struct delivery_lease_
 
 /* ---- Fetching ---- */
 
+/* The public URL with click.DOMAIN in place of its host. */
+static const char *click_url(const struct work *work, const char *domain)
+{
+    const char *url = work->engine->public_url;
+    const char *slashes = url != NULL ? strstr(url, "://") : NULL;
+    if (slashes == NULL)
+        return url;
+    const char *host = slashes + 3;
+    return arena_printf(work->arena, "%.*sclick.%s%s", (int)(host - url), url, domain, host + strcspn(host, ":/"));
+}
+
+/* The base URL of tracked links; NULL: nothing is tracked. Transactional mail is not: its links often lead to the reader's own
+ * data. */
+static const char *tracking_url(const struct work *work, const struct delivery_send_row *send)
+{
+    if (!text_equal(send->message_class, "marketing") || work->engine->tracking_off)
+        return NULL;
+    return send->has_click_host ? click_url(work, send->domain) : work->engine->public_url;
+}
+
 static bool read_send(const struct work *work, struct delivery_batch *batch, struct error *err)
 {
     struct delivery_send_params find = { .brand_id = batch->brand_id, .id = batch->send_id };
@@ -111,6 +131,7 @@ static bool read_send(const struct work *work, struct delivery_batch *batch, str
         .brand_json = send->brand,
         .message_class = text_equal(send->message_class, "marketing") ? MESSAGE_MARKETING : MESSAGE_TRANSACTIONAL,
         .send_id = batch->send_id,
+        .tracking_url = tracking_url(work, send),
     };
     return true;
 }

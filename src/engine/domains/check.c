@@ -4,6 +4,7 @@
 #include "mail/dns_auth_records.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { RETRY_AFTER_S = 30 };
 
@@ -25,7 +26,7 @@ bool domain_check_begin(const struct work *work, int64_t domain_id, struct domai
     bool lacks_keys = domain->selectors.count == 0 && !domain_is_sandbox(domain);
     if (lacks_keys && (!domain_keys_ensure(work, domain_id, err) || !domain_get(work, domain_id, &domain, err)))
         return false;
-    struct domain_records records = domain_records_of(work->arena, domain);
+    struct domain_records records = domain_records_with_click(work, domain);
     *ret_check = (struct domain_check){
         .domain_id = domain_id,
         .queries = arena_array(work->arena, records.count, sizeof(struct domain_query)),
@@ -55,6 +56,8 @@ static bool is_record_found(const struct domain_record *record, struct text_list
         return dns_auth_has_dkim_key(found, record->key_kind, record->public_key);
     if (strcmp(record->type, "MX") == 0)
         return found.count > 0;
+    if (strcmp(record->type, "CNAME") == 0)
+        return found.count > 0 && strcasecmp(found.items[found.count - 1], record->value) == 0;
     return strcmp(record->purpose, "dmarc") == 0 ? dns_auth_has_dmarc(found) : dns_auth_has_spf(found);
 }
 
@@ -72,12 +75,25 @@ static bool fail_unanswered(const struct domain_row *domain, struct error *err)
                 domain->name);
 }
 
+/* A process without a public URL does not look for the record of the click host. What another process found stays. */
+static size_t keep_click_record(const struct work *work, const struct domain_row *domain, const char **ret_published)
+{
+    const char *key = arena_printf(work->arena, "CNAME click.%s", domain->name);
+    size_t count = 0;
+    for (size_t i = 0; i < domain->published.count && count == 0; i++)
+        if (strcmp(domain->published.items[i], key) == 0)
+            ret_published[count++] = key;
+    return count;
+}
+
 static bool evaluate_answers(const struct work *work, const struct domain_check *check, const struct domain_row *domain,
                              struct check_outcome *ret_outcome, struct error *err)
 {
-    struct domain_records records = domain_records_of(work->arena, domain);
-    const char **published = arena_array(work->arena, records.count, sizeof(*published));
+    struct domain_records records = domain_records_with_click(work, domain);
+    const char **published = arena_array(work->arena, records.count + 1, sizeof(*published));
     size_t count = 0;
+    if (records.count == 0 || strcmp(records.items[records.count - 1].type, "CNAME") != 0)
+        count = keep_click_record(work, domain, published);
     size_t used[2] = { 0, 0 }; /* number of keys, number of published keys */
     size_t waiting[2] = { 0, 0 };
     for (size_t i = 0; i < records.count; i++) {

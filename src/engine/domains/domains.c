@@ -41,7 +41,7 @@ static void write_dns_record(const struct domain_record *record, struct json_wri
 
 static void write_records(const struct work *work, const struct domain_row *domain, struct json_writer *json)
 {
-    struct domain_records records = domain_records_of(work->arena, domain);
+    struct domain_records records = domain_records_with_click(work, domain);
     json_key(json, "records");
     json_array_begin(json);
     for (size_t i = 0; i < records.count; i++)

@@ -98,6 +98,41 @@ struct domain_records domain_records_of(struct arena *arena, const struct domain
     return (struct domain_records){ records, keys + SUGGESTIONS };
 }
 
+/* ---- The click host ---- */
+
+/* The host name of the public URL. NULL when it has none: without a URL, or with a numeric address. */
+static const char *public_host(const struct work *work)
+{
+    const char *url = work->engine->public_url;
+    const char *slashes = url != NULL ? strstr(url, "://") : NULL;
+    if (slashes == NULL)
+        return NULL;
+    const char *host = text_lower(work->arena, arena_dup_bytes(work->arena, slashes + 3, strcspn(slashes + 3, ":/")));
+    bool is_name = host[strspn(host, "0123456789.")] != '\0' && host[0] != '[' && strchr(host, '.') != NULL;
+    return is_name ? host : NULL;
+}
+
+struct domain_records domain_records_with_click(const struct work *work, const struct domain_row *domain)
+{
+    struct domain_records records = domain_records_of(work->arena, domain);
+    const char *host = public_host(work);
+    if (records.count == 0 || host == NULL)
+        return records;
+    struct domain_record *items = arena_array(work->arena, records.count + 1, sizeof(*items));
+    memcpy(items, records.items, records.count * sizeof(*items));
+    items[records.count] = (struct domain_record){
+        .purpose = "click",
+        .state = DOMAIN_RECORD_SUGGESTED,
+        .name = arena_printf(work->arena, "click.%s", domain->name),
+        .type = "CNAME",
+        .value = host,
+        .note = "Optional: tracked links of this domain then begin with this name. Publish it when the proxy of the server has a "
+                "certificate for it.",
+    };
+    items[records.count].is_published = is_published(work->arena, domain, &items[records.count]);
+    return (struct domain_records){ items, records.count + 1 };
+}
+
 struct text_list domain_txt_strings(struct arena *arena, const char *value)
 {
     size_t size = strlen(value);

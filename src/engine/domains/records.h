@@ -10,10 +10,10 @@
 enum domain_record_state { DOMAIN_RECORD_USED, DOMAIN_RECORD_WAITING, DOMAIN_RECORD_SUGGESTED };
 
 struct domain_record {
-    const char *purpose;            /* dkim, spf, dmarc, bounce */
+    const char *purpose;            /* dkim, spf, dmarc, bounce, click */
     enum domain_record_state state; /* used or waiting: a key; suggested: the operator must adapt it */
     const char *name;
-    const char *type;       /* TXT or MX */
+    const char *type;       /* TXT, MX or CNAME */
     const char *value;      /* <CAPITALS> are placeholders for the operator's values */
     int priority;           /* of an MX record, else 0 */
     const char *key_kind;   /* rsa or ed25519; NULL when it is not the record of a key */
@@ -29,6 +29,9 @@ struct domain_records {
 
 /* The records of a domain: the DKIM records, which can be published unchanged, then the suggestions. None for a sandbox domain. */
 struct domain_records domain_records_of(struct arena *arena, const struct domain_row *domain) NONNULL(1, 2);
+
+/* The records of a domain, and with a public URL the record of its click host: its tracked links then begin with click.DOMAIN. */
+struct domain_records domain_records_with_click(const struct work *work, const struct domain_row *domain) NONNULL(1, 2);
 
 const char *domain_record_state_name(enum domain_record_state state) RETURNS_NONNULL;
 

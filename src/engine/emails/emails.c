@@ -139,6 +139,7 @@ bool email_insert_design(const struct work *work, const struct email_content *co
         .text_code = content->text_code,
         .preview_text = content->preview_text,
         .links = content->links_json,
+        .link_table = content->link_table_json,
         .paths = content->paths,
         .report = content->report != NULL ? json_compact(work->arena, content->report) : "{}",
         .now = work->now_us,

@@ -46,6 +46,7 @@ struct email_content {
     const char *title;        /* NULL: the document has none */
     const char *preview_text; /* NULL: none */
     const char *links_json;
+    const char *link_table_json; /* the numbered links (engine/tracking/link_table.h) */
     struct text_list paths;     /* the paths of the placeholders */
     const json_t *report;       /* removed elements and warnings; NULL: none */
     struct asset_report images; /* the outcome for each image; empty after email_prepare */
@@ -59,6 +60,13 @@ MUST_CHECK bool email_check_import(const struct work *work, const struct email_i
 
 /* Compiles html and text, which must be set, into code and paths. Errors: as email_prepare. */
 MUST_CHECK bool email_compile(struct arena *arena, struct email_content *content, struct error *err) NONNULL(1, 2, 3);
+
+enum { EMAIL_NUMBERED_A_ROUND = 20 };
+
+/* Numbers the links of the next stored versions that have no table of links, in the open transaction. A version that no longer
+ * compiles gets an empty table. `ret_left` counts the versions that are left; those that a running send uses wait for its end. */
+MUST_CHECK bool email_number_links(const struct work *work, size_t *ret_numbered, int64_t *ret_left, struct error *err)
+    NONNULL(1, 2, 3, 4);
 
 /* Reads and compiles the result of the renderer. Errors: INVALID_REQUEST with the param `content` and the line;
  * INTERNAL_ERROR for an incomplete result. */

@@ -56,7 +56,7 @@ select (select v.html from email_versions v
 
 -- Inserts a design with its first version.
 -- name: email_insert :one
--- params: brand_id bigint, title text, subject_line text null, group_id bigint null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, paths text[], report jsonb, now timestamptz
+-- params: brand_id bigint, title text, subject_line text null, group_id bigint null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, link_table jsonb, paths text[], report jsonb, now timestamptz
 -- columns: id bigint, version_id bigint
 with ids as (
     select nextval(pg_get_serial_sequence('emails', 'id')) as email_id,
@@ -68,10 +68,10 @@ with ids as (
       from ids
 ), version as (
     insert into email_versions (brand_id, id, email_id, version, subject_line, html, plain_text, html_code, text_code,
-                                preview_text, links, paths, report, created_at)
+                                preview_text, links, link_table, paths, report, created_at)
     overriding system value
     select :brand_id, version_id, email_id, 1, :subject_line, :html, :plain_text, :html_code, :text_code, :preview_text,
-           :links, :paths, :report, :now
+           :links, :link_table, :paths, :report, :now
       from ids
 )
 select email_id, version_id from ids;
@@ -115,10 +115,10 @@ select id
 -- params: brand_id bigint, email_id bigint, version_id bigint, now timestamptz
 with copy as (
     insert into email_versions (brand_id, email_id, version, subject_line, html, plain_text, html_code, text_code, preview_text,
-                                links, paths, report, created_at)
+                                links, link_table, paths, report, created_at)
     select v.brand_id, v.email_id,
            (select max(a.version) + 1 from email_versions a where a.brand_id = v.brand_id and a.email_id = v.email_id),
-           v.subject_line, v.html, v.plain_text, v.html_code, v.text_code, v.preview_text, v.links, v.paths, v.report, :now
+           v.subject_line, v.html, v.plain_text, v.html_code, v.text_code, v.preview_text, v.links, v.link_table, v.paths, v.report, :now
       from email_versions v
      where v.brand_id = :brand_id and v.email_id = :email_id and v.id = :version_id
     returning id
@@ -139,13 +139,13 @@ select v.id, v.subject_line, v.html
 
 -- Appends a version as the latest one of a locked design.
 -- name: email_append_version :exec
--- params: brand_id bigint, email_id bigint, subject_line text null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, paths text[], report jsonb, now timestamptz
+-- params: brand_id bigint, email_id bigint, subject_line text null, html text, plain_text text, html_code bytea, text_code bytea, preview_text text null, links jsonb, link_table jsonb, paths text[], report jsonb, now timestamptz
 with version as (
     insert into email_versions (brand_id, email_id, version, subject_line, html, plain_text, html_code, text_code, preview_text,
-                                links, paths, report, created_at)
+                                links, link_table, paths, report, created_at)
     select :brand_id, :email_id,
            (select max(a.version) + 1 from email_versions a where a.brand_id = :brand_id and a.email_id = :email_id),
-           :subject_line, :html, :plain_text, :html_code, :text_code, :preview_text, :links, :paths, :report, :now
+           :subject_line, :html, :plain_text, :html_code, :text_code, :preview_text, :links, :link_table, :paths, :report, :now
     returning id
 )
 update emails
@@ -172,10 +172,10 @@ with ids as (
            nextval(pg_get_serial_sequence('email_versions', 'id')) as version_id
 ), version as (
     insert into email_versions (brand_id, id, email_id, version, subject_line, html, plain_text, html_code, text_code,
-                                preview_text, links, paths, report, created_at)
+                                preview_text, links, link_table, paths, report, created_at)
     overriding system value
     select v.brand_id, ids.version_id, ids.email_id, 1, v.subject_line, v.html, v.plain_text, v.html_code, v.text_code,
-           v.preview_text, v.links, v.paths, v.report, :now
+           v.preview_text, v.links, v.link_table, v.paths, v.report, :now
       from email_versions v, ids
      where v.brand_id = :brand_id and v.id = :version_id
 ), email as (
@@ -190,3 +190,28 @@ with ids as (
      where v.brand_id = :brand_id and v.id = :version_id
 )
 select email_id from ids;
+
+-- The next versions whose links are not numbered. A version of a send that is being delivered waits for its end, so that a message
+-- that is composed again has the same bytes.
+-- name: email_unnumbered :many
+-- params: brand_id bigint, limit bigint
+-- columns: id bigint, html text, plain_text text, html_code bytea, text_code bytea
+select v.id, v.html, v.plain_text, v.html_code, v.text_code
+  from email_versions v
+ where v.brand_id = :brand_id and v.link_table is null
+   and not exists (select 1 from sends s where s.brand_id = v.brand_id and s.email_version_id = v.id and s.status = 'running')
+ order by v.id
+ limit :limit;
+
+-- The number of versions whose links are not numbered.
+-- name: email_unnumbered_left :one
+-- params: brand_id bigint
+-- columns: count bigint
+select count(*) from email_versions where brand_id = :brand_id and link_table is null;
+
+-- Stores the programs and the links of a version.
+-- name: email_set_links :exec
+-- params: brand_id bigint, id bigint, html_code bytea, text_code bytea, link_table jsonb
+update email_versions
+   set html_code = :html_code, text_code = :text_code, link_table = :link_table
+ where brand_id = :brand_id and id = :id and link_table is null;

@@ -49,6 +49,7 @@ static struct email_append_version_params version_of(const struct work *work, in
         .text_code = content->text_code,
         .preview_text = content->preview_text,
         .links = content->links_json,
+        .link_table = content->link_table_json,
         .paths = content->paths,
         .report = json_compact(work->arena, content->report),
         .now = work->now_us,

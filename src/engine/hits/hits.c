@@ -8,6 +8,7 @@ static const char *const kind_names[] = { [HIT_OPEN] = "open", [HIT_CLICK] = "cl
 
 void hits_add(const struct work *work, struct db_batch *batch, const struct hit *hits, size_t count)
 {
+    int64_t *ids = arena_array(work->arena, count, sizeof(*ids));
     int64_t *brand_ids = arena_array(work->arena, count, sizeof(*brand_ids));
     int64_t *send_ids = arena_array(work->arena, count, sizeof(*send_ids));
     int64_t *ordinals = arena_array(work->arena, count, sizeof(*ordinals));
@@ -20,6 +21,7 @@ void hits_add(const struct work *work, struct db_batch *batch, const struct hit 
     const char **addresses = arena_array(work->arena, count, sizeof(*addresses));
     const char **urls = arena_array(work->arena, count, sizeof(*urls));
     for (size_t i = 0; i < count; i++) {
+        ids[i] = hits[i].id;
         brand_ids[i] = hits[i].brand_id;
         send_ids[i] = hits[i].send_id;
         ordinals[i] = hits[i].ordinal;
@@ -33,6 +35,7 @@ void hits_add(const struct work *work, struct db_batch *batch, const struct hit 
         urls[i] = hits[i].url;
     }
     struct hits_add_params params = {
+        .ids = { ids, count },
         .brand_ids = { brand_ids, count },
         .send_ids = { send_ids, count },
         .ordinals = { ordinals, count },

@@ -21,6 +21,7 @@ enum {
 };
 
 struct hit {
+    int64_t id; /* random: a hit that is stored again has the same id and time, and is stored once. 0: it is stored each time */
     int64_t brand_id;
     int64_t send_id;
     int64_t ordinal; /* ordinal of the recipient in the send */

@@ -1,20 +1,27 @@
 -- Stores hits, and enqueues the job that judges them for each brand that has none. The delay is the time since the result of the
--- message. A hit of a recipient that does not exist is not stored, nor are more than `max_hits` hits of a recipient.
+-- message. A hit that is stored already, with the same id and time, is not stored again; id 0 gets a new id. A hit of a recipient
+-- that does not exist is not stored, nor are more than `max_hits` hits of a recipient. A link without a URL leads where the version's
+-- table says.
 -- name: hits_add :exec
--- params: brand_ids bigint[], send_ids bigint[], ordinals bigint[], kinds text[], links bigint[], methods text[], agents text[], networks text[], addresses text[], urls text[], ats timestamptz[], max_hits bigint, judge_at timestamptz, now timestamptz
+-- params: ids bigint[], brand_ids bigint[], send_ids bigint[], ordinals bigint[], kinds text[], links bigint[], methods text[], agents text[], networks text[], addresses text[], urls text[], ats timestamptz[], max_hits bigint, judge_at timestamptz, now timestamptz
 with stored as (
-    insert into hits (brand_id, send_id, ordinal, kind, link, method, agent, network, address, url, occurred_at, delay_ms)
-    select t.brand_id, t.send_id, t.ordinal, t.kind, nullif(t.link, -1), t.method, t.agent, t.network,
-           network(set_masklen(t.address::inet, case family(t.address::inet) when 4 then 24 else 48 end)), t.url, t.at,
+    insert into hits (id, brand_id, send_id, ordinal, kind, link, method, agent, network, address, url, occurred_at, delay_ms)
+    select case t.id when 0 then nextval(pg_get_serial_sequence('hits', 'id')) else t.id end, t.brand_id, t.send_id, t.ordinal, t.kind,
+           nullif(t.link, -1), t.method, t.agent, t.network,
+           network(set_masklen(t.address::inet, case family(t.address::inet) when 4 then 24 else 48 end)),
+           coalesce(t.url, v.link_table -> t.link::integer ->> 'target'), t.at,
            (extract(epoch from t.at - e.occurred_at) * 1000)::bigint
-      from unnest(:brand_ids::bigint[], :send_ids::bigint[], :ordinals::bigint[], :kinds::text[], :links::bigint[], :methods::text[],
+      from unnest(:ids::bigint[], :brand_ids::bigint[], :send_ids::bigint[], :ordinals::bigint[], :kinds::text[], :links::bigint[], :methods::text[],
                   :agents::text[], :networks::text[], :addresses::text[], :urls::text[], :ats::timestamptz[])
-           as t (brand_id, send_id, ordinal, kind, link, method, agent, network, address, url, at)
+           as t (id, brand_id, send_id, ordinal, kind, link, method, agent, network, address, url, at)
       join send_recipients r on r.brand_id = t.brand_id and r.send_id = t.send_id and r.ordinal = t.ordinal
+      left join sends s on t.link >= 0 and s.brand_id = t.brand_id and s.id = t.send_id
+      left join email_versions v on v.brand_id = s.brand_id and v.id = s.email_version_id
       left join send_results e on e.brand_id = t.brand_id and e.send_id = t.send_id and e.ordinal = t.ordinal
      where (select count(*) from (select from hits h
                                    where h.brand_id = t.brand_id and h.send_id = t.send_id and h.ordinal = t.ordinal
                                    limit :max_hits) known) < :max_hits
+        on conflict (brand_id, occurred_at, id) do nothing
     returning brand_id
 )
 insert into jobs (kind, pool, organization_id, brand_id, payload, run_after, created_at)

@@ -82,31 +82,36 @@ static void add_audits(struct arena *arena, const struct ledger_call *calls, siz
     const char **requests = texts(arena, count);
     const char **operations = texts(arena, count);
     const char **subjects = texts(arena, count);
+    size_t rows = 0;
     for (size_t i = 0; i < count; i++) {
         const struct work *work = calls[i].work;
         const struct ledger_entry *entry = calls[i].entry;
-        times[i] = work->now_us;
-        organizations[i] = work->organization_id;
-        brands[i] = work->brand_id;
-        keys[i] = entry->key_id;
-        sessions[i] = entry->session_id;
-        transports[i] = entry->transport;
-        clients[i] = entry->client;
-        requests[i] = entry->request_id;
-        operations[i] = entry->operation;
-        subjects[i] = join_subjects(arena, entry);
+        if (!entry->writes_audit)
+            continue;
+        times[rows] = work->now_us;
+        organizations[rows] = work->organization_id;
+        brands[rows] = work->brand_id;
+        keys[rows] = entry->key_id;
+        sessions[rows] = entry->session_id;
+        transports[rows] = entry->transport;
+        clients[rows] = entry->client;
+        requests[rows] = entry->request_id;
+        operations[rows] = entry->operation;
+        subjects[rows++] = join_subjects(arena, entry);
     }
+    if (rows == 0)
+        return;
     struct ledger_audits_params params = {
-        .times = { times, count },
-        .organization_ids = { organizations, count },
-        .brand_ids = { brands, count },
-        .key_ids = { keys, count },
-        .session_ids = { sessions, count },
-        .transports = { transports, count },
-        .clients = { clients, count },
-        .request_ids = { requests, count },
-        .operations = { operations, count },
-        .subjects = { subjects, count },
+        .times = { times, rows },
+        .organization_ids = { organizations, rows },
+        .brand_ids = { brands, rows },
+        .key_ids = { keys, rows },
+        .session_ids = { sessions, rows },
+        .transports = { transports, rows },
+        .clients = { clients, rows },
+        .request_ids = { requests, rows },
+        .operations = { operations, rows },
+        .subjects = { subjects, rows },
     };
     db_batch_add(batch, &ledger_audits_statement, &params);
 }

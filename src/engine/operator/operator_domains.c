@@ -168,7 +168,7 @@ bool operator_write_domain(const struct work *work, int64_t brand_id, const char
         (found->used_keys == 0 && !domain_keys_ensure(&brand_work, found->id, err)) ||
         !domain_get(&brand_work, found->id, &domain, err))
         return false;
-    struct domain_records records = domain_records_of(work->arena, domain);
+    struct domain_records records = domain_records_with_click(work, domain);
     json_object_begin(json);
     json_member_id(json, work, "domainId", ID_DOMAIN, domain->id);
     json_member_text(json, "name", domain->name);

@@ -216,6 +216,28 @@ bool send_request_check_preview(const struct work *work, const char *preview_tex
     return false;
 }
 
+static bool links_are_equal(const struct template_links *left, const struct template_links *right)
+{
+    bool are_equal = left->count == right->count;
+    for (size_t i = 0; i < left->count && are_equal; i++)
+        are_equal = strcmp(left->items[i].target, right->items[i].target) == 0;
+    return are_equal;
+}
+
+/* The links keep the numbers that they have in the version. Where its own preview text contains a link, the HTML is compiled without
+ * numbers, so its links are not tracked. */
+static bool compile_with_preview(struct arena *arena, const char *version, const char *html, struct bytes *ret_code,
+                                 struct error *err)
+{
+    struct template_links numbered = { .count = 0 };
+    struct template_links links = { .count = 0 };
+    struct bytes ignored;
+    if (!template_compile_links(arena, TEMPLATE_HTML, version, strlen(version), &numbered, &ignored, err) ||
+        !template_compile_links(arena, TEMPLATE_HTML, html, strlen(html), &links, ret_code, err))
+        return false;
+    return links_are_equal(&numbered, &links) || template_compile(arena, TEMPLATE_HTML, html, strlen(html), ret_code, err);
+}
+
 bool send_request_replace_preview(const struct work *work, int64_t version_id, const char *preview_text, struct bytes *ret_code,
                                   struct error *err)
 {
@@ -226,7 +248,7 @@ bool send_request_replace_preview(const struct work *work, int64_t version_id, c
     if (row == NULL)
         return send_request_no_email(err);
     const char *html = email_html_with_preview(work->arena, row->html, preview_text);
-    if (template_compile(work->arena, TEMPLATE_HTML, html, strlen(html), ret_code, err))
+    if (compile_with_preview(work->arena, row->html, html, ret_code, err))
         return true;
     error_param_prefix(err, "previewText");
     return false;

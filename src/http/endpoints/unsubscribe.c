@@ -9,14 +9,12 @@
  * may not be cached, indexed or framed, and send no referrer.
  */
 #include "api/call.h"
-#include "base/clock.h"
 #include "base/json_read.h"
 #include "base/text.h"
-#include "http/address_gate.h"
 #include "http/endpoints/query.h"
 #include "http/endpoints/unsubscribe_page.h"
-#include "http/guard.h"
 #include "http/server_state.h"
+#include "http/visitor.h"
 
 #include <microhttpd.h>
 #include <string.h>
@@ -26,8 +24,6 @@ enum {
     FORM_MAX_BYTES = 64 * 1024,
     PAGE_MAX_BYTES = 256 * 1024,
     ANSWER_MAX_BYTES = 256 * 1024,
-    UNITS_OF_REQUEST = 1,
-    UNITS_OF_WRONG_LINK = 50, /* a wrong link costs as many tokens as 50 requests */
 };
 
 static const char prefix[] = "/u/";
@@ -39,8 +35,7 @@ struct unsubscribe_state {
     bool chooses; /* POST of the form with the groups */
     struct name_value_list form;
     bool abandoned; /* under the exchange's lock */
-    bool is_counted;
-    struct gate_address client;
+    struct visitor visitor;
 };
 
 bool unsubscribe_path(const struct http_exchange *exchange)
@@ -105,8 +100,8 @@ static void answer_subscription(struct unsubscribe_state *state)
 static void answer_failure(struct unsubscribe_state *state)
 {
     bool is_wrong = state->call.error.code == ERR_NOT_FOUND;
-    if (is_wrong && state->is_counted)
-        (void)address_gate_take(state->exchange->server->gate, &state->client, UNITS_OF_WRONG_LINK, clock_monotonic_us());
+    if (is_wrong)
+        (void)visitor_take(state->exchange, &state->visitor, VISITOR_UNITS_OF_WRONG_LINK);
     answer_page(state->exchange, is_wrong ? MHD_HTTP_NOT_FOUND : MHD_HTTP_SERVICE_UNAVAILABLE,
                 is_wrong ? UNSUBSCRIBE_WRONG : UNSUBSCRIBE_LATER, "");
 }
@@ -170,17 +165,6 @@ static void unsubscribe_begin(struct http_exchange *exchange)
     exchange->max_body_bytes = state->leaves ? FORM_MAX_BYTES : 0;
 }
 
-static bool is_within_rate(struct unsubscribe_state *state)
-{
-    const struct http_exchange *exchange = state->exchange;
-    const struct http_server *server = exchange->server;
-    const struct sockaddr *peer = http_exchange_peer(exchange);
-    state->is_counted = guard_peer_is_trusted(server->guard, peer)
-                            ? gate_address_of_forwarded(exchange->headers.values[HEADER_X_FORWARDED_FOR], &state->client)
-                            : gate_address_of_peer(peer, &state->client);
-    return !state->is_counted || address_gate_take(server->gate, &state->client, UNITS_OF_REQUEST, clock_monotonic_us());
-}
-
 /* Checks the request without the database. */
 static bool check_unsubscribe_request(struct unsubscribe_state *state)
 {
@@ -191,7 +175,8 @@ static bool check_unsubscribe_request(struct unsubscribe_state *state)
         refuse_unsubscribe(exchange, MHD_HTTP_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", UNSUBSCRIBE_FORM);
         return false;
     }
-    if (!is_within_rate(state)) {
+    state->visitor = visitor_of(exchange);
+    if (!visitor_take(exchange, &state->visitor, VISITOR_UNITS_OF_REQUEST)) {
         refuse_unsubscribe(exchange, MHD_HTTP_TOO_MANY_REQUESTS, "RATE_LIMITED", UNSUBSCRIBE_LATER);
         return false;
     }

@@ -1,6 +1,7 @@
 // Composing a message of a campaign: three templates, the marketing headers, the link of the recipient, quoted-printable. The message
 // is a personalised newsletter of 10 KB. Ours runs in C (the driver of tests/third_party, release build). The peer is nodemailer's
 // MailComposer; it gets the same texts with the values already replaced, so it does less. Each runs on one core.
+// The same message with tracked links, ten in each part, is compared with itself by processor time.
 
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,6 +14,7 @@ import { DURATION_MS, ROUNDS, interleaved, posthorn } from '../programs.mjs';
 const driverPath = path.join(path.dirname(posthorn.binary), 'composer_driver');
 const peers = path.join(import.meta.dirname, '../../../build/bench/peers');
 const TARGET_US = 15;
+const TRACKED = { atLeast: 0.85, aim: 0.95 };
 const PUBLIC_URL = 'https://mail.shop.example';
 const SUBJECT = "{{ firstName | default: 'Hello' }}, the news of the harbour";
 const TEXT = `Hello {{ firstName }},\n\n${'The tide tables for the coming days, the ferries that run late, and the market hours.\n'.repeat(20)}\nLeave: {{ unsubscribeUrl }}\n`;
@@ -22,6 +24,12 @@ async function ours(driver, request) {
   if (error) throw new Error(error);
   const { nanoseconds, size } = await driver.ask({ ...request, bench: Math.max(2000, Math.round((DURATION_MS * 1e6) / guess)) });
   return { us: nanoseconds / 1000, size };
+}
+
+async function processorUs(driver, request) {
+  const { processorNs, error } = await driver.ask({ ...request, bench: 5000 });
+  if (error) throw new Error(error);
+  return { us: processorNs / 1000 };
 }
 
 async function theirs(MailComposer, html) {
@@ -50,6 +58,12 @@ export async function run(report) {
   try {
     const { ours: own, peer } = await interleaved(ROUNDS, { ours: () => ours(driver, request), peer: () => theirs(MailComposer, request.html) });
     report.limit(`a message of ${Math.round(own.size / 100) / 10} KB`, own.us, 'µs', { atMost: TARGET_US }, peer.us);
+    const stories = Array.from({ length: 10 }, (_, index) => `Read https://example.com/stories/${index}?from=letter\n`).join('');
+    const linked = { ...request, text: TEXT + stories };
+    const links = await interleaved(ROUNDS, {
+      plain: () => processorUs(driver, linked), tracked: () => processorUs(driver, { ...linked, tracked: true }),
+    });
+    report.compare('the same with 20 tracked links, without', 1e6 / links.tracked.us, 1e6 / links.plain.us, 'messages/s of processor time', TRACKED);
     report.note(`  nodemailer takes ${(peer.us / own.us).toFixed(1)} times as long for one of ${Math.round(peer.size / 100) / 10} KB`);
   } finally {
     driver.close();

@@ -6,7 +6,7 @@
  * path. --idle keeps more connections open that have served one request, and
  * sends a second request on each after the run.
  *
- * Every reply is read to its end and checked: status 200, the marker, the id
+ * Every reply is read to its end and checked: status 200 or that of --expect, the marker, the id
  * of its request, no "isError":true. It prints one JSON line of figures.
  */
 #include "http_reply.h"
@@ -47,11 +47,12 @@ static struct options {
     const char *save_reply; /* file for the body of the last reply, or NULL */
     bool get;
     long connections;
-    long idle; /* connections that stay open and silent */
+    long expect; /* the status of a correct reply */
+    long idle;   /* connections that stay open and silent */
     long warmup_ms;
     long duration_ms;
     long server_pid;
-} options = { .path = "/mcp", .arguments = "{}", .connections = 16, .warmup_ms = 500, .duration_ms = 3000 };
+} options = { .path = "/mcp", .arguments = "{}", .connections = 16, .expect = 200, .warmup_ms = 500, .duration_ms = 3000 };
 
 struct connection {
     int fd;
@@ -82,7 +83,8 @@ static void parse_options(int argc, char **argv)
         { "save-reply", required_argument, NULL, 's' }, { "connections", required_argument, NULL, 'c' },
         { "warmup-ms", required_argument, NULL, 'w' },  { "duration-ms", required_argument, NULL, 'd' },
         { "server-pid", required_argument, NULL, 'i' }, { "get", required_argument, NULL, 'g' },
-        { "idle", required_argument, NULL, 'q' },       { NULL, 0, NULL, 0 },
+        { "idle", required_argument, NULL, 'q' },       { "expect", required_argument, NULL, 'x' },
+        { NULL, 0, NULL, 0 },
     };
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         switch (option) {
@@ -125,6 +127,9 @@ static void parse_options(int argc, char **argv)
             break;
         case 'q':
             options.idle = parse_number("--idle", optarg, 0, IDLE_MAX);
+            break;
+        case 'x':
+            options.expect = parse_number("--expect", optarg, 100, 599);
             break;
         default:
             exit(2);
@@ -249,13 +254,13 @@ static bool equals_known(const struct http_reply *reply, const char *digits)
 static void check_reply(const struct connection *connection, const struct http_reply *reply)
 {
     const char *digits = connection->request + connection->id_offset;
-    if (reply->status == 200 && equals_known(reply, digits))
+    if (reply->status == options.expect && equals_known(reply, digits))
         return;
 
     char id[sizeof("\"id\":") + ID_DIGITS];
     snprintf(id, sizeof(id), "\"id\":%.*s", ID_DIGITS, digits);
     const char *found_id = options.tool == NULL ? reply->body : memmem(reply->body, reply->body_size, id, strlen(id));
-    if (reply->status != 200 || found_id == NULL || !contains(reply, options.marker) || contains(reply, "\"isError\":true"))
+    if (reply->status != options.expect || found_id == NULL || !contains(reply, options.marker) || contains(reply, "\"isError\":true"))
         die("not the expected answer (status %d): %.*s", reply->status, (int)reply->body_size, reply->body);
 
     known_body = realloc(known_body, reply->body_size);

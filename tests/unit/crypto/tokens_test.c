@@ -224,6 +224,63 @@ static void test_the_form_of_a_short_token(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
+/* ---- Tokens of links (A-52) ---- */
+
+static const char *link_token(const struct token_owner *owner, uint16_t number)
+{
+    char *token = arena_alloc(arena, TOKEN_LINK_CHARS + 1);
+    assert_true(token_owner_write(&keys, owner, token));
+    token_number_write(&keys, token, number, token + TOKEN_OWNER_CHARS);
+    return token;
+}
+
+static void test_tokens_of_links_come_back(void **state)
+{
+    (void)state;
+    static const int64_t values[] = { 0, 1, 255, 256, INT64_C(0xFFFFFFFFFF) };
+    static const uint16_t numbers[] = { 0, 1, 999, UINT16_MAX };
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+        for (size_t j = 0; j < sizeof(numbers) / sizeof(numbers[0]); j++) {
+            const struct token_owner owner = { values[i], values[4 - i], values[(i + 2) % 5] };
+            struct token_owner read;
+            uint16_t number;
+            const char *token = link_token(&owner, numbers[j]);
+            assert_int_equal(strlen(token), TOKEN_LINK_CHARS);
+            assert_string_equal(percent_encode(arena, token), token);
+            assert_true(token_link_open(&keys, token, &read, &number));
+            assert_memory_equal(&read, &owner, sizeof(owner));
+            assert_int_equal(number, numbers[j]);
+            assert_false(token_link_open(&other_keys, token, &read, &number));
+        }
+}
+
+static void test_too_large_numbers_have_no_token(void **state)
+{
+    (void)state;
+    char text[TOKEN_OWNER_CHARS + 1];
+    assert_false(token_owner_write(&keys, &(struct token_owner){ INT64_C(1) << 40, 1, 1 }, text));
+    assert_false(token_owner_write(&keys, &(struct token_owner){ 1, INT64_C(1) << 40, 1 }, text));
+    assert_false(token_owner_write(&keys, &(struct token_owner){ 1, 1, -1 }, text));
+}
+
+static void test_a_changed_token_of_a_link_does_not_open(void **state)
+{
+    (void)state;
+    const struct token_owner owner = { 2, 5, 17 };
+    struct token_owner read;
+    uint16_t number;
+    for (size_t at = 0; at < TOKEN_LINK_CHARS; at++)
+        for (unsigned bit = 0; bit < 8; bit++) {
+            char *token = arena_dup(arena, link_token(&owner, 3));
+            token[at] ^= (char)(1U << bit);
+            assert_false(token_link_open(&keys, token, &read, &number));
+        }
+    /* The number of another recipient's link does not fit. */
+    char *mixed = arena_dup(arena, link_token(&owner, 3));
+    memcpy(mixed + TOKEN_OWNER_CHARS, link_token(&(struct token_owner){ 2, 5, 18 }, 3) + TOKEN_OWNER_CHARS, TOKEN_NUMBER_CHARS);
+    assert_false(token_link_open(&keys, mixed, &read, &number));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +295,9 @@ int main(void)
         TEST(test_short_tokens_name_their_payload),
         TEST(test_short_tokens_use_all_letters),
         TEST(test_the_form_of_a_short_token),
+        cmocka_unit_test_setup_teardown(test_tokens_of_links_come_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_too_large_numbers_have_no_token, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_changed_token_of_a_link_does_not_open, setup, teardown),
     };
     return cmocka_run_group_tests_name("crypto: tokens", tests, begin, NULL);
 }

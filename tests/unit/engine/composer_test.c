@@ -9,6 +9,7 @@
 #include "engine/compose/composer.h"
 #include "engine/compose/message_id.h"
 #include "engine/subscriptions/link.h"
+#include "engine/tracking/link_token.h"
 #include "template/template.h"
 
 #include <setjmp.h>
@@ -476,6 +477,105 @@ static void test_empty_values_are_bounded(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
 
+/* ---- Tracked links (A-52) ---- */
+
+static struct composer_design tracked(const char *html, const char *text)
+{
+    struct error err = { .code = ERR_NONE };
+    struct template_links links = { .count = 0 };
+    struct composer_design design = marketing("<p></p>", "");
+    design.tracking_url = "https://click.shop.example";
+    assert_true(template_compile_links(arena, TEMPLATE_HTML, html, strlen(html), &links, &design.html_code, &err));
+    assert_true(template_compile_links(arena, TEMPLATE_TEXT, text, strlen(text), &links, &design.text_code, &err));
+    return design;
+}
+
+/* The token behind the `index`th occurrence of a prefix. */
+static const char *token_behind(const char *message, const char *prefix, int index)
+{
+    for (int i = 0; i <= index; i++) {
+        message = strstr(message, prefix);
+        assert_non_null(message);
+        message += strlen(prefix);
+    }
+    return arena_dup_bytes(arena, message, strspn(message, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"));
+}
+
+static void assert_token(const char *text, uint16_t number, const char *target)
+{
+    struct link_token token;
+    assert_true(link_token_open(&engine, arena, text, &token));
+    assert_int_equal(token.owner.brand_id, 2);
+    assert_int_equal(token.owner.send_id, 5);
+    assert_int_equal(token.owner.ordinal, 17);
+    assert_int_equal(token.number, number);
+    assert_true(text_equal(token.target, target));
+}
+
+static void test_links_and_opens_are_tracked(void **state)
+{
+    (void)state;
+    struct composer_design design =
+        tracked("<html><body><a href=\"https://a.example/\">A</a><a href=\"https://b.example/{{ firstName }}\">B</a>"
+                "<a href=\"{{ unsubscribeUrl }}\">Leave</a></body></html>",
+                "https://a.example/ and {{ unsubscribeUrl }}");
+    const char *message = compose(&design, &ada);
+    assert_token(token_behind(message, "https://click.shop.example/c/", 0), 2, NULL); /* of the text, which comes first */
+    assert_token(token_behind(message, "https://click.shop.example/c/", 1), 0, NULL);
+    assert_token(token_behind(message, "https://click.shop.example/c/", 2), 1, "https://b.example/Ada");
+    assert_token(token_behind(message, "https://click.shop.example/o/", 0), LINK_NUMBER_OPEN, NULL);
+    assert_null(strstr(message, "a.example"));
+    assert_non_null(strstr(message, "href=\"https://mail.example/ph/u/"));
+    assert_non_null(strstr(message, "border:0\" /></body>"));
+
+    design.send_id = 0; /* a test message */
+    message = compose(&design, &ada);
+    assert_null(strstr(message, "click.shop.example"));
+    assert_non_null(strstr(message, "href=\"https://a.example/\""));
+}
+
+static void test_merged_links_that_are_not_tracked(void **state)
+{
+    (void)state;
+    struct composer_design design =
+        tracked("<html><body><a href=\"https://b.example/{{ firstName }}\">B</a><a href=\"{{ lastName }}\">C</a>"
+                "{% assign way = unsubscribeUrl %}<a href=\"{{ way }}?x=1\">D</a></body></html>",
+                "");
+    char name[LINK_TOKEN_TARGET_MAX_BYTES + 2];
+    memset(name, 'x', sizeof(name));
+    name[sizeof(name) - 1] = '\0';
+    struct composer_recipient recipient = ada;
+    recipient.first_name = name; /* its target is too long for a token */
+    recipient.last_name = "mailto:ada@example.com";
+    const char *message = compose(&design, &recipient);
+    assert_null(strstr(message, "click.shop.example/c/"));
+    assert_non_null(strstr(message, "href=\"https://b.example/xxxx"));
+    assert_non_null(strstr(message, "href=\"mailto:ada@example.com\""));
+    recipient.first_name = "Ada";
+    recipient.last_name = "https://own.example/?a=1&b=2";
+    message = compose(&design, &recipient);
+    assert_token(token_behind(message, "https://click.shop.example/c/", 1), 1, "https://own.example/?a=1&b=2");
+    assert_null(strstr(strstr(message, "click.shop.example/c/") + 200, "href=\"https://click.shop.example/c/\""));
+}
+
+static void test_a_sealed_target_belongs_to_its_token(void **state)
+{
+    (void)state;
+    char one[LINK_TOKEN_CHARS + 1];
+    char other[LINK_TOKEN_CHARS + 1];
+    struct link_token token;
+    assert_true(token_owner_write(&engine.token_keys, &(struct token_owner){ 2, 5, 17 }, one));
+    assert_true(token_owner_write(&engine.token_keys, &(struct token_owner){ 3, 5, 17 }, other));
+    token_number_write(&engine.token_keys, one, 1, one + TOKEN_OWNER_CHARS);
+    token_number_write(&engine.token_keys, other, 1, other + TOKEN_OWNER_CHARS);
+    const char *sealed = link_token_seal_target(&engine, arena, one, "https://a.example/");
+    assert_true(link_token_open(&engine, arena, arena_printf(arena, "%s%s", one, sealed), &token));
+    assert_string_equal(token.target, "https://a.example/");
+    assert_false(link_token_open(&engine, arena, arena_printf(arena, "%s%s", other, sealed), &token));
+    assert_false(link_token_open(&engine, arena, arena_printf(arena, "%s%.*s", one, (int)strlen(sealed) - 1, sealed), &token));
+    assert_false(link_token_open(&engine, arena, arena_printf(arena, "%.*s", LINK_TOKEN_CHARS - 1, one), &token));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,6 +596,9 @@ int main(void)
         TEST(test_empty_values_are_listed),
         TEST(test_fallbacks_are_told_where_all_places_agree),
         TEST(test_empty_values_are_bounded),
+        TEST(test_links_and_opens_are_tracked),
+        TEST(test_merged_links_that_are_not_tracked),
+        TEST(test_a_sealed_target_belongs_to_its_token),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,6 +119,43 @@ static void test_one_key_is_not_enough(void **state)
     }
 }
 
+/* The record of the click host is optional, and only a process that knows the public host judges it. */
+static void test_the_click_host(void **state)
+{
+    (void)state;
+    int64_t id = connect();
+    work.engine->public_url = "https://Mail.example:8443/ph";
+    struct domain_check check = begin(id);
+    assert_int_equal(check.count, 7);
+    const struct domain_record *click = check.queries[6].record;
+    assert_string_equal(click->purpose, "click");
+    assert_string_equal(click->type, "CNAME");
+    assert_string_equal(click->name, "click.shop.example");
+    assert_string_equal(click->value, "mail.example");
+    answer_but(&check, -1);
+    answer(&check.queries[6], "other.example");
+    struct domain_row *domain = settled(&check);
+    assert_string_equal(domain->status, "verified");
+    assert_int_equal(domain->published.count, 6);
+    answer(&check.queries[6], "MAIL.example");
+    domain = settled(&check);
+    assert_int_equal(domain->published.count, 7);
+    assert_true(domain_records_with_click(&work, domain).items[6].is_published);
+
+    work.engine->public_url = NULL; /* another process */
+    domain = verified(id);
+    assert_int_equal(domain->published.count, 7);
+    work.engine->public_url = "http://127.0.0.1:8420";
+    assert_int_equal(domain_records_with_click(&work, domain).count, 6); /* no name */
+
+    work.engine->public_url = "https://mail.example";
+    check = begin(id);
+    answer_but(&check, -1);
+    answer(&check.queries[6], NULL);
+    assert_int_equal(settled(&check)->published.count, 6);
+    work.engine->public_url = NULL;
+}
+
 static void test_records_gone_make_it_pending(void **state)
 {
     (void)state;
@@ -351,6 +388,7 @@ static void test_a_deleted_domain_still_signs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_published_keys_verify),           TEST(test_one_key_is_not_enough),    TEST(test_the_click_host),
         TEST(test_published_keys_verify),           TEST(test_one_key_is_not_enough),    TEST(test_records_gone_make_it_pending),
         TEST(test_the_operators_word_stands),       TEST(test_silence_changes_nothing),  TEST(test_silence_about_advice_leaves_it),
         TEST(test_waiting_keys_are_taken_into_use), TEST(test_keys_exchanged_meanwhile), TEST(test_a_domain_without_keys_gets_them),

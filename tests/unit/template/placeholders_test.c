@@ -75,7 +75,7 @@ static void assert_shows(const char *source, const char *payload, const char *ex
     struct evaluation evaluation = { slots, &values };
     const struct template_setting setting = merge_fields_setting(arena, values.brand, INT64_C(1714557600) * 1000 * 1000);
     struct buf *out = buf_in_arena(arena, 4096);
-    assert_true(template_evaluate(&template, (struct template_lookup){ look_up, &evaluation, &setting }, arena, out, &err));
+    assert_true(template_evaluate(&template, (struct template_lookup){ look_up, &evaluation, &setting, NULL }, arena, out, &err));
     assert_string_equal(buf_text(out), expected);
 }
 

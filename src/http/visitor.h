@@ -1,0 +1,28 @@
+/*
+ * Visitor: the client of a request without a credential. Its requests count
+ * against the address gate, except those whose address is not known: of a proxy
+ * on this machine that does not name its client.
+ */
+#pragma once
+
+#include "http/address_gate.h"
+#include "http/exchange.h"
+
+enum {
+    VISITOR_UNITS_OF_REQUEST = 1,
+    VISITOR_UNITS_OF_WRONG_LINK = 50, /* a wrong link costs as many tokens as 50 requests */
+};
+
+struct visitor {
+    bool is_counted;
+    struct gate_address address;
+};
+
+struct visitor visitor_of(const struct http_exchange *exchange) NONNULL(1);
+
+/* Counts a request, or a wrong link. False when the visitor has no units left. */
+bool visitor_take(const struct http_exchange *exchange, const struct visitor *visitor, int64_t units) NONNULL(1, 2);
+
+/* The address of the client as text: that of the peer, or of the client that a trusted proxy, or one on this machine, reports. NULL
+ * when it is unknown. */
+const char *visitor_address(const struct http_exchange *exchange) NONNULL(1);
