@@ -2,7 +2,7 @@
 -- name: insight_sends :many
 -- params: brand_id bigint, from_time timestamptz, now timestamptz, limit bigint
 -- columns: id bigint, started_at timestamptz, slot bigint
-select s.id, s.started_at,
+select s.id, coalesce(s.started_at, s.created_at),
        ((extract(isodow from s.started_at at time zone b.time_zone) - 1) * 24
         + extract(hour from s.started_at at time zone b.time_zone))::bigint
   from sends s

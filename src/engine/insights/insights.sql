@@ -98,7 +98,7 @@ select (select count(*) from found where is_active) + (select count(*) from lost
 -- row: insight
 -- params: brand_id bigint, state text null, severity text null, limit bigint
 -- columns: id bigint, state text, kind text, severity text, score float8, description text, action jsonb, detail jsonb, found_at timestamptz, checked_at timestamptz, closed_at timestamptz null
-select id, state, kind, severity, score, description, action, '{}'::jsonb, found_at, checked_at, closed_at
+select id, coalesce(state, ''), kind, severity, score, description, action, '{}'::jsonb, found_at, checked_at, closed_at
   from insights
  where brand_id = :brand_id and state is not null and (:state::text is null or state = :state)
    and (:severity::text is null or severity = :severity)
@@ -110,7 +110,7 @@ select id, state, kind, severity, score, description, action, '{}'::jsonb, found
 -- row: insight
 -- params: brand_id bigint, id bigint
 -- columns: id bigint, state text, kind text, severity text, score float8, description text, action jsonb, detail jsonb, found_at timestamptz, checked_at timestamptz, closed_at timestamptz null
-select id, state, kind, severity, score, description, action, detail, found_at, checked_at, closed_at
+select id, coalesce(state, ''), kind, severity, score, description, action, detail, found_at, checked_at, closed_at
   from insights
  where brand_id = :brand_id and id = :id and state is not null;
 
