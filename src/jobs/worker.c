@@ -10,6 +10,7 @@
 #include "jobs/worker_pool.h"
 #include "sql/imports.h"
 #include "sql/short_tokens.h"
+#include "sql/suppress.h"
 #include "sql/worker.h"
 
 #include <stdatomic.h>
@@ -22,7 +23,8 @@ enum {
     ERROR_JSON_MAX_BYTES = DETAILS_MAX_BYTES + 16 * 1024,
     RETRY_FIRST_S = 1,
     RETRY_MAX_S = 300,
-    CRASHES_MAX = 50, /* at least the max_attempts of every type */
+    FORGET_MAX_ROWS = 10000, /* expired rows a minute */
+    CRASHES_MAX = 50,        /* at least the max_attempts of every type */
     JOB_MAX_SUBJECTS = 8,
     NETWORK_THREADS = 6, /* an import of images has up to 50 MB in memory */
     NETWORK_SHARE = 3,   /* of one organization */
@@ -371,6 +373,7 @@ static bool tidy(void *context, struct db_conn *conn, struct error *err)
     struct idempotency_forget_params responses = { .before = clock_now_us() - keep_settled_us };
     struct import_forget_params imports = { .before = clock_now_us() - keep_imports_us };
     struct short_tokens_forget_params tokens = { .now = clock_now_us() };
+    struct suppressions_forget_params suppressions = { .now = clock_now_us(), .limit = FORGET_MAX_ROWS };
     struct db_batch *batch = db_batch_new(conn, arena);
     db_batch_add(batch, &job_forget_settled_statement, &settled);
     db_batch_add(batch, &job_waiters_forget_statement, NULL);
@@ -378,6 +381,7 @@ static bool tidy(void *context, struct db_conn *conn, struct error *err)
     db_batch_add(batch, &idempotency_forget_statement, &responses);
     db_batch_add(batch, &import_forget_statement, &imports);
     db_batch_add(batch, &short_tokens_forget_statement, &tokens);
+    db_batch_add(batch, &suppressions_forget_statement, &suppressions);
     return db_batch_run(batch, err) && event_partitions_make(conn, arena, clock_now_us(), err);
 }
 

@@ -12,6 +12,7 @@
 #include "engine/core/installation.h"
 #include "engine/operator/operator.h"
 #include "jobs/types/domain_lookup.h"
+#include "main/admin.h"
 #include "net/dns.h"
 
 #include <stdio.h>
@@ -29,20 +30,18 @@ static const char usage[] =
     "  send pause ID | send cancel ID\n"
     "  domain create NAME [--brand ID] [--purpose NAME] | domain list [--brand ID] | domain verify NAME [--trust] [--brand ID]\n"
     "  domain records NAME [--brand ID] | domain rotate NAME [--trust] [--brand ID]\n"
+    "  suppression list [NEXT] | suppression add ADDRESS [--reason NAME] | suppression release ADDRESS [--unsubscribed]\n"
+    "  suppression import FILE [--reason NAME]; each with [--brand ID]\n"
     "  keys add | keys rewrap";
 
-/* One running admin command. */
-struct admin {
-    struct work work;
-    const struct options *options;
-    const char *argument; /* the word after the verb, NULL when there is none */
-    const char *value;    /* the word after the argument */
-    struct json_writer json;
-};
+bool admin_need_argument(const struct admin *admin, const char *what, struct error *err)
+{
+    return admin->argument != NULL || fail(err, ERR_INVALID_REQUEST, what, "Name the %s.", what);
+}
 
 static bool need_argument(const struct admin *admin, const char *what, struct error *err)
 {
-    return admin->argument != NULL || fail(err, ERR_INVALID_REQUEST, what, "Name the %s.", what);
+    return admin_need_argument(admin, what, err);
 }
 
 static bool need_value(const struct admin *admin, const char *what, struct error *err)
@@ -65,6 +64,18 @@ static bool find_brand(struct admin *admin, int64_t *ret_brand_id, int64_t *ret_
         return false;
     admin->work.organization_id = *ret_organization_id;
     return true;
+}
+
+bool admin_choose_organization(struct admin *admin, struct error *err)
+{
+    int64_t id;
+    return find_organization(admin, admin->options->organization, &id, err);
+}
+
+bool admin_choose_brand(struct admin *admin, struct error *err)
+{
+    int64_t organization_id;
+    return find_brand(admin, &admin->work.brand_id, &organization_id, err);
 }
 
 /* ---- org, brand ---- */
@@ -381,6 +392,10 @@ static const struct {
     { "domain", "verify", domain_verify, 1 },
     { "domain", "records", domain_records, 1 },
     { "domain", "rotate", domain_rotate, 1 },
+    { "suppression", "list", admin_suppression_list, 1 },
+    { "suppression", "add", admin_suppression_add, 1 },
+    { "suppression", "release", admin_suppression_release, 1 },
+    { "suppression", "import", admin_suppression_import, 1 },
     { "keys", "add", keys_add, 0 },
     { "keys", "rewrap", keys_rewrap, 0 },
 };
