@@ -70,6 +70,8 @@ struct options {
     const char *purpose;
     const char *reason;
     bool unsubscribed;
+    const char *topic;
+    const char *public_key;
     bool batch;
     const char *output; /* table, json or jsonl; NULL: chosen by the kind of standard output */
     const char *fields; /* columns, comma-separated */

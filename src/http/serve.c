@@ -116,6 +116,8 @@ static const struct http_endpoint *choose_endpoint(const struct http_exchange *e
         return &download_endpoint;
     if (exchange->server->api != NULL && unsubscribe_path(exchange))
         return &unsubscribe_endpoint;
+    if (exchange->server->api != NULL && reports_path(exchange))
+        return &reports_endpoint;
     return &rest_endpoint;
 }
 

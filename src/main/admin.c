@@ -32,6 +32,8 @@ static const char usage[] =
     "  domain records NAME [--brand ID] | domain rotate NAME [--trust] [--brand ID]\n"
     "  suppression list [NEXT] | suppression add ADDRESS [--reason NAME] | suppression release ADDRESS [--unsubscribed]\n"
     "  suppression import FILE [--reason NAME]; each with [--brand ID]\n"
+    "  report-source add ses --topic ARN | report-source add sendgrid --public-key KEY | report-source add postmark\n"
+    "  report-source list | report-source remove ID; each with [--org ID] [--name TEXT]\n"
     "  keys add | keys rewrap";
 
 bool admin_need_argument(const struct admin *admin, const char *what, struct error *err)
@@ -392,6 +394,9 @@ static const struct {
     { "domain", "verify", domain_verify, 1 },
     { "domain", "records", domain_records, 1 },
     { "domain", "rotate", domain_rotate, 1 },
+    { "report-source", "add", admin_report_source_add, 1 },
+    { "report-source", "list", admin_report_source_list, 0 },
+    { "report-source", "remove", admin_report_source_remove, 1 },
     { "suppression", "list", admin_suppression_list, 1 },
     { "suppression", "add", admin_suppression_add, 1 },
     { "suppression", "release", admin_suppression_release, 1 },

@@ -28,3 +28,8 @@ MUST_CHECK bool admin_suppression_list(struct admin *admin, struct error *err) N
 MUST_CHECK bool admin_suppression_add(struct admin *admin, struct error *err) NONNULL(1, 2);
 MUST_CHECK bool admin_suppression_release(struct admin *admin, struct error *err) NONNULL(1, 2);
 MUST_CHECK bool admin_suppression_import(struct admin *admin, struct error *err) NONNULL(1, 2);
+
+/* posthorn admin report-source (admin_report_sources.c). */
+MUST_CHECK bool admin_report_source_add(struct admin *admin, struct error *err) NONNULL(1, 2);
+MUST_CHECK bool admin_report_source_list(struct admin *admin, struct error *err) NONNULL(1, 2);
+MUST_CHECK bool admin_report_source_remove(struct admin *admin, struct error *err) NONNULL(1, 2);

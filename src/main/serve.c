@@ -44,6 +44,7 @@ static struct api_config service_config(const struct process *process, const str
             .application_name = name,
             .statement_timeout_ms = STATEMENT_TIMEOUT_MS,
             .public_url = options->public_url,
+            .fetch_allow_loopback = options->fetch_allow_loopback,
             .import_root = options->import_root,
             .key_file = options->key_file,
             .confirm_above = { .set = options->confirm_above >= 0, .value = options->confirm_above },
@@ -206,7 +207,8 @@ static bool serve_until_stopped(struct arena *arena, const struct options *optio
         asset_store_free(assets);
         return false;
     }
-    publish_docs_url(arena, options, arena_printf(arena, "http://%s:%u", listening_host(arena, config.listen), http_server_port(server)));
+    publish_docs_url(arena, options,
+                     arena_printf(arena, "http://%s:%u", listening_host(arena, config.listen), http_server_port(server)));
     log_listening(server, options);
     while (!signals_wait(POLL_MS))
         continue;

@@ -50,3 +50,38 @@ create function suppress(for_brand bigint, hashes text[], new_reason text, new_s
         or (excluded.reason in ('unsubscribe', 'unsubscribed') and s.reason not in ('unsubscribe', 'unsubscribed')
             and s.unsubscribe_reason is distinct from excluded.reason and s.unsubscribe_reason is distinct from 'unsubscribe')
 $$;
+
+-- Connections at which mail providers report deliveries. verifier: what proves that a report is theirs. ses: the ARN of the topic;
+-- sendgrid: the public key (DER); postmark: the hash of the user and password of basic authentication.
+create table report_connections (
+    organization_id bigint not null references organizations,
+    id              bigint generated always as identity,
+    provider        text not null check (provider in ('ses', 'sendgrid', 'postmark')),
+    name            text not null,
+    verifier        bytea not null,
+    created_at      timestamptz not null,
+    primary key (organization_id, id)
+);
+create unique index report_connections_id on report_connections (id);
+
+-- Events of providers that were applied, so that a repetition changes nothing. Rows are removed after 30 days.
+create table report_events_seen (
+    organization_id bigint not null,
+    connection_id   bigint not null,
+    event_hash      bytea not null,
+    seen_at         timestamptz not null,
+    primary key (organization_id, connection_id, event_hash),
+    foreign key (organization_id, connection_id) references report_connections on delete cascade
+);
+create index report_events_seen_by_time on report_events_seen (seen_at);
+
+-- Certificates that sign the notifications of SNS, by the hash of their address. Only one that has signed a notification is kept.
+create table report_certificates (
+    organization_id bigint not null,
+    connection_id   bigint not null,
+    url_hash        bytea not null,
+    pem             bytea not null,
+    fetched_at      timestamptz not null,
+    primary key (organization_id, connection_id, url_hash),
+    foreign key (organization_id, connection_id) references report_connections on delete cascade
+);
