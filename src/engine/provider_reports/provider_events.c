@@ -19,7 +19,14 @@ bool provider_json_read(struct arena *arena, const char *body, const json_t **re
 const char *provider_text(struct arena *arena, const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL && *text != '\0' ? text_visible(arena, text, REPORT_DIAGNOSTIC_MAX_BYTES / 4) : NULL;
+    if (text == NULL || *text == '\0')
+        return NULL;
+    char *shown = text_visible(arena, text, REPORT_DIAGNOSTIC_MAX_BYTES);
+    if (strlen(shown) > REPORT_DIAGNOSTIC_MAX_BYTES) {
+        shown[REPORT_DIAGNOSTIC_MAX_BYTES] = '\0';
+        utf8_drop_malformed(shown);
+    }
+    return shown;
 }
 
 int64_t provider_time(const char *text, int64_t now_us)

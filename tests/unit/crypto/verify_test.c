@@ -1,7 +1,8 @@
 /*
- * Signatures of other services: by the key of a certificate, within its time,
+ * Signatures of other services (D-119): by the key of a certificate, within its time,
  * and by a key of P-256. Keys and certificates are made here.
  */
+#include "base/arena.h"
 #include "crypto/verify.h"
 #include "fixtures/temp_folder.h"
 

@@ -1,7 +1,7 @@
 /*
  * Readers of the notifications of mail providers: which event becomes which
  * report, the canonical form that SNS signs, and addresses that only look like
- * those of SNS.
+ * those of SNS (D-119).
  */
 #include "base/clock.h"
 #include "engine/provider_reports/provider_events.h"
