@@ -63,7 +63,7 @@ struct call_input {
     bool flat;
     enum input_reading reading;
     const char *const *shown; /* the arguments that an error may suggest, NULL-terminated; NULL: all */
-    const json_t *body; /* NULL: none */
+    const json_t *body;       /* NULL: none */
     struct name_value_list path;
     struct name_value_list query;
     struct error refusal; /* an error found while reading the input; reported at its place in the order of checks */
@@ -97,15 +97,15 @@ struct reply {
     int status; /* preset from the operation */
     struct buf *body;
     struct json_writer json;
-    int64_t item_count;       /* items of PRICE_PER_ITEM; preset to 1 */
-    bool charge_nothing;      /* a success that is not billed (a partial audit) */
-    bool keep_no_key;         /* the idempotency key is released although the call succeeded */
-    bool changes_credentials; /* the cached credentials are dropped once this call is committed */
-    const char *confirmation; /* nothing was done: the body is a preview, and this token confirms it */
-    const char *question;     /* the question that asks a person to confirm the preview */
-    const char *note;         /* for an assistant: the member `note` of the result, which ends with note_advice */
+    int64_t item_count;          /* items of PRICE_PER_ITEM; preset to 1 */
+    bool charge_nothing;         /* a success that is not billed (a partial audit) */
+    bool keep_no_key;            /* the idempotency key is released although the call succeeded */
+    bool changes_credentials;    /* the cached credentials are dropped once this call is committed */
+    const char *confirmation;    /* nothing was done: the body is a preview, and this token confirms it */
+    const char *question;        /* the question that asks a person to confirm the preview */
+    const char *note;            /* for an assistant: the member `note` of the result, which ends with note_advice */
     enum error_code note_advice; /* the code whose suggestion it is */
-    int64_t job_id;           /* a job was enqueued: OP_JOB waits for it, others wake the workers */
+    int64_t job_id;              /* a job was enqueued: OP_JOB waits for it, others wake the workers */
 
     /* For operations that wait: the observed work has not ended; its progress. */
     bool goes_on;
@@ -139,9 +139,9 @@ struct call {
     /* Fills `input` from a body that is not parsed yet. Dispatch calls it once, on an executor thread, after the credential has
      * passed; `who` is filled. NULL: `input` is complete. */
     void (*read_input)(struct call *call);
-    bool reads_much; /* read_input takes long: it runs in the pool of slow calls */
-    const char *request_id;      /* req_ + 32 hex */
-    const char *client;          /* name/version that the client reports, NULL when unknown */
+    bool reads_much;        /* read_input takes long: it runs in the pool of slow calls */
+    const char *request_id; /* req_ + 32 hex */
+    const char *client;     /* name/version that the client reports, NULL when unknown */
     void (*on_completed)(struct call *call);
     void (*on_progress)(struct call *call, double progress, double total, const char *message); /* NULL: not wanted */
     void *transport_data;
@@ -179,8 +179,9 @@ bool api_is_immediate(struct api *api, struct call *call) NONNULL(1, 2);
 /* Runs all checks and the handler of the call. `on_completed` is called when the answer is complete. */
 void api_submit(struct api *api, struct call *call) NONNULL(1, 2);
 
-/* Cancels a call for its caller, who no longer waits: a queued call is dropped, a running statement is cancelled, a parked job is asked to stop. `on_completed` is
- * still called. Safe from any thread between api_is_immediate (or api_submit) and the return of `on_completed`. */
+/* Cancels a call for its caller, who no longer waits: a queued call is dropped, a running statement is cancelled, a parked job is
+ * asked to stop. `on_completed` is still called. Safe from any thread between api_is_immediate (or api_submit) and the return of
+ * `on_completed`. */
 void api_cancel(struct api *api, struct call *call) NONNULL(1, 2);
 
 /* Cancels a call for the server, which stops or has waited too long. The log and the counters show it as a failure. */
@@ -202,6 +203,9 @@ extern const struct operation *const api_preferences[];
 /* Candidates of a tracked link: reading the links of its message, and storing the request. */
 extern const struct operation *const api_tracked_links[];
 extern const struct operation *const api_tracked_request[];
+
+/* Candidates of a report of a mail provider; no credential is needed, the provider proves itself. */
+extern const struct operation *const api_reports[];
 
 /* The error envelope of the contract: {"error":{code,type,message,param?,suggestion,docs,retryAfter?,details?}}. The suggestion is
  * the error's own. An error without one has that of its code: for programs, or `otherwise`. */

@@ -47,7 +47,7 @@ struct options {
     int64_t idle_s;
     int64_t confirm_above; /* -1: off */
     const char *public_url;
-    const char *docs_url; /* NULL: of the server itself */
+    const char *docs_url;    /* NULL: of the server itself */
     const char *import_root; /* absolute path */
     bool fetch_allow_loopback;
     const char *render_dir;
@@ -71,6 +71,10 @@ struct options {
     const char *purpose;
     const char *note;
     const char *send;
+    const char *reason;
+    bool unsubscribed;
+    const char *topic;
+    const char *public_key;
     bool batch;
     const char *output; /* table, json or jsonl; NULL: chosen by the kind of standard output */
     const char *fields; /* columns, comma-separated */

@@ -41,6 +41,7 @@ enum id_kind {
     ID_RECIPIENT,
     ID_IMPORT,
     ID_ASSET,
+    ID_REPORT_SOURCE,
     ID_KIND_COUNT,
 };
 

@@ -34,6 +34,8 @@ static const struct header_row rows[HEADER_COUNT] = {
     [HEADER_X_FORWARDED_FOR] = { "x-forwarded-for", false },
     [HEADER_X_FORWARDED_HOST] = { "x-forwarded-host", false },
     [HEADER_X_FORWARDED_PROTO] = { "x-forwarded-proto", false },
+    [HEADER_X_TWILIO_SIGNATURE] = { "x-twilio-email-event-webhook-signature", true },
+    [HEADER_X_TWILIO_TIMESTAMP] = { "x-twilio-email-event-webhook-timestamp", true },
 };
 
 /* Headers by length of name: at most four candidates, so that an ordinary request needs few comparisons. */
@@ -50,6 +52,7 @@ static const unsigned char by_length[][5] = {
     [16] = { HEADER_X_FORWARDED_HOST },
     [17] = { HEADER_TRANSFER_ENCODING, HEADER_X_FORWARDED_PROTO },
     [20] = { HEADER_MCP_PROTOCOL_VERSION },
+    [38] = { HEADER_X_TWILIO_SIGNATURE, HEADER_X_TWILIO_TIMESTAMP },
 };
 
 enum header header_by_name(const char *name, size_t size)

@@ -118,6 +118,8 @@ static const struct http_endpoint *choose_endpoint(const struct http_exchange *e
         return &unsubscribe_endpoint;
     if (exchange->server->hits != NULL && tracking_path(exchange))
         return &tracking_endpoint;
+    if (exchange->server->api != NULL && reports_path(exchange))
+        return &reports_endpoint;
     return &rest_endpoint;
 }
 

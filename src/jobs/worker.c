@@ -11,7 +11,9 @@
 #include "engine/ledger/ledger.h"
 #include "jobs/worker_pool.h"
 #include "sql/imports.h"
+#include "sql/provider_reports.h"
 #include "sql/short_tokens.h"
+#include "sql/suppress.h"
 #include "sql/worker.h"
 
 #include <stdatomic.h>
@@ -24,7 +26,8 @@ enum {
     ERROR_JSON_MAX_BYTES = DETAILS_MAX_BYTES + 16 * 1024,
     RETRY_FIRST_S = 1,
     RETRY_MAX_S = 300,
-    CRASHES_MAX = 50, /* at least the max_attempts of every type */
+    FORGET_MAX_ROWS = 10000, /* expired rows a minute */
+    CRASHES_MAX = 50,        /* at least the max_attempts of every type */
     JOB_MAX_SUBJECTS = 8,
     NETWORK_THREADS = 6, /* an import of images has up to 50 MB in memory */
     NETWORK_SHARE = 3,   /* of one organization */
@@ -32,6 +35,7 @@ enum {
 static const char pool_of_work[] = "work";
 static const char pool_of_network[] = "network";
 static const int64_t tidy_every_us = 60 * US_PER_S;
+static const int64_t keep_report_events_us = INT64_C(30) * 86400 * US_PER_S;
 static const int64_t keep_settled_us = INT64_C(24) * 3600 * US_PER_S;
 static const int64_t keep_imports_us = INT64_C(30) * 24 * 3600 * US_PER_S;
 
@@ -358,8 +362,9 @@ static void run_leased(void *context, const struct leased_job_row *row, struct d
 
 /* ---- The pools ---- */
 
-/* Once a minute one of the threads deletes settled jobs and stored responses of a day ago, expired short tokens and imports of a
- * month ago, wakes the jobs of hits, tends the monthly partitions, and enqueues the runs of insights that are due. */
+/* Once a minute one of the threads deletes settled jobs and stored responses of a day ago, expired short tokens and suppressions,
+ * imports and events of providers of a month ago, wakes the jobs of hits, tends the monthly partitions, and enqueues the runs of
+ * insights that are due. */
 static bool tidy(void *context, struct db_conn *conn, struct error *err)
 {
     struct workers *workers = context;
@@ -373,6 +378,8 @@ static bool tidy(void *context, struct db_conn *conn, struct error *err)
     struct idempotency_forget_params responses = { .before = clock_now_us() - keep_settled_us };
     struct import_forget_params imports = { .before = clock_now_us() - keep_imports_us };
     struct short_tokens_forget_params tokens = { .now = clock_now_us() };
+    struct suppressions_forget_params suppressions = { .now = clock_now_us(), .limit = FORGET_MAX_ROWS };
+    struct report_events_forget_params reports = { .before = clock_now_us() - keep_report_events_us, .limit = FORGET_MAX_ROWS };
     struct db_batch *batch = db_batch_new(conn, arena);
     db_batch_add(batch, &job_forget_settled_statement, &settled);
     db_batch_add(batch, &job_waiters_forget_statement, NULL);
@@ -380,6 +387,8 @@ static bool tidy(void *context, struct db_conn *conn, struct error *err)
     db_batch_add(batch, &idempotency_forget_statement, &responses);
     db_batch_add(batch, &import_forget_statement, &imports);
     db_batch_add(batch, &short_tokens_forget_statement, &tokens);
+    db_batch_add(batch, &suppressions_forget_statement, &suppressions);
+    db_batch_add(batch, &report_events_forget_statement, &reports);
     return db_batch_run(batch, err) && hits_tend(conn, arena, clock_now_us(), err) &&
            months_make(conn, arena, clock_now_us(), err) && months_tend(conn, arena, clock_now_us(), err) &&
            insight_runs_enqueue(conn, arena, clock_now_us(), err);

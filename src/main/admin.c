@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "engine/core/installation.h"
 #include "jobs/types/domain_lookup.h"
+#include "main/admin.h"
 #include "net/dns.h"
 
 #include <stdio.h>
@@ -30,6 +31,10 @@ static const char usage[] =
     "  restore status | restore release [--send ID]\n"
     "  domain create NAME [--brand ID] [--purpose NAME] | domain list [--brand ID] | domain verify NAME [--trust] [--brand ID]\n"
     "  domain records NAME [--brand ID] | domain rotate NAME [--trust] [--brand ID]\n"
+    "  suppression list [NEXT] | suppression add ADDRESS [--reason NAME] | suppression release ADDRESS [--unsubscribed]\n"
+    "  suppression import FILE [--reason NAME]; each with [--brand ID]\n"
+    "  report-source add ses --topic ARN | report-source add sendgrid --public-key KEY | report-source add postmark\n"
+    "  report-source list | report-source remove ID; each with [--org ID] [--name TEXT]\n"
     "  keys add | keys rewrap\n"
     "  events keep [MONTHS]";
 
@@ -371,6 +376,13 @@ static const struct {
     { "domain", "verify", domain_verify, 1 },
     { "domain", "records", domain_records, 1 },
     { "domain", "rotate", domain_rotate, 1 },
+    { "report-source", "add", admin_report_source_add, 1 },
+    { "report-source", "list", admin_report_source_list, 0 },
+    { "report-source", "remove", admin_report_source_remove, 1 },
+    { "suppression", "list", admin_suppression_list, 1 },
+    { "suppression", "add", admin_suppression_add, 1 },
+    { "suppression", "release", admin_suppression_release, 1 },
+    { "suppression", "import", admin_suppression_import, 1 },
     { "keys", "add", keys_add, 0 },
     { "keys", "rewrap", keys_rewrap, 0 },
     { "events", "keep", events_keep, 1 },

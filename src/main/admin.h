@@ -43,6 +43,30 @@ static inline bool find_brand(struct admin *admin, int64_t *ret_brand_id, int64_
     return true;
 }
 
+/* The organization of --org, and the brand of --brand, of `work`. Errors: ORGANIZATION_NOT_FOUND, BRAND_NOT_FOUND. */
+static inline bool choose_organization(struct admin *admin, struct error *err)
+{
+    int64_t id;
+    return find_organization(admin, admin->options->organization, &id, err);
+}
+
+static inline bool choose_brand(struct admin *admin, struct error *err)
+{
+    int64_t organization_id;
+    return find_brand(admin, &admin->work.brand_id, &organization_id, err);
+}
+
+/* Suppressed addresses (admin_suppressions.c). */
+bool admin_suppression_list(struct admin *admin, struct error *err);
+bool admin_suppression_add(struct admin *admin, struct error *err);
+bool admin_suppression_release(struct admin *admin, struct error *err);
+bool admin_suppression_import(struct admin *admin, struct error *err);
+
+/* Connections at which mail providers report (admin_report_sources.c). */
+bool admin_report_source_add(struct admin *admin, struct error *err);
+bool admin_report_source_list(struct admin *admin, struct error *err);
+bool admin_report_source_remove(struct admin *admin, struct error *err);
+
 /* Public subscription groups (admin_groups.c). */
 bool admin_group_public(struct admin *admin, struct error *err);
 bool admin_group_private(struct admin *admin, struct error *err);

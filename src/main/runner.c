@@ -77,6 +77,7 @@ static int run_jobs(const struct options *options, const struct cluster *cluster
     struct error err = { .code = ERR_NONE };
     const char *worker_name = job_runner_process_name(arena, "worker");
     struct installation_config config = { .data_dir = options->data_dir,
+                                          .fetch_allow_loopback = options->fetch_allow_loopback,
                                           .application_name = worker_name,
                                           .public_url = options->public_url,
                                           .tracking_off = options_tracking_off(options),
@@ -207,6 +208,7 @@ int command_worker(const struct process *process, const struct options *options)
     signals_block();
     const char *worker_name = job_runner_process_name(process->arena, "worker");
     struct installation_config config = {
+        .fetch_allow_loopback = options->fetch_allow_loopback,
         .data_dir = options->data_dir,
         .database_url = options->database_url,
         .application_name = worker_name,

@@ -46,6 +46,7 @@ static struct api_config service_config(const struct process *process, const str
             .statement_timeout_ms = STATEMENT_TIMEOUT_MS,
             .public_url = options->public_url,
             .tracking_off = options_tracking_off(options),
+            .fetch_allow_loopback = options->fetch_allow_loopback,
             .import_root = options->import_root,
             .key_file = options->key_file,
             .confirm_above = { .set = options->confirm_above >= 0, .value = options->confirm_above },

@@ -75,5 +75,6 @@ struct delivery_result retry_policy_result(const struct retry_policy *policy, co
     result.outcome = verdict == SMTP_VERDICT_SOFT && !expired ? DELIVERY_LATER : DELIVERY_BOUNCED;
     if (result.outcome == DELIVERY_BOUNCED)
         result.reason = expired ? "expired" : smtp_verdict_name(verdict);
+    result.mailbox_full = expired && smtp_says_mailbox_full(outcome->enhanced, outcome->text);
     return result;
 }

@@ -63,6 +63,10 @@ static bool read_parameter(const char *name, const char *value, struct smtp_sett
         settings->ca_file = strdup(value);
         return access(value, R_OK) == 0;
     }
+    if (strcmp(name, "reports") == 0) {
+        *ret_why = "reports must be ses, sendgrid or postmark";
+        return smtp_reports_from_name(value, &settings->reports);
+    }
     const struct {
         const char *name;
         int64_t least;
@@ -83,7 +87,7 @@ static bool read_parameter(const char *name, const char *value, struct smtp_sett
         *ret_why = numbers[i].why;
         return read_bounded_int(value, numbers[i].least, numbers[i].most, numbers[i].number);
     }
-    *ret_why = "the parameters are tls, connections, per_destination, messages, timeout, final_timeout, ca and verify";
+    *ret_why = "the parameters are tls, connections, per_destination, messages, timeout, final_timeout, ca, verify and reports";
     return false;
 }
 

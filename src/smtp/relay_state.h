@@ -11,6 +11,7 @@
 
 #include "smtp/destinations.h"
 #include "smtp/relay.h"
+#include "smtp/report_header.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -36,6 +37,7 @@ struct smtp_settings {
     int messages;
     int timeout_s;
     int final_timeout_s;
+    enum smtp_reports reports;
 };
 
 struct smtp_relay {

@@ -122,6 +122,11 @@ enum smtp_verdict smtp_classify_reply(int code, const char *enhanced, const char
     return is_vague(enhanced) ? verdict_of_words(code, text) : SMTP_VERDICT_REFUSED;
 }
 
+bool smtp_says_mailbox_full(const char *enhanced, const char *text)
+{
+    return strcmp(enhanced, "4.2.2") == 0 || strcmp(enhanced, "5.2.2") == 0 || says_full(text);
+}
+
 const char *smtp_verdict_name(enum smtp_verdict verdict)
 {
     static const char *const names[] = {

@@ -22,5 +22,8 @@ enum smtp_verdict {
  * only in words. */
 enum smtp_verdict smtp_classify_reply(int code, const char *enhanced, const char *text, bool about_recipient) NONNULL(2, 3) PURE;
 
+/* The reply says that the mailbox is full (X.2.2 of RFC 3463 §3.3), or in words that its quota is used up. */
+bool smtp_says_mailbox_full(const char *enhanced, const char *text) NONNULL(1, 2) PURE;
+
 /* The name used in data: accepted, hard, block, refused, soft. */
 const char *smtp_verdict_name(enum smtp_verdict verdict) RETURNS_NONNULL;

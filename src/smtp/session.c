@@ -154,7 +154,7 @@ bool smtp_session_take(struct smtp_session *session)
         struct smtp_message message = { .tag = NULL };
         if (!smtp_event_loop_next(loop, session->relay, &message))
             break;
-        bool is_possible = smtp_transaction_fill(transaction, &message);
+        bool is_possible = smtp_transaction_fill(transaction, &message, session->relay->settings.reports);
         transaction->destination = smtp_destination_key(session->relay, smtp_transaction_domain(transaction),
                                                         strlen(smtp_transaction_domain(transaction)));
         is_possible = is_possible && (session->phase == SMTP_FREE || can_carry(session, transaction));

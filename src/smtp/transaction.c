@@ -101,7 +101,7 @@ static bool ends_line(const struct buf *bytes)
     return bytes->size >= 2 && memcmp(bytes->data + bytes->size - 2, "\r\n", 2) == 0;
 }
 
-bool smtp_transaction_fill(struct smtp_transaction *transaction, const struct smtp_message *message)
+bool smtp_transaction_fill(struct smtp_transaction *transaction, const struct smtp_message *message, enum smtp_reports reports)
 {
     smtp_transaction_clear(transaction);
     transaction->tag = message->tag;
@@ -117,6 +117,8 @@ bool smtp_transaction_fill(struct smtp_transaction *transaction, const struct sm
         smtp_transaction_decide(transaction, SMTP_STAGE_DATA, 554, "5.6.0", "The message is empty");
         return false;
     }
+    smtp_report_header_add(reports, message->parts[1], &transaction->bytes);
+    transaction->message_bytes += transaction->bytes.size;
     for (size_t i = 0; i < ARRAY_COUNT(message->parts); i++)
         if (message->parts[i].size > 0)
             add_stuffed(&transaction->bytes, message->parts[i]);

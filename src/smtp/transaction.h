@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "smtp/event_loop.h"
+#include "smtp/report_header.h"
 
 enum {
     SMTP_ADDRESS_MAX_BYTES = 512, /* RFC 5321 §4.5.3.1 allows 256; EAI local parts may be longer in bytes */
@@ -30,8 +31,9 @@ struct smtp_transaction {
 void smtp_transaction_init(struct smtp_transaction *transaction) NONNULL(1);
 void smtp_transaction_done(struct smtp_transaction *transaction) NONNULL(1);
 
-/* Copies a message. False: no relay could take it, and `outcome` holds the reply that a relay would give. */
-MUST_CHECK bool smtp_transaction_fill(struct smtp_transaction *transaction, const struct smtp_message *message) NONNULL(1, 2);
+/* Copies a message, behind the header field for the reports of a provider. False: no relay could take it, and `outcome` holds the reply that a relay would give. */
+MUST_CHECK bool smtp_transaction_fill(struct smtp_transaction *transaction, const struct smtp_message *message,
+                                      enum smtp_reports reports) NONNULL(1, 2);
 
 /* Records a reply as the outcome; `enhanced` and `text` are truncated to their bounds. */
 void smtp_transaction_decide(struct smtp_transaction *transaction, enum smtp_stage stage, int code, const char *enhanced,

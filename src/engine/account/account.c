@@ -121,7 +121,9 @@ bool account_write_facts(const struct work *work, struct json_writer *json, stru
 
 bool account_write_suppressions(const struct work *work, struct json_writer *json, struct error *err)
 {
-    struct account_suppressions_params params = { .brand_id = work->brand_id, .most = SUPPRESSIONS_COUNTED + 1 };
+    struct account_suppressions_params params = { .brand_id = work->brand_id,
+                                                  .most = SUPPRESSIONS_COUNTED + 1,
+                                                  .now = work->now_us };
     struct account_suppressions_row *rows;
     size_t count;
     int64_t total = 0;
@@ -134,6 +136,8 @@ bool account_write_suppressions(const struct work *work, struct json_writer *jso
         json_object_begin(json);
         json_member_text(json, "reason", rows[i].reason);
         json_member_int(json, "addresses", rows[i].addresses);
+        if (rows[i].expiring > 0)
+            json_member_int(json, "expiring", rows[i].expiring);
         json_object_end(json);
     }
     json_array_end(json);

@@ -29,12 +29,12 @@ select id, name, filters, created_at, updated_at
 -- columns: count bigint
 select count(*) from contacts where brand_id = :brand_id and subscribed;
 
--- The suppressed addresses of a brand by reason, of at most `most` addresses.
+-- The suppressed addresses of a brand by reason, of at most `most` addresses, and how many of them are suppressed for a time.
 -- name: account_suppressions :many
--- params: brand_id bigint, most bigint
--- columns: reason text, addresses bigint
-select reason, count(*)
-  from (select reason from suppressions where brand_id = :brand_id limit :most) s
+-- params: brand_id bigint, most bigint, now timestamptz
+-- columns: reason text, addresses bigint, expiring bigint
+select reason, count(*), count(expires_at)
+  from (select reason, expires_at from suppressions_at(:brand_id, :now) limit :most) s
  group by reason
  order by count(*) desc, reason
  limit 50;

@@ -18,8 +18,8 @@ insert into contacts as c (brand_id, email, email_key, first_name, last_name, us
                            subscription_groups, custom_fields, consent, created_at, updated_at)
 select :brand_id, email, email_key, first_name, last_name, user_id, coalesce(source, 'API'),
        coalesce(subscribed::boolean,
-                (select false from suppressions s
-                  where s.brand_id = :brand_id and s.address_hash = decode(g.address_hash, 'hex')
+                (select false from suppressions_at(:brand_id, :now) s
+                  where s.address_hash = decode(g.address_hash, 'hex')
                   limit 1),
                 true),
        subscription_groups, jsonb_strip_nulls(custom_fields), consent, :now, :now
@@ -63,8 +63,8 @@ with given as (
            case when g.sets_user_id then g.user_id else c.user_id end as user_id,
            coalesce(g.source, c.source, 'API') as source,
            coalesce(g.subscribed::boolean, c.subscribed,
-                    (select false from suppressions s
-                      where s.brand_id = :brand_id and s.address_hash = decode(g.address_hash, 'hex')
+                    (select false from suppressions_at(:brand_id, :now) s
+                      where s.address_hash = decode(g.address_hash, 'hex')
                       limit 1),
                     true) as subscribed,
            coalesce(c.subscription_groups, '{}') || g.subscription_groups as subscription_groups,
@@ -108,29 +108,35 @@ select g.email_key
  where (select count(*) from (select unnest(g.names) union select unnest(has.names)) every)
        > greatest(:max_groups, coalesce(cardinality(has.names), 0));
 
--- Stores that these addresses are unsubscribed. The row survives the deletion of the contact.
--- name: contact_unsubscribes_keep :exec
--- params: brand_id bigint, address_hashes text[], now timestamptz
-insert into suppressions (brand_id, address_hash, reason, created_at)
-select :brand_id, decode(g.address_hash, 'hex'), 'unsubscribed', :now
-  from unnest(:address_hashes::text[]) as g(address_hash)
- order by g.address_hash
-    on conflict (brand_id, address_hash) do nothing;
-
 -- Deletes the unsubscribes of these addresses. Bounces and complaints stay.
 -- name: contact_unsubscribes_lift :exec
 -- params: brand_id bigint, address_hashes text[]
+with lifted as materialized (
+    select decode(g.address_hash, 'hex') as address_hash from unnest(:address_hashes::text[]) as g(address_hash)
+), behind as (
+    update suppressions
+       set unsubscribe_reason = null, unsubscribed_at = null
+     where brand_id = :brand_id and unsubscribe_reason = 'unsubscribed' and address_hash in (select address_hash from lifted)
+)
 delete from suppressions
- where brand_id = :brand_id and reason = 'unsubscribed'
-   and address_hash in (select decode(g.address_hash, 'hex') from unnest(:address_hashes::text[]) as g(address_hash));
+ where brand_id = :brand_id and reason = 'unsubscribed' and address_hash in (select address_hash from lifted);
 
 -- Deletes unsubscribes made by the link of a message, if the person has given consent after it.
 -- name: contact_unsubscribes_release :exec
 -- params: brand_id bigint, address_hashes text[], agreed timestamptz[]
+with consented as materialized (
+    select decode(g.address_hash, 'hex') as address_hash, g.agreed
+      from unnest(:address_hashes::text[], :agreed::timestamptz[]) as g(address_hash, agreed)
+), behind as (
+    update suppressions s
+       set unsubscribe_reason = null, unsubscribed_at = null
+      from consented g
+     where s.brand_id = :brand_id and s.address_hash = g.address_hash and s.unsubscribe_reason = 'unsubscribe'
+       and s.unsubscribed_at < g.agreed
+)
 delete from suppressions s
- using unnest(:address_hashes::text[], :agreed::timestamptz[]) as g(address_hash, agreed)
- where s.brand_id = :brand_id and s.address_hash = decode(g.address_hash, 'hex') and s.reason = 'unsubscribe'
-   and s.created_at < g.agreed;
+ using consented g
+ where s.brand_id = :brand_id and s.address_hash = g.address_hash and s.reason = 'unsubscribe' and s.created_at < g.agreed;
 
 -- Updates one existing contact. Unset members stay unchanged; a custom field set to JSON null is removed.
 -- name: contact_update :one
@@ -168,18 +174,14 @@ with given as (
                           limit 1 for update) c
 ), gone as (
     delete from contacts where brand_id = :brand_id and id in (select id from leaving)
-), kept as (
-    insert into suppressions (brand_id, address_hash, reason, created_at)
-    select :brand_id, decode(l.address_hash, 'hex'), 'unsubscribed', :now
-      from leaving l
-     where not l.subscribed
-     order by l.address_hash
-        on conflict (brand_id, address_hash) do nothing
+), kept as materialized (
+    select * from suppress(:brand_id, array(select l.address_hash from leaving l where not l.subscribed), 'unsubscribed', 'api',
+                           '{}', null, :now)
 ), forgotten as (
     delete from contact_activity
      where brand_id = :brand_id and event_type = any(:event_types) and email_key in (select email_key from leaving)
 )
-select id, email_key from leaving;
+select l.id, l.email_key from leaving l cross join kept;
 
 -- The first page of contacts, newest first.
 -- name: contact_page_first :page

@@ -2,6 +2,7 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
+#include "sql/suppress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -187,13 +188,15 @@ static void addresses_add(struct addresses *addresses, const char *hash, int64_t
 
 static void add_keep(const struct work *work, const struct addresses *unsubscribed, struct db_batch *batch)
 {
-    struct contact_unsubscribes_keep_params keep = {
+    struct suppressions_add_params keep = {
         .brand_id = work->brand_id,
         .address_hashes = { unsubscribed->hashes, unsubscribed->count },
+        .reason = "unsubscribed",
+        .source = "api",
         .now = work->now_us,
     };
     if (unsubscribed->count > 0)
-        db_batch_add(batch, &contact_unsubscribes_keep_statement, &keep);
+        db_batch_add(batch, &suppressions_add_statement, &keep);
 }
 
 static void add_lift(const struct work *work, const struct addresses *subscribed, struct db_batch *batch)

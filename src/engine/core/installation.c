@@ -38,6 +38,7 @@ struct installation *installation_new(const struct installation_config *config)
     installation->engine.public_url = config->public_url;
     installation->engine.tracking_off = config->tracking_off;
     installation->engine.import_root = config->import_root;
+    installation->engine.fetch_allow_loopback = config->fetch_allow_loopback;
     installation->engine.sandbox_domain = sandbox_domain;
     installation->engine.confirm_above = config->confirm_above;
     pthread_mutex_init(&installation->opening, NULL);

@@ -24,6 +24,7 @@ struct installation_config {
     const char *import_root;      /* absolute path of a folder; NULL: none */
     const char *key_file;         /* file with the master keys; NULL: master.key in the data folder */
     struct opt_int confirm_above; /* an assistant's send to more recipients needs a confirmation; unset: never needed */
+    bool fetch_allow_loopback;    /* DANGEROUS, for tests */
     int statement_timeout_ms;
 };
 

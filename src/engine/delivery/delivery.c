@@ -112,7 +112,7 @@ static const char *tracking_url(const struct work *work, const struct delivery_s
 
 static bool read_send(const struct work *work, struct delivery_batch *batch, struct error *err)
 {
-    struct delivery_send_params find = { .brand_id = batch->brand_id, .id = batch->send_id };
+    struct delivery_send_params find = { .brand_id = batch->brand_id, .id = batch->send_id, .now = work->now_us };
     struct delivery_send_row *send;
     if (!sql_delivery_send(work->conn, work->arena, &find, &send, err))
         return false;
@@ -172,7 +172,9 @@ static bool skip_suppressed(const struct work *work, struct delivery_batch *batc
     const char **hashes = arena_array(work->arena, batch->count, sizeof(*hashes));
     for (size_t i = 0; i < batch->count; i++)
         hashes[i] = suppression_hash_hex(work, batch->recipients[i].email_key);
-    struct delivery_suppressed_params params = { .brand_id = batch->brand_id, .hashes = { hashes, batch->count } };
+    struct delivery_suppressed_params params = { .brand_id = batch->brand_id,
+                                                 .hashes = { hashes, batch->count },
+                                                 .now = work->now_us };
     struct delivery_suppressed_row *rows;
     size_t row_count;
     if (!sql_delivery_suppressed(work->conn, work->arena, &params, &rows, &row_count, err))

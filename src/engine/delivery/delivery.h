@@ -51,6 +51,7 @@ struct delivery_result {
     enum delivery_outcome outcome;
     bool is_settled;    /* written to the database */
     bool uncertain;     /* an attempt may have arrived without a confirmation */
+    bool mailbox_full;  /* expired, and the last reply says that the mailbox is full */
     const char *reason; /* NULL when delivered */
     const char *reply;  /* the relay's last reply; NULL without one */
     const char *relay;  /* NULL without one */

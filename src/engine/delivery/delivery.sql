@@ -1,13 +1,13 @@
 -- The data of a send that its delivery needs.
 -- name: delivery_send :one
--- params: brand_id bigint, id bigint
+-- params: brand_id bigint, id bigint, now timestamptz
 -- columns: status text, organization_id bigint, message_class text, email_id bigint, audience_id bigint null, domain_id bigint, is_sandbox boolean, subject_code bytea, html_code bytea, text_code bytea, from_address text, sender_name text null, reply_to text null, domain text, has_click_host boolean, brand text, inline_to text[] null, inline_keys text[] null, started_at timestamptz null, any_suppressed boolean, is_held boolean
 select s.status, b.organization_id, s.message_class, s.email_id, s.audience_id, s.domain_id, d.kind = 'sandbox', s.subject_code, coalesce(s.html_code, v.html_code), v.text_code, s.from_address,
        s.sender_name, s.reply_to, d.name, 'CNAME click.' || d.name = any (d.published),
        jsonb_strip_nulls(b.identity || jsonb_build_object('name', b.name, 'domain', b.domain, 'timeZone', b.time_zone,
                                                           'locale', b.locale))::text,
        s.inline_to, s.inline_keys, s.started_at,
-       exists (select 1 from suppressions p where p.brand_id = s.brand_id), s.held_at is not null
+       exists (select 1 from suppressions_at(:brand_id, :now)), s.held_at is not null
   from sends s
   join email_versions v on v.brand_id = s.brand_id and v.id = s.email_version_id
   join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
@@ -222,12 +222,11 @@ select e.ordinal, e.email, e.email_key, e.contact_id, e.was_contact, e.subscribe
 
 -- The suppressed addresses among these.
 -- name: delivery_suppressed :many
--- params: brand_id bigint, hashes text[]
+-- params: brand_id bigint, hashes text[], now timestamptz
 -- columns: hash text
 select encode(s.address_hash, 'hex')
-  from suppressions s
- where s.brand_id = :brand_id
-   and s.address_hash = any (array(select decode(h.hash, 'hex') from unnest(:hashes::text[]) as h (hash)));
+  from suppressions_at(:brand_id, :now) s
+ where s.address_hash = any (array(select decode(h.hash, 'hex') from unnest(:hashes::text[]) as h (hash)));
 
 -- Locks a range for settling and returns its owner.
 -- name: delivery_hold_range :one
@@ -320,15 +319,6 @@ select :brand_id, :type, k.key, (:at::timestamptz at time zone 'UTC')::date, 1
   from unnest(:keys::text[]) as k (key)
  order by k.key
     on conflict (brand_id, event_type, email_key, day) do update set count = contact_activity.count + 1;
-
--- Suppresses addresses that hard-bounced, so that they are not mailed again.
--- name: delivery_suppress :exec
--- params: brand_id bigint, hashes text[], now timestamptz
-insert into suppressions (brand_id, address_hash, reason, created_at)
-select :brand_id, decode(h.hash, 'hex'), 'bounce', :now
-  from unnest(:hashes::text[]) as h (hash)
- order by 2
-    on conflict (brand_id, address_hash) do nothing;
 
 -- Adds to the statistics of a send and to the event counts of the hour.
 -- name: delivery_count :exec

@@ -96,7 +96,7 @@ bool delivery_begin(const struct work *work, int64_t send_id, bool *ret_begun, s
 {
     *ret_begun = true;
     bool fits;
-    struct delivery_send_params find = { .brand_id = work->brand_id, .id = send_id };
+    struct delivery_send_params find = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
     struct delivery_send_row *send;
     if (!sql_delivery_send(work->conn, work->arena, &find, &send, err))
         return false;

@@ -5,7 +5,10 @@
  */
 #include "engine/delivery/delivery.h"
 
+#include "base/clock.h"
 #include "base/text.h"
+#include "engine/suppressions/suppress.h"
+#include "sql/suppress.h"
 
 #include <string.h>
 
@@ -33,14 +36,21 @@ struct result_columns {
     bool *uncertain;
 };
 
+/* Address hashes in hexadecimal, each with its reply. */
+struct bounce_columns {
+    size_t count;
+    const char **hashes;
+    const char **replies;
+};
+
 struct settlement {
     struct result_columns decided; /* send_results */
     struct result_columns later;   /* send_retries */
     struct result_columns delivered;
     struct result_columns bounced;
-    const char **suppressed; /* hashes */
-    size_t suppressed_count;
-    int64_t *doubled; /* recipients of this batch whose result another process has written */
+    struct bounce_columns hard; /* addresses to suppress */
+    struct bounce_columns full; /* addresses to suppress for a time */
+    int64_t *doubled;           /* recipients of this batch whose result another process has written */
     size_t doubled_count;
     int64_t counts[DELIVERY_LATER + 1];
     bool any_open;
@@ -83,13 +93,19 @@ static void result_columns_add(struct result_columns *columns, const struct work
     columns->uncertain[at] = result->uncertain;
 }
 
-static void add_suppressed(struct settlement *all, const struct work *work, const char *email_key)
+static struct bounce_columns bounce_columns_new(struct arena *arena, size_t capacity)
+{
+    return (struct bounce_columns){ 0, arena_array(arena, capacity, sizeof(char *)), arena_array(arena, capacity, sizeof(char *)) };
+}
+
+static void bounce_columns_add(struct bounce_columns *bounces, const struct work *work, const char *email_key, const char *reply)
 {
     unsigned char hash[SECRET_HASH_BYTES];
     char *hex = arena_alloc(work->arena, 2 * sizeof(hash) + 1);
     address_hash(work->engine->address_key, email_key, hash);
     hex_encode(hash, sizeof(hash), hex);
-    all->suppressed[all->suppressed_count++] = hex;
+    bounces->hashes[bounces->count] = hex;
+    bounces->replies[bounces->count++] = reply;
 }
 
 static void gather_result(struct settlement *all, const struct work *work, const struct delivery_batch *batch, size_t index)
@@ -108,7 +124,9 @@ static void gather_result(struct settlement *all, const struct work *work, const
         return;
     result_columns_add(&all->bounced, work, recipient, result, result->reply);
     if (text_equal(result->reason, "hard"))
-        add_suppressed(all, work, recipient->email_key);
+        bounce_columns_add(&all->hard, work, recipient->email_key, result->reply);
+    else if (result->mailbox_full)
+        bounce_columns_add(&all->full, work, recipient->email_key, result->reply);
 }
 
 /* ---- Ownership ---- */
@@ -163,7 +181,8 @@ static struct settlement gather_results(const struct work *work, const struct de
         .later = result_columns_new(work->arena, capacity),
         .delivered = result_columns_new(work->arena, capacity),
         .bounced = result_columns_new(work->arena, capacity),
-        .suppressed = arena_array(work->arena, capacity, sizeof(char *)),
+        .hard = bounce_columns_new(work->arena, capacity),
+        .full = bounce_columns_new(work->arena, capacity),
         .doubled = arena_array(work->arena, capacity, sizeof(int64_t)),
     };
     for (size_t i = 0; i < batch->count; i++) {
@@ -271,6 +290,22 @@ static void add_rollups(const struct delivery_batch *batch, const struct work *w
         db_batch_add(statements, &delivery_rollups_statement, &rollups);
 }
 
+static void add_suppressions(const struct delivery_batch *batch, const struct work *work, const struct bounce_columns *bounces,
+                             struct opt_int expires_us, struct db_batch *statements)
+{
+    struct suppressions_add_params suppress = {
+        .brand_id = batch->brand_id,
+        .address_hashes = { bounces->hashes, bounces->count },
+        .reason = "bounce",
+        .source = "result",
+        .evidences = { bounces->replies, bounces->count },
+        .expires_at = expires_us,
+        .now = work->now_us,
+    };
+    if (bounces->count > 0)
+        db_batch_add(statements, &suppressions_add_statement, &suppress);
+}
+
 /* Adds the statistics, the rollups, the allowance and the suppressions. */
 static void add_counts(const struct delivery_batch *batch, const struct work *work, const struct settlement *all,
                        struct db_batch *statements)
@@ -292,13 +327,8 @@ static void add_counts(const struct delivery_batch *batch, const struct work *wo
         .mailed = counts.delivered + counts.bounced + counts.held,
         .unmailed = counts.skipped + counts.failed,
     };
-    struct delivery_suppress_params suppress = {
-        .brand_id = batch->brand_id,
-        .hashes = { all->suppressed, all->suppressed_count },
-        .now = work->now_us,
-    };
-    if (all->suppressed_count > 0)
-        db_batch_add(statements, &delivery_suppress_statement, &suppress);
+    add_suppressions(batch, work, &all->hard, (struct opt_int){ 0 }, statements);
+    add_suppressions(batch, work, &all->full, suppression_mailbox_full_end(work->now_us), statements);
     /* Locks the statistics row until the commit, so that the last of several processes sees that no recipient is open. */
     db_batch_add(statements, &delivery_count_statement, &counts);
     add_rollups(batch, work, all, statements);

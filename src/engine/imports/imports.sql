@@ -109,19 +109,19 @@ select g.place
 
 -- True if the brand has any suppressions, and any that an import can delete.
 -- name: import_suppressions_any :one
--- params: brand_id bigint
+-- params: brand_id bigint, now timestamptz
 -- columns: any boolean, any_unsubscribed boolean
-select exists (select 1 from suppressions where brand_id = :brand_id),
-       exists (select 1 from suppressions where brand_id = :brand_id and reason = 'unsubscribed');
+select exists (select 1 from suppressions_at(:brand_id, :now)),
+       exists (select 1 from suppressions where brand_id = :brand_id and 'unsubscribed' in (reason, unsubscribe_reason));
 
 -- The suppressed addresses, as indices into the array (from 1).
 -- name: import_suppressed :many
--- params: brand_id bigint, address_hashes text[]
+-- params: brand_id bigint, address_hashes text[], now timestamptz
 -- columns: place bigint
 select g.place
   from unnest(:address_hashes::text[]) with ordinality as g(address_hash, place)
- cross join lateral (select 1 from suppressions s
-                      where s.brand_id = :brand_id and s.address_hash = decode(g.address_hash, 'hex') limit 1) as known;
+ cross join lateral (select 1 from suppressions_at(:brand_id, :now) s
+                      where s.address_hash = decode(g.address_hash, 'hex') limit 1) as known;
 
 -- Updates contacts. Null members stay unchanged, and a contact without any change is not written.
 -- name: import_update :exec

@@ -6,6 +6,7 @@
 #include "engine/validation/validation.h"
 #include "sql/contacts.h"
 #include "sql/imports.h"
+#include "sql/suppress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +157,7 @@ static bool load_known_contacts(struct attempt *attempt, const struct import_sha
         .brand_id = work->brand_id, .id = shard->import_id, .shard = shard->shard, .chunks = shard->chunks
     };
     struct import_known_keys_params known = { .brand_id = work->brand_id, .email_keys = { keys, attempt->count } };
-    struct import_suppressions_any_params any = { .brand_id = work->brand_id };
+    struct import_suppressions_any_params any = { .brand_id = work->brand_id, .now = work->now_us };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     db_batch_add(batch, &import_planner_statement, NULL);
     size_t held_at = db_batch_add(batch, &import_shard_hold_statement, &hold);
@@ -205,7 +206,11 @@ static bool load_suppressed(struct attempt *attempt, struct error *err)
     const char **hashes = arena_array(work->arena, attempt->fresh_count, sizeof(*hashes));
     for (size_t i = 0; i < attempt->fresh_count; i++)
         hashes[i] = hash_hex(work, &attempt->contacts[attempt->fresh[i]]);
-    struct import_suppressed_params params = { .brand_id = work->brand_id, .address_hashes = { hashes, attempt->fresh_count } };
+    struct import_suppressed_params params = {
+        .brand_id = work->brand_id,
+        .address_hashes = { hashes, attempt->fresh_count },
+        .now = work->now_us,
+    };
     struct import_suppressed_row *rows;
     size_t count;
     if (!sql_import_suppressed(work->conn, work->arena, &params, &rows, &count, err))
@@ -324,10 +329,14 @@ static void add_unsubscribes(struct attempt *attempt, struct db_batch *batch)
             resubscribed[resubscribed_count++] = hash_hex(work, contact);
     }
     if (unsubscribed_count > 0) {
-        struct contact_unsubscribes_keep_params keep = { .brand_id = work->brand_id,
-                                                         .address_hashes = { unsubscribed, unsubscribed_count },
-                                                         .now = work->now_us };
-        db_batch_add(batch, &contact_unsubscribes_keep_statement, &keep);
+        struct suppressions_add_params keep = {
+            .brand_id = work->brand_id,
+            .address_hashes = { unsubscribed, unsubscribed_count },
+            .reason = "unsubscribed",
+            .source = "import",
+            .now = work->now_us,
+        };
+        db_batch_add(batch, &suppressions_add_statement, &keep);
     }
     if (resubscribed_count > 0) {
         struct contact_unsubscribes_lift_params lift = { .brand_id = work->brand_id,

@@ -59,7 +59,7 @@ static bool suppression_of(const struct report *report, struct suppression *ret_
     }
     ret_suppression->reason = "bounce";
     if (report->bounce == BOUNCE_MAILBOX_FULL)
-        ret_suppression->expires_us = (struct opt_int){ true, report->at_us + MAILBOX_FULL_DAYS * INT64_C(86400) * US_PER_S };
+        ret_suppression->expires_us = suppression_mailbox_full_end(report->at_us);
     return report->bounce == BOUNCE_HARD || report->bounce == BOUNCE_MAILBOX_FULL;
 }
 

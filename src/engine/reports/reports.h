@@ -20,7 +20,7 @@ enum report_kind {
 /* Only the first two suppress the address: hard for ever, mailbox full for a time. */
 enum bounce_class { BOUNCE_HARD, BOUNCE_MAILBOX_FULL, BOUNCE_BLOCK, BOUNCE_REFUSED };
 
-enum { REPORT_MAX_AGE_DAYS = 30, MAILBOX_FULL_DAYS = 14 };
+enum { REPORT_MAX_AGE_DAYS = 30 };
 
 struct report {
     enum report_kind kind;

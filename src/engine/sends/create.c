@@ -77,6 +77,7 @@ static bool add_eligible(const struct work *work, const struct send_request *req
         .brand_id = work->brand_id,
         .keys = { checked->list.keys, checked->list.count },
         .hashes = { checked->list.hashes, checked->list.count },
+        .now = work->now_us,
     };
     *ret_at = db_batch_add(batch, &send_inline_special_statement, &listed);
     return true;

@@ -42,6 +42,10 @@ static void write_suppression(const struct explain_decisions_row *row, struct js
     json_object_begin(json);
     json_member_text(json, "reason", row->suppression_reason);
     json_member_time_if(json, "since", row->suppressed_at);
+    json_member_time_if(json, "expiresAt", row->suppressed_until);
+    json_member_text_if(json, "source", row->suppression_source);
+    json_member_text_if(json, "evidence", row->suppression_evidence);
+    json_member_time_if(json, "unsubscribedAt", row->unsubscribe_behind);
     json_object_end(json);
 }
 
@@ -152,6 +156,7 @@ bool send_why(const struct work *work, const char *email, int64_t send_id, struc
         .event_types = { event_types, ARRAY_COUNT(event_types) },
         .send_id = send_id,
         .limit = EXPLAIN_SENDS_MAX + 1,
+        .now = work->now_us,
     };
     struct explain_decisions_row *rows;
     size_t count;

@@ -1,11 +1,13 @@
 -- All decisions about mail to one address: the contact, and the brand's newest sends (or one send) with their outcome for the
 -- address. One row per send; a single row without a send when there is none.
 -- name: explain_decisions :many
--- params: brand_id bigint, email_key text, address_hash text, event_types text[], send_id bigint, limit bigint
--- columns: contact_id bigint null, subscribed boolean null, consent jsonb null, contact_created_at timestamptz null, contact_updated_at timestamptz null, validation_status text null, validation_reason text null, validated_at timestamptz null, suppression_reason text null, suppressed_at timestamptz null, activity jsonb null, is_known boolean, send_id bigint null, status text null, email_id bigint null, email_name text null, target text null, audience_id bigint null, audience_name text null, is_listed boolean null, is_sandbox boolean null, created_at timestamptz null, scheduled_at timestamptz null, started_at timestamptz null, ended_at timestamptz null, pause_reason text null, error text null, recipient_count bigint null, ordinal bigint null, range_begun_at timestamptz null, is_leased boolean null, outcome text null, reason text null, decided_at timestamptz null, attempts bigint null, reply text null, relay text null, uncertain boolean null, first_at timestamptz null, due_at timestamptz null, unsubscribed_at timestamptz null, events jsonb null, machine_hits jsonb null, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, gradual_released bigint null, next_tranche_at timestamptz null, approval_state text null, held_at timestamptz null
+-- params: brand_id bigint, email_key text, address_hash text, event_types text[], send_id bigint, limit bigint, now timestamptz
+-- columns: contact_id bigint null, subscribed boolean null, consent jsonb null, contact_created_at timestamptz null, contact_updated_at timestamptz null, validation_status text null, validation_reason text null, validated_at timestamptz null, suppression_reason text null, suppressed_at timestamptz null, suppression_source text null, suppression_evidence text null, suppressed_until timestamptz null, unsubscribe_behind timestamptz null, activity jsonb null, is_known boolean, send_id bigint null, status text null, email_id bigint null, email_name text null, target text null, audience_id bigint null, audience_name text null, is_listed boolean null, is_sandbox boolean null, created_at timestamptz null, scheduled_at timestamptz null, started_at timestamptz null, ended_at timestamptz null, pause_reason text null, error text null, recipient_count bigint null, ordinal bigint null, range_begun_at timestamptz null, is_leased boolean null, outcome text null, reason text null, decided_at timestamptz null, attempts bigint null, reply text null, relay text null, uncertain boolean null, first_at timestamptz null, due_at timestamptz null, unsubscribed_at timestamptz null, events jsonb null, machine_hits jsonb null, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, gradual_released bigint null, next_tranche_at timestamptz null, approval_state text null, held_at timestamptz null
 with person as (
     select c.id, c.subscribed, c.consent, c.created_at, c.updated_at, v.status as validation_status,
            v.reason as validation_reason, v.checked_at, p.reason as suppression_reason, p.created_at as suppressed_at,
+           p.source as suppression_source, p.evidence as suppression_evidence, p.expires_at as suppressed_until,
+           p.unsubscribed_at as unsubscribe_behind,
            (select jsonb_agg(jsonb_build_object('eventType', a.event_type, 'count', a.count, 'lastDay', a.last_day)
                              order by a.event_type)
               from (select event_type, sum(count) as count, max(day) as last_day
@@ -15,7 +17,7 @@ with person as (
       from (values (1)) as one
       left join contacts c on c.brand_id = :brand_id and c.email_key = :email_key
       left join contact_validations v on v.brand_id = c.brand_id and v.contact_id = c.id
-      left join suppressions p on p.brand_id = :brand_id and p.address_hash = decode(:address_hash, 'hex')
+      left join suppressions_at(:brand_id, :now) p on p.address_hash = decode(:address_hash, 'hex')
 ), chosen as materialized (
     select s.*
       from sends s
@@ -31,7 +33,8 @@ with person as (
      limit 1000
 )
 select p.id, p.subscribed, p.consent, p.created_at, p.updated_at, p.validation_status, p.validation_reason, p.checked_at,
-       p.suppression_reason, p.suppressed_at, p.activity,
+       p.suppression_reason, p.suppressed_at, p.suppression_source, p.suppression_evidence, p.suppressed_until, p.unsubscribe_behind,
+       p.activity,
        p.id is not null or p.suppression_reason is not null or p.activity is not null
            or exists (select 1 from chosen n
                         join send_recipients o on o.brand_id = n.brand_id and o.send_id = n.id and o.email_key = :email_key),

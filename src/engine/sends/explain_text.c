@@ -51,6 +51,9 @@ char *explain_person_sentence(const struct work *work, const struct explain_deci
     } else if (row->suppression_reason != NULL) {
         buf_printf(out, "Receives no campaigns: the address is suppressed (%s)", row->suppression_reason);
         add_time(out, " since ", row->suppressed_at);
+        add_time(out, ", until ", row->suppressed_until);
+        if (row->suppression_evidence != NULL)
+            buf_printf(out, ", because of: %s", row->suppression_evidence);
         buf_add_char(out, '.');
     } else if (text_equal(row->validation_status, "invalid")) {
         buf_printf(out, "Receives no campaigns: the address was found invalid (%s)", row->validation_reason);

@@ -62,21 +62,21 @@ select id, status, scheduled_at, started_at, completed_at
 -- The addresses of an inline list that must not be mailed (unsubscribed contacts and suppressed addresses), and those that are no
 -- contact (unknown).
 -- name: send_inline_special :many
--- params: brand_id bigint, keys text[], hashes text[]
+-- params: brand_id bigint, keys text[], hashes text[], now timestamptz
 -- columns: key text, reason text
 select t.key,
        case when s.reason in ('unsubscribe', 'unsubscribed') then 'unsubscribed' when s.reason is not null then 'suppressed'
             when c.id is null then 'unknown' else 'unsubscribed' end
   from unnest(:keys::text[], :hashes::text[]) as t (key, hash)
-  left join suppressions s on s.brand_id = :brand_id and s.address_hash = decode(t.hash, 'hex')
+  left join suppressions_at(:brand_id, :now) s on s.address_hash = decode(t.hash, 'hex')
   left join contacts c on c.brand_id = :brand_id and c.email_key = t.key
  where s.reason is not null or c.id is null or not c.subscribed;
 
 -- The reason why an address is suppressed. No row when it is not.
 -- name: send_test_suppression :one
--- params: brand_id bigint, address_hash bytea
+-- params: brand_id bigint, address_hash bytea, now timestamptz
 -- columns: reason text
-select reason from suppressions where brand_id = :brand_id and address_hash = :address_hash;
+select reason from suppressions_at(:brand_id, :now) where address_hash = :address_hash;
 
 -- Counts a test message of the brand today (UTC). No row when the bound is reached. The counts of earlier days are deleted.
 -- name: send_test_count :one

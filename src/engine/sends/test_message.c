@@ -48,7 +48,9 @@ static bool look_up_test(const struct work *work, const struct send_request *req
         .brand_id = work->brand_id,
         .id = request->domain_id,
     };
-    struct send_test_suppression_params suppression = { .brand_id = work->brand_id, .address_hash = { hash, sizeof(hash) } };
+    struct send_test_suppression_params suppression = { .brand_id = work->brand_id,
+                                                        .address_hash = { hash, sizeof(hash) },
+                                                        .now = work->now_us };
     address_hash(work->engine->address_key, to->key, hash);
 
     struct db_batch *batch = db_batch_new(work->conn, work->arena);

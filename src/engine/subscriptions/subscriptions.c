@@ -1,7 +1,9 @@
 #include "engine/subscriptions/subscriptions.h"
 
+#include "base/text.h"
 #include "engine/events/recipient_events.h"
 #include "sql/subscriptions.h"
+#include "sql/suppress.h"
 
 static struct bytes link_address_hash(const struct unsubscribe_link *link)
 {
@@ -11,7 +13,11 @@ static struct bytes link_address_hash(const struct unsubscribe_link *link)
 bool subscription_find(const struct work *work, const struct unsubscribe_link *link, struct subscription *ret_subscription,
                        struct error *err)
 {
-    struct subscription_find_params params = { .brand_id = link->brand_id, .address_hash = link_address_hash(link) };
+    struct subscription_find_params params = {
+        .brand_id = link->brand_id,
+        .address_hash = link_address_hash(link),
+        .now = work->now_us,
+    };
     struct subscription_find_row *row;
     if (!sql_subscription_find(work->conn, work->arena, &params, &row, err))
         return false;
@@ -35,14 +41,19 @@ bool subscription_leave(const struct work *work, const struct unsubscribe_link *
         .ordinal = link->ordinal,
         .now = work->now_us,
     };
-    struct subscription_suppress_params suppress = {
+    char hash[2 * SECRET_HASH_BYTES + 1];
+    const char *hashes[] = { hash };
+    hex_encode(link->address_hash, sizeof(link->address_hash), hash);
+    struct suppressions_add_params suppress = {
         .brand_id = link->brand_id,
-        .address_hash = link_address_hash(link),
+        .address_hashes = { hashes, ARRAY_COUNT(hashes) },
+        .reason = "unsubscribe",
+        .source = "link",
         .now = work->now_us,
     };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     db_batch_add(batch, &subscription_end_statement, &end);
-    db_batch_add(batch, &subscription_suppress_statement, &suppress);
+    db_batch_add(batch, &suppressions_add_statement, &suppress);
     struct recipient_event event = {
         .send_id = link->send_id,
         .ordinal = link->ordinal,

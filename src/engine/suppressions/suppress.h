@@ -15,6 +15,12 @@ struct suppression {
     struct opt_int expires_us;         /* unset: it stays */
 };
 
+enum { MAILBOX_FULL_DAYS = 14 };
+
+/* The end of the suppression of an address whose mailbox was full at a time. */
+struct opt_int suppression_mailbox_full_end(int64_t at_us);
+
 /* Suppresses an address of the brand of `work` in the open transaction. A complaint replaces any other reason, a lasting
- * suppression one that expires; otherwise the first reason stays. */
+ * suppression one that expires, and the person's own unsubscribe that of a program. Otherwise the first reason stays, and an
+ * unsubscribe is kept behind it. Many addresses are suppressed with the statement suppressions_add of suppress.sql. */
 MUST_CHECK bool suppression_add(const struct work *work, const struct suppression *suppression, struct error *err) NONNULL(1, 2, 3);

@@ -680,6 +680,25 @@ static struct delivery_batch relayed(int count)
     return batch;
 }
 
+/* A hard bounce suppresses for ever, a full mailbox for a time; the reply is kept. */
+static void test_bounces_suppress(void **state)
+{
+    (void)state;
+    struct delivery_batch batch = relayed(3);
+    batch.results[0] = (struct delivery_result){ DELIVERY_BOUNCED, .reason = "hard", .reply = "550 5.1.1 Unknown", .attempts = 1 };
+    batch.results[1] = (struct delivery_result){ DELIVERY_BOUNCED, .mailbox_full = true, .reason = "expired",
+                                                 .reply = "452 4.2.2 Full", .attempts = 9 };
+    batch.results[2] = (struct delivery_result){ DELIVERY_BOUNCED, .reason = "expired", .reply = "451 4.7.1 Later", .attempts = 9 };
+    settle(&batch);
+    assert_int_equal(number_of("select count(*) from suppressions"), 2);
+    assert_int_equal(number_of("select count(*) from suppressions where evidence = '550 5.1.1 Unknown' and expires_at is null"
+                               " and source = 'result' and reason = 'bounce'"),
+                     1);
+    assert_int_equal(number_of("select count(*) from suppressions where evidence = '452 4.2.2 Full' and source = 'result'"
+                               " and expires_at = created_at + interval '14 days'"),
+                     1);
+}
+
 /* figures, events and results count the same recipients. */
 static void test_every_outcome_is_counted_once(void **state)
 {
@@ -1351,6 +1370,7 @@ int main(void)
         TEST(test_a_range_with_a_journal_is_left_to_recovery),
         TEST(test_recovery_waits_until_the_sessions_have_ended),
         TEST(test_brands_take_turns),
+        TEST(test_bounces_suppress),
         TEST(test_every_outcome_is_counted_once),
         TEST(test_an_attempt_is_settled_once),
         TEST(test_retries_with_a_journal_are_left_to_recovery),

@@ -97,6 +97,24 @@ static void test_a_deferred_message_is_retried_until_it_expires(void **state)
     result = result_of(&resend, later, before, now_us - 72 * INT64_C(3600) * US_PER_S);
     assert_int_equal(result.outcome, DELIVERY_BOUNCED);
     assert_string_equal(result.reason, "expired");
+    assert_false(result.mailbox_full);
+}
+
+/* The address is suppressed for a time only when the message was given up because the mailbox is full. */
+static void test_a_full_mailbox_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *enhanced;
+        const char *text;
+    } replies[] = { { "4.2.2", "Later" }, { "5.2.2", "Later" }, { "", "Mailbox full" } };
+    const int64_t long_ago_us = now_us - 72 * INT64_C(3600) * US_PER_S;
+    for (size_t i = 0; i < ARRAY_COUNT(replies); i++) {
+        struct smtp_outcome full = replied(SMTP_STAGE_RCPT, 452, replies[i].enhanced, replies[i].text);
+        struct delivery_result before = { .attempts = 2 };
+        assert_false(result_of(&resend, full, before, now_us).mailbox_full);
+        assert_true(result_of(&resend, full, before, long_ago_us).mailbox_full);
+    }
 }
 
 /* A message that loses one session after the other is deferred, so that it is not tried for ever. */
@@ -147,6 +165,7 @@ int main(void)
         TEST(test_refusals),
         TEST(test_a_refused_mail_from_is_retried),
         TEST(test_a_deferred_message_is_retried_until_it_expires),
+        TEST(test_a_full_mailbox_is_told),
         TEST(test_lost_sessions_defer_a_message),
         TEST(test_backoff_grows_and_has_jitter),
         TEST(test_an_uncertain_message_is_sent_once_more_or_held),

@@ -113,6 +113,7 @@ static void what_cannot_be_used_is_told_without_the_address(void **state)
         { "smtp://there.test?connections=201", "connections must be" },
         { "smtp://there.test?connections=1e2", "connections must be" },
         { "smtp://there.test?per_destination=-1", "per_destination must be" },
+        { "smtp://there.test?reports=mailer", "reports must be ses, sendgrid or postmark" },
         { "smtp://there.test?messages=0", "messages must be" },
         { "smtp://there.test?timeout=601", "timeout must be" },
         { "smtp://there.test?final_timeout=0", "final_timeout must be" },
