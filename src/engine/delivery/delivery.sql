@@ -179,11 +179,11 @@ returning y.brand_id, y.send_id, y.ordinal;
 -- A field that is stored without compression is not read for its size.
 -- name: delivery_recipients :many
 -- params: brand_id bigint, send_id bigint, ordinals bigint[], fields text[], is_fresh boolean, is_retry boolean, owner text, date timestamptz null, max_bytes bigint
--- columns: ordinal bigint, email text, email_key text, contact_id bigint null, was_contact boolean, subscribed boolean null, is_invalid boolean, attempts bigint, first_at timestamptz null, uncertain boolean, date timestamptz, first_name text null, last_name text null, user_id text null, fields text[], eligible bigint
+-- columns: ordinal bigint, email text, email_key text, contact_id bigint null, was_contact boolean, subscribed boolean null, is_invalid boolean, attempts bigint, first_at timestamptz null, uncertain boolean, date timestamptz, first_name text null, last_name text null, user_id text null, fields text[], source text null, eligible bigint
 with eligible as (
     select r.ordinal, r.email, r.email_key, c.id as contact_id, r.contact_id is not null as was_contact, c.subscribed,
            coalesce(y.attempts, 0)::bigint as attempts, y.first_at, coalesce(y.uncertain, false) as uncertain,
-           c.first_name, c.last_name, c.user_id, c.custom_fields, count(*) over () as count,
+           c.first_name, c.last_name, c.user_id, c.source, c.custom_fields, count(*) over () as count,
            sum(case when c.id is null or cardinality(:fields::text[]) = 0 then 0
                     when pg_column_compression(c.custom_fields) is null then pg_column_size(c.custom_fields)
                     else octet_length(c.custom_fields::text) end)
@@ -215,7 +215,7 @@ select e.ordinal, e.email, e.email_key, e.contact_id, e.was_contact, e.subscribe
                from unnest(:fields::text[]) with ordinality as f (name, place)
               cross join lateral (select case f.name when '' then e.custom_fields else e.custom_fields -> f.name end) v (value)
               order by f.place),
-       e.count
+       e.source, e.count
   from eligible e
  where coalesce(e.bytes_before, 0) < :max_bytes
  order by e.ordinal;
@@ -339,12 +339,11 @@ select :brand_id, date_trunc('hour', :at, 'UTC'), e.type, e.count
 -- Adds to the counts by receiving domain and source of the contact. Runs behind delivery_count, in the common order of these tables.
 -- "sent" and "delivered" occur together.
 -- name: delivery_rollups :exec
--- params: brand_id bigint, send_id bigint, types text[], keys text[], at timestamptz
+-- params: brand_id bigint, send_id bigint, types text[], keys text[], sources text[], at timestamptz
 insert into event_rollups (brand_id, send_id, day, event_type, receiving_domain, source, count)
 select :brand_id, :send_id, (:at::timestamptz at time zone 'UTC')::date, e.type, n.domain, n.source, n.count
-  from (select t.type, split_part(t.key, '@', 2) as domain, coalesce(c.source, '') as source, count(*) as count
-          from unnest(:types::text[], :keys::text[]) as t (type, key)
-          left join lateral (select source from contacts where brand_id = :brand_id and email_key = t.key limit 1) c on true
+  from (select t.type, split_part(t.key, '@', 2) as domain, coalesce(t.source, '') as source, count(*) as count
+          from unnest(:types::text[], :keys::text[], :sources::text[]) as t (type, key, source)
          group by 1, 2, 3) n
   join (values ('bounced', 'bounced'), ('delivered', 'delivered'), ('delivered', 'sent')) as e (outcome, type) on e.outcome = n.type
  order by e.type, n.domain, n.source

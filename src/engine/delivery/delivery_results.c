@@ -25,6 +25,7 @@ struct result_columns {
     int64_t *ordinals;
     const char **emails;
     const char **keys;
+    const char **sources;
     const char **outcomes;
     const char **reasons;
     const char **replies;
@@ -62,6 +63,7 @@ static struct result_columns result_columns_new(struct arena *arena, size_t capa
         .ordinals = arena_array(arena, capacity, sizeof(int64_t)),
         .emails = arena_array(arena, capacity, sizeof(char *)),
         .keys = arena_array(arena, capacity, sizeof(char *)),
+        .sources = arena_array(arena, capacity, sizeof(char *)),
         .outcomes = arena_array(arena, capacity, sizeof(char *)),
         .reasons = arena_array(arena, capacity, sizeof(char *)),
         .replies = arena_array(arena, capacity, sizeof(char *)),
@@ -82,6 +84,7 @@ static void result_columns_add(struct result_columns *columns, const struct work
     columns->ordinals[at] = recipient->ordinal;
     columns->emails[at] = recipient->email;
     columns->keys[at] = recipient->email_key;
+    columns->sources[at] = recipient->source;
     columns->outcomes[at] = outcome_names[result->outcome];
     columns->reasons[at] = result->reason;
     columns->replies[at] = result->reply;
@@ -274,16 +277,21 @@ static void add_rollups(const struct delivery_batch *batch, const struct work *w
     size_t count = all->delivered.count + all->bounced.count;
     const char **types = arena_array(work->arena, count + 1, sizeof(*types));
     const char **keys = arena_array(work->arena, count + 1, sizeof(*keys));
+    const char **sources = arena_array(work->arena, count + 1, sizeof(*sources));
     for (size_t i = 0; i < count; i++) {
         bool is_delivered = i < all->delivered.count;
-        types[i] = outcome_names[is_delivered ? DELIVERY_DELIVERED : DELIVERY_BOUNCED];
-        keys[i] = is_delivered ? all->delivered.keys[i] : all->bounced.keys[i - all->delivered.count];
+        const struct result_columns *rows = is_delivered ? &all->delivered : &all->bounced;
+        size_t at = is_delivered ? i : i - all->delivered.count;
+        types[i] = rows->outcomes[at];
+        keys[i] = rows->keys[at];
+        sources[i] = rows->sources[at];
     }
     struct delivery_rollups_params rollups = {
         .brand_id = batch->brand_id,
         .send_id = batch->send_id,
         .types = { types, count },
         .keys = { keys, count },
+        .sources = { sources, count },
         .at = work->now_us,
     };
     if (count > 0)
