@@ -1,6 +1,7 @@
 #include "api/tracking/hit_recorder.h"
 
 #include "api/service.h"
+#include "api/tracking/click_host.h"
 #include "api/tracking/hit_spool.h"
 #include "api/tracking/link_cache.h"
 #include "base/clock.h"
@@ -16,7 +17,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static_assert((int)HIT_TOKEN_CHARS == (int)LINK_TOKEN_CHARS, "the spool keeps the token of a link");
 
@@ -172,21 +172,6 @@ static void answer(struct hit_request *request)
         request->on_answer(request);
 }
 
-/* A link on the click host of a domain leads only to links of mail from this domain, so that no brand can use the name of another.
- */
-static bool may_use_host(const struct hit_recorder *recorder, const char *host, const char *domain)
-{
-    static const char prefix[] = "click.";
-    if (host == NULL || strncasecmp(host, prefix, strlen(prefix)) != 0)
-        return true;
-    size_t size = strcspn(host, ":");
-    bool is_public = recorder->public_host != NULL && strlen(recorder->public_host) == size &&
-                     strncasecmp(host, recorder->public_host, size) == 0;
-    const char *name = host + strlen(prefix);
-    size -= strlen(prefix);
-    return is_public || (strlen(domain) == size && strncasecmp(name, domain, size) == 0);
-}
-
 /* Looks for the target in the cache. False: the links of this send are not there. */
 static bool find_target(struct hit_recorder *recorder, struct hit_request *request, const struct link_token *token)
 {
@@ -195,7 +180,7 @@ static bool find_target(struct hit_recorder *recorder, struct hit_request *reque
     if (!link_cache_find(recorder->cache, request->arena, key, token->number, &link))
         return false;
     request->target = token->target != NULL ? token->target : link.target;
-    bool leads = request->target != NULL && may_use_host(recorder, request->host, link.domain);
+    bool leads = request->target != NULL && click_host_allows(recorder->public_host, request->host, link.domain);
     request->answer = leads ? HIT_REDIRECT : HIT_NOT_FOUND;
     return true;
 }
@@ -541,15 +526,6 @@ static void *drain_thread(void *context)
 
 /* ---- Life ---- */
 
-/* The host name of the public URL. */
-static const char *host_of(struct arena *arena, const char *url)
-{
-    const char *slashes = url != NULL ? strstr(url, "://") : NULL;
-    if (slashes == NULL)
-        return NULL;
-    return arena_dup_bytes(arena, slashes + 3, strcspn(slashes + 3, ":/"));
-}
-
 struct hit_recorder *hit_recorder_new(struct api *api, const char *data_dir, const char *public_url)
 {
     struct arena *arena = arena_new(0);
@@ -559,7 +535,7 @@ struct hit_recorder *hit_recorder_new(struct api *api, const char *data_dir, con
         .arena = arena,
         .cache = link_cache_new(),
         .spool = hit_spool_new(data_dir),
-        .public_host = host_of(arena, public_url),
+        .public_host = click_host_of_url(arena, public_url),
     };
     recorder->last = &recorder->first;
     pthread_mutex_init(&recorder->lock, NULL);
