@@ -101,9 +101,7 @@ static const char *click_url(const struct work *work, const char *domain)
     return arena_printf(work->arena, "%.*sclick.%s%s", (int)(host - url), url, domain, host + strcspn(host, ":/"));
 }
 
-/* The base URL of tracked links; NULL: nothing is tracked. Transactional mail is not: its links often lead to the reader's own
- * data. */
-static const char *tracking_url(const struct work *work, const struct delivery_send_row *send)
+const char *delivery_tracking_url(const struct work *work, const struct delivery_send_row *send)
 {
     if (!text_equal(send->message_class, "marketing") || work->engine->tracking_off)
         return NULL;
@@ -131,7 +129,7 @@ static bool read_send(const struct work *work, struct delivery_batch *batch, str
         .brand_json = send->brand,
         .message_class = text_equal(send->message_class, "marketing") ? MESSAGE_MARKETING : MESSAGE_TRANSACTIONAL,
         .send_id = batch->send_id,
-        .tracking_url = tracking_url(work, send),
+        .tracking_url = delivery_tracking_url(work, send),
     };
     return true;
 }

@@ -27,6 +27,10 @@ enum {
 
 /* ---- Beginning ---- */
 
+/* The base URL of the tracked links of a send; NULL: nothing is tracked. Transactional mail is not: its links often lead to the
+ * reader's own data. */
+const char *delivery_tracking_url(const struct work *work, const struct delivery_send_row *send) NONNULL(1, 2);
+
 /* Begins the send, in the transaction that completes the campaign's job, unless the send was canceled or has ended.
  * `ret_begun` is false when the plan's allowance is too small now, and the send is paused, or when the send is held after a restore
  * (engine/core/restore_holds.h). Retry later. */

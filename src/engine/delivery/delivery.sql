@@ -16,10 +16,11 @@ select s.status, b.organization_id, s.message_class, s.email_id, s.audience_id, 
 
 -- Begins a send. No row when it was canceled or has begun before, or is not approved.
 -- name: delivery_begin :one
--- params: brand_id bigint, id bigint, now timestamptz
+-- params: brand_id bigint, id bigint, is_tracked boolean, now timestamptz
 -- columns: audience_id bigint null, inline_to text[] null, inline_keys text[] null
 update sends
-   set status = 'running', pause_reason = null, started_at = coalesce(started_at, :now), updated_at = :now
+   set status = 'running', pause_reason = null, started_at = coalesce(started_at, :now), updated_at = :now,
+       is_tracked = :is_tracked
  where brand_id = :brand_id and id = :id
    and (status in ('scheduled', 'queued') or (status = 'paused' and pause_reason = 'plan_limit'))
    and approval_state = 'approved'

@@ -115,7 +115,12 @@ bool delivery_begin(const struct work *work, int64_t send_id, bool *ret_begun, s
         return sql_delivery_pause_for_plan(work->conn, work->arena, &pause, NULL, err);
     }
 
-    struct delivery_begin_params begin = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
+    struct delivery_begin_params begin = {
+        .brand_id = work->brand_id,
+        .id = send_id,
+        .is_tracked = delivery_tracking_url(work, send) != NULL,
+        .now = work->now_us,
+    };
     struct delivery_begin_row *begun;
     if (!sql_delivery_begin(work->conn, work->arena, &begin, &begun, err))
         return false;

@@ -223,7 +223,7 @@ describe('tracked links', { timeout: 600_000 }, () => {
     const [{ table: numbered }] = JSON.parse((await sql(installation, `select json_agg(t) from (select link_table::text as table
       from email_versions order by id desc limit 1) t`))[0]);
     await sql(installation, 'update email_versions set link_table = null');
-    const migration = readFileSync(join(ROOT, 'src/db/migrations/0025_tracked_links.sql'), 'utf8');
+    const migration = readFileSync(join(ROOT, 'src/db/migrations/0029_tracked_links.sql'), 'utf8');
     await sql(installation, migration.slice(migration.indexOf('insert into jobs')));
     await until('all designs have numbers', async () =>
       (await sql(installation, 'select count(*) from email_versions where link_table is null'))[0] === '0', 30_000);
