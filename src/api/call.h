@@ -20,7 +20,7 @@ struct api;
 struct call;
 
 /* Used for the log and the audit row only. The work of a call may depend on struct caller instead. */
-enum transport { TRANSPORT_STDIO, TRANSPORT_MCP_HTTP, TRANSPORT_REST, TRANSPORT_COMMAND_LINE, TRANSPORT_EMBEDDED };
+enum transport { TRANSPORT_STDIO, TRANSPORT_MCP_HTTP, TRANSPORT_REST, TRANSPORT_COMMAND_LINE, TRANSPORT_EMBEDDED, TRANSPORT_MAIL };
 
 /* The kind of caller behind a transport. */
 struct caller {
@@ -195,6 +195,9 @@ extern const struct operation *const api_signed_download[];
 /* Candidates of the unsubscribe link of a message: reading its state, and unsubscribing. The only argument is `token`. */
 extern const struct operation *const api_subscription[];
 extern const struct operation *const api_unsubscribe[];
+
+/* Candidates of a report of another mail system (engine/reports/receive.h). No credential is needed. */
+extern const struct operation *const api_mail_report[];
 
 /* The error envelope of the contract: {"error":{code,type,message,param?,suggestion,docs,retryAfter?,details?}}. The suggestion is
  * the error's own. An error without one has that of its code: for programs, or `otherwise`. */

@@ -37,7 +37,7 @@ enum { WEB_ADDRESS_MAX_BYTES = 200 };
 
 enum {
     EVERYWHERE = COMMAND_MCP | COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER | COMMAND_CALL | COMMAND_TOOLS | COMMAND_ADMIN |
-                 COMMAND_DOCTOR | COMMAND_STOP | COMMAND_WHY | COMMAND_OPERATION,
+                 COMMAND_DOCTOR | COMMAND_STOP | COMMAND_WHY | COMMAND_OPERATION | COMMAND_BOUNCE,
     SERVERS = COMMAND_MCP | COMMAND_SERVE,
     JOBS = COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER | COMMAND_DOCTOR,
     CALLS = COMMAND_CALL | COMMAND_OPERATION,
@@ -57,6 +57,8 @@ static const struct option table[] = {
       "where to listen (default: 127.0.0.1:8420)" },
     { "--metrics", "POSTHORN_METRICS", OPTION_TEXT, offsetof(struct options, metrics_listen), COMMAND_SERVE, "ADDRESS:PORT",
       "address of the listener for Prometheus metrics" },
+    { "--lmtp", "POSTHORN_LMTP", OPTION_TEXT, offsetof(struct options, lmtp), COMMAND_SERVE, "ADDRESS",
+      "receive reports of other mail systems by LMTP: address:port, or the path of a unix socket" },
     { "--limit-store", "POSTHORN_LIMIT_STORE", OPTION_SECRET, offsetof(struct options, limit_store), COMMAND_SERVE | COMMAND_DOCTOR,
       "URL",
       "Valkey or Redis that counts calls for several servers: redis://[[user]:password@]host[:port][/db] or unix:///PATH[?db=N]" },
@@ -77,8 +79,7 @@ static const struct option table[] = {
     { "--trusted-proxy", "POSTHORN_TRUSTED_PROXY", OPTION_TEXT, offsetof(struct options, trusted_proxies), COMMAND_SERVE,
       "ADDRESSES", "proxies whose forwarded headers are trusted, comma-separated" },
     { "--connections-per-address", "POSTHORN_CONNECTIONS_PER_ADDRESS", OPTION_NUMBER, offsetof(struct options, max_per_peer),
-      COMMAND_SERVE, "N",
-      "connections of one client address; those of proxies are not counted (default: 512)" },
+      COMMAND_SERVE, "N", "connections of one client address; those of proxies are not counted (default: 512)" },
     { "--body-memory", "POSTHORN_BODY_MEMORY", OPTION_NUMBER, offsetof(struct options, body_memory_mib), COMMAND_SERVE, "MIB",
       "memory for the bodies of all requests and their JSON, at least 96; beyond it calls get 503 (default: 128)" },
     { "--threads", "POSTHORN_THREADS", OPTION_NUMBER, offsetof(struct options, threads),
@@ -138,6 +139,10 @@ static const struct option table[] = {
       "skip the DNS check of a domain (verify) or of its new signing keys (rotate)" },
     { "--purpose", NULL, OPTION_TEXT, offsetof(struct options, purpose), COMMAND_ADMIN, "NAME",
       "sending purpose of a new domain: marketing or transactional (default: marketing)" },
+    { "--return-path", NULL, OPTION_TEXT, offsetof(struct options, return_path), COMMAND_BOUNCE, "ADDRESS",
+      "the address that the message was sent to (default: that of its header fields)" },
+    { "--unmatched", NULL, OPTION_SWITCH, offsetof(struct options, unmatched), COMMAND_ADMIN, NULL,
+      "only the reports whose message is not known" },
     { "--batch", NULL, OPTION_SWITCH, offsetof(struct options, batch), COMMAND_ADMIN, NULL,
       "read commands from standard input, each a line with a JSON list of words, such as [\"brand\",\"create\",\"Acme\"]; "
       "print a line for each" },

@@ -21,6 +21,7 @@ enum command_bit {
     COMMAND_WHY = 1 << 9,
     COMMAND_OPERATION = 1 << 10,
     COMMAND_OPERATION_FIRST = 1 << 11, /* of those, the options in the help of an operation */
+    COMMAND_BOUNCE = 1 << 12,
 };
 
 struct options {
@@ -47,7 +48,7 @@ struct options {
     int64_t idle_s;
     int64_t confirm_above; /* -1: off */
     const char *public_url;
-    const char *docs_url; /* NULL: of the server itself */
+    const char *docs_url;    /* NULL: of the server itself */
     const char *import_root; /* absolute path */
     bool fetch_allow_loopback;
     const char *render_dir;
@@ -75,6 +76,9 @@ struct options {
     bool all;
     bool yes;
     bool wait;
+    const char *lmtp;        /* listening address; NULL: none */
+    const char *return_path; /* of a report on standard input; NULL: not given */
+    bool unmatched;
     const char *words[8]; /* arguments that are not options: subcommands, a tool, its JSON; NULL-terminated */
     uint64_t given;       /* bits of the given flags in the table; other values come from the environment or are defaults */
     bool help;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "engine/core/installation.h"
 #include "engine/operator/operator.h"
+#include "engine/reports/receive.h"
 #include "jobs/types/domain_lookup.h"
 #include "net/dns.h"
 
@@ -29,7 +30,8 @@ static const char usage[] =
     "  send pause ID | send cancel ID\n"
     "  domain create NAME [--brand ID] [--purpose NAME] | domain list [--brand ID] | domain verify NAME [--trust] [--brand ID]\n"
     "  domain records NAME [--brand ID] | domain rotate NAME [--trust] [--brand ID]\n"
-    "  keys add | keys rewrap";
+    "  keys add | keys rewrap\n"
+    "  reports [--unmatched]";
 
 /* One running admin command. */
 struct admin {
@@ -354,11 +356,18 @@ static bool keys_rewrap(struct admin *admin, struct error *err)
     return true;
 }
 
+/* ---- reports ---- */
+
+static bool reports_list(struct admin *admin, struct error *err)
+{
+    return report_write_all(&admin->work, admin->options->unmatched, &admin->json, err);
+}
+
 /* ---- The command ---- */
 
 static const struct {
     const char *noun;
-    const char *verb;
+    const char *verb; /* "": the noun is the whole command */
     bool (*run)(struct admin *admin, struct error *err);
     size_t operands; /* maximum number of words after the verb; more are refused */
 } actions[] = {
@@ -383,14 +392,15 @@ static const struct {
     { "domain", "rotate", domain_rotate, 1 },
     { "keys", "add", keys_add, 0 },
     { "keys", "rewrap", keys_rewrap, 0 },
+    { "reports", "", reports_list, 0 },
 };
 
 /* `conn` is made by the first command of a process and serves those that follow. */
 static bool run_action(struct admin *admin, struct installation *installation, struct db_conn **conn, struct error *err)
 {
     const char *noun = admin->options->words[0];
-    const char *verb = noun != NULL ? admin->options->words[1] : NULL;
-    for (size_t i = 0; verb != NULL && i < ARRAY_COUNT(actions); i++) {
+    const char *verb = noun != NULL && admin->options->words[1] != NULL ? admin->options->words[1] : "";
+    for (size_t i = 0; noun != NULL && i < ARRAY_COUNT(actions); i++) {
         if (strcmp(actions[i].noun, noun) != 0 || strcmp(actions[i].verb, verb) != 0)
             continue;
         const char *surplus = admin->options->words[2 + actions[i].operands];

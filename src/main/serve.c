@@ -10,6 +10,7 @@
 #include "engine/assets/asset_store.h"
 #include "engine/templates/gallery.h"
 #include "http/server.h"
+#include "inbound/lmtp.h"
 #include "main/job_runner.h"
 #include "main/signals.h"
 #include "mcp/provider/catalogue_provider.h"
@@ -29,6 +30,7 @@ enum {
     STATEMENT_TIMEOUT_MS = 60000,
     POLL_MS = 1000,
     MMAP_THRESHOLD_BYTES = 256 * 1024,
+    HOST_NAME_BYTES = 256,
     DESCRIPTORS = 8192, /* for all connections and other open files */
 };
 
@@ -206,13 +208,33 @@ static bool serve_until_stopped(struct arena *arena, const struct options *optio
         asset_store_free(assets);
         return false;
     }
-    publish_docs_url(arena, options, arena_printf(arena, "http://%s:%u", listening_host(arena, config.listen), http_server_port(server)));
+    publish_docs_url(arena, options,
+                     arena_printf(arena, "http://%s:%u", listening_host(arena, config.listen), http_server_port(server)));
     log_listening(server, options);
     while (!signals_wait(POLL_MS))
         continue;
     log_event(LOG_INFO, "serve.stopping", "Shutdown requested.");
     http_server_stop(server, SERVE_GRACE_MS);
     asset_store_free(assets);
+    return true;
+}
+
+/* ---- LMTP ---- */
+
+static bool start_lmtp(struct api *api, const struct options *options, struct lmtp_server **ret_lmtp, struct error *err)
+{
+    char name[HOST_NAME_BYTES] = "";
+    struct log_line line;
+    if (options->lmtp == NULL)
+        return true;
+    if (gethostname(name, sizeof(name) - 1) != 0 || name[0] == '\0')
+        snprintf(name, sizeof(name), "localhost");
+    if (!lmtp_server_start(api, options->lmtp, name, ret_lmtp, err))
+        return false;
+    log_begin(&line, LOG_INFO, "lmtp.listening");
+    json_member_text(&line.json, "listen", options->lmtp);
+    json_member_int(&line.json, "port", lmtp_server_port(*ret_lmtp));
+    log_end(&line);
     return true;
 }
 
@@ -250,10 +272,11 @@ int command_serve(const struct process *process, const struct options *options)
     struct api *api = api_new(&config);
     struct catalogue_provider *product = NULL;
     struct job_runner *jobs = NULL;
+    struct lmtp_server *lmtp = NULL;
     int status = 1;
     /* A server without a database must fail at the start, not at the first call. */
     bool ready = installation_open(api_installation(api), &err) && provider_new(api, options, &product, &err) &&
-                 start_jobs(api, options, &jobs, &err);
+                 start_jobs(api, options, &jobs, &err) && start_lmtp(api, options, &lmtp, &err);
     if (ready) {
         struct mcp_server *mcp = mcp_new(product);
         if (serve_until_stopped(process->arena, options, api, mcp, &err))
@@ -262,6 +285,7 @@ int command_serve(const struct process *process, const struct options *options)
     }
     if (status != 0)
         command_failed(&err);
+    lmtp_server_stop(lmtp);
     job_runner_stop(jobs);
     catalogue_provider_free(product);
     api_free(api, SERVE_GRACE_MS);

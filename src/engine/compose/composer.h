@@ -31,7 +31,8 @@ struct composer_design {
     const char *domain;      /* the sender's domain */
     const char *brand_json;  /* the object that templates read as `brand` */
     enum message_class message_class;
-    int64_t send_id; /* 0: a test message; its links unsubscribe nobody */
+    int64_t send_id;       /* 0: a test message; its links unsubscribe nobody */
+    bool receives_reports; /* of other mail systems at the domain of the sender (return_path.h) */
 };
 
 struct composer_recipient {

@@ -19,3 +19,39 @@ update contacts set subscribed = false, updated_at = :now where brand_id = :bran
 insert into report_counts (brand_id, day, source, kind, outcome, count)
 values (:brand_id, (:at::timestamptz at time zone 'UTC')::date, :source, :kind, :outcome, 1)
     on conflict (brand_id, day, source, kind, outcome) do update set count = report_counts.count + 1;
+
+-- Keeps a report whose message is not known.
+-- name: unmatched_report_keep :exec
+-- params: now timestamptz, source text, kind text, bounce text null, return_path text null, recipient text null, diagnostic text null, excerpt text
+insert into unmatched_reports (received_at, source, kind, bounce, return_path, recipient, diagnostic, excerpt)
+values (:now, :source, :kind, :bounce, :return_path, :recipient, :diagnostic, :excerpt);
+
+-- Removes the oldest of these reports. The ids are found by the primary key.
+-- name: unmatched_report_trim :exec
+-- params: kept integer
+delete from unmatched_reports
+ where brand_id = 0 and id <= (select id from unmatched_reports where brand_id = 0 order by id desc offset :kept limit 1);
+
+-- The reports whose message is not known, newest first.
+-- name: unmatched_reports :many
+-- columns: received_at timestamptz, source text, kind text, bounce text null, return_path text null, recipient text null, diagnostic text null, excerpt text
+select received_at, source, kind, bounce, return_path, recipient, diagnostic, left(excerpt, 2000)
+  from unmatched_reports
+ where brand_id = 0
+ order by id desc;
+
+-- The counts of reports of all brands since a time.
+-- name: report_counts :many
+-- params: since timestamptz
+-- columns: source text, kind text, outcome text, count bigint
+select source, kind, outcome, sum(count)::bigint
+  from report_counts
+ where day >= (:since::timestamptz at time zone 'UTC')::date
+ group by source, kind, outcome
+ order by source, kind, outcome;
+
+-- The organization of a brand.
+-- name: report_owner :one
+-- params: brand_id bigint
+-- columns: organization_id bigint
+select organization_id from brands where id = :brand_id;
