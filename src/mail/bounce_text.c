@@ -132,7 +132,6 @@ static bool says_reason(const char *text)
         "not accepted",
         "is not accepting",
         "has moved",
-        "unable to deliver",
         "not a known user",
         "final delivery user",
         "unknown to",

@@ -124,6 +124,8 @@ static void read_group_status(struct arena *arena, struct bytes group, struct ma
     }
     if (status != NULL)
         bounce_text_codes(status, &ignored, of_status);
+    if (diagnostic == NULL && status != NULL && strchr(status, '(') != NULL)
+        set_diagnostic(arena, strchr(status, '(') + 1, report); /* some give the reason as a comment of the status */
     /* A server that gives no enhanced code gives its reason in words; then a status of policy is a guess. */
     bool is_guess = report->code >= 500 && report->enhanced[0] == '\0' && text_starts_with(of_status, "5.7.");
     if (is_unspecific(report->enhanced) && of_status[0] != '\0' && !is_guess)
@@ -313,7 +315,7 @@ static char *text_of(struct arena *arena, struct bytes body)
     size_t size = bounce_text_size(body);
     char *text = arena_dup_bytes(arena, body.data, size);
     for (size_t i = 0; i < size; i++)
-        if (text[i] == '\0')
+        if (((unsigned char)text[i] < ' ' && text[i] != '\n') || text[i] == 0x7f)
             text[i] = ' ';
     utf8_drop_malformed(text);
     return text;

@@ -26,12 +26,17 @@ static const char *after_line(const char *at, const char *end)
     return feed != NULL ? feed + 1 : end;
 }
 
-/* The end of a field: behind the first line that no folded line follows. */
+/* Whether a line continues a field: it is folded (RFC 5322 §2.2.3), or it has no colon and so is no field of its own. */
+static bool continues_field(const char *line, const char *end)
+{
+    return *line == ' ' || *line == '\t' || memchr(line, ':', (size_t)(after_line(line, end) - line)) == NULL;
+}
+
 static const char *after_field(const char *at, const char *end)
 {
     do
         at = after_line(at, end);
-    while (at < end && (*at == ' ' || *at == '\t'));
+    while (at < end && continues_field(at, end));
     return at;
 }
 
@@ -290,7 +295,7 @@ static size_t add_latin1(char *to, const unsigned char *from, size_t size)
 static size_t add_encoded_word(struct arena *arena, const struct encoded_word *word, char *to)
 {
     bool is_latin1 = has_charset(word, "iso-8859-1") || has_charset(word, "iso-8859-15") || has_charset(word, "windows-1252");
-    bool is_unicode = has_charset(word, "utf-8") || has_charset(word, "us-ascii");
+    bool is_unicode = has_charset(word, "utf-8") || has_charset(word, "us-ascii") || has_charset(word, "iso-2022-jp");
     unsigned char *bytes = arena_alloc(arena, word->text_size + 1);
     const unsigned char *text = (const unsigned char *)word->text;
     if (!is_latin1 && !is_unicode)

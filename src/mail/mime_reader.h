@@ -42,7 +42,8 @@ char *mime_header(struct arena *arena, struct bytes headers, const char *name) N
 /* A parameter of a value such as `text/plain; charset=utf-8`. NULL when there is none. */
 char *mime_parameter(struct arena *arena, const char *value, const char *name) NONNULL(1, 2, 3);
 
-/* A value whose encoded words (RFC 2047) in UTF-8, US-ASCII and Latin-1 are decoded. Others stay as they are. */
+/* A value whose encoded words (RFC 2047) in UTF-8, US-ASCII and Latin-1 are decoded, and the
+ * ASCII characters of ISO-2022-JP. Others stay as they are. */
 char *mime_decode_words(struct arena *arena, const char *value) NONNULL(1, 2) RETURNS_NONNULL;
 
 /* The first `max_bytes` of the body without its transfer encoding. A malformed encoding is decoded as far as possible. */

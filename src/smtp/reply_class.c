@@ -85,6 +85,7 @@ static bool says_unknown_for_sure(const char *text)
         "host does not accept mail",
         "no mx record found",
         "no smtp service",
+        "type=mx: malformed or unexpected name server reply", /* a null MX */
         "#5.1.0 address rejected",
         "mail.local: unknown user",
     };

@@ -143,7 +143,7 @@ static void test_fields(void **state)
                                   "fine\r\nbroken\r\nSubject: no\r\n\r\nbody";
     struct bytes headers = mime_header_block((struct bytes){ (const unsigned char *)message, sizeof(message) - 1 }, &body);
     assert_string_equal(mime_header(arena, headers, "Subject"), "one two three");
-    assert_string_equal(mime_header(arena, headers, "X-Long"), "fine");
+    assert_string_equal(mime_header(arena, headers, "X-Long"), "fine broken");
     assert_null(mime_header(arena, headers, "broken"));
     assert_int_equal(body.size, 4);
     assert_string_equal(mime_parameter(arena, "a/b; x=\"c;boundary=no\"; Boundary = \"y\\\"z\"; q=1", "boundary"), "y\"z");
