@@ -98,7 +98,7 @@ bool report_receive(const struct work *work, const struct received_report *recei
         return find_owner(work, &report.origin, ret_outcome, err);
     /* The report of a test message is about a known message. */
     bool is_test = report.is_matched && report.origin.send_id == 0;
-    return outcome != REPORT_UNKNOWN || is_test || report.kind == REPORT_AUTO_REPLY || keep_unmatched(work, received, &report, err);
+    return is_test || report.kind == REPORT_AUTO_REPLY || keep_unmatched(work, received, &report, err);
 }
 
 /* ---- For the operator ---- */
