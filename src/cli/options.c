@@ -59,6 +59,8 @@ static const struct option table[] = {
       "address of the listener for Prometheus metrics" },
     { "--lmtp", "POSTHORN_LMTP", OPTION_TEXT, offsetof(struct options, lmtp), COMMAND_SERVE, "ADDRESS",
       "receive reports of other mail systems by LMTP: address:port, or the path of a unix socket" },
+    { "--imap", "POSTHORN_IMAP", OPTION_SECRET, offsetof(struct options, imap), COMMAND_SERVE, "URLS",
+      "mailboxes that receive such reports and nothing else, comma-separated: imaps://user:password@host/MAILBOX[?every=60]" },
     { "--limit-store", "POSTHORN_LIMIT_STORE", OPTION_SECRET, offsetof(struct options, limit_store), COMMAND_SERVE | COMMAND_DOCTOR,
       "URL",
       "Valkey or Redis that counts calls for several servers: redis://[[user]:password@]host[:port][/db] or unix:///PATH[?db=N]" },

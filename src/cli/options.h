@@ -76,6 +76,7 @@ struct options {
     bool all;
     bool yes;
     bool wait;
+    const char *imap;        /* addresses with passwords, comma-separated; NULL: none */
     const char *lmtp;        /* listening address; NULL: none */
     const char *return_path; /* of a report on standard input; NULL: not given */
     bool unmatched;

@@ -10,6 +10,7 @@
 #include "engine/assets/asset_store.h"
 #include "engine/templates/gallery.h"
 #include "http/server.h"
+#include "inbound/imap.h"
 #include "inbound/lmtp.h"
 #include "main/job_runner.h"
 #include "main/signals.h"
@@ -219,7 +220,14 @@ static bool serve_until_stopped(struct arena *arena, const struct options *optio
     return true;
 }
 
-/* ---- LMTP ---- */
+/* ---- Reports of other mail systems ---- */
+
+static bool start_imap(struct api *api, struct arena *arena, const struct options *options, struct imap_poller **ret_imap,
+                       struct error *err)
+{
+    const char *const *urls = options_list(arena, options->imap);
+    return urls == NULL || imap_poller_start(api, urls, ret_imap, err);
+}
 
 static bool start_lmtp(struct api *api, const struct options *options, struct lmtp_server **ret_lmtp, struct error *err)
 {
@@ -273,10 +281,12 @@ int command_serve(const struct process *process, const struct options *options)
     struct catalogue_provider *product = NULL;
     struct job_runner *jobs = NULL;
     struct lmtp_server *lmtp = NULL;
+    struct imap_poller *imap = NULL;
     int status = 1;
     /* A server without a database must fail at the start, not at the first call. */
     bool ready = installation_open(api_installation(api), &err) && provider_new(api, options, &product, &err) &&
-                 start_jobs(api, options, &jobs, &err) && start_lmtp(api, options, &lmtp, &err);
+                 start_jobs(api, options, &jobs, &err) && start_lmtp(api, options, &lmtp, &err) &&
+                 start_imap(api, process->arena, options, &imap, &err);
     if (ready) {
         struct mcp_server *mcp = mcp_new(product);
         if (serve_until_stopped(process->arena, options, api, mcp, &err))
@@ -285,6 +295,7 @@ int command_serve(const struct process *process, const struct options *options)
     }
     if (status != 0)
         command_failed(&err);
+    imap_poller_stop(imap);
     lmtp_server_stop(lmtp);
     job_runner_stop(jobs);
     catalogue_provider_free(product);
