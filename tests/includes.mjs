@@ -22,10 +22,11 @@ const MODULES = {
   sender: ['base', 'db', 'crypto', 'engine', 'smtp', 'mail'],
   jobs: ['base', 'db', 'crypto', 'engine', 'net', 'mail', 'render', 'sender'],
   api: ['base', 'db', 'crypto', 'engine'],
+  inbound: ['base', 'crypto', 'engine', 'smtp', 'mail', 'api'],
   mcp: ['base', 'crypto', 'api'],
   http: ['base', 'crypto', 'api', 'mcp'],
   cli: ['base', 'api'],
-  main: ['base', 'db', 'crypto', 'net', 'smtp', 'mail', 'render', 'engine', 'sender', 'jobs', 'api', 'mcp', 'http', 'cli'],
+  main: ['base', 'db', 'crypto', 'net', 'smtp', 'mail', 'render', 'engine', 'sender', 'jobs', 'api', 'inbound', 'mcp', 'http', 'cli'],
 };
 
 // The folders inside a module; '.' is the module's own folder. Every folder may include itself.
@@ -58,7 +59,7 @@ const FOLDERS = {
     operator: ['core', 'analytics', 'api_keys', 'brands', 'domains', 'ledger', 'preferences', 'provider_reports', 'sends', 'suppressions'],
     preferences: ['core', 'contacts', 'subscriptions'],
     provider_reports: ['core', 'compose', 'reports'],
-    reports: ['core', 'compose', 'events', 'suppressions'],
+    reports: ['core', 'compose', 'events', 'subscriptions', 'suppressions'],
     secrets: ['core'],
     sends: ['core', 'analytics', 'compose', 'filters', 'ledger'],
     subscriptions: ['core', 'events'],

@@ -20,7 +20,7 @@ struct api;
 struct call;
 
 /* Used for the log and the audit row only. The work of a call may depend on struct caller instead. */
-enum transport { TRANSPORT_STDIO, TRANSPORT_MCP_HTTP, TRANSPORT_REST, TRANSPORT_COMMAND_LINE, TRANSPORT_EMBEDDED };
+enum transport { TRANSPORT_STDIO, TRANSPORT_MCP_HTTP, TRANSPORT_REST, TRANSPORT_COMMAND_LINE, TRANSPORT_EMBEDDED, TRANSPORT_MAIL };
 
 /* The kind of caller behind a transport. */
 struct caller {
@@ -206,6 +206,9 @@ extern const struct operation *const api_tracked_request[];
 
 /* Candidates of a report of a mail provider; no credential is needed, the provider proves itself. */
 extern const struct operation *const api_reports[];
+
+/* Candidates of a report of another mail system (engine/reports/receive.h). No credential is needed. */
+extern const struct operation *const api_mail_report[];
 
 /* The error envelope of the contract: {"error":{code,type,message,param?,suggestion,docs,retryAfter?,details?}}. The suggestion is
  * the error's own. An error without one has that of its code: for programs, or `otherwise`. */

@@ -26,6 +26,7 @@ int command_doctor(const struct process *process, const struct options *options)
 int command_admin(const struct process *process, const struct options *options);
 int command_call(const struct process *process, const struct options *options);
 int command_why(const struct process *process, const struct options *options);
+int command_bounce(const struct process *process, const struct options *options);
 int command_tools(const struct process *process, const struct options *options);
 
 /* Runs an operation of the catalogue, or prints help about it (cli/command_line.h). */

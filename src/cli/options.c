@@ -37,7 +37,7 @@ enum { WEB_ADDRESS_MAX_BYTES = 200 };
 
 enum {
     EVERYWHERE = COMMAND_MCP | COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER | COMMAND_CALL | COMMAND_TOOLS | COMMAND_ADMIN |
-                 COMMAND_DOCTOR | COMMAND_STOP | COMMAND_WHY | COMMAND_OPERATION,
+                 COMMAND_DOCTOR | COMMAND_STOP | COMMAND_WHY | COMMAND_OPERATION | COMMAND_BOUNCE,
     SERVERS = COMMAND_MCP | COMMAND_SERVE,
     JOBS = COMMAND_SERVE | COMMAND_WORKER | COMMAND_RUNNER | COMMAND_DOCTOR,
     CALLS = COMMAND_CALL | COMMAND_OPERATION,
@@ -57,6 +57,10 @@ static const struct option table[] = {
       "where to listen (default: 127.0.0.1:8420)" },
     { "--metrics", "POSTHORN_METRICS", OPTION_TEXT, offsetof(struct options, metrics_listen), COMMAND_SERVE, "ADDRESS:PORT",
       "address of the listener for Prometheus metrics" },
+    { "--lmtp", "POSTHORN_LMTP", OPTION_TEXT, offsetof(struct options, lmtp), COMMAND_SERVE, "ADDRESS",
+      "receive reports of other mail systems by LMTP: address:port, or the path of a unix socket" },
+    { "--imap", "POSTHORN_IMAP", OPTION_SECRET, offsetof(struct options, imap), COMMAND_SERVE, "URLS",
+      "mailboxes that receive such reports and nothing else, comma-separated: imaps://user:password@host/MAILBOX[?every=60]" },
     { "--limit-store", "POSTHORN_LIMIT_STORE", OPTION_SECRET, offsetof(struct options, limit_store), COMMAND_SERVE | COMMAND_DOCTOR,
       "URL",
       "Valkey or Redis that counts calls for several servers: redis://[[user]:password@]host[:port][/db] or unix:///PATH[?db=N]" },
@@ -150,6 +154,10 @@ static const struct option table[] = {
       "SNS topic of a new report source of SES" },
     { "--public-key", NULL, OPTION_TEXT, offsetof(struct options, public_key), COMMAND_ADMIN, "KEY",
       "verification key of a new report source of SendGrid" },
+    { "--return-path", NULL, OPTION_TEXT, offsetof(struct options, return_path), COMMAND_BOUNCE, "ADDRESS",
+      "the address that the message was sent to (default: that of its header fields)" },
+    { "--unmatched", NULL, OPTION_SWITCH, offsetof(struct options, unmatched), COMMAND_ADMIN, NULL,
+      "only the reports whose message is not known" },
     { "--batch", NULL, OPTION_SWITCH, offsetof(struct options, batch), COMMAND_ADMIN, NULL,
       "read commands from standard input, each a line with a JSON list of words, such as [\"brand\",\"create\",\"Acme\"]; "
       "print a line for each" },

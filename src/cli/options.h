@@ -21,6 +21,7 @@ enum command_bit {
     COMMAND_WHY = 1 << 9,
     COMMAND_OPERATION = 1 << 10,
     COMMAND_OPERATION_FIRST = 1 << 11, /* of those, the options in the help of an operation */
+    COMMAND_BOUNCE = 1 << 12,
 };
 
 struct options {
@@ -82,6 +83,10 @@ struct options {
     bool all;
     bool yes;
     bool wait;
+    const char *imap;        /* addresses with passwords, comma-separated; NULL: none */
+    const char *lmtp;        /* listening address; NULL: none */
+    const char *return_path; /* of a report on standard input; NULL: not given */
+    bool unmatched;
     const char *words[8]; /* arguments that are not options: subcommands, a tool, its JSON; NULL-terminated */
     uint64_t given;       /* bits of the given flags in the table; other values come from the environment or are defaults */
     bool help;

@@ -10,6 +10,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "engine/core/installation.h"
+#include "engine/reports/receive.h"
 #include "jobs/types/domain_lookup.h"
 #include "main/admin.h"
 #include "net/dns.h"
@@ -36,7 +37,8 @@ static const char usage[] =
     "  report-source add ses --topic ARN | report-source add sendgrid --public-key KEY | report-source add postmark\n"
     "  report-source list | report-source remove ID; each with [--org ID] [--name TEXT]\n"
     "  keys add | keys rewrap\n"
-    "  events keep [MONTHS]";
+    "  events keep [MONTHS]\n"
+    "  reports [--unmatched]";
 
 /* ---- org, brand ---- */
 
@@ -341,11 +343,18 @@ static bool events_keep(struct admin *admin, struct error *err)
     return true;
 }
 
+/* ---- reports ---- */
+
+static bool reports_list(struct admin *admin, struct error *err)
+{
+    return report_write_all(&admin->work, admin->options->unmatched, &admin->json, err);
+}
+
 /* ---- The command ---- */
 
 static const struct {
     const char *noun;
-    const char *verb;
+    const char *verb; /* "": the noun is the whole command */
     bool (*run)(struct admin *admin, struct error *err);
     size_t operands; /* maximum number of words after the verb; more are refused */
 } actions[] = {
@@ -386,14 +395,15 @@ static const struct {
     { "keys", "add", keys_add, 0 },
     { "keys", "rewrap", keys_rewrap, 0 },
     { "events", "keep", events_keep, 1 },
+    { "reports", "", reports_list, 0 },
 };
 
 /* `conn` is made by the first command of a process and serves those that follow. */
 static bool run_action(struct admin *admin, struct installation *installation, struct db_conn **conn, struct error *err)
 {
     const char *noun = admin->options->words[0];
-    const char *verb = noun != NULL ? admin->options->words[1] : NULL;
-    for (size_t i = 0; verb != NULL && i < ARRAY_COUNT(actions); i++) {
+    const char *verb = noun != NULL && admin->options->words[1] != NULL ? admin->options->words[1] : "";
+    for (size_t i = 0; noun != NULL && i < ARRAY_COUNT(actions); i++) {
         if (strcmp(actions[i].noun, noun) != 0 || strcmp(actions[i].verb, verb) != 0)
             continue;
         const char *surplus = admin->options->words[2 + actions[i].operands];

@@ -42,6 +42,8 @@ static const struct command commands[] = {
       "manage the installation", 4, true },
     { "why", COMMAND_WHY, command_why, "why EMAIL [SEND_ID]|MESSAGE_ID [options]",
       "explain the decisions about mail to one address, or about one message", 2, true },
+    { "bounce", COMMAND_BOUNCE, command_bounce, "bounce [options] < MESSAGE", "record a bounce or complaint that came as mail", 0,
+      true },
     { "doctor", COMMAND_DOCTOR, command_doctor, "doctor [options]", "check the installation and print the results", 0, true },
     { "stop", COMMAND_STOP, command_stop, "stop [options]", "stop the background runner of a data folder", 0, true },
     { "runner", COMMAND_RUNNER, command_runner, NULL, "the background process that owns a private cluster and its jobs", 0, false },

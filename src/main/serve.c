@@ -11,6 +11,8 @@
 #include "engine/assets/asset_store.h"
 #include "engine/templates/gallery.h"
 #include "http/server.h"
+#include "inbound/imap.h"
+#include "inbound/lmtp.h"
 #include "main/job_runner.h"
 #include "main/signals.h"
 #include "mcp/provider/catalogue_provider.h"
@@ -30,6 +32,7 @@ enum {
     STATEMENT_TIMEOUT_MS = 60000,
     POLL_MS = 1000,
     MMAP_THRESHOLD_BYTES = 256 * 1024,
+    HOST_NAME_BYTES = 256,
     DESCRIPTORS = 8192, /* for all connections and other open files */
 };
 
@@ -230,6 +233,32 @@ static bool serve_until_stopped(struct arena *arena, const struct options *optio
     return true;
 }
 
+/* ---- Reports of other mail systems ---- */
+
+static bool start_imap(struct api *api, struct arena *arena, const struct options *options, struct imap_poller **ret_imap,
+                       struct error *err)
+{
+    const char *const *urls = options_list(arena, options->imap);
+    return urls == NULL || imap_poller_start(api, urls, ret_imap, err);
+}
+
+static bool start_lmtp(struct api *api, const struct options *options, struct lmtp_server **ret_lmtp, struct error *err)
+{
+    char name[HOST_NAME_BYTES] = "";
+    struct log_line line;
+    if (options->lmtp == NULL)
+        return true;
+    if (gethostname(name, sizeof(name) - 1) != 0 || name[0] == '\0')
+        snprintf(name, sizeof(name), "localhost");
+    if (!lmtp_server_start(api, options->lmtp, name, ret_lmtp, err))
+        return false;
+    log_begin(&line, LOG_INFO, "lmtp.listening");
+    json_member_text(&line.json, "listen", options->lmtp);
+    json_member_int(&line.json, "port", lmtp_server_port(*ret_lmtp));
+    log_end(&line);
+    return true;
+}
+
 /* Raises the limit of descriptors. Every connection needs one, and many systems allow 1,024 by default. Nothing here uses
  * select(2). */
 static void allow_descriptors(void)
@@ -265,10 +294,13 @@ int command_serve(const struct process *process, const struct options *options)
     struct catalogue_provider *product = NULL;
     struct job_runner *jobs = NULL;
     struct hit_recorder *hits = NULL;
+    struct lmtp_server *lmtp = NULL;
+    struct imap_poller *imap = NULL;
     int status = 1;
     /* A server without a database must fail at the start, not at the first call. */
     bool ready = installation_open(api_installation(api), &err) && provider_new(api, options, &product, &err) &&
-                 start_jobs(api, options, &jobs, &err);
+                 start_jobs(api, options, &jobs, &err) && start_lmtp(api, options, &lmtp, &err) &&
+                 start_imap(api, process->arena, options, &imap, &err);
     if (ready) {
         struct mcp_server *mcp = mcp_new(product);
         hits = hit_recorder_new(api, options->data_dir, options->public_url);
@@ -279,6 +311,8 @@ int command_serve(const struct process *process, const struct options *options)
     }
     if (status != 0)
         command_failed(&err);
+    imap_poller_stop(imap);
+    lmtp_server_stop(lmtp);
     job_runner_stop(jobs);
     catalogue_provider_free(product);
     api_free(api, SERVE_GRACE_MS);

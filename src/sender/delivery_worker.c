@@ -140,6 +140,7 @@ static struct attempt *take_attempt(struct delivery_worker *worker)
 static void give_single_message(const struct single_message *message, struct smtp_message *ret_message)
 {
     ret_message->mail_from = message->mail_from;
+    ret_message->return_path = NULL;
     ret_message->rcpt_to = message->rcpt_to;
     ret_message->needs_smtputf8 = message->needs_smtputf8;
     ret_message->parts[0] = message->signatures;
@@ -156,7 +157,11 @@ static bool compose_for_recipient(struct delivery_worker *worker, const struct a
     ret_message->rcpt_to = email;
     ret_message->needs_smtputf8 =
         !text_is_ascii(email) || !text_is_ascii(ret_message->mail_from) || (reply_to != NULL && !text_is_ascii(reply_to));
-    return message_cache_compose(&worker->cache, worker->sender, attempt, &ret_message->parts[0], &ret_message->parts[1], err);
+    if (!message_cache_compose(&worker->cache, worker->sender, attempt, &ret_message->parts[0], &ret_message->parts[1], err))
+        return false;
+    struct work work = sender_work(worker->sender, worker->cache.scratch, NULL);
+    ret_message->return_path = delivery_return_path(&work, batch, attempt_index(attempt));
+    return true;
 }
 
 /* A message that cannot be composed is a result of its recipient. The other recipients go on. */

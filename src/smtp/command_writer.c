@@ -94,6 +94,13 @@ static void start_writing(struct smtp_session *session, const struct buf *bytes)
 
 /* ---- Commands ---- */
 
+/* The envelope sender at this relay. */
+static const char *sender_of(const struct smtp_session *session, const struct smtp_transaction *transaction)
+{
+    bool has_return_path = transaction->return_path[0] != '\0' && !session->relay->settings.ignores_return_path;
+    return has_return_path ? transaction->return_path : transaction->mail_from;
+}
+
 /* Adds a command to `out` and a pending reply for it. */
 static void add_command(struct smtp_session *session, struct buf *out, enum smtp_step step)
 {
@@ -104,7 +111,7 @@ static void add_command(struct smtp_session *session, struct buf *out, enum smtp
         break;
     case SMTP_STEP_MAIL:
         buf_add_text(out, "MAIL FROM:<");
-        buf_add_text(out, transaction->mail_from);
+        buf_add_text(out, sender_of(session, transaction));
         buf_add_char(out, '>');
         if (session->extensions.size)
             buf_printf(out, " SIZE=%zu", transaction->message_bytes);

@@ -22,11 +22,12 @@
 
 /* A message to send. The loop copies it, so it is borrowed only until the next call of `next`. */
 struct smtp_message {
-    void *tag;             /* names the message in the calls below */
-    const char *mail_from; /* envelope sender; "" for the null sender. ASCII, without CR, LF or spaces */
-    const char *rcpt_to;   /* envelope recipient, its domain in A-labels */
-    bool needs_smtputf8;   /* a local part beyond ASCII: 5.6.7 where the relay has no SMTPUTF8 (RFC 6531) */
-    struct bytes parts[2]; /* the message: CRLF line ends, 7-bit, no dot-stuffing; the first part (signatures) may be empty */
+    void *tag;               /* names the message in the calls below */
+    const char *mail_from;   /* envelope sender; "" for the null sender. ASCII, without CR, LF or spaces */
+    const char *return_path; /* the envelope sender in place of mail_from, at relays with return_path=on; NULL: none */
+    const char *rcpt_to;     /* envelope recipient, its domain in A-labels */
+    bool needs_smtputf8;     /* a local part beyond ASCII: 5.6.7 where the relay has no SMTPUTF8 (RFC 6531) */
+    struct bytes parts[2];   /* the message: CRLF line ends, 7-bit, no dot-stuffing; the first part (signatures) may be empty */
 };
 
 enum smtp_stage { SMTP_STAGE_CONNECT, SMTP_STAGE_MAIL, SMTP_STAGE_RCPT, SMTP_STAGE_DATA, SMTP_STAGE_FINAL };

@@ -47,6 +47,12 @@ static bool read_verify(const char *value, struct smtp_settings *settings)
     return settings->takes_any_certificate || strcmp(value, "yes") == 0;
 }
 
+static bool read_return_path(const char *value, struct smtp_settings *settings)
+{
+    settings->ignores_return_path = strcmp(value, "off") == 0;
+    return settings->ignores_return_path || strcmp(value, "on") == 0;
+}
+
 static bool read_parameter(const char *name, const char *value, struct smtp_settings *settings, const char **ret_why)
 {
     if (strcmp(name, "tls") == 0) {
@@ -56,6 +62,10 @@ static bool read_parameter(const char *name, const char *value, struct smtp_sett
     if (strcmp(name, "verify") == 0) {
         *ret_why = "verify must be yes or no";
         return read_verify(value, settings);
+    }
+    if (strcmp(name, "return_path") == 0) {
+        *ret_why = "return_path must be on or off";
+        return read_return_path(value, settings);
     }
     if (strcmp(name, "ca") == 0) {
         *ret_why = "the file in ca cannot be read";
@@ -87,7 +97,7 @@ static bool read_parameter(const char *name, const char *value, struct smtp_sett
         *ret_why = numbers[i].why;
         return read_bounded_int(value, numbers[i].least, numbers[i].most, numbers[i].number);
     }
-    *ret_why = "the parameters are tls, connections, per_destination, messages, timeout, final_timeout, ca, verify and reports";
+    *ret_why = "the parameters are tls, connections, per_destination, messages, timeout, final_timeout, ca, verify, reports and return_path";
     return false;
 }
 

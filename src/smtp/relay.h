@@ -4,7 +4,7 @@
  *
  *     smtp://[user:password@]host[:port][?tls=starttls|none|required&connections=10&per_destination=0
  *                                        &messages=1000&timeout=60&final_timeout=600&ca=FILE&verify=yes
- *                                        &reports=ses|sendgrid|postmark]
+ *                                        &reports=ses|sendgrid|postmark&return_path=on]
  *     smtps://…                          TLS from the first byte
  *
  * port            25 by default, 587 with a log-in, 465 of smtps
@@ -16,6 +16,7 @@
  * timeout         seconds to connect and for every reply but the last (default 60)
  * final_timeout   seconds for the reply to the final dot (default 600, RFC 5321 §4.5.3.2.6)
  * ca              a file of certificates to trust in place of the system's
+ * return_path     off: the envelope sender is always the address of From, for relays that refuse any other (default on)
  * verify          no: any certificate is accepted. DANGEROUS: an attacker on the path can read the mail and the password.
  *
  * reports         the provider behind this relay: each message gets the header field that makes it give back the Message-ID in its

@@ -32,6 +32,7 @@ struct smtp_settings {
     char *ca_file; /* NULL: the system's */
     enum smtp_tls tls;
     bool takes_any_certificate;
+    bool ignores_return_path; /* the envelope sender is the address of From */
     int connections;
     int per_destination; /* 0: no bound */
     int messages;

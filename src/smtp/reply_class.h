@@ -27,3 +27,6 @@ bool smtp_says_mailbox_full(const char *enhanced, const char *text) NONNULL(1, 2
 
 /* The name used in data: accepted, hard, block, refused, soft. */
 const char *smtp_verdict_name(enum smtp_verdict verdict) RETURNS_NONNULL;
+
+/* Whether a refusal says that the mailbox is full, by its enhanced code or its words. */
+bool smtp_reply_is_full(const char *enhanced, const char *text) NONNULL(1, 2) PURE;

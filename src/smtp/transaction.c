@@ -71,11 +71,13 @@ static bool take_envelope(struct smtp_transaction *transaction, const struct smt
                                 "The recipient address is not valid in an SMTP command");
         return false;
     }
-    if (!is_safe_address(message->mail_from, message->needs_smtputf8)) {
+    const char *return_path = message->return_path != NULL ? message->return_path : "";
+    if (!is_safe_address(message->mail_from, message->needs_smtputf8) || !is_safe_address(return_path, false)) {
         smtp_transaction_decide(transaction, SMTP_STAGE_MAIL, 553, "5.1.7", "The sender address is not valid in an SMTP command");
         return false;
     }
     snprintf(transaction->mail_from, sizeof(transaction->mail_from), "%s", message->mail_from);
+    snprintf(transaction->return_path, sizeof(transaction->return_path), "%s", return_path);
     snprintf(transaction->rcpt_to, sizeof(transaction->rcpt_to), "%s", message->rcpt_to);
     return true;
 }

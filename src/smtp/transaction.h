@@ -17,6 +17,7 @@ enum {
 struct smtp_transaction {
     void *tag;
     char mail_from[SMTP_ADDRESS_MAX_BYTES + 1];
+    char return_path[SMTP_ADDRESS_MAX_BYTES + 1]; /* "": none */
     char rcpt_to[SMTP_ADDRESS_MAX_BYTES + 1];
     bool needs_smtputf8;
     size_t message_bytes;  /* before dot-stuffing */

@@ -29,6 +29,7 @@ verify    unix - - n - 1 verify
 flush     unix n - n 1000? 0 flush
 proxymap  unix - - n - - proxymap
 smtp      unix - - n - - smtp
+lmtp      unix - - n - - lmtp
 relay     unix - - n - - smtp
 showq     unix n - n - - showq
 error     unix - - n - - error

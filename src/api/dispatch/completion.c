@@ -8,7 +8,7 @@
 
 static const char *const transport_names[] = {
     [TRANSPORT_STDIO] = "stdio",      [TRANSPORT_MCP_HTTP] = "mcp",      [TRANSPORT_REST] = "rest",
-    [TRANSPORT_COMMAND_LINE] = "cli", [TRANSPORT_EMBEDDED] = "embedded",
+    [TRANSPORT_COMMAND_LINE] = "cli", [TRANSPORT_EMBEDDED] = "embedded", [TRANSPORT_MAIL] = "mail",
 };
 
 const char *dispatch_transport_name(enum transport transport)

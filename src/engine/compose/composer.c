@@ -6,6 +6,7 @@
 #include "engine/compose/link_tracker.h"
 #include "engine/compose/list_mail.h"
 #include "engine/compose/merge_fields.h"
+#include "engine/compose/return_path.h"
 #include "engine/subscriptions/link.h"
 
 #include <string.h>
@@ -37,6 +38,7 @@ struct composer {
     int64_t date_us;
     const char *date; /* date_us as text; NULL before the first message */
     bool is_marketing;
+    bool receives_reports;
     struct list_mail list;        /* of marketing mail */
     struct link_tracker *tracker; /* NULL: nothing is tracked */
     bool is_tracked;              /* the current message */
@@ -76,7 +78,7 @@ static bool composer_part_load(struct composer *composer, struct arena *arena, s
     return true;
 }
 
-enum { LINK_MAX_BYTES = 900 }; /* the header's name and the link fit one line (RFC 5322 §2.1.1) */
+enum { LINK_MAX_BYTES = 900, MAILTO_MAX_BYTES = 400 }; /* the header's name and the link fit one line (RFC 5322 §2.1.1) */
 
 /* Without a public URL, captured mail shows links of the same form on the sender's domain. Then no header offers the link. */
 static bool init_link(struct composer *composer, const struct work *work, struct error *err)
@@ -125,8 +127,9 @@ bool composer_new(const struct work *work, const struct composer_design *design,
     composer->brand_id = work->brand_id;
     composer->send_id = design->send_id;
     composer->domain = design->domain;
+    composer->receives_reports = design->receives_reports;
     composer->message_id = buf_in_arena(arena, MESSAGE_ID_MAX_BYTES + 1);
-    composer->unsubscribe_header = buf_in_arena(arena, LINK_MAX_BYTES + 2);
+    composer->unsubscribe_header = buf_in_arena(arena, LINK_MAX_BYTES + MAILTO_MAX_BYTES);
     composer->message = buf_in_arena(arena, MESSAGE_MAX_BYTES);
     const struct json_bounds bounds = { .max_bytes = BRAND_MAX_BYTES };
     if (!init_link(composer, work, err) ||
@@ -256,10 +259,33 @@ static const char *join_texts(struct buf *out, const char *const *pieces, size_t
 #define JOIN_TEXTS(out, ...)                                                                                                       \
     join_texts((out), (const char *const[]){ __VA_ARGS__ }, ARRAY_COUNT(((const char *const[]){ __VA_ARGS__ })))
 
+/* The address of unsubscribing by mail; NULL while no mail is received. */
+static const char *unsubscribe_mailto(struct composer *composer, const struct composer_recipient *recipient)
+{
+    const struct message_origin origin = { composer->brand_id, composer->send_id, recipient->ordinal };
+    if (!composer->is_marketing || !composer->receives_reports)
+        return NULL;
+    return return_path_address(composer->engine, composer->scratch, RETURN_PATH_UNSUBSCRIBE, &origin, composer->domain);
+}
+
+/* The value of List-Unsubscribe: the link, the address, or both. */
+static const char *unsubscribe_ways(struct composer *composer, const char *mailto)
+{
+    const char *link = composer->list.has_link_header ? buf_text(composer->link) : NULL;
+    if (link == NULL && mailto == NULL)
+        return "";
+    if (mailto == NULL)
+        return JOIN_TEXTS(composer->unsubscribe_header, "<", link, ">");
+    if (link == NULL)
+        return JOIN_TEXTS(composer->unsubscribe_header, "<mailto:", mailto, ">");
+    return JOIN_TEXTS(composer->unsubscribe_header, "<", link, ">, <mailto:", mailto, ">");
+}
+
 static bool compose_message(struct composer *composer, const struct composer_recipient *recipient, const char *token,
                             int64_t date_us, struct error *err)
 {
     struct header unsubscribe_header = { "List-Unsubscribe", "" };
+    const char *mailto = unsubscribe_mailto(composer, recipient);
     struct message message = {
         .to = { .address = recipient->email },
         .subject = buf_text(composer->subject.out),
@@ -271,10 +297,9 @@ static bool compose_message(struct composer *composer, const struct composer_rec
         .date = date_text(composer, date_us),
         .message_id = JOIN_TEXTS(composer->message_id, "<", token, "@", composer->domain, ">"),
         .headers = &unsubscribe_header,
-        .header_count = composer->list.has_link_header,
+        .header_count = composer->list.has_link_header || mailto != NULL,
     };
-    if (composer->list.has_link_header)
-        unsubscribe_header.value = JOIN_TEXTS(composer->unsubscribe_header, "<", buf_text(composer->link), ">");
+    unsubscribe_header.value = unsubscribe_ways(composer, mailto);
     buf_clear(composer->message);
     return message_compose(composer->plan, &message, composer->scratch, composer->message, err);
 }

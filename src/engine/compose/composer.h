@@ -33,6 +33,7 @@ struct composer_design {
     enum message_class message_class;
     int64_t send_id;          /* 0: a test message; its links unsubscribe nobody */
     const char *tracking_url; /* base URL of tracked links and of the picture that reports opens; NULL: nothing is tracked */
+    bool receives_reports;    /* of other mail systems at the domain of the sender (return_path.h) */
 };
 
 struct composer_recipient {

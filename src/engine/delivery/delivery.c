@@ -1,7 +1,7 @@
 #include "engine/delivery/delivery.h"
 
 #include "base/text.h"
-#include "engine/compose/message_id.h"
+#include "engine/compose/return_path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +130,7 @@ static bool read_send(const struct work *work, struct delivery_batch *batch, str
         .message_class = text_equal(send->message_class, "marketing") ? MESSAGE_MARKETING : MESSAGE_TRANSACTIONAL,
         .send_id = batch->send_id,
         .tracking_url = delivery_tracking_url(work, send),
+        .receives_reports = send->receives_reports,
     };
     return true;
 }
@@ -251,6 +252,14 @@ static char *message_token(const struct work *work, const struct delivery_batch 
 {
     const struct message_origin origin = { .brand_id = batch->brand_id, .send_id = batch->send_id, .ordinal = ordinal };
     return message_id_token(work->engine, work->arena, &origin);
+}
+
+char *delivery_return_path(const struct work *work, const struct delivery_batch *batch, size_t index)
+{
+    const struct message_origin origin = { batch->brand_id, batch->send_id, batch->recipients[index].ordinal };
+    return batch->send->receives_reports
+               ? return_path_address(work->engine, work->arena, RETURN_PATH_BOUNCE, &origin, batch->send->domain)
+               : NULL;
 }
 
 bool delivery_compose(const struct work *work, const struct delivery_batch *batch, size_t index, struct composer *composer,

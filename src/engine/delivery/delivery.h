@@ -126,6 +126,9 @@ MUST_CHECK bool delivery_composer(const struct work *work, const struct delivery
 MUST_CHECK bool delivery_compose(const struct work *work, const struct delivery_batch *batch, size_t index,
                                  struct composer *composer, struct bytes *ret_message, struct error *err) NONNULL(1, 2, 4, 5, 6);
 
+/* The return path of a recipient's message, in the arena of `work`; NULL while its domain receives no reports. */
+char *delivery_return_path(const struct work *work, const struct delivery_batch *batch, size_t index) NONNULL(1, 2);
+
 /* The stable file name of a recipient's message in the capture maildir. */
 char *delivery_message_name(const struct work *work, const struct delivery_batch *batch, size_t index, struct arena *arena)
     NONNULL(1, 2, 4) RETURNS_NONNULL;

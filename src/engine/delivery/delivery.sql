@@ -1,13 +1,14 @@
 -- The data of a send that its delivery needs.
 -- name: delivery_send :one
 -- params: brand_id bigint, id bigint, now timestamptz
--- columns: status text, organization_id bigint, message_class text, email_id bigint, audience_id bigint null, domain_id bigint, is_sandbox boolean, subject_code bytea, html_code bytea, text_code bytea, from_address text, sender_name text null, reply_to text null, domain text, has_click_host boolean, brand text, inline_to text[] null, inline_keys text[] null, started_at timestamptz null, any_suppressed boolean, is_held boolean
+-- columns: status text, organization_id bigint, message_class text, email_id bigint, audience_id bigint null, domain_id bigint, is_sandbox boolean, subject_code bytea, html_code bytea, text_code bytea, from_address text, sender_name text null, reply_to text null, domain text, has_click_host boolean, brand text, inline_to text[] null, inline_keys text[] null, started_at timestamptz null, any_suppressed boolean, is_held boolean, receives_reports boolean
 select s.status, b.organization_id, s.message_class, s.email_id, s.audience_id, s.domain_id, d.kind = 'sandbox', s.subject_code, coalesce(s.html_code, v.html_code), v.text_code, s.from_address,
        s.sender_name, s.reply_to, d.name, 'CNAME click.' || d.name = any (d.published),
        jsonb_strip_nulls(b.identity || jsonb_build_object('name', b.name, 'domain', b.domain, 'timeZone', b.time_zone,
                                                           'locale', b.locale))::text,
        s.inline_to, s.inline_keys, s.started_at,
-       exists (select 1 from suppressions_at(:brand_id, :now)), s.held_at is not null
+       exists (select 1 from suppressions_at(:brand_id, :now)), s.held_at is not null,
+       array['MX bounce.' || d.name, 'TXT bounce.' || d.name] <@ d.published
   from sends s
   join email_versions v on v.brand_id = s.brand_id and v.id = s.email_version_id
   join domains d on d.brand_id = s.brand_id and d.id = s.domain_id

@@ -99,9 +99,20 @@ static bool apply(const struct work *work, const struct report *report, const ch
     return true;
 }
 
+/* Whether a bounce or a complaint changes nothing. A repetition must not suppress an address that was released since. The wish of a
+ * person to get no mail always counts. */
+static bool is_void(const struct report *report, const struct report_recipient_row *row, enum report_outcome *ret_outcome)
+{
+    const int64_t max_age_us = REPORT_MAX_AGE_DAYS * INT64_C(86400) * US_PER_S;
+    bool is_late = row->decided_at.set && report->at_us - row->decided_at.value > max_age_us;
+    *ret_outcome = is_late ? REPORT_LATE : REPORT_REPEATED;
+    return is_late || row->is_recorded;
+}
+
 static bool decide(const struct work *work, const struct report *report, enum report_outcome *ret_outcome, struct error *err)
 {
-    struct report_recipient_params params = { report->origin.brand_id, report->origin.send_id, report->origin.ordinal };
+    const char *type = event_type(report);
+    struct report_recipient_params params = { report->origin.brand_id, report->origin.send_id, report->origin.ordinal, type };
     struct report_recipient_row *row = NULL;
     *ret_outcome = REPORT_UNKNOWN;
     if (!report->is_matched || report->origin.send_id == 0)
@@ -114,10 +125,9 @@ static bool decide(const struct work *work, const struct report *report, enum re
     own.organization_id = row->organization_id;
     own.brand_id = report->origin.brand_id;
     *ret_outcome = REPORT_NOTED;
-    if (event_type(report) == NULL)
+    if (type == NULL)
         return true;
-    *ret_outcome = REPORT_LATE;
-    if (row->decided_at.set && report->at_us - row->decided_at.value > REPORT_MAX_AGE_DAYS * INT64_C(86400) * US_PER_S)
+    if (report->kind != REPORT_UNSUBSCRIBE && is_void(report, row, ret_outcome))
         return true;
     return apply(&own, report, row->email_key, ret_outcome, err);
 }

@@ -1,8 +1,10 @@
--- The recipient of a reported message, and when its result was written.
+-- The recipient of a reported message, when its result was written, and if an event of this type was recorded before.
 -- name: report_recipient :one
--- params: brand_id bigint, send_id bigint, ordinal bigint
--- columns: organization_id bigint, email_key text, decided_at timestamptz null
-select b.organization_id, r.email_key, e.occurred_at
+-- params: brand_id bigint, send_id bigint, ordinal bigint, event_type text null
+-- columns: organization_id bigint, email_key text, decided_at timestamptz null, is_recorded boolean
+select b.organization_id, r.email_key, e.occurred_at,
+       exists (select 1 from recipient_events x
+                where x.brand_id = :brand_id and x.send_id = :send_id and x.ordinal = :ordinal and x.event_type = :event_type)
   from send_recipients r
   join brands b on b.id = r.brand_id
   left join send_results e on e.brand_id = r.brand_id and e.send_id = r.send_id and e.ordinal = r.ordinal
@@ -19,3 +21,39 @@ update contacts set subscribed = false, updated_at = :now where brand_id = :bran
 insert into report_counts (brand_id, day, source, kind, outcome, count)
 values (:brand_id, (:at::timestamptz at time zone 'UTC')::date, :source, :kind, :outcome, 1)
     on conflict (brand_id, day, source, kind, outcome) do update set count = report_counts.count + 1;
+
+-- Keeps a report whose message is not known.
+-- name: unmatched_report_keep :exec
+-- params: now timestamptz, source text, kind text, bounce text null, return_path text null, recipient text null, diagnostic text null, excerpt text
+insert into unmatched_reports (received_at, source, kind, bounce, return_path, recipient, diagnostic, excerpt)
+values (:now, :source, :kind, :bounce, :return_path, :recipient, :diagnostic, :excerpt);
+
+-- Removes the oldest of these reports. The ids are found by the primary key.
+-- name: unmatched_report_trim :exec
+-- params: kept integer
+delete from unmatched_reports
+ where brand_id = 0 and id <= (select id from unmatched_reports where brand_id = 0 order by id desc offset :kept limit 1);
+
+-- The reports whose message is not known, newest first.
+-- name: unmatched_reports :many
+-- columns: received_at timestamptz, source text, kind text, bounce text null, return_path text null, recipient text null, diagnostic text null, excerpt text
+select received_at, source, kind, bounce, return_path, recipient, diagnostic, left(excerpt, 2000)
+  from unmatched_reports
+ where brand_id = 0
+ order by id desc;
+
+-- The counts of reports of all brands since a time.
+-- name: report_counts :many
+-- params: since timestamptz
+-- columns: source text, kind text, outcome text, count bigint
+select source, kind, outcome, sum(count)::bigint
+  from report_counts
+ where day >= (:since::timestamptz at time zone 'UTC')::date
+ group by source, kind, outcome
+ order by source, kind, outcome;
+
+-- The organization of a brand.
+-- name: report_owner :one
+-- params: brand_id bigint
+-- columns: organization_id bigint
+select organization_id from brands where id = :brand_id;

@@ -68,7 +68,7 @@ describe('a sending domain', { timeout: 600_000 }, () => {
         const chunks = [];
         stream.on('data', (chunk) => chunks.push(chunk));
         stream.on('end', () => {
-          taken.push({ to: session.envelope.rcptTo[0].address, message: Buffer.concat(chunks) });
+          taken.push({ to: session.envelope.rcptTo[0].address, from: session.envelope.mailFrom.address, message: Buffer.concat(chunks) });
           callback();
         });
       },
@@ -124,6 +124,8 @@ describe('a sending domain', { timeout: 600_000 }, () => {
     assert.deepEqual(signatures, [`pass ${DOMAIN}`, `pass ${DOMAIN}`]);
     assert.match(text, /^From: "?The Shop"? <news@shop\.test>\r$/m);
     assert.match(text, /^Reply-To: <?team@elsewhere\.test>?\r$/m);
+    assert.match(taken.find(({ to }) => to === 'ada@example.com').from, /^b[a-z2-7]{53}@bounce\.shop\.test$/, 'reports come back there (D-124)');
+    assert.match(text, /^List-Unsubscribe: <mailto:u[a-z2-7]{53}@bounce\.shop\.test>\r$/m);
   });
 
   test('is lent to tests of its organization, and to nothing else (R-257)', async () => {

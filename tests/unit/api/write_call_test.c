@@ -173,11 +173,10 @@ static void test_the_audit_row(void **state)
 static void test_transports_have_names(void **state)
 {
     (void)state;
-    static const char *const names[] = { [TRANSPORT_STDIO] = "stdio",
-                                         [TRANSPORT_MCP_HTTP] = "mcp",
-                                         [TRANSPORT_REST] = "rest",
-                                         [TRANSPORT_COMMAND_LINE] = "cli",
-                                         [TRANSPORT_EMBEDDED] = "embedded" };
+    static const char *const names[] = {
+        [TRANSPORT_STDIO] = "stdio",      [TRANSPORT_MCP_HTTP] = "mcp",      [TRANSPORT_REST] = "rest",
+        [TRANSPORT_COMMAND_LINE] = "cli", [TRANSPORT_EMBEDDED] = "embedded", [TRANSPORT_MAIL] = "mail"
+    };
     for (size_t transport = 0; transport < ARRAY_COUNT(names); transport++)
         assert_string_equal(dispatch_transport_name((enum transport)transport), names[transport]);
 }

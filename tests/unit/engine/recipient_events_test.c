@@ -121,7 +121,13 @@ static void test_reports(void **state)
     assert_int_equal(report_of(REPORT_BOUNCE, BOUNCE_HARD, send_id, 9, at_us), REPORT_UNKNOWN);
     assert_int_equal(report_of(REPORT_BOUNCE, BOUNCE_HARD, send_id, 3, at_us + INT64_C(31) * 86400 * US_PER_S), REPORT_LATE);
     assert_int_equal(number_of("select count(*) from suppressions"), 1);
-    assert_int_equal(number_of("select sum(count)::bigint from report_counts"), 7);
+    run_sql("delete from suppressions");
+    assert_int_equal(report_of(REPORT_COMPLAINT, BOUNCE_HARD, send_id, 2, at_us), REPORT_REPEATED);
+    assert_int_equal(number_of("select count(*) from suppressions"), 0);
+    assert_int_equal(report_of(REPORT_UNSUBSCRIBE, BOUNCE_HARD, send_id, 1, at_us + INT64_C(90) * 86400 * US_PER_S),
+                     REPORT_APPLIED);
+    assert_int_equal(number_of("select count(*) from suppressions where reason = 'unsubscribe'"), 1);
+    assert_int_equal(number_of("select sum(count)::bigint from report_counts"), 9);
     assert_int_equal(number_of("select count from report_counts where brand_id = 0 and outcome = 'unknown'"), 1);
 }
 

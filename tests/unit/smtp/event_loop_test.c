@@ -21,7 +21,8 @@ enum { MAX_LETTERS = 512, GIVE_UP_S = 30 };
 /* ---- Letters, given out in order, and what became of them ---- */
 
 struct letter {
-    const char *from; /* NULL: sender@from.test */
+    const char *return_path; /* NULL: none */
+    const char *from;        /* NULL: sender@from.test */
     const char *to;
     const char *head; /* the first part; NULL: none */
     const char *body; /* NULL: a short message */
@@ -69,6 +70,7 @@ static bool next(void *context, struct smtp_message *ret_message)
         *ret_message = (struct smtp_message){
             .tag = letter,
             .mail_from = letter->from != NULL ? letter->from : "sender@from.test",
+            .return_path = letter->return_path,
             .rcpt_to = letter->to,
             .needs_smtputf8 = letter->needs_smtputf8,
             .parts = { { (const unsigned char *)head, strlen(head) }, { (const unsigned char *)body, strlen(body) } },
@@ -232,6 +234,26 @@ static void an_envelope_travels_with_the_dot_before_it(void **state)
     assert_int_equal(relay.body_count, 20);
     assert_int_equal(relay.envelopes_with_dot, 19);
     end_post(&post);
+}
+
+/* A return path for each message costs no round trip, and a relay can do without. */
+static void each_message_has_its_return_path(void **state)
+{
+    (void)state;
+    static const char *const queries[] = { "connections=1", "connections=1&return_path=off" };
+    for (size_t i = 0; i < ARRAY_COUNT(queries); i++) {
+        struct letter letters[] = { { .to = "a@there.test", .return_path = "b1@bounce.test" },
+                                    { .to = "b@there.test" },
+                                    { .to = "c@there.test", .return_path = "b3@bounce.test" } };
+        struct post post = { .letters = letters, .count = ARRAY_COUNT(letters) };
+        start_relay(NULL, 0);
+        send_letters(&post, queries[i]);
+        assert_int_equal(relay.envelopes_with_dot, 2);
+        assert_int_equal(strstr(relay.commands[0], "MAIL FROM:<b1@bounce.test>") != NULL, i == 0);
+        assert_int_equal(strstr(relay.commands[0], "MAIL FROM:<b3@bounce.test>") != NULL, i == 0);
+        assert_non_null(strstr(relay.commands[0], "MAIL FROM:<sender@from.test>"));
+        end_post(&post);
+    }
 }
 
 static void without_pipelining_each_command_waits(void **state)
@@ -886,6 +908,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_message_arrives_as_it_was_given),
         cmocka_unit_test(an_envelope_travels_with_the_dot_before_it),
+        cmocka_unit_test(each_message_has_its_return_path),
         cmocka_unit_test(without_pipelining_each_command_waits),
         cmocka_unit_test(dots_are_doubled_behind_every_line_end),
         cmocka_unit_test(replies_may_be_split_anywhere),

@@ -34,6 +34,7 @@ static void an_address_alone_has_the_defaults(void **state)
     assert_null(settings.user);
     assert_int_equal(settings.tls, SMTP_TLS_IF_OFFERED);
     assert_false(settings.takes_any_certificate);
+    assert_false(settings.ignores_return_path);
     assert_int_equal(settings.connections, 10);
     assert_int_equal(settings.per_destination, 0);
     assert_int_equal(settings.messages, 1000);
@@ -47,12 +48,13 @@ static void every_part_is_read(void **state)
     (void)state;
     struct smtp_settings settings =
         read_settings("smtp://us%40er:p%3A%2F%20w@[::1]:2525/?tls=none&connections=200&per_destination=5"
-                      "&messages=7&timeout=3&final_timeout=9&verify=no&ca=%2Fdev%2Fnull");
+                      "&messages=7&timeout=3&final_timeout=9&verify=no&ca=%2Fdev%2Fnull&return_path=off");
     assert_string_equal(settings.name, "[::1]:2525");
     assert_string_equal(settings.user, "us@er");
     assert_string_equal(settings.password, "p:/ w");
     assert_int_equal(settings.tls, SMTP_TLS_NEVER);
     assert_true(settings.takes_any_certificate);
+    assert_true(settings.ignores_return_path);
     assert_int_equal(settings.connections, 200);
     assert_int_equal(settings.per_destination, 5);
     assert_int_equal(settings.messages, 7);

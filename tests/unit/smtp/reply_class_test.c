@@ -83,8 +83,34 @@ static void words_decide_where_codes_say_nothing(void **state)
         { 554, "", "transaction failed", SMTP_VERDICT_REFUSED },
         { 550, "", "we do not like this", SMTP_VERDICT_REFUSED },
         { 500, "", "syntax error", SMTP_VERDICT_REFUSED },
+        { 550, "5.1.351", "Remote server returned unknown recipient", SMTP_VERDICT_HARD },
+        { 550, "5.4.1", "Recipient address rejected: Access denied", SMTP_VERDICT_HARD },
+        { 550, "5.4.4", "Host or domain name not found. Host not found", SMTP_VERDICT_HARD },
+        { 554, "", "delivery error: dd This user doesn't have an account", SMTP_VERDICT_HARD },
     };
     assert_verdicts(replies, sizeof(replies) / sizeof(*replies), true);
+}
+
+/* Servers give the code of an unknown recipient for other reasons too. */
+static void words_correct_a_code_of_the_recipient(void **state)
+{
+    (void)state;
+    static const struct reply replies[] = {
+        { 552, "5.1.1", "mailbox is over quota", SMTP_VERDICT_SOFT },
+        { 553, "5.1.3", "see https://spamhaus.example/query", SMTP_VERDICT_BLOCK },
+        { 550, "5.1.1", "192.0.2.1 has sent to too many recipients", SMTP_VERDICT_BLOCK },
+        { 550, "", "Sender address rejected: host not found", SMTP_VERDICT_REFUSED },
+        { 550, "", "Access denied, invalid HELO name: unknown host", SMTP_VERDICT_BLOCK },
+    };
+    assert_verdicts(replies, sizeof(replies) / sizeof(*replies), true);
+}
+
+static void a_full_mailbox_is_known_by_code_or_words(void **state)
+{
+    (void)state;
+    assert_true(smtp_reply_is_full("5.2.2", "") && smtp_reply_is_full("4.2.2", ""));
+    assert_true(smtp_reply_is_full("", "Mailbox is FULL"));
+    assert_false(smtp_reply_is_full("5.2.1", "disabled"));
 }
 
 static void a_mailbox_that_gets_too_much_is_not_gone(void **state)
@@ -124,6 +150,8 @@ int main(void)
         cmocka_unit_test(enhanced_codes_decide),
         cmocka_unit_test(a_basic_4xx_is_soft_whatever_else_is_said),
         cmocka_unit_test(words_decide_where_codes_say_nothing),
+        cmocka_unit_test(words_correct_a_code_of_the_recipient),
+        cmocka_unit_test(a_full_mailbox_is_known_by_code_or_words),
         cmocka_unit_test(a_mailbox_that_gets_too_much_is_not_gone),
         cmocka_unit_test(nobody_is_condemned_for_the_sender),
         cmocka_unit_test(verdicts_have_names),

@@ -1,0 +1,160 @@
+#include "engine/reports/receive.h"
+
+#include "engine/compose/return_path.h"
+#include "engine/subscriptions/link.h"
+#include "sql/reports.h"
+
+#include <string.h>
+
+enum { COUNTED_DAYS = 30 };
+
+/* ---- The message ---- */
+
+static bool find_by_message_id(const struct work *work, struct text_list ids, struct message_origin *ret_origin)
+{
+    for (size_t i = 0; i < ids.count; i++)
+        if (ids.items[i] != NULL && message_id_open(work->engine, work->arena, ids.items[i], ret_origin))
+            return true;
+    return false;
+}
+
+/* The field has the link and the address of unsubscribing, each in angle brackets (RFC 2369 §2). */
+static bool find_by_unsubscribe(const struct work *work, const char *value, struct message_origin *ret_origin)
+{
+    for (const char *open = value; open != NULL && (open = strchr(open, '<')) != NULL; open++) {
+        const char *item = arena_dup_bytes(work->arena, open + 1, strcspn(open + 1, ">?"));
+        const char *slash = strrchr(item, '/');
+        struct unsubscribe_link link;
+        if (strncmp(item, "mailto:", 7) == 0 &&
+            return_path_open(work->engine, work->arena, item + 7, ret_origin) != RETURN_PATH_NONE)
+            return true;
+        if (slash == NULL || !unsubscribe_token_open(work->engine, work->arena, slash + 1, &link))
+            continue;
+        *ret_origin = (struct message_origin){ link.brand_id, link.send_id, link.ordinal };
+        return true;
+    }
+    return false;
+}
+
+/* A message to the address of unsubscribing unsubscribes, unless it is an answer of a machine. */
+static void identify(const struct work *work, const struct received_report *received, struct report *report)
+{
+    const char *address = received->return_path != NULL ? received->return_path : "";
+    enum return_path_kind kind = return_path_open(work->engine, work->arena, address, &report->origin);
+    report->is_matched = kind != RETURN_PATH_NONE || find_by_message_id(work, received->message_ids, &report->origin) ||
+                         find_by_unsubscribe(work, received->list_unsubscribe, &report->origin);
+    if (kind == RETURN_PATH_UNSUBSCRIBE && report->kind == REPORT_OTHER)
+        report->kind = REPORT_UNSUBSCRIBE;
+}
+
+/* ---- Reports without a known message ---- */
+
+static bool keep_unmatched(const struct work *work, const struct received_report *received, const struct report *report,
+                           struct error *err)
+{
+    struct unmatched_report_keep_params params = {
+        .now = work->now_us,
+        .source = report->source,
+        .kind = report_kind_name(report->kind),
+        .bounce = report->kind == REPORT_BOUNCE ? bounce_class_name(report->bounce) : NULL,
+        .return_path = received->return_path,
+        .recipient = received->recipient,
+        .diagnostic = received->diagnostic,
+        .excerpt = received->excerpt != NULL ? received->excerpt : "",
+    };
+    struct unmatched_report_trim_params trim = { .kept = UNMATCHED_REPORTS_MAX };
+    return sql_unmatched_report_keep(work->conn, work->arena, &params, NULL, err) &&
+           sql_unmatched_report_trim(work->conn, work->arena, &trim, NULL, err);
+}
+
+static bool find_owner(const struct work *work, const struct message_origin *origin, struct received_outcome *outcome,
+                       struct error *err)
+{
+    struct report_owner_params params = { origin->brand_id };
+    struct report_owner_row *row;
+    if (!sql_report_owner(work->conn, work->arena, &params, &row, err))
+        return false;
+    outcome->origin = *origin;
+    outcome->organization_id = row != NULL ? row->organization_id : 0;
+    return true;
+}
+
+bool report_receive(const struct work *work, const struct received_report *received, struct received_outcome *ret_outcome,
+                    struct error *err)
+{
+    struct report report = {
+        .kind = received->kind,
+        .bounce = received->bounce,
+        .source = received->source,
+        .diagnostic = received->diagnostic,
+        .at_us = work->now_us,
+    };
+    enum report_outcome outcome;
+    identify(work, received, &report);
+    if (!report_record(work, &report, &outcome, err))
+        return false;
+    *ret_outcome = (struct received_outcome){ .kind = report.kind, .outcome = outcome };
+    if (outcome != REPORT_UNKNOWN)
+        return find_owner(work, &report.origin, ret_outcome, err);
+    /* The report of a test message is about a known message. */
+    bool is_test = report.is_matched && report.origin.send_id == 0;
+    return is_test || report.kind == REPORT_AUTO_REPLY || keep_unmatched(work, received, &report, err);
+}
+
+/* ---- For the operator ---- */
+
+static bool write_counts(const struct work *work, struct json_writer *json, struct error *err)
+{
+    struct report_counts_params params = { .since = work->now_us - COUNTED_DAYS * INT64_C(86400) * 1000000 };
+    struct report_counts_row *rows;
+    size_t count;
+    if (!sql_report_counts(work->conn, work->arena, &params, &rows, &count, err))
+        return false;
+    json_key(json, "counts");
+    json_array_begin(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object_begin(json);
+        json_member_text(json, "source", rows[i].source);
+        json_member_text(json, "kind", rows[i].kind);
+        json_member_text(json, "outcome", rows[i].outcome);
+        json_member_int(json, "count", rows[i].count);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    return true;
+}
+
+static bool write_unmatched(const struct work *work, struct json_writer *json, struct error *err)
+{
+    struct unmatched_reports_row *rows;
+    size_t count;
+    if (!sql_unmatched_reports(work->conn, work->arena, &rows, &count, err))
+        return false;
+    json_key(json, "unmatched");
+    json_array_begin(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object_begin(json);
+        json_member_time(json, "receivedAt", rows[i].received_at);
+        json_member_text(json, "source", rows[i].source);
+        json_member_text(json, "kind", rows[i].kind);
+        json_member_text_if(json, "class", rows[i].bounce);
+        json_member_text_if(json, "returnPath", rows[i].return_path);
+        json_member_text_if(json, "recipient", rows[i].recipient);
+        json_member_text_if(json, "diagnostic", rows[i].diagnostic);
+        json_member_text(json, "excerpt", rows[i].excerpt);
+        json_object_end(json);
+    }
+    json_array_end(json);
+    return true;
+}
+
+bool report_write_all(const struct work *work, bool only_unmatched, struct json_writer *json, struct error *err)
+{
+    json_object_begin(json);
+    if (!only_unmatched && !write_counts(work, json, err))
+        return false;
+    if (!write_unmatched(work, json, err))
+        return false;
+    json_object_end(json);
+    return true;
+}

@@ -1,0 +1,107 @@
+// The system's Dovecot as an IMAP server of a test, on loopback. Its configuration, mail and port are its own, in a temporary folder.
+
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from './ports.mjs';
+import { until } from './processes.mjs';
+
+const DOVECOT = '/usr/sbin/dovecot';
+const MAIL_USER = 'mail';
+
+/** Why Dovecot cannot be run here; undefined when it can. */
+export function missingDovecot() {
+  if (!existsSync(DOVECOT)) return 'Dovecot is not installed (tests/setup.sh installs it)';
+  if (process.getuid() !== 0) return 'Dovecot starts as root only';
+  return undefined;
+}
+
+const configuration = (folder, port, uid, gid) => `
+base_dir = ${folder}/run
+state_dir = ${folder}/state
+log_path = ${folder}/log
+protocols = imap
+listen = 127.0.0.1
+ssl = no
+disable_plaintext_auth = no
+first_valid_uid = ${uid}
+first_valid_gid = ${gid}
+mail_location = maildir:${folder}/mail
+service imap-login {
+  chroot =
+  inet_listener imap {
+    port = ${port}
+  }
+  inet_listener imaps {
+    port = 0
+  }
+}
+service anvil {
+  chroot =
+}
+service stats {
+  chroot =
+}
+passdb {
+  driver = static
+  args = password=secret
+}
+userdb {
+  driver = static
+  args = uid=${uid} gid=${gid} home=${folder}/mail
+}
+`;
+
+const idOf = (option) => Number(spawnSync('id', [option, MAIL_USER], { encoding: 'utf8' }).stdout);
+
+export class Dovecot {
+  #process;
+  #count = 0;
+
+  static async start() {
+    const server = new Dovecot();
+    server.folder = mkdtempSync(join(tmpdir(), 'posthorn-dovecot-'));
+    chmodSync(server.folder, 0o755);
+    server.port = await freePort();
+    const [uid, gid] = [idOf('-u'), idOf('-g')];
+    for (const name of ['mail', 'mail/new', 'mail/cur', 'mail/tmp']) {
+      mkdirSync(join(server.folder, name));
+      chownSync(join(server.folder, name), uid, gid);
+    }
+    server.owner = [uid, gid];
+    writeFileSync(join(server.folder, 'conf'), configuration(server.folder, server.port, uid, gid));
+    server.#process = spawn(DOVECOT, ['-F', '-c', join(server.folder, 'conf')], { stdio: 'ignore' });
+    const listens = () => new Promise((resolve) => {
+      const socket = connect(server.port, '127.0.0.1', () => { socket.destroy(); resolve(true); });
+      socket.on('error', () => resolve(false));
+    });
+    await until('Dovecot listens', listens).catch((problem) => { throw new Error(`${problem.message}: ${server.log()}`); });
+    return server;
+  }
+
+  log() {
+    const file = join(this.folder, 'log');
+    return existsSync(file) ? readFileSync(file, 'utf8') : '';
+  }
+
+  /** Puts a message into INBOX. */
+  deliver(message) {
+    const file = join(this.folder, 'mail/new', `${Date.now()}.${++this.#count}.test`);
+    writeFileSync(file, message);
+    chownSync(file, ...this.owner);
+  }
+
+  /** The names of the messages in INBOX, flags included. */
+  messages() {
+    return ['new', 'cur'].flatMap((name) => readdirSync(join(this.folder, 'mail', name)));
+  }
+
+  async stop() {
+    const ended = new Promise((resolve) => this.#process.once('exit', resolve));
+    this.#process.kill('SIGTERM');
+    await ended;
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
