@@ -1,6 +1,7 @@
 #include "api/service.h"
 
 #include "base/panic.h"
+#include "base/scheduling.h"
 
 #include "api/dispatch/dispatch.h"
 #include "crypto/keys.h"
@@ -30,11 +31,22 @@ static bool connect_executor(void *context, struct db_conn **ret_conn, struct er
     return installation_connect(api->installation, ret_conn, err);
 }
 
+/* Slow calls of an organization leave a processor to the others that are active. */
+static int slow_share_beside(void)
+{
+    int processors = scheduling_processors();
+    return processors > 1 ? processors - 1 : 1;
+}
+
 static struct executor *pool_new(struct api *api, const char *name, int threads, int batchers)
 {
+    bool is_slow = batchers == 0;
     struct executor_config config = {
         .name = name,
         .threads = threads,
+        .share_beside = is_slow ? slow_share_beside() : 0,
+        .is_slow = is_slow,
+        .activity = api->activity,
         .queue_max = api->config.queue_max != 0 ? api->config.queue_max : (size_t)QUEUE_MAX,
         .batchers = batchers,
         .run = dispatch_run,
@@ -57,6 +69,7 @@ struct api *api_new(const struct api_config *config)
     api->installation = installation_new(&config->installation);
     api->engine = installation_engine(api->installation);
     api->auth = auth_new(config->fixed_brand);
+    api->activity = activity_new(0);
     api->limits = limits_new(config->limit_store, api->engine->name);
     pthread_mutex_init(&api->calls_lock, NULL);
     int quick = config->quick_threads;
@@ -81,6 +94,7 @@ void api_free(struct api *api, int wait_ms)
     executor_free(api->reads);
     executor_free(api->slow);
     executor_free(api->writes);
+    activity_free(api->activity);
     limits_free(api->limits);
     auth_free(api->auth);
     installation_free(api->installation);

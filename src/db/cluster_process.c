@@ -1,6 +1,7 @@
 #include "db/cluster_process.h"
 
 #include "base/clock.h"
+#include "base/scheduling.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,6 +62,7 @@ static bool change_user(const struct cluster_user *user)
 static NORETURN void exec_child(const struct process_launch *launch, int null_fd, pid_t parent, char *const environment[])
 {
     reset_child_signals();
+    scheduling_reset();
     setsid();
     umask(077);
     bool ready = dup2(null_fd, STDIN_FILENO) >= 0 && dup2(launch->output_fd, STDOUT_FILENO) >= 0 &&
@@ -217,6 +219,7 @@ bool process_output(struct arena *arena, const char *const argv[], char **ret_ou
 static NORETURN void detach(const char *program, const char *const argv[], int null_fd, int log_fd, int result_fd)
 {
     reset_child_signals();
+    scheduling_reset();
     setsid();
     pid_t pid = fork();
     if (pid != 0) {

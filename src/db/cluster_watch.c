@@ -1,6 +1,7 @@
 #include "db/cluster_runner.h"
 
 #include "base/clock.h"
+#include "base/scheduling.h"
 #include "db/cluster.h"
 #include "db/cluster_locks.h"
 #include "db/cluster_process.h"
@@ -133,6 +134,7 @@ static bool await_event(const struct cluster_watch *watch)
 static void *watch_thread(void *data)
 {
     struct cluster_watch *watch = data;
+    scheduling_reset();
     do
         look(watch);
     while (await_event(watch));

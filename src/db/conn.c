@@ -36,6 +36,7 @@ struct db *db_new(const struct db_config *config)
     db->reach = config->reach;
     db->is_served = config->is_served;
     db->reach_data = config->reach_data;
+    db->is_private = config->is_private;
     if (db->url == NULL || db->application_name == NULL)
         panic(PANIC_NO_MEMORY);
     return db;
@@ -114,6 +115,9 @@ static PGconn *open_pg(const struct db *db)
     return PQconnectdbParams(keywords, values, 1);
 }
 
+static const char one_process[] = "SET max_parallel_workers_per_gather = 0";
+static const char several_processes[] = "RESET max_parallel_workers_per_gather";
+
 static bool set_session(struct db_conn *conn)
 {
     BUF_SCOPE sql;
@@ -122,6 +126,8 @@ static bool set_session(struct db_conn *conn)
                "SET search_path = posthorn; SET timezone = 'UTC'; SET client_min_messages = warning; SET jit = off;"
                "SET statement_timeout = %d; SET bytea_output = hex; SET standard_conforming_strings = on;",
                conn->db->statement_timeout_ms);
+    if (conn->is_not_parallel)
+        buf_printf(&sql, "%s;", one_process);
     for (size_t i = 0; i < conn->channel_count; i++) {
         char *channel = PQescapeIdentifier(conn->pg, conn->channels[i], strlen(conn->channels[i]));
         buf_printf(&sql, "LISTEN %s;", channel != NULL ? channel : "");
@@ -149,6 +155,8 @@ static bool conn_open(struct db_conn *conn, struct error *err)
     pthread_mutex_unlock(&conn->lock);
     conn->backoff_ms = 0;
     conn->next_attempt_us = 0;
+    conn->is_low_due = conn->is_low;
+    conn_lower_priority(conn);
     return true;
 }
 
@@ -283,8 +291,10 @@ bool conn_ready(struct db_conn *conn, struct error *err)
     bool in_transaction = conn->tx_open && !conn->begin_pending;
     if (conn->pg != NULL && !in_transaction && (conn->stale || !is_alive(conn) || !is_served(conn->db)))
         conn_drop(conn);
-    if (conn->pg != NULL)
+    if (conn->pg != NULL) {
+        conn_lower_priority(conn);
         return true;
+    }
     if (!in_transaction)
         return reconnect(conn, err);
     db_fail_with_sqlstate(err, "08003", NULL);
@@ -421,6 +431,14 @@ bool conn_simple(struct db_conn *conn, const char *sql, PGresult **ret_result, s
 bool db_script(struct db_conn *conn, const char *sql, struct error *err)
 {
     return conn_ready(conn, err) && conn_simple(conn, sql, NULL, err);
+}
+
+bool db_allow_parallel(struct db_conn *conn, bool allowed, struct error *err)
+{
+    if (conn->is_not_parallel == !allowed)
+        return true;
+    conn->is_not_parallel = !allowed;
+    return db_script(conn, allowed ? several_processes : one_process, err);
 }
 
 /* ---- The end of a COPY ---- */

@@ -19,6 +19,7 @@ struct db {
     bool (*reach)(void *data, struct error *err);
     bool (*is_served)(void *data);
     void *reach_data;
+    bool is_private;
 };
 
 /* The prepared statements of a connection: an open-addressing hash set of pointers. */
@@ -39,6 +40,10 @@ struct db_conn {
     bool begin_pending; /* its BEGIN was not sent yet */
     bool copying;
     bool stale; /* its prepared plans no longer match the schema: reconnect when idle */
+
+    bool is_low;          /* its server process has a low priority, or shall get it */
+    bool is_low_due;      /* the priority of this server process is still to be lowered */
+    bool is_not_parallel; /* one process for each query; also after a reconnect */
 
     const char *channels[DB_MAX_CHANNELS];
     size_t channel_count;
@@ -87,6 +92,9 @@ bool prepared_has(const struct prepared_set *set, const struct db_statement *sta
 void prepared_add(struct prepared_set *set, const struct db_statement *statement) NONNULL(1, 2);
 void prepared_remove(struct prepared_set *set, const struct db_statement *statement) NONNULL(1, 2);
 void prepared_clear(struct prepared_set *set) NONNULL(1);
+
+/* Lowers the priority of the server's process when that is due. */
+void conn_lower_priority(struct db_conn *conn) NONNULL(1);
 
 /* The text of an error without its line end. */
 void pg_message_line(const char *message, char *ret_line, size_t size) NONNULL(1, 2);

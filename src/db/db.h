@@ -102,6 +102,8 @@ struct db_config {
      * the server still answers there. NULL: always true. Any thread; it must be quick. */
     bool (*is_served)(void *data);
     void *reach_data; /* of both */
+
+    bool is_private; /* the server belongs to this installation, so its processes may get a lower priority */
 };
 
 /* Describes a database without a connection. Any thread may use the result. */
@@ -113,6 +115,14 @@ MUST_CHECK bool db_connect(struct db *db, int wait_ms, struct db_conn **ret_conn
 void db_disconnect(struct db_conn *conn);
 void db_conn_cleanup(struct db_conn **conn);
 #define DB_CONN_SCOPE CLEANUP(db_conn_cleanup) struct db_conn *
+
+/* Gives the server's process of this connection a lower scheduling priority, now and after each reconnect, where the server is
+ * private and runs on this machine. For connections that do slow work only: the process keeps the priority until its end. */
+void db_lower_priority(struct db_conn *conn) NONNULL(1);
+
+/* Whether the server may use several processes for one query of this connection; it may by default. Their priority cannot be
+ * lowered. A change costs a round trip. */
+MUST_CHECK bool db_allow_parallel(struct db_conn *conn, bool allowed, struct error *err) NONNULL(1, 3);
 
 /* Cancels the statement that runs on `conn`; it ends with an error of db_error_is_canceled. Any thread may call it. It has
  * no effect when no statement runs, and never cancels a statement begun after the return. So callers that share a

@@ -115,7 +115,10 @@ void job_progress(struct job *job, double progress, double total, const char *no
 
 bool job_connect(struct job *job, struct db_conn **ret_conn, struct error *err)
 {
-    return installation_connect(running_of(job)->installation, ret_conn, err);
+    if (!installation_connect(running_of(job)->installation, ret_conn, err))
+        return false;
+    db_lower_priority(*ret_conn);
+    return true;
 }
 
 bool job_is_cancelled(struct job *job)

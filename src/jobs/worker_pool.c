@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/panic.h"
+#include "base/scheduling.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -171,8 +172,12 @@ static bool wait_for_work(struct worker *worker, struct error *err)
 
 static bool connect_worker(struct worker *worker, struct error *err)
 {
-    return worker->conn != NULL || (installation_connect(worker->pool->config.installation, &worker->conn, err) &&
-                                    db_listen(worker->conn, "posthorn_work", err));
+    if (worker->conn != NULL)
+        return true;
+    if (!installation_connect(worker->pool->config.installation, &worker->conn, err))
+        return false;
+    db_lower_priority(worker->conn);
+    return db_listen(worker->conn, "posthorn_work", err);
 }
 
 static bool serve(struct worker *worker, struct error *err)
@@ -213,6 +218,7 @@ static bool is_stopping(struct worker_pool *pool)
 static void *worker_thread(void *argument)
 {
     struct worker *worker = argument;
+    scheduling_low_thread();
     while (!is_stopping(worker->pool)) {
         struct error err = { .code = ERR_NONE };
         if (!serve(worker, &err))

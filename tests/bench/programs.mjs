@@ -2,7 +2,7 @@
 // that was started here.
 
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, chmodSync, existsSync, openSync, rmSync } from 'node:fs';
+import { mkdtempSync, chmodSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -157,9 +157,20 @@ export async function freePort() {
   return port;
 }
 
-// Starts a server and waits until its port answers. Gives { pid, port, end }.
+// Gives a process that is a session of its own a lower priority. Linux may count nice values within sessions only; the session then
+// has one, too (autogroup, sched(7)).
+export function lowerPriority(pid, nice) {
+  os.setPriority(pid, nice);
+  try {
+    writeFileSync(`/proc/${pid}/autogroup`, String(nice));
+  } catch {
+    // This kernel has no groups of sessions.
+  }
+}
+
+// Starts a server and waits until its port answers. Gives { pid, port, end }. As a service it is a session of its own.
 export async function serve(port, [program, ...args]) {
-  const child = spawn(program, args, { env: environment, stdio: ['ignore', log, log] });
+  const child = spawn(program, args, { env: environment, stdio: ['ignore', log, log], detached: true });
   const end = registerEnd(() => {
     child.kill();
     waitFor(() => !isRunning(child.pid));

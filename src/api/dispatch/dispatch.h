@@ -8,6 +8,7 @@
 #pragma once
 
 #include "api/auth.h"
+#include "api/dispatch/activity.h"
 #include "api/dispatch/executor.h"
 #include "api/dispatch/in_flight_keys.h"
 #include "api/dispatch/parked_calls.h"
@@ -64,6 +65,7 @@ struct api {
     struct installation *installation;
     struct auth *auth;
     struct limits *limits;
+    struct activity *activity;
     struct executor *reads;
     struct executor *writes;
     struct executor *slow;

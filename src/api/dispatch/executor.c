@@ -4,6 +4,7 @@
 #include "api/dispatch/fair_queue.h"
 #include "base/clock.h"
 #include "base/panic.h"
+#include "base/scheduling.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -28,6 +29,16 @@ static int share_of(int threads)
     return threads > 1 ? threads - 1 : 1;
 }
 
+static struct queue_shares shares_of(const struct executor_config *config)
+{
+    int share = share_of(config->threads);
+    return (struct queue_shares){
+        .threads = share,
+        .threads_beside = config->share_beside > 0 && config->share_beside < share ? config->share_beside : share,
+        .batchers = share_of(config->batchers),
+    };
+}
+
 struct executor *executor_new(const struct executor_config *config)
 {
     struct executor *executor = calloc(1, sizeof(*executor));
@@ -36,7 +47,7 @@ struct executor *executor_new(const struct executor_config *config)
         panic(PANIC_NO_MEMORY);
     executor->config = *config;
     executor->threads = threads;
-    executor->queue = fair_queue_new(share_of(config->threads), share_of(config->batchers));
+    executor->queue = fair_queue_new(shares_of(config), config->activity);
     pthread_mutex_init(&executor->lock, NULL);
     pthread_cond_init(&executor->work, NULL);
     pthread_cond_init(&executor->empty, NULL);
@@ -83,15 +94,37 @@ static void note_completed(struct executor *executor, const struct taken *taken)
     pthread_mutex_unlock(&executor->lock);
 }
 
+static bool connect_thread(const struct executor_config *config, struct db_conn **conn, struct error *err)
+{
+    if (*conn != NULL)
+        return true;
+    if (!config->connect(config->context, conn, err))
+        return false;
+    if (config->is_slow && *conn != NULL)
+        db_lower_priority(*conn);
+    return true;
+}
+
+/* The server processes that share a query have an ordinary priority. So a query has one process while others are active. */
+static void choose_processes(const struct executor *executor, struct db_conn *conn, const struct taken *taken)
+{
+    const struct executor_config *config = &executor->config;
+    if (!config->is_slow || config->activity == NULL || conn == NULL)
+        return;
+    struct error ignored = { .code = ERR_NONE }; /* a lost connection is found again by the call */
+    (void)!db_allow_parallel(conn, !activity_has_others(config->activity, taken->states[0]->turn.organization_id), &ignored);
+}
+
 static void run_taken(struct executor *executor, struct db_conn **conn, const struct taken *taken)
 {
     const struct executor_config *config = &executor->config;
     struct error err = { .code = ERR_NONE };
-    if (*conn == NULL && !config->connect(config->context, conn, &err)) {
+    if (!connect_thread(config, conn, &err)) {
         for (size_t i = 0; i < taken->count; i++)
             config->refuse(config->context, taken->states[i], &err);
         return;
     }
+    choose_processes(executor, *conn, taken);
     config->run(config->context, *conn, taken->states, taken->count);
 }
 
@@ -100,6 +133,11 @@ static void *executor_thread(void *argument)
     struct executor *executor = argument;
     DB_CONN_SCOPE conn = NULL;
     struct taken taken;
+    (void)pthread_setname_np(pthread_self(), executor->config.name);
+    if (executor->config.is_slow)
+        scheduling_slow_thread();
+    else
+        scheduling_reset(); /* a thread inherits the policy of the thread that starts it */
     while (take_work(executor, &taken)) {
         run_taken(executor, &conn, &taken);
         note_completed(executor, &taken);
@@ -140,6 +178,8 @@ static bool has_place(const struct executor *executor, const struct call_state *
 static bool queue_call(struct executor *executor, struct call_state *state, bool is_single, size_t queue_max, struct error *err)
 {
     bool batches = is_single && executor->config.batchers > 0;
+    if (executor->config.activity != NULL)
+        activity_note(executor->config.activity, state->turn.organization_id);
     pthread_mutex_lock(&executor->lock);
     /* When enough batchers run, no further thread is needed: one of them takes this single call with its next batch, or a thread
      * that was woken for an older call takes it. */

@@ -12,8 +12,8 @@
  * larger batches. Single and other calls are served in turns.
  *
  * Organizations and their brands are served in turns (fair_queue.h). One
- * organization has at most all threads but one, and its waiting calls fill at
- * most a part of the queue.
+ * organization has at most all threads but one, or fewer while another one has
+ * calls (activity.h), and its waiting calls fill at most a part of the queue.
  */
 #pragma once
 
@@ -22,15 +22,19 @@
 
 enum { EXECUTOR_BATCH_MAX = 64, EXECUTOR_QUEUE_SHARES = 4 };
 
+struct activity;
 struct executor;
 struct call_state;
 
 struct executor_config {
-    const char *name;
-    int threads;      /* one organization has at most all but one of them; 1: no thread is kept free */
-    size_t queue_max; /* waiting calls of one organization; EXECUTOR_QUEUE_SHARES times as many of all together */
-    int batchers;     /* threads that may run batches of single calls at a time, bounded like `threads`; 0: single calls are
-                         queued like others */
+    const char *name; /* of its threads, too */
+    int threads;               /* one organization has at most all but one of them; 1: no thread is kept free */
+    size_t queue_max;          /* waiting calls of one organization; EXECUTOR_QUEUE_SHARES times as many of all together */
+    int share_beside;          /* threads of an organization while another one is active; 0: all but one */
+    bool is_slow;              /* its threads delay no quick work (base/scheduling.h) */
+    struct activity *activity; /* where calls are noted; NULL: nowhere */
+    int batchers; /* threads that may run batches of single calls at a time, bounded like `threads`; 0: single calls are
+                     queued like others */
 
     /* Runs one or several calls to completion on `conn`. */
     void (*run)(void *context, struct db_conn *conn, struct call_state *const *states, size_t count);

@@ -40,8 +40,8 @@ struct queue_organization {
 };
 
 struct fair_queue {
-    int max_threads;
-    int max_batchers;
+    struct queue_shares shares;
+    struct activity *activity;
     size_t queued;
     uint64_t turns;
     uint64_t takings; /* numbers the calls of fair_queue_take */
@@ -51,13 +51,13 @@ struct fair_queue {
     struct brand_line *lines[BUCKETS];
 };
 
-struct fair_queue *fair_queue_new(int max_threads, int max_batchers)
+struct fair_queue *fair_queue_new(struct queue_shares shares, struct activity *activity)
 {
     struct fair_queue *queue = calloc(1, sizeof(*queue));
     if (queue == NULL)
         panic(PANIC_NO_MEMORY);
-    queue->max_threads = max_threads;
-    queue->max_batchers = max_batchers;
+    queue->shares = shares;
+    queue->activity = activity;
     return queue;
 }
 
@@ -216,9 +216,18 @@ static struct call_state *take_call(struct fair_queue *queue, struct queue_organ
 
 /* ---- Taking ---- */
 
+static int threads_of(const struct fair_queue *queue, const struct queue_organization *organization)
+{
+    const struct queue_shares *shares = &queue->shares;
+    if (shares->threads_beside >= shares->threads || queue->activity == NULL)
+        return shares->threads;
+    return activity_has_others(queue->activity, organization->organization_id) ? shares->threads_beside : shares->threads;
+}
+
 static bool has_room(const struct fair_queue *queue, const struct queue_organization *organization, enum queue_kind kind)
 {
-    return organization->threads < queue->max_threads && (kind != QUEUE_SINGLES || organization->batchers < queue->max_batchers);
+    return organization->threads < threads_of(queue, organization) &&
+           (kind != QUEUE_SINGLES || organization->batchers < queue->shares.batchers);
 }
 
 /* The organization whose turn is next; NULL when all that wait are at their bound. An organization with calls in the batch `taking`

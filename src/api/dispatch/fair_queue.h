@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include "api/dispatch/activity.h"
 #include "api/dispatch/executor.h"
 
 enum queue_kind {
@@ -33,8 +34,15 @@ struct taken {
     enum queue_kind kind;
 };
 
-/* `max_threads` and `max_batchers`: the threads that may run calls, and batches, of one organization at a time; at least 1 each. */
-struct fair_queue *fair_queue_new(int max_threads, int max_batchers) RETURNS_NONNULL;
+/* The threads that may serve one organization at a time; at least 1 each. */
+struct queue_shares {
+    int threads;
+    int threads_beside; /* of an organization that is not alone */
+    int batchers;
+};
+
+/* `activity` tells which organization is not alone; NULL: each is alone. */
+struct fair_queue *fair_queue_new(struct queue_shares shares, struct activity *activity) RETURNS_NONNULL;
 /* Frees an empty queue. */
 void fair_queue_free(struct fair_queue *queue);
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/panic.h"
+#include "base/scheduling.h"
 #include "base/unwind.h"
 #include "sql/parked_calls.h"
 
@@ -342,6 +343,7 @@ static void *parked_calls_thread(void *argument)
 {
     struct parked_calls *parked = argument;
     DB_CONN_SCOPE conn = NULL;
+    scheduling_reset(); /* a slow thread may have started this one */
     while (!is_stopped(parked)) {
         struct error err = { .code = ERR_NONE };
         /* Without parked calls a lost connection is not opened again: that would start a cluster that an operator has stopped. */

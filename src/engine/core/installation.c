@@ -107,6 +107,7 @@ static bool open_once(struct installation *installation, struct error *err)
             .reach = installation->client_lock_fd >= 0 ? rejoin_cluster : NULL,
             .is_served = installation->client_lock_fd >= 0 ? has_runner : NULL,
             .reach_data = installation,
+            .is_private = installation->config.database_url == NULL,
         };
         installation->db = db_new(&config);
     }

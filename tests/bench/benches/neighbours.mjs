@@ -1,26 +1,37 @@
 // Two organizations in one installation. One is quiet: it reads an email, saves contacts and sends a campaign. The other is hostile: it
 // runs slow searches, imports and the largest bodies, or opens connections without end. Each figure of the quiet one is measured
 // alone and beside each kind of load, in turns. The rate limits of both are raised out of the way, so nothing but the service's own
-// fairness protects the quiet one. The load runs on the same cores, so a part of each ratio is the processor that the load takes.
+// fairness protects the quiet one. The client of the hostile one would run on a machine of its own. Here it is a process with a
+// low priority, so that it takes little processor from the quiet one; the work of the service for it has no such limit. The load that
+// it made beside the quiet one is printed, too.
 //
 // BENCH_RECIPIENTS   recipients of the quiet campaign (20,000)
+// BENCH_CLIENT_NICE  nice value of the hostile client (10)
+// BENCH_LOADS        the loads to run, with commas between: searches, imports, bodies, refused, connections (all of them)
 
-import { spawnSync } from 'node:child_process';
-import http from 'node:http';
-import net from 'node:net';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import http from 'node:http';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { Campaign } from '../campaign.mjs';
-import { DURATION_MS, ROUNDS, drive, interleaved, sized, sizedBy } from '../programs.mjs';
+import { DURATION_MS, ROUNDS, drive, interleaved, lowerPriority, sized, sizedBy } from '../programs.mjs';
 
 const RECIPIENTS = sizedBy('BENCH_RECIPIENTS', 20_000, 1_000);
 const HOSTILE_CONTACTS = sized(200_000, 2_000);
 const READERS = 4;
 const WRITERS = 4;
-const BATCH_ROWS = 1000; // the most rows of one body
-const IMPORT_BYTES = 6_000_000; // of at most 6 MiB
-const HOSTILE_ADDRESS = '127.0.0.2'; // connections are bounded by peer, and the quiet one is another peer
+const HOSTILE_CLIENT = fileURLToPath(new URL('../peers/hostile_client.mjs', import.meta.url));
+const CLIENT_NICE = Number(process.env.BENCH_CLIENT_NICE ?? 10);
+const LOADS = { // name and width
+  searches: ['slow searches', 4],
+  imports: ['imports', 2],
+  bodies: ['largest bodies', 4],
+  refused: ['bodies with a wrong key', 12],
+  connections: ['a storm of connections', 16],
+};
 const GRACE_MS = 300; // a load begins this long before the quiet one is measured
 
 export async function run(report) {
@@ -29,47 +40,44 @@ export async function run(report) {
   const server = await folder.serve();
   const quiet = new Quiet(campaign, server);
   const hostile = await Hostile.create(folder, server, campaign.url);
-  const loads = {
-    'slow searches': () => hostile.searches(4),
-    imports: () => hostile.imports(2),
-    'largest bodies': () => hostile.bodies(4),
-    'bodies with a wrong key': () => hostile.refusedBodies(12),
-    'a storm of connections': () => hostile.connections(16),
-  };
-  for (const [name, begin] of Object.entries(loads)) {
+  const chosen = process.env.BENCH_LOADS?.split(',') ?? Object.keys(LOADS);
+  for (const kind of chosen) {
+    const [name] = LOADS[kind];
     const found = await interleaved(ROUNDS, {
       readAlone: () => quiet.reads(),
-      readBeside: () => beside(begin, () => quiet.reads()),
+      readBeside: () => beside(hostile, [kind], () => quiet.reads()),
       writeAlone: () => quiet.writes(),
-      writeBeside: () => beside(begin, () => quiet.writes()),
+      writeBeside: () => beside(hostile, [kind], () => quiet.writes()),
     });
     report.compare(`p99 of reads beside ${name}, alone`, found.readBeside.p99Us, found.readAlone.p99Us, 'µs', { atMost: 3 });
     report.compare(`p99 of writes beside ${name}, alone`, found.writeBeside.p99Us, found.writeAlone.p99Us, 'µs', { atMost: 3 });
+    report.note(`the load: ${rounded(found.readBeside.hostilePerSecond)} calls/s beside the reads, ${
+      rounded(found.writeBeside.hostilePerSecond)} beside the writes`);
     await hostile.settle();
   }
-  const together = () => joined(Object.values(loads));
   const sent = await interleaved(Math.min(ROUNDS, 3), {
     alone: () => campaign.send(),
-    beside: () => beside(together, () => campaign.send()),
+    beside: () => beside(hostile, chosen, () => campaign.send()),
   });
   report.compare('campaign beside all of them, alone', sent.beside.perSecond, sent.alone.perSecond, 'messages/s', { atLeast: 0.8 });
 }
 
-// Measures while a load runs. The load must have done something, else the figure would mean nothing.
-async function beside(begin, measure) {
-  const load = begin();
-  await new Promise((resolve) => { setTimeout(resolve, GRACE_MS); });
-  try {
-    return await measure();
-  } finally {
-    const done = await load.end();
-    if (done === 0) throw new Error('the load did nothing');
-  }
-}
+const rounded = (rate) => Number(rate.toPrecision(3));
 
-function joined(begins) {
-  const loads = begins.map((begin) => begin());
-  return { end: async () => Math.min(...await Promise.all(loads.map((load) => load.end()))) };
+// Measures while loads run. Each must have done something, else the figure would mean nothing.
+async function beside(hostile, kinds, measure) {
+  const loads = await Promise.all(kinds.map((kind) => hostile.begin(kind)));
+  const begun = Date.now();
+  await new Promise((resolve) => { setTimeout(resolve, GRACE_MS); });
+  let figures;
+  let done;
+  try {
+    figures = await measure();
+  } finally {
+    done = await Promise.all(loads.map((load) => load.end()));
+  }
+  if (Math.min(...done) === 0) throw new Error('a load did nothing');
+  return { ...figures, hostilePerSecond: done.reduce((sum, count) => sum + count) / ((Date.now() - begun) / 1000) };
 }
 
 class Quiet {
@@ -104,41 +112,28 @@ class Hostile {
 
   constructor(port, key, database) {
     Object.assign(this, { port, key, database });
-    this.agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
   }
 
-  // A search reads every contact: no index serves the condition, and nobody meets it.
-  searches(width) {
-    const body = JSON.stringify({ count: true, filters: [{ field: 'plan', operator: 'contains', value: 'nobody' }] });
-    return this.#repeat(width, () => this.#post('/v1/contacts/search', body, [200]));
-  }
-
-  imports(width) {
-    const lines = ['email,firstName,plan'];
-    for (let bytes = 0; bytes < IMPORT_BYTES; bytes += lines.at(-1).length + 1) lines.push(`imported${lines.length}@hostile.example,Person,gold`);
-    const body = JSON.stringify({ csv: lines.join('\n') });
-    return this.#repeat(width, () => this.#post('/v1/contacts/import-csv', body, [200, 202, 503]));
-  }
-
-  bodies(width) {
-    const body = this.#largestBatch();
-    return this.#repeat(width, () => this.#post('/v1/contacts', body, [200, 503]));
-  }
-
-  refusedBodies(width) {
-    const body = this.#largestBatch();
-    return this.#repeat(width, () => this.#post('/v1/contacts', body, [401, 503], 'wrong'));
-  }
-
-  // Each connection sends the beginning of a request and leaves.
-  connections(width) {
-    return this.#repeat(width, () => new Promise((resolve) => {
-      const socket = net.connect({ port: this.port, host: '127.0.0.1', localAddress: HOSTILE_ADDRESS }, () => {
-        socket.write('POST /v1/contacts HTTP/1.1\r\nHost: x\r\n', () => socket.destroy());
-      });
-      socket.on('error', () => {});
-      socket.on('close', resolve);
-    }));
+  // Starts a client. Its end gives the number of calls that were answered.
+  async begin(kind) {
+    const [, width] = LOADS[kind];
+    const client = spawn(process.execPath, [HOSTILE_CLIENT, String(this.port), this.key, kind, String(width)],
+      { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
+    lowerPriority(client.pid, CLIENT_NICE);
+    let output = '';
+    const closed = once(client, 'close');
+    await new Promise((resolve, reject) => {
+      client.stdout.on('data', (text) => { output += text; resolve(); });
+      client.on('close', () => reject(new Error('the hostile client did not start')));
+    });
+    return {
+      end: async () => {
+        client.stdin.end();
+        const [status] = await closed;
+        if (status !== 0) throw new Error(`the hostile client ended with ${status}`);
+        return Number(output.split('\n')[1]);
+      },
+    };
   }
 
   // The jobs of an import go on after its call has been left.
@@ -152,47 +147,12 @@ class Hostile {
   }
 
   async #fill() {
-    await this.#post('/v1/contacts', JSON.stringify({ email: 'first@hostile.example', customFields: { plan: 'x' } }), [201]);
+    await postOnce(this.port, this.key, { email: 'first@hostile.example', customFields: { plan: 'x' } });
     const brand = this.#psql("select brand_id from contacts where email_key = 'first@hostile.example'").trim();
     this.#psql(`insert into contacts (brand_id, email, email_key, source, subscribed, custom_fields, created_at, updated_at)
       select ${brand}, e.email, e.email, 'CSV', true, jsonb_build_object('plan', 'pro' || g % 25), now(), now()
         from generate_series(1, ${HOSTILE_CONTACTS}) g, lateral (select 'hostile' || g || '@example.com') e (email)`);
     this.#psql('vacuum analyze contacts');
-  }
-
-  #largestBatch() {
-    const text = 'x'.repeat(4000);
-    const contacts = Array.from({ length: BATCH_ROWS }, (_, row) => ({ email: `body${row}@hostile.example`, customFields: { plan: text } }));
-    return JSON.stringify({ contacts });
-  }
-
-  #repeat(width, act) {
-    let done = 0;
-    let ended = false;
-    const loop = async () => {
-      while (!ended) {
-        await act();
-        done++;
-      }
-    };
-    const loops = Array.from({ length: width }, loop);
-    return { end: async () => { ended = true; await Promise.all(loops); return done; } };
-  }
-
-  #post(route, body, accepted, key = this.key) {
-    return new Promise((resolve, reject) => {
-      const agent = key === this.key ? this.agent : undefined;
-      const request = http.request({ agent, port: this.port, host: '127.0.0.1', localAddress: HOSTILE_ADDRESS, path: route, method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) } }, (reply) => {
-        let text = '';
-        reply.setEncoding('utf8');
-        reply.on('data', (part) => { text = (text + part).slice(0, 400); });
-        reply.on('end', () => (accepted.includes(reply.statusCode) ? resolve() : reject(new Error(`${route}: ${reply.statusCode} ${text}`))));
-      });
-      // A refusal may close the connection before the whole body is written.
-      request.on('error', (error) => (accepted.includes(401) ? resolve() : reject(error)));
-      request.end(body);
-    });
   }
 
   #psql(sql) {
@@ -201,4 +161,17 @@ class Hostile {
     if (status !== 0) throw new Error(stderr);
     return stdout;
   }
+}
+
+function postOnce(port, key, contact) {
+  const body = JSON.stringify(contact);
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  return new Promise((resolve, reject) => {
+    const request = http.request({ port, host: '127.0.0.1', path: '/v1/contacts', method: 'POST', headers, agent: false }, (reply) => {
+      reply.resume();
+      reply.on('end', () => (reply.statusCode === 201 ? resolve() : reject(new Error(`the first contact: ${reply.statusCode}`))));
+    });
+    request.on('error', reject);
+    request.end(body);
+  });
 }

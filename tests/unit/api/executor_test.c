@@ -1,6 +1,7 @@
 /* Executor without a service: the run function of the test records batches, refusals and shutdown. */
 #include "fixtures/own_fail.h"
 
+#include "api/dispatch/activity.h"
 #include "api/dispatch/dispatch.h"
 #include "api/dispatch/executor.h"
 #include "base/clock.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_CALLS = 20000 };
+enum { MAX_CALLS = 20000, WAIT_S = 10, HOUR_MS = 3600 * 1000 };
 
 /* What happened, under the lock. A gate holds the threads inside `run` while it is closed. */
 static struct {
@@ -31,6 +32,9 @@ static struct {
 
 static struct call_state states[MAX_CALLS];
 
+/* The executor of the test, until its end. A test that fails leaves it to the teardown: its threads use `seen`. */
+static struct executor *running_executor;
+
 static int setup(void **state)
 {
     (void)state;
@@ -41,9 +45,27 @@ static int setup(void **state)
     return 0;
 }
 
+static void gate(bool closed)
+{
+    pthread_mutex_lock(&seen.lock);
+    seen.closed = closed;
+    pthread_cond_broadcast(&seen.moved);
+    pthread_mutex_unlock(&seen.lock);
+}
+
+static void end(struct executor *executor)
+{
+    running_executor = NULL;
+    executor_stop(executor, 10000);
+    executor_free(executor);
+}
+
 static int teardown(void **state)
 {
     (void)state;
+    gate(false);
+    if (running_executor != NULL)
+        end(running_executor);
     pthread_cond_destroy(&seen.moved);
     pthread_mutex_destroy(&seen.lock);
     return 0;
@@ -92,6 +114,12 @@ static bool connect_unless_told(void *context, struct db_conn **ret_conn, struct
     return well || fail(err, ERR_SERVICE_UNAVAILABLE, NULL, "No connection.");
 }
 
+static struct executor *start_executor(const struct executor_config *config)
+{
+    running_executor = executor_new(config);
+    return running_executor;
+}
+
 static struct executor *executor_with(int threads, size_t queue_max, int batchers)
 {
     struct executor_config config = {
@@ -104,7 +132,7 @@ static struct executor *executor_with(int threads, size_t queue_max, int batcher
         .connect = connect_unless_told,
         .context = &seen,
     };
-    return executor_new(&config);
+    return start_executor(&config);
 }
 
 /* An executor whose threads may all serve one organization, because it has one more. */
@@ -113,26 +141,23 @@ static struct executor *executor_of(int threads, size_t queue_max, int batchers)
     return executor_with(threads + 1, queue_max, batchers > 0 ? batchers + 1 : 0);
 }
 
-static void end(struct executor *executor)
+/* Waits until a number of `seen` has grown to `wanted`. */
+static void wait_until(const int *number, int wanted)
 {
-    executor_stop(executor, 10000);
-    executor_free(executor);
-}
-
-static void gate(bool closed)
-{
+    struct timespec until = clock_deadline(WAIT_S * 1000);
+    int waited = 0;
     pthread_mutex_lock(&seen.lock);
-    seen.closed = closed;
-    pthread_cond_broadcast(&seen.moved);
+    while (*number < wanted && waited == 0)
+        waited = pthread_cond_clockwait(&seen.moved, &seen.lock, CLOCK_MONOTONIC, &until);
+    int reached = *number;
     pthread_mutex_unlock(&seen.lock);
+    if (reached < wanted)
+        fail_msg("%d of %d after %d s", reached, wanted, WAIT_S);
 }
 
 static void wait_until_inside(int threads)
 {
-    pthread_mutex_lock(&seen.lock);
-    while (seen.inside < threads)
-        pthread_cond_wait(&seen.moved, &seen.lock);
-    pthread_mutex_unlock(&seen.lock);
+    wait_until(&seen.inside, threads);
 }
 
 static void submit(struct executor *executor, int first, int count, bool is_single)
@@ -251,7 +276,7 @@ static void test_what_comes_back_finds_room(void **state)
     executor_stop(executor, 0);
     assert_false(executor_submit_again(executor, &states[5], &err));
     assert_non_null(strstr(err.message, "stopping"));
-    executor_free(executor);
+    end(executor);
 }
 
 static void test_a_pool_may_not_batch(void **state)
@@ -436,6 +461,89 @@ static void test_one_organization_fills_its_share_of_the_queue(void **state)
     assert_int_equal(seen.ran, 2 + 5 * EXECUTOR_QUEUE_SHARES);
 }
 
+/* ---- Organizations that are not alone ---- */
+
+static void test_another_organization_is_seen_for_a_while(void **state)
+{
+    (void)state;
+    struct activity *activity = activity_new(HOUR_MS);
+    assert_false(activity_has_others(activity, 1));
+    activity_note(activity, 0); /* an unknown caller is no organization */
+    assert_false(activity_has_others(activity, 1));
+    activity_note(activity, 1);
+    assert_false(activity_has_others(activity, 1));
+    assert_true(activity_has_others(activity, 2));
+    activity_note(activity, 2);
+    activity_note(activity, 1);
+    activity_note(activity, 1);
+    assert_true(activity_has_others(activity, 1));
+    activity_free(activity);
+    activity_free(NULL);
+    activity = activity_new(1);
+    activity_note(activity, 1);
+    for (int i = 0; i < WAIT_S * 1000 && activity_has_others(activity, 2); i++)
+        usleep(1000);
+    assert_false(activity_has_others(activity, 2));
+    activity_free(activity);
+}
+
+static struct executor *shared_executor(struct activity *activity)
+{
+    struct executor_config config = {
+        .name = "test",
+        .threads = 5,
+        .queue_max = 1000,
+        .share_beside = 1,
+        .is_slow = true,
+        .activity = activity,
+        .run = run,
+        .refuse = refuse,
+        .connect = connect_unless_told,
+        .context = &seen,
+    };
+    return start_executor(&config);
+}
+
+/* beside others an organization has a smaller share of the threads, and its waiting calls stay in the order. */
+static void test_beside_others_the_share_is_smaller(void **state)
+{
+    (void)state;
+    struct activity *activity = activity_new(HOUR_MS);
+    struct executor *executor = shared_executor(activity);
+    gate(true);
+    submit_for(executor, 2, 1, 0, 1, false);
+    wait_until_inside(1);
+    submit_for(executor, 1, 1, 1, 6, false);
+    wait_until_inside(2);
+    submit_for(executor, 3, 1, 7, 2, false);
+    wait_until_inside(3);
+    assert_int_equal(executor_queued(executor), 6);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 9);
+    activity_free(activity);
+}
+
+/* An organization has all threads but one again when the others have been idle for a while. */
+static void test_alone_the_share_is_large(void **state)
+{
+    (void)state;
+    struct activity *activity = activity_new(1);
+    struct executor *executor = shared_executor(activity);
+    submit_for(executor, 2, 1, 0, 1, false);
+    wait_until(&seen.ran, 1);
+    for (int i = 0; i < WAIT_S * 1000 && activity_has_others(activity, 1); i++)
+        usleep(1000);
+    gate(true);
+    submit_for(executor, 1, 1, 1, 6, false);
+    wait_until_inside(4);
+    assert_int_equal(executor_queued(executor), 2);
+    gate(false);
+    end(executor);
+    assert_int_equal(seen.ran, 7);
+    activity_free(activity);
+}
+
 /* ---- Connections ---- */
 
 static void test_without_a_connection_calls_are_refused(void **state)
@@ -446,17 +554,11 @@ static void test_without_a_connection_calls_are_refused(void **state)
     gate(true);
     submit(executor, 0, 1, true);
     /* The gate is inside run; a failed connection never gets there. */
-    pthread_mutex_lock(&seen.lock);
-    while (seen.refused < 1)
-        pthread_cond_wait(&seen.moved, &seen.lock);
+    wait_until(&seen.refused, 1);
     assert_string_equal(seen.why.message, "No connection.");
-    pthread_mutex_unlock(&seen.lock);
     gate(false);
     submit(executor, 1, 1, true);
-    pthread_mutex_lock(&seen.lock);
-    while (seen.refused < 2)
-        pthread_cond_wait(&seen.moved, &seen.lock);
-    pthread_mutex_unlock(&seen.lock);
+    wait_until(&seen.refused, 2);
     submit(executor, 2, 1, true);
     end(executor);
     assert_int_equal(seen.ran, 1);
@@ -476,7 +578,7 @@ static void test_stop_finishes_what_is_queued(void **state)
     assert_false(executor_submit(executor, &states[300], false, &err));
     assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
     assert_non_null(strstr(err.message, "stopping"));
-    executor_free(executor);
+    end(executor);
     executor_free(NULL);
 }
 
@@ -506,7 +608,7 @@ static void test_stop_refuses_what_is_left(void **state)
     assert_int_equal(seen.refused, 9);
     assert_int_equal(seen.why.code, ERR_SERVICE_UNAVAILABLE);
     assert_true(took_us >= 200 * US_PER_MS);
-    executor_free(executor);
+    end(executor);
 }
 
 /* A wait of less than a second is one, too. */
@@ -524,7 +626,7 @@ static void test_stop_waits_by_the_millisecond(void **state)
     pthread_join(opener, NULL);
     assert_int_equal(seen.ran, 10);
     assert_int_equal(seen.refused, 0);
-    executor_free(executor);
+    end(executor);
 }
 
 static void test_stop_without_work(void **state)
@@ -533,7 +635,7 @@ static void test_stop_without_work(void **state)
     struct executor *executor = executor_of(4, 10, 4);
     enum { NEVER_MS = 600 * 1000 }; /* a stop that waited for it would not end within the limit of a test */
     executor_stop(executor, NEVER_MS);
-    executor_free(executor);
+    end(executor);
 }
 
 /* ---- Many threads ---- */
@@ -615,6 +717,9 @@ int main(void)
         TEST(test_a_batch_is_taken_in_turns),
         TEST(test_the_end_of_a_batch_makes_room_for_all_its_organizations),
         TEST(test_one_organization_fills_its_share_of_the_queue),
+        TEST(test_another_organization_is_seen_for_a_while),
+        TEST(test_beside_others_the_share_is_smaller),
+        TEST(test_alone_the_share_is_large),
         TEST(test_without_a_connection_calls_are_refused),
         TEST(test_stop_finishes_what_is_queued),
         TEST(test_stop_refuses_what_is_left),

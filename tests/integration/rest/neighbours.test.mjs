@@ -1,0 +1,101 @@
+// Organizations beside each other on one server: slow calls of one hold no call of another, and their server processes and threads
+// leave the processor to quick work (R-084).
+
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { SqlSession } from '../../lib/database.mjs';
+import { installationFor } from '../../lib/installation.mjs';
+import { until } from '../../lib/processes.mjs';
+
+const LIMIT = { timeout: 600_000 };
+const LOW_NICE = 10;
+const MOST_NICE = 19;
+const SCHED_BATCH = 3;
+const SLOW_CALLS = 12; // more than one organization has threads
+const WAITING = "select pid from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'posthorn serve%'";
+
+/** The fields of a process or thread (proc(5), stat) behind its name: the nice value is field 19, the policy field 41. */
+function scheduling(path) {
+  const text = readFileSync(`${path}/stat`, 'latin1');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { nice: Number(fields[16]), policy: Number(fields[38]) };
+}
+
+const niceOf = (pid) => scheduling(`/proc/${pid}`).nice;
+
+function threadsNamed(pid, name) {
+  const threads = readdirSync(`/proc/${pid}/task`).map((thread) => `/proc/${pid}/task/${thread}`);
+  return threads.filter((path) => readFileSync(`${path}/comm`, 'latin1').trim() === name).map(scheduling);
+}
+
+async function organization(installation, server, name) {
+  const { orgId } = await installation.admin('org', 'create', name);
+  const { brandId } = await installation.admin('brand', 'create', name, '--org', orgId);
+  return server.client(await installation.key('--brand', brandId), {}, SLOW_CALLS);
+}
+
+const saveBatch = (client, email, firstName) => client.post('/v1/contacts', { contacts: [{ email, firstName }] });
+
+test('slow calls of one organization neither hold nor outrank the calls of another (R-084)', LIMIT, async (t) => {
+  const installation = installationFor(t);
+  const server = await installation.serve();
+  const busy = await organization(installation, server, 'Busy');
+  const calm = await organization(installation, server, 'Calm');
+  assert.equal((await saveBatch(busy, 'held@example.com', 'First')).status, 200);
+
+  const holder = await SqlSession.open(installation);
+  const watcher = await SqlSession.open(installation);
+  try {
+    await judge({ installation, server, busy, calm, holder, watcher });
+  } finally {
+    await Promise.all([holder.close(), watcher.close()]);
+  }
+});
+
+async function judge({ installation, server, busy, calm, holder, watcher }) {
+  await holder.rows('begin');
+  await holder.rows("select id from contacts where email_key = 'held@example.com' for update");
+
+  const order = [];
+  const slow = Array.from({ length: SLOW_CALLS }, async (_, number) => {
+    const answer = await saveBatch(busy, 'held@example.com', `Name ${number}`);
+    order.push('busy');
+    return answer;
+  });
+  const held = await until('a slow call waits for the row', async () => {
+    const pids = await watcher.rows(WAITING);
+    return pids.length > 0 && pids;
+  });
+
+  // The other organization is served in every pool while all calls of the first wait.
+  const answers = [await saveBatch(calm, 'calm@example.com', 'Batch'), await calm.post('/v1/contacts', { email: 'calm2@example.com' }),
+    await calm.get('/v1/brands')];
+  order.push('calm');
+  assert.deepEqual(answers.map(({ status }) => status), [200, 201, 200]);
+  assert.deepEqual(order, ['calm']);
+
+  const usual = niceOf(installation.postmasterPid);
+  const low = Math.min(usual + LOW_NICE, MOST_NICE);
+  // The kernel may ask for another try, which the next use of the connection makes.
+  for (const pid of held) assert.ok([usual, low].includes(niceOf(pid)), `the nice value ${niceOf(pid)}`);
+  await holder.rows('commit');
+  for (const { status, body } of await Promise.all(slow)) assert.equal(status, 200, JSON.stringify(body));
+
+  const sessions = (kind) => watcher.rows(`select pid from pg_stat_activity where application_name like 'posthorn ${kind}%'`);
+  await until('the server processes of slow calls are low, and those of quick ones are not', async () => {
+    await saveBatch(busy, 'held@example.com', 'Again');
+    const nices = (await sessions('serve')).map(niceOf);
+    return nices.includes(low) && nices.includes(usual);
+  });
+  await until('the server processes of jobs are low, and those of the sender are not', async () => {
+    const nices = (await sessions('worker')).map(niceOf);
+    return nices.includes(low) && nices.includes(usual);
+  });
+  assert.ok(threadsNamed(server.pid, 'slow').every(({ policy }) => policy === SCHED_BATCH));
+  assert.ok(threadsNamed(server.pid, 'slow').length > 0);
+  for (const name of ['reads', 'writes']) {
+    assert.ok(threadsNamed(server.pid, name).length > 0, name);
+    assert.ok(threadsNamed(server.pid, name).every(({ policy }) => policy === 0), name);
+  }
+}
