@@ -18,6 +18,11 @@ export async function engage(place, eventType, names, summary = null) {
     on conflict (brand_id, event_type, email_key, day) do update set count = contact_activity.count + 1`);
   await place.rows(`insert into event_counts values ($BRAND, date_trunc('hour', now()), '${eventType}', ${names.length})
     on conflict (brand_id, hour, event_type) do update set count = event_counts.count + ${names.length}`);
+  if (eventType === 'clicked')
+    await place.rows(`insert into hits (brand_id, occurred_at, send_id, ordinal, kind, link, method, agent, network, actor, reason, url)
+      select $BRAND, now() - interval '1 minute', s.id, r.ordinal, 'click', abs(hashtext(${text})) % 100, 'GET', 'browser', 'other', 'human', 'person', ${text}
+        from (values ${people}) as p (email), ${newest}
+        join send_recipients r on r.brand_id = $BRAND and r.send_id = s.id where r.email_key = p.email`);
   await place.rows(`update send_stats t set ${eventType} = ${eventType} + ${names.length} from ${newest} where t.brand_id = $BRAND and t.send_id = s.id`);
 }
 

@@ -188,8 +188,8 @@ static bool check_lookup(const struct work *work, const struct send_request *req
         return fail(err, ERR_NO_ELIGIBLE_RECIPIENTS, request->audience != NULL ? "audienceId" : "to",
                     "The target has no recipient that is subscribed and not suppressed.");
     checked->needs_approval = approval_is_needed(found->allowance->approvals_above, checked, found->count);
-    /* A send that begins later is checked against the allowance then, and is paused if the allowance is too small. A gradual send is
-     * checked with each tranche. */
+    /* A send that begins later is checked against the allowance then, and is paused if the allowance is too small. A gradual send
+     * is checked with each tranche. */
     int64_t count = found->count.set ? found->count.value : (int64_t)checked->list.count;
     if (request->gradual != NULL)
         count = gradual_tranche_end(request->gradual, count, 1);

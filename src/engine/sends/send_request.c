@@ -224,8 +224,8 @@ static bool links_are_equal(const struct template_links *left, const struct temp
     return are_equal;
 }
 
-/* The links keep the numbers that they have in the version. Where its own preview text contains a link, the HTML is compiled without
- * numbers, so its links are not tracked. */
+/* The links keep the numbers that they have in the version. Where its own preview text contains a link, the HTML is compiled
+ * without numbers, so its links are not tracked. */
 static bool compile_with_preview(struct arena *arena, const char *version, const char *html, struct bytes *ret_code,
                                  struct error *err)
 {

@@ -22,6 +22,8 @@ bool send_get(const struct work *work, int64_t send_id, bool with_events, struct
     size_t listed = with_events ? db_batch_add(batch, &send_events_statement, &events) : 0;
     struct send_left_out_params left_out = { .brand_id = work->brand_id, .send_id = send_id };
     size_t counted = work_is_for_assistant(work) ? db_batch_add(batch, &send_left_out_statement, &left_out) : 0;
+    struct send_links_params links = { .brand_id = work->brand_id, .send_id = send_id, .limit = SEND_LINKS_MAX };
+    size_t followed = work_is_for_assistant(work) ? db_batch_add(batch, &send_links_statement, &links) : 0;
     if (!db_batch_run(batch, err))
         return false;
     const struct send_row *send = db_batch_rows(batch, found)->rows;
@@ -32,6 +34,7 @@ bool send_get(const struct work *work, int64_t send_id, bool with_events, struct
         *ret_progress = send_progress_of(send);
     struct send_extras extras = { .events = with_events ? db_batch_rows(batch, listed) : NULL };
     extras.left_out = work_is_for_assistant(work) ? db_batch_rows(batch, counted) : NULL;
+    extras.links = work_is_for_assistant(work) ? db_batch_rows(batch, followed) : NULL;
     send_write(work, send, &extras, json);
     return true;
 }

@@ -13,7 +13,7 @@
 
 struct gradual_plan;
 
-enum { SEND_INLINE_MAX = 50, SEND_EVENTS_MAX = 100, SEND_SCHEDULE_MAX_DAYS = 366 };
+enum { SEND_INLINE_MAX = 50, SEND_EVENTS_MAX = 100, SEND_LINKS_MAX = 20, SEND_SCHEDULE_MAX_DAYS = 366 };
 
 /* The arguments of the caller. Optional texts are NULL when not given. */
 struct send_request {
@@ -124,6 +124,7 @@ MUST_CHECK bool send_list(const struct work *work, const struct send_filter *fil
 struct send_extras {
     const struct db_rows *events;   /* struct send_events_row, one more than SEND_EVENTS_MAX when the list is cut */
     const struct db_rows *left_out; /* struct send_left_out_row */
+    const struct db_rows *links;    /* struct send_links_row */
 };
 
 /* The resource "send", or "sendReport" for an assistant; `extras` may be NULL. */

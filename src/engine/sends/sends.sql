@@ -216,6 +216,21 @@ select case reason when 'contact deleted' then 'deleted' when 'invalid address' 
  group by 1
  order by 1;
 
+-- The links of a send by the number of recipients who followed them, the most first. A link whose address differs by recipient has that
+-- of the design.
+-- name: send_links :many
+-- params: brand_id bigint, send_id bigint, limit bigint
+-- columns: url text, clicked bigint
+select coalesce(case when min(h.url) = max(h.url) then min(h.url) end, v.link_table -> h.link ->> 'target', ''),
+       count(distinct h.ordinal) as clicked
+  from hits h
+  join sends s on s.brand_id = h.brand_id and s.id = h.send_id
+  join email_versions v on v.brand_id = s.brand_id and v.id = s.email_version_id
+ where h.brand_id = :brand_id and h.send_id = :send_id and h.kind = 'click' and h.actor = 'human'
+ group by h.link, v.link_table
+ order by clicked desc, h.link
+ limit :limit;
+
 -- Cancels a send that has not begun, or is paused, and removes the job that would begin it from the queue. A send that has begun
 -- returns the allowance of its recipients without a result; a gradual send has used that of its released recipients only. The lock of
 -- the statistics comes first, as when results are written.

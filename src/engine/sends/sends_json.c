@@ -138,6 +138,21 @@ static void write_left_out_results(const struct db_rows *rows, struct json_write
     json_object_end(json);
 }
 
+/* Links by the number of recipients who followed them. */
+static void write_links(const struct db_rows *rows, struct json_writer *json)
+{
+    const struct send_links_row *links = rows->rows;
+    json_key(json, "links");
+    json_array_begin(json);
+    for (size_t i = 0; i < rows->count; i++) {
+        json_object_begin(json);
+        json_member_text(json, "url", links[i].url);
+        json_member_int(json, "clicked", links[i].clicked);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
 void send_write(const struct work *work, const struct send_row *send, const struct send_extras *extras, struct json_writer *json)
 {
     json_object_begin(json);
@@ -167,6 +182,8 @@ void send_write(const struct work *work, const struct send_row *send, const stru
     json_member_time(json, "updatedAt", send->updated_at);
     if (extras != NULL && extras->left_out != NULL && extras->left_out->count > 0)
         write_left_out_results(extras->left_out, json);
+    if (extras != NULL && extras->links != NULL && extras->links->count > 0)
+        write_links(extras->links, json);
     if (extras != NULL && extras->events != NULL)
         write_events(work, extras->events, json);
     json_object_end(json);

@@ -12,7 +12,6 @@ export default {
   brief: () => 'How did the campaign "June letter" do? Give me the delivered messages, the opens and clicks, the open rate and click rate of the delivered in percent, and the link that was clicked most.',
   given: () => ({ subject: 'June letter' }),
   needs: ['get_email_analytics', 'sendReport#rates'],
-  // Nothing counts the clicks of a link yet.
   parts: { 'the best link': ['sendReport#links'] },
   calls: 2,
   async seed(place) {

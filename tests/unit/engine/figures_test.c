@@ -341,6 +341,28 @@ static void test_tracked_counts_are_numbers(void **state)
     assert_figure(json_object_get(overview, "totals"), "opened", 0);
 }
 
+/* the links of a report count recipients with a click of a person, not requests. */
+static void test_links_of_a_send(void **state)
+{
+    (void)state;
+    make_contacts();
+    int64_t send_id = begin_send();
+    assert_null(json_object_get(read_report("send", send_id), "links"));
+    run_sql("insert into hits (brand_id, send_id, ordinal, kind, link, url, actor, method, agent, network, occurred_at)"
+            "select %lld, %lld, t.ordinal, 'click', t.link, t.url, t.actor, 'GET', 'browser', 'other', now()"
+            "  from (values (1, 0, 'https://a.example/', 'human'), (1, 0, 'https://a.example/', 'human'),"
+            "               (1, 1, 'https://b.example/', 'human'), (2, 1, 'https://b.example/', 'human'),"
+            "               (2, 0, 'https://a.example/', 'bot')) as t (ordinal, link, url, actor)",
+            (long long)work.brand_id, (long long)send_id);
+    const json_t *links = json_object_get(read_report("send", send_id), "links");
+    assert_int_equal(json_array_size(links), 2);
+    assert_string_equal(json_get_text(json_array_get(links, 0), "url"), "https://b.example/");
+    assert_figure(json_array_get(links, 0), "clicked", 2);
+    assert_figure(json_array_get(links, 1), "clicked", 1);
+    assert_null(json_object_get(read_send(send_id, false), "links"));
+    run_sql("delete from hits");
+}
+
 /* a first page of limited size, newest first, only events of this send and none of a test. */
 static void test_events_of_a_send_are_bounded(void **state)
 {
@@ -365,9 +387,8 @@ static void test_events_of_a_send_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_figures_are_those_of_the_events),
-        TEST(test_delayed_is_part_of_pending),
-        TEST(test_tracked_counts_are_numbers),
+        TEST(test_figures_are_those_of_the_events), TEST(test_delayed_is_part_of_pending),
+        TEST(test_tracked_counts_are_numbers),      TEST(test_links_of_a_send),
         TEST(test_events_of_a_send_are_bounded),
     };
     return cmocka_run_group_tests_name("engine_figures", tests, world_begin, world_end);
