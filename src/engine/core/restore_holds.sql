@@ -32,8 +32,8 @@ select count(*), min(held_at) from sends where held_at is not null and status in
 -- name: restore_list :many
 -- params: limit bigint
 -- columns: id bigint, brand_id bigint, status text, subject text, scheduled_at timestamptz null, started_at timestamptz null, held_at timestamptz, recipient_count bigint null, decided bigint
-select s.id, s.brand_id, s.status, s.subject, s.scheduled_at, s.started_at, s.held_at, s.recipient_count,
-       t.accepted + t.bounced + t.skipped + t.failed + t.held
+select s.id, s.brand_id, s.status, s.subject, s.scheduled_at, s.started_at, coalesce(s.held_at, to_timestamp(0)), s.recipient_count,
+       t.accepted + t.bounced - t.bounced_later + t.skipped + t.failed + t.held
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
  where s.held_at is not null and s.status in ('scheduled', 'queued', 'running', 'paused')

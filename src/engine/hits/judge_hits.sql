@@ -127,8 +127,8 @@ select coalesce(w.send_id, r.send_id), coalesce(w.ordinal, r.ordinal), coalesce(
 -- name: judge_hits_advance :exec
 -- params: brand_id bigint, send_id bigint, ordinal bigint, all_recipients boolean, rules_version integer
 update hit_judgements
-   set send_id = case when :all_recipients then 0 else :send_id end,
-       ordinal = case when :all_recipients then 0 else :ordinal end,
+   set send_id = case when :all_recipients then 0 else :send_id::bigint end,
+       ordinal = case when :all_recipients then 0 else :ordinal::bigint end,
        rules_version = case when :all_recipients then :rules_version else rules_version end
  where brand_id = :brand_id;
 

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { asRequest, loadCatalogue } from '../../cases/runner/catalogue.mjs';
+import { sql } from '../../lib/database.mjs';
 import { png } from '../../lib/images.mjs';
 import { installationFor } from '../../lib/installation.mjs';
 import { until } from '../../lib/processes.mjs';
@@ -29,6 +30,7 @@ const FILLED = {
   'emails.list': { rows: 3, key: 'emailId' },
   'fields.list': { rows: 9, key: 'fieldName' },
   'flows.list': { rows: 2, key: 'slug' },
+  'insights.list': { rows: 3, key: 'insightId' },
   'integrations.list': { rows: 7, key: 'provider' },
   'sends.list': { rows: 4, key: 'sendId' },
   'templates.list': { rows: 10, key: 'emailId' },
@@ -124,6 +126,10 @@ before(async () => {
   const later = new Date(Date.now() + 3_600_000).toISOString();
   for (const { emailId } of designs) await made('/v1/sends', { emailId, domainId, to: emails.slice(0, 1), subject: 'Later', scheduledAt: later });
   const { sendId } = await made('/v1/sends', { emailId: designs[0].emailId, domainId, to: emails.slice(1), subject: 'Now' });
+  // A run of insights finds something only in the figures of weeks.
+  await sql(installation, `insert into insights (brand_id, detector, subject, state, kind, severity, score, description, action, detail, held, missed, found_at, checked_at)
+    select b.id, 'bounceSpike', n::text, 'active', 'insight', 'warning', n, 'Finding ' || n, '{"kind": "assistant", "label": "Look", "intent": "explain_bounces", "prompt": "Look."}', '{}', 2, 0, now(), now()
+      from (select min(id) as id from brands) b, generate_series(1, 3) n`);
   const known = async () => (await rest.get('/v1/analytics/events', inBrand)).body.data.length;
   await until('the events of a send', async () => (await known()) >= FILLED['analytics.events'].rows, 60_000);
   ids = { email: designs[0].emailId, send: sendId, audience: audiences[0].audienceId };
