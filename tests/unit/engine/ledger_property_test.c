@@ -22,6 +22,7 @@
 #include <stdlib.h>
 
 enum { SEEDS = 30, STEPS = 120, STEPS_BETWEEN_COMPARISONS = 8 };
+enum { CROWDED = 3 }; /* recipients of a send to whom most happens */
 
 static const int64_t begun_us = INT64_C(1767225600) * US_PER_S; /* 2026-01-01 */
 static const int64_t tick_us = 250 * 1000;
@@ -107,7 +108,7 @@ static void advance(void)
 
 static struct reference_contact *any_contact(void)
 {
-    return &ledger->contacts[draw(LEDGER_CONTACTS)];
+    return ledger->recipients[0][1 + draw(draw(3) == 0 ? LEDGER_CONTACTS : CROWDED)].contact;
 }
 
 /* A recipient whose message may have left. NULL when the first look finds none. */
@@ -115,7 +116,7 @@ static struct reference_recipient *any_mailed(int64_t *ret_send_id, int64_t *ret
 {
     size_t send = draw(LEDGER_SENDS);
     *ret_send_id = ledger->send_ids[send];
-    *ret_ordinal = 1 + draw(LEDGER_CONTACTS);
+    *ret_ordinal = 1 + draw(draw(3) == 0 ? LEDGER_CONTACTS : CROWDED);
     struct reference_recipient *recipient = &ledger->recipients[send][*ret_ordinal];
     return recipient->is_mailed ? recipient : NULL;
 }
@@ -272,11 +273,23 @@ static struct hit any_hit(int64_t send_id, int64_t ordinal)
         .agent = agents[draw(ARRAY_COUNT(agents))],
         .address = addresses[draw(ARRAY_COUNT(addresses))],
         .url = is_open ? NULL : "https://shop.example/",
-        .at_us = work.now_us - draw(40) * tick_us,
+        .at_us = work.now_us - draw(120) * tick_us,
     };
 }
 
-/* One hit, a burst, or a sweep. The same hits may be stored again, as from the spool. */
+/* Moves hits beside an earlier one, as late hits come from the spool: they may change its judgement. */
+static void come_late(struct hits_order *order)
+{
+    const struct hit *early = &ledger->hits[draw((unsigned)ledger->hit_count)];
+    int64_t begin_us = early->at_us - (int64_t)draw(30) * tick_us;
+    for (size_t i = 0; i < order->count; i++) {
+        order->hits[i].send_id = early->send_id;
+        order->hits[i].ordinal = early->ordinal;
+        order->hits[i].at_us = begin_us + (int64_t)i * tick_us;
+    }
+}
+
+/* One hit, a burst, or a sweep. An earlier hit may be stored again, as from the spool. */
 static void add_hits(void)
 {
     int64_t send_id;
@@ -291,11 +304,15 @@ static void add_hits(void)
             order.hits[i].at_us = order.hits[0].at_us + (int64_t)i * 2 * tick_us;
         }
     }
+    if (ledger->hit_count > 0 && draw(2) == 0)
+        come_late(&order);
     carry_out(store_hits, &order);
     for (size_t i = 0; i < order.count; i++)
         reference_add_hit(ledger, &order.hits[i]);
-    if (draw(5) == 0)
-        carry_out(store_hits, &order);
+    if (draw(3) == 0) {
+        struct hits_order again = { .hits = { ledger->hits[draw((unsigned)ledger->hit_count)] }, .count = 1 };
+        carry_out(store_hits, &again);
+    }
 }
 
 static void judge_once(const void *order)
@@ -439,7 +456,7 @@ static void forget_once(const void *order)
 static void change_source(void)
 {
     struct reference_contact *contact = any_contact();
-    contact->source = draw(2) == 0 ? "s0" : "s1";
+    contact->source = text_equal(contact->source, "s0") ? "s1" : "s0";
     run_sql("update contacts set source = '%s' where email_key = '%s'", contact->source, contact->key);
 }
 
@@ -462,9 +479,9 @@ static void any_step(void)
         leave();
     else if (which < 91)
         suppress();
-    else if (which < 96)
+    else if (which < 94)
         release();
-    else if (which < 98)
+    else if (which < 95)
         carry_out(forget_once, NULL);
     else
         change_source();
@@ -537,15 +554,6 @@ static void begin_round(void)
         read_recipients(i);
 }
 
-static bool is_decided(void)
-{
-    for (size_t send = 0; send < LEDGER_SENDS; send++)
-        for (size_t ordinal = 1; ordinal <= LEDGER_CONTACTS; ordinal++)
-            if (ledger->recipients[send][ordinal].outcome == NULL)
-                return false;
-    return true;
-}
-
 static void run_round(void)
 {
     begin_round();
@@ -554,7 +562,7 @@ static void run_round(void)
         if (step % STEPS_BETWEEN_COMPARISONS == 0)
             compare();
     }
-    while (!is_decided()) {
+    while (!reference_is_decided(ledger)) {
         take_batch();
         settle_some(true);
     }
