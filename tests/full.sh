@@ -76,6 +76,7 @@ step report-judge bash -c '. tests/node22.sh && "$NODE" tests/third_party/report
 step html-fuzz env THIRD_PARTY_INSTALL=build/third_party bash -c '. tests/node22.sh && "$NODE" tests/fuzz/html/main.mjs 10000 "$RANDOM"'
 step faults env POSTHORN_FAULT_ROUNDS=100 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/recovery/faults.test.mjs'
 step journal env POSTHORN_JOURNAL_RECORDS=1000000 build/debug/sender_journal_test
+step ledger env POSTHORN_LEDGER_SEEDS=500 build/debug/engine_ledger_property_test
 step fault-table bash tests/faults.sh
 step sizes bash tests/sizes.sh
 step commits env POSTHORN_FAULT_ROUNDS=10 bash -c '. tests/node22.sh && "$NODE" --test tests/integration/recovery/shared_commits.test.mjs'

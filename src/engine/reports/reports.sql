@@ -1,10 +1,12 @@
--- The recipient of a reported message, when its result was written, and if an event of this type was recorded before.
+-- The recipient of a reported message, when its result was written, and if an event of this type was recorded before. A message that
+-- was refused at its delivery has bounced.
 -- name: report_recipient :one
 -- params: brand_id bigint, send_id bigint, ordinal bigint, event_type text null
 -- columns: organization_id bigint, email_key text, decided_at timestamptz null, is_recorded boolean
 select b.organization_id, r.email_key, e.occurred_at,
-       exists (select 1 from recipient_events x
-                where x.brand_id = :brand_id and x.send_id = :send_id and x.ordinal = :ordinal and x.event_type = :event_type)
+       coalesce(e.outcome = :event_type, false)
+       or exists (select 1 from recipient_events x
+                   where x.brand_id = :brand_id and x.send_id = :send_id and x.ordinal = :ordinal and x.event_type = :event_type)
   from send_recipients r
   join brands b on b.id = r.brand_id
   left join send_results e on e.brand_id = r.brand_id and e.send_id = r.send_id and e.ordinal = r.ordinal

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "engine/hits/hits.h"
 #include "engine/hits/judge_hits.h"
+#include "fixtures/hit_reference.h"
 
 #include <stdlib.h>
 
@@ -378,61 +379,6 @@ static struct hit random_hit(void)
     return hit;
 }
 
-static const char *actor_of_class(const struct hit_class *classes, size_t count, const char *name, enum hit_kind kind)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(classes[i].name, name) == 0)
-            return kind == HIT_OPEN ? classes[i].open : classes[i].click;
-    return NULL;
-}
-
-static bool is_suspect(const struct hit_rules *rules, const struct hit *hit)
-{
-    for (size_t i = 0; i < rules->agent_count; i++)
-        if (rules->agents[i].is_suspect && strcmp(rules->agents[i].name, hit_agent_class(hit->agent)) == 0)
-            return true;
-    for (size_t i = 0; i < rules->network_count; i++)
-        if (rules->networks[i].is_suspect && strcmp(rules->networks[i].name, hit_network_class(hit->address)) == 0)
-            return true;
-    return false;
-}
-
-/* Whether so many links were followed within the time of a sweep that ends with this hit. */
-static bool ends_sweep(const struct hit_rules *rules, const struct hit *hits, size_t count, const struct hit *last)
-{
-    bool followed[8] = { false };
-    int links = 0;
-    for (size_t i = 0; i < count; i++)
-        if (hits[i].ordinal == last->ordinal && hits[i].link >= 0 && hits[i].at_us <= last->at_us &&
-            hits[i].at_us >= last->at_us - rules->sweep_s * US_PER_S && !followed[hits[i].link]) {
-            followed[hits[i].link] = true;
-            links++;
-        }
-    return links >= rules->sweep_links;
-}
-
-/* The judgement by its definition. */
-static const char *reference_actor(const struct hit_rules *rules, const struct hit *hits, size_t count, const struct hit *hit)
-{
-    const char *by_agent = actor_of_class(rules->agents, rules->agent_count, hit_agent_class(hit->agent), hit->kind);
-    const char *by_network = actor_of_class(rules->networks, rules->network_count, hit_network_class(hit->address), hit->kind);
-    if (by_agent != NULL)
-        return by_agent;
-    if (by_network != NULL)
-        return by_network;
-    if (strcmp(hit->method, "GET") != 0)
-        return "bot";
-    for (size_t i = 0; i < count; i++) {
-        const struct hit *near = &hits[i];
-        if (near->ordinal != hit->ordinal || llabs(near->at_us - hit->at_us) > rules->burst_s * US_PER_S)
-            continue;
-        if (near->link == HIT_LINK_HIDDEN || ends_sweep(rules, hits, count, near) ||
-            (hit->kind == HIT_CLICK && near->kind == HIT_CLICK && strcmp(near->method, "GET") != 0))
-            return "bot";
-    }
-    return hit->at_us - begun_us < rules->fast_s * US_PER_S && is_suspect(rules, hit) ? "bot" : "human";
-}
-
 static void assert_first(int64_t ordinal, const char *type, int64_t first_us)
 {
     run_sql("create or replace function pg_temp.recorded_at() returns bigint language sql as $$ select coalesce((select"
@@ -449,7 +395,8 @@ static void assert_equals_reference(const struct hit_rules *rules, const struct 
         int64_t opened_us = 0;
         int64_t clicked_us = 0;
         for (size_t i = 0; i < count; i++) {
-            if (hits[i].ordinal != ordinal || strcmp(reference_actor(rules, hits, count, &hits[i]), "human") != 0)
+            if (hits[i].ordinal != ordinal ||
+                strcmp(hit_reference_actor(rules, hits, count, &hits[i], hits[i].at_us - begun_us), "human") != 0)
                 continue;
             humans++;
             if (opened_us == 0 || hits[i].at_us < opened_us)

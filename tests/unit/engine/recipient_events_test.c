@@ -131,11 +131,24 @@ static void test_reports(void **state)
     assert_int_equal(number_of("select count from report_counts where brand_id = 0 and outcome = 'unknown'"), 1);
 }
 
+/* a report repeats the refusal at the delivery, so it does not suppress an address that was released since. */
+static void test_a_report_of_a_refused_message(void **state)
+{
+    (void)state;
+    int64_t send_id = make_send();
+    assert_int_equal(report_of(REPORT_BOUNCE, BOUNCE_HARD, send_id, 3, at_us), REPORT_REPEATED);
+    assert_int_equal(number_of("select count(*) from suppressions"), 0);
+    assert_int_equal(report_of(REPORT_COMPLAINT, BOUNCE_HARD, send_id, 3, at_us), REPORT_APPLIED);
+    assert_int_equal(number_of("select count(*) from suppressions where reason = 'complaint'"), 1);
+    assert_int_equal(number_of("select bounced * 10 + bounced_later from send_stats"), 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_counts_once, begin, world_leave),
         cmocka_unit_test_setup_teardown(test_reports, begin, world_leave),
+        cmocka_unit_test_setup_teardown(test_a_report_of_a_refused_message, begin, world_leave),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }
