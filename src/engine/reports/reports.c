@@ -132,6 +132,30 @@ static bool decide(const struct work *work, const struct report *report, enum re
     return apply(&own, report, row->email_key, ret_outcome, err);
 }
 
+bool report_delays_keep(const struct work *work, const struct reported_delay *delays, size_t count, struct error *err)
+{
+    int64_t *send_ids = arena_array(work->arena, count, sizeof(*send_ids));
+    int64_t *ordinals = arena_array(work->arena, count, sizeof(*ordinals));
+    int64_t *ats = arena_array(work->arena, count, sizeof(*ats));
+    const char **diagnostics = arena_array(work->arena, count, sizeof(*diagnostics));
+    if (count == 0)
+        return true;
+    for (size_t i = 0; i < count; i++) {
+        send_ids[i] = delays[i].origin.send_id;
+        ordinals[i] = delays[i].origin.ordinal;
+        ats[i] = delays[i].at_us;
+        diagnostics[i] = delays[i].diagnostic;
+    }
+    struct report_delays_keep_params params = {
+        .brand_id = delays[0].origin.brand_id,
+        .send_ids = { send_ids, count },
+        .ordinals = { ordinals, count },
+        .ats = { ats, count },
+        .diagnostics = { diagnostics, count },
+    };
+    return sql_report_delays_keep(work->conn, work->arena, &params, NULL, err);
+}
+
 bool report_record(const struct work *work, const struct report *report, enum report_outcome *ret_outcome, struct error *err)
 {
     if (!decide(work, report, ret_outcome, err))
@@ -143,5 +167,7 @@ bool report_record(const struct work *work, const struct report *report, enum re
         .kind = report_kind_name(report->kind),
         .outcome = report_outcome_name(*ret_outcome),
     };
-    return sql_report_count(work->conn, work->arena, &count, NULL, err);
+    const struct reported_delay delay = { report->origin, report->diagnostic, report->at_us };
+    bool is_delay = report->kind == REPORT_DELAY && *ret_outcome == REPORT_NOTED;
+    return sql_report_count(work->conn, work->arena, &count, NULL, err) && (!is_delay || report_delays_keep(work, &delay, 1, err));
 }

@@ -15,6 +15,27 @@ select b.organization_id, r.email_key, e.occurred_at,
 -- params: brand_id bigint, email_key text, now timestamptz
 update contacts set subscribed = false, updated_at = :now where brand_id = :brand_id and email_key = :email_key and subscribed;
 
+-- Keeps the newest delay of each of these messages. A result that another transaction is writing keeps the delay that it has: waiting
+-- for it could deadlock.
+-- name: report_delays_keep :exec
+-- params: brand_id bigint, send_ids bigint[], ordinals bigint[], ats timestamptz[], diagnostics text[]
+with newest as (
+    select distinct on (t.send_id, t.ordinal) t.*
+      from unnest(:send_ids::bigint[], :ordinals::bigint[], :ats::timestamptz[], :diagnostics::text[])
+           as t (send_id, ordinal, at, diagnostic)
+     order by t.send_id, t.ordinal, t.at desc
+), held as materialized (
+    select e.send_id, e.ordinal, n.at, n.diagnostic
+      from newest n
+      join send_results e on e.brand_id = :brand_id and e.send_id = n.send_id and e.ordinal = n.ordinal
+     where e.delayed_at is null or e.delayed_at < n.at
+       for no key update of e skip locked
+)
+update send_results e
+   set delayed_at = h.at, delay = h.diagnostic
+  from held h
+ where e.brand_id = :brand_id and e.send_id = h.send_id and e.ordinal = h.ordinal;
+
 -- Counts a report.
 -- name: report_count :exec
 -- params: brand_id bigint, at timestamptz, source text, kind text, outcome text

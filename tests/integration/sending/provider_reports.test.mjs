@@ -270,6 +270,9 @@ describe('reports of mail providers', LIMIT, () => {
     const why = JSON.parse((await installation.run('why', address('eve'))).stdout);
     assert.deepEqual({ reason: why.suppression.reason, source: why.suppression.source, evidence: why.suppression.evidence },
       { reason: 'bounce', source: 'report', evidence: '550 5.1.1 No such user' });
+    assert.match(why.sends[0].summary, /A bounce was reported at .*: 550 5\.1\.1 No such user$/);
+    const { sends: [delayed] } = JSON.parse((await installation.run('why', address('joe'))).stdout);
+    assert.match(delayed.summary, /A delay was reported at .*: 451 later$/);
     assert.equal(await rows(`select sum(count) from report_counts where source = 'sendgrid' and outcome = 'unknown' and brand_id = 0`), '4');
   });
 
