@@ -1,10 +1,15 @@
--- The recipient of a reported message, when its result was written, and if an event of this type was recorded before.
+-- The recipient of a reported message, when its result was written, and if an event of this type was recorded before. `diagnostic`, in
+-- lower case, is looked for in the bounce rules; rule_class is the class of the first that matches.
 -- name: report_recipient :one
--- params: brand_id bigint, send_id bigint, ordinal bigint, event_type text null
--- columns: organization_id bigint, email_key text, decided_at timestamptz null, is_recorded boolean
+-- params: brand_id bigint, send_id bigint, ordinal bigint, event_type text null, diagnostic text null
+-- columns: organization_id bigint, email_key text, decided_at timestamptz null, is_recorded boolean, rule_class text null
 select b.organization_id, r.email_key, e.occurred_at,
        exists (select 1 from recipient_events x
-                where x.brand_id = :brand_id and x.send_id = :send_id and x.ordinal = :ordinal and x.event_type = :event_type)
+                where x.brand_id = :brand_id and x.send_id = :send_id and x.ordinal = :ordinal and x.event_type = :event_type),
+       (select u.class from bounce_rules u
+         where u.organization_id = 0 and position(u.pattern in :diagnostic::text) > 0
+         order by u.id
+         limit 1)
   from send_recipients r
   join brands b on b.id = r.brand_id
   left join send_results e on e.brand_id = r.brand_id and e.send_id = r.send_id and e.ordinal = r.ordinal

@@ -262,7 +262,11 @@ describe('reports of mail providers', LIMIT, () => {
     const key = judge.convertPublicKeyToECDSA(sendgridKey.publicKey.export({ type: 'spki', format: 'der' }).toString('base64'));
     assert.equal(judge.verifySignature(key, body, signature, String(at)), true, 'the judge accepts what the signer made');
 
+    const rule = await installation.admin('bounce-rule', 'add', '5.7.1 BLOCKED', 'hard');
     assert.deepEqual((await toSendgrid(events)).body, { applied: 4, repeated: 1, noted: 3, unknown: 2 });
+    assert.equal(await suppressions(`reason = 'bounce' and evidence like '%5.7.1 blocked%'`), '1', 'the rule decides');
+    assert.deepEqual((await installation.admin('bounce-rule', 'list')).data.map(({ pattern, class: name }) => `${pattern} ${name}`), ['5.7.1 blocked hard']);
+    assert.equal((await installation.admin('bounce-rule', 'remove', String(rule.ruleId))).removed, true);
     assert.deepEqual((await toSendgrid(events)).body, { applied: 0, repeated: 5, noted: 3, unknown: 2 });
     const search = async (name) => (await must('POST', '/v1/contacts/search', { search: address(name) })).data[0];
     assert.equal((await search('ian')).subscribed, false);
