@@ -56,7 +56,7 @@ const FOLDERS = {
     insights: ['core', 'ledger'],
     integrations: ['core'],
     ledger: ['core'],
-    operator: ['core', 'analytics', 'api_keys', 'brands', 'domains', 'ledger', 'preferences', 'provider_reports', 'sends', 'suppressions'],
+    operator: ['core', 'analytics', 'api_keys', 'brands', 'domains', 'ledger', 'preferences', 'provider_reports', 'reports', 'sends', 'suppressions'],
     preferences: ['core', 'contacts', 'subscriptions'],
     provider_reports: ['core', 'compose', 'reports'],
     reports: ['core', 'compose', 'events', 'subscriptions', 'suppressions'],

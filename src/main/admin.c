@@ -38,6 +38,7 @@ static const char usage[] =
     "  report-source list | report-source remove ID; each with [--org ID] [--name TEXT]\n"
     "  keys add | keys rewrap\n"
     "  events keep [MONTHS]\n"
+    "  bounce-rule add PATTERN hard|mailbox_full|block|refused | bounce-rule list | bounce-rule remove ID\n"
     "  reports [--unmatched]";
 
 /* ---- org, brand ---- */
@@ -388,6 +389,9 @@ static const struct {
     { "report-source", "add", admin_report_source_add, 1 },
     { "report-source", "list", admin_report_source_list, 0 },
     { "report-source", "remove", admin_report_source_remove, 1 },
+    { "bounce-rule", "add", admin_bounce_rule_add, 2 },
+    { "bounce-rule", "list", admin_bounce_rule_list, 0 },
+    { "bounce-rule", "remove", admin_bounce_rule_remove, 1 },
     { "suppression", "list", admin_suppression_list, 1 },
     { "suppression", "add", admin_suppression_add, 1 },
     { "suppression", "release", admin_suppression_release, 1 },

@@ -67,6 +67,11 @@ bool admin_report_source_add(struct admin *admin, struct error *err);
 bool admin_report_source_list(struct admin *admin, struct error *err);
 bool admin_report_source_remove(struct admin *admin, struct error *err);
 
+/* Bounce rules (admin_bounce_rules.c). */
+bool admin_bounce_rule_add(struct admin *admin, struct error *err);
+bool admin_bounce_rule_list(struct admin *admin, struct error *err);
+bool admin_bounce_rule_remove(struct admin *admin, struct error *err);
+
 /* Public subscription groups (admin_groups.c). */
 bool admin_group_public(struct admin *admin, struct error *err);
 bool admin_group_private(struct admin *admin, struct error *err);

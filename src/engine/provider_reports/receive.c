@@ -314,6 +314,29 @@ static bool count_others(const struct work *work, const struct report_delivery *
     return true;
 }
 
+static bool is_delay(const struct matched_event *matched)
+{
+    return matched->event->kind == REPORT_DELAY && matched->is_matched && matched->origin.send_id != 0;
+}
+
+/* Keeps the delays of each brand. `events` are in the order of brands. */
+static bool keep_delays(const struct work *work, const struct matched_event *events, size_t count, struct error *err)
+{
+    struct reported_delay *delays = arena_array(work->arena, count, sizeof(*delays));
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_delay(&events[i]))
+            continue;
+        if (used > 0 && delays[0].origin.brand_id != events[i].origin.brand_id) {
+            if (!report_delays_keep(work, delays, used, err))
+                return false;
+            used = 0;
+        }
+        delays[used++] = (struct reported_delay){ events[i].origin, events[i].event->diagnostic, events[i].event->at_us };
+    }
+    return report_delays_keep(work, delays, used, err);
+}
+
 static bool keep_certificate(const struct work *work, const struct report_delivery *delivery, struct error *err)
 {
     unsigned char url_hash[SECRET_HASH_BYTES];
@@ -355,7 +378,7 @@ bool report_delivery_apply(const struct work *work, const struct report_delivery
     for (size_t i = 0; i < new_count; i++)
         if (!record_event(work, delivery, &changing[i], ret_counts, err))
             return false;
-    return count_others(work, delivery, all, other_count, ret_counts, err);
+    return count_others(work, delivery, all, other_count, ret_counts, err) && keep_delays(work, all, other_count, err);
 }
 
 void report_delivery_write(const struct report_delivery_counts *counts, struct json_writer *json)

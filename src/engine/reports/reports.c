@@ -1,6 +1,7 @@
 #include "engine/reports/reports.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "engine/events/recipient_events.h"
 #include "engine/suppressions/suppress.h"
 #include "sql/reports.h"
@@ -23,6 +24,16 @@ const char *bounce_class_name(enum bounce_class bounce)
         [BOUNCE_REFUSED] = "refused",
     };
     return names[bounce];
+}
+
+bool bounce_class_parse(const char *name, enum bounce_class *ret_bounce)
+{
+    for (int bounce = BOUNCE_HARD; bounce <= BOUNCE_REFUSED; bounce++) {
+        *ret_bounce = (enum bounce_class)bounce;
+        if (text_equal(bounce_class_name(*ret_bounce), name))
+            return true;
+    }
+    return false;
 }
 
 const char *report_outcome_name(enum report_outcome outcome)
@@ -109,10 +120,23 @@ static bool is_void(const struct report *report, const struct report_recipient_r
     return is_late || row->is_recorded;
 }
 
+/* The text in which the bounce rules look for their patterns, NULL when they do not apply. */
+static const char *judged_by_rules(const struct work *work, const struct report *report)
+{
+    bool applies = report->kind == REPORT_BOUNCE && report->diagnostic != NULL;
+    return applies ? text_lower(work->arena, report->diagnostic) : NULL;
+}
+
 static bool decide(const struct work *work, const struct report *report, enum report_outcome *ret_outcome, struct error *err)
 {
     const char *type = event_type(report);
-    struct report_recipient_params params = { report->origin.brand_id, report->origin.send_id, report->origin.ordinal, type };
+    struct report_recipient_params params = {
+        .brand_id = report->origin.brand_id,
+        .send_id = report->origin.send_id,
+        .ordinal = report->origin.ordinal,
+        .event_type = type,
+        .diagnostic = judged_by_rules(work, report),
+    };
     struct report_recipient_row *row = NULL;
     *ret_outcome = REPORT_UNKNOWN;
     if (!report->is_matched || report->origin.send_id == 0)
@@ -129,7 +153,34 @@ static bool decide(const struct work *work, const struct report *report, enum re
         return true;
     if (report->kind != REPORT_UNSUBSCRIBE && is_void(report, row, ret_outcome))
         return true;
-    return apply(&own, report, row->email_key, ret_outcome, err);
+    struct report judged = *report;
+    if (row->rule_class != NULL && !bounce_class_parse(row->rule_class, &judged.bounce))
+        return fail(err, ERR_INTERNAL_ERROR, NULL, "A bounce rule has an unknown class.");
+    return apply(&own, &judged, row->email_key, ret_outcome, err);
+}
+
+bool report_delays_keep(const struct work *work, const struct reported_delay *delays, size_t count, struct error *err)
+{
+    int64_t *send_ids = arena_array(work->arena, count, sizeof(*send_ids));
+    int64_t *ordinals = arena_array(work->arena, count, sizeof(*ordinals));
+    int64_t *ats = arena_array(work->arena, count, sizeof(*ats));
+    const char **diagnostics = arena_array(work->arena, count, sizeof(*diagnostics));
+    if (count == 0)
+        return true;
+    for (size_t i = 0; i < count; i++) {
+        send_ids[i] = delays[i].origin.send_id;
+        ordinals[i] = delays[i].origin.ordinal;
+        ats[i] = delays[i].at_us;
+        diagnostics[i] = delays[i].diagnostic;
+    }
+    struct report_delays_keep_params params = {
+        .brand_id = delays[0].origin.brand_id,
+        .send_ids = { send_ids, count },
+        .ordinals = { ordinals, count },
+        .ats = { ats, count },
+        .diagnostics = { diagnostics, count },
+    };
+    return sql_report_delays_keep(work->conn, work->arena, &params, NULL, err);
 }
 
 bool report_record(const struct work *work, const struct report *report, enum report_outcome *ret_outcome, struct error *err)
@@ -143,5 +194,7 @@ bool report_record(const struct work *work, const struct report *report, enum re
         .kind = report_kind_name(report->kind),
         .outcome = report_outcome_name(*ret_outcome),
     };
-    return sql_report_count(work->conn, work->arena, &count, NULL, err);
+    const struct reported_delay delay = { report->origin, report->diagnostic, report->at_us };
+    bool is_delay = report->kind == REPORT_DELAY && *ret_outcome == REPORT_NOTED;
+    return sql_report_count(work->conn, work->arena, &count, NULL, err) && (!is_delay || report_delays_keep(work, &delay, 1, err));
 }

@@ -24,7 +24,7 @@ enum { REPORT_MAX_AGE_DAYS = 30 };
 
 struct report {
     enum report_kind kind;
-    enum bounce_class bounce; /* of a bounce */
+    enum bounce_class bounce; /* of a bounce; a bounce rule may replace it */
     bool is_matched;          /* the message is known: `origin` is set */
     struct message_origin origin;
     const char *source;     /* lmtp, imap, command, or a provider: ses, sendgrid, postmark */
@@ -47,7 +47,19 @@ enum report_outcome {
 MUST_CHECK bool report_record(const struct work *work, const struct report *report, enum report_outcome *ret_outcome,
                               struct error *err) NONNULL(1, 2, 3, 4);
 
+/* Keeps the newest delay of each message for `why`, beside its result. All messages are of one brand. Call it last in a
+ * transaction: it locks results. */
+struct reported_delay {
+    struct message_origin origin;
+    const char *diagnostic; /* NULL: none */
+    int64_t at_us;
+};
+MUST_CHECK bool report_delays_keep(const struct work *work, const struct reported_delay *delays, size_t count, struct error *err)
+    NONNULL(1, 4);
+
 /* The names used in data. */
 const char *report_kind_name(enum report_kind kind) RETURNS_NONNULL;
 const char *bounce_class_name(enum bounce_class bounce) RETURNS_NONNULL;
+/* False for a name of no class. */
+bool bounce_class_parse(const char *name, enum bounce_class *ret_bounce) NONNULL(1, 2);
 const char *report_outcome_name(enum report_outcome outcome) RETURNS_NONNULL;

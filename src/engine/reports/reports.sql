@@ -1,12 +1,17 @@
 -- The recipient of a reported message, when its result was written, and if an event of this type was recorded before. A message that
--- was refused at its delivery has bounced.
+-- was refused at its delivery has bounced. `diagnostic`, in
+-- lower case, is looked for in the bounce rules; rule_class is the class of the first that matches.
 -- name: report_recipient :one
--- params: brand_id bigint, send_id bigint, ordinal bigint, event_type text null
--- columns: organization_id bigint, email_key text, decided_at timestamptz null, is_recorded boolean
+-- params: brand_id bigint, send_id bigint, ordinal bigint, event_type text null, diagnostic text null
+-- columns: organization_id bigint, email_key text, decided_at timestamptz null, is_recorded boolean, rule_class text null
 select b.organization_id, r.email_key, e.occurred_at,
        coalesce(e.outcome = :event_type, false)
        or exists (select 1 from recipient_events x
-                   where x.brand_id = :brand_id and x.send_id = :send_id and x.ordinal = :ordinal and x.event_type = :event_type)
+                   where x.brand_id = :brand_id and x.send_id = :send_id and x.ordinal = :ordinal and x.event_type = :event_type),
+       (select u.class from bounce_rules u
+         where u.organization_id = 0 and position(u.pattern in :diagnostic::text) > 0
+         order by u.id
+         limit 1)
   from send_recipients r
   join brands b on b.id = r.brand_id
   left join send_results e on e.brand_id = r.brand_id and e.send_id = r.send_id and e.ordinal = r.ordinal
@@ -16,6 +21,27 @@ select b.organization_id, r.email_key, e.occurred_at,
 -- name: report_end_subscription :exec
 -- params: brand_id bigint, email_key text, now timestamptz
 update contacts set subscribed = false, updated_at = :now where brand_id = :brand_id and email_key = :email_key and subscribed;
+
+-- Keeps the newest delay of each of these messages. A result that another transaction is writing keeps the delay that it has: waiting
+-- for it could deadlock.
+-- name: report_delays_keep :exec
+-- params: brand_id bigint, send_ids bigint[], ordinals bigint[], ats timestamptz[], diagnostics text[]
+with newest as (
+    select distinct on (t.send_id, t.ordinal) t.*
+      from unnest(:send_ids::bigint[], :ordinals::bigint[], :ats::timestamptz[], :diagnostics::text[])
+           as t (send_id, ordinal, at, diagnostic)
+     order by t.send_id, t.ordinal, t.at desc
+), held as materialized (
+    select e.send_id, e.ordinal, n.at, n.diagnostic
+      from newest n
+      join send_results e on e.brand_id = :brand_id and e.send_id = n.send_id and e.ordinal = n.ordinal
+     where e.delayed_at is null or e.delayed_at < n.at
+       for no key update of e skip locked
+)
+update send_results e
+   set delayed_at = h.at, delay = h.diagnostic
+  from held h
+ where e.brand_id = :brand_id and e.send_id = h.send_id and e.ordinal = h.ordinal;
 
 -- Counts a report.
 -- name: report_count :exec

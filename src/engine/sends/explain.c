@@ -91,6 +91,17 @@ static void write_recipient_delivery(const struct explain_decisions_row *row, st
     json_member_time_if(json, "unsubscribedAt", row->unsubscribed_at);
 }
 
+/* The reports of other mail systems about this message. */
+static void write_reports(const struct explain_decisions_row *row, struct json_writer *json)
+{
+    json_member_time_if(json, "bouncedAt", row->bounced_at);
+    json_member_text_if(json, "bounceDiagnostic", row->bounce_diagnostic);
+    json_member_time_if(json, "complainedAt", row->complained_at);
+    json_member_text_if(json, "complaintDiagnostic", row->complaint_diagnostic);
+    json_member_time_if(json, "delayedAt", row->delayed_at);
+    json_member_text_if(json, "delayDiagnostic", row->delay_diagnostic);
+}
+
 static void write_send(const struct work *work, const struct explain_decisions_row *row, struct json_writer *json)
 {
     json_object_begin(json);
@@ -110,6 +121,7 @@ static void write_send(const struct work *work, const struct explain_decisions_r
     write_audience(work, row, json);
     write_tranche(work, row, json);
     write_recipient_delivery(row, json);
+    write_reports(row, json);
     json_member_raw(json, "events", row->events != NULL ? row->events : "[]");
     if (row->machine_hits != NULL)
         json_member_raw(json, "machineHits", row->machine_hits);

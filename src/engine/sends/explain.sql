@@ -2,7 +2,7 @@
 -- address. One row per send; a single row without a send when there is none.
 -- name: explain_decisions :many
 -- params: brand_id bigint, email_key text, address_hash text, event_types text[], send_id bigint, limit bigint, now timestamptz
--- columns: contact_id bigint null, subscribed boolean null, consent jsonb null, contact_created_at timestamptz null, contact_updated_at timestamptz null, validation_status text null, validation_reason text null, validated_at timestamptz null, suppression_reason text null, suppressed_at timestamptz null, suppression_source text null, suppression_evidence text null, suppressed_until timestamptz null, unsubscribe_behind timestamptz null, activity jsonb null, is_known boolean, send_id bigint null, status text null, email_id bigint null, email_name text null, target text null, audience_id bigint null, audience_name text null, is_listed boolean null, is_sandbox boolean null, created_at timestamptz null, scheduled_at timestamptz null, started_at timestamptz null, ended_at timestamptz null, pause_reason text null, error text null, recipient_count bigint null, ordinal bigint null, range_begun_at timestamptz null, is_leased boolean null, outcome text null, reason text null, decided_at timestamptz null, attempts bigint null, reply text null, relay text null, uncertain boolean null, first_at timestamptz null, due_at timestamptz null, unsubscribed_at timestamptz null, events jsonb null, machine_hits jsonb null, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, gradual_released bigint null, next_tranche_at timestamptz null, approval_state text null, held_at timestamptz null
+-- columns: contact_id bigint null, subscribed boolean null, consent jsonb null, contact_created_at timestamptz null, contact_updated_at timestamptz null, validation_status text null, validation_reason text null, validated_at timestamptz null, suppression_reason text null, suppressed_at timestamptz null, suppression_source text null, suppression_evidence text null, suppressed_until timestamptz null, unsubscribe_behind timestamptz null, activity jsonb null, is_known boolean, send_id bigint null, status text null, email_id bigint null, email_name text null, target text null, audience_id bigint null, audience_name text null, is_listed boolean null, is_sandbox boolean null, created_at timestamptz null, scheduled_at timestamptz null, started_at timestamptz null, ended_at timestamptz null, pause_reason text null, error text null, recipient_count bigint null, ordinal bigint null, range_begun_at timestamptz null, is_leased boolean null, outcome text null, reason text null, decided_at timestamptz null, attempts bigint null, reply text null, relay text null, uncertain boolean null, first_at timestamptz null, due_at timestamptz null, unsubscribed_at timestamptz null, events jsonb null, machine_hits jsonb null, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, gradual_released bigint null, next_tranche_at timestamptz null, approval_state text null, held_at timestamptz null, bounced_at timestamptz null, bounce_diagnostic text null, complained_at timestamptz null, complaint_diagnostic text null, delayed_at timestamptz null, delay_diagnostic text null
 with person as (
     select c.id, c.subscribed, c.consent, c.created_at, c.updated_at, v.status as validation_status,
            v.reason as validation_reason, v.checked_at, p.reason as suppression_reason, p.created_at as suppressed_at,
@@ -57,7 +57,16 @@ select p.id, p.subscribed, p.consent, p.created_at, p.updated_at, p.validation_s
                  order by x.occurred_at desc, x.id desc limit 20) k),
        l.starting_percentage, l.increment_percentage, l.interval_value, l.interval_unit, l.time_zone, l.tranche, l.released,
        l.next_tranche_at,
-       s.approval_state, s.held_at
+       s.approval_state, s.held_at,
+       b.occurred_at,
+       (select summary from happened
+         where send_id = s.id and event_type = b.event_type and occurred_at = b.occurred_at
+         limit 1),
+       f.occurred_at,
+       (select summary from happened
+         where send_id = s.id and event_type = f.event_type and occurred_at = f.occurred_at
+         limit 1),
+       t.delayed_at, t.delay
   from person p
   left join chosen s on true
   left join emails m on m.brand_id = s.brand_id and m.id = s.email_id
@@ -73,6 +82,10 @@ select p.id, p.subscribed, p.consent, p.created_at, p.updated_at, p.validation_s
   left join send_retries y on y.brand_id = r.brand_id and y.send_id = r.send_id and y.ordinal = r.ordinal
   left join recipient_events u on u.brand_id = r.brand_id and u.send_id = r.send_id and u.ordinal = r.ordinal
                               and u.event_type = 'unsubscribed'
+  left join recipient_events b on b.brand_id = r.brand_id and b.send_id = r.send_id and b.ordinal = r.ordinal
+                              and b.event_type = 'bounced'
+  left join recipient_events f on f.brand_id = r.brand_id and f.send_id = r.send_id and f.ordinal = r.ordinal
+                              and f.event_type = 'complained'
  order by s.created_at desc, s.id desc;
 
 -- The recipient of one message.

@@ -204,7 +204,7 @@ static void say_delivered(struct buf *out, const struct explain_decisions_row *r
         buf_add_text(out, "; simulated, nothing left this server.");
         return;
     }
-    buf_add_text(out, "Delivered");
+    buf_add_text(out, row->bounced_at.set ? "Not delivered: accepted" : "Delivered");
     add_time(out, " at ", row->decided_at);
     add_relay(out, row);
 }
@@ -253,6 +253,29 @@ static void say_outcome(struct buf *out, const struct explain_decisions_row *row
                    row->reason != NULL ? row->reason : "no reason is known.");
 }
 
+/* ---- Reports after the result ---- */
+
+static void add_report(struct buf *out, const char *before, struct opt_int at, const char *diagnostic)
+{
+    if (!at.set)
+        return;
+    bool ends_sentence = out->size > 0 && buf_text(out)[out->size - 1] == '.';
+    buf_add_text(out, ends_sentence ? " " : ". ");
+    add_time(out, before, at);
+    if (diagnostic != NULL)
+        buf_printf(out, ": %s", diagnostic);
+}
+
+/* A delay is over when the message has bounced. */
+static void say_reports(struct buf *out, const struct explain_decisions_row *row)
+{
+    bool is_over = row->bounced_at.set && row->delayed_at.set && row->bounced_at.value >= row->delayed_at.value;
+    if (!is_over)
+        add_report(out, "A delay was reported at ", row->delayed_at, row->delay_diagnostic);
+    add_report(out, "A bounce was reported at ", row->bounced_at, row->bounce_diagnostic);
+    add_report(out, "The recipient complained of spam at ", row->complained_at, row->complaint_diagnostic);
+}
+
 char *explain_sentence(const struct work *work, const struct explain_decisions_row *row)
 {
     struct buf *out = buf_in_arena(work->arena, SENTENCE_MAX_BYTES);
@@ -266,6 +289,7 @@ char *explain_sentence(const struct work *work, const struct explain_decisions_r
         say_not_recipient(out, row);
     else
         say_not_begun(out, row);
+    say_reports(out, row);
     if (row->held_at.set && row->outcome == NULL && !row->ended_at.set && !text_equal(row->status, "canceled")) {
         add_time(out, " The send is held since ", row->held_at);
         buf_add_text(out, ", because the database was restored from an older state; the operator releases or cancels it.");

@@ -262,7 +262,11 @@ describe('reports of mail providers', LIMIT, () => {
     const key = judge.convertPublicKeyToECDSA(sendgridKey.publicKey.export({ type: 'spki', format: 'der' }).toString('base64'));
     assert.equal(judge.verifySignature(key, body, signature, String(at)), true, 'the judge accepts what the signer made');
 
+    const rule = await installation.admin('bounce-rule', 'add', '5.7.1 BLOCKED', 'hard');
     assert.deepEqual((await toSendgrid(events)).body, { applied: 4, repeated: 1, noted: 3, unknown: 2 });
+    assert.equal(await suppressions(`reason = 'bounce' and evidence like '%5.7.1 blocked%'`), '1', 'the rule decides');
+    assert.deepEqual((await installation.admin('bounce-rule', 'list')).data.map(({ pattern, class: name }) => `${pattern} ${name}`), ['5.7.1 blocked hard']);
+    assert.equal((await installation.admin('bounce-rule', 'remove', String(rule.ruleId))).removed, true);
     assert.deepEqual((await toSendgrid(events)).body, { applied: 0, repeated: 5, noted: 3, unknown: 2 });
     const search = async (name) => (await must('POST', '/v1/contacts/search', { search: address(name) })).data[0];
     assert.equal((await search('ian')).subscribed, false);
@@ -270,6 +274,9 @@ describe('reports of mail providers', LIMIT, () => {
     const why = JSON.parse((await installation.run('why', address('eve'))).stdout);
     assert.deepEqual({ reason: why.suppression.reason, source: why.suppression.source, evidence: why.suppression.evidence },
       { reason: 'bounce', source: 'report', evidence: '550 5.1.1 No such user' });
+    assert.match(why.sends[0].summary, /A bounce was reported at .*: 550 5\.1\.1 No such user$/);
+    const { sends: [delayed] } = JSON.parse((await installation.run('why', address('joe'))).stdout);
+    assert.match(delayed.summary, /A delay was reported at .*: 451 later$/);
     assert.equal(await rows(`select sum(count) from report_counts where source = 'sendgrid' and outcome = 'unknown' and brand_id = 0`), '4');
   });
 

@@ -293,6 +293,51 @@ static void test_every_outcome_has_its_sentence(void **state)
     assert_says(first_send(why("ada@example.com", 0)), "Not mailed: unsubscribed on 2025-12-31T00:00:00.000Z (decided at ");
 }
 
+static void report(int64_t send_id, const char *type, const char *at, const char *diagnostic)
+{
+    run_sql("insert into recipient_events (brand_id, send_id, ordinal, occurred_at, event_type) values (%1$lld, %2$lld, 1, '%3$s', "
+            "'%4$s');"
+            "insert into events (brand_id, occurred_at, domain, event_type, recipient_key, send_id, summary, mode)"
+            " values (%1$lld, '%3$s', 'email', '%4$s', 'ada@example.com', %2$lld, %5$s, 'live')",
+            (long long)work.brand_id, (long long)send_id, at, type, diagnostic);
+}
+
+/* D-117: a message that was accepted and then bounced is not called delivered. A complaint and a delay that were reported are told.
+ */
+static void test_later_reports_are_told(void **state)
+{
+    (void)state;
+    make_contact("ada@example.com");
+    int64_t send_id = send_to_all();
+    begin(send_id);
+    leave_sandbox();
+    run_sql("delete from recipient_events");
+    decide(send_id, "delivered", "null", "'250 2.0.0 Ok'", "'relay.example:25'");
+    run_sql("update send_results set delayed_at = '2026-01-01T04:00:00Z', delay = '450 4.2.0 Greylisted.'");
+    const json_t *send = first_send(why("ada@example.com", 0));
+    assert_says(send, "Delivered at 2026-01-01T00:00:00.000Z by relay relay.example:25: 250 2.0.0 Ok. A delay was reported at "
+                      "2026-01-01T04:00:00.000Z: 450 4.2.0 Greylisted.");
+    assert_member(send, "delayedAt", "2026-01-01T04:00:00.000Z");
+    assert_member(send, "delayDiagnostic", "450 4.2.0 Greylisted.");
+    assert_null(json_object_get(send, "bouncedAt"));
+
+    report(send_id, "complained", "2026-01-01T03:00:00Z", "null");
+    assert_says(first_send(why("ada@example.com", 0)),
+                "450 4.2.0 Greylisted. The recipient complained of spam at 2026-01-01T03:00:00.000Z");
+    run_sql("delete from recipient_events");
+    report(send_id, "bounced", "2026-01-01T05:00:00Z", "'550 5.1.1 No such user'");
+    send = first_send(why("ada@example.com", 0));
+    assert_member(send, "summary",
+                  "Not delivered: accepted at 2026-01-01T00:00:00.000Z by relay relay.example:25: 250 2.0.0 Ok. A bounce was "
+                  "reported at 2026-01-01T05:00:00.000Z: 550 5.1.1 No such user");
+    assert_member(send, "bouncedAt", "2026-01-01T05:00:00.000Z");
+    assert_member(send, "bounceDiagnostic", "550 5.1.1 No such user");
+    assert_null(json_object_get(send, "complainedAt"));
+    run_sql("update send_results set delayed_at = '2026-01-01T06:00:00Z'");
+    assert_says(first_send(why("ada@example.com", 0)), "A delay was reported at 2026-01-01T06:00:00.000Z");
+    run_sql("delete from recipient_events");
+}
+
 /* Events of the person in this send, newest first; no events of other people or other sends. D-116: beside them some hits of
  * machines with the reason. */
 static void test_events_are_their_own(void **state)
@@ -365,9 +410,16 @@ static void test_sends_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_unknown_address_is_told_plainly), TEST(test_person_as_they_are_now), TEST(test_refused),
-        TEST(test_a_send_that_has_not_begun),       TEST(test_who_was_left_out),       TEST(test_a_recipient_on_the_way),
-        TEST(test_every_outcome_has_its_sentence),  TEST(test_events_are_their_own),   TEST(test_sends_are_bounded),
+        TEST(test_unknown_address_is_told_plainly),
+        TEST(test_person_as_they_are_now),
+        TEST(test_refused),
+        TEST(test_a_send_that_has_not_begun),
+        TEST(test_who_was_left_out),
+        TEST(test_a_recipient_on_the_way),
+        TEST(test_every_outcome_has_its_sentence),
+        TEST(test_later_reports_are_told),
+        TEST(test_events_are_their_own),
+        TEST(test_sends_are_bounded),
     };
     return cmocka_run_group_tests_name("engine_why", tests, world_begin, world_end);
 }

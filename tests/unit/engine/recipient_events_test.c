@@ -143,12 +143,41 @@ static void test_a_report_of_a_refused_message(void **state)
     assert_int_equal(number_of("select bounced * 10 + bounced_later from send_stats"), 10);
 }
 
+/* D-117: the newest delay of a recipient is kept beside the result; a result that is missing gets none. */
+static void test_delays_are_kept(void **state)
+{
+    (void)state;
+    int64_t send_id = make_send();
+    run_sql("delete from send_results; insert into send_results (brand_id, send_id, ordinal, outcome, occurred_at)"
+            " values (%1$lld, %2$lld, 1, 'delivered', now()), (%1$lld, %2$lld, 2, 'delivered', now())",
+            (long long)work.brand_id, (long long)send_id);
+    assert_int_equal(report_of(REPORT_DELAY, BOUNCE_HARD, send_id, 1, at_us), REPORT_NOTED);
+    assert_int_equal(report_of(REPORT_DELAY, BOUNCE_HARD, send_id, 1, at_us - US_PER_S), REPORT_NOTED);
+    assert_int_equal(report_of(REPORT_DELAY, BOUNCE_HARD, send_id, 3, at_us), REPORT_NOTED);
+    assert_int_equal(report_of(REPORT_AUTO_REPLY, BOUNCE_HARD, send_id, 2, at_us), REPORT_NOTED);
+    assert_int_equal(number_of("select count(*) from send_results where delayed_at is not null"), 1);
+    assert_int_equal(
+        number_of("select (extract(epoch from delayed_at) * 1000000)::bigint from send_results where delay = '550 no'"), at_us);
+
+    /* Several of one message: the newest, wherever it stands. */
+    const struct message_origin origin = { work.brand_id, send_id, 1 };
+    const struct reported_delay delays[] = { { origin, "old", at_us + 1 },
+                                             { origin, NULL, at_us + 3 },
+                                             { origin, "older", at_us + 2 } };
+    struct error err;
+    assert_ok(report_delays_keep(&work, delays, ARRAY_COUNT(delays), &err), &err);
+    assert_int_equal(number_of("select (extract(epoch from delayed_at) * 1000000)::bigint from send_results where ordinal = 1"),
+                     at_us + 3);
+    assert_int_equal(number_of("select count(*) from send_results where delay is not null"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_counts_once, begin, world_leave),
         cmocka_unit_test_setup_teardown(test_reports, begin, world_leave),
         cmocka_unit_test_setup_teardown(test_a_report_of_a_refused_message, begin, world_leave),
+        cmocka_unit_test_setup_teardown(test_delays_are_kept, begin, world_leave),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }
