@@ -118,6 +118,13 @@ test('everybody gets the same page, and only known addresses a mail', LIMIT, asy
   await ask('ada@example.com');
   await settled(6);
   assert.deepEqual(taken.map(({ to }) => to), [['Ada@example.com'], ['Ada@example.com']]);
+
+  // A recipient of an inline send, who is no contact.
+  await sql(installation, `insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key)
+    select brand_id, now(), 'email', 'sent', 'Eve@example.com', 'eve@example.com' from link_mails`);
+  assert.deepEqual(shown(await ask('eve@example.com')), answers[0]);
+  await settled(7);
+  assert.deepEqual(taken.at(-1).to, ['Eve@example.com']);
 });
 
 test('its link stores a choice and unsubscribes, without an event of a send', LIMIT, async () => {
@@ -135,5 +142,9 @@ test('its link stores a choice and unsubscribes, without an event of a send', LI
   assert.match((await web.post(path, 'List-Unsubscribe=One-Click', FORM)).body, /You are unsubscribed/);
   assert.equal((await ada()).subscribed, false);
   assert.deepEqual(await sql(installation, "select reason from suppressions where reason <> 'bounce'"), ['unsubscribe']);
-  assert.deepEqual(await sql(installation, "select count(*) from events"), ['0']);
+  assert.deepEqual(await sql(installation, "select count(*) from events where event_type = 'unsubscribed'"), ['0']);
+
+  const { text } = await simpleParser(taken.at(-1).bytes);
+  assert.match((await web.post(/\/u\/[\w-]{96}/.exec(text)[0], 'List-Unsubscribe=One-Click', FORM)).body, /You are unsubscribed/);
+  assert.deepEqual(await sql(installation, "select count(*) from suppressions where reason = 'unsubscribe'"), ['2']);
 });
