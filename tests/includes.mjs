@@ -61,7 +61,7 @@ const FOLDERS = {
     provider_reports: ['core', 'compose', 'reports'],
     reports: ['core', 'compose', 'events', 'subscriptions', 'suppressions'],
     secrets: ['core'],
-    sends: ['core', 'analytics', 'compose', 'filters', 'ledger'],
+    sends: ['core', 'analytics', 'compose', 'filters', 'ledger', 'subscriptions'],
     subscriptions: ['core', 'events'],
     suppressions: ['core'],
     templates: ['core'],

@@ -200,6 +200,10 @@ extern const struct operation *const api_unsubscribe[];
 /* Candidates of the same link: choosing subscription groups. The arguments are `token`, `groups` and `subscribe`. */
 extern const struct operation *const api_preferences[];
 
+/* Candidates of the form on which people ask for their link: showing it (`brand`), and sending the link (`brand`, `email`). */
+extern const struct operation *const api_link_form[];
+extern const struct operation *const api_link_request[];
+
 /* Candidates of a tracked link: reading the links of its message, and storing the request. */
 extern const struct operation *const api_tracked_links[];
 extern const struct operation *const api_tracked_request[];

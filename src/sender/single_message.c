@@ -1,7 +1,7 @@
 /*
- * Single messages: test messages whose callers wait. They are sent before any
- * batch. No journal record is written for them: after a crash nobody sends them
- * again, and their callers got an error.
+ * Single messages: test messages and mailed unsubscribe links, whose jobs wait.
+ * They are sent before any batch. No journal record is written for them: after a
+ * crash only their jobs may send them again.
  */
 #include "sender/delivery_queue.h"
 

@@ -1,7 +1,9 @@
 #include "engine/subscriptions/subscriptions.h"
 #include "api/op_context.h"
+#include "catalogue/jobs.h"
 #include "catalogue/operations.h"
 #include "engine/preferences/preferences.h"
+#include "engine/sends/link_mail.h"
 
 /* The token is the credential: only the recipient received it. It names the brand. */
 static bool open_link(struct op_context *ctx, const char *token, struct unsubscribe_link *ret_link,
@@ -35,7 +37,7 @@ static void write_groups(const struct preference_row *groups, size_t count, stru
 static bool write_subscription(struct op_context *ctx, const struct unsubscribe_link *link, const struct subscription *subscription,
                                struct reply *reply, struct error *err)
 {
-    bool is_test = link->send_id == 0;
+    bool is_test = unsubscribe_link_is_test(link);
     struct preference_row *groups;
     size_t count;
     if (!preferences_find(&ctx->work, link, &groups, &count, err))
@@ -84,6 +86,49 @@ bool op_subscriptions_choose(struct op_context *ctx, const struct subscriptions_
     return write_subscription(ctx, &link, &subscription, reply, err);
 }
 
+/* ---- Asking for a link ---- */
+
+static bool open_form(struct op_context *ctx, int64_t brand_id, struct link_form *ret_form, struct error *err)
+{
+    if (!link_form_find(&ctx->work, brand_id, ret_form, err))
+        return false;
+    ctx->work.organization_id = ret_form->organization_id;
+    ctx->work.brand_id = brand_id;
+    return true;
+}
+
+static void write_form(const struct link_form *form, struct reply *reply)
+{
+    json_object_begin(&reply->json);
+    json_member_text(&reply->json, "brandName", form->brand_name);
+    json_member_bool(&reply->json, "available", form->is_available);
+    json_object_end(&reply->json);
+}
+
+bool op_subscriptions_form(struct op_context *ctx, const struct subscriptions_form_args *args, struct reply *reply,
+                           struct error *err)
+{
+    struct link_form form;
+    if (!open_form(ctx, args->brand, &form, err))
+        return false;
+    write_form(&form, reply);
+    return true;
+}
+
+/* Nothing here depends on whether the brand knows the address: neither the answer nor the work. The job finds out. */
+bool op_subscriptions_request(struct op_context *ctx, const struct subscriptions_request_args *args, struct reply *reply,
+                              struct error *err)
+{
+    struct link_form form;
+    struct send_link_payload payload = { .public_url = ctx->work.engine->public_url };
+    if (!link_mail_read_address(&ctx->work, args->email, &payload.email_key, err) || !open_form(ctx, args->brand, &form, err))
+        return false;
+    write_form(&form, reply);
+    return !form.is_available || op_context_enqueue(ctx, reply, send_link_job(ctx->work.arena, &payload), ctx->work.now_us, err);
+}
+
 const struct operation *const api_subscription[] = { &operations[OP_SUBSCRIPTIONS_READ], NULL };
 const struct operation *const api_unsubscribe[] = { &operations[OP_SUBSCRIPTIONS_LEAVE], NULL };
 const struct operation *const api_preferences[] = { &operations[OP_SUBSCRIPTIONS_CHOOSE], NULL };
+const struct operation *const api_link_form[] = { &operations[OP_SUBSCRIPTIONS_FORM], NULL };
+const struct operation *const api_link_request[] = { &operations[OP_SUBSCRIPTIONS_REQUEST], NULL };

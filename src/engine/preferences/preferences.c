@@ -13,10 +13,15 @@ static const char consent_source[] = "preferences page";
 bool preferences_find(const struct work *work, const struct unsubscribe_link *link, struct preference_row **ret_groups,
                       size_t *ret_count, struct error *err)
 {
-    struct preferences_of_params params = { .brand_id = link->brand_id, .send_id = link->send_id, .ordinal = link->ordinal };
+    struct preferences_of_params params = {
+        .brand_id = link->brand_id,
+        .send_id = link->send_id,
+        .ordinal = link->ordinal,
+        .contact_id = link->contact_id,
+    };
     *ret_groups = NULL;
     *ret_count = 0;
-    return link->send_id == 0 || sql_preferences_of(work->conn, work->arena, &params, ret_groups, ret_count, err);
+    return unsubscribe_link_is_test(link) || sql_preferences_of(work->conn, work->arena, &params, ret_groups, ret_count, err);
 }
 
 static bool is_listed(struct text_list list, const char *name)
@@ -42,7 +47,12 @@ bool preferences_choose(const struct work *work, const struct unsubscribe_link *
 {
     struct work own = *work;
     own.brand_id = link->brand_id;
-    struct preference_contact_params find = { .brand_id = link->brand_id, .send_id = link->send_id, .ordinal = link->ordinal };
+    struct preference_contact_params find = {
+        .brand_id = link->brand_id,
+        .send_id = link->send_id,
+        .ordinal = link->ordinal,
+        .contact_id = link->contact_id,
+    };
     struct preference_contact_row *contact;
     struct preference_row *groups;
     size_t count;

@@ -1,23 +1,21 @@
--- The public groups of a brand, and whether the contact of a recipient has chosen them.
+-- The public groups of a brand, and whether the contact of a link has chosen them.
 -- name: preferences_of :many
 -- row: preference
--- params: brand_id bigint, send_id bigint, ordinal bigint
+-- params: brand_id bigint, send_id bigint, ordinal bigint, contact_id bigint
 -- columns: name text, title text, is_chosen boolean
 select g.name, g.title, coalesce((c.subscription_groups ->> g.name)::boolean, false)
   from public_groups g
-  left join send_recipients r on r.brand_id = g.brand_id and r.send_id = :send_id and r.ordinal = :ordinal
-  left join contacts c on c.brand_id = r.brand_id and c.email_key = r.email_key
+  left join contacts c on c.brand_id = :brand_id and c.email_key = link_email_key(:brand_id, :send_id, :ordinal, :contact_id)
  where g.brand_id = :brand_id
  order by g.title, g.name;
 
--- The address of the contact of a recipient. No row when the contact does not exist any more.
+-- The address of the contact of a link. No row when the contact does not exist any more.
 -- name: preference_contact :one
--- params: brand_id bigint, send_id bigint, ordinal bigint
+-- params: brand_id bigint, send_id bigint, ordinal bigint, contact_id bigint
 -- columns: email text
 select c.email
-  from send_recipients r
-  join contacts c on c.brand_id = r.brand_id and c.email_key = r.email_key
- where r.brand_id = :brand_id and r.send_id = :send_id and r.ordinal = :ordinal;
+  from contacts c
+ where c.brand_id = :brand_id and c.email_key = link_email_key(:brand_id, :send_id, :ordinal, :contact_id);
 
 -- Declares a group public. No row when the brand has as many as it may have. Changes of one brand wait for each other.
 -- name: public_group_set :one

@@ -28,7 +28,7 @@ static bool find_by_unsubscribe(const struct work *work, const char *value, stru
         if (strncmp(item, "mailto:", 7) == 0 &&
             return_path_open(work->engine, work->arena, item + 7, ret_origin) != RETURN_PATH_NONE)
             return true;
-        if (slash == NULL || !unsubscribe_token_open(work->engine, work->arena, slash + 1, &link))
+        if (slash == NULL || !unsubscribe_token_open(work->engine, work->arena, slash + 1, &link) || link.was_asked_for)
             continue;
         *ret_origin = (struct message_origin){ link.brand_id, link.send_id, link.ordinal };
         return true;

@@ -132,6 +132,11 @@ static void rename_sender_param(struct error *err)
             snprintf(err->param, sizeof(err->param), "%s", names[i][1]);
 }
 
+const char *send_default_address(struct arena *arena, const char *from_email, const char *domain)
+{
+    return from_email != NULL ? from_email : arena_printf(arena, "%s@%s", default_local_part, domain);
+}
+
 bool send_request_choose_sender(const struct work *work, const struct send_request *request, struct checked_request *checked,
                                 struct error *err)
 {
@@ -145,8 +150,7 @@ bool send_request_choose_sender(const struct work *work, const struct send_reque
                         domain->name);
         checked->from_address = address.mailbox;
     } else {
-        checked->from_address =
-            domain->from_email != NULL ? domain->from_email : arena_printf(work->arena, "%s@%s", default_local_part, domain->name);
+        checked->from_address = send_default_address(work->arena, domain->from_email, domain->name);
     }
     checked->sender_name = request->from_name != NULL ? request->from_name : domain->sender_name;
     checked->reply_to = domain->reply_to;

@@ -55,6 +55,9 @@ struct send_accepted {
     const struct send_preview *preview; /* not NULL: nothing was written, the send needs a confirmation first */
 };
 
+/* The default sender's address of a domain: `from_email`, or a fixed name at the domain when it is NULL. */
+const char *send_default_address(struct arena *arena, const char *from_email, const char *domain) NONNULL(1, 3) RETURNS_NONNULL;
+
 /* Checks a campaign and writes its row, or returns a preview to confirm. The caller enqueues the job and stores it with
  * send_set_job, unless the send waits for an approval. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_NOT_READY, EMAIL_ALREADY_SENT, DOMAIN_NOT_FOUND, DOMAIN_NOT_READY,
  * DOMAIN_PURPOSE_NOT_ALLOWED, AUDIENCE_NOT_FOUND, NOT_IMPLEMENTED, NO_ELIGIBLE_RECIPIENTS, SEND_QUOTA_EXCEEDED. */

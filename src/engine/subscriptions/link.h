@@ -13,10 +13,18 @@
 
 struct unsubscribe_link {
     int64_t brand_id;
-    int64_t send_id; /* 0: a test message; its link unsubscribes nobody */
-    int64_t ordinal; /* ordinal of the recipient in the send */
+    int64_t send_id;    /* 0: no send */
+    int64_t ordinal;    /* ordinal of the recipient in the send */
+    bool was_asked_for; /* the person asked for the link; it belongs to no send */
+    int64_t contact_id; /* of a link that was asked for; 0: the address had no contact */
     unsigned char address_hash[SECRET_HASH_BYTES];
 };
+
+/* Whether the link came with a test message. Such a link unsubscribes nobody. */
+static inline bool unsubscribe_link_is_test(const struct unsubscribe_link *link)
+{
+    return link->send_id == 0 && !link->was_asked_for;
+}
 
 enum { UNSUBSCRIBE_TOKEN_CHARS = 96 };
 

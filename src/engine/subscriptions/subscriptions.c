@@ -33,12 +33,13 @@ bool subscription_find(const struct work *work, const struct unsubscribe_link *l
 
 bool subscription_leave(const struct work *work, const struct unsubscribe_link *link, struct error *err)
 {
-    if (link->send_id == 0)
+    if (unsubscribe_link_is_test(link))
         return true;
     struct subscription_end_params end = {
         .brand_id = link->brand_id,
         .send_id = link->send_id,
         .ordinal = link->ordinal,
+        .contact_id = link->contact_id,
         .now = work->now_us,
     };
     char hash[2 * SECRET_HASH_BYTES + 1];
@@ -64,5 +65,7 @@ bool subscription_leave(const struct work *work, const struct unsubscribe_link *
     struct work own = *work;
     own.brand_id = link->brand_id;
     bool is_new;
-    return db_batch_run(batch, err) && recipient_events_record(&own, &event, 1, &is_new, err);
+    if (!db_batch_run(batch, err))
+        return false;
+    return link->send_id == 0 || recipient_events_record(&own, &event, 1, &is_new, err);
 }

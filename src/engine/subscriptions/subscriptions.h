@@ -1,5 +1,5 @@
 /*
- * Subscriptions: unsubscribing by the link of a message (link.h).
+ * Subscriptions: unsubscribing by the link of a message, or by a link that was asked for (link.h).
  *
  * Unsubscribing suppresses the hash of the address. The suppression survives the
  * contact, so it also applies after the contact was deleted or imported again.
@@ -19,7 +19,7 @@ struct subscription {
 MUST_CHECK bool subscription_find(const struct work *work, const struct unsubscribe_link *link,
                                   struct subscription *ret_subscription, struct error *err) NONNULL(1, 2, 3, 4);
 
-/* Unsubscribes the contact, suppresses the address and records the event once, in the open transaction. The link of a test
- * message does nothing. */
+/* Unsubscribes the contact, suppresses the address and records the event of a send once, in the open transaction. The
+ * link of a test message does nothing. */
 MUST_CHECK bool subscription_leave(const struct work *work, const struct unsubscribe_link *link, struct error *err)
     NONNULL(1, 2, 3);

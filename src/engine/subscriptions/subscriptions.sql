@@ -8,12 +8,10 @@ select b.organization_id, b.name,
   from brands b
  where b.id = :brand_id and b.status <> 'deleting';
 
--- Unsubscribes the current contact of a link's recipient, if there is one. Runs first, because every transaction locks contacts
+-- Unsubscribes the current contact of a link, if there is one. Runs first, because every transaction locks contacts
 -- before suppressions.
 -- name: subscription_end :exec
--- params: brand_id bigint, send_id bigint, ordinal bigint, now timestamptz
+-- params: brand_id bigint, send_id bigint, ordinal bigint, contact_id bigint, now timestamptz
 update contacts c
    set subscribed = false, updated_at = :now
-  from send_recipients r
- where r.brand_id = :brand_id and r.send_id = :send_id and r.ordinal = :ordinal
-   and c.brand_id = r.brand_id and c.email_key = r.email_key and c.subscribed;
+ where c.brand_id = :brand_id and c.email_key = link_email_key(:brand_id, :send_id, :ordinal, :contact_id) and c.subscribed;

@@ -1,11 +1,13 @@
 /*
- * Unsubscribe links: /u/TOKEN, for everyone who has the message.
+ * Unsubscribe links: /u/TOKEN, for everyone who has the message. And the form
+ * /u/?brand=ID, on which people ask for such a link by mail.
  *
  * GET and HEAD show a page and change nothing, because mail scanners follow
  * every link. POST of List-Unsubscribe=One-Click unsubscribes. A mailbox
  * provider (RFC 8058 §3.1) or the button of the page sends it. It needs no
  * cookie, does not redirect, and may be repeated. POST of preferences=save stores
- * the subscription groups that the person has chosen. All responses are pages; they
+ * the subscription groups that the person has chosen. POST of an address to the form
+ * gets the same page for every address. All responses are pages; they
  * may not be cached, indexed or framed, and send no referrer.
  */
 #include "api/call.h"
@@ -23,6 +25,8 @@ enum {
     TOKEN_MAX_BYTES = 200,
     FORM_MAX_BYTES = 64 * 1024,
     PAGE_MAX_BYTES = 256 * 1024,
+    BRAND_MAX_BYTES = 64,
+    EMAIL_MAX_BYTES = 320,
     ANSWER_MAX_BYTES = 256 * 1024,
 };
 
@@ -31,6 +35,7 @@ static const char prefix[] = "/u/";
 struct unsubscribe_state {
     struct http_exchange *exchange;
     struct call call;
+    bool asks;    /* the form for a link */
     bool leaves;  /* POST */
     bool chooses; /* POST of the form with the groups */
     struct name_value_list form;
@@ -41,7 +46,7 @@ struct unsubscribe_state {
 bool unsubscribe_path(const struct http_exchange *exchange)
 {
     size_t size = strlen(prefix);
-    return exchange->path_size > size && memcmp(exchange->target, prefix, size) == 0;
+    return exchange->path_size >= size && memcmp(exchange->target, prefix, size) == 0;
 }
 
 /* ---- Answers ---- */
@@ -71,7 +76,31 @@ static void refuse_unsubscribe(struct http_exchange *exchange, int status, const
     answer_page(exchange, status, page, "");
 }
 
-static void answer_subscription(struct unsubscribe_state *state)
+static struct unsubscribe_view form_view(const struct unsubscribe_state *state, const json_t *json)
+{
+    return (struct unsubscribe_view){
+        .page = !json_get_bool(json, "available", false) ? UNSUBSCRIBE_UNAVAILABLE
+                : state->leaves                          ? UNSUBSCRIBE_REQUESTED
+                                                         : UNSUBSCRIBE_REQUEST,
+        .brand = json_get_text(json, "brandName"),
+    };
+}
+
+static struct unsubscribe_view subscription_view(const struct unsubscribe_state *state, const json_t *json)
+{
+    bool has_left = json_get_bool(json, "unsubscribed", false);
+    return (struct unsubscribe_view){
+        .page = json_get_bool(json, "test", false) ? UNSUBSCRIBE_TEST
+                : state->chooses                   ? UNSUBSCRIBE_SAVED
+                : has_left                         ? UNSUBSCRIBE_LEFT
+                                                   : UNSUBSCRIBE_ASK,
+        .brand = json_get_text(json, "brandName"),
+        .groups = json_object_get(json, "groups"),
+        .has_left = has_left,
+    };
+}
+
+static void answer_success(struct unsubscribe_state *state)
 {
     struct http_exchange *exchange = state->exchange;
     const json_t *json;
@@ -82,17 +111,7 @@ static void answer_subscription(struct unsubscribe_state *state)
         answer_page(exchange, MHD_HTTP_INTERNAL_SERVER_ERROR, UNSUBSCRIBE_LATER, "");
         return;
     }
-    bool has_left = json_get_bool(json, "unsubscribed", false);
-    struct unsubscribe_view view = {
-        .page = state->chooses ? UNSUBSCRIBE_SAVED
-                : has_left     ? UNSUBSCRIBE_LEFT
-                               : UNSUBSCRIBE_ASK,
-        .brand = json_get_text(json, "brandName"),
-        .groups = json_object_get(json, "groups"),
-        .has_left = has_left,
-    };
-    if (json_get_bool(json, "test", false))
-        view.page = UNSUBSCRIBE_TEST;
+    struct unsubscribe_view view = state->asks ? form_view(state, json) : subscription_view(state, json);
     answer_view(exchange, MHD_HTTP_OK, &view);
 }
 
@@ -100,6 +119,10 @@ static void answer_subscription(struct unsubscribe_state *state)
 static void answer_failure(struct unsubscribe_state *state)
 {
     bool is_wrong = state->call.error.code == ERR_NOT_FOUND;
+    if (state->asks && state->call.error.code == ERR_INVALID_REQUEST) {
+        answer_page(state->exchange, MHD_HTTP_BAD_REQUEST, UNSUBSCRIBE_ADDRESS, "");
+        return;
+    }
     if (is_wrong)
         (void)visitor_take(state->exchange, &state->visitor, VISITOR_UNITS_OF_WRONG_LINK);
     answer_page(state->exchange, is_wrong ? MHD_HTTP_NOT_FOUND : MHD_HTTP_SERVICE_UNAVAILABLE,
@@ -113,7 +136,7 @@ static void on_unsubscribe_completed(struct call *call)
     pthread_mutex_lock(&exchange->lock);
     bool abandoned = state->abandoned;
     if (!abandoned && call->ok)
-        answer_subscription(state);
+        answer_success(state);
     else if (!abandoned)
         answer_failure(state);
     pthread_mutex_unlock(&exchange->lock);
@@ -156,13 +179,34 @@ static bool reads_preferences(struct unsubscribe_state *state)
            query_read(state->exchange->arena, text, &state->form, &ignored);
 }
 
+static bool reads_address(struct unsubscribe_state *state)
+{
+    struct error ignored = { .code = ERR_NONE };
+    if (!query_read(state->exchange->arena, buf_text(&state->exchange->body), &state->form, &ignored))
+        return false;
+    const char *email = form_value(state, UNSUBSCRIBE_EMAIL);
+    return email != NULL && strlen(email) <= EMAIL_MAX_BYTES;
+}
+
 static void unsubscribe_begin(struct http_exchange *exchange)
 {
     struct unsubscribe_state *state = arena_alloc(exchange->arena, sizeof(*state));
     state->exchange = exchange;
+    state->asks = exchange->path_size == strlen(prefix);
     state->leaves = strcmp(exchange->method, "POST") == 0;
     exchange->endpoint_state = state;
     exchange->max_body_bytes = state->leaves ? FORM_MAX_BYTES : 0;
+}
+
+/* The form for a link: a POST has an address. */
+static bool check_form_request(struct unsubscribe_state *state)
+{
+    struct http_exchange *exchange = state->exchange;
+    bool is_unknown = state->leaves && (exchange->too_large || !reads_address(state));
+    if (!exchange->headers.contradictory && !is_unknown)
+        return true;
+    refuse_unsubscribe(exchange, MHD_HTTP_BAD_REQUEST, "INVALID_REQUEST", UNSUBSCRIBE_ADDRESS);
+    return false;
 }
 
 /* Checks the request without the database. */
@@ -184,6 +228,8 @@ static bool check_unsubscribe_request(struct unsubscribe_state *state)
         refuse_unsubscribe(exchange, MHD_HTTP_SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE", UNSUBSCRIBE_LATER);
         return false;
     }
+    if (state->asks)
+        return check_form_request(state);
     state->chooses = state->leaves && !exchange->too_large && reads_preferences(state);
     bool is_unknown = state->leaves && !state->chooses && (exchange->too_large || !says_one_click(&exchange->body));
     if (exchange->headers.contradictory || is_unknown) {
@@ -191,6 +237,28 @@ static bool check_unsubscribe_request(struct unsubscribe_state *state)
         return false;
     }
     return true;
+}
+
+/* NULL when it cannot be a token. */
+static const char *link_token(const struct http_exchange *exchange)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    size_t size = exchange->path_size - strlen(prefix);
+    const char *token = arena_dup_bytes(exchange->arena, exchange->target + strlen(prefix), size);
+    return size <= TOKEN_MAX_BYTES && strspn(token, letters) == size ? token : NULL;
+}
+
+/* NULL when the query has none. */
+static const char *form_brand(const struct http_exchange *exchange)
+{
+    struct name_value_list pairs;
+    struct error ignored = { .code = ERR_NONE };
+    if (!query_read(exchange->arena, exchange->query, &pairs, &ignored))
+        return NULL;
+    for (size_t i = 0; i < pairs.count; i++)
+        if (strcmp(pairs.items[i].name, "brand") == 0 && strlen(pairs.items[i].value) <= BRAND_MAX_BYTES)
+            return pairs.items[i].value;
+    return NULL;
 }
 
 static void add_choice(const struct unsubscribe_state *state, json_t *body)
@@ -203,20 +271,46 @@ static void add_choice(const struct unsubscribe_state *state, json_t *body)
     json_object_set_new(body, "subscribe", json_boolean(form_value(state, PREFERENCES_SUBSCRIBE) != NULL));
 }
 
-static void fill_unsubscribe_call(struct unsubscribe_state *state, const char *token)
+static const struct operation *const *candidates(const struct unsubscribe_state *state)
+{
+    if (state->asks)
+        return state->leaves ? api_link_request : api_link_form;
+    if (state->chooses)
+        return api_preferences;
+    return state->leaves ? api_unsubscribe : api_subscription;
+}
+
+/* The arguments of the call: of a link, or of the form. NULL when token or brand cannot be one. */
+static json_t *arguments(const struct unsubscribe_state *state)
+{
+    struct http_exchange *exchange = state->exchange;
+    json_t *body = json_in_arena(exchange->arena, json_object());
+    if (!state->asks) {
+        const char *token = link_token(exchange);
+        if (token == NULL)
+            return NULL;
+        json_object_set_new(body, "token", json_string(token));
+        if (state->chooses)
+            add_choice(state, body);
+        return body;
+    }
+    const char *brand = form_brand(exchange);
+    if (brand == NULL)
+        return NULL;
+    json_object_set_new(body, "brand", json_string(brand));
+    if (state->leaves)
+        json_object_set_new(body, UNSUBSCRIBE_EMAIL, json_string(form_value(state, UNSUBSCRIBE_EMAIL)));
+    return body;
+}
+
+static void fill_unsubscribe_call(struct unsubscribe_state *state, json_t *body)
 {
     struct arena *arena = state->exchange->arena;
-    json_t *body = json_in_arena(arena, json_object());
-    json_object_set_new(body, "token", json_string(token));
-    if (state->chooses)
-        add_choice(state, body);
     state->call = (struct call){
         .arena = arena,
         .transport = TRANSPORT_REST,
         .caller = { .is_remote = true },
-        .candidates = state->chooses  ? api_preferences
-                      : state->leaves ? api_unsubscribe
-                                      : api_subscription,
+        .candidates = candidates(state),
         .input = { .flat = true, .body = body },
         .request_id = api_request_id(arena),
         .on_completed = on_unsubscribe_completed,
@@ -228,16 +322,14 @@ static void fill_unsubscribe_call(struct unsubscribe_state *state, const char *t
 static void unsubscribe_run(struct http_exchange *exchange)
 {
     struct unsubscribe_state *state = exchange->endpoint_state;
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     if (!check_unsubscribe_request(state))
         return;
-    size_t size = exchange->path_size - strlen(prefix);
-    const char *token = arena_dup_bytes(exchange->arena, exchange->target + strlen(prefix), size);
-    if (size > TOKEN_MAX_BYTES || strspn(token, letters) != size) {
+    json_t *body = arguments(state);
+    if (body == NULL) {
         refuse_unsubscribe(exchange, MHD_HTTP_NOT_FOUND, "NOT_FOUND", UNSUBSCRIBE_WRONG);
         return;
     }
-    fill_unsubscribe_call(state, token);
+    fill_unsubscribe_call(state, body);
     if (!api_is_immediate(exchange->server->api, &state->call))
         http_exchange_suspend(exchange);
     api_submit(exchange->server->api, &state->call);

@@ -5,19 +5,28 @@
 #include <string.h>
 
 /* System colours follow the reader's light or dark mode. The hash in unsubscribe_policy must match this text. */
-static const char style[] = "body{margin:0;font:18px/1.5 system-ui,sans-serif;color:CanvasText;background:Canvas}"
-                            "main{max-width:32rem;margin:15vh auto 0;padding:0 1.5rem}"
-                            "h1{font-size:1.6rem;line-height:1.2}"
-                            "button{font:inherit;padding:.6em 1.4em;border:1px solid;border-radius:.4em;color:Canvas;"
-                            "background:CanvasText;cursor:pointer}"
-                            "button:focus-visible{outline:3px solid Highlight;outline-offset:3px}";
+static const char style[] =
+    "body{margin:0;font:18px/1.5 system-ui,sans-serif;color:CanvasText;background:Canvas}"
+    "main{max-width:32rem;margin:15vh auto 0;padding:0 1.5rem}"
+    "h1{font-size:1.6rem;line-height:1.2}"
+    "button{font:inherit;padding:.6em 1.4em;border:1px solid;border-radius:.4em;color:Canvas;"
+    "background:CanvasText;cursor:pointer}"
+    "input[type=email]{display:block;box-sizing:border-box;width:100%;font:inherit;padding:.6em;border:1px solid;"
+    "border-radius:.4em}"
+    "button:focus-visible,input:focus-visible{outline:3px solid Highlight;outline-offset:3px}";
 
 const char unsubscribe_policy[] =
-    "default-src 'none'; style-src 'sha256-DUqgIX1+HwLD876KQaf1V7Pce68EuNorg8i6Skc8Op8='; form-action 'self'; base-uri 'none'; "
+    "default-src 'none'; style-src 'sha256-pzaR+3ay533CM0rjQ+ZlcfTfB7L+P3wzcjp5ftO7xhE='; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'";
 
 static const char button[] = "<form method=\"post\"><input type=\"hidden\" name=\"" UNSUBSCRIBE_FIELD
                              "\" value=\"" UNSUBSCRIBE_VALUE "\"><button type=\"submit\">Unsubscribe</button></form>";
+
+/* The server judges the address, because browsers refuse some that exist (RFC 6531). */
+#define ADDRESS_FORM(attributes)                                                                                                   \
+    "<form method=\"post\" novalidate><p><label>Email address <input type=\"email\" name=\"" UNSUBSCRIBE_EMAIL                     \
+    "\" required maxlength=\"320\" autocomplete=\"email\"" attributes                                                              \
+    "></label></p><button type=\"submit\">Send me my link</button></form>"
 
 struct wording {
     const char *title;
@@ -37,6 +46,15 @@ static const struct wording wordings[] = {
                             "<p>Please open it again from the message itself.</p>" },
     [UNSUBSCRIBE_FORM] = { "Nothing was changed", NULL, "Please open the link from the message and use the button there.", "" },
     [UNSUBSCRIBE_LATER] = { "Please try again in a minute", NULL, "This is not possible right now. Nothing was changed.", "" },
+    [UNSUBSCRIBE_REQUEST] = { "Get your link by mail", "With the link you unsubscribe, or choose which mail you get from ", ".",
+                              ADDRESS_FORM("") },
+    [UNSUBSCRIBE_REQUESTED] = { "Look at your mail", "If this address gets mail from ", ", your link is on its way there.",
+                                "<p>It is sent once an hour at most. You can close this page.</p>" },
+    [UNSUBSCRIBE_ADDRESS] = { "This is not an email address", NULL, "Nothing was sent.",
+                              "<p id=\"fault\" role=\"alert\">Please type a whole address, such as "
+                              "name@example.com.</p>" ADDRESS_FORM(" aria-invalid=\"true\" aria-describedby=\"fault\"") },
+    [UNSUBSCRIBE_UNAVAILABLE] = { "Not available", "No link can be sent from here. Please use the link in a message, or ask ",
+                                  " to unsubscribe you.", "" },
 };
 
 static void add_escaped_html(struct buf *out, const char *text)

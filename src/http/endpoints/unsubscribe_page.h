@@ -17,6 +17,12 @@ enum unsubscribe_page {
     UNSUBSCRIBE_WRONG, /* no such link */
     UNSUBSCRIBE_FORM,  /* a POST without the One-Click field */
     UNSUBSCRIBE_LATER, /* temporary failure */
+
+    /* The form on which people ask for their link. */
+    UNSUBSCRIBE_REQUEST,
+    UNSUBSCRIBE_REQUESTED,   /* the same for every address */
+    UNSUBSCRIBE_ADDRESS,     /* the text is not an address */
+    UNSUBSCRIBE_UNAVAILABLE, /* the brand cannot send the link */
 };
 
 /* The form field that the button and mailbox providers post (RFC 8058 §3.1). */
@@ -29,6 +35,9 @@ enum unsubscribe_page {
 #define PREFERENCES_VALUE     "save"
 #define PREFERENCES_GROUP     "group-"
 #define PREFERENCES_SUBSCRIBE "subscribe"
+
+/* The field of the form that asks for a link. */
+#define UNSUBSCRIBE_EMAIL "email"
 
 /* The Content-Security-Policy of all pages: the page's own style, by its hash, and nothing else; not in frames. */
 extern const char unsubscribe_policy[];

@@ -4,14 +4,13 @@
  * the caller waits. Only the call itself is recorded.
  */
 #include "base/clock.h"
-#include "base/text.h"
 #include "catalogue/job_types.h"
-#include "engine/domains/signing.h"
 #include "engine/sends/test_message.h"
+#include "jobs/types/relay_message.h"
 #include "mail/capture_maildir.h"
 #include "sender/sender.h"
 
-enum { TEST_SEND_MAX_ATTEMPTS = 2, RELAY_WAIT_MS = 25 * 1000, SIGNATURES_MAX_BYTES = 16 * 1024 };
+enum { TEST_SEND_MAX_ATTEMPTS = 2 };
 static const int64_t elsewhere_us = US_PER_S / 5;
 
 /* Whether only a process with a relay can deliver it. */
@@ -20,36 +19,17 @@ static bool is_elsewhere(const struct job *job, const struct test_send_payload *
     return !test->is_sandbox && !sender_has_relay(job->services->sender);
 }
 
-static bool sign(struct job *job, const struct test_send_payload *test, struct bytes message, struct bytes *ret_signatures,
-                 struct error *err)
-{
-    struct work work = job->work;
-    work.brand_id = test->domain_brand_id;
-    struct dkim_key_list keys;
-    *ret_signatures = (struct bytes){ .size = 0 };
-    if (!sender_signs(job->services->sender))
-        return true;
-    if (!domain_signing_keys(&work, test->domain_id, work.arena, &keys, err))
-        return false;
-    if (keys.count == 0)
-        return true;
-    struct buf *out = buf_in_arena(work.arena, SIGNATURES_MAX_BYTES);
-    if (!dkim_sign(dkim_signer_new(work.arena, keys), message, work.now_us, out, err))
-        return false;
-    *ret_signatures = (struct bytes){ (const unsigned char *)buf_text(out), out->size };
-    return true;
-}
-
 static bool relay(struct job *job, const struct test_send_payload *test, struct bytes message, struct error *err)
 {
-    struct single_message single = {
-        .mail_from = test->from_address,
-        .rcpt_to = test->to,
-        .needs_smtputf8 = !text_is_ascii(test->to) || !text_is_ascii(test->from_address) ||
-                          (test->reply_to != NULL && !text_is_ascii(test->reply_to)),
+    const struct relayed_message relayed = {
+        .domain_id = test->domain_id,
+        .domain_brand_id = test->domain_brand_id,
+        .from_address = test->from_address,
+        .to = test->to,
+        .reply_to = test->reply_to,
         .message = message,
     };
-    return sign(job, test, message, &single.signatures, err) && sender_deliver(job->services->sender, &single, RELAY_WAIT_MS, err);
+    return relay_message(job, &relayed, err);
 }
 
 static bool execute(struct job *job, struct error *err)

@@ -170,6 +170,27 @@ static void test_a_test_message_unsubscribes_nobody(void **state)
     assert_int_equal(reached(), 2);
 }
 
+/* such a link belongs to no send, so it records no event. */
+static void test_a_link_that_was_asked_for(void **state)
+{
+    (void)state;
+    struct unsubscribe_link link = link_of(0, 0, "ada@example.com");
+    link.was_asked_for = true;
+    link.contact_id = number_of("select id from contacts where email_key = 'ada@example.com'");
+    struct unsubscribe_link opened;
+    const char *token = unsubscribe_token(work.engine, work.arena, &link);
+    assert_true(unsubscribe_token_open(work.engine, work.arena, token, &opened));
+    assert_true(opened.was_asked_for);
+    assert_int_equal(opened.contact_id, link.contact_id);
+    assert_int_equal(opened.ordinal, 0);
+    assert_memory_equal(opened.address_hash, link.address_hash, sizeof(link.address_hash));
+    leave(&opened);
+    assert_int_equal(number_of("select count(*) from contacts where email_key = 'ada@example.com' and not subscribed"), 1);
+    assert_int_equal(number_of("select count(*) from contacts where subscribed"), 1);
+    assert_int_equal(number_of("select count(*) from suppressions where reason = 'unsubscribe'"), 1);
+    assert_int_equal(number_of("select count(*) from events where event_type = 'unsubscribed'"), 0);
+}
+
 /* ---- Coming back ---- */
 
 /* Only a consent given after the leaving counts: a nightly copy of old records is none. */
@@ -296,6 +317,7 @@ int main(void)
         LEAVING_TEST(test_a_deleted_contact_can_leave),
         LEAVING_TEST(test_a_forgotten_send),
         LEAVING_TEST(test_a_test_message_unsubscribes_nobody),
+        LEAVING_TEST(test_a_link_that_was_asked_for),
         LEAVING_TEST(test_coming_back),
         LEAVING_TEST(test_coming_back_by_other_ways),
         LEAVING_TEST(test_bounces_stay),
