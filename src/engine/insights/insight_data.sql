@@ -30,16 +30,27 @@ union all
    from mail group by source order by sum(sent) desc nulls last, source limit :sources);
 
 -- The rollups of the sends from one id to another, in the order of the primary key, so that nothing is sorted or hashed. A row has the
--- counts of one send, step, day and type, with their domains on lines. resumes: only rows behind this step, day and type; then the
--- range is one send.
+-- counts of one send, step, day and type, with their domains on lines.
 -- name: insight_rolled :page
--- params: brand_id bigint, from_send bigint, to_send bigint, week timestamptz, resumes boolean, node_id text, day text, type text
+-- row: insight_rolled
+-- params: brand_id bigint, from_send bigint, to_send bigint, week timestamptz
 -- columns: send_id bigint, node_id text, day text, type text, in_week boolean, domains text, counts bigint[]
 select r.send_id, r.node_id, r.day::text, r.event_type, r.day >= (:week::timestamptz at time zone 'UTC')::date,
        string_agg(r.receiving_domain, E'\n'), array_agg(r.count)
   from event_rollups r
  where r.brand_id = :brand_id and r.send_id between :from_send and :to_send
-   and (not :resumes::boolean or (r.node_id, r.day, r.event_type) > (:node_id, :day::date, :type))
+ group by r.send_id, r.node_id, r.day, r.event_type
+ order by r.send_id, r.node_id, r.day, r.event_type;
+
+-- The same of one send, behind a step, day and type. It is a query of its own, because a condition on every row costs half as much again.
+-- name: insight_rolled_behind :page
+-- row: insight_rolled
+-- params: brand_id bigint, send_id bigint, week timestamptz, node_id text, day text, type text
+-- columns: send_id bigint, node_id text, day text, type text, in_week boolean, domains text, counts bigint[]
+select r.send_id, r.node_id, r.day::text, r.event_type, r.day >= (:week::timestamptz at time zone 'UTC')::date,
+       string_agg(r.receiving_domain, E'\n'), array_agg(r.count)
+  from event_rollups r
+ where r.brand_id = :brand_id and r.send_id = :send_id and (r.node_id, r.day, r.event_type) > (:node_id, :day::date, :type)
  group by r.send_id, r.node_id, r.day, r.event_type
  order by r.send_id, r.node_id, r.day, r.event_type;
 

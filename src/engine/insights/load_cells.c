@@ -114,64 +114,85 @@ static void add_row(struct totals *totals, const struct insight_data *data, cons
 
 /* ---- Pages ---- */
 
-/* A page of some sends, by their places. The rows belong to the work's arena. */
-static bool read_page(const struct work *work, struct insight_rolled_params *params, struct insight_rolled_row **ret_rows,
-                      struct db_page *ret_page, struct error *err)
+/* Sends by their places, from `at` up to `end`. */
+struct send_range {
+    size_t at, end;
+};
+
+static int64_t week_of(const struct work *work)
 {
-    params->brand_id = work->brand_id;
-    params->week = work->now_us - WEEK_DAYS * INT64_C(86400) * US_PER_S;
-    return sql_insight_rolled(work->conn, work->arena, params, ret_rows, ret_page, err);
+    return work->now_us - WEEK_DAYS * INT64_C(86400) * US_PER_S;
 }
 
-/* Adds one page. When it does not have all rows of several sends, it adds nothing and `ret_is_cut` is true; the rest of one send
- * is read page by page. */
-static bool add_page(const struct work *work, const struct insight_data *data, struct totals *totals,
-                     struct insight_rolled_params params, bool *ret_is_cut, struct error *err)
+static void add_rows(struct totals *totals, const struct insight_data *data, const struct insight_rolled_row *rows, size_t count)
 {
+    for (size_t i = 0; i < count; i++)
+        add_row(totals, data, &rows[i]);
+}
+
+/* Adds the rollups of one send behind `last`, page by page. */
+static bool add_behind(const struct work *work, const struct insight_data *data, struct totals *totals,
+                       const struct insight_rolled_row *last, struct error *err)
+{
+    struct insight_rolled_behind_params params = {
+        .brand_id = work->brand_id,
+        .send_id = last->send_id,
+        .week = week_of(work),
+        .node_id = last->node_id,
+        .day = last->day,
+        .type = last->type,
+    };
     struct db_page page;
     do {
         ARENA_SCOPE arena = arena_new(0);
-        struct work scratch = *work;
         struct insight_rolled_row *rows;
-        scratch.arena = arena;
-        if (!read_page(&scratch, &params, &rows, &page, err))
+        if (!sql_insight_rolled_behind(work->conn, arena, &params, &rows, &page, err))
             return false;
-        *ret_is_cut = page.is_cut && params.from_send != params.to_send;
-        if (*ret_is_cut)
-            return true;
-        for (size_t i = 0; i < page.count; i++)
-            add_row(totals, data, &rows[i]);
+        add_rows(totals, data, rows, page.count);
         if (page.is_cut) {
-            const struct insight_rolled_row *last = &rows[page.count - 1];
-            params.resumes = true;
-            params.node_id = arena_dup(work->arena, last->node_id);
-            params.day = arena_dup(work->arena, last->day);
-            params.type = arena_dup(work->arena, last->type);
+            params.node_id = arena_dup(work->arena, rows[page.count - 1].node_id);
+            params.day = arena_dup(work->arena, rows[page.count - 1].day);
+            params.type = arena_dup(work->arena, rows[page.count - 1].type);
         }
     } while (page.is_cut);
     return true;
 }
 
-static bool add_pages(const struct work *work, const struct insight_data *data, struct totals *totals, struct error *err)
+/* Adds the rollups of some sends. When a page does not hold those of several sends, nothing is added and `ret_is_cut` is true. */
+static bool add_range(const struct work *work, const struct insight_data *data, struct totals *totals, struct send_range range,
+                      bool *ret_is_cut, struct error *err)
+{
+    ARENA_SCOPE arena = arena_new(0);
+    struct insight_rolled_params params = {
+        .brand_id = work->brand_id,
+        .from_send = totals->places[range.at].id,
+        .to_send = totals->places[range.end - 1].id,
+        .week = week_of(work),
+    };
+    struct insight_rolled_row *rows;
+    struct db_page page;
+    if (!sql_insight_rolled(work->conn, arena, &params, &rows, &page, err))
+        return false;
+    *ret_is_cut = page.is_cut && range.end - range.at > 1;
+    if (*ret_is_cut)
+        return true;
+    add_rows(totals, data, rows, page.count);
+    return !page.is_cut || add_behind(work, data, totals, &rows[page.count - 1], err);
+}
+
+static bool add_ranges(const struct work *work, const struct insight_data *data, struct totals *totals, struct error *err)
 {
     size_t size = SENDS_A_PAGE;
-    size_t at = 0;
-    while (at < data->send_count) {
+    struct send_range range = { .at = 0 };
+    while (range.at < data->send_count) {
         bool is_cut;
-        size_t end = at + size < data->send_count ? at + size : data->send_count;
-        struct insight_rolled_params params = {
-            .from_send = totals->places[at].id,
-            .to_send = totals->places[end - 1].id,
-            .node_id = "",
-            .day = "-infinity",
-            .type = "",
-        };
-        if (!add_page(work, data, totals, params, &is_cut, err))
+        range.end = range.at + size < data->send_count ? range.at + size : data->send_count;
+        if (!add_range(work, data, totals, range, &is_cut, err))
             return false;
         if (is_cut)
-            size = end - at > 1 ? (end - at) / 2 : 1;
+            size = (range.end - range.at) / 2;
         else
-            at = end;
+            range.at = range.end;
     }
     return true;
 }
@@ -273,7 +294,7 @@ bool insight_cells_load(const struct work *work, struct insight_data *data, stru
 {
     struct totals totals = { .places = send_places(work->arena, data) };
     totals.sums = arena_array(work->arena, data->send_count * PLACES_MAX + 1, sizeof(*totals.sums));
-    if (!load_leaders(work, data, &totals, err) || !add_pages(work, data, &totals, err))
+    if (!load_leaders(work, data, &totals, err) || !add_ranges(work, data, &totals, err))
         return false;
     take_totals(work->arena, data, &totals);
     return true;

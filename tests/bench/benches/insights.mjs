@@ -1,6 +1,7 @@
 // A run of insights of a brand with 1,000 sends and 360,000 rows of event_rollups. The peer is a plain scan: the sum of all counts of the
 // brand, in the same database and by one process. Both are elapsed times; that of a run is from its
 // job's creation to the time at which it is settled.
+// A run has a lower priority than the scan, so other load on the machine raises the ratio.
 //
 // BENCH_SENDS   sends of the brand (1,000), with 360 rollups each
 
