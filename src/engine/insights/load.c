@@ -1,6 +1,7 @@
 #include "engine/insights/load.h"
 
 #include "base/clock.h"
+#include "engine/insights/load_cells.h"
 #include "engine/ledger/plans.h"
 #include "sql/insight_data.h"
 
@@ -44,103 +45,6 @@ static struct int_list ids_since(const struct work *work, const struct insight_d
     return (struct int_list){ ids, count };
 }
 
-/* ---- Cells ---- */
-
-struct send_place {
-    int64_t id;
-    size_t place;
-};
-
-static int compare_places(const void *a, const void *b)
-{
-    const struct send_place *x = a;
-    const struct send_place *y = b;
-    return (x->id > y->id) - (x->id < y->id);
-}
-
-/* The sends by their id, to find the place of one. */
-static struct send_place *places_of(struct arena *arena, const struct insight_data *data)
-{
-    struct send_place *places = arena_array(arena, data->send_count + 1, sizeof(*places));
-    for (size_t i = 0; i < data->send_count; i++)
-        places[i] = (struct send_place){ data->sends[i].id, i };
-    qsort(places, data->send_count, sizeof(*places), compare_places);
-    return places;
-}
-
-static const struct send_place *find_place(const struct send_place *places, const struct insight_data *data, int64_t send_id)
-{
-    struct send_place key = { .id = send_id };
-    return bsearch(&key, places, data->send_count, sizeof(*places), compare_places);
-}
-
-/* The index of a receiving domain, which is added when it is new; there are few. */
-static size_t domain_place(struct insight_data *data, const char *name)
-{
-    size_t at = 0;
-    while (at < data->domain_count && strcmp(data->domains[at], name) != 0)
-        at++;
-    if (at == data->domain_count)
-        data->domains[data->domain_count++] = name;
-    return at;
-}
-
-static void add_cell(struct insight_data *data, const struct insight_cells_row *row, size_t send)
-{
-    struct insight_send *total = &data->sends[send];
-    total->sent += (double)row->sent;
-    total->delivered += (double)row->delivered;
-    total->opened += (double)row->opened;
-    total->clicked += (double)row->clicked;
-    total->bounced += (double)row->bounced;
-    total->complained += (double)row->complained;
-    total->unsubscribed += (double)row->unsubscribed;
-    data->cells[data->cell_count++] = (struct insight_cell){
-        .send = send,
-        .domain = domain_place(data, row->domain),
-        .sent = (double)row->sent,
-        .delivered = (double)row->delivered,
-        .opened = (double)row->opened,
-        .week_delivered = (double)row->week_delivered,
-        .week_complained = (double)row->week_complained,
-    };
-}
-
-static void take_cells(const struct work *work, struct insight_data *data, const struct insight_cells_row *rows, size_t count)
-{
-    struct send_place *places = places_of(work->arena, data);
-    struct insight_source *sources = arena_array(work->arena, INSIGHT_SOURCES_MAX, sizeof(*sources));
-    data->cells = arena_array(work->arena, count + 1, sizeof(*data->cells));
-    data->domains = arena_array(work->arena, INSIGHT_DOMAINS_MAX + 1, sizeof(*data->domains));
-    data->sources = sources;
-    for (size_t i = 0; i < count; i++) {
-        const struct insight_cells_row *row = &rows[i];
-        const struct send_place *place;
-        if (row->source != NULL)
-            sources[data->source_count++] =
-                (struct insight_source){ .name = row->source, .sent = (double)row->sent, .bounced = (double)row->bounced };
-        else if ((place = find_place(places, data, row->send_id.value)) != NULL)
-            add_cell(data, row, place->place);
-    }
-}
-
-static bool load_cells(const struct work *work, struct insight_data *data, struct error *err)
-{
-    struct insight_cells_params params = {
-        .brand_id = work->brand_id,
-        .send_ids = ids_since(work, data, 0),
-        .week = work->now_us - WEEK_DAYS * day_us,
-        .domains = INSIGHT_DOMAINS_MAX,
-        .sources = INSIGHT_SOURCES_MAX,
-    };
-    struct insight_cells_row *rows;
-    size_t count;
-    if (!sql_insight_cells(work->conn, work->arena, &params, &rows, &count, err))
-        return false;
-    take_cells(work, data, rows, count);
-    return true;
-}
-
 /* ---- Blocked and delayed messages ---- */
 
 /* The first cell of each send; the cells of a send are together. */
@@ -178,10 +82,10 @@ static bool load_refusals(const struct work *work, struct insight_data *data, st
     size_t count;
     if (!sql_insight_refusals(work->conn, work->arena, &params, &rows, &count, err))
         return false;
-    const struct send_place *places = places_of(work->arena, data);
+    const struct send_place *places = send_places(work->arena, data);
     const size_t *first = first_cells(work->arena, data);
     for (size_t i = 0; i < count; i++) {
-        const struct send_place *place = find_place(places, data, rows[i].send_id);
+        const struct send_place *place = send_place_find(places, data, rows[i].send_id);
         if (place != NULL)
             add_refusal(data, &rows[i], place->place, first[place->place]);
     }
@@ -278,7 +182,7 @@ static bool load_allowance(const struct work *work, struct insight_data *data, s
 bool insight_data_load(const struct work *work, struct insight_data *ret_data, struct error *err)
 {
     *ret_data = (struct insight_data){ .now_us = work->now_us };
-    return load_sends(work, ret_data, err) && load_cells(work, ret_data, err) && load_refusals(work, ret_data, err) &&
+    return load_sends(work, ret_data, err) && insight_cells_load(work, ret_data, err) && load_refusals(work, ret_data, err) &&
            load_frequencies(work, ret_data, err) && load_dormant(work, ret_data, err) && load_domains(work, ret_data, err) &&
            load_allowance(work, ret_data, err);
 }

@@ -1,6 +1,6 @@
 /*
- * Loads the figures that the detectors compare. Eight statements, which read the
- * rollups of the brand once. Outside of a transaction.
+ * Loads the figures that the detectors compare. Outside of a transaction. The rollups are
+ * read by load_cells.h.
  */
 #pragma once
 

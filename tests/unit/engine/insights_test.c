@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "engine/insights/insight_data.h"
 #include "engine/insights/insights.h"
+#include "engine/insights/load.h"
+#include "sql/delivery.h"
 
 #include <math.h>
 
@@ -424,15 +426,91 @@ static void test_schedule(void **state)
     assert_int_equal(number_of(jobs), 2);
 }
 
+/* The end of a send with `recipients` recipients, at the clock of the work. */
+static void complete_send(int recipients)
+{
+    struct error err;
+    struct delivery_complete_row *row;
+    int64_t send_id = make_send(1);
+    run_sql("update sends set status = 'running', recipient_count = %d where id = %lld;"
+            "insert into send_stats (brand_id, send_id, delivered) values (%lld, %lld, %d)",
+            recipients, (long long)send_id, (long long)work.brand_id, (long long)send_id, recipients);
+    struct delivery_complete_params params = { .brand_id = work.brand_id, .id = send_id, .now = work.now_us };
+    assert_ok(sql_delivery_complete(conn, arena, &params, &row, &err), &err);
+    assert_string_equal(row->status, "completed");
+}
+
+/* The end of a send with 500 recipients or more makes the next run due six hours later, but no later than it was. */
+static void test_due_after_send(void **state)
+{
+    (void)state;
+    struct error err;
+    static const char jobs[] = "select count(*) from jobs where kind = 'find_insights'";
+    static const char due[] = "select (extract(epoch from due_at) * 1000000)::bigint from insight_runs";
+    const int64_t hour_us = INT64_C(3600) * US_PER_S;
+    complete_send(499);
+    assert_int_equal(number_of("select count(*) from insight_runs"), 0);
+    complete_send(500);
+    assert_int_equal(number_of("select count(*) from insight_runs"), 1);
+    int64_t due_us = work.now_us + 6 * hour_us;
+    assert_int_equal(number_of(due), due_us);
+    work.now_us += hour_us;
+    complete_send(500);
+    assert_int_equal(number_of(due), due_us);
+    run_sql("update insight_runs set due_at = due_at + interval '2 days'");
+    complete_send(499);
+    assert_int_equal(number_of(due), due_us + 48 * hour_us);
+    complete_send(500);
+    assert_int_equal(number_of(due), due_us + hour_us);
+    assert_ok(insight_runs_enqueue(conn, arena, due_us + hour_us - 1, &err), &err);
+    assert_int_equal(number_of(jobs), 0);
+    assert_ok(insight_runs_enqueue(conn, arena, due_us + hour_us, &err), &err);
+    assert_int_equal(number_of(jobs), 1);
+}
+
+/* Rollups of one send that exceed a page, of many domains beside the named ones, several days, steps and sources. */
+static void test_many_rollups(void **state)
+{
+    (void)state;
+    enum { DOMAINS = 7000, DAYS = 4 };
+    make_brand();
+    run_sql("insert into event_rollups (brand_id, send_id, node_id, day, event_type, receiving_domain, source, count)"
+            "select %lld, %lld, 'step', current_date - d, t, repeat('long.', 200) || n || '.example', 'list', 1"
+            "  from generate_series(1, %d) d, generate_series(1, %d) n, unnest(array['sent', 'delivered']) t",
+            (long long)work.brand_id, (long long)sends[SENDS - 1], DAYS, DOMAINS / 20);
+    run_sql("insert into event_rollups (brand_id, send_id, node_id, day, event_type, receiving_domain, source, count)"
+            "select %lld, %lld, 'step', current_date, 'bounced', repeat('long.', 200) || n || '.example', 'list', 1"
+            "  from generate_series(1, %d) n",
+            (long long)work.brand_id, (long long)sends[SENDS - 1], DOMAINS);
+    struct error err;
+    struct insight_data data;
+    assert_ok(insight_data_load(&work, &data, &err), &err);
+    assert_int_equal(data.send_count, SENDS);
+    assert_int_equal(data.domain_count, INSIGHT_DOMAINS_MAX + 1);
+    const struct insight_send *last = &data.sends[SENDS - 1];
+    assert_true(last->sent == 2500 + DAYS * DOMAINS / 20);
+    assert_true(last->delivered == 2480 + DAYS * DOMAINS / 20);
+    assert_true(last->bounced == 2 * (8 + (SENDS - 1) % 5) + DOMAINS);
+    double sent = 0;
+    for (size_t i = 0; i < data.cell_count; i++)
+        sent += data.cells[i].sent;
+    assert_true(sent == SENDS * 2500 + DAYS * DOMAINS / 20);
+    assert_int_equal(data.source_count, 2);
+    assert_string_equal(data.sources[0].name, "shop");
+    assert_true(data.sources[0].sent == SENDS * 2500);
+    assert_true(data.sources[1].sent == DAYS * DOMAINS / 20 && data.sources[1].bounced == DOMAINS);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, begin, world_leave)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_quiet),       CASE(test_complaints), CASE(test_bounce_spike), CASE(test_unsubscribe_spike), CASE(test_blocked),
-        CASE(test_put_off),     CASE(test_opens_fall), CASE(test_clicks_trend), CASE(test_fatigue),           CASE(test_best_hour),
-        CASE(test_poor_source), CASE(test_dormant),    CASE(test_lost_record),  CASE(test_allowance),         CASE(test_states),
-        CASE(test_pages),       CASE(test_runs),       CASE(test_schedule),
+        CASE(test_quiet),       CASE(test_complaints), CASE(test_bounce_spike),   CASE(test_unsubscribe_spike),
+        CASE(test_blocked),     CASE(test_put_off),    CASE(test_opens_fall),     CASE(test_clicks_trend),
+        CASE(test_fatigue),     CASE(test_best_hour),  CASE(test_poor_source),    CASE(test_dormant),
+        CASE(test_lost_record), CASE(test_allowance),  CASE(test_states),         CASE(test_pages),
+        CASE(test_runs),        CASE(test_schedule),   CASE(test_due_after_send), CASE(test_many_rollups),
     };
     return cmocka_run_group_tests(tests, world_begin, world_end);
 }
