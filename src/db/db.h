@@ -177,7 +177,7 @@ const struct error *db_batch_error(const struct db_batch *batch, size_t index) N
  * A READ COMMITTED transaction that is rolled back at the end of its scope
  * unless committed. BEGIN travels with the first statement.
  *
- *     DB_TX tx;
+ *     DB_TX tx = { .conn = NULL };
  *     if (!db_tx_begin(conn, &tx, err)) return false;
  *     …
  *     return db_tx_commit(&tx, err);
@@ -188,7 +188,7 @@ struct db_tx {
 MUST_CHECK bool db_tx_begin(struct db_conn *conn, struct db_tx *ret_tx, struct error *err) NONNULL(1, 2, 3);
 MUST_CHECK bool db_tx_commit(struct db_tx *tx, struct error *err) NONNULL(1, 2);
 void db_tx_rollback(struct db_tx *tx) NONNULL(1);
-#define DB_TX CLEANUP(db_tx_rollback) struct db_tx
+#define DB_TX CLEANUP(db_tx_rollback) struct db_tx /* initialize it: it is rolled back also when it was not begun */
 
 /* Whether a transaction is open on the connection. */
 bool db_in_transaction(const struct db_conn *conn) NONNULL(1) PURE;

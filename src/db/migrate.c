@@ -75,7 +75,7 @@ static bool lock_migrations(struct db_conn *conn, struct error *err)
 /* Applies the next migration in its own transaction. The lock makes other processes wait until it is done. */
 static bool apply_next(struct db_conn *conn, int *ret_version, struct error *err)
 {
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(conn, &tx, err))
         return false;
     if (!lock_migrations(conn, err) || !db_script(conn, state_sql, err) || !db_schema_version(conn, ret_version, err))

@@ -196,7 +196,7 @@ static bool settle_in_transaction(struct running_job *running, struct error *err
     int status = 200;
     bool held;
 
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(job->work.conn, &tx, err) || !hold(running, &held, err))
         return false;
     if (!held)
@@ -219,7 +219,7 @@ static bool fail_in_transaction(struct running_job *running, const struct error 
 {
     struct job *job = &running->job;
     bool held;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(job->work.conn, &tx, err) || !hold(running, &held, err))
         return false;
     if (!held)

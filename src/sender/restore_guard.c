@@ -44,7 +44,7 @@ static bool move_database(const struct work *work, struct generation_file *file,
 {
     struct restore_find_params find = { .folder = file->folder };
     struct restore_find_row *known;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(work->conn, &tx, err) || !sql_restore_find(work->conn, work->arena, &find, &known, err))
         return false;
     *ret_finding = judge(work, file, known);

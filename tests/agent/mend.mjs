@@ -9,7 +9,7 @@ const NUMBERS = /between (-?[\d.,]+) and (-?[\d.,]+)/;
 const AT_MOST = /at most (\d+)/;
 
 /** {args} of the mended call, or {lookup: {tool, args}} where the reply names the tool that has the right id; null when it says neither. */
-export function mend(args, { param, ...reply }, meant, otherTools) {
+export function mend(args, { param, ...reply }, meant, called, tools) {
   // The fault of a row is named by its index in the one list of the call.
   const lists = Object.keys(args).filter((name) => Array.isArray(args[name]));
   const error = { ...reply, param: param ?? (reply.index !== undefined && lists.length === 1 ? `${lists[0]}.${reply.index}` : undefined) };
@@ -19,7 +19,7 @@ export function mend(args, { param, ...reply }, meant, otherTools) {
     const candidates = isName ? nameMends(args, error, text, meant) : valueMends(args, error, text, meant);
     for (const mended of candidates) if (mended !== null) return { args: mended };
   }
-  const lookup = lookupIn(text, args, otherTools);
+  const lookup = lookupIn(text, args, called, tools);
   return lookup === null ? null : { lookup };
 }
 
@@ -94,6 +94,10 @@ function* nameMends(args, error, text, meant) {
   const [holder] = holderOf(args, path);
   // A name that is given already is not meant a second time.
   if (word !== null && holder[word] === undefined) yield renamed(args, path, word);
+  // Another argument chooses what this one belongs to.
+  const [, chooser, choices] = new RegExp(`[Uu]se (\\w+) (\\w+(?: or \\w+)*) for ${wrong}\\b`).exec(text) ?? [];
+  const choice = choices?.split(' or ').find((one) => one === valueAt(meant, chooser));
+  if (choice !== undefined) yield edited(args, chooser, () => choice);
   const into = /(?:into|under) (\w+)[^:]{0,30}: \{/.exec(text)?.[1];
   if (into !== undefined) yield movedInto(args, path, into);
   const names = listed(error, text);
@@ -189,9 +193,12 @@ function withZone(text) {
 
 // ---- Ids ----
 
-/** The call that the reply names for finding an id: a tool of this connection, with a topic, view or include beside it. */
-function lookupIn(text, args, otherTools) {
-  const tool = otherTools.find((name) => new RegExp(`\\b${name}\\b`).test(text));
+/** The call that the reply names for finding an id: a tool of this connection, with a topic, view or include beside it. The called
+ * tool itself is meant where the reply names another view. */
+function lookupIn(text, args, called, tools) {
+  const named = tools.filter((name) => new RegExp(`\\b${name}\\b`).test(text));
+  const view = /\bview "?(\w+)"?/.exec(text)?.[1];
+  const tool = named.find((name) => name !== called) ?? (view !== undefined && view !== args.view ? named[0] : undefined);
   if (tool === undefined) return null;
   const found = { ...Object.fromEntries([...text.matchAll(/\b(topic|view) "?(\w+)"?/g)].map(([, name, value]) => [name, value])) };
   const include = /include "?(\w+)"?/.exec(text)?.[1];

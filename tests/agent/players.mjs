@@ -74,7 +74,7 @@ class Stumbler extends Assistant {
 
   /** 'mended' when the reply leads to the right call: by itself, or by one call that it names and whose result has the id. */
   async #mendedBy(called, error, wrong, meant) {
-    const mended = mend(wrong, error, meant, this.toolNames.filter((name) => name !== called));
+    const mended = mend(wrong, error, meant, called, this.toolNames);
     if (mended === null) return 'no mend';
     if (mended.args !== undefined) return isDeepStrictEqual(mended.args, meant) ? 'mended' : `mended wrongly: ${JSON.stringify(mended.args).slice(0, 300)}`;
     const { tool, args } = mended.lookup;

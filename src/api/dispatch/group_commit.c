@@ -255,7 +255,7 @@ static bool try_in_transaction(struct group_commit *batch, bool together, struct
 {
     ARENA_SCOPE arena = arena_new(0);
     struct ledger_call *calls = ledger_calls(batch, arena);
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(batch->conn, &tx, err))
         return false;
     struct db_batch *statements = db_batch_new(batch->conn, arena);

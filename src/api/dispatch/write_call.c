@@ -71,7 +71,7 @@ static bool settle_write(struct call_state *state, struct op_context *ctx, struc
 static bool try_once(struct api *api, struct call_state *state, struct op_context *ctx, bool *ret_parked, struct error *err)
 {
     struct call *call = state->call;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(ctx->work.conn, &tx, err))
         return false;
     if (state->entry.idempotency_key != NULL) {

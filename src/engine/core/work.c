@@ -104,7 +104,7 @@ bool engine_load(struct db_conn *conn, struct engine *engine, struct error *err)
     };
     ARENA_SCOPE arena = arena_new(0);
 
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(conn, &tx, err) || !keep_new_secrets(conn, arena, settings, ARRAY_COUNT(settings), err) ||
         !load_settings(conn, arena, settings, ARRAY_COUNT(settings), err) || !make_defaults(conn, arena, engine, err))
         return false;

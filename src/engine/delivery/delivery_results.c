@@ -371,7 +371,7 @@ static bool write_results_and_commit(const struct work *work, struct delivery_ba
 bool delivery_settle(const struct work *work, struct delivery_batch *batch, struct error *err)
 {
     bool *foreign = arena_array(work->arena, batch->count + 1, sizeof(*foreign));
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(work->conn, &tx, err) || !find_foreign(work, batch, foreign, err))
         return false;
     struct settlement all = gather_results(work, batch, foreign);

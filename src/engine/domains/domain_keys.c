@@ -109,7 +109,7 @@ bool domain_keys_ensure(const struct work *work, int64_t domain_id, struct error
     ARENA_SCOPE secrets = arena_new(0);
     struct domain_key_pair *pair;
     struct domain_key_counts counts;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     /* The pair is generated before the domain is locked, because it takes long. */
     if (!domain_key_pair_new(secrets, &pair, err) || !db_tx_begin(work->conn, &tx, err) ||
         !domain_keys_lock(work, domain_id, &counts, err))
@@ -193,7 +193,7 @@ static bool reseal_batch(const struct work *work, struct domain_keys_to_reseal_p
     struct seal_ring *ring;
     struct domain_keys_to_reseal_row *rows;
     size_t count;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(work->conn, &tx, err) || !secrets_sealing(work, secrets, &ring, err))
         return false;
     at->key_id = seal_ring_newest(ring);

@@ -163,7 +163,7 @@ static bool make_plan(const struct work *work, const struct import *import, stru
     int64_t validation_id = 0;
     if (!read_mapping(work, row, &mapping, err))
         return false;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(work->conn, &tx, err) ||
         !import_plan_make(work, &import->source, mapping, row->path != NULL ? "path" : "csv", &plan, err) ||
         (row->validate && !validation_open(work, &validation_id, err)))

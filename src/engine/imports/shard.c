@@ -433,7 +433,7 @@ static bool apply_once(struct import_shard *shard, const struct import_chunk *ch
 {
     struct attempt attempt = { .work = &shard->work };
     merge_rows(&attempt, &chunk->parts[shard->shard]);
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     return db_tx_begin(shard->work.conn, &tx, err) && load_known_contacts(&attempt, shard, err) && load_suppressed(&attempt, err) &&
            copy_fresh(&attempt, err) && update_known(&attempt, err) && add_targets(shard, &attempt, err) &&
            commit_chunk(shard, &attempt, chunk, &tx, err);

@@ -152,7 +152,7 @@ bool ledger_hold_items(const struct work *work, int64_t job_id, int64_t credits,
                        struct error *err)
 {
     struct opt_int left;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(work->conn, &tx, err))
         return false;
     struct db_batch *batch = db_batch_new(work->conn, work->arena);

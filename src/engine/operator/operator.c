@@ -50,7 +50,7 @@ bool operator_create_organization(const struct work *work, const char *name, int
 {
     struct organization_insert_params params = { .name = name, .now = work->now_us };
     struct organization_insert_row *row;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!check_display_name(name, "name", err) || !db_tx_begin(work->conn, &tx, err) ||
         !sql_organization_insert(work->conn, work->arena, &params, &row, err))
         return false;
@@ -70,7 +70,7 @@ bool operator_create_brand(const struct work *work, int64_t organization_id, con
         .now = work->now_us,
     };
     struct brand_insert_row *row;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(work->conn, &tx, err) || !sql_brand_insert(work->conn, work->arena, &params, &row, err))
         return false;
     *ret_id = row->id;
@@ -82,7 +82,7 @@ bool operator_create_brand(const struct work *work, int64_t organization_id, con
 bool operator_create_key(const struct work *work, const struct api_key_fields *fields, struct api_key_row **ret_key,
                          const char **ret_secret, struct error *err)
 {
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     return db_tx_begin(work->conn, &tx, err) && api_key_create(work, fields, ret_key, ret_secret, err) &&
            operator_commit(work, &tx, "admin.key.create", work_id(work, ID_KEY, (*ret_key)->id), err);
 }
@@ -90,7 +90,7 @@ bool operator_create_key(const struct work *work, const struct api_key_fields *f
 bool operator_revoke_key(const struct work *work, const char *wire_id, bool *ret_revoked, struct error *err)
 {
     struct opt_int revoked_at;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     return db_tx_begin(work->conn, &tx, err) && api_key_revoke(work, wire_id, true, ret_revoked, &revoked_at, err) &&
            operator_commit(work, &tx, "admin.key.revoke", wire_id, err);
 }
@@ -103,7 +103,7 @@ bool operator_set_plan(const struct work *work, int64_t organization_id, const c
         return fail(err, ERR_INVALID_REQUEST, "plan", "%.60s is not a plan; use one of: %s.", plan, plan_keys(work->arena));
     struct operator_plan_set_params params = { .id = organization_id, .plan = plan };
     struct operator_paused_sends_wake_params wake = { .organization_id = organization_id, .now = work->now_us };
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     return db_tx_begin(work->conn, &tx, err) && sql_operator_plan_set(work->conn, work->arena, &params, NULL, err) &&
            sql_operator_paused_sends_wake(work->conn, work->arena, &wake, NULL, err) &&
            operator_commit(work, &tx, "admin.org.plan", work_id(work, ID_ORG, organization_id), err);
@@ -114,7 +114,7 @@ bool operator_set_bonus(const struct work *work, int64_t organization_id, int64_
     if (credits < 0 || credits > bonus_max_credits)
         return fail(err, ERR_INVALID_REQUEST, "credits", "Bonus credits must be from 0 to %lld.", (long long)bonus_max_credits);
     struct operator_bonus_set_params params = { .id = organization_id, .credits = credits };
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     return db_tx_begin(work->conn, &tx, err) && sql_operator_bonus_set(work->conn, work->arena, &params, NULL, err) &&
            operator_commit(work, &tx, "admin.org.credits", work_id(work, ID_ORG, organization_id), err);
 }

@@ -7,7 +7,7 @@ bool operator_add_bounce_rule(const struct work *work, const char *pattern, cons
                               struct error *err)
 {
     int64_t id;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(work->conn, &tx, err) || !bounce_rule_add(work, pattern, class_name, &id, err))
         return false;
     const char *subject = arena_printf(work->arena, "%lld", (long long)id);
@@ -26,7 +26,7 @@ bool operator_remove_bounce_rule(const struct work *work, const char *id, struct
     int64_t number;
     if (!int64_parse(id, &number))
         return fail(err, ERR_INVALID_REQUEST, "rule", "Name the rule by its number; posthorn admin bounce-rule list shows it.");
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(work->conn, &tx, err) || !bounce_rule_remove(work, number, err) ||
         !operator_commit(work, &tx, "admin.bounce-rule.remove", id, err))
         return false;

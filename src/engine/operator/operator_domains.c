@@ -40,7 +40,7 @@ bool operator_create_domain(const struct work *work, int64_t brand_id, int64_t o
     brand_work.organization_id = organization_id;
     const char *domain;
     struct domain_key_pair *pair;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     return domain_check_name(work, name, &domain, err) && domain_key_pair_new(work->arena, &pair, err) &&
            db_tx_begin(work->conn, &tx, err) && domain_insert(&brand_work, domain, purpose, pair, ret_id, err) &&
            operator_commit(work, &tx, "admin.domain.create", work_id(work, ID_DOMAIN, *ret_id), err);
@@ -53,7 +53,7 @@ bool operator_trust_domain(const struct work *work, int64_t brand_id, const char
         return false;
     struct operator_domain_trust_params params = { .brand_id = brand_id, .name = domain, .now = work->now_us };
     struct operator_domain_trust_row *row;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_domain_trust(work->conn, work->arena, &params, &row, err))
         return false;
     if (row == NULL)
@@ -76,7 +76,7 @@ bool operator_settle_check(const struct work *work, int64_t brand_id, int64_t or
     struct work brand_work = work_for_brand(work, brand_id);
     brand_work.organization_id = organization_id;
     struct domain_row *domain;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     return db_tx_begin(work->conn, &tx, err) && domain_check_settle(&brand_work, check, &domain, err) &&
            operator_commit(work, &tx, "admin.domain.verify", work_id(work, ID_DOMAIN, domain->id), err);
 }
@@ -88,7 +88,7 @@ static bool begin_rotation(const struct work *work, int64_t domain_id, struct er
     ARENA_SCOPE secrets = arena_new(0);
     struct domain_key_pair *pair;
     struct domain_key_counts counts;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!domain_key_pair_new(secrets, &pair, err) || !db_tx_begin(work->conn, &tx, err) ||
         !domain_keys_lock(work, domain_id, &counts, err))
         return false;
@@ -103,7 +103,7 @@ static bool begin_rotation(const struct work *work, int64_t domain_id, struct er
 static bool end_rotation(const struct work *work, int64_t domain_id, struct error *err)
 {
     struct domain_key_counts counts;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(work->conn, &tx, err) || !domain_keys_lock(work, domain_id, &counts, err))
         return false;
     if (counts.waiting == 0)

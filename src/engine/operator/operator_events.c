@@ -9,7 +9,7 @@ bool operator_keep_events(const struct work *work, const char *months, struct er
     int64_t count;
     if (!int64_parse(months, &count))
         count = 0;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     return db_tx_begin(work->conn, &tx, err) && months_keep(work->conn, work->arena, count, err) &&
            operator_commit(work, &tx, "admin.events.keep", months, err);
 }

@@ -4,14 +4,14 @@
 
 bool operator_set_public_group(const struct work *work, const char *name, const char *title, struct error *err)
 {
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     return db_tx_begin(work->conn, &tx, err) && public_group_set(work, name, title, err) &&
            operator_commit(work, &tx, "admin.group.public", name, err);
 }
 
 bool operator_remove_public_group(const struct work *work, const char *name, bool *ret_changed, struct error *err)
 {
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     return db_tx_begin(work->conn, &tx, err) && public_group_remove(work, name, ret_changed, err) &&
            operator_commit(work, &tx, "admin.group.private", name, err);
 }

@@ -7,7 +7,7 @@ bool operator_add_report_source(const struct work *work, const struct report_con
 {
     int64_t id;
     const char *credential;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(work->conn, &tx, err) || !report_connection_add(work, connection, &id, &credential, err) ||
         !operator_commit(work, &tx, "admin.report-source.add", work_id(work, ID_REPORT_SOURCE, id), err))
         return false;
@@ -30,7 +30,7 @@ bool operator_add_report_source(const struct work *work, const struct report_con
 
 bool operator_remove_report_source(const struct work *work, const char *wire_id, struct json_writer *json, struct error *err)
 {
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(work->conn, &tx, err) || !report_connection_remove(work, wire_id, err) ||
         !operator_commit(work, &tx, "admin.report-source.remove", wire_id, err))
         return false;

@@ -8,7 +8,7 @@
 /* Writes only an audit row. */
 static bool write_audit(const struct work *work, const char *operation, const char *subject, struct error *err)
 {
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     return db_tx_begin(work->conn, &tx, err) && operator_commit(work, &tx, operation, subject, err);
 }
 

@@ -28,7 +28,7 @@ bool operator_pause_send(const struct work *work, const char *wire_id, const cha
         return false;
     struct send_find_params find = { .brand_id = own.brand_id, .id = id };
     struct send_row *send;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(own.conn, &tx, err) || !send_pause_running(&own, id, err) ||
         !sql_send_find(own.conn, own.arena, &find, &send, err))
         return false;
@@ -41,7 +41,7 @@ bool operator_cancel_send(const struct work *work, const char *wire_id, const ch
     struct work own;
     int64_t id;
     struct send_row *send;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!find_send(work, wire_id, &own, &id, err) || !db_tx_begin(own.conn, &tx, err) || !send_pause_running(&own, id, err) ||
         !send_cancel(&own, id, &send, err))
         return false;
@@ -51,7 +51,7 @@ bool operator_cancel_send(const struct work *work, const char *wire_id, const ch
 
 bool operator_set_approvals(const struct work *work, struct opt_int above, struct error *err)
 {
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     return db_tx_begin(work->conn, &tx, err) && approval_set(work, above, err) &&
            operator_commit(work, &tx, "admin.org.approvals", work_id(work, ID_ORG, work->organization_id), err);
 }
@@ -62,7 +62,7 @@ bool operator_decide_send(const struct work *work, const char *wire_id, bool app
     struct approval_decision decision = { .approves = approves, .note = note };
     struct work own;
     int64_t id;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     return find_send(work, wire_id, &own, &id, err) && db_tx_begin(own.conn, &tx, err) &&
            send_decide(&own, id, &decision, ret_send, err) &&
            operator_commit(&own, &tx, approves ? "admin.send.approve" : "admin.send.reject", wire_id, err);
@@ -70,7 +70,7 @@ bool operator_decide_send(const struct work *work, const char *wire_id, bool app
 
 bool operator_release_holds(const struct work *work, const char *wire_id, int64_t *ret_count, struct error *err)
 {
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     return db_tx_begin(work->conn, &tx, err) && restore_release_holds(work, wire_id, ret_count, err) &&
            operator_commit(work, &tx, "admin.restore.release", wire_id != NULL ? wire_id : "all", err);
 }

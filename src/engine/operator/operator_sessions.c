@@ -83,7 +83,7 @@ bool operator_create_session(const struct work *work, const struct operator_sess
         .now = work->now_us,
     };
     struct operator_session_insert_row *row;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_session_insert(work->conn, work->arena, &params, &row, err) ||
         !add_session_brands(work, session, row->id, err))
         return false;
@@ -99,7 +99,7 @@ bool operator_end_session(const struct work *work, const char *wire_id, bool *re
         .now = work->now_us,
     };
     int64_t affected;
-    DB_TX tx;
+    DB_TX tx = { .conn = NULL };
     if (!db_tx_begin(work->conn, &tx, err) || !sql_operator_session_end(work->conn, work->arena, &params, &affected, err))
         return false;
     *ret_ended = affected == 1;
