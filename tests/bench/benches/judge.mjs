@@ -21,7 +21,7 @@ const UNTIL_EXPANDED = until('exists (select from sends where recipient_count is
 const UNTIL_JUDGED = until("exists (select from jobs where kind = 'judge_hits') and "
   + "not exists (select from jobs where kind = 'judge_hits' and state in ('queued', 'running'))");
 const WAKE = "insert into jobs (kind, pool, organization_id, brand_id, payload, run_after, created_at) select 'judge_hits', 'work', "
-  + "b.organization_id, b.id, '{}', now(), now() from brands b where b.id in (select brand_id from hits)";
+  + "b.organization_id, b.id, '{}', now(), now() from brands b where b.id in (select brand_id from hits) on conflict do nothing";
 const FORGET = "delete from jobs where kind = 'judge_hits'; truncate recipient_events, contact_activity, event_rollups, event_counts, events; "
   + 'update send_stats set opened = 0, clicked = 0';
 const FEED = 'brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, send_id, email_id, actor';
