@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "engine/events/recipient_events.h"
+#include "engine/subscriptions/subscriptions.h"
 #include "engine/suppressions/suppress.h"
 #include "sql/reports.h"
 
@@ -64,10 +65,6 @@ static bool suppression_of(const struct report *report, struct suppression *ret_
         ret_suppression->reason = "complaint";
         return true;
     }
-    if (report->kind == REPORT_UNSUBSCRIBE) {
-        ret_suppression->reason = "unsubscribe";
-        return true;
-    }
     ret_suppression->reason = "bounce";
     if (report->bounce == BOUNCE_MAILBOX_FULL)
         ret_suppression->expires_us = suppression_mailbox_full_end(report->at_us);
@@ -85,10 +82,17 @@ static bool suppress(const struct work *work, const struct report *report, const
     return suppression_add(work, &suppression, err);
 }
 
-static bool end_subscription(const struct work *work, const char *email_key, struct error *err)
+static bool unsubscribe(const struct work *work, const struct report *report, const char *email_key, bool *ret_new,
+                        struct error *err)
 {
-    struct report_end_subscription_params params = { work->brand_id, email_key, work->now_us };
-    return sql_report_end_subscription(work->conn, work->arena, &params, NULL, err);
+    struct unsubscribe_link link = { .brand_id = work->brand_id,
+                                     .send_id = report->origin.send_id,
+                                     .ordinal = report->origin.ordinal };
+    const struct leave_reason reason = {
+        .source = "report", .evidence = report->diagnostic, .summary = report->diagnostic, .at_us = report->at_us
+    };
+    address_hash(work->engine->address_key, email_key, link.address_hash);
+    return subscription_leave_for(work, &link, &reason, ret_new, err);
 }
 
 static bool apply(const struct work *work, const struct report *report, const char *email_key, enum report_outcome *ret_outcome,
@@ -102,9 +106,10 @@ static bool apply(const struct work *work, const struct report *report, const ch
         .summary = report->diagnostic,
     };
     bool is_new = false;
-    if (report->kind == REPORT_UNSUBSCRIBE && !end_subscription(work, email_key, err))
-        return false;
-    if (!suppress(work, report, email_key, err) || !recipient_events_record(work, &event, 1, &is_new, err))
+    bool ok = report->kind == REPORT_UNSUBSCRIBE
+                  ? unsubscribe(work, report, email_key, &is_new, err)
+                  : suppress(work, report, email_key, err) && recipient_events_record(work, &event, 1, &is_new, err);
+    if (!ok)
         return false;
     *ret_outcome = is_new ? REPORT_APPLIED : REPORT_REPEATED;
     return true;

@@ -31,8 +31,10 @@ bool subscription_find(const struct work *work, const struct unsubscribe_link *l
     return true;
 }
 
-bool subscription_leave(const struct work *work, const struct unsubscribe_link *link, struct error *err)
+bool subscription_leave_for(const struct work *work, const struct unsubscribe_link *link, const struct leave_reason *reason,
+                            bool *ret_new, struct error *err)
 {
+    *ret_new = false;
     if (unsubscribe_link_is_test(link))
         return true;
     struct subscription_end_params end = {
@@ -44,12 +46,14 @@ bool subscription_leave(const struct work *work, const struct unsubscribe_link *
     };
     char hash[2 * SECRET_HASH_BYTES + 1];
     const char *hashes[] = { hash };
+    const char *evidences[] = { reason->evidence };
     hex_encode(link->address_hash, sizeof(link->address_hash), hash);
     struct suppressions_add_params suppress = {
         .brand_id = link->brand_id,
         .address_hashes = { hashes, ARRAY_COUNT(hashes) },
         .reason = "unsubscribe",
-        .source = "link",
+        .source = reason->source,
+        .evidences = { evidences, ARRAY_COUNT(evidences) },
         .now = work->now_us,
     };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
@@ -59,13 +63,19 @@ bool subscription_leave(const struct work *work, const struct unsubscribe_link *
         .send_id = link->send_id,
         .ordinal = link->ordinal,
         .type = "unsubscribed",
-        .at_us = work->now_us,
-        .summary = "By the link in the message.",
+        .at_us = reason->at_us,
+        .summary = reason->summary,
     };
     struct work own = *work;
     own.brand_id = link->brand_id;
-    bool is_new;
     if (!db_batch_run(batch, err))
         return false;
-    return link->send_id == 0 || recipient_events_record(&own, &event, 1, &is_new, err);
+    return link->send_id == 0 || recipient_events_record(&own, &event, 1, ret_new, err);
+}
+
+bool subscription_leave(const struct work *work, const struct unsubscribe_link *link, struct error *err)
+{
+    const struct leave_reason reason = { .source = "link", .summary = "By the link in the message.", .at_us = work->now_us };
+    bool is_new;
+    return subscription_leave_for(work, link, &reason, &is_new, err);
 }

@@ -19,7 +19,19 @@ struct subscription {
 MUST_CHECK bool subscription_find(const struct work *work, const struct unsubscribe_link *link,
                                   struct subscription *ret_subscription, struct error *err) NONNULL(1, 2, 3, 4);
 
+/* How a person unsubscribed, as the suppression and the event say it. */
+struct leave_reason {
+    const char *source;   /* link or report (engine/suppressions/suppress.h) */
+    const char *evidence; /* NULL: none */
+    const char *summary;  /* of the event; NULL: none */
+    int64_t at_us;
+};
+
 /* Unsubscribes the contact, suppresses the address and records the event of a send once, in the open transaction. The
- * link of a test message does nothing. */
+ * link of a test message does nothing. `ret_new`: whether an event was recorded. */
+MUST_CHECK bool subscription_leave_for(const struct work *work, const struct unsubscribe_link *link,
+                                       const struct leave_reason *reason, bool *ret_new, struct error *err) NONNULL(1, 2, 3, 4, 5);
+
+/* The same for a person who follows the link. */
 MUST_CHECK bool subscription_leave(const struct work *work, const struct unsubscribe_link *link, struct error *err)
     NONNULL(1, 2, 3);
