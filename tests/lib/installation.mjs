@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { checkerOf } from '../openapi/replies.mjs';
 import { Clock } from './clock.mjs';
 import { HttpClient } from './http_client.mjs';
-import { kill, processesOf, until } from './processes.mjs';
+import { kill, parentOf, processesOf, until } from './processes.mjs';
 import { StdioClient } from './stdio_client.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -136,8 +136,10 @@ export class Installation {
     return this.processes().filter(({ command }) => / runner( |$)/.test(command));
   }
 
+  /** A session has the command line of its parent from the fork until it has set its own title, so a child of one is none. */
   postmasters() {
-    return this.processes().filter(({ command }) => /\/postgres /.test(command));
+    const servers = this.processes().filter(({ command }) => /\/postgres /.test(command));
+    return servers.filter(({ pid }) => !servers.some((other) => other.pid === parentOf(pid)));
   }
 
   renderers() {
