@@ -1,0 +1,26 @@
+/*
+ * Payloads of fires, sealed with a master key. A payload is stored once for all
+ * runs of a fire, and erased when no run and no message can read it
+ * (erase_payloads in the migrations). No answer, event or log line holds one.
+ *
+ * All functions run in the open transaction of the work, or read.
+ */
+#pragma once
+
+#include "crypto/seal.h"
+#include "engine/core/work.h"
+
+enum { PAYLOAD_MAX_BYTES = 64 * 1024, PAYLOAD_MAX_DEPTH = 16, PAYLOAD_MAX_KEYS = 500 };
+
+/* Seals and stores a payload: `payload` is the object that conditions read, `fallbacks` the values that only mail uses for members
+ * that the payload lacks (an object, may be empty). Errors: SERVICE_UNAVAILABLE without a master key. */
+MUST_CHECK bool payload_store(const struct work *work, const json_t *payload, const json_t *fallbacks, int64_t *ret_id,
+                              struct error *err) NONNULL(1, 2, 3, 4, 5);
+
+/* Opens a sealed payload. `is_for_mail`: the fallbacks are merged into it. The JSON belongs to the arena of the work. Errors:
+ * SERVICE_UNAVAILABLE when the key is missing. */
+MUST_CHECK bool payload_open(const struct work *work, int64_t id, struct bytes sealed, bool is_for_mail, const json_t **ret_payload,
+                             struct error *err) NONNULL(1, 5, 6);
+
+/* Erases those of these payloads that nothing reads any more. */
+MUST_CHECK bool payload_erase_unread(const struct work *work, struct int_list ids, struct error *err) NONNULL(1, 3);

@@ -1,0 +1,33 @@
+/*
+ * Starting runs: inserts runs of a version, set-based, in the open transaction
+ * of the work. A fire starts one run for each automation that matches, a launch
+ * one for each contact of an audience.
+ */
+#pragma once
+
+#include "engine/core/work.h"
+
+/* A run to start. */
+struct run_start {
+    int64_t automation_id;
+    int64_t version_id;
+    const char *trigger_node; /* the id of the trigger node, where the run begins */
+    int64_t trigger_id;       /* 0: none */
+    int64_t instance_id;      /* of the fire; 0: none */
+    int64_t payload_id;       /* 0: none */
+    int64_t contact_id;
+    const char *email;
+    const char *email_key;
+};
+
+/* Inserts the runs, counts them, writes their events, and wakes the steppers when the transaction commits. The ids are in the
+ * order of the starts. One round trip. */
+MUST_CHECK bool runs_start(const struct work *work, const struct run_start *starts, size_t count, struct int_list *ret_ids,
+                           struct error *err) NONNULL(1, 2, 4, 5);
+
+/* Wakes the runs of this address that wait for an event of this trigger, in the transaction of the fire. */
+MUST_CHECK bool runs_wake_by_event(const struct work *work, int64_t trigger_id, const char *email_key, struct error *err)
+    NONNULL(1, 3, 4);
+
+/* Notifies the steppers behind the commit (channel posthorn_step). */
+MUST_CHECK bool runs_notify(const struct work *work, struct error *err) NONNULL(1, 2);
