@@ -8,7 +8,7 @@ with started as (
                                  contact_id, email, email_key, node_id, due_at, is_held, started_at)
     select :brand_id, t.automation_id, t.version_id, nullif(t.trigger_id, 0), nullif(t.instance_id, 0), nullif(t.audience_run_id, 0),
            nullif(t.payload_id, 0), nullif(t.contact_id, 0), t.email, t.key, t.node, :now,
-           coalesce(a.is_paused, false) or coalesce(l.status in ('scheduled', 'paused'), false), :now
+           coalesce(a.is_paused, false) or coalesce(l.status = 'scheduled' or l.pause_reason = 'manual', false), :now
       from unnest(:automation_ids::bigint[], :version_ids::bigint[], :nodes::text[], :trigger_ids::bigint[], :instance_ids::bigint[],
                   :payload_ids::bigint[], :audience_run_ids::bigint[], :contact_ids::bigint[], :emails::text[], :keys::text[])
            with ordinality as t (automation_id, version_id, node, trigger_id, instance_id, payload_id, audience_run_id, contact_id,
@@ -26,9 +26,10 @@ with started as (
 )
 select id from started order by id;
 
--- Notifies the steppers behind the commit.
+-- Notifies the steppers behind the commit that a brand has a run to step.
 -- name: run_notify :exec
-select pg_notify('posthorn_step', '');
+-- params: brand_id bigint
+select pg_notify('posthorn_step', :brand_id::bigint::text);
 
 -- Keeps steppers from letting a run of this address begin to wait for an event, until the end of the transaction. A stepper tries
 -- the same lock (run_lock_addresses) and leaves the run for later when it fails. So an event either is there when the run begins to
