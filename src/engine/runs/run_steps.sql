@@ -22,10 +22,10 @@ select brand_id, due_at from heads;
 -- out.
 -- name: step_take :many
 -- params: brand_id bigint, mark_at timestamptz, mark_id bigint, now timestamptz, limit integer
--- columns: id bigint, automation_id bigint, version_id bigint, trigger_instance_id bigint null, audience_run_id bigint null, payload_id bigint null, contact_id bigint null, email text, email_key text, is_test boolean, node_id text, visit bigint, entered_at timestamptz null, due_at timestamptz, started_at timestamptz, organization_id bigint, time_zone text, is_paused boolean, is_short boolean
+-- columns: id bigint, automation_id bigint, version_id bigint, trigger_instance_id bigint null, audience_run_id bigint null, payload_id bigint null, contact_id bigint null, email text, email_key text, is_test boolean, node_id text, visit bigint, entered_at timestamptz null, due_at timestamptz, started_at timestamptz, organization_id bigint, time_zone text, waits_trigger bigint null, is_paused boolean, is_short boolean
 select r.id, r.automation_id, r.version_id, r.trigger_instance_id, r.audience_run_id, r.payload_id, r.contact_id, r.email, r.email_key,
        r.mode = 'test', r.node_id, r.visit::bigint, r.entered_at, r.due_at, r.started_at, b.organization_id, b.time_zone,
-       coalesce(a.is_paused, false) or coalesce(l.status = 'scheduled' or l.pause_reason = 'manual', false),
+       r.waits_trigger, coalesce(a.is_paused, false) or coalesce(l.status = 'scheduled' or l.pause_reason = 'manual', false),
        coalesce(l.pause_reason = 'plan_limit', false)
   from automation_runs r
   join brands b on b.id = r.brand_id
@@ -75,14 +75,16 @@ select k.key
   from (select distinct key from unnest(:keys::text[]) as u (key)) k
  where pg_try_advisory_xact_lock(:lock, hashtext(:brand_id::bigint || ' ' || k.key));
 
--- Tries to lock the messages of runs against engagement that comes meanwhile (run_lock_messages), and returns the runs with a
--- message that is not locked.
--- name: step_lock_messages :many
--- params: lock integer, brand_id bigint, run_ids bigint[]
--- columns: run_id bigint
-select m.run_id
-  from automation_sends m
- where m.brand_id = :brand_id and m.run_id = any (:run_ids::bigint[]) and not pg_try_advisory_xact_lock(:lock, hashint8(m.id));
+-- Locks the messages of runs, so that their results and their engagement stay as they are until the commit. Those that another
+-- transaction has locked are left out: it records what happened to them.
+-- name: step_hold_messages :many
+-- params: brand_id bigint, run_ids bigint[]
+-- columns: id bigint
+select id
+  from automation_sends
+ where brand_id = :brand_id and run_id = any (:run_ids::bigint[])
+ order by id
+   for share skip locked;
 
 -- Contacts with what conditions may name.
 -- name: step_contacts :many
@@ -214,3 +216,10 @@ update audience_runs l
          order by a.id
            for no key update) n
  where l.brand_id = :brand_id and l.id = n.id;
+
+-- Ends the open visits of runs that fail before their node is known.
+-- name: step_fail_visits :exec
+-- params: brand_id bigint, run_ids bigint[], error text, now timestamptz
+update automation_steps
+   set status = 'failed', error = :error, completed_at = :now
+ where brand_id = :brand_id and run_id = any (:run_ids::bigint[]) and status = 'running';

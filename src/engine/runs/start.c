@@ -105,20 +105,6 @@ bool runs_wake_by_event(const struct work *work, int64_t trigger_id, const char 
     return db_batch_rows(batch, woken)->affected == 0 || runs_notify(work, err);
 }
 
-bool runs_wake_by_messages(const struct work *work, struct int_list message_ids, struct error *err)
-{
-    if (message_ids.count == 0)
-        return true;
-    struct run_lock_messages_params lock = { .lock = ADVISORY_LOCK_RUN_MESSAGES, .message_ids = message_ids };
-    struct run_wake_by_messages_params wake = { .brand_id = work->brand_id, .message_ids = message_ids, .now = work->now_us };
-    struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    db_batch_add(batch, &run_lock_messages_statement, &lock);
-    size_t woken = db_batch_add(batch, &run_wake_by_messages_statement, &wake);
-    if (!db_batch_run(batch, err))
-        return false;
-    return db_batch_rows(batch, woken)->affected == 0 || runs_notify(work, err);
-}
-
 bool runs_notify(const struct work *work, struct error *err)
 {
     struct run_notify_params notify = { .brand_id = work->brand_id };
