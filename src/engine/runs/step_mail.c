@@ -1,4 +1,3 @@
-#include "base/json_read.h"
 #include "engine/delivery/carriers.h"
 #include "engine/runs/stepped_run.h"
 
@@ -65,28 +64,21 @@ static struct mail_group *make_groups(struct step_batch *batch, struct stepped_r
 
 /* ---- Carriers ---- */
 
-static int64_t id_member(const struct step_batch *batch, const json_t *config, const char *name, enum id_kind kind)
+static struct carrier_design design_of(const struct stepped_run *run)
 {
-    const char *text = json_get_text(config, name);
-    return text != NULL ? id_decode(&batch->work.engine->ids, kind, text) : 0;
-}
-
-static struct carrier_design design_of(const struct step_batch *batch, const struct stepped_run *run)
-{
-    const json_t *config = run->node->given;
-    const char *subject = json_get_text(config, "subject");
+    const struct send_email_config *config = run->node->config;
     return (struct carrier_design){
         .automation_id = run->row->automation_id,
         .version_id = run->row->version_id,
         .node_id = run->node->id,
-        .email_id = id_member(batch, config, "emailId", ID_EMAIL),
-        .email_version_id = id_member(batch, config, "emailVersionId", ID_VERSION),
-        .domain_id = id_member(batch, config, "domainId", ID_DOMAIN),
-        .subject = subject != NULL ? subject : "",
-        .preview_text = json_get_text(config, "previewText"),
-        .sender_name = json_get_text(config, "fromName"),
-        .from_address = json_get_text(config, "fromAddress"),
-        .reply_to = json_get_text(config, "replyTo"),
+        .email_id = config->email_id,
+        .email_version_id = config->email_version_id,
+        .domain_id = config->domain_id,
+        .subject = config->subject != NULL ? config->subject : "",
+        .preview_text = config->preview_text,
+        .sender_name = config->from_name,
+        .from_address = config->from_address,
+        .reply_to = config->reply_to,
     };
 }
 
@@ -100,7 +92,7 @@ static bool is_reason(const struct error *err)
 /* A node whose mail is impossible fails its runs only. */
 static bool find_carrier(struct step_batch *batch, struct mail_group *group, struct error *err)
 {
-    struct carrier_design design = design_of(batch, group->runs[0]);
+    struct carrier_design design = design_of(group->runs[0]);
     struct error why = { .code = ERR_NONE };
     if (carrier_ensure(&batch->work, &design, &group->carrier_id, &why))
         return true;
