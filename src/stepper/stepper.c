@@ -30,7 +30,8 @@ struct stepper {
     struct db_conn *conn;
     struct graph_cache *cache;
     struct brand_turns turns;
-    int64_t next_look_us; /* monotonic */
+    int64_t next_look_us;  /* monotonic */
+    int64_t least_look_us; /* monotonic: no look before */
 };
 
 static void log_failure(const char *event, const struct error *err)
@@ -71,10 +72,11 @@ static bool look(struct stepper *stepper, struct arena *arena, struct error *err
     int64_t cost_us = clock_monotonic_us() - begun_us;
     int64_t pause_us = LOOK_COST_FACTOR * cost_us > look_every_us ? LOOK_COST_FACTOR * cost_us : look_every_us;
     stepper->next_look_us = begun_us + pause_us;
+    stepper->least_look_us = begun_us + LOOK_COST_FACTOR * cost_us;
     return true;
 }
 
-/* A notification names the brand that has a due run. */
+/* A notification names the brand that has a due run, or no brand. */
 static bool read_notices(struct stepper *stepper, struct arena *arena, struct error *err)
 {
     struct db_notice notice;
@@ -86,7 +88,7 @@ static bool read_notices(struct stepper *stepper, struct arena *arena, struct er
         if (brand_id > 0)
             brand_turns_find(&stepper->turns, brand_id)->is_due = true;
         else if (got)
-            stepper->next_look_us = 0;
+            stepper->next_look_us = stepper->least_look_us;
     }
     return true;
 }

@@ -26,8 +26,12 @@ with started as (
 )
 select id from started order by id;
 
--- Notifies the steppers behind the commit that a brand has a run to step.
+-- Notifies the steppers behind the commit; they look for due runs in all brands.
 -- name: run_notify :exec
+select pg_notify('posthorn_step', '');
+
+-- The same for one brand, without a look at the others.
+-- name: run_notify_brand :exec
 -- params: brand_id bigint
 select pg_notify('posthorn_step', :brand_id::bigint::text);
 
@@ -44,3 +48,21 @@ select pg_advisory_xact_lock_shared(:lock, hashtext(:brand_id::bigint || ' ' || 
 update automation_runs
    set due_at = :now
  where brand_id = :brand_id and waits_trigger = :trigger_id and email_key = :email_key and status = 'running' and due_at is distinct from :now;
+
+-- Wakes the runs that wait for the result of these messages, or for engagement with them.
+-- name: run_wake_by_messages :exec
+-- params: brand_id bigint, message_ids bigint[], now timestamptz
+update automation_runs r
+   set due_at = :now
+  from (select w.id
+          from automation_runs w
+         where w.brand_id = :brand_id and w.waits_message = any (:message_ids::bigint[]) and w.status = 'running'
+         order by w.id
+           for no key update) w
+ where r.brand_id = :brand_id and r.id = w.id;
+
+-- As run_lock_address, for messages (step_lock_messages).
+-- name: run_lock_messages :exec
+-- params: lock integer, message_ids bigint[]
+select pg_advisory_xact_lock_shared(:lock, hashint8(m.id))
+  from (select distinct id from unnest(:message_ids::bigint[]) as u (id) order by id) m;

@@ -75,16 +75,17 @@ select k.key
   from (select distinct key from unnest(:keys::text[]) as u (key)) k
  where pg_try_advisory_xact_lock(:lock, hashtext(:brand_id::bigint || ' ' || k.key));
 
--- Locks the messages of runs, so that their results and their engagement stay as they are until the commit. Those that another
--- transaction has locked are left out: it records what happened to them.
--- name: step_hold_messages :many
--- params: brand_id bigint, run_ids bigint[]
+-- Tries to lock the messages of runs against results and engagement that come meanwhile (run_lock_messages), and returns those that
+-- another transaction has. A step looks at the newest message of a node only.
+-- name: step_lock_messages :many
+-- params: lock integer, brand_id bigint, run_ids bigint[]
 -- columns: id bigint
-select id
-  from automation_sends
- where brand_id = :brand_id and run_id = any (:run_ids::bigint[])
- order by id
-   for share skip locked;
+select m.id
+  from (select distinct on (run_id, node_id) id
+          from automation_sends
+         where brand_id = :brand_id and run_id = any (:run_ids::bigint[])
+         order by run_id, node_id, id desc) m
+ where not pg_try_advisory_xact_lock(:lock, hashint8(m.id));
 
 -- Contacts with what conditions may name.
 -- name: step_contacts :many

@@ -76,10 +76,10 @@ bool runs_start(const struct work *work, const struct run_start *starts, size_t 
     if (count > RUN_STARTS_MAX)
         return fail(err, ERR_INTERNAL_ERROR, NULL, "Too many runs start at once.");
     struct run_starts_params params = params_of(work, starts, count);
-    struct run_notify_params notify = { .brand_id = work->brand_id };
+    struct run_notify_brand_params notify = { .brand_id = work->brand_id };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t started = db_batch_add(batch, &run_starts_statement, &params);
-    db_batch_add(batch, &run_notify_statement, &notify);
+    db_batch_add(batch, &run_notify_brand_statement, &notify);
     if (!db_batch_run(batch, err))
         return false;
     const struct db_rows *rows = db_batch_rows(batch, started);
@@ -105,8 +105,22 @@ bool runs_wake_by_event(const struct work *work, int64_t trigger_id, const char 
     return db_batch_rows(batch, woken)->affected == 0 || runs_notify(work, err);
 }
 
+bool runs_wake_by_messages(const struct work *work, struct int_list message_ids, struct error *err)
+{
+    if (message_ids.count == 0)
+        return true;
+    struct run_lock_messages_params lock = { .lock = ADVISORY_LOCK_RUN_MESSAGES, .message_ids = message_ids };
+    struct run_wake_by_messages_params wake = { .brand_id = work->brand_id, .message_ids = message_ids, .now = work->now_us };
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    db_batch_add(batch, &run_lock_messages_statement, &lock);
+    size_t woken = db_batch_add(batch, &run_wake_by_messages_statement, &wake);
+    if (!db_batch_run(batch, err))
+        return false;
+    return db_batch_rows(batch, woken)->affected == 0 || runs_notify(work, err);
+}
+
 bool runs_notify(const struct work *work, struct error *err)
 {
-    struct run_notify_params notify = { .brand_id = work->brand_id };
-    return sql_run_notify(work->conn, work->arena, &notify, NULL, err);
+    struct run_notify_brand_params notify = { .brand_id = work->brand_id };
+    return sql_run_notify_brand(work->conn, work->arena, &notify, NULL, err);
 }

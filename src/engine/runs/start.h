@@ -36,5 +36,9 @@ MUST_CHECK bool runs_start(const struct work *work, const struct run_start *star
 MUST_CHECK bool runs_wake_by_event(const struct work *work, int64_t trigger_id, const char *email_key, struct error *err)
     NONNULL(1, 3, 4);
 
+/* Wakes the runs that wait for engagement with these messages (automation_sends.id), in the transaction that records it. The rows
+ * of the engagement may be written before or after this call. */
+MUST_CHECK bool runs_wake_by_messages(const struct work *work, struct int_list message_ids, struct error *err) NONNULL(1, 3);
+
 /* Notifies the steppers behind the commit (channel posthorn_step). */
 MUST_CHECK bool runs_notify(const struct work *work, struct error *err) NONNULL(1, 2);

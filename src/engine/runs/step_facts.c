@@ -175,22 +175,16 @@ static void take_payload(struct step_batch *batch, struct stepped_run *run, cons
     }
 }
 
-/* Both lists are in the order of their ids. */
-static bool is_held(const struct db_rows *held, int64_t message_id)
+static bool is_taken(const struct db_rows *taken, int64_t message_id)
 {
-    const struct step_hold_messages_row *rows = held->rows;
-    size_t from = 0;
-    size_t to = held->count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (rows[middle].id < message_id)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from < held->count && rows[from].id == message_id;
+    const struct step_lock_messages_row *rows = taken->rows;
+    for (size_t i = 0; i < taken->count; i++)
+        if (rows[i].id == message_id)
+            return true;
+    return false;
 }
 
+/* The messages are in the order of their runs. */
 static size_t first_message_of(const struct db_rows *messages, int64_t run_id)
 {
     const struct step_messages_row *rows = messages->rows;
@@ -220,13 +214,13 @@ static struct step_message message_of(const struct step_messages_row *row)
 
 /* False: another transaction records what happened to a message of the run. */
 static bool take_messages(struct step_batch *batch, struct stepped_run *run, const struct db_rows *messages,
-                          const struct db_rows *held)
+                          const struct db_rows *taken)
 {
     const struct step_messages_row *rows = messages->rows;
     size_t first = first_message_of(messages, run->row->id);
     size_t end = first;
     for (; end < messages->count && rows[end].run_id == run->row->id; end++)
-        if (!is_held(held, rows[end].id))
+        if (is_taken(taken, rows[end].id))
             return false;
     run->messages = arena_array(batch->work.arena, end - first + 1, sizeof(*run->messages));
     for (size_t i = first; i < end; i++)
@@ -272,18 +266,20 @@ static struct questions questions_of(const struct step_batch *batch)
 
 struct answers {
     struct event_places events;
-    size_t held, contacts, payloads, messages;
+    size_t taken, contacts, payloads, messages;
 };
 
 /* The locks come first: what is read behind them stays true until the commit. */
 static struct answers add_statements(const struct step_batch *batch, struct db_batch *statements, const struct questions *all)
 {
     int64_t brand_id = batch->work.brand_id;
-    struct step_hold_messages_params held = { .brand_id = brand_id, .run_ids = list_of(&all->messages) };
+    struct step_lock_messages_params lock = { .lock = ADVISORY_LOCK_RUN_MESSAGES,
+                                              .brand_id = brand_id,
+                                              .run_ids = list_of(&all->messages) };
     struct step_messages_params messages = { .brand_id = brand_id, .run_ids = list_of(&all->messages) };
     struct step_contacts_params contacts = { .brand_id = brand_id, .ids = list_of(&all->contacts) };
     struct step_payloads_params payloads = { .brand_id = brand_id, .ids = list_of(&all->payloads) };
-    struct answers places = { .held = db_batch_add(statements, &step_hold_messages_statement, &held) };
+    struct answers places = { .taken = db_batch_add(statements, &step_lock_messages_statement, &lock) };
     places.events = add_event_statements(batch, statements, &all->events);
     places.messages = db_batch_add(statements, &step_messages_statement, &messages);
     places.contacts = db_batch_add(statements, &step_contacts_statement, &contacts);
@@ -303,7 +299,7 @@ static bool take_answers(struct step_batch *batch, struct stepped_run *run, cons
         return true;
     }
     if (needs->messages &&
-        !take_messages(batch, run, db_batch_rows(statements, places->messages), db_batch_rows(statements, places->held))) {
+        !take_messages(batch, run, db_batch_rows(statements, places->messages), db_batch_rows(statements, places->taken))) {
         run->state = RUN_SKIPPED;
         return true;
     }

@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static const char *const type_names[NODE_TYPE_COUNT] = {
-    [NODE_TRIGGER] = "trigger", [NODE_SEND_EMAIL] = "sendEmail", [NODE_WAIT] = "wait",
-    [NODE_FILTER] = "filter",   [NODE_SPLIT] = "split",
-};
-
 static const char *const statuses[] = {
     [RUN_GOES] = "running", [RUN_MAILS] = "running",       [RUN_WAITS] = "running",
     [RUN_LEFT] = "running", [RUN_COMPLETED] = "completed", [RUN_FAILED] = "failed",
@@ -48,7 +43,7 @@ static size_t add_visits(const struct step_batch *batch, struct db_batch *statem
         run_ids[i] = record->run_id;
         visits[i] = record->visit;
         nodes[i] = record->node->id;
-        types[i] = type_names[record->node->type];
+        types[i] = node_types[record->node->type].name;
         states[i] = record->status;
         branches[i] = record->branch;
         facts[i] = record->facts_json;

@@ -83,11 +83,13 @@ static void test_only_waiting_runs_of_the_address_and_the_trigger_are_woken(void
     struct int_list ids;
     add_automation(false);
     start_two(&ids);
-    run_sql("update automation_runs set due_at = now() + interval '1 day', waits_trigger = 3");
+    run_sql("update automation_runs set due_at = now() + interval '1 day', waits_trigger = 3, waits_message = id");
     assert_ok(runs_wake_by_event(&work, TRIGGER + 1, "ada@example.com", &err), &err);
     assert_int_equal(number_of("select count(*) from automation_runs where due_at > now()"), 2);
     assert_ok(runs_wake_by_event(&work, TRIGGER, "ada@example.com", &err), &err);
     assert_int_equal(number_of("select count(*) from automation_runs where due_at > now()"), 1);
+    assert_ok(runs_wake_by_messages(&work, (struct int_list){ &ids.items[1], 1 }, &err), &err);
+    assert_int_equal(number_of("select count(*) from automation_runs where due_at > now()"), 0);
 }
 
 #define RUN_TEST(function) cmocka_unit_test_setup_teardown(function, reset, world_leave)

@@ -125,7 +125,7 @@ static void test_a_run_waits_and_ends_and_no_visit_is_repeated(void **state)
     assert_false(result.next_us.set);
     assert_run("completed", "pause", 2);
     assert_int_equal(number_of("select count(*) from automation_steps"), 2);
-    assert_int_equal(number_of("select sum(count) from automation_counts where kind in ('started', 'completed')"), 2);
+    assert_int_equal(number_of("select sum(count)::bigint from automation_counts where kind in ('started', 'completed')"), 2);
     assert_int_equal(number_of("select count(*) from events where domain = 'automation'"), 2);
     assert_int_equal(step().taken, 0);
 }
