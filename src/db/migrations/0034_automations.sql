@@ -156,6 +156,7 @@ create table audience_run_nodes (
 
 -- One execution of one automation for one recipient. The row lock is the lease of a stepper.
 --   node_id, visit   the node that the run is at or waits in, and the number of that visit; visit 0: not begun
+--   entered_at       when the run reached the node; null: it has not begun
 --   due_at           the time of the next step; null: only an event or a message can wake the run, or it has ended
 --   waits_message    automation_sends.id whose engagement wakes the run
 --   waits_trigger    the trigger whose fire for the same address wakes the run
@@ -176,6 +177,7 @@ create table automation_runs (
     status              text not null default 'running' check (status in ('queued', 'running', 'completed', 'failed', 'canceled')),
     node_id             text not null,
     visit               integer not null default 0,
+    entered_at          timestamptz,
     due_at              timestamptz,
     waits_message       bigint,
     waits_trigger       bigint,
@@ -185,7 +187,7 @@ create table automation_runs (
     completed_at        timestamptz,
     primary key (brand_id, id)
 );
-create index automation_runs_due on automation_runs (due_at, brand_id, id) where due_at is not null and not is_held and status = 'running';
+create index automation_runs_due on automation_runs (brand_id, due_at, id) where due_at is not null and not is_held and status = 'running';
 create index automation_runs_open on automation_runs (brand_id, automation_id, id) where status in ('queued', 'running');
 create index automation_runs_held on automation_runs (brand_id, automation_id, id) where is_held;
 create index automation_runs_of_audience on automation_runs (brand_id, audience_run_id, id) where audience_run_id is not null;
@@ -264,6 +266,14 @@ alter table sends add column is_carrier boolean not null default false;
 alter table send_recipients add column automation_send_id bigint;
 alter table send_recipients drop constraint send_recipients_once;
 create unique index send_recipients_once on send_recipients (brand_id, send_id, email_key) where automation_send_id is null;
+
+-- Carriers rest most of the time. They are found by their open ranges and their retries, and other sends as before.
+drop index sends_running;
+create index sends_running on sends (brand_id, id) where status = 'running' and not is_carrier;
+alter table send_ranges add column is_carrier boolean not null default false;
+create index send_ranges_of_carriers on send_ranges (brand_id, send_id, from_ordinal) where is_carrier and next_ordinal <= to_ordinal;
+alter table send_retries add column is_carrier boolean not null default false;
+create index send_retries_of_carriers on send_retries (brand_id, send_id, due_at) where is_carrier and lease_owner is null;
 
 -- Deletes payloads that no open run and no open message reads. The rows are locked in the order of their ids, and looked at again
 -- behind the lock, so two transactions that end the last two readers together do not both leave the row.
