@@ -151,38 +151,31 @@ bool op_sends_decide(struct op_context *ctx, const struct sends_decide_args *arg
     return true;
 }
 
-/* R-266 … R-269. Automations do not exist yet, so no run is found and no automation has sends. */
-static bool check_automation_filters(const struct sends_list_args *args, bool *ret_joined, struct error *err)
+/* R-266 … R-268 */
+static bool check_automation_filters(const struct sends_list_args *args, const struct send_filter *filter, struct error *err)
 {
-    *ret_joined =
-        args->automation_id != 0 || args->automation_run_id != 0 || args->audience_run_id != 0 || args->trigger_instance_id != 0;
-    if (!*ret_joined && args->kind == SEND_KIND_AUTOMATION)
+    bool is_joined = send_filter_is_joined(filter);
+    if (!is_joined && args->kind == SEND_KIND_AUTOMATION)
         return fail(err, ERR_INVALID_REQUEST, "kind",
                     "Automation sends are listed by automationId, automationRunId, audienceRunId or triggerInstanceId.");
-    if (!*ret_joined)
-        return true;
-    if (args->kind == SEND_KIND_CAMPAIGN)
+    if (is_joined && args->kind == SEND_KIND_CAMPAIGN)
         return fail(err, ERR_INVALID_REQUEST, "kind", "Campaign sends do not belong to automations; leave kind out.");
-    if (args->email_id != 0)
+    if (is_joined && args->email_id != 0)
         return fail(err, ERR_INVALID_REQUEST, "emailId", "emailId cannot be combined with the filters of automations.");
-    if (args->automation_run_id != 0)
-        return fail(err, ERR_AUTOMATION_RUN_NOT_FOUND, "automationRunId", "No automation run with this id in this brand.");
-    if (args->audience_run_id != 0)
-        return fail(err, ERR_AUDIENCE_RUN_NOT_FOUND, "audienceRunId", "No audience run with this id in this brand.");
     return true;
 }
 
 bool op_sends_list(struct op_context *ctx, const struct sends_list_args *args, struct reply *reply, struct error *err)
 {
-    bool joined;
-    if (!check_automation_filters(args, &joined, err))
-        return false;
     struct send_filter filter = {
         .email_id = args->email_id,
         .status = args->status != SEND_STATUS_ABSENT ? send_status_names[args->status - 1] : NULL,
-        .of_automation = joined,
+        .automation_id = args->automation_id,
+        .run_id = args->automation_run_id,
+        .audience_run_id = args->audience_run_id,
+        .instance_id = args->trigger_instance_id,
     };
-    return send_list(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
+    return check_automation_filters(args, &filter, err) && send_list(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
 }
 
 bool op_sends_cancel(struct op_context *ctx, const struct sends_cancel_args *args, struct reply *reply, struct error *err)

@@ -112,9 +112,10 @@ update audiences
        completed_at = case when :readiness in ('ready', 'failed') then :now::timestamptz end
  where brand_id = :brand_id and id = :id;
 
--- Whether a send and a design are in the brand.
+-- Whether a send, a campaign or a message of an automation, and a design are in the brand.
 -- name: audience_subjects :one
 -- params: brand_id bigint, send_id bigint, email_id bigint
 -- columns: has_send boolean, has_email boolean
-select exists (select 1 from sends where brand_id = :brand_id and id = :send_id),
+select exists (select 1 from sends where brand_id = :brand_id and id = :send_id and not is_carrier)
+       or exists (select 1 from automation_sends where brand_id = :brand_id and id = :send_id),
        exists (select 1 from emails where brand_id = :brand_id and id = :email_id);

@@ -15,13 +15,17 @@ values (:folder, :generation, :now)
     on conflict (folder) do update set generation = greatest(f.generation, excluded.generation), moved_at = excluded.moved_at;
 
 -- Holds what may have gone out after the state that was restored: all sends that have begun or were due. Sends that are scheduled for
--- later are not held.
+-- later are not held, nor are carriers without a message on the way.
 -- name: restore_hold :exec
 -- params: now timestamptz
 update sends
    set held_at = :now
  where held_at is null
-   and (status in ('queued', 'running', 'paused') or (status = 'scheduled' and scheduled_at <= :now));
+   and (status in ('queued', 'running', 'paused') or (status = 'scheduled' and scheduled_at <= :now))
+   and (not is_carrier
+        or exists (select 1 from send_ranges r
+                    where r.brand_id = sends.brand_id and r.send_id = sends.id and r.next_ordinal <= r.to_ordinal)
+        or exists (select 1 from send_retries y where y.brand_id = sends.brand_id and y.send_id = sends.id));
 
 -- The number of held sends, and the time of the first hold.
 -- name: restore_count :one
@@ -32,7 +36,9 @@ select count(*), min(held_at) from sends where held_at is not null and status in
 -- name: restore_list :many
 -- params: limit bigint
 -- columns: id bigint, brand_id bigint, status text, subject text, scheduled_at timestamptz null, started_at timestamptz null, held_at timestamptz, recipient_count bigint null, decided bigint
-select s.id, s.brand_id, s.status, s.subject, s.scheduled_at, s.started_at, coalesce(s.held_at, to_timestamp(0)), s.recipient_count,
+select s.id, s.brand_id, s.status, s.subject, s.scheduled_at, s.started_at, coalesce(s.held_at, to_timestamp(0)),
+       case when s.is_carrier then (select k.next_ordinal - 1 from automation_carriers k where k.brand_id = s.brand_id and k.send_id = s.id)
+            else s.recipient_count end,
        t.accepted + t.bounced - t.bounced_later + t.skipped + t.failed + t.held
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id

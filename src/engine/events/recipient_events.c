@@ -1,6 +1,8 @@
 #include "engine/events/recipient_events.h"
 
+#include "db/advisory_locks.h"
 #include "sql/recipient_events.h"
+#include "sql/run_starts.h"
 
 #include <string.h>
 
@@ -20,6 +22,35 @@ static bool forget_zeros(const struct work *work, const struct recipient_events_
         .recorded_ats = params->recorded_ats,
     };
     return sql_recipient_events_forget_zeros(work->conn, work->arena, &zeros, NULL, err);
+}
+
+/* Wakes the runs that wait for engagement with these messages. The lock keeps steppers from letting a run begin to wait for one of
+ * them meanwhile. */
+static bool wake_runs(const struct work *work, struct int_list message_ids, struct error *err)
+{
+    struct run_lock_messages_params lock = { .lock = ADVISORY_LOCK_RUN_MESSAGES, .message_ids = message_ids };
+    struct run_wake_by_messages_params wake = { .brand_id = work->brand_id, .message_ids = message_ids, .now = work->now_us };
+    if (message_ids.count == 0)
+        return true;
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    db_batch_add(batch, &run_lock_messages_statement, &lock);
+    db_batch_add(batch, &run_wake_by_messages_statement, &wake);
+    db_batch_add(batch, &run_notify_statement, NULL);
+    return db_batch_run(batch, err);
+}
+
+/* Marks the events that were recorded, and returns the messages of runs among them. */
+static struct int_list note_recorded(struct arena *arena, const struct recipient_events_record_row *rows, size_t count,
+                                     bool *ret_new)
+{
+    int64_t *ids = arena_array(arena, count + 1, sizeof(*ids));
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        ret_new[rows[i].place - 1] = true;
+        if (rows[i].message_id.set)
+            ids[found++] = rows[i].message_id.value;
+    }
+    return (struct int_list){ ids, found };
 }
 
 bool recipient_events_record(const struct work *work, const struct recipient_event *events, size_t count, bool *ret_new,
@@ -66,7 +97,6 @@ bool recipient_events_record(const struct work *work, const struct recipient_eve
     size_t row_count;
     if (!sql_recipient_events_record(work->conn, work->arena, &params, &rows, &row_count, err))
         return false;
-    for (size_t i = 0; i < row_count; i++)
-        ret_new[rows[i].place - 1] = true;
-    return !any_taken_back || forget_zeros(work, &params, err);
+    struct int_list messages = note_recorded(work->arena, rows, row_count, ret_new);
+    return (!any_taken_back || forget_zeros(work, &params, err)) && wake_runs(work, messages, err);
 }

@@ -3,7 +3,10 @@
  * bounces and complaints, unsubscribes. Each counts once for each recipient and
  * send. An event and all counts of it are written in one transaction:
  * recipient_events (the first time), events (the feed), contact_activity,
- * send_stats, event_counts and event_rollups.
+ * send_stats, event_counts and event_rollups. An open or a click of a message of
+ * an automation also wakes the runs that wait for it.
+ *
+ * `send_id` is the carrier of such a message; the feed names the message instead.
  */
 #pragma once
 

@@ -3,16 +3,20 @@
 -- this order, because each refers to the one before: contact_activity, send_stats, event_counts, event_rollups. All writers of these
 -- tables keep it. The activity of a contact that was deleted meanwhile is not counted down.
 -- "is true" makes a hash of the rows; a join of them would compare each with each, because the planner expects few.
+-- The feed names the message of a run in place of its carrier. message_id: that message, of an open or a click; null for campaigns.
 -- name: recipient_events_record :many
 -- params: brand_id bigint, send_ids bigint[], ordinals bigint[], types text[], ats timestamptz[], summaries text[], urls text[], actors text[], changes text[], recorded_ats timestamptz[]
--- columns: place bigint
+-- columns: place bigint, message_id bigint null
 with listed as materialized (
-    select distinct on (t.send_id, t.ordinal, t.type) t.*, r.email, r.email_key, s.email_id, coalesce(c.source, '') as source
+    select distinct on (t.send_id, t.ordinal, t.type) t.*, r.email, r.email_key, s.email_id, coalesce(c.source, '') as source,
+           coalesce(m.id, t.send_id) as feed_id, coalesce(m.node_id, '') as node, m.id as message_id, m.automation_id, m.node_id,
+           m.run_id, m.audience_run_id, m.trigger_instance_id
       from unnest(:send_ids::bigint[], :ordinals::bigint[], :types::text[], :ats::timestamptz[], :summaries::text[], :urls::text[],
                   :actors::text[], :changes::text[], :recorded_ats::timestamptz[])
            with ordinality as t (send_id, ordinal, type, at, summary, url, actor, change, recorded_at, place)
       join send_recipients r on r.brand_id = :brand_id and r.send_id = t.send_id and r.ordinal = t.ordinal
       join sends s on s.brand_id = :brand_id and s.id = t.send_id
+      left join automation_sends m on m.brand_id = :brand_id and m.id = r.automation_send_id
       left join contacts c on c.brand_id = :brand_id and c.email_key = r.email_key
      where t.type <> 'bounced'
         or not exists (select 1 from send_results e
@@ -42,12 +46,14 @@ with listed as materialized (
      where h.change = 'remove' and e.brand_id = :brand_id and e.send_id = h.send_id and e.ordinal = h.ordinal
        and e.event_type = h.event_type
 ), counted as materialized (
-    select l.place, l.send_id, l.type, l.email, l.email_key, l.email_id, l.summary, l.url, l.actor, 1 as step, l.at, l.source
+    select l.place, l.send_id, l.type, l.email, l.email_key, l.email_id, l.summary, l.url, l.actor, 1 as step, l.at, l.source,
+           l.feed_id, l.node, l.message_id, l.automation_id, l.node_id, l.run_id, l.audience_run_id, l.trigger_instance_id
       from listed l
      where ((l.send_id, l.ordinal, l.type) in (select f.send_id, f.ordinal, f.event_type from first_time f)) is true
      union all
     select l.place, l.send_id, l.type, l.email, l.email_key, l.email_id, l.summary, l.url, l.actor, p.step,
-           case p.step when 1 then l.at else h.occurred_at end, case p.step when 1 then l.source else h.source end
+           case p.step when 1 then l.at else h.occurred_at end, case p.step when 1 then l.source else h.source end,
+           l.feed_id, l.node, l.message_id, l.automation_id, l.node_id, l.run_id, l.audience_run_id, l.trigger_instance_id
       from held h
       join listed l on l.send_id = h.send_id and l.ordinal = h.ordinal and l.type = h.event_type
       join (values (1), (-1)) as p (step) on p.step = -1 or h.change = 'move'
@@ -90,29 +96,31 @@ with listed as materialized (
         on conflict (brand_id, hour, event_type) do update set count = event_counts.count + excluded.count
     returning 1
 ), rollups as (
-    insert into event_rollups (brand_id, send_id, day, event_type, receiving_domain, source, count)
-    select :brand_id, send_id, (at at time zone 'UTC')::date, type, split_part(email_key, '@', 2), source, sum(step)
+    insert into event_rollups (brand_id, send_id, node_id, day, event_type, receiving_domain, source, count)
+    select :brand_id, send_id, node, (at at time zone 'UTC')::date, type, split_part(email_key, '@', 2), source, sum(step)
       from counted
      where (select count(*) from hours) >= 0
-     group by 2, 3, 4, 5, 6
+     group by 2, 3, 4, 5, 6, 7
     having sum(step) <> 0
-     order by 2, 3, 4, 5, 6
+     order by 2, 3, 4, 5, 6, 7
         on conflict (brand_id, send_id, node_id, day, event_type, receiving_domain, source)
            do update set count = event_rollups.count + excluded.count
     returning 1
 ), feed as (
-    insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, send_id, email_id, summary, url, actor)
-    select :brand_id, at, 'email', type, email, email_key, send_id, email_id, summary, url, actor
+    insert into events (brand_id, occurred_at, domain, event_type, recipient_email, recipient_key, send_id, email_id, summary, url, actor,
+                        automation_id, node_id, automation_run_id, audience_run_id, trigger_instance_id)
+    select :brand_id, at, 'email', type, email, email_key, feed_id, email_id, summary, url, actor, automation_id, node_id, run_id,
+           audience_run_id, trigger_instance_id
       from counted
      where step = 1 and (select count(*) from rollups) >= 0
      order by place
 ), unfed as (
     delete from events e
      using counted c
-     where c.step = -1 and e.brand_id = :brand_id and e.occurred_at = c.at and e.send_id = c.send_id and e.recipient_key = c.email_key
+     where c.step = -1 and e.brand_id = :brand_id and e.occurred_at = c.at and e.send_id = c.feed_id and e.recipient_key = c.email_key
        and e.event_type = c.type and e.domain = 'email'
 )
-select place from counted where step = 1 order by place;
+select place, case when type in ('opened', 'clicked') then message_id end from counted where step = 1 order by place;
 
 -- Removes counts that moved and removed events have brought to zero. Their rows are locked by this transaction already.
 -- name: recipient_events_forget_zeros :exec

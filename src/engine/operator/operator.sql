@@ -88,7 +88,7 @@ update sessions set ended_at = :now where id = :id and ended_at is null and expi
 select s.brand_id, b.organization_id
   from sends s
   join brands b on b.id = s.brand_id
- where s.id = :id;
+ where s.id = :id and not s.is_carrier;
 
 -- A sending domain by its name, with the number of keys in use.
 -- name: operator_domain_find :one

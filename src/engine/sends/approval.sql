@@ -4,7 +4,7 @@
 -- columns: status text, approval_state text, decided_at timestamptz null, scheduled_at timestamptz null
 select status, approval_state, approval_decided_at, scheduled_at
   from sends
- where brand_id = :brand_id and id = :id
+ where brand_id = :brand_id and id = :id and not is_carrier
    for no key update;
 
 -- Approves a send, with the job that begins it.
@@ -33,7 +33,7 @@ select pg_notify('posthorn_work', '');
 -- columns: brand_id bigint
 select s.brand_id
   from brands b
-  join sends s on s.brand_id = b.id and s.id = :id
+  join sends s on s.brand_id = b.id and s.id = :id and not s.is_carrier
  where b.organization_id = :organization_id;
 
 -- Sets the number of recipients above which sends wait for an approval.

@@ -10,15 +10,35 @@ static bool send_not_found(struct error *err)
     return fail(err, ERR_SEND_NOT_FOUND, "sendId", "No send with this id in this brand.");
 }
 
+/* A message of an automation is a send of its own for callers: an id names a campaign or a message. */
+struct send_places {
+    size_t campaign;
+    size_t message;
+};
+
+static struct send_places add_find(const struct work *work, int64_t send_id, struct db_batch *batch)
+{
+    struct send_find_params campaign = { .brand_id = work->brand_id, .id = send_id };
+    struct send_find_message_params message = { .brand_id = work->brand_id, .id = send_id };
+    struct send_places places = { .campaign = db_batch_add(batch, &send_find_statement, &campaign) };
+    places.message = db_batch_add(batch, &send_find_message_statement, &message);
+    return places;
+}
+
+static struct send_row *found_send(const struct db_batch *batch, struct send_places places)
+{
+    struct send_row *campaign = db_batch_rows(batch, places.campaign)->rows;
+    return campaign != NULL ? campaign : db_batch_rows(batch, places.message)->rows;
+}
+
 /* ---- Reading ---- */
 
 bool send_get(const struct work *work, int64_t send_id, bool with_events, struct send_progress *ret_progress,
               struct json_writer *json, struct error *err)
 {
-    struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
     struct send_events_params events = { .brand_id = work->brand_id, .send_id = send_id, .limit = SEND_EVENTS_MAX + 1 };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    size_t found = db_batch_add(batch, &send_find_statement, &find);
+    struct send_places places = add_find(work, send_id, batch);
     size_t listed = with_events ? db_batch_add(batch, &send_events_statement, &events) : 0;
     struct send_left_out_params left_out = { .brand_id = work->brand_id, .send_id = send_id };
     size_t counted = work_is_for_assistant(work) ? db_batch_add(batch, &send_left_out_statement, &left_out) : 0;
@@ -26,7 +46,7 @@ bool send_get(const struct work *work, int64_t send_id, bool with_events, struct
     size_t followed = work_is_for_assistant(work) ? db_batch_add(batch, &send_links_statement, &links) : 0;
     if (!db_batch_run(batch, err))
         return false;
-    const struct send_row *send = db_batch_rows(batch, found)->rows;
+    const struct send_row *send = found_send(batch, places);
     if (send == NULL)
         return send_not_found(err);
 
@@ -39,13 +59,56 @@ bool send_get(const struct work *work, int64_t send_id, bool with_events, struct
     return true;
 }
 
+bool send_filter_is_joined(const struct send_filter *filter)
+{
+    return filter->automation_id != 0 || filter->run_id != 0 || filter->audience_run_id != 0 || filter->instance_id != 0;
+}
+
+/* */
+static bool check_joins(const struct work *work, const struct send_filter *filter, struct error *err)
+{
+    struct send_filter_check_params params = { .brand_id = work->brand_id,
+                                               .run_id = filter->run_id,
+                                               .audience_run_id = filter->audience_run_id };
+    struct send_filter_check_row *found;
+    if (filter->run_id == 0 && filter->audience_run_id == 0)
+        return true;
+    if (!sql_send_filter_check(work->conn, work->arena, &params, &found, err))
+        return false;
+    if (!found->has_run)
+        return fail(err, ERR_AUTOMATION_RUN_NOT_FOUND, "automationRunId", "No automation run with this id in this brand.");
+    return found->has_audience_run ||
+           fail(err, ERR_AUDIENCE_RUN_NOT_FOUND, "audienceRunId", "No audience run with this id in this brand.");
+}
+
+static bool find_message_page(const struct work *work, const struct send_filter *filter, const struct page_cursor *cursor_start,
+                              int64_t limit, struct send_row **ret_rows, struct db_page *ret_page, struct error *err)
+{
+    struct send_page_of_automation_params params = {
+        .brand_id = work->brand_id,
+        .by = filter->run_id != 0            ? "run"
+              : filter->audience_run_id != 0 ? "audience_run"
+              : filter->instance_id != 0     ? "instance"
+                                             : "automation",
+        .automation_id = filter->automation_id,
+        .run_id = filter->run_id,
+        .audience_run_id = filter->audience_run_id,
+        .instance_id = filter->instance_id,
+        .status = filter->status,
+        .from_start = !cursor_start->set,
+        .id = cursor_start->id,
+        .limit = limit,
+    };
+    return check_joins(work, filter, err) && sql_send_page_of_automation(work->conn, work->arena, &params, ret_rows, ret_page, err);
+}
+
 static bool find_send_page(const struct work *work, const struct send_filter *filter, const struct page_cursor *cursor_start,
                            int64_t limit, struct send_row **ret_rows, struct db_page *ret_page, struct error *err)
 {
     *ret_rows = NULL;
     *ret_page = (struct db_page){ .count = 0 };
-    if (filter->of_automation)
-        return true;
+    if (send_filter_is_joined(filter))
+        return find_message_page(work, filter, cursor_start, limit, ret_rows, ret_page, err);
     if (filter->email_id != 0) {
         struct send_page_of_email_params params = {
             .brand_id = work->brand_id,
@@ -71,8 +134,9 @@ static bool find_send_page(const struct work *work, const struct send_filter *fi
 bool send_list(const struct work *work, const struct send_filter *filter, int64_t limit, const char *cursor,
                struct json_writer *json, struct error *err)
 {
-    const char *binding = arena_printf(work->arena, "sends.list|%lld|%s|%d", (long long)filter->email_id,
-                                       filter->status != NULL ? filter->status : "", filter->of_automation);
+    const char *binding = arena_printf(work->arena, "sends.list|%lld|%s|%lld|%lld|%lld|%lld", (long long)filter->email_id,
+                                       filter->status != NULL ? filter->status : "", (long long)filter->automation_id,
+                                       (long long)filter->run_id, (long long)filter->audience_run_id, (long long)filter->instance_id);
     struct page_cursor cursor_start;
     struct send_row *rows;
     struct db_page found;
@@ -102,13 +166,12 @@ bool send_set_job(const struct work *work, int64_t send_id, int64_t job_id, stru
 bool send_cancel(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
 {
     struct send_cancel_params cancel = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
-    struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     db_batch_add(batch, &send_cancel_statement, &cancel);
-    size_t found = db_batch_add(batch, &send_find_statement, &find);
+    struct send_places places = add_find(work, send_id, batch);
     if (!db_batch_run(batch, err))
         return false;
-    struct send_row *send = db_batch_rows(batch, found)->rows;
+    struct send_row *send = found_send(batch, places);
     if (send == NULL)
         return send_not_found(err);
     if (!text_equal(send->status, "canceled"))
@@ -129,10 +192,11 @@ static bool refuse_pause(const struct send_row *send, struct error *err)
 
 bool send_pause(const struct work *work, int64_t send_id, struct send_row **ret_send, struct error *err)
 {
-    struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
-    struct send_row *send;
-    if (!gradual_pause(work, send_id, err) || !sql_send_find(work->conn, work->arena, &find, &send, err))
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    struct send_places places = add_find(work, send_id, batch);
+    if (!gradual_pause(work, send_id, err) || !db_batch_run(batch, err))
         return false;
+    struct send_row *send = found_send(batch, places);
     if (send == NULL)
         return send_not_found(err);
     *ret_send = send;
@@ -150,15 +214,14 @@ bool send_resume(const struct work *work, int64_t send_id, struct send_row **ret
 {
     struct send_resume_params resume = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
     struct delivery_complete_params complete = { .brand_id = work->brand_id, .id = send_id, .now = work->now_us };
-    struct send_find_params find = { .brand_id = work->brand_id, .id = send_id };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
     size_t resumed = db_batch_add(batch, &send_resume_statement, &resume);
     /* The last results may have come during the pause. */
     db_batch_add(batch, &delivery_complete_statement, &complete);
-    size_t found = db_batch_add(batch, &send_find_statement, &find);
+    struct send_places places = add_find(work, send_id, batch);
     if (!db_batch_run(batch, err))
         return false;
-    struct send_row *send = db_batch_rows(batch, found)->rows;
+    struct send_row *send = found_send(batch, places);
     if (send == NULL)
         return send_not_found(err);
     *ret_send = send;

@@ -1,5 +1,6 @@
 /*
- * Sends: campaigns (one design to many recipients) and test messages.
+ * Sends: campaigns (one design to many recipients), the messages of automations
+ * (each a send with one recipient), and test messages.
  *
  * Accepting a send writes a row and enqueues a job. delivery.h describes the
  * delivery. Sends of another brand are not found. The sandbox domain delivers
@@ -114,10 +115,17 @@ struct send_progress send_progress_of(const struct send_row *send) NONNULL(1);
 struct send_filter {
     int64_t email_id;   /* 0: any */
     const char *status; /* NULL: any */
-    bool of_automation; /* only sends of an automation, a run or a fire; there are none yet */
+    int64_t automation_id; /* 0: any, as the three below; with one of them, only messages of automations */
+    int64_t run_id;
+    int64_t audience_run_id;
+    int64_t instance_id;
 };
 
-/* A page of campaign sends, newest first. Errors: INVALID_REQUEST (cursor). */
+/* Whether the filter names an automation, a run or a fire. */
+bool send_filter_is_joined(const struct send_filter *filter) NONNULL(1) PURE;
+
+/* A page of campaign sends, or of the messages of automations, newest first. Errors: INVALID_REQUEST (cursor),
+ * AUTOMATION_RUN_NOT_FOUND, AUDIENCE_RUN_NOT_FOUND. */
 MUST_CHECK bool send_list(const struct work *work, const struct send_filter *filter, int64_t limit, const char *cursor,
                           struct json_writer *json, struct error *err) NONNULL(1, 2, 5, 6);
 

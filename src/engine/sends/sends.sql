@@ -141,11 +141,11 @@ select id from send;
 -- params: brand_id bigint, id bigint, job_id bigint
 update sends set job_id = :job_id where brand_id = :brand_id and id = :id;
 
--- One send with its statistics.
+-- One send with its statistics. The hidden sends that bring the mail of automations are not found.
 -- name: send_find :one
 -- row: send
 -- params: brand_id bigint, id bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null, approval_state text
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null, approval_state text, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
@@ -153,19 +153,20 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
        case when s.status = 'running'
             then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
        coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked, g.starting_percentage, g.increment_percentage, g.interval_value, g.interval_unit, g.time_zone,
-       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at, s.approval_state
+       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at, s.approval_state,
+       null::bigint, null::text, null::bigint, null::bigint, null::bigint
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
   left join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
   left join gradual_sends g on g.brand_id = s.brand_id and g.send_id = s.id
- where s.brand_id = :brand_id and s.id = :id;
+ where s.brand_id = :brand_id and s.id = :id and not s.is_carrier;
 
 -- The campaign sends of a brand, newest first (keyset pagination).
 -- name: send_page :page
 -- row: send
 -- params: brand_id bigint, status text null, from_start boolean, at timestamptz, id bigint, limit bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null, approval_state text
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null, approval_state text, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
@@ -173,7 +174,8 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
        case when s.status = 'running'
             then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
        coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked, g.starting_percentage, g.increment_percentage, g.interval_value, g.interval_unit, g.time_zone,
-       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at, s.approval_state
+       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at, s.approval_state,
+       null::bigint, null::text, null::bigint, null::bigint, null::bigint
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
@@ -189,7 +191,7 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
 -- name: send_page_of_email :page
 -- row: send
 -- params: brand_id bigint, email_id bigint, status text null, from_start boolean, id bigint, limit bigint
--- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null, approval_state text
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null, approval_state text, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null
 select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, s.subject, s.preview_text, s.from_address,
        s.sender_name, s.reply_to, s.domain_id, s.target, s.audience_id, a.name, s.recipient_count, s.scheduled_at,
        s.started_at, s.completed_at, s.failed_at, s.error, s.pause_reason, s.created_at, s.updated_at, t.accepted, t.sent, t.delivered,
@@ -197,7 +199,8 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
        case when s.status = 'running'
             then (select count(*) from send_retries y where y.brand_id = s.brand_id and y.send_id = s.id) else 0 end,
        coalesce(d.kind = 'sandbox', false), t.bounced_later, s.is_tracked, g.starting_percentage, g.increment_percentage, g.interval_value, g.interval_unit, g.time_zone,
-       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at, s.approval_state
+       g.tranche, g.next_tranche_at, g.paused_at, g.resumed_at, s.approval_state,
+       null::bigint, null::text, null::bigint, null::bigint, null::bigint
   from sends s
   join send_stats t on t.brand_id = s.brand_id and t.send_id = s.id
   left join audiences a on a.brand_id = s.brand_id and a.id = s.audience_id
@@ -209,6 +212,110 @@ select s.id, s.kind, s.message_class, s.email_id, s.email_version_id, s.status, 
  order by s.id desc
  limit :limit;
 
+-- One message of an automation as a send of its own. D-105
+-- name: send_find_message :one
+-- row: send
+-- params: brand_id bigint, id bigint
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null, approval_state text, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null
+select m.id, s.kind, s.message_class, s.email_id, s.email_version_id, w.status, s.subject, s.preview_text, s.from_address,
+       s.sender_name, s.reply_to, s.domain_id, s.target, null::bigint, null::text, 1::bigint, null::timestamptz, q.started_at,
+       case when w.status = 'completed' then t.occurred_at end, case when w.status = 'failed' then t.occurred_at end,
+       case t.outcome when 'bounced' then concat_ws(': ', 'Bounced (' || coalesce(t.reason, 'unclassified') || ')', t.reply)
+                      when 'skipped' then 'Skipped: ' || coalesce(t.reason, 'excluded')
+                      when 'failed' then 'The message could not be composed: ' || coalesce(t.reason, 'no reason is known.')
+                      when 'held' then 'The message may or may not have arrived and was not sent again.' end,
+       null::text, m.created_at, coalesce(t.occurred_at, m.created_at), o.delivered, o.delivered, o.delivered, e.opened, e.clicked,
+       greatest(o.bounced, e.bounced), e.complained, e.unsubscribed, o.skipped, o.failed, o.held,
+       case when y.ordinal is null then 0 else 1 end::bigint, coalesce(d.kind = 'sandbox', false),
+       case when t.outcome = 'bounced' then 0 else e.bounced end, s.is_tracked, null::float8, null::float8, null::bigint, null::text,
+       null::text, null::bigint, null::timestamptz, null::timestamptz, null::timestamptz, 'approved', m.automation_id, m.node_id, m.run_id, m.audience_run_id, m.trigger_instance_id
+  from automation_sends m
+  join sends s on s.brand_id = m.brand_id and s.id = m.carrier_id
+  left join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
+  left join lateral (select * from send_results
+                      where brand_id = m.brand_id and send_id = m.carrier_id and ordinal = m.ordinal limit 1) t on true
+  left join lateral (select * from send_retries
+                      where brand_id = m.brand_id and send_id = m.carrier_id and ordinal = m.ordinal limit 1) y on true
+  left join lateral (select g.started_at from send_ranges g
+                      where g.brand_id = m.brand_id and g.send_id = m.carrier_id and g.from_ordinal <= m.ordinal
+                      order by g.from_ordinal desc limit 1) q on true
+ cross join lateral (select case when t.outcome in ('delivered', 'bounced', 'skipped') then 'completed' when t.outcome is not null then 'failed'
+                                 when q.started_at is not null then 'running' else 'queued' end as status) w
+ cross join lateral (select coalesce(t.outcome = 'delivered', false)::int::bigint as delivered, coalesce(t.outcome = 'bounced', false)::int::bigint as bounced,
+                            coalesce(t.outcome = 'skipped', false)::int::bigint as skipped, coalesce(t.outcome = 'failed', false)::int::bigint as failed,
+                            coalesce(t.outcome = 'held', false)::int::bigint as held) o
+ cross join lateral (select count(*) filter (where event_type = 'opened') as opened, count(*) filter (where event_type = 'clicked') as clicked,
+                            count(*) filter (where event_type = 'bounced') as bounced,
+                            count(*) filter (where event_type = 'complained') as complained,
+                            count(*) filter (where event_type = 'unsubscribed') as unsubscribed
+                       from recipient_events
+                      where brand_id = m.brand_id and send_id = m.carrier_id and ordinal = m.ordinal) e
+ where m.brand_id = :brand_id and m.id = :id;
+
+-- The messages of one run, audience run, fire or automation, newest first (keyset pagination). `by` names the narrowest filter, whose
+-- index is read; the others are conditions.
+-- name: send_page_of_automation :page
+-- row: send
+-- params: brand_id bigint, by text, automation_id bigint, run_id bigint, audience_run_id bigint, instance_id bigint, status text null, from_start boolean, id bigint, limit bigint
+-- columns: id bigint, kind text, message_class text, email_id bigint, email_version_id bigint, status text, subject text, preview_text text null, from_address text, sender_name text null, reply_to text null, domain_id bigint, target text, audience_id bigint null, audience_name text null, recipient_count bigint null, scheduled_at timestamptz null, started_at timestamptz null, completed_at timestamptz null, failed_at timestamptz null, error text null, pause_reason text null, created_at timestamptz, updated_at timestamptz, accepted bigint, sent bigint, delivered bigint, opened bigint, clicked bigint, bounced bigint, complained bigint, unsubscribed bigint, skipped bigint, failed bigint, held bigint, delayed bigint, is_captured boolean, bounced_later bigint, is_tracked boolean, gradual_starting float8 null, gradual_increment float8 null, gradual_interval bigint null, gradual_unit text null, gradual_zone text null, gradual_tranche bigint null, next_tranche_at timestamptz null, paused_at timestamptz null, resumed_at timestamptz null, approval_state text, automation_id bigint null, node_id text null, automation_run_id bigint null, audience_run_id bigint null, trigger_instance_id bigint null
+select m.id, s.kind, s.message_class, s.email_id, s.email_version_id, w.status, s.subject, s.preview_text, s.from_address,
+       s.sender_name, s.reply_to, s.domain_id, s.target, null::bigint, null::text, 1::bigint, null::timestamptz, q.started_at,
+       case when w.status = 'completed' then t.occurred_at end, case when w.status = 'failed' then t.occurred_at end,
+       case t.outcome when 'bounced' then concat_ws(': ', 'Bounced (' || coalesce(t.reason, 'unclassified') || ')', t.reply)
+                      when 'skipped' then 'Skipped: ' || coalesce(t.reason, 'excluded')
+                      when 'failed' then 'The message could not be composed: ' || coalesce(t.reason, 'no reason is known.')
+                      when 'held' then 'The message may or may not have arrived and was not sent again.' end,
+       null::text, m.created_at, coalesce(t.occurred_at, m.created_at), o.delivered, o.delivered, o.delivered, e.opened, e.clicked,
+       greatest(o.bounced, e.bounced), e.complained, e.unsubscribed, o.skipped, o.failed, o.held,
+       case when y.ordinal is null then 0 else 1 end::bigint, coalesce(d.kind = 'sandbox', false),
+       case when t.outcome = 'bounced' then 0 else e.bounced end, s.is_tracked, null::float8, null::float8, null::bigint, null::text,
+       null::text, null::bigint, null::timestamptz, null::timestamptz, null::timestamptz, 'approved', m.automation_id, m.node_id, m.run_id, m.audience_run_id, m.trigger_instance_id
+  from (select * from automation_sends
+         where :by = 'run' and brand_id = :brand_id and run_id = :run_id
+         union all
+        select * from automation_sends
+         where :by = 'audience_run' and brand_id = :brand_id and audience_run_id = :audience_run_id
+         union all
+        select * from automation_sends
+         where :by = 'instance' and brand_id = :brand_id and trigger_instance_id = :instance_id
+         union all
+        select * from automation_sends
+         where :by = 'automation' and brand_id = :brand_id and automation_id = :automation_id) m
+  join sends s on s.brand_id = m.brand_id and s.id = m.carrier_id
+  left join domains d on d.brand_id = s.brand_id and d.id = s.domain_id
+  left join lateral (select * from send_results
+                      where brand_id = m.brand_id and send_id = m.carrier_id and ordinal = m.ordinal limit 1) t on true
+  left join lateral (select * from send_retries
+                      where brand_id = m.brand_id and send_id = m.carrier_id and ordinal = m.ordinal limit 1) y on true
+  left join lateral (select g.started_at from send_ranges g
+                      where g.brand_id = m.brand_id and g.send_id = m.carrier_id and g.from_ordinal <= m.ordinal
+                      order by g.from_ordinal desc limit 1) q on true
+ cross join lateral (select case when t.outcome in ('delivered', 'bounced', 'skipped') then 'completed' when t.outcome is not null then 'failed'
+                                 when q.started_at is not null then 'running' else 'queued' end as status) w
+ cross join lateral (select coalesce(t.outcome = 'delivered', false)::int::bigint as delivered, coalesce(t.outcome = 'bounced', false)::int::bigint as bounced,
+                            coalesce(t.outcome = 'skipped', false)::int::bigint as skipped, coalesce(t.outcome = 'failed', false)::int::bigint as failed,
+                            coalesce(t.outcome = 'held', false)::int::bigint as held) o
+ cross join lateral (select count(*) filter (where event_type = 'opened') as opened, count(*) filter (where event_type = 'clicked') as clicked,
+                            count(*) filter (where event_type = 'bounced') as bounced,
+                            count(*) filter (where event_type = 'complained') as complained,
+                            count(*) filter (where event_type = 'unsubscribed') as unsubscribed
+                       from recipient_events
+                      where brand_id = m.brand_id and send_id = m.carrier_id and ordinal = m.ordinal) e
+ where (:from_start or m.id < :id)
+   and (:automation_id = 0 or m.automation_id = :automation_id)
+   and (:audience_run_id = 0 or m.audience_run_id = :audience_run_id)
+   and (:instance_id = 0 or m.trigger_instance_id = :instance_id)
+   and (:status::text is null or w.status = :status)
+ order by m.id desc
+ limit :limit;
+
+-- Whether the run and the audience run of a filter exist. 0: none is named.
+-- name: send_filter_check :one
+-- params: brand_id bigint, run_id bigint, audience_run_id bigint
+-- columns: has_run boolean, has_audience_run boolean
+select :run_id = 0 or exists (select 1 from automation_runs where brand_id = :brand_id and id = :run_id),
+       :audience_run_id = 0 or exists (select 1 from audience_runs where brand_id = :brand_id and id = :audience_run_id);
+
 -- The newest events of the recipients of a send.
 -- name: send_events :many
 -- params: brand_id bigint, send_id bigint, limit bigint
@@ -219,7 +326,7 @@ select event_type, occurred_at, recipient_email, url
  order by occurred_at desc, id desc
  limit :limit;
 
--- How many recipients were left out when their turn came, by reason.
+-- How many recipients of a campaign were left out when their turn came, by reason.
 -- name: send_left_out :many
 -- params: brand_id bigint, send_id bigint
 -- columns: reason text, recipients bigint
@@ -256,7 +363,7 @@ with figures as (
     update sends s
        set status = 'canceled', pause_reason = null, updated_at = :now
       from figures t, brands b
-     where s.brand_id = :brand_id and s.id = :id and s.status in ('scheduled', 'queued', 'paused')
+     where s.brand_id = :brand_id and s.id = :id and s.status in ('scheduled', 'queued', 'paused') and not s.is_carrier
        and t.brand_id = s.brand_id and t.send_id = s.id and b.id = s.brand_id
     returning s.brand_id, s.id, s.job_id, b.organization_id, s.started_at, s.recipient_count,
               t.delivered + t.bounced - t.bounced_later + t.skipped + t.failed + t.held as decided
@@ -284,7 +391,7 @@ select 1 from canceled;
 with paused as (
     update sends
        set status = 'paused', pause_reason = 'manual', updated_at = :now
-     where brand_id = :brand_id and id = :id and status = 'running'
+     where brand_id = :brand_id and id = :id and status = 'running' and not is_carrier
     returning brand_id, id
 ), noted as (
     update gradual_sends g set paused_at = :now from paused p where g.brand_id = p.brand_id and g.send_id = p.id
@@ -298,7 +405,7 @@ select pg_notify('posthorn_send', '') from paused;
 with resumed as (
     update sends
        set status = 'running', pause_reason = null, updated_at = :now
-     where brand_id = :brand_id and id = :id and status = 'paused' and pause_reason = 'manual'
+     where brand_id = :brand_id and id = :id and status = 'paused' and pause_reason = 'manual' and not is_carrier
     returning id
 ), told as materialized (
     select pg_notify('posthorn_send', '') from resumed

@@ -100,6 +100,16 @@ static void write_target(const struct work *work, const struct send_row *send, s
         json_member_int(json, "recipientCount", send->recipient_count.value);
 }
 
+/* */
+static void write_automation(const struct work *work, const struct send_row *send, struct json_writer *json)
+{
+    json_member_id_if(json, work, "automationId", ID_AUTOMATION, send->automation_id);
+    json_member_text_if(json, "nodeId", send->node_id);
+    json_member_id_if(json, work, "automationRunId", ID_RUN, send->automation_run_id);
+    json_member_id_if(json, work, "audienceRunId", ID_AUDIENCE_RUN, send->audience_run_id);
+    json_member_id_if(json, work, "triggerInstanceId", ID_INSTANCE, send->trigger_instance_id);
+}
+
 static void write_times(const struct send_row *send, struct json_writer *json)
 {
     json_member_time_if(json, "scheduledAt", send->scheduled_at);
@@ -174,6 +184,7 @@ void send_write(const struct work *work, const struct send_row *send, const stru
     json_member_text_if(json, "error", send->error);
     json_member_text_if(json, "pauseReason", send->pause_reason);
     gradual_write(work, send, json);
+    write_automation(work, send, json);
     if (send->is_captured && work_is_for_assistant(work))
         json_member_bool(json, "captured", true);
     write_stats(work, send, json);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "engine/delivery/carriers.h"
+#include "engine/events/recipient_events.h"
 #include "engine/payloads/payloads.h"
 
 static int begin(void **state)
@@ -346,6 +347,49 @@ static void test_messages_are_delivered(void **state)
     assert_non_null(strstr(mail, "Subject: Welcome, you\r\n"));
 }
 
+/* What the recipient does later belongs to the message of the run, and wakes the run that waits for it. */
+static void test_engagement_belongs_to_the_message(void **state)
+{
+    (void)state;
+    struct carrier_design design = node_design(welcome_design());
+    int64_t carrier_id = ensure(&design);
+    struct carrier_message messages[] = { message_to(1, "ada@x.example"), message_to(2, "ada@x.example") };
+    bool has_room;
+    struct int_list ids;
+    append(carrier_id, messages, ARRAY_COUNT(messages), &has_room, &ids);
+    deliver("select count(*) from send_results", 2);
+    make_waiting_run(ids.items[0], 0);
+    make_waiting_run(ids.items[1], 0);
+    struct recipient_event events[] = {
+        { .send_id = carrier_id, .ordinal = 2, .type = "opened", .at_us = work.now_us, .actor = "human" },
+        { .send_id = carrier_id, .ordinal = 1, .type = "bounced", .at_us = work.now_us },
+    };
+    bool is_new[ARRAY_COUNT(events)];
+    struct error err;
+    DB_TX tx;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_ok(recipient_events_record(&work, events, ARRAY_COUNT(events), is_new, &err), &err);
+    assert_ok(db_tx_commit(&tx, &err), &err);
+    assert_int_equal(number_of("select count(*) from automation_runs r where r.due_at is not null"), 1);
+    assert_int_equal(number_of("select count(*) from automation_runs r join automation_sends m on m.id = r.waits_message"
+                               " where r.due_at is not null and m.ordinal = 2"),
+                     1);
+    assert_int_equal(number_of("select count(*) from events e join automation_sends m on m.id = e.send_id and m.ordinal = 2"
+                               " where e.event_type = 'opened' and e.automation_run_id = 2 and e.node_id = 'welcome'"),
+                     1);
+    assert_int_equal(number_of("select sum(count)::bigint from event_rollups where node_id = 'welcome' and event_type = 'opened'"),
+                     1);
+    assert_int_equal(number_of("select opened * 10 + bounced_later from send_stats"), 11);
+
+    events[0].change = RECIPIENT_EVENT_REMOVE;
+    events[0].recorded_at_us = work.now_us;
+    assert_ok(db_tx_begin(conn, &tx, &err), &err);
+    assert_ok(recipient_events_record(&work, events, 1, is_new, &err), &err);
+    assert_ok(db_tx_commit(&tx, &err), &err);
+    assert_int_equal(number_of("select count(*) from events where event_type = 'opened'"), 0);
+    assert_int_equal(number_of("select count(*) from event_rollups where event_type = 'opened'"), 0);
+}
+
 /* D-104: transactional mail needs no consent, but an address that bounces or complains gets none. */
 static void test_transactional_mail_needs_no_consent(void **state)
 {
@@ -424,11 +468,17 @@ static void test_large_payloads_are_read_in_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CARRIER_TEST(test_payload_opens_for_its_row),  CARRIER_TEST(test_payload_stays_while_it_is_read),
-        CARRIER_TEST(test_carrier_is_made_once),       CARRIER_TEST(test_design_is_checked),
-        CARRIER_TEST(test_messages_are_appended),      CARRIER_TEST(test_allowance_has_no_room),
-        CARRIER_TEST(test_messages_are_delivered),     CARRIER_TEST(test_transactional_mail_needs_no_consent),
-        CARRIER_TEST(test_payload_that_does_not_open), CARRIER_TEST(test_large_payloads_are_read_in_parts),
+        CARRIER_TEST(test_payload_opens_for_its_row),
+        CARRIER_TEST(test_payload_stays_while_it_is_read),
+        CARRIER_TEST(test_carrier_is_made_once),
+        CARRIER_TEST(test_design_is_checked),
+        CARRIER_TEST(test_messages_are_appended),
+        CARRIER_TEST(test_allowance_has_no_room),
+        CARRIER_TEST(test_messages_are_delivered),
+        CARRIER_TEST(test_engagement_belongs_to_the_message),
+        CARRIER_TEST(test_transactional_mail_needs_no_consent),
+        CARRIER_TEST(test_payload_that_does_not_open),
+        CARRIER_TEST(test_large_payloads_are_read_in_parts),
     };
     return cmocka_run_group_tests_name("carriers", tests, world_begin, world_end);
 }
