@@ -19,9 +19,12 @@ bool runs_cancel(const struct work *work, struct runs_to_cancel which, int64_t *
         .run_id = which.run_id,
         .now = work->now_us,
     };
-    struct runs_cancel_row *row;
-    if (!sql_runs_cancel(work->conn, work->arena, &params, &row, err))
+    struct db_batch *batch = db_batch_new(work->conn, work->arena);
+    db_batch_add(batch, &runs_disable_timeout_statement, NULL);
+    size_t canceled = db_batch_add(batch, &runs_cancel_statement, &params);
+    if (!db_batch_run(batch, err))
         return false;
+    const struct runs_cancel_row *row = db_batch_rows(batch, canceled)->rows;
     *ret_canceled = row->canceled;
     return erase_payloads(work, row->payload_ids, err);
 }

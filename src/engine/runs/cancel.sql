@@ -1,19 +1,30 @@
 -- Cancels open runs: one run, those of an audience run, or those of an automation (0: not named). The parts lock in this order, as the
 -- stepper does: automation_runs, automation_steps, audience_runs, automation_counts. A run is counted as started with its first step,
 -- so one that is canceled before is counted here. Messages that were handed over stay. `payload_ids` are of these runs; the caller
--- erases those that nothing reads any more.
+-- erases those that nothing reads any more. The three ways to name runs are apart, so that each has the plan of its index.
 -- name: runs_cancel :one
 -- params: brand_id bigint, automation_id bigint, audience_run_id bigint, run_id bigint, now timestamptz
 -- columns: canceled bigint, payload_ids bigint[]
-with open_runs as materialized (
+with one_run as materialized (
     select r.id, r.payload_id
       from automation_runs r
-     where r.brand_id = :brand_id and r.status in ('queued', 'running')
-       and case when :run_id > 0 then r.id = :run_id
-                when :audience_run_id > 0 then r.audience_run_id = :audience_run_id
-                else r.automation_id = :automation_id end
+     where :run_id > 0 and r.brand_id = :brand_id and r.id = :run_id and r.status in ('queued', 'running')
+       for no key update
+), runs_of_launch as materialized (
+    select r.id, r.payload_id
+      from automation_runs r
+     where :audience_run_id > 0 and r.brand_id = :brand_id and r.audience_run_id = :audience_run_id
+       and r.status in ('queued', 'running')
      order by r.id
        for no key update
+), runs_of_automation as materialized (
+    select r.id, r.payload_id
+      from automation_runs r
+     where :automation_id > 0 and r.brand_id = :brand_id and r.automation_id = :automation_id and r.status in ('queued', 'running')
+     order by r.id
+       for no key update
+), open_runs as materialized (
+    select * from one_run union all select * from runs_of_launch union all select * from runs_of_automation
 ), ended as (
     update automation_runs r
        set status = 'canceled', completed_at = :now, due_at = null, waits_message = null, waits_trigger = null, payload_id = null,
@@ -34,6 +45,7 @@ with open_runs as materialized (
                          when l.open_runs > n.ended or l.status not in ('queued', 'running', 'paused') then l.status
                          when l.failed_runs > 0 then 'partially_completed'
                          else 'completed' end,
+           pause_reason = case when n.is_stopped or l.open_runs <= n.ended then null else l.pause_reason end,
            completed_at = case when n.is_stopped or (l.open_runs <= n.ended and l.status in ('queued', 'running', 'paused'))
                                then :now else l.completed_at end
       from (select w.id, w.is_stopped, coalesce(c.ended, 0) as ended
@@ -48,7 +60,10 @@ with open_runs as materialized (
                        for no key update) w
               left join (select audience_run_id, count(*) as ended from ended group by 1) c on c.audience_run_id = w.id) n
      where l.brand_id = :brand_id and l.id = n.id and (n.is_stopped or n.ended > 0)
-    returning 1
+    returning l.job_id, l.status
+), begun as (
+    update jobs set state = 'canceled', settled_at = :now
+     where id in (select job_id from launches where status = 'canceled') and state = 'queued'
 ), counts as (
     insert into automation_counts (brand_id, automation_id, day, kind, count)
     select :brand_id, e.automation_id, (:now::timestamptz at time zone 'UTC')::date, k.kind, count(*)
@@ -76,3 +91,7 @@ select (select count(*) from ended),
 -- params: brand_id bigint, ids bigint[]
 -- columns: erased bigint
 select erase_payloads(:brand_id, :ids);
+
+-- Turns off the statement timeout: canceling the runs of a large launch takes longer than a caller's statement may.
+-- name: runs_disable_timeout :exec
+select set_config('statement_timeout', '0', true);
