@@ -39,14 +39,22 @@ static void end_issue(struct issues *issues, const char *message)
     json_object_end(&issues->json);
 }
 
-static void add_node_issue(struct issues *issues, const char *kind, const struct graph_node *node, const char *member,
-                           const char *message)
+/* `member` is a path below the node, such as config.domainId. */
+static void begin_node_issue(struct issues *issues, const char *kind, const struct graph_node *node, const char *member)
 {
+    static const char config[] = "config.";
     begin_issue(issues, kind);
     json_member_text(&issues->json, "nodeId", node->id);
     json_member_text(&issues->json, "param",
                      arena_printf(issues->work->arena, "nodes.%zu.%s", (size_t)(node - issues->graph->nodes), member));
-    json_member_text_if(&issues->json, "value", node_config_text(node, strchr(member, '.') != NULL ? strchr(member, '.') + 1 : member));
+    if (text_starts_with(member, config))
+        json_member_text_if(&issues->json, "value", node_config_text(node, member + strlen(config)));
+}
+
+static void add_node_issue(struct issues *issues, const char *kind, const struct graph_node *node, const char *member,
+                           const char *message)
+{
+    begin_node_issue(issues, kind, node, member);
     end_issue(issues, message);
 }
 
@@ -79,8 +87,9 @@ static void find_repeated_ids(struct issues *issues)
     for (size_t i = 0; i < issues->graph->node_count; i++) {
         const struct graph_node *node = &issues->graph->nodes[i];
         if (is_repeated(issues->graph, i))
-            add_node_issue(issues, "duplicate_node_id", node, "id",
-                           arena_printf(issues->work->arena, "Two nodes have the id %s. Give each node an id of its own.", node->id));
+            add_node_issue(
+                issues, "duplicate_node_id", node, "id",
+                arena_printf(issues->work->arena, "Two nodes have the id %s. Give each node an id of its own.", node->id));
     }
 }
 
@@ -94,15 +103,24 @@ static void check_connection(struct issues *issues, const struct graph_connectio
         add_connection_issue(issues, "connection_unknown_to", connection,
                              arena_printf(arena, "No node has the id %s, to which a connection leads.", connection->to_id));
     if (connection->to != GRAPH_NONE && issues->graph->nodes[connection->to].type == NODE_TRIGGER)
-        add_connection_issue(issues, "connection_targets_trigger", connection,
-                             arena_printf(arena, "The connection from %s leads to the trigger, where runs only begin.",
-                                          connection->from_id));
+        add_connection_issue(
+            issues, "connection_targets_trigger", connection,
+            arena_printf(arena, "The connection from %s leads to the trigger, where runs only begin.", connection->from_id));
     if (strcmp(connection->from_id, connection->to_id) == 0)
         add_connection_issue(issues, "connection_self_loop", connection,
                              arena_printf(arena, "A connection leads from %s to itself.", connection->from_id));
 }
 
 /* ---- References ---- */
+
+static void add_mismatch(struct issues *issues, const struct graph_node *node, int64_t owner)
+{
+    begin_node_issue(issues, "email_version_mismatch", node, "config.emailVersionId");
+    json_member_id(&issues->json, issues->work, "emailId", ID_EMAIL, owner);
+    end_issue(issues,
+              arena_printf(issues->work->arena,
+                           "The version of node %s belongs to another design, which the issue names as emailId.", node->id));
+}
 
 static void check_version(struct issues *issues, const struct graph_refs *refs, const struct graph_node *node)
 {
@@ -114,9 +132,7 @@ static void check_version(struct issues *issues, const struct graph_refs *refs, 
         add_node_issue(issues, "email_not_found", node, member,
                        arena_printf(arena, "The node %s sends a version of a design that is not in this brand.", node->id));
     else if (version->owner.value != node_config_id(issues->work, node, ID_EMAIL, "emailId"))
-        add_node_issue(issues, "email_version_mismatch", node, member,
-                       arena_printf(arena, "The version of node %s belongs to another design: %s.", node->id,
-                                    work_id(issues->work, ID_EMAIL, version->owner.value)));
+        add_mismatch(issues, node, version->owner.value);
 }
 
 static void check_domain(struct issues *issues, const struct graph_refs *refs, const struct graph_node *node)
@@ -160,8 +176,8 @@ static bool check_texts(const struct work *work, const struct graph *graph, stru
 {
     for (size_t i = 0; i < graph->node_count; i++) {
         const struct graph_node *node = &graph->nodes[i];
-        if (node->type == NODE_SEND_EMAIL && (!check_text(work, graph, node, "subject", err) ||
-                                              !check_text(work, graph, node, "previewText", err)))
+        if (node->type == NODE_SEND_EMAIL &&
+            (!check_text(work, graph, node, "subject", err) || !check_text(work, graph, node, "previewText", err)))
             return false;
     }
     return true;

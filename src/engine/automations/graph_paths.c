@@ -84,8 +84,8 @@ int64_t duration_seconds(const json_t *duration)
     static const struct {
         const char *unit;
         int64_t ms;
-    } units[] = { { "ms", 1 },           { "seconds", 1000 },   { "minutes", 60000 },
-                  { "hours", 3600000 },  { "days", 86400000 },  { "weeks", 604800000 } };
+    } units[] = { { "ms", 1 },          { "seconds", 1000 },  { "minutes", 60000 },
+                  { "hours", 3600000 }, { "days", 86400000 }, { "weeks", 604800000 } };
     const char *unit = json_get_text(duration, "unit");
     for (size_t i = 0; i < ARRAY_COUNT(units); i++)
         if (text_equal(unit, units[i].unit))
@@ -93,16 +93,15 @@ int64_t duration_seconds(const json_t *duration)
     return 0;
 }
 
-/* Whether a run that leaves the node by this connection has surely waited. A wait until the time of a field may be over at once, and
- * an event may have come before. */
+/* Whether a run that leaves the node by this connection has surely waited. A wait until the time of a field may be over at once,
+ * and an event may have come before. */
 static bool is_slow(const struct graph_node *node, const struct graph_connection *connection)
 {
     if (node->type != NODE_WAIT)
         return false;
     const json_t *event = json_object_get(node->given, "event");
     if (event != NULL)
-        return text_equal(connection->branch, "timeout") &&
-               duration_seconds(json_object_get(event, "timeout")) >= LOOP_WAIT_MIN_S;
+        return text_equal(connection->branch, "timeout") && duration_seconds(json_object_get(event, "timeout")) >= LOOP_WAIT_MIN_S;
     return json_object_get(node->given, "localTime") != NULL || duration_seconds(node->given) >= LOOP_WAIT_MIN_S;
 }
 

@@ -17,6 +17,25 @@ int64_t node_config_id(const struct work *work, const struct graph_node *node, e
     return text != NULL ? id_decode(&work->engine->ids, kind, text) : 0;
 }
 
+int64_t node_event_id(const struct work *work, const struct graph_node *node)
+{
+    const json_t *event = node->type == NODE_WAIT ? json_object_get(node->given, "event") : node->given;
+    const char *text = event != NULL ? json_get_text(event, "triggerEventId") : NULL;
+    return text != NULL ? id_decode(&work->engine->ids, ID_TRIGGER, text) : 0;
+}
+
+static struct int_list event_ids(const struct work *work, const struct graph *graph)
+{
+    int64_t *ids = arena_array(work->arena, graph->node_count, sizeof(*ids));
+    size_t count = 0;
+    for (size_t i = 0; i < graph->node_count; i++) {
+        int64_t id = node_event_id(work, &graph->nodes[i]);
+        if (id != 0)
+            ids[count++] = id;
+    }
+    return (struct int_list){ .items = ids, .count = count };
+}
+
 /* The ids that a member of the mail nodes names. */
 static struct int_list ids_of_mails(const struct work *work, const struct graph *graph, enum id_kind kind, const char *member)
 {
@@ -36,12 +55,10 @@ bool graph_refs_load(const struct work *work, const struct graph *graph, struct 
         .brand_id = work->brand_id,
         .version_ids = ids_of_mails(work, graph, ID_VERSION, "emailVersionId"),
         .domain_ids = ids_of_mails(work, graph, ID_DOMAIN, "domainId"),
+        .trigger_ids = event_ids(work, graph),
     };
-    if (graph->trigger != GRAPH_NONE) {
-        const struct graph_node *trigger = &graph->nodes[graph->trigger];
-        params.trigger_id = node_config_id(work, trigger, ID_TRIGGER, "triggerEventId");
-        params.audience_id = node_config_id(work, trigger, ID_AUDIENCE, "audienceId");
-    }
+    if (graph->trigger != GRAPH_NONE)
+        params.audience_id = node_config_id(work, &graph->nodes[graph->trigger], ID_AUDIENCE, "audienceId");
     struct graph_refs_row *rows;
     if (!sql_graph_refs(work->conn, work->arena, &params, &rows, &ret_refs->count, err))
         return false;

@@ -1,12 +1,13 @@
--- What a graph refers to: pinned versions of designs (owner: the design), domains, the trigger, the audience, and the names of the
--- contact fields. The trigger is locked, so that its contract does not become stricter while an automation is published.
+-- What a graph refers to: pinned versions of designs (owner: the design), domains, the trigger events, the audience, and the names of the
+-- contact fields. The trigger events are locked, so that no contract becomes stricter while an automation is published.
 -- name: graph_refs :many
--- params: brand_id bigint, version_ids bigint[], domain_ids bigint[], trigger_id bigint, audience_id bigint
+-- params: brand_id bigint, version_ids bigint[], domain_ids bigint[], trigger_ids bigint[], audience_id bigint
 -- columns: kind text, id bigint, owner bigint null, state text null, name text null, names text[] null, fields jsonb null, is_stored boolean
-with wanted_trigger as materialized (
+with wanted_triggers as materialized (
     select t.id, t.title, coalesce(t.contract, t.schema) as fields, t.contract is not null as is_stored
       from triggers t
-     where t.brand_id = :brand_id and t.id = :trigger_id
+     where t.brand_id = :brand_id and t.id = any (:trigger_ids)
+     order by t.id
        for share
 )
 select 'version', v.id, v.email_id, case when e.deleted_at is null then e.status else 'deleted' end, e.title, v.paths, null::jsonb, false
@@ -18,7 +19,7 @@ select 'domain', d.id, null, d.status, d.name, null, null, false
   from domains d
  where d.brand_id = :brand_id and d.id = any (:domain_ids) and d.deleted_at is null
  union all
-select 'trigger', id, null, null, title, null, fields, is_stored from wanted_trigger
+select 'trigger', id, null, null, title, null, fields, is_stored from wanted_triggers
  union all
 select 'audience', a.id, null, case when a.kind = 'cohort' then a.materialization_status else 'ready' end, a.name, null, null, false
   from audiences a
