@@ -306,6 +306,10 @@ static bool decode_object_list(const struct decoder *decoder, const struct arg_f
 
 static bool decode_json(const struct arg_field *field, const json_t *value, void *out, struct error *err)
 {
+    if (field->any_value) {
+        *(const json_t **)out = value;
+        return true;
+    }
     json_type found = value != NULL ? json_typeof(value) : JSON_NULL;
     bool accepted = found == field->json_type || (field->list_too && found == JSON_ARRAY);
     if (!accepted)

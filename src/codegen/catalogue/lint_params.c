@@ -169,7 +169,8 @@ void lint_param(const struct param *param)
         "type=s",          "description=s", "enum=t",       "enumName=s",  "structName=s", "format=s",   "default=snb",
         "minimum=n",       "maximum=n",     "minLength=i",  "maxLength=i", "minItems=i",   "maxItems=i", "minProperties=i",
         "maxProperties=i", "items=o",       "properties=o", "required=t",  "nullable=b",   "single=b",   "free=b",
-        "listToo=b",       "shape=s",       "example=*",    "rows=b",      "booleanToo=b", "ownNames=b", NULL,
+        "listToo=b",       "shape=s",       "example=*",    "rows=b",      "booleanToo=b", "ownNames=b",
+        "anyValue=b",      NULL,
     };
     lint_members(param->schema, known, param->where);
     if (member_text(param->schema, "type") == NULL) {
@@ -195,6 +196,10 @@ void lint_param(const struct param *param)
     }
     if (json_object_get(param->schema, "shape") != NULL && param->kind != PARAM_JSON) {
         problem(param->where, "only a free value has a shape");
+    }
+    if (member_true(param->schema, "anyValue") &&
+        (param->kind != PARAM_JSON || strcmp(member_text(param->schema, "type"), "object") != 0)) {
+        problem(param->where, "only a free object may accept every value");
     }
     if (param->place != PLACE_BODY && (param->kind == PARAM_OBJECT || param->kind == PARAM_OBJECT_LIST || param->kind == PARAM_JSON)) {
         problem(param->where, "cannot be in a path or a query");
