@@ -20,8 +20,8 @@ static bool in_replay_form(struct call *call, const char *body, const char **ret
     const json_t *stored;
     const json_t *members;
     if (!json_read(call->arena, body, strlen(body), bounds, &stored, err) ||
-        !json_read(call->arena, op->replay_json, strlen(op->replay_json), (struct json_bounds){ .max_bytes = strlen(op->replay_json) },
-                   &members, err))
+        !json_read(call->arena, op->replay_json, strlen(op->replay_json),
+                   (struct json_bounds){ .max_bytes = strlen(op->replay_json) }, &members, err))
         return false;
     json_object_update(json_for_iteration(stored), json_for_iteration(members));
     *ret_body = json_compact(call->arena, stored);

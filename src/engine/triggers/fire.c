@@ -265,8 +265,7 @@ bool trigger_fire(const struct work *work, const struct fire_request *request, s
 {
     struct firing firing = { .work = work, .request = request };
     struct fire_contact contact;
-    if (!read_trigger(&firing, err) ||
-        !fire_payload_check(work, &firing.contract, request->payload, &firing.payload, err))
+    if (!read_trigger(&firing, err) || !fire_payload_check(work, &firing.contract, request->payload, &firing.payload, err))
         return false;
     if (firing.listener_count == 0)
         return fail(err, ERR_NO_PUBLISHED_AUTOMATION, "triggerEventId", "No published automation listens to this trigger.");

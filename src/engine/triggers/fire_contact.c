@@ -32,8 +32,8 @@ static void warn_mismatch(struct fire_contact *contact, const char *key, const c
     add_warning(contact, (struct fire_warning){
                              .code = "FIELD_TYPE_MISMATCH",
                              .field = key,
-                             .message = arena_printf(contact->work->arena, "The contact's field %s takes %s; the value was not saved.",
-                                                     key, expected),
+                             .message = arena_printf(contact->work->arena,
+                                                     "The contact's field %s takes %s; the value was not saved.", key, expected),
                              .expected_type = expected,
                              .actual_type = actual,
                          });
@@ -85,9 +85,9 @@ static void set_core(struct fire_contact *contact, const char *key, const char *
     } else if (strcmp(name, "subscriptionGroups") == 0) {
         warn_mismatch(contact, key, "object", value);
     } else if (take_core_text(contact, key, value, NAME_MAX_CHARS, &text.value)) {
-        struct opt_text *column = strcmp(name, "firstName") == 0 ? &change->first_name
-                                : strcmp(name, "lastName") == 0  ? &change->last_name
-                                                                 : &change->user_id;
+        struct opt_text *column = strcmp(name, "firstName") == 0  ? &change->first_name
+                                  : strcmp(name, "lastName") == 0 ? &change->last_name
+                                                                  : &change->user_id;
         *column = text;
     }
 }
@@ -136,9 +136,9 @@ static bool fits_field(struct fire_contact *contact, const char *key, const json
     }
     if (type != FIELD_STRING || utf8_length(json_string_value(value)) <= FIELD_TEXT_MAX_CHARS)
         return true;
-    warn_not_stored(contact, key,
-                    arena_printf(contact->work->arena, "The text of a custom field can have at most %d characters.",
-                                 FIELD_TEXT_MAX_CHARS));
+    warn_not_stored(
+        contact, key,
+        arena_printf(contact->work->arena, "The text of a custom field can have at most %d characters.", FIELD_TEXT_MAX_CHARS));
     return false;
 }
 
@@ -228,8 +228,8 @@ void fire_contact_begin(struct fire_contact *contact, const struct work *work, c
         .known = field_registry_new(work->arena),
         .custom = json_in_arena(work->arena, json_object()),
         .change = { .email = payload->address.mailbox },
-        .warnings = arena_array(work->arena, payload->warning_count + WARNINGS_OF_A_FIELD * contract->count,
-                                sizeof(struct fire_warning)),
+        .warnings =
+            arena_array(work->arena, payload->warning_count + WARNINGS_OF_A_FIELD * contract->count, sizeof(struct fire_warning)),
     };
     contact->change.custom_fields = contact->custom;
     for (size_t i = 0; i < payload->warning_count; i++) {

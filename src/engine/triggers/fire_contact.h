@@ -26,6 +26,6 @@ struct text_list fire_field_names(const struct work *work, const json_t *payload
 void fire_contact_begin(struct fire_contact *contact, const struct work *work, const struct contract *contract,
                         const struct fire_payload *payload) NONNULL(1, 2, 3, 4);
 
-/* Makes contact->change. `found` are the definitions of the fields of fire_field_names. A missing field is defined with the type that
- * the contract declares, which takes a round trip. */
+/* Makes contact->change. `found` are the definitions of the fields of fire_field_names. A missing field is defined with the type
+ * that the contract declares, which takes a round trip. */
 MUST_CHECK bool fire_contact_make(struct fire_contact *contact, const struct db_rows *found, struct error *err) NONNULL(1, 2, 3);

@@ -67,8 +67,7 @@ bool trigger_instances_write(const struct work *work, int64_t trigger_id, int64_
     struct page_cursor start;
     struct trigger_instance_row *rows;
     struct db_page found;
-    if (!page_cursor_read(work, binding, cursor, &start, err) ||
-        !find_page(work, trigger_id, &start, limit, &rows, &found, err))
+    if (!page_cursor_read(work, binding, cursor, &start, err) || !find_page(work, trigger_id, &start, limit, &rows, &found, err))
         return false;
     struct page page = page_begin(json, limit, found);
     while (page_next_row(&page))

@@ -8,11 +8,13 @@
 
 #include "engine/core/work.h"
 
+#include <jansson.h>
+
 enum reentry_mode { REENTRY_ALWAYS, REENTRY_ONCE, REENTRY_AFTER };
 
 struct reentry {
     enum reentry_mode mode;
-    int64_t after_us; /* of REENTRY_AFTER: the time since the beginning of the last run */
+    int64_t after_us;  /* of REENTRY_AFTER: the time since the beginning of the last run */
     const char *after; /* the same for people: "7 days" */
 };
 
