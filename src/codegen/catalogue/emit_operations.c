@@ -114,8 +114,8 @@ static void put_arg_field(struct output *out, const struct param *param, const c
     if (member_true(param->schema, "listToo")) {
         put(out, ", .list_too = true");
     }
-    if (member_true(param->schema, "anyValue")) {
-        put(out, ", .any_value = true");
+    if (member_true(param->schema, "anyToo")) {
+        put(out, ", .any_too = true");
     }
     if (member_true(param->schema, "ownNames")) {
         put(out, ", .own_names = true");
@@ -310,8 +310,7 @@ static void put_limits(struct output *out, const struct catalogue *all, const st
 
 static void put_replay(struct output *out, const struct op_decl *op)
 {
-    const struct param *key = find_param(op, "idempotencyKey");
-    if (key != NULL) {
+    if (find_param(op, "idempotencyKey") != NULL) {
         put(out, "      .key_in_body = true,\n");
     }
     const json_t *replay = json_object_get(op->json, "replay");

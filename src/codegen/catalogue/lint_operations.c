@@ -188,8 +188,7 @@ static void lint_replay(const struct op_decl *op)
         return;
     }
     lint_members(replay, known, op->where);
-    double status = member_number(replay, "status", 0);
-    if (status != member_number(json_object_get(op->json, "also"), "status", 0)) {
+    if (member_number(replay, "status", 0) != member_number(json_object_get(op->json, "also"), "status", 0)) {
         problem(op->where, "replay must have the status of also");
     }
     if (json_object_size(json_object_get(replay, "set")) == 0) {
@@ -316,12 +315,41 @@ static void lint_id(const struct op_decl *op)
 static void lint_operation(const struct catalogue *all, const struct op_decl *op)
 {
     static const char *const known[] = {
-        "id=s",      "route=sz",          "outside=s",      "summary=s",      "reach=s",     "organizationKey=b",
-        "scope=sz",  "policy=sz",         "price=sz",       "mode=s",         "single=b",    "pool=s",
-        "status=i",  "queries=i",         "path=o",         "query=o",        "body=o",      "required=t",
-        "result=so", "assistantResult=s", "errors=t",       "open=t",         "rules=t",     "when=o",
-        "built=b",   "idempotencyKey=b",  "maxBodyBytes=i", "confirmation=s", "unaudited=b", "waits=b",
-        "also=o",    "replay=o",          "example=o",      "job=s",          NULL,
+        "id=s",
+        "route=sz",
+        "outside=s",
+        "summary=s",
+        "reach=s",
+        "organizationKey=b",
+        "scope=sz",
+        "policy=sz",
+        "price=sz",
+        "mode=s",
+        "single=b",
+        "pool=s",
+        "status=i",
+        "queries=i",
+        "path=o",
+        "query=o",
+        "body=o",
+        "required=t",
+        "result=so",
+        "assistantResult=s",
+        "errors=t",
+        "open=t",
+        "rules=t",
+        "when=o",
+        "built=b",
+        "idempotencyKey=b",
+        "maxBodyBytes=i",
+        "confirmation=s",
+        "unaudited=b",
+        "waits=b",
+        "also=o",
+        "replay=o",
+        "example=o",
+        "job=s",
+        NULL,
     };
     lint_members(op->json, known, op->where);
     lint_id(op);

@@ -70,6 +70,9 @@ const struct contract_field *contract_find(const struct contract *contract, cons
 /* True when a derived contract has a field of an unknown type. */
 bool contract_has_unknown(const struct contract *contract) NONNULL(1) PURE;
 
+/* True when a field can have this key: dots separate keys, and __proto__ is no ordinary member in JavaScript. */
+bool contract_key_fits(const char *key) NONNULL(1) PURE;
+
 /* Names on the wire. */
 const char *contract_type_name(enum contract_type type) RETURNS_NONNULL;
 const char *contract_enforcement_name(enum contract_enforcement enforcement) RETURNS_NONNULL;
@@ -80,6 +83,9 @@ void contract_write_fields(const struct contract *contract, bool as_schema, stru
 
 /* The fields as JSON text in the arena of the work. */
 const char *contract_fields_json(const struct work *work, const struct contract *contract, bool as_schema) NONNULL(1, 2);
+
+/* Writes a text, a number, true or false. */
+void contract_write_scalar(const json_t *value, struct json_writer *json) NONNULL(2);
 
 /* SHA-256 of what decides whether a payload fits: keys, types, required flags and fallbacks, in the order of the keys. */
 enum { CONTRACT_HASH_BYTES = 32 };
@@ -113,8 +119,14 @@ struct contract_check {
 void contract_check(const struct work *work, const struct contract *contract, const json_t *payload,
                     struct contract_check *ret_check) NONNULL(1, 2, 3, 4);
 
+/* A sentence when a payload has too many members, levels or bytes; NULL when it has not. contract_check calls it. */
+const char *contract_payload_fault(const struct work *work, const json_t *payload) NONNULL(1, 2);
+
 /* True when a value fits a scalar type; `enum_values` are those of an enum. False for other types. */
 bool contract_scalar_fits(enum contract_type type, const struct text_list *enum_values, const json_t *value) NONNULL(2);
+
+/* Writes findings as an array. */
+void contract_write_findings(const struct contract_finding *findings, size_t count, struct json_writer *json) NONNULL(3);
 
 /* A payload with its fallbacks: objects are merged, and a null gives way to a fallback. */
 const json_t *contract_merge_fallbacks(const struct work *work, const json_t *payload, const json_t *fallbacks) NONNULL(1, 2, 3);

@@ -108,8 +108,7 @@ static void measure_payload(const json_t *value, unsigned depth, struct payload_
         measure_payload(item, depth + 1, size);
 }
 
-/* NULL when the payload is not too large. */
-static const char *size_fault(const struct work *work, const json_t *payload)
+const char *contract_payload_fault(const struct work *work, const json_t *payload)
 {
     struct payload_size size = { 0 };
     measure_payload(payload, 1, &size);
@@ -416,7 +415,7 @@ static bool check_payload(struct checker *checker, struct fields fields, const j
         checker->errors->items[0].actual_type = json_type_name(payload);
         return false;
     }
-    const char *fault = size_fault(checker->work, payload);
+    const char *fault = contract_payload_fault(checker->work, payload);
     if (fault != NULL) {
         fail_whole(checker, "payload_too_large", fault);
         return false;

@@ -39,11 +39,8 @@ enum contract_enforcement contract_enforcement_from_name(const char *name)
 
 /* ---- Fields ---- */
 
-static void write_scalar(struct json_writer *json, const char *name, const json_t *value)
+void contract_write_scalar(const json_t *value, struct json_writer *json)
 {
-    if (value == NULL)
-        return;
-    json_key(json, name);
     if (json_is_string(value))
         json_bytes(json, json_string_value(value), json_string_length(value));
     else if (json_is_integer(value))
@@ -52,6 +49,14 @@ static void write_scalar(struct json_writer *json, const char *name, const json_
         json_number(json, json_real_value(value));
     else
         json_bool(json, json_is_true(value));
+}
+
+static void write_member(struct json_writer *json, const char *name, const json_t *value)
+{
+    if (value == NULL)
+        return;
+    json_key(json, name);
+    contract_write_scalar(value, json);
 }
 
 static void write_fields(const struct contract_field *fields, size_t count, bool as_schema, struct json_writer *json);
@@ -81,9 +86,9 @@ static void write_field(const struct contract_field *field, bool as_schema, stru
 {
     json_object_begin(json);
     write_type(field, as_schema, json);
-    write_scalar(json, "fallbackValue", field->fallback);
+    write_member(json, "fallbackValue", field->fallback);
     json_member_text_if(json, "description", field->description);
-    write_scalar(json, "exampleValue", field->example);
+    write_member(json, "exampleValue", field->example);
     if (field->child_count > 0) {
         json_key(json, "children");
         write_fields(field->children, field->child_count, as_schema, json);
@@ -113,6 +118,23 @@ const char *contract_fields_json(const struct work *work, const struct contract 
     return buf_text(text);
 }
 
+/* ---- Findings ---- */
+
+void contract_write_findings(const struct contract_finding *findings, size_t count, struct json_writer *json)
+{
+    json_array_begin(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object_begin(json);
+        json_member_text(json, "code", findings[i].code);
+        json_member_text(json, "field", findings[i].field);
+        json_member_text(json, "message", findings[i].message);
+        json_member_text_if(json, "expectedType", findings[i].expected_type);
+        json_member_text_if(json, "actualType", findings[i].actual_type);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
+
 /* ---- Hash ---- */
 
 static void write_shape(const struct contract_field *const *by_key, size_t count, struct json_writer *json)
@@ -121,7 +143,7 @@ static void write_shape(const struct contract_field *const *by_key, size_t count
     for (size_t i = 0; i < count; i++) {
         json_object_begin(json);
         write_type(by_key[i], true, json);
-        write_scalar(json, "fallbackValue", by_key[i]->fallback);
+        write_member(json, "fallbackValue", by_key[i]->fallback);
         json_key(json, "children");
         write_shape(by_key[i]->children_by_key, by_key[i]->child_count, json);
         json_object_end(json);

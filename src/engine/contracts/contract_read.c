@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,22 +60,24 @@ static bool refuse_unknown_names(const json_t *object, struct error *err)
     return true;
 }
 
-/* Dots separate the keys of a path, and __proto__ is no ordinary member in JavaScript, in which the exports are read. */
-static bool read_key(const json_t *object, const char **ret_key, struct error *err)
+bool contract_key_fits(const char *key)
 {
-    const char *key = json_get_text(object, "key");
-    if (key == NULL || key[0] == '\0')
-        return fail(err, ERR_INVALID_REQUEST, "key", "key must be the name of the member, such as plan.");
-    if (utf8_length(key) > CONTRACT_KEY_MAX_CHARS)
-        return fail(err, ERR_INVALID_REQUEST, "key", "key can have at most %d characters.", CONTRACT_KEY_MAX_CHARS);
     for (const char *at = key; *at != '\0'; at++)
         if (*at == '.' || (unsigned char)*at < ' ')
-            return fail(err, ERR_INVALID_REQUEST, "key",
-                        "key cannot contain dots and control characters. Nest fields with children.");
-    if (strcmp(key, "__proto__") == 0)
-        return fail(err, ERR_INVALID_REQUEST, "key", "key cannot be __proto__.");
-    *ret_key = key;
-    return true;
+            return false;
+    return key[0] != '\0' && utf8_length(key) <= CONTRACT_KEY_MAX_CHARS && strcmp(key, "__proto__") != 0;
+}
+
+static bool read_key(const json_t *object, const char **ret_key, struct error *err)
+{
+    *ret_key = json_get_text(object, "key");
+    if (*ret_key == NULL || (*ret_key)[0] == '\0')
+        return fail(err, ERR_INVALID_REQUEST, "key", "key must be the name of the member, such as plan.");
+    return contract_key_fits(*ret_key) ||
+           fail(err, ERR_INVALID_REQUEST, "key",
+                "key must have at most %d characters, without dots and control characters, and not be __proto__. Nest fields with "
+                "children.",
+                CONTRACT_KEY_MAX_CHARS);
 }
 
 static bool read_type(const json_t *object, const char *member, size_t type_count, enum contract_type *ret_type, struct error *err)
@@ -103,6 +106,13 @@ static bool text_is_bounded(const json_t *value)
     return !json_is_string(value) || utf8_length(json_string_value(value)) <= CONTRACT_TEXT_MAX_CHARS;
 }
 
+/* The database and callers read a larger number in other ways than it is written. */
+static bool number_is_bounded(const json_t *value)
+{
+    static const double max_number = 9e15;
+    return !json_is_number(value) || fabs(json_number_value(value)) <= max_number;
+}
+
 /* Reads a scalar; null is none. */
 static bool read_scalar(const json_t *object, const char *member, const json_t **ret_value, struct error *err)
 {
@@ -111,6 +121,8 @@ static bool read_scalar(const json_t *object, const char *member, const json_t *
         return fail(err, ERR_INVALID_REQUEST, member, "%s must be a text, a number, true or false.", member);
     if (!text_is_bounded(value))
         return fail(err, ERR_INVALID_REQUEST, member, "%s can have at most %d characters.", member, CONTRACT_TEXT_MAX_CHARS);
+    if (!number_is_bounded(value))
+        return fail(err, ERR_INVALID_REQUEST, member, "%s must be between -9e15 and 9e15.", member);
     *ret_value = json_is_null(value) ? NULL : value;
     return true;
 }

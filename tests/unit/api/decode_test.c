@@ -86,7 +86,7 @@ static const struct arg_field fields[] = {
     { FIELD_OF("inner", ARG_OBJECT, args, inner), .object = &inner_shape },
     { FIELD_OF("rows", ARG_OBJECT_LIST, args, rows), .min_size = 1, .max_size = 2, .object = &row_shape },
     { FIELD_OF("filter", ARG_JSON, args, filter), .json_type = JSON_OBJECT, .list_too = true, .max_size = 2 },
-    { FIELD_OF("anything", ARG_JSON, args, anything), .json_type = JSON_OBJECT, .any_value = true, .max_size = 1 },
+    { FIELD_OF("anything", ARG_JSON, args, anything), .json_type = JSON_OBJECT, .any_too = true, .max_size = 1 },
     { FIELD_OF("options", ARG_JSON, args, options), .json_type = JSON_OBJECT, .max_size = 2 },
     { FIELD_OF("list", ARG_JSON, args, list), .json_type = JSON_ARRAY, .min_size = 1, .max_size = 3 },
 };
