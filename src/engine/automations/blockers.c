@@ -3,95 +3,9 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include "engine/automations/graph_paths.h"
+#include "engine/automations/value_blockers.h"
 
-#include <stdarg.h>
 #include <string.h>
-
-enum { BLOCKERS_MAX_BYTES = 4 * 1024 * 1024, FIRST_CAPACITY = 16 };
-
-static const char *const type_names[NODE_TYPE_COUNT] = { "trigger", "sendEmail", "wait", "filter", "split" };
-
-/* ---- The list ---- */
-
-void blocker_add(struct blockers *blockers, const struct graph_node *node, bool is_warning, const char *format, ...)
-{
-    if (blockers->count == blockers->capacity) {
-        size_t capacity = blockers->capacity > 0 ? blockers->capacity * 2 : FIRST_CAPACITY;
-        struct blocker *items = arena_array(blockers->arena, capacity, sizeof(*items));
-        if (blockers->count > 0)
-            memcpy(items, blockers->items, blockers->count * sizeof(*items));
-        blockers->items = items;
-        blockers->capacity = capacity;
-    }
-    va_list arguments;
-    va_start(arguments, format);
-    const char *message = arena_vprintf(blockers->arena, format, arguments);
-    va_end(arguments);
-    blockers->items[blockers->count++] = (struct blocker){ .node = node, .is_warning = is_warning, .message = message };
-    blockers->error_count += !is_warning;
-}
-
-static void write_blocker(const struct blocker *blocker, struct json_writer *json)
-{
-    json_object_begin(json);
-    json_member_text(json, "nodeId", blocker->node != NULL ? blocker->node->id : NULL);
-    json_member_text(json, "nodeLabel", blocker->node != NULL ? blocker->node->label : NULL);
-    json_member_text(json, "severity", blocker->is_warning ? "warning" : "error");
-    json_member_text(json, "message", blocker->message);
-    json_object_end(json);
-}
-
-static void write_list(const struct blockers *blockers, const char *name, bool with_errors, bool with_warnings,
-                       struct json_writer *json)
-{
-    json_key(json, name);
-    json_array_begin(json);
-    for (size_t i = 0; i < blockers->count; i++)
-        if (blockers->items[i].is_warning ? with_warnings : with_errors)
-            write_blocker(&blockers->items[i], json);
-    json_array_end(json);
-}
-
-static const char *first_error(const struct blockers *blockers)
-{
-    for (size_t i = 0; i < blockers->count; i++)
-        if (!blockers->items[i].is_warning)
-            return blockers->items[i].message;
-    return "";
-}
-
-bool blockers_refuse(const struct blockers *blockers, struct error *err)
-{
-    if (blockers->error_count == 0)
-        return true;
-    struct buf *text = buf_in_arena(blockers->arena, BLOCKERS_MAX_BYTES);
-    struct json_writer json;
-    json_writer_init(&json, text);
-    json_object_begin(&json);
-    write_list(blockers, "blockers", true, true, &json);
-    json_object_end(&json);
-    return fail(err, ERR_PUBLISH_VALIDATION_FAILED, "published", "%zu %s publishing. %s", blockers->error_count,
-                blockers->error_count == 1 ? "problem prevents" : "problems prevent", first_error(blockers)) ||
-           error_with_details(err, buf_text(text));
-}
-
-void blockers_write_report(const struct blockers *blockers, const struct graph *graph, struct json_writer *json)
-{
-    int64_t counts[NODE_TYPE_COUNT] = { 0 };
-    for (size_t i = 0; i < graph->node_count; i++)
-        counts[graph->nodes[i].type]++;
-    json_object_begin(json);
-    json_member_bool(json, "valid", blockers->error_count == 0);
-    write_list(blockers, "blockers", true, false, json);
-    write_list(blockers, "warnings", false, true, json);
-    json_key(json, "nodeCounts");
-    json_object_begin(json);
-    for (size_t type = 0; type < NODE_TYPE_COUNT; type++)
-        if (counts[type] > 0)
-            json_member_int(json, type_names[type], counts[type]);
-    json_object_end(json);
-    json_object_end(json);
-}
 
 /* ---- The trigger ---- */
 
@@ -155,27 +69,34 @@ static void check_mail(struct blockers *blockers, const struct work *work, const
 
 /* ---- Ways out ---- */
 
-static const char *listed(struct arena *arena, const struct branch_list *branches)
+static const char *listed(struct arena *arena, struct text_list branches)
 {
-    const char *text = branches->names[0];
-    for (size_t i = 1; i < branches->count; i++)
-        text = arena_printf(arena, "%s, %s", text, branches->names[i]);
+    const char *text = branches.items[0];
+    for (size_t i = 1; i < branches.count; i++)
+        text = arena_printf(arena, "%s, %s", text, branches.items[i]);
     return text;
 }
 
-static void check_way(struct blockers *blockers, const struct graph_node *node, const struct branch_list *branches,
-                      const struct graph_connection *connection)
+static bool has_branch(struct text_list branches, const char *name)
 {
-    if (branches->count == 0 && connection->branch != NULL)
+    for (size_t i = 0; i < branches.count; i++)
+        if (strcmp(branches.items[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void check_way(struct blockers *blockers, const struct graph_node *node, const struct graph_connection *connection)
+{
+    if (node->branches.count == 0 && connection->branch != NULL)
         blocker_add(blockers, node, false,
                     "The connection to %s has the branch %s, but the node has one way out. Leave branch out.", connection->to_id,
                     connection->branch);
-    else if (branches->count > 0 && connection->branch == NULL)
+    else if (node->branches.count > 0 && connection->branch == NULL)
         blocker_add(blockers, node, false, "The connection to %s has no branch. Set branch to one of %s.", connection->to_id,
-                    listed(blockers->arena, branches));
-    else if (branches->count > 0 && !branch_list_has(branches, connection->branch))
+                    listed(blockers->arena, node->branches));
+    else if (node->branches.count > 0 && !has_branch(node->branches, connection->branch))
         blocker_add(blockers, node, false, "The node has no branch %s, by which a connection leads to %s. Its branches are %s.",
-                    connection->branch, connection->to_id, listed(blockers->arena, branches));
+                    connection->branch, connection->to_id, listed(blockers->arena, node->branches));
 }
 
 static size_t ways_by(const struct graph *graph, const struct graph_node *node, const char *branch)
@@ -188,19 +109,19 @@ static size_t ways_by(const struct graph *graph, const struct graph_node *node, 
 
 static void check_ways(struct blockers *blockers, const struct graph *graph, const struct graph_node *node)
 {
-    struct branch_list branches = node_branches(node);
+    struct text_list branches = node->branches;
     for (size_t i = 0; i < node->connection_count; i++)
-        check_way(blockers, node, &branches, &graph->connections[node->first_connection + i]);
+        check_way(blockers, node, &graph->connections[node->first_connection + i]);
     if (branches.count == 0 && ways_by(graph, node, NULL) > 1)
         blocker_add(blockers, node, false, "Several connections leave the node, which has one way out. Use a split for branches.");
     if (branches.count > 0 && node->connection_count == 0)
-        blocker_add(blockers, node, false, "No branch leads on. Connect at least one of %s.", listed(blockers->arena, &branches));
+        blocker_add(blockers, node, false, "No branch leads on. Connect at least one of %s.", listed(blockers->arena, branches));
     for (size_t i = 0; i < branches.count; i++) {
-        size_t ways = ways_by(graph, node, branches.names[i]);
+        size_t ways = ways_by(graph, node, branches.items[i]);
         if (ways > 1)
-            blocker_add(blockers, node, false, "Several connections leave by the branch %s. Keep one.", branches.names[i]);
+            blocker_add(blockers, node, false, "Several connections leave by the branch %s. Keep one.", branches.items[i]);
         else if (ways == 0 && node->connection_count > 0)
-            blocker_add(blockers, node, true, "Nothing follows the branch %s, so runs end there.", branches.names[i]);
+            blocker_add(blockers, node, true, "Nothing follows the branch %s, so runs end there.", branches.items[i]);
     }
 }
 
@@ -269,5 +190,5 @@ bool blockers_find(const struct work *work, const struct graph *graph, const str
     check_loops(ret_blockers, graph);
     if (mails == 0)
         blocker_add(ret_blockers, NULL, true, "No node sends mail.");
-    return blockers_find_values(work, graph, refs, ret_blockers, err);
+    return value_blockers_find(work, graph, refs, ret_blockers, err);
 }

@@ -154,11 +154,9 @@ static void check_domain(struct issues *issues, const struct graph_refs *refs, c
 
 bool graph_trigger_check(const struct graph *graph, struct error *err)
 {
-    size_t triggers = 0;
-    for (size_t i = 0; i < graph->node_count; i++)
-        triggers += graph->nodes[i].type == NODE_TRIGGER;
-    return triggers == 1 ||
-           fail(err, ERR_INVALID_REQUEST, "nodes", "A graph has exactly one node of type trigger; this one has %zu.", triggers);
+    return graph->trigger_count == 1 ||
+           fail(err, ERR_INVALID_REQUEST, "nodes", "A graph has exactly one node of type trigger; this one has %zu.",
+                graph->trigger_count);
 }
 
 /* A subject or preview text that is no template is a fault of one text, like one of a wrong type. */

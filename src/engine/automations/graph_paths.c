@@ -1,60 +1,7 @@
 #include "engine/automations/graph_paths.h"
 
-#include "base/json_read.h"
+#include "base/clock.h"
 #include "base/text.h"
-
-#include <string.h>
-
-/* ---- Branches ---- */
-
-static const struct branch_list one_way = { .count = 0 };
-
-static bool is_engagement(const struct graph_node *node)
-{
-    return json_object_get(node->given, "sourceNodeId") != NULL;
-}
-
-/* Those of clicked, opened and otherwise that the config lists; all of them when it lists none. */
-static struct branch_list engagement_branches(const struct graph_node *node)
-{
-    static const struct branch_list all = { .names = { "clicked", "opened", "otherwise" }, .count = 3 };
-    const json_t *given = json_object_get(node->given, "branches");
-    struct branch_list listed = { .count = 0 };
-    for (size_t i = 0; i < json_array_size(given) && listed.count < BRANCHES_MAX; i++) {
-        const char *name = json_string_value(json_array_get(given, i));
-        if (name != NULL)
-            listed.names[listed.count++] = name;
-    }
-    return listed.count > 0 ? listed : all;
-}
-
-struct branch_list node_branches(const struct graph_node *node)
-{
-    static const struct branch_list event = { .names = { "event", "timeout" }, .count = 2 };
-    static const struct branch_list condition = { .names = { "true", "false" }, .count = 2 };
-    static const struct branch_list sides = { .names = { "left", "right" }, .count = 2 };
-    switch (node->type) {
-    case NODE_WAIT:
-        return json_object_get(node->given, "event") != NULL ? event : one_way;
-    case NODE_FILTER:
-        return is_engagement(node) ? engagement_branches(node) : condition;
-    case NODE_SPLIT:
-        return sides;
-    case NODE_TRIGGER:
-    case NODE_SEND_EMAIL:
-    case NODE_TYPE_COUNT:
-        break;
-    }
-    return one_way;
-}
-
-bool branch_list_has(const struct branch_list *branches, const char *name)
-{
-    for (size_t i = 0; i < branches->count; i++)
-        if (strcmp(branches->names[i], name) == 0)
-            return true;
-    return false;
-}
 
 /* ---- Reach ---- */
 
@@ -79,30 +26,15 @@ bool *graph_reach(struct arena *arena, const struct graph *graph, size_t from)
 
 /* ---- Loops ---- */
 
-int64_t duration_seconds(const json_t *duration)
-{
-    static const struct {
-        const char *unit;
-        int64_t ms;
-    } units[] = { { "ms", 1 },          { "seconds", 1000 },  { "minutes", 60000 },
-                  { "hours", 3600000 }, { "days", 86400000 }, { "weeks", 604800000 } };
-    const char *unit = json_get_text(duration, "unit");
-    for (size_t i = 0; i < ARRAY_COUNT(units); i++)
-        if (text_equal(unit, units[i].unit))
-            return json_get_int(duration, "duration", 0) * units[i].ms / 1000;
-    return 0;
-}
-
-/* Whether a run that leaves the node by this connection has surely waited. A wait until the time of a field may be over at once,
- * and an event may have come before. */
+/* Whether a run that leaves the node by this connection has surely waited. An event may have come before the run, so only the
+ * timeout is a wait. */
 static bool is_slow(const struct graph_node *node, const struct graph_connection *connection)
 {
-    if (node->type != NODE_WAIT)
-        return false;
-    const json_t *event = json_object_get(node->given, "event");
-    if (event != NULL)
-        return text_equal(connection->branch, "timeout") && duration_seconds(json_object_get(event, "timeout")) >= LOOP_WAIT_MIN_S;
-    return json_object_get(node->given, "localTime") != NULL || duration_seconds(node->given) >= LOOP_WAIT_MIN_S;
+    int64_t wait_us = node->least_wait_us;
+    const struct wait_config *wait = node->type == NODE_WAIT ? node->config : NULL;
+    if (wait != NULL && wait->form == WAIT_FORM_EVENT && text_equal(connection->branch, "timeout"))
+        wait_us = node_span_us(wait->event->timeout->duration, wait->event->timeout->unit);
+    return wait_us >= LOOP_WAIT_MIN_S * US_PER_S;
 }
 
 /* Tarjan's strongly connected components, over the connections that are not slow. */

@@ -6,106 +6,15 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
-#include "crypto/keys.h"
 #include "engine/automations/blockers.h"
+#include "engine/automations/definition.h"
 #include "engine/automations/graph_issues.h"
 #include "engine/runs/cancel.h"
 #include "engine/runs/start.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char untitled[] = "Untitled";
-static const char *const type_names[NODE_TYPE_COUNT] = { "trigger", "sendEmail", "wait", "filter", "split" };
-
-/* ---- A graph as it is stored ---- */
-
-struct definition {
-    const struct graph *graph;
-    struct graph_refs refs;
-    const char *nodes;
-    const char *connections;
-    unsigned char hash[SECRET_HASH_BYTES];
-    struct opt_int trigger_id;
-    struct opt_int audience_id;
-    struct int_list email_ids;
-};
-
-static json_t *node_json(const struct graph_node *node)
-{
-    json_t *json = json_object();
-    json_object_set_new(json, "id", json_string(node->id));
-    json_object_set_new(json, "type", json_string(type_names[node->type]));
-    if (node->label != NULL)
-        json_object_set_new(json, "label", json_string(node->label));
-    if (node->description != NULL)
-        json_object_set_new(json, "description", json_string(node->description));
-    json_object_set(json, "config", json_for_iteration(node->given));
-    return json;
-}
-
-static const char *nodes_json(const struct work *work, const struct graph *graph)
-{
-    json_t *nodes = json_in_arena(work->arena, json_array());
-    for (size_t i = 0; i < graph->node_count; i++)
-        json_array_append_new(nodes, node_json(&graph->nodes[i]));
-    return json_compact(work->arena, nodes);
-}
-
-static int compare_ids(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left;
-    int64_t b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
-/* The designs that the nodes send, each once. */
-static struct int_list design_ids(const struct work *work, const struct graph *graph)
-{
-    int64_t *ids = arena_array(work->arena, graph->node_count, sizeof(*ids));
-    size_t count = 0;
-    size_t kept = 0;
-    for (size_t i = 0; i < graph->node_count; i++)
-        if (graph->nodes[i].type == NODE_SEND_EMAIL)
-            ids[count++] = node_config_id(work, &graph->nodes[i], ID_EMAIL, "emailId");
-    qsort(ids, count, sizeof(*ids), compare_ids);
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || ids[kept - 1] != ids[i])
-            ids[kept++] = ids[i];
-    return (struct int_list){ .items = ids, .count = kept };
-}
-
-/* A version refers to the trigger event and the audience only if the brand has them. */
-static void take_references(const struct work *work, struct definition *definition)
-{
-    const struct graph_node *trigger = &definition->graph->nodes[definition->graph->trigger];
-    int64_t trigger_id = node_event_id(work, trigger);
-    int64_t audience_id = node_config_id(work, trigger, ID_AUDIENCE, "audienceId");
-    bool has_trigger = graph_ref(&definition->refs, "trigger", trigger_id) != NULL;
-    bool has_audience = graph_ref(&definition->refs, "audience", audience_id) != NULL;
-    definition->trigger_id = (struct opt_int){ .set = has_trigger, .value = trigger_id };
-    definition->audience_id = (struct opt_int){ .set = has_audience, .value = audience_id };
-    definition->email_ids = design_ids(work, definition->graph);
-}
-
-/* Reads a graph, and what it refers to. */
-static bool read_definition(const struct work *work, const json_t *nodes, const json_t *connections, struct definition *definition,
-                            struct error *err)
-{
-    struct graph *graph;
-    if (!graph_read(work->arena, &work->engine->ids, nodes, connections, &graph, err) || !graph_trigger_check(graph, err))
-        return false;
-    definition->graph = graph;
-    const char *canonical = graph_canonical(work->arena, graph);
-    sha256(canonical, strlen(canonical), definition->hash);
-    definition->nodes = nodes_json(work, graph);
-    definition->connections = json_compact(work->arena, connections);
-    if (!graph_refs_load(work, graph, &definition->refs, err))
-        return false;
-    take_references(work, definition);
-    return true;
-}
-
 /* Writes what a dry run has found. */
 static bool report(const struct work *work, const struct definition *definition, struct json_writer *json, struct error *err)
 {
@@ -155,7 +64,7 @@ bool automation_create(const struct work *work, const struct automation_edit *ed
     const char *name;
     int64_t id;
     *ret_automation = NULL;
-    if (!clean_name(work, edit->name, &name, err) || !read_definition(work, edit->nodes, edit->connections, &definition, err) ||
+    if (!clean_name(work, edit->name, &name, err) || !definition_read(work, edit->nodes, edit->connections, &definition, err) ||
         !graph_issues_check(work, definition.graph, &definition.refs, err))
         return false;
     if (edit->is_dry_run)
@@ -240,7 +149,7 @@ static bool check_graph(const struct work *work, struct change *change, struct e
         return true;
     if (!graph_part(work, change->edit->nodes, change->before->nodes, &nodes, err) ||
         !graph_part(work, change->edit->connections, change->before->connections, &connections, err) ||
-        !read_definition(work, nodes, connections, definition, err) ||
+        !definition_read(work, nodes, connections, definition, err) ||
         (change->has_graph && !graph_issues_check(work, definition->graph, &definition->refs, err)))
         return false;
     return !change->is_publishing || change->edit->is_dry_run ||

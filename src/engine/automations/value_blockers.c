@@ -3,7 +3,7 @@
  * which the contract of the trigger does not declare. A placeholder with a default
  * needs no value. Declared members that may be absent give warnings.
  */
-#include "engine/automations/blockers.h"
+#include "engine/automations/value_blockers.h"
 
 #include "base/json_read.h"
 #include "base/text.h"
@@ -279,8 +279,8 @@ static void check_date(const struct value_check *check, const struct graph_node 
         blocker_add(blockers, node, false, "The node waits until %s, which the payload does not have.", field);
 }
 
-bool blockers_find_values(const struct work *work, const struct graph *graph, const struct graph_refs *refs,
-                          struct blockers *blockers, struct error *err)
+bool value_blockers_find(const struct work *work, const struct graph *graph, const struct graph_refs *refs,
+                         struct blockers *blockers, struct error *err)
 {
     struct value_check check = { .work = work, .graph = graph, .refs = refs };
     struct graph_codes_row *codes = NULL;

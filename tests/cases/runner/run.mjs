@@ -62,6 +62,12 @@ function transportsOf(testCase) {
 const ajv = addFormats(new Ajv2020({ strict: false, allErrors: false }));
 for (const [name, schema] of catalogue.resources) ajv.addSchema(schema, name);
 
+// The shapes that the generator makes, such as that of the configs of nodes, are beside the binary.
+const generated = JSON.parse(readFileSync(join(dirname(binary), 'generated/catalogue/openapi.json'), 'utf8')).components.schemas;
+for (const name of Object.keys(generated).filter((name) => /Config$/.test(name) && !catalogue.resources.has(`${name}.json`))) {
+  ajv.addSchema(generated[name], `${name}.json`);
+}
+
 // A success has the shape of the result, or of the operation's other success.
 function shapesOf(transport, operation, answer) {
   if (!answer.ok) return ['errorEnvelope'];
