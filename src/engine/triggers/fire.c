@@ -11,10 +11,12 @@
 #include "engine/triggers/fire.h"
 
 #include "base/json_read.h"
+#include "engine/nodes/graph.h"
 #include "engine/payloads/payloads.h"
 #include "engine/runs/start.h"
 #include "engine/triggers/fire_contact.h"
 #include "engine/triggers/reentry.h"
+#include "engine/triggers/triggers.h"
 #include "sql/fields.h"
 #include "sql/fire.h"
 
@@ -27,7 +29,7 @@ struct listener {
     int64_t automation_id;
     int64_t version_id;
     const char *node_id;
-    struct reentry reentry;
+    const struct trigger_reentry *reentry; /* NULL: always */
 };
 
 /* One fire in progress. */
@@ -35,7 +37,7 @@ struct firing {
     const struct work *work;
     const struct fire_request *request;
     int64_t instance_id;
-    struct contract contract;
+    struct trigger_contract trigger;
     struct listener *listeners;
     size_t listener_count;
     const struct db_rows *fields; /* definitions of custom fields */
@@ -56,16 +58,25 @@ static bool read_json(const struct work *work, const char *text, const json_t **
     return json_read(work->arena, text, strlen(text), bounds, ret_json, err);
 }
 
-/* The stored contract, or the one that the schema gives. */
-static bool read_contract(struct firing *firing, const struct fire_trigger_row *trigger, struct error *err)
+/* Reads the trigger node as a graph of its own. */
+static bool read_listener(const struct work *work, const struct fire_automations_row *row, struct listener *ret_listener,
+                          struct error *err)
 {
-    const struct work *work = firing->work;
-    bool is_stored = trigger->contract != NULL;
-    const json_t *fields;
-    if (!read_json(work, is_stored ? trigger->contract : trigger->schema, &fields, err) ||
-        !contract_read(work, fields, "fields", is_stored, &firing->contract, err))
+    const json_t *node;
+    struct graph *graph;
+    if (!read_json(work, row->node, &node, err))
         return false;
-    firing->contract.enforcement = contract_enforcement_from_name(trigger->enforcement);
+    json_t *nodes = json_in_arena(work->arena, json_array());
+    json_array_append(nodes, json_for_iteration(node));
+    if (!graph_read(work->arena, &work->engine->ids, nodes, json_in_arena(work->arena, json_array()), &graph, err))
+        return false;
+    const struct trigger_config *config = graph->nodes[0].config;
+    *ret_listener = (struct listener){
+        .automation_id = row->automation_id,
+        .version_id = row->version_id,
+        .node_id = graph->nodes[0].id,
+        .reentry = config->reentry,
+    };
     return true;
 }
 
@@ -74,17 +85,9 @@ static bool read_listeners(struct firing *firing, const struct db_rows *rows, st
     const struct work *work = firing->work;
     const struct fire_automations_row *row = rows->rows;
     firing->listeners = arena_array(work->arena, rows->count, sizeof(*firing->listeners));
-    for (size_t i = 0; i < rows->count; i++) {
-        const json_t *node;
-        if (!read_json(work, row[i].node, &node, err))
+    for (size_t i = 0; i < rows->count; i++)
+        if (!read_listener(work, &row[i], &firing->listeners[i], err))
             return false;
-        firing->listeners[i] = (struct listener){
-            .automation_id = row[i].automation_id,
-            .version_id = row[i].version_id,
-            .node_id = json_get_text(node, "id"),
-            .reentry = reentry_read(work->arena, node),
-        };
-    }
     firing->listener_count = rows->count;
     return true;
 }
@@ -93,7 +96,7 @@ static bool read_trigger(struct firing *firing, struct error *err)
 {
     const struct work *work = firing->work;
     int64_t trigger_id = firing->request->trigger_id;
-    struct fire_trigger_params trigger = { .brand_id = work->brand_id, .trigger_id = trigger_id };
+    struct trigger_find_params trigger = { .brand_id = work->brand_id, .id = trigger_id };
     struct fire_lock_automations_params lock = { .brand_id = work->brand_id, .trigger_id = trigger_id };
     struct fire_automations_params automations = { .brand_id = work->brand_id, .trigger_id = trigger_id };
     struct contact_fields_find_params fields = {
@@ -101,19 +104,20 @@ static bool read_trigger(struct firing *firing, struct error *err)
         .names = fire_field_names(work, firing->request->payload),
     };
     struct db_batch *batch = db_batch_new(work->conn, work->arena);
-    size_t trigger_at = db_batch_add(batch, &fire_trigger_statement, &trigger);
+    size_t trigger_at = db_batch_add(batch, &trigger_find_statement, &trigger);
+    size_t instance_at = db_batch_add(batch, &fire_next_instance_statement, NULL);
     db_batch_add(batch, &fire_lock_automations_statement, &lock);
     size_t automations_at = db_batch_add(batch, &fire_automations_statement, &automations);
     size_t fields_at = db_batch_add(batch, &contact_fields_find_statement, &fields);
     if (!db_batch_run(batch, err))
         return false;
     const struct db_rows *found = db_batch_rows(batch, trigger_at);
-    const struct fire_trigger_row *row = found->rows;
     if (found->count == 0)
         return fail(err, ERR_TRIGGER_EVENT_NOT_FOUND, "triggerEventId", "No trigger with this id in this brand.");
-    firing->instance_id = row->instance_id;
+    firing->instance_id = ((const struct fire_next_instance_row *)db_batch_rows(batch, instance_at)->rows)->id;
     firing->fields = db_batch_rows(batch, fields_at);
-    return read_contract(firing, row, err) && read_listeners(firing, db_batch_rows(batch, automations_at), err);
+    return trigger_contract_of_row(work, found->rows, &firing->trigger, err) &&
+           read_listeners(firing, db_batch_rows(batch, automations_at), err);
 }
 
 /* ---- The contact, and who may start ---- */
@@ -124,7 +128,7 @@ static struct int_list ruled_automations(const struct firing *firing)
     int64_t *ids = arena_array(firing->work->arena, firing->listener_count, sizeof(*ids));
     size_t count = 0;
     for (size_t i = 0; i < firing->listener_count; i++)
-        if (firing->listeners[i].reentry.mode != REENTRY_ALWAYS)
+        if (reentry_looks_back(firing->listeners[i].reentry))
             ids[count++] = firing->listeners[i].automation_id;
     return (struct int_list){ ids, count };
 }
@@ -134,7 +138,7 @@ static const char *find_refusal(const struct firing *firing, const struct listen
     const struct fire_last_runs_row *runs = last_runs->rows;
     for (size_t i = 0; i < last_runs->count; i++)
         if (runs[i].automation_id == listener->automation_id)
-            return reentry_refusal(firing->work->arena, &listener->reentry, runs[i].started_at, firing->work->now_us);
+            return reentry_refusal(firing->work->arena, listener->reentry, runs[i].started_at, firing->work->now_us);
     return NULL;
 }
 
@@ -265,11 +269,11 @@ bool trigger_fire(const struct work *work, const struct fire_request *request, s
 {
     struct firing firing = { .work = work, .request = request };
     struct fire_contact contact;
-    if (!read_trigger(&firing, err) || !fire_payload_check(work, &firing.contract, request->payload, &firing.payload, err))
+    if (!read_trigger(&firing, err) || !fire_payload_check(work, &firing.trigger.contract, request->payload, &firing.payload, err))
         return false;
     if (firing.listener_count == 0)
         return fail(err, ERR_NO_PUBLISHED_AUTOMATION, "triggerEventId", "No published automation listens to this trigger.");
-    fire_contact_begin(&contact, work, &firing.contract, &firing.payload);
+    fire_contact_begin(&contact, work, &firing.trigger.contract, &firing.payload);
     if (!save_contact(&firing, &contact, err) || !start_runs(&firing, err) || !record_fire(&firing, err))
         return false;
     *ret_result = (struct fire_result){

@@ -1,10 +1,7 @@
--- The trigger of a fire, and the id of its instance.
--- name: fire_trigger :one
--- params: brand_id bigint, trigger_id bigint
--- columns: instance_id bigint, schema jsonb, contract jsonb null, enforcement text
-select nextval(pg_get_serial_sequence('trigger_instances', 'id')), t.schema, t.contract, t.enforcement
-  from triggers t
- where t.brand_id = :brand_id and t.id = :trigger_id;
+-- The id of a fire, which its runs need before its row is written.
+-- name: fire_next_instance :one
+-- columns: id bigint
+select nextval(pg_get_serial_sequence('trigger_instances', 'id'));
 
 -- Locks the published automations that listen to a trigger, so that none is published, paused or deleted while its runs start. A
 -- statement of its own: the next one sees what was committed while this one waited.

@@ -32,7 +32,7 @@ static void add_trigger(int id, const char *fields, const char *enforcement)
             (long long)work.brand_id, id, fields, enforcement);
 }
 
-/* An automation whose version has the number of the automation. `reentry`: the rule, or "null". */
+/* An automation whose version has the number of the automation. `reentry`: the rule, NULL: none. */
 static void add_automation(int id, int trigger, const char *reentry)
 {
     run_sql(
@@ -41,14 +41,14 @@ static void add_automation(int id, int trigger, const char *reentry)
         "insert into automation_versions (brand_id, id, automation_id, version, nodes, connections, definition_hash, trigger_id, "
         "created_at) overriding system value values (%1$lld, %2$d, %2$d, 1,"
         " '[{\"id\":\"mail\",\"type\":\"sendEmail\",\"config\":{}},"
-        "{\"id\":\"start\",\"type\":\"trigger\",\"config\":{\"mode\":\"event\",\"reentry\":%4$s}}]', '[]', '\\x00', %3$d, now())",
-        (long long)work.brand_id, id, trigger, reentry);
+        "{\"id\":\"start\",\"type\":\"trigger\",\"config\":{\"mode\":\"event\"%4$s}}]', '[]', '\\x00', %3$d, now())",
+        (long long)work.brand_id, id, trigger, reentry == NULL ? "" : arena_printf(arena, ",\"reentry\":%s", reentry));
 }
 
 static void add_usual(void)
 {
     add_trigger(TRIGGER, declared_fields, "off");
-    add_automation(FIRST, TRIGGER, "null");
+    add_automation(FIRST, TRIGGER, NULL);
 }
 
 static const json_t *json_of(const char *text)
@@ -104,7 +104,7 @@ static void test_the_checks_have_an_order(void **state)
     add_trigger(TRIGGER, declared_fields, "off");
     refused(TRIGGER, "[]", ERR_INVALID_PAYLOAD, "payload", "payload_not_object");
     refused(TRIGGER, "{\"email\":\"ada@example.com\"}", ERR_NO_PUBLISHED_AUTOMATION, "triggerEventId", NULL);
-    add_automation(FIRST, OTHER_TRIGGER, "null");
+    add_automation(FIRST, OTHER_TRIGGER, NULL);
     refused(TRIGGER, "{\"email\":\"ada@example.com\"}", ERR_NO_PUBLISHED_AUTOMATION, "triggerEventId", NULL);
     run_sql("update automation_versions set trigger_id = %d; update automations set live_version_id = null", TRIGGER);
     refused(TRIGGER, "{\"email\":\"ada@example.com\"}", ERR_NO_PUBLISHED_AUTOMATION, "triggerEventId", NULL);
@@ -301,7 +301,7 @@ static void test_a_fire_is_recorded_without_its_payload(void **state)
 {
     (void)state;
     add_usual();
-    add_automation(SECOND, TRIGGER, "null");
+    add_automation(SECOND, TRIGGER, NULL);
     struct fire_result result = fire("{\"email\":\"ada@example.com\",\"order\":{\"code\":\"MARKER-7\"}}");
     assert_int_equal(result.run_ids.count, 2);
     assert_int_equal(number_of("select count(*) from automation_runs r join trigger_instances i on i.id = r.trigger_instance_id"
