@@ -16,7 +16,8 @@ bool op_analytics_events(struct op_context *ctx, const struct analytics_events_a
         .recipient = args->recipient,
         .event_type = args->event_type != EVENT_TYPE_ABSENT ? event_type_names[args->event_type - 1] : NULL,
         .send_id = args->send_id,
-        .of_automation = args->automation_id != 0 || args->automation_run_id != 0,
+        .automation_id = args->automation_id,
+        .run_id = args->automation_run_id,
     };
     return window_read(&ctx->work, args->from, args->to, EVENTS_DEFAULT_DAYS, &filter.window, err) &&
            analytics_events(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);

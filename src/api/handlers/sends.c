@@ -163,7 +163,8 @@ bool op_sends_list(struct op_context *ctx, const struct sends_list_args *args, s
         .audience_run_id = args->audience_run_id,
         .instance_id = args->trigger_instance_id,
     };
-    return check_automation_filters(args, &filter, err) && send_list(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
+    return check_automation_filters(args, &filter, err) &&
+           send_list(&ctx->work, &filter, args->limit, args->cursor, &reply->json, err);
 }
 
 bool op_sends_cancel(struct op_context *ctx, const struct sends_cancel_args *args, struct reply *reply, struct error *err)

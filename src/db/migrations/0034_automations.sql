@@ -279,6 +279,10 @@ create index send_ranges_of_carriers on send_ranges (brand_id, send_id, from_ord
 alter table send_retries add column is_carrier boolean not null default false;
 create index send_retries_of_carriers on send_retries (brand_id, send_id, due_at) where is_carrier and lease_owner is null;
 
+-- The events of automations and their runs.
+create index events_by_automation on events (brand_id, automation_id, occurred_at, id) where automation_id is not null;
+create index events_by_run on events (brand_id, automation_run_id, occurred_at, id) where automation_run_id is not null;
+
 -- Deletes payloads that no open run and no open message reads. The rows are locked in the order of their ids, and looked at again
 -- behind the lock, so two transactions that end the last two readers together do not both leave the row.
 create function erase_payloads(brand bigint, ids bigint[]) returns bigint language plpgsql as $$

@@ -118,6 +118,8 @@ static bool find_of_send(const struct work *work, const struct event_filter *fil
     struct event_page_of_send_params params = {
         .brand_id = work->brand_id,
         .send_id = filter->send_id,
+        .automation_id = filter->automation_id,
+        .run_id = filter->run_id,
         .recipient_key = recipient_key,
         .event_type = filter->event_type,
         .from_time = filter->window.from_us,
@@ -137,6 +139,7 @@ static bool find_of_recipient(const struct work *work, const struct event_filter
     struct event_page_of_recipient_params params = {
         .brand_id = work->brand_id,
         .recipient_key = recipient_key,
+        .automation_id = filter->automation_id,
         .event_type = filter->event_type,
         .from_time = filter->window.from_us,
         .to_time = filter->window.to_us,
@@ -148,18 +151,55 @@ static bool find_of_recipient(const struct work *work, const struct event_filter
     return sql_event_page_of_recipient(work->conn, work->arena, &params, ret_rows, ret_page, err);
 }
 
+static bool find_of_run(const struct work *work, const struct event_filter *filter, const char *recipient_key,
+                        const struct page_cursor *cursor_start, int64_t limit, struct event_row **ret_rows,
+                        struct db_page *ret_page, struct error *err)
+{
+    struct event_page_of_run_params params = {
+        .brand_id = work->brand_id,
+        .run_id = filter->run_id,
+        .recipient_key = recipient_key,
+        .automation_id = filter->automation_id,
+        .event_type = filter->event_type,
+        .from_time = filter->window.from_us,
+        .to_time = filter->window.to_us,
+        .from_start = !cursor_start->set,
+        .at = cursor_start->number,
+        .id = cursor_start->id,
+        .limit = limit,
+    };
+    return sql_event_page_of_run(work->conn, work->arena, &params, ret_rows, ret_page, err);
+}
+
+static bool find_of_automation(const struct work *work, const struct event_filter *filter, const struct page_cursor *cursor_start,
+                               int64_t limit, struct event_row **ret_rows, struct db_page *ret_page, struct error *err)
+{
+    struct event_page_of_automation_params params = {
+        .brand_id = work->brand_id,
+        .automation_id = filter->automation_id,
+        .event_type = filter->event_type,
+        .from_time = filter->window.from_us,
+        .to_time = filter->window.to_us,
+        .from_start = !cursor_start->set,
+        .at = cursor_start->number,
+        .id = cursor_start->id,
+        .limit = limit,
+    };
+    return sql_event_page_of_automation(work->conn, work->arena, &params, ret_rows, ret_page, err);
+}
+
 static bool find_event_page(const struct work *work, const struct event_filter *filter, const char *recipient_key,
                             const struct page_cursor *cursor_start, int64_t limit, struct event_row **ret_rows,
                             struct db_page *ret_page, struct error *err)
 {
-    *ret_rows = NULL;
-    *ret_page = (struct db_page){ .count = 0 };
-    if (filter->of_automation)
-        return true;
     if (filter->send_id != 0)
         return find_of_send(work, filter, recipient_key, cursor_start, limit, ret_rows, ret_page, err);
+    if (filter->run_id != 0)
+        return find_of_run(work, filter, recipient_key, cursor_start, limit, ret_rows, ret_page, err);
     if (recipient_key != NULL)
         return find_of_recipient(work, filter, recipient_key, cursor_start, limit, ret_rows, ret_page, err);
+    if (filter->automation_id != 0)
+        return find_of_automation(work, filter, cursor_start, limit, ret_rows, ret_page, err);
     struct event_page_params params = {
         .brand_id = work->brand_id,
         .event_type = filter->event_type,
@@ -216,8 +256,9 @@ bool analytics_events(const struct work *work, const struct event_filter *filter
         return false;
     const struct window *window = &filter->window;
     const char *binding =
-        arena_printf(work->arena, "analytics.events|%s|%s|%lld|%d|%lld|%lld", key != NULL ? key : "",
-                     filter->event_type != NULL ? filter->event_type : "", (long long)filter->send_id, filter->of_automation,
+        arena_printf(work->arena, "analytics.events|%s|%s|%lld|%lld|%lld|%lld|%lld", key != NULL ? key : "",
+                     filter->event_type != NULL ? filter->event_type : "", (long long)filter->send_id,
+                     (long long)filter->automation_id, (long long)filter->run_id,
                      (long long)(window->has_from ? window->from_us : 0), (long long)(window->has_to ? window->to_us : 0));
     struct page_cursor cursor_start;
     struct event_row *rows;

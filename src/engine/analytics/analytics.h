@@ -39,7 +39,8 @@ struct event_filter {
     const char *recipient;  /* NULL: any */
     const char *event_type; /* NULL: any */
     int64_t send_id;        /* 0: any */
-    bool of_automation;     /* only events of an automation or a run; there are none yet */
+    int64_t automation_id;  /* 0: any */
+    int64_t run_id;         /* of an automation; 0: any */
     struct window window;
 };
 

@@ -134,9 +134,10 @@ static bool find_send_page(const struct work *work, const struct send_filter *fi
 bool send_list(const struct work *work, const struct send_filter *filter, int64_t limit, const char *cursor,
                struct json_writer *json, struct error *err)
 {
-    const char *binding = arena_printf(work->arena, "sends.list|%lld|%s|%lld|%lld|%lld|%lld", (long long)filter->email_id,
-                                       filter->status != NULL ? filter->status : "", (long long)filter->automation_id,
-                                       (long long)filter->run_id, (long long)filter->audience_run_id, (long long)filter->instance_id);
+    const char *binding =
+        arena_printf(work->arena, "sends.list|%lld|%s|%lld|%lld|%lld|%lld", (long long)filter->email_id,
+                     filter->status != NULL ? filter->status : "", (long long)filter->automation_id, (long long)filter->run_id,
+                     (long long)filter->audience_run_id, (long long)filter->instance_id);
     struct page_cursor cursor_start;
     struct send_row *rows;
     struct db_page found;

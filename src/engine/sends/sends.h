@@ -60,8 +60,9 @@ struct send_accepted {
 const char *send_default_address(struct arena *arena, const char *from_email, const char *domain) NONNULL(1, 3) RETURNS_NONNULL;
 
 /* Checks a campaign and writes its row, or returns a preview to confirm. The caller enqueues the job and stores it with
- * send_set_job, unless the send waits for an approval. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_NOT_READY, EMAIL_ALREADY_SENT, DOMAIN_NOT_FOUND, DOMAIN_NOT_READY,
- * DOMAIN_PURPOSE_NOT_ALLOWED, AUDIENCE_NOT_FOUND, NOT_IMPLEMENTED, NO_ELIGIBLE_RECIPIENTS, SEND_QUOTA_EXCEEDED. */
+ * send_set_job, unless the send waits for an approval. Errors: INVALID_REQUEST, EMAIL_NOT_FOUND, EMAIL_NOT_READY,
+ * EMAIL_ALREADY_SENT, DOMAIN_NOT_FOUND, DOMAIN_NOT_READY, DOMAIN_PURPOSE_NOT_ALLOWED, AUDIENCE_NOT_FOUND, NOT_IMPLEMENTED,
+ * NO_ELIGIBLE_RECIPIENTS, SEND_QUOTA_EXCEEDED. */
 MUST_CHECK bool send_create(const struct work *work, const struct send_request *request, struct send_accepted *ret_accepted,
                             struct error *err) NONNULL(1, 2, 3, 4);
 
@@ -113,8 +114,8 @@ MUST_CHECK bool send_get(const struct work *work, int64_t send_id, bool with_eve
 struct send_progress send_progress_of(const struct send_row *send) NONNULL(1);
 
 struct send_filter {
-    int64_t email_id;   /* 0: any */
-    const char *status; /* NULL: any */
+    int64_t email_id;      /* 0: any */
+    const char *status;    /* NULL: any */
     int64_t automation_id; /* 0: any, as the three below; with one of them, only messages of automations */
     int64_t run_id;
     int64_t audience_run_id;

@@ -5,9 +5,11 @@
 #include "fixtures/engine_fixture.h"
 
 #include "base/text.h"
+#include "engine/analytics/analytics.h"
 #include "engine/delivery/carriers.h"
 #include "engine/events/recipient_events.h"
 #include "engine/payloads/payloads.h"
+#include "engine/sends/sends.h"
 
 static int begin(void **state)
 {
@@ -390,6 +392,133 @@ static void test_engagement_belongs_to_the_message(void **state)
     assert_int_equal(number_of("select count(*) from event_rollups where event_type = 'opened'"), 0);
 }
 
+/* ---- Reading ---- */
+
+static const char *written(bool (*write)(struct json_writer *json, struct error *err))
+{
+    struct buf *out = buf_in_arena(arena, 65536);
+    struct json_writer json;
+    struct error err = { .code = ERR_NONE };
+    json_writer_init(&json, out);
+    assert_ok(write(&json, &err), &err);
+    return buf_text(out);
+}
+
+static int64_t wanted_id;
+static struct send_filter wanted;
+static struct event_filter wanted_events;
+
+static bool write_one(struct json_writer *json, struct error *err)
+{
+    return send_get(&work, wanted_id, true, NULL, json, err);
+}
+
+static bool write_list(struct json_writer *json, struct error *err)
+{
+    return send_list(&work, &wanted, 10, NULL, json, err);
+}
+
+static bool write_events(struct json_writer *json, struct error *err)
+{
+    return analytics_events(&work, &wanted_events, 10, NULL, json, err);
+}
+
+static size_t occurrences(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part))
+        count++;
+    return count;
+}
+
+static void assert_list(struct send_filter filter, size_t count)
+{
+    wanted = filter;
+    assert_int_equal(occurrences(written(write_list), "\"sendId\""), count);
+}
+
+static void assert_events(struct event_filter filter, size_t count)
+{
+    wanted_events = filter;
+    wanted_events.window = (struct window){ .from_us = work.now_us - 86400 * US_PER_S, .to_us = work.now_us + 86400 * US_PER_S };
+    assert_int_equal(occurrences(written(write_events), "\"eventType\""), count);
+}
+
+/* D-105: a message is a send of its own, and its carrier is none. */
+static void test_messages_are_sends(void **state)
+{
+    (void)state;
+    run_sql("insert into automation_runs (brand_id, id, automation_id, version_id, email, email_key, node_id, started_at)"
+            "overriding system value values (%lld, 1, 5, 50, 'ada@x.example', 'ada@x.example', 'welcome', now())"
+            " on conflict do nothing",
+            (long long)work.brand_id);
+    struct carrier_design design = node_design(welcome_design());
+    int64_t carrier_id = ensure(&design);
+    make_contact("left@x.example", false);
+    struct carrier_message messages[] = { message_to(1, "ada@x.example"), message_to(2, "left@x.example"),
+                                          message_to(3, "cyd@x.example") };
+    messages[0].instance_id = 9;
+    messages[1].contact_id = number_of("select max(id) from contacts");
+    messages[2].payload_id = 987654;
+    bool has_room;
+    struct int_list ids;
+    append(carrier_id, messages, ARRAY_COUNT(messages), &has_room, &ids);
+    wanted_id = ids.items[0];
+    assert_non_null(strstr(written(write_one), "\"status\":\"queued\""));
+    deliver("select count(*) from send_results", 3);
+
+    const char *send = written(write_one);
+    assert_non_null(strstr(send, "\"kind\":\"automation\""));
+    assert_non_null(strstr(send, "\"status\":\"completed\""));
+    assert_non_null(strstr(send, "\"recipientCount\":1"));
+    assert_non_null(strstr(send, arena_printf(arena, "\"automationRunId\":\"%s\"", work_id(&work, ID_RUN, 1))));
+    assert_non_null(strstr(send, arena_printf(arena, "\"triggerInstanceId\":\"%s\"", work_id(&work, ID_INSTANCE, 9))));
+    assert_non_null(strstr(send, "\"nodeId\":\"welcome\""));
+    assert_int_equal(occurrences(send, "\"eventType\""), 2);
+    wanted_id = ids.items[1];
+    send = written(write_one);
+    assert_non_null(strstr(send, "\"status\":\"completed\""));
+    assert_non_null(strstr(send, "\"error\":\"Skipped: unsubscribed\""));
+    wanted_id = ids.items[2];
+    assert_non_null(strstr(written(write_one), "\"status\":\"failed\""));
+
+    struct error err = { .code = ERR_NONE };
+    struct json_writer json;
+    json_writer_init(&json, buf_in_arena(arena, 4096));
+    assert_false(send_get(&work, carrier_id, false, NULL, &json, &err));
+    assert_int_equal(err.code, ERR_SEND_NOT_FOUND);
+    struct send_row *row;
+    assert_false(send_cancel(&work, carrier_id, &row, &err));
+    assert_int_equal(err.code, ERR_SEND_NOT_FOUND);
+    assert_false(send_cancel(&work, ids.items[0], &row, &err));
+    assert_int_equal(err.code, ERR_SEND_NOT_CANCELLABLE);
+    assert_false(send_pause(&work, ids.items[0], &row, &err));
+    assert_int_equal(err.code, ERR_SEND_NOT_PAUSABLE);
+    assert_false(send_resume(&work, ids.items[0], &row, &err));
+    assert_int_equal(err.code, ERR_SEND_NOT_RESUMABLE);
+
+    assert_list((struct send_filter){ .email_id = 0 }, 0);
+    assert_list((struct send_filter){ .automation_id = 5 }, 3);
+    assert_list((struct send_filter){ .automation_id = 5, .status = "failed" }, 1);
+    assert_list((struct send_filter){ .run_id = 1 }, 1);
+    assert_list((struct send_filter){ .run_id = 1, .automation_id = 6 }, 0);
+    assert_list((struct send_filter){ .instance_id = 9 }, 1);
+    wanted = (struct send_filter){ .run_id = 98765 };
+    json_writer_init(&json, buf_in_arena(arena, 4096));
+    assert_false(write_list(&json, &err));
+    assert_int_equal(err.code, ERR_AUTOMATION_RUN_NOT_FOUND);
+    wanted = (struct send_filter){ .audience_run_id = 98765 };
+    assert_false(write_list(&json, &err));
+    assert_int_equal(err.code, ERR_AUDIENCE_RUN_NOT_FOUND);
+
+    assert_events((struct event_filter){ .automation_id = 5 }, 2);
+    assert_events((struct event_filter){ .automation_id = 6 }, 0);
+    assert_events((struct event_filter){ .run_id = 1 }, 2);
+    assert_events((struct event_filter){ .run_id = 2 }, 0);
+    assert_events((struct event_filter){ .send_id = ids.items[0], .automation_id = 5 }, 2);
+    assert_events((struct event_filter){ .recipient = "ada@x.example", .automation_id = 5, .event_type = "sent" }, 1);
+}
+
 /* D-104: transactional mail needs no consent, but an address that bounces or complains gets none. */
 static void test_transactional_mail_needs_no_consent(void **state)
 {
@@ -468,17 +597,12 @@ static void test_large_payloads_are_read_in_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CARRIER_TEST(test_payload_opens_for_its_row),
-        CARRIER_TEST(test_payload_stays_while_it_is_read),
-        CARRIER_TEST(test_carrier_is_made_once),
-        CARRIER_TEST(test_design_is_checked),
-        CARRIER_TEST(test_messages_are_appended),
-        CARRIER_TEST(test_allowance_has_no_room),
-        CARRIER_TEST(test_messages_are_delivered),
-        CARRIER_TEST(test_engagement_belongs_to_the_message),
-        CARRIER_TEST(test_transactional_mail_needs_no_consent),
-        CARRIER_TEST(test_payload_that_does_not_open),
-        CARRIER_TEST(test_large_payloads_are_read_in_parts),
+        CARRIER_TEST(test_payload_opens_for_its_row),  CARRIER_TEST(test_payload_stays_while_it_is_read),
+        CARRIER_TEST(test_carrier_is_made_once),       CARRIER_TEST(test_design_is_checked),
+        CARRIER_TEST(test_messages_are_appended),      CARRIER_TEST(test_allowance_has_no_room),
+        CARRIER_TEST(test_messages_are_delivered),     CARRIER_TEST(test_engagement_belongs_to_the_message),
+        CARRIER_TEST(test_messages_are_sends),         CARRIER_TEST(test_transactional_mail_needs_no_consent),
+        CARRIER_TEST(test_payload_that_does_not_open), CARRIER_TEST(test_large_payloads_are_read_in_parts),
     };
     return cmocka_run_group_tests_name("carriers", tests, world_begin, world_end);
 }
