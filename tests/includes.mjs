@@ -60,7 +60,7 @@ const FOLDERS = {
     integrations: ['core', 'ledger', 'secrets', 'triggers'],
     ledger: ['core'],
     nodes: [],
-    operator: ['core', 'analytics', 'api_keys', 'brands', 'domains', 'ledger', 'preferences', 'provider_reports', 'reports', 'sends', 'suppressions'],
+    operator: ['core', 'analytics', 'api_keys', 'brands', 'domains', 'integrations', 'ledger', 'preferences', 'provider_reports', 'reports', 'sends', 'suppressions'],
     payloads: ['core', 'secrets'],
     preferences: ['core', 'contacts', 'subscriptions'],
     provider_reports: ['core', 'compose', 'reports'],
@@ -85,7 +85,7 @@ const GENERATED = {
     'catalogue/jobs.h': ['engine', 'jobs', 'api'],
     'catalogue/job_types.h': ['jobs'],
     'catalogue/insights.h': ['engine'],
-    'catalogue/integrations.h': ['engine', 'api'],
+    'catalogue/integrations.h': ['engine', 'api', 'http'],
   },
   sql: ['engine', 'api', 'sender', 'stepper', 'jobs', 'main', 'db'],
 };
