@@ -20,6 +20,7 @@ create table triggers (
     primary key (brand_id, id)
 );
 create unique index triggers_of_connection on triggers (brand_id, connection_id, event) where connection_id is not null;
+create index triggers_by_updated on triggers (brand_id, updated_at desc, id desc);
 
 -- The providers that may send events to /integrations.
 create table integration_connections (
