@@ -130,7 +130,7 @@ static const struct option table[] = {
     { "--scopes", NULL, OPTION_TEXT, offsetof(struct options, scopes), COMMAND_ADMIN, "NAMES",
       "scopes of a new key (default: all)" },
     { "--name", NULL, OPTION_TEXT, offsetof(struct options, name), COMMAND_ADMIN, "TEXT",
-      "name of a new key or report source, or of the user of a new session, or title of a public group" },
+      "name of a new key, report source or integration, or of the user of a new session, or title of a public group" },
     { "--role", NULL, OPTION_TEXT, offsetof(struct options, role), COMMAND_ADMIN, "NAME",
       "role of a new session: admin, or member with access to the brands of --brand (default: admin)" },
     { "--expires", NULL, OPTION_DURATION, offsetof(struct options, expires_s), COMMAND_ADMIN, "TIME",
@@ -154,6 +154,12 @@ static const struct option table[] = {
       "SNS topic of a new report source of SES" },
     { "--public-key", NULL, OPTION_TEXT, offsetof(struct options, public_key), COMMAND_ADMIN, "KEY",
       "verification key of a new report source of SendGrid" },
+    { "--secret-file", NULL, OPTION_TEXT, offsetof(struct options, secret_file), COMMAND_ADMIN, "FILE",
+      "file with the signing secret of an integration, - for standard input (default: a secret is made and printed)" },
+    { "--tables", NULL, OPTION_TEXT, offsetof(struct options, tables), COMMAND_ADMIN, "NAMES",
+      "tables of a new integration of the provider database, comma-separated" },
+    { "--columns", NULL, OPTION_TEXT, offsetof(struct options, columns), COMMAND_ADMIN, "NAMES",
+      "columns of these tables that become fields of contacts, comma-separated (default: none)" },
     { "--return-path", NULL, OPTION_TEXT, offsetof(struct options, return_path), COMMAND_BOUNCE, "ADDRESS",
       "the address that the message was sent to (default: that of its header fields)" },
     { "--unmatched", NULL, OPTION_SWITCH, offsetof(struct options, unmatched), COMMAND_ADMIN, NULL,
@@ -323,7 +329,7 @@ static const char *hide_secret(struct arena *arena, char *argument, const char *
 static bool read_option_flag(struct arena *arena, enum command_bit command, int argc, char **argv, int *at, struct options *options,
                              struct error *err)
 {
-    static_assert(ARRAY_COUNT(table) <= 64, "a bit for each flag");
+    static_assert(ARRAY_COUNT(table) <= OPTIONS_MAX, "a place for each flag");
     const char *argument = argv[*at];
     const char *value;
     const struct option *option = find_option(argument, &value);
@@ -334,12 +340,12 @@ static bool read_option_flag(struct arena *arena, enum command_bit command, int 
             return fail(err, ERR_INVALID_REQUEST, option->flag, "%s needs a value.", option->flag);
         value = argv[++*at];
     }
-    uint64_t bit = UINT64_C(1) << (option - table);
+    bool *given = &options->given[option - table];
     if (option->type == OPTION_SECRET)
         value = hide_secret(arena, argv[*at], value);
-    if (option->type == OPTION_TEXTS && (options->given & bit) != 0)
+    if (option->type == OPTION_TEXTS && *given)
         value = arena_printf(arena, "%s,%s", *(const char **)option_target(options, option), value);
-    options->given |= bit;
+    *given = true;
     return set_option(options, option, value, option->flag, err);
 }
 

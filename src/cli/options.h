@@ -24,6 +24,8 @@ enum command_bit {
     COMMAND_BOUNCE = 1 << 12,
 };
 
+enum { OPTIONS_MAX = 96 };
+
 struct options {
     const char *data_dir;
     const char *database_url;
@@ -76,6 +78,9 @@ struct options {
     bool unsubscribed;
     const char *topic;
     const char *public_key;
+    const char *secret_file; /* - is standard input */
+    const char *tables;      /* comma-separated */
+    const char *columns;     /* comma-separated */
     bool batch;
     const char *output; /* table, json or jsonl; NULL: chosen by the kind of standard output */
     const char *fields; /* columns, comma-separated */
@@ -87,8 +92,8 @@ struct options {
     const char *lmtp;        /* listening address; NULL: none */
     const char *return_path; /* of a report on standard input; NULL: not given */
     bool unmatched;
-    const char *words[8]; /* arguments that are not options: subcommands, a tool, its JSON; NULL-terminated */
-    uint64_t given;       /* bits of the given flags in the table; other values come from the environment or are defaults */
+    const char *words[8];    /* arguments that are not options: subcommands, a tool, its JSON; NULL-terminated */
+    bool given[OPTIONS_MAX]; /* the given flags, as in the table; other values come from the environment or are defaults */
     bool help;
 };
 

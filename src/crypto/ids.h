@@ -42,6 +42,7 @@ enum id_kind {
     ID_IMPORT,
     ID_ASSET,
     ID_REPORT_SOURCE,
+    ID_INTEGRATION,
     ID_KIND_COUNT,
 };
 

@@ -8,6 +8,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <sodium.h>
 #include <string.h>
 #include <time.h>
 
@@ -93,6 +94,17 @@ enum verify_outcome verify_p256(struct bytes key, struct bytes message, struct b
 {
     CLEANUP(free_key) EVP_PKEY *read = read_p256(key);
     return read != NULL ? check_signature(read, EVP_sha256(), message, signature) : VERIFY_NO_KEY;
+}
+
+/* ---- Shared secrets ---- */
+
+void verify_hmac_sha256(struct bytes key, struct bytes message, unsigned char ret_mac[VERIFY_HMAC_BYTES])
+{
+    crypto_auth_hmacsha256_state state;
+    crypto_auth_hmacsha256_init(&state, key.data, key.size);
+    crypto_auth_hmacsha256_update(&state, message.data, message.size);
+    crypto_auth_hmacsha256_final(&state, ret_mac);
+    sodium_memzero(&state, sizeof(state));
 }
 
 bool verify_equal(const void *left, const void *right, size_t size)

@@ -11,6 +11,7 @@
 #include "engine/ledger/ledger.h"
 #include "jobs/worker_pool.h"
 #include "sql/imports.h"
+#include "sql/integrations.h"
 #include "sql/link_mail.h"
 #include "sql/provider_reports.h"
 #include "sql/short_tokens.h"
@@ -367,7 +368,7 @@ static void run_leased(void *context, const struct leased_job_row *row, struct d
 /* ---- The pools ---- */
 
 /* Once a minute one of the threads deletes settled jobs and stored responses of a day ago, expired short tokens, suppressions
- * and link mails, imports and events of providers of a month ago, wakes the jobs of hits, tends the monthly partitions, and
+ * and link mails, imports and noted events of providers of a month ago, wakes the jobs of hits, tends the monthly partitions, and
  * enqueues the runs of insights that are due. */
 static bool tidy(void *context, struct db_conn *conn, struct error *err)
 {
@@ -384,6 +385,8 @@ static bool tidy(void *context, struct db_conn *conn, struct error *err)
     struct short_tokens_forget_params tokens = { .now = clock_now_us() };
     struct suppressions_forget_params suppressions = { .now = clock_now_us(), .limit = FORGET_MAX_ROWS };
     struct report_events_forget_params reports = { .before = clock_now_us() - keep_report_events_us, .limit = FORGET_MAX_ROWS };
+    struct integration_events_forget_params integration_events = { .before = clock_now_us() - keep_report_events_us,
+                                                                   .limit = FORGET_MAX_ROWS };
     struct link_mails_forget_params link_mails = { .now = clock_now_us(), .limit = FORGET_MAX_ROWS };
     struct db_batch *batch = db_batch_new(conn, arena);
     db_batch_add(batch, &job_forget_settled_statement, &settled);
@@ -394,6 +397,7 @@ static bool tidy(void *context, struct db_conn *conn, struct error *err)
     db_batch_add(batch, &short_tokens_forget_statement, &tokens);
     db_batch_add(batch, &suppressions_forget_statement, &suppressions);
     db_batch_add(batch, &report_events_forget_statement, &reports);
+    db_batch_add(batch, &integration_events_forget_statement, &integration_events);
     db_batch_add(batch, &link_mails_forget_statement, &link_mails);
     return db_batch_run(batch, err) && hits_tend(conn, arena, clock_now_us(), err) &&
            months_make(conn, arena, clock_now_us(), err) && months_tend(conn, arena, clock_now_us(), err) &&

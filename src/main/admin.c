@@ -36,6 +36,8 @@ static const char usage[] =
     "  suppression import FILE [--reason NAME]; each with [--brand ID]\n"
     "  report-source add ses --topic ARN | report-source add sendgrid --public-key KEY | report-source add postmark\n"
     "  report-source list | report-source remove ID; each with [--org ID] [--name TEXT]\n"
+    "  integration add PROVIDER [--secret-file FILE] [--name TEXT] [--tables NAMES] [--columns NAMES] | integration list\n"
+    "  integration rotate ID [--secret-file FILE] | integration revoke ID; each with [--brand ID]\n"
     "  keys add | keys rewrap\n"
     "  events keep [MONTHS]\n"
     "  bounce-rule add PATTERN hard|mailbox_full|block|refused | bounce-rule list | bounce-rule remove ID\n"
@@ -389,6 +391,10 @@ static const struct {
     { "report-source", "add", admin_report_source_add, 1 },
     { "report-source", "list", admin_report_source_list, 0 },
     { "report-source", "remove", admin_report_source_remove, 1 },
+    { "integration", "add", admin_integration_add, 1 },
+    { "integration", "list", admin_integration_list, 0 },
+    { "integration", "rotate", admin_integration_rotate, 1 },
+    { "integration", "revoke", admin_integration_revoke, 1 },
     { "bounce-rule", "add", admin_bounce_rule_add, 2 },
     { "bounce-rule", "list", admin_bounce_rule_list, 0 },
     { "bounce-rule", "remove", admin_bounce_rule_remove, 1 },

@@ -67,6 +67,12 @@ bool admin_report_source_add(struct admin *admin, struct error *err);
 bool admin_report_source_list(struct admin *admin, struct error *err);
 bool admin_report_source_remove(struct admin *admin, struct error *err);
 
+/* Connections at which providers send events (admin_integrations.c). */
+bool admin_integration_add(struct admin *admin, struct error *err);
+bool admin_integration_list(struct admin *admin, struct error *err);
+bool admin_integration_rotate(struct admin *admin, struct error *err);
+bool admin_integration_revoke(struct admin *admin, struct error *err);
+
 /* Bounce rules (admin_bounce_rules.c). */
 bool admin_bounce_rule_add(struct admin *admin, struct error *err);
 bool admin_bounce_rule_list(struct admin *admin, struct error *err);

@@ -35,12 +35,24 @@ create table integration_connections (
     revoked_at timestamptz,
     primary key (brand_id, id)
 );
+create unique index integration_connections_id on integration_connections (id); -- an address names only the id
+
+-- Contacts by the id that a provider has for them, because some events name a person only by it. person_key: hash of that id.
+create table integration_people (
+    brand_id      bigint not null,
+    connection_id bigint not null,
+    person_key    bytea not null,
+    contact_id    bigint not null,
+    primary key (brand_id, connection_id, person_key),
+    foreign key (brand_id, contact_id) references contacts on delete cascade
+);
+create index integration_people_by_contact on integration_people (brand_id, contact_id);
 
 -- Events of integrations that were taken, by the id that the provider gives them: a repeated one is answered and not fired again.
 create table integration_events (
     brand_id      bigint not null,
     connection_id bigint not null,
-    event_key     bytea not null, -- SHA-256 of the provider's id
+    event_key     bytea not null, -- hash of the id that the provider gives the event
     received_at   timestamptz not null,
     primary key (brand_id, connection_id, event_key)
 );

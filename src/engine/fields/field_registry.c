@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "base/text.h"
+#include "catalogue/integrations.h"
 #include "sql/fields.h"
 
 #include <string.h>
@@ -120,10 +121,36 @@ bool field_name_is_built_in(const char *name)
     return field_name_is_core(name) || is_among(name, filter_names, ARRAY_COUNT(filter_names));
 }
 
+/* A name that an integration declares stays as it is: payments_customer_id. */
+static bool is_field_of_mapping(const struct integration_mapping *mapping, const char *name, const char *column)
+{
+    for (size_t i = 0; i < mapping->field_count; i++)
+        if (strcmp(mapping->fields[i].key, name) == 0)
+            return true;
+    return mapping->columns != NULL && column[strspn(column, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+}
+
+static bool is_integration_field(const char *name)
+{
+    for (size_t i = 0; i < integration_provider_count; i++) {
+        const struct integration_provider *provider = &integration_providers[i];
+        size_t size = strlen(provider->key);
+        if (strncmp(name, provider->key, size) != 0 || name[size] != '_' || name[size + 1] == '\0')
+            continue;
+        for (size_t event = 0; event < provider->event_count; event++)
+            if (is_field_of_mapping(provider->events[event].mapping, name, name + size + 1))
+                return true;
+    }
+    return false;
+}
+
 bool field_name_normalize(struct arena *arena, const char *given, const char **ret_name, struct error *err)
 {
     if (utf8_length(given) > FIELD_NAME_MAX_CHARS)
         return fail(err, ERR_INVALID_REQUEST, NULL, "A field name can have at most %d characters.", FIELD_NAME_MAX_CHARS);
+    *ret_name = given;
+    if (is_integration_field(given))
+        return true;
     const char *name = camel_case(arena, given);
     if (name[0] == '\0' || !is_letters_and_digits(name))
         return fail(err, ERR_INVALID_REQUEST, NULL,

@@ -1,7 +1,8 @@
 /*
  * Custom fields of contacts: their names, their types, and the values of one
  * save. The first value of a field sets its type for the brand. snake_case,
- * kebab-case and spaced names are normalized to one camelCase name.
+ * kebab-case and spaced names are normalized to one camelCase name. The names
+ * that an integration declares are kept.
  *
  * A field_registry holds the custom fields of one save (single or batch). It is
  * allocated in the arena of the work and belongs to its thread. Use it in this
@@ -32,7 +33,7 @@ bool field_name_is_core(const char *name) NONNULL(1) PURE;
 /* True for the name of a core field or of another built-in one that a filter understands (D-147). */
 bool field_name_is_built_in(const char *name) NONNULL(1) PURE;
 
-/* Normalizes a name to camelCase. Errors: INVALID_REQUEST when it cannot be a custom field; for the name of a built-in field,
+/* Normalizes a name to camelCase; the declared names of integrations stay (R-401). Errors: INVALID_REQUEST when it cannot be a custom field; for the name of a built-in field,
  * *ret_name is set nevertheless. */
 MUST_CHECK bool field_name_normalize(struct arena *arena, const char *given, const char **ret_name, struct error *err)
     NONNULL(1, 2, 3, 4);

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "crypto/key_file.h"
 #include "engine/domains/domain_keys.h"
+#include "engine/integrations/connections.h"
 #include "engine/operator/operator_audit.h"
 
 /* Writes only an audit row. */
@@ -21,6 +22,9 @@ bool operator_add_master_key(const struct work *work, int *ret_id, struct error 
 /* Every kind of sealed secret must be resealed here. */
 bool operator_rewrap(const struct work *work, int64_t *ret_count, struct error *err)
 {
-    return domain_keys_reseal(work, ret_count, err) &&
-           write_audit(work, "admin.keys.rewrap", arena_printf(work->arena, "%lld", (long long)*ret_count), err);
+    int64_t integrations;
+    if (!domain_keys_reseal(work, ret_count, err) || !integrations_reseal(work, &integrations, err))
+        return false;
+    *ret_count += integrations;
+    return write_audit(work, "admin.keys.rewrap", arena_printf(work->arena, "%lld", (long long)*ret_count), err);
 }

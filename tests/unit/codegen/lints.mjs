@@ -36,7 +36,12 @@ function goodTree() {
       prices: { check: { kind: 'perItem', credits: 2, unit: 'thing' }, make: { kind: 'metered', credits: 1 } },
       plans: { basic: { name: 'Basic', credits: 10, emailSends: null } },
     },
-    'schemas/integrations.json': [{ provider: 'shop', name: 'Shop', category: 'data_in', events: ['orders/paid'] }],
+    'schemas/integrations.json': [
+      {
+        provider: 'shop', name: 'Shop', category: 'data_in', signature: { scheme: 'body', headers: ['x-shop-signature'] }, event: { path: 'type' },
+        events: [{ names: { 'orders/paid': 'Order paid' }, email: ['email'], fields: [{ key: 'order_id', type: 'string', path: 'id' }] }],
+      },
+    ],
     'schemas/insights.json': [
       {
         id: 'brokenThings', summary: 'Broken things', kind: 'insight', severity: 'warning', unit: 'rate', test: 'Fisher',
@@ -234,7 +239,17 @@ const broken = [
   ['a provider key with capitals', (t) => (integrations(t)[0].provider = 'Shop'), 'provider must be lower-case words'],
   ['a provider of an unknown category', (t) => (integrations(t)[0].category = 'both'), 'category must be data_in or data_out'],
   ['a provider without events', (t) => (integrations(t)[0].events = []), 'has no events'],
-  ['an event twice', (t) => integrations(t)[0].events.push('orders/paid'), 'has an empty event or orders/paid twice'],
+  ['an event twice', (t) => integrations(t)[0].events.push({ names: { 'orders/paid': 'Paid' }, email: ['email'], fields: [] }),
+    'or orders/paid twice'],
+  ['an event without a title', (t) => (integrations(t)[0].events[0].names['orders/new'] = 1), 'one without a title'],
+  ['a field of a provider with capitals', (t) => (integrations(t)[0].events[0].fields[0].key = 'orderId'), 'the key of a field must be'],
+  ['a field of a provider of an unknown type', (t) => (integrations(t)[0].events[0].fields[0].type = 'money'), 'the type of a field must be'],
+  ['a field of a provider without a path', (t) => delete integrations(t)[0].events[0].fields[0].path, 'has no path'],
+  ['a signature of an unknown scheme', (t) => (integrations(t)[0].signature.scheme = 'none'), 'the scheme must be'],
+  ['a signature without a header', (t) => (integrations(t)[0].signature.headers = []), 'the scheme has one header'],
+  ['a signature with a time without a unit', (t) => (integrations(t)[0].signature.scheme = 'stamped'), 'has the unit s or ms'],
+  ['an event whose name is nowhere', (t) => (integrations(t)[0].event = {}), 'event must be either at a path or in a header'],
+  ['an id that is in two places', (t) => (integrations(t)[0].eventId = { path: 'id', header: 'x-id' }), 'eventId must be either'],
   ['a wrong count of routes', (t) => (policies(t).counts = { routes: 7, tools: 3 }), 'counts 7 routes and 3 tools, but 3 and 3 are declared'],
 
   ['an open detail without a text', (t) => (op(t, 0).open = [decision('09')]),
